@@ -3,32 +3,14 @@
 #include <inttypes.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/reply_fields.h"
 #include "../common/text.h"
 #include "../common/timestamp.h"
 #include "answer.h"
 
-/* How people read a number of this name. */
-enum kind { KIND_NUMBER, KIND_YES_OR_NO, KIND_MOMENT, KIND_DURATION };
-
-static enum kind kind_of(const redisReply *name)
+static enum elapse__reply_kind kind_of(const redisReply *name)
 {
-    static const struct {
-        const char *name;
-        enum kind kind;
-    } kinds[] = {
-        {"recurring", KIND_YES_OR_NO},  {"draining", KIND_YES_OR_NO},
-        {"disk_full", KIND_YES_OR_NO},  {"due", KIND_MOMENT},
-        {"left", KIND_DURATION},        {"ttr", KIND_DURATION},
-        {"expire", KIND_DURATION},      {"pause", KIND_DURATION},
-        {"pause_left", KIND_DURATION},  {"uptime", KIND_DURATION},
-        {"backoff_min", KIND_DURATION}, {"backoff_max", KIND_DURATION},
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (answer_is_word(name, kinds[i].name))
-            return kinds[i].kind;
-    }
-    return KIND_NUMBER;
+    return elapse__reply_kind_of(name->str, name->len);
 }
 
 void render_json(struct elapse__json *out, const redisReply *map)
@@ -47,7 +29,7 @@ void render_json(struct elapse__json *out, const redisReply *map)
         elapse__json_name(out, name->str);
         if (value->type != REDIS_REPLY_INTEGER)
             elapse__json_null(out);
-        else if (kind_of(name) == KIND_YES_OR_NO)
+        else if (kind_of(name) == ELAPSE__REPLY_YES_OR_NO)
             elapse__json_boolean(out, value->integer != 0);
         else
             elapse__json_signed(out, value->integer);
@@ -110,16 +92,19 @@ static void add_value(struct elapse__buffer *out, const redisReply *name, const 
     }
     uint64_t number = value->integer > 0 ? (uint64_t)value->integer : 0;
     switch (kind_of(name)) {
-    case KIND_YES_OR_NO:
+    case ELAPSE__REPLY_ID: /* a name, and without commas */
+        buffer_add_format(out, "%" PRIu64, number);
+        break;
+    case ELAPSE__REPLY_YES_OR_NO:
         buffer_add_text(out, number != 0 ? "yes" : "no");
         break;
-    case KIND_MOMENT:
+    case ELAPSE__REPLY_MOMENT:
         render_moment(out, number);
         break;
-    case KIND_DURATION:
+    case ELAPSE__REPLY_DURATION:
         render_duration(out, number);
         break;
-    case KIND_NUMBER:
+    default:
         buffer_add_text(out, group_digits(number).text);
         break;
     }
@@ -140,11 +125,7 @@ void render_lines(struct elapse__buffer *out, const redisReply *map)
         if (!answer_is_name(name))
             continue;
         buffer_add_format(out, "%-*s  ", (int)widest, name->str);
-        /* An id is a name, and stays without commas. */
-        if (answer_is_word(name, "id") && value->type == REDIS_REPLY_INTEGER)
-            buffer_add_format(out, "%lld", value->integer);
-        else
-            add_value(out, name, value);
+        add_value(out, name, value);
         buffer_add_text(out, "\n");
     }
 }

@@ -8,36 +8,46 @@ static uint64_t number_of(const redisReply *value)
     return value->integer > 0 ? (uint64_t)value->integer : 0;
 }
 
+/* Returns whether a value has the type of its kind. */
+static bool is_of_kind(const redisReply *value, enum elapse__reply_kind kind)
+{
+    switch (kind) {
+    case ELAPSE__REPLY_NAME:
+        return value->type == REDIS_REPLY_STRING || value->type == REDIS_REPLY_NIL;
+    case ELAPSE__REPLY_TEXT:
+    case ELAPSE__REPLY_LEASE:
+        return value->type == REDIS_REPLY_STRING;
+    default:
+        return value->type == REDIS_REPLY_INTEGER;
+    }
+}
+
 bool handed_read(const redisReply *reply, struct handed *handed)
 {
-    enum { ID, LEASE, TUBE, KEY, BODY, DUE, ATTEMPT, MISSED, COUNT };
-    static const int types[COUNT] = {
-        [ID] = REDIS_REPLY_INTEGER,      [LEASE] = REDIS_REPLY_STRING,
-        [TUBE] = REDIS_REPLY_STRING,     [KEY] = REDIS_REPLY_STRING,
-        [BODY] = REDIS_REPLY_STRING,     [DUE] = REDIS_REPLY_INTEGER,
-        [ATTEMPT] = REDIS_REPLY_INTEGER, [MISSED] = REDIS_REPLY_INTEGER,
+    static const enum elapse__reply_kind kinds[] = {
+#define KIND(field, kind) ELAPSE__REPLY_##kind,
+        ELAPSE__HANDED_FIELDS(KIND)
+#undef KIND
     };
+    enum { COUNT = sizeof kinds / sizeof kinds[0] };
+    redisReply *const *next = reply->element;
 
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < COUNT)
         return false;
     for (int i = 0; i < COUNT; i++) {
-        bool is_no_key = i == KEY && reply->element[i]->type == REDIS_REPLY_NIL;
-        if (reply->element[i]->type != types[i] && !is_no_key)
+        if (!is_of_kind(reply->element[i], kinds[i]))
             return false;
     }
-    const redisReply *key = reply->element[KEY];
-    *handed = (struct handed){
-        .id = number_of(reply->element[ID]),
-        .lease = reply->element[LEASE]->str,
-        .tube = reply->element[TUBE]->str,
-        .tube_length = reply->element[TUBE]->len,
-        .key = key->type == REDIS_REPLY_NIL ? NULL : key->str,
-        .key_length = key->type == REDIS_REPLY_NIL ? 0 : key->len,
-        .body = reply->element[BODY]->str,
-        .body_length = reply->element[BODY]->len,
-        .due_ms = number_of(reply->element[DUE]),
-        .attempt = number_of(reply->element[ATTEMPT]),
-        .missed = number_of(reply->element[MISSED]),
-    };
+#define READ_NUMBER(field) handed->field = number_of(*next++);
+#define READ_ID            READ_NUMBER
+#define READ_MOMENT        READ_NUMBER
+#define READ_DURATION      READ_NUMBER
+#define READ_TEXT(field)          \
+    handed->field = (*next)->str; \
+    handed->field##_length = (*next++)->len;
+#define READ_LEASE        READ_TEXT
+#define READ_NAME         READ_TEXT /* hiredis makes a null a text of NULL and 0 */
+#define READ(field, kind) READ_##kind(field)
+    ELAPSE__HANDED_FIELDS(READ)
     return true;
 }

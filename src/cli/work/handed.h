@@ -1,5 +1,5 @@
 /*
- * A job as the server hands it out: [id, lease, tube, key, body, due, attempt, missed].
+ * A job as the server hands it out.
  */
 #ifndef ELAPSE_CLI_WORK_HANDED_H
 #define ELAPSE_CLI_WORK_HANDED_H
@@ -10,19 +10,24 @@
 
 #include <hiredis/hiredis.h>
 
-/* Its texts are those of the reply. */
+#include "../../protocol/reply_fields.h"
+
+/* A number, or a text and its length: HANDED_TEXT(tube) is `tube` and `tube_length`. */
+#define HANDED_NUMBER(field) uint64_t field;
+#define HANDED_TEXT(field) \
+    const char *field;     \
+    size_t field##_length;
+#define HANDED_ID                  HANDED_NUMBER
+#define HANDED_MOMENT              HANDED_NUMBER
+#define HANDED_DURATION            HANDED_NUMBER
+#define HANDED_LEASE               HANDED_TEXT
+#define HANDED_NAME                HANDED_TEXT /* NULL: none */
+#define HANDED_MEMBER(field, kind) HANDED_##kind(field)
+
+/* The fields of the reply: id, lease, tube, key, body, due_ms, attempt, missed. The texts are those
+ * of the reply. */
 struct handed {
-    uint64_t id;
-    const char *lease;
-    const char *tube;
-    size_t tube_length;
-    const char *key; /* NULL: none */
-    size_t key_length;
-    const char *body;
-    size_t body_length;
-    uint64_t due_ms;
-    uint64_t attempt;
-    uint64_t missed;
+    ELAPSE__HANDED_FIELDS(HANDED_MEMBER)
 };
 
 /* Reads a job. Returns false if it is none. */

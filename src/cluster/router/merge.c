@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../base/decimal.h"
+#include "../../protocol/reply_fields.h"
 #include "kinds.h"
 
 /* ---- pages: [cursor, [item, ...]] ---- */
@@ -87,8 +88,6 @@ static void reply_cancelled(struct elapse__router_command *command)
 static struct elapse__router_sum *sum_of(struct elapse__router_command *command,
                                          const struct elapse__wire_resp_item *name, bool is_boolean)
 {
-    static const char *const greatest[] = {"uptime", "pause", "pause_left"};
-
     for (uint32_t i = 0; i < command->sum_count; i++) {
         if (is_name(name, command->sums[i].name))
             return &command->sums[i];
@@ -101,8 +100,7 @@ static struct elapse__router_sum *sum_of(struct elapse__router_command *command,
     struct elapse__router_sum *sum = &command->sums[command->sum_count++];
     memcpy(sum->name, name->bytes, name->size);
     sum->is_boolean = is_boolean;
-    for (size_t i = 0; i < sizeof greatest / sizeof *greatest; i++)
-        sum->is_greatest = sum->is_greatest || is_name(name, greatest[i]);
+    sum->is_greatest = elapse__reply_kind_of(name->bytes, name->size) == ELAPSE__REPLY_DURATION;
     return sum;
 }
 

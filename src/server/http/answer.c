@@ -7,6 +7,7 @@
 #include "../../base/assert.h"
 #include "../../base/decimal.h"
 #include "../../base/utf8.h"
+#include "../../protocol/reply_fields.h"
 #include "translate.h"
 
 /* ---- reading RESP ---- */
@@ -165,14 +166,10 @@ static void write_id(struct elapse__json *json, uint64_t id)
 /* Values that are times or durations say so by their name. */
 static const char *name_of(const struct value *name, char room[32])
 {
-    static const char *const in_ms[] = {"due",    "left",        "ttr",
-                                        "expire", "backoff_min", "backoff_max",
-                                        "uptime", "pause",       "pause_left"};
-    const char *unit = "";
+    enum elapse__reply_kind kind = elapse__reply_kind_of(name->bytes, name->size);
+    bool is_time = kind == ELAPSE__REPLY_MOMENT || kind == ELAPSE__REPLY_DURATION;
+    const char *unit = is_time ? "_ms" : "";
 
-    for (size_t i = 0; i < sizeof in_ms / sizeof *in_ms; i++)
-        if (strlen(in_ms[i]) == name->size && memcmp(in_ms[i], name->bytes, name->size) == 0)
-            unit = "_ms";
     ELAPSE__ASSERT_THAT(name->size, <, 28);
     memcpy(room, name->bytes, name->size);
     memcpy(room + name->size, unit, strlen(unit) + 1);
@@ -192,7 +189,7 @@ static void write_members(struct elapse__json *json, struct reader *reader, uint
             continue;
         }
         elapse__json_name(json, name);
-        if (value.mark == ':' && strcmp(name, "id") == 0)
+        if (value.mark == ':' && elapse__reply_kind_of(key.bytes, key.size) == ELAPSE__REPLY_ID)
             write_id(json, value.number);
         else
             write_value(json, reader, value);
@@ -256,24 +253,31 @@ static void write_bytes(struct elapse__json *json, const char *name, const struc
     elapse__json_null(json);
 }
 
-/* [id, lease, tube, key, body, due, attempt, missed] */
+/* Writes a job that is handed out: an array, each of whose places has a name here. */
 static void write_handed_out(struct elapse__json *json, struct reader *reader)
 {
-    static const char *const texts[] = {"lease", "tube", "key", "body"};
-    static const char *const numbers[] = {"due_ms", "attempt", "missed"};
+    static const struct {
+        const char *name;
+        enum elapse__reply_kind kind;
+    } fields[] = {
+#define FIELD(field, kind) {#field, ELAPSE__REPLY_##kind},
+        ELAPSE__HANDED_FIELDS(FIELD)
+#undef FIELD
+    };
 
     (void)take(reader);
     elapse__json_open(json, '{');
-    elapse__json_name(json, "id");
-    write_id(json, take(reader).number);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         struct value value = take(reader);
-        write_bytes(json, texts[i], &value);
-    }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        struct value value = take(reader);
-        elapse__json_name(json, numbers[i]);
-        write_integer(json, &value);
+        if (value.mark != ':') {
+            write_bytes(json, fields[i].name, &value);
+            continue;
+        }
+        elapse__json_name(json, fields[i].name);
+        if (fields[i].kind == ELAPSE__REPLY_ID)
+            write_id(json, value.number);
+        else
+            write_integer(json, &value);
     }
     elapse__json_close(json, '}');
 }

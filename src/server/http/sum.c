@@ -1,6 +1,7 @@
 /*
  * Sums over the partitions of a node.
  */
+#include "../../protocol/reply_fields.h"
 #include "cluster.h"
 
 static uint64_t greater(uint64_t one, uint64_t other)
@@ -8,29 +9,20 @@ static uint64_t greater(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
+/* Adds a figure by its kind. */
+#define ADD_NUMBER(field)      sum->field += more->field;
+#define ADD_DURATION(field)    sum->field = greater(sum->field, more->field);
+#define ADD_YES_OR_NO(field)   sum->field |= more->field;
+#define ADD(field, name, kind) ADD_##kind(field)
+
 void elapse__http_add_counts(struct elapse__queue_statistics *sum,
                              const struct elapse__queue_statistics *more)
 {
-    sum->delayed += more->delayed;
-    sum->ready += more->ready;
-    sum->reserved += more->reserved;
-    sum->buried += more->buried;
-    sum->shadows += more->shadows;
-    sum->urgent += more->urgent;
-    sum->body_bytes += more->body_bytes;
-    sum->total_jobs += more->total_jobs;
-    sum->deletes += more->deletes;
-    sum->timeouts += more->timeouts;
-    sum->cancelled += more->cancelled;
-    sum->replaced += more->replaced;
-    sum->expired += more->expired;
-    sum->dead += more->dead;
-    sum->missed += more->missed;
-    sum->failures += more->failures;
-    sum->pauses += more->pauses;
-    sum->pause_ms = greater(sum->pause_ms, more->pause_ms);
-    sum->pause_left_ms = greater(sum->pause_left_ms, more->pause_left_ms);
-    sum->overdue_ms = greater(sum->overdue_ms, more->overdue_ms);
+    ELAPSE__JOBS_STATISTICS(ADD)
+    ELAPSE__TUBE_STATISTICS(ADD)
+    ADD_NUMBER(urgent)
+    ADD_NUMBER(body_bytes)
+    ADD_DURATION(overdue_ms)
 }
 
 /* The segments of all logs together: from 1 to their number. */
@@ -41,33 +33,20 @@ static void add_journal(struct elapse__journal_figures *sum,
 
     sum->tail = 1;
     sum->head = segments + more->head - more->tail + 1;
-    sum->log_bytes += more->log_bytes;
-    sum->live_bytes += more->live_bytes;
-    sum->spares += more->spares;
-    sum->spare_bytes += more->spare_bytes;
-    sum->groups += more->groups;
-    sum->cleaned_bytes += more->cleaned_bytes;
-    sum->damaged_bodies += more->damaged_bodies;
-    sum->disk_is_full |= more->disk_is_full;
-    sum->is_pinned |= more->is_pinned;
+    ELAPSE__JOURNAL_STATISTICS(ADD)
+    ADD_NUMBER(spares)
+    ADD_NUMBER(cleaned_bytes)
+    ADD_YES_OR_NO(is_pinned)
 }
 
 void elapse__http_add_server(struct elapse__server_statistics *sum,
                              const struct elapse__server_statistics *more)
 {
-    sum->connections += more->connections;
-    sum->producers += more->producers;
-    sum->workers += more->workers;
-    sum->waiting += more->waiting;
-    sum->total_connections += more->total_connections;
-    sum->uptime_ms = greater(sum->uptime_ms, more->uptime_ms);
+    ELAPSE__SERVER_STATISTICS(ADD)
+    ADD_DURATION(user_us)
+    ADD_DURATION(system_us)
     for (unsigned i = 0; i < ELAPSE__VERBS; i++)
         sum->commands[i] += more->commands[i];
-    sum->refused += more->refused;
-    sum->undone += more->undone;
-    sum->draining |= more->draining;
-    sum->user_us = greater(sum->user_us, more->user_us);
-    sum->system_us = greater(sum->system_us, more->system_us);
     elapse__http_add_counts(&sum->jobs, &more->jobs);
     add_journal(&sum->journal, &more->journal);
 }

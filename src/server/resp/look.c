@@ -3,10 +3,11 @@
  */
 #include <string.h>
 
-#include "resp.h"
+#include "write_fields.h"
 
 enum {
-    JOB_PAIRS = 17,     /* of a job, without key, tag and body */
+    JOB_PAIRS = ELAPSE__JOB_FIELDS(ELAPSE__RESP_COUNT_ROW),
+    TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
     JOB_BYTES = 1400,   /* room for them; the longest tube and reason included */
     LIST_PLACES = 4096, /* examined by one LIST */
     LIST_BATCH = 32,
@@ -17,61 +18,40 @@ enum {
 
 _Static_assert(JOB_PAIRS * 3 * ELAPSE__WIRE_RESP_FRAME_MAX < JOB_BYTES, "frames fit");
 
-static void write_pair(struct elapse__wire_resp_writer *writer, const char *name, uint64_t value)
-{
-    elapse__wire_resp_write_text(writer, name);
-    elapse__wire_resp_write_integer(writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-}
+/* Writes the name and the value of a field of `from`. */
+#define WRITE(field, name, kind)                \
+    elapse__wire_resp_write_text(writer, name); \
+    ELAPSE__RESP_WRITE_##kind(writer, from->field);
 
-/* Writes JOB_PAIRS names and values. `tube` is the name of the job's tube. */
-static void write_job(struct elapse__wire_resp_writer *writer,
-                      const struct elapse__queue_view *view, struct elapse__queue_text tube)
-{
-    bool buried = view->state == ELAPSE__QUEUE_BURIED;
+#define ELAPSE__RESP_WRITE_STATE(writer, value) \
+    elapse__wire_resp_write_text(writer, elapse__resp_state_name(value))
+#define ELAPSE__RESP_WRITE_REASON(writer, value) write_reason(writer, from)
 
-    write_pair(writer, "id", view->id);
-    elapse__wire_resp_write_text(writer, "tube");
-    elapse__wire_resp_write_bytes(writer, tube.bytes, tube.size);
-    elapse__wire_resp_write_text(writer, "state");
-    elapse__wire_resp_write_text(writer, elapse__resp_state_name(view->state));
-    elapse__wire_resp_write_text(writer, "due");
-    elapse__wire_resp_write_integer(writer, view->due_ms);
-    write_pair(writer, "left", view->left_ms);
-    write_pair(writer, "priority", view->priority);
-    write_pair(writer, "ttr", view->ttr_ms);
-    write_pair(writer, "expire", view->expire_ms);
-    write_pair(writer, "retry", view->retry);
-    write_pair(writer, "backoff_min", view->backoff_min_ms);
-    write_pair(writer, "backoff_max", view->backoff_max_ms);
-    write_pair(writer, "attempts", view->attempts);
-    elapse__wire_resp_write_text(writer, "recurring");
-    elapse__wire_resp_write_boolean(writer, view->recurring);
-    write_pair(writer, "missed", view->missed);
-    write_pair(writer, "failures", view->failures);
-    elapse__wire_resp_write_text(writer, "lease");
-    if (view->lease.number == 0)
-        elapse__wire_resp_write_null(writer);
-    else
-        elapse__resp_write_lease(writer, view->lease);
-    elapse__wire_resp_write_text(writer, "reason");
-    if (buried && view->reason != NULL)
+/* Writes why a job is buried; null if it is not. */
+static void write_reason(struct elapse__wire_resp_writer *writer,
+                         const struct elapse__queue_view *view)
+{
+    if (view->state == ELAPSE__QUEUE_BURIED && view->reason != NULL)
         elapse__wire_resp_write_text(writer, view->reason);
     else
         elapse__wire_resp_write_null(writer);
 }
 
-/* ---- one job ---- */
-
-/* Writes a key or a tag, which may be none. */
-static void write_name(struct elapse__wire_resp_writer *writer, const char *name,
-                       struct elapse__queue_text text)
+/* Writes JOB_PAIRS names and values. */
+static void write_job(struct elapse__wire_resp_writer *writer,
+                      const struct elapse__queue_view *from)
 {
-    elapse__wire_resp_write_text(writer, name);
-    if (text.size == 0)
-        elapse__wire_resp_write_null(writer);
-    else
-        elapse__wire_resp_write_bytes(writer, text.bytes, text.size);
+    ELAPSE__JOB_FIELDS(WRITE)
 }
+
+/* Writes TEXT_PAIRS names and values. */
+static void write_texts(struct elapse__wire_resp_writer *writer,
+                        const struct elapse__engine_job *from)
+{
+    ELAPSE__JOB_TEXTS(WRITE)
+}
+
+/* ---- one job ---- */
 
 void elapse__resp_looked(struct elapse__connection *connection, uint64_t context,
                          const struct elapse__queue_view *view,
@@ -82,12 +62,12 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
                            JOB_BYTES + texts->key.size + texts->tag.size + texts->body.size +
                                (size_t)7 * ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    elapse__wire_resp_write_map(&writer, JOB_PAIRS + 3);
-    write_job(&writer, view, texts->tube);
-    write_name(&writer, "key", texts->key);
-    write_name(&writer, "tag", texts->tag);
-    elapse__wire_resp_write_text(&writer, "body");
-    elapse__wire_resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
+    struct elapse__queue_view shown = *view;
+
+    shown.tube = texts->tube; /* the text of the view is no longer valid */
+    elapse__wire_resp_write_map(&writer, JOB_PAIRS + TEXT_PAIRS);
+    write_job(&writer, &shown);
+    write_texts(&writer, texts);
     elapse__resp_end(connection, &writer);
 }
 
@@ -199,7 +179,7 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
         struct elapse__wire_resp_writer writer =
             elapse__resp_begin(call->connection, call->session->resp3, JOB_BYTES);
         elapse__wire_resp_write_map(&writer, JOB_PAIRS);
-        write_job(&writer, &views[i], views[i].tube);
+        write_job(&writer, &views[i]);
         elapse__resp_end(call->connection, &writer);
     }
     return listed;
@@ -258,48 +238,39 @@ enum elapse__session_step elapse__resp_tubes(const struct elapse__resp_call *cal
 
 /* ---- counts ---- */
 
-enum { JOBS_PAIRS = 15, SERVER_PAIRS = 15, TUBE_PAIRS = 2, STATS_BYTES = 2400 };
+enum {
+    JOBS_PAIRS = ELAPSE__JOBS_STATISTICS(ELAPSE__RESP_COUNT_ROW),
+    TUBE_PAIRS = ELAPSE__TUBE_STATISTICS(ELAPSE__RESP_COUNT_ROW),
+    SERVER_PAIRS = ELAPSE__SERVER_STATISTICS(ELAPSE__RESP_COUNT_ROW)
+        ELAPSE__JOURNAL_STATISTICS(ELAPSE__RESP_COUNT_ROW),
+    STATS_BYTES = 2400,
+};
+
+_Static_assert((JOBS_PAIRS + SERVER_PAIRS + 1) * 3 * ELAPSE__WIRE_RESP_FRAME_MAX < STATS_BYTES,
+               "statistics fit");
 
 static void write_counts(struct elapse__wire_resp_writer *writer,
-                         const struct elapse__queue_statistics *jobs)
+                         const struct elapse__queue_statistics *from)
 {
-    write_pair(writer, "delayed", jobs->delayed);
-    write_pair(writer, "ready", jobs->ready);
-    write_pair(writer, "reserved", jobs->reserved);
-    write_pair(writer, "buried", jobs->buried);
-    write_pair(writer, "cancelled_running", jobs->shadows);
-    write_pair(writer, "total_put", jobs->total_jobs);
-    write_pair(writer, "total_done", jobs->deletes);
-    write_pair(writer, "total_timeouts", jobs->timeouts);
-    write_pair(writer, "total_cancelled", jobs->cancelled);
-    write_pair(writer, "total_replaced", jobs->replaced);
-    write_pair(writer, "total_expired", jobs->expired);
-    write_pair(writer, "total_dead", jobs->dead);
-    write_pair(writer, "total_missed", jobs->missed);
-    write_pair(writer, "total_failures", jobs->failures);
-    write_pair(writer, "total_pauses", jobs->pauses);
+    ELAPSE__JOBS_STATISTICS(WRITE)
+}
+
+static void write_pauses(struct elapse__wire_resp_writer *writer,
+                         const struct elapse__queue_statistics *from)
+{
+    ELAPSE__TUBE_STATISTICS(WRITE)
 }
 
 static void write_server(struct elapse__wire_resp_writer *writer,
-                         const struct elapse__server_statistics *server)
+                         const struct elapse__server_statistics *from)
 {
-    write_pair(writer, "uptime", server->uptime_ms);
-    write_pair(writer, "connections", server->connections);
-    write_pair(writer, "producers", server->producers);
-    write_pair(writer, "workers", server->workers);
-    write_pair(writer, "waiting", server->waiting);
-    write_pair(writer, "total_connections", server->total_connections);
-    write_pair(writer, "total_refused", server->refused);
-    write_pair(writer, "total_undone", server->undone);
-    elapse__wire_resp_write_text(writer, "draining");
-    elapse__wire_resp_write_boolean(writer, server->draining);
-    write_pair(writer, "log_bytes", server->journal.log_bytes);
-    write_pair(writer, "live_bytes", server->journal.live_bytes);
-    write_pair(writer, "spare_bytes", server->journal.spare_bytes);
-    write_pair(writer, "groups", server->journal.groups);
-    write_pair(writer, "damaged_bodies", server->journal.damaged_bodies);
-    elapse__wire_resp_write_text(writer, "disk_full");
-    elapse__wire_resp_write_boolean(writer, server->journal.disk_is_full);
+    ELAPSE__SERVER_STATISTICS(WRITE)
+}
+
+static void write_journal(struct elapse__wire_resp_writer *writer,
+                          const struct elapse__journal_figures *from)
+{
+    ELAPSE__JOURNAL_STATISTICS(WRITE)
 }
 
 static enum elapse__session_step show_tube(const struct elapse__resp_call *call)
@@ -316,8 +287,7 @@ static enum elapse__session_step show_tube(const struct elapse__resp_call *call)
         elapse__resp_begin(call->connection, call->session->resp3, STATS_BYTES);
     elapse__wire_resp_write_map(&writer, JOBS_PAIRS + TUBE_PAIRS);
     write_counts(&writer, &jobs);
-    write_pair(&writer, "pause", jobs.pause_ms);
-    write_pair(&writer, "pause_left", jobs.pause_left_ms);
+    write_pauses(&writer, &jobs);
     elapse__resp_end(call->connection, &writer);
     return ELAPSE__STEP_RAN;
 }
@@ -339,6 +309,7 @@ enum elapse__session_step elapse__resp_stats(const struct elapse__resp_call *cal
     elapse__wire_resp_write_map(&writer, JOBS_PAIRS + SERVER_PAIRS);
     write_counts(&writer, &server.jobs);
     write_server(&writer, &server);
+    write_journal(&writer, &server.journal);
     elapse__resp_end(call->connection, &writer);
     return ELAPSE__STEP_RAN;
 }

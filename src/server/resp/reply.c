@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "resp.h"
+#include "write_fields.h"
 
 void elapse__resp_add_bytes(struct elapse__resp_line *line, const void *bytes, size_t size)
 {
@@ -71,7 +71,7 @@ static struct elapse__wire_resp_writer begin_frame(const struct elapse__resp_cal
 void elapse__resp_reply_integer(const struct elapse__resp_call *call, uint64_t value)
 {
     struct elapse__wire_resp_writer writer = begin_frame(call);
-    elapse__wire_resp_write_integer(&writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    elapse__resp_write_number(&writer, value);
     elapse__resp_end(call->connection, &writer);
 }
 
@@ -207,9 +207,27 @@ const char *elapse__resp_state_name(enum elapse__queue_state state)
     return names[state];
 }
 
+void elapse__resp_write_number(struct elapse__wire_resp_writer *writer, uint64_t value)
+{
+    elapse__wire_resp_write_integer(writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+void elapse__resp_write_name(struct elapse__wire_resp_writer *writer,
+                             struct elapse__queue_text text)
+{
+    if (text.size == 0)
+        elapse__wire_resp_write_null(writer);
+    else
+        elapse__wire_resp_write_bytes(writer, text.bytes, text.size);
+}
+
 void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
                               struct elapse__queue_lease lease)
 {
+    if (lease.number == 0) {
+        elapse__wire_resp_write_null(writer);
+        return;
+    }
     char text[2 * ELAPSE__DECIMAL_BYTES + 1];
     size_t size = elapse__decimal_write(text, lease.life);
 

@@ -211,10 +211,6 @@ void elapse__resp_reply_job(const struct elapse__resp_call *call,
 /* The name of a state, as in replies and options. */
 const char *elapse__resp_state_name(enum elapse__queue_state state);
 
-/* Writes a lease: "<life>-<number>". */
-void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
-                              struct elapse__queue_lease lease);
-
 /* ---- what `context` says to the functions that format ---- */
 
 enum {

@@ -1,7 +1,7 @@
 /*
  * Commands of workers, and the replies that hand out jobs.
  */
-#include "resp.h"
+#include "write_fields.h"
 
 /* ---- reserve ---- */
 
@@ -80,28 +80,30 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
     return step;
 }
 
-/* Formats one job: [id, lease, tube, key, body, due, attempt, missed]. */
+/* Where the values of a kind are: numbers in the hand-out, texts in the record. */
+#define OWNER_ID       (&job->handed)
+#define OWNER_LEASE    (&job->handed)
+#define OWNER_NUMBER   (&job->handed)
+#define OWNER_MOMENT   (&job->handed)
+#define OWNER_DURATION (&job->handed)
+#define OWNER_TEXT     (&job->texts)
+#define OWNER_NAME     (&job->texts)
+
+/* Formats one job. */
 static void hand_out(struct elapse__connection *connection, bool resp3,
                      const struct elapse__server_job *job)
 {
-    enum { FIELDS = 8 };
+    enum { FIELDS = ELAPSE__HANDED_FIELDS(ELAPSE__RESP_COUNT_ROW) };
     const struct elapse__engine_job *texts = &job->texts;
     size_t size = texts->tube.size + texts->key.size + texts->body.size +
                   (size_t)(FIELDS + 2) * 2 * ELAPSE__WIRE_RESP_FRAME_MAX;
     struct elapse__wire_resp_writer writer = elapse__resp_begin(connection, resp3, size);
 
+    ELAPSE__ASSERT_THAT(job->handed.lease.number, !=, 0);
     elapse__wire_resp_write_array(&writer, FIELDS);
-    elapse__wire_resp_write_integer(&writer, (int64_t)job->handed.id);
-    elapse__resp_write_lease(&writer, job->handed.lease);
-    elapse__wire_resp_write_bytes(&writer, texts->tube.bytes, texts->tube.size);
-    if (texts->key.size == 0)
-        elapse__wire_resp_write_null(&writer);
-    else
-        elapse__wire_resp_write_bytes(&writer, texts->key.bytes, texts->key.size);
-    elapse__wire_resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
-    elapse__wire_resp_write_integer(&writer, job->handed.due_ms);
-    elapse__wire_resp_write_integer(&writer, job->handed.attempt);
-    elapse__wire_resp_write_integer(&writer, job->handed.missed);
+#define WRITE(field, kind) ELAPSE__RESP_WRITE_##kind(&writer, OWNER_##kind->field);
+    ELAPSE__HANDED_FIELDS(WRITE)
+#undef WRITE
     elapse__resp_end(connection, &writer);
 }
 

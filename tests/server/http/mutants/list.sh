@@ -71,8 +71,8 @@ mutant control_character_has_no_escape src/base/json_escape.c \
     'byte' \
     'test_http_api Operations.test_put_and_look'
 mutant id_is_a_number src/server/http/answer.c \
-    'if (value.mark == '\'':'\'' && strcmp(name, "id") == 0)' \
-    'if (false)' \
+    'elapse__reply_kind_of(key.bytes, key.size) == ELAPSE__REPLY_ID' \
+    'false' \
     'test_http_api Operations.test_put_and_look'
 mutant full_tube_is_a_bad_argument src/server/http/answer.c \
     '{"LIMIT", "LIMIT", 429}' \

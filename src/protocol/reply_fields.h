@@ -1,0 +1,133 @@
+/*
+ * The fields of replies of RESP, one row for each: of a job that is handed out, of a job that is
+ * looked up, and of statistics. The server, HTTP, the router of a cluster and the client each make
+ * from these rows what they need, by a macro of their own in the place of X. The order of the rows
+ * is the order in the reply.
+ *
+ * The columns:
+ *
+ *      field   the member of the structure that has the value
+ *      name    the name in a reply of RESP, and in what the client prints
+ *      kind    the kind of value, one of these:
+ *
+ *      | kind      | in RESP                   | in an answer of HTTP | statistics of a cluster |
+ *      | ID        | integer                   | string               |                         |
+ *      | NUMBER    | integer                   | number               | the sum                 |
+ *      | MOMENT    | milliseconds since 1970   | number, name_ms      |                         |
+ *      | DURATION  | milliseconds              | number, name_ms      | the greatest            |
+ *      | YES_OR_NO | boolean                   | boolean              | yes if one says yes     |
+ *      | TEXT      | bytes                     | string               |                         |
+ *      | NAME      | bytes, or null if empty   | string or null       |                         |
+ *      | LEASE     | text, or null             | string or null       |                         |
+ *      | STATE     | text                      | string               |                         |
+ *      | REASON    | text, or null: not buried | string or null       |                         |
+ */
+#ifndef ELAPSE__PROTOCOL_REPLY_FIELDS_H
+#define ELAPSE__PROTOCOL_REPLY_FIELDS_H
+
+#include <stddef.h>
+
+/* clang-format off */
+
+/* A job that RESERVE hands out, an array: X(field, kind). In HTTP the field is the name. */
+#define ELAPSE__HANDED_FIELDS(X) \
+    X(id,      ID)               \
+    X(lease,   LEASE)            \
+    X(tube,    TEXT)             \
+    X(key,     NAME)             \
+    X(body,    TEXT)             \
+    X(due_ms,  MOMENT)           \
+    X(attempt, NUMBER)           \
+    X(missed,  NUMBER)
+
+/* A job in LIST and in LOOKUP, a map: X(field, name, kind). */
+#define ELAPSE__JOB_FIELDS(X)                    \
+    X(id,             "id",          ID)         \
+    X(tube,           "tube",        TEXT)       \
+    X(state,          "state",       STATE)      \
+    X(due_ms,         "due",         MOMENT)     \
+    X(left_ms,        "left",        DURATION)   \
+    X(priority,       "priority",    NUMBER)     \
+    X(ttr_ms,         "ttr",         DURATION)   \
+    X(expire_ms,      "expire",      DURATION)   \
+    X(retry,          "retry",       NUMBER)     \
+    X(backoff_min_ms, "backoff_min", DURATION)   \
+    X(backoff_max_ms, "backoff_max", DURATION)   \
+    X(attempts,       "attempts",    NUMBER)     \
+    X(recurring,      "recurring",   YES_OR_NO)  \
+    X(missed,         "missed",      NUMBER)     \
+    X(failures,       "failures",    NUMBER)     \
+    X(lease,          "lease",       LEASE)      \
+    X(reason,         "reason",      REASON)
+
+/* What LOOKUP has behind these. */
+#define ELAPSE__JOB_TEXTS(X)  \
+    X(key,  "key",  NAME)     \
+    X(tag,  "tag",  NAME)     \
+    X(body, "body", TEXT)
+
+/* STATS, a map: X(field, name, kind). The jobs of the server or of one tube: the fields of struct
+ * elapse__queue_statistics. */
+#define ELAPSE__JOBS_STATISTICS(X)                    \
+    X(delayed,    "delayed",           NUMBER)        \
+    X(ready,      "ready",             NUMBER)        \
+    X(reserved,   "reserved",          NUMBER)        \
+    X(buried,     "buried",            NUMBER)        \
+    X(shadows,    "cancelled_running", NUMBER)        \
+    X(total_jobs, "total_put",         NUMBER)        \
+    X(deletes,    "total_done",        NUMBER)        \
+    X(timeouts,   "total_timeouts",    NUMBER)        \
+    X(cancelled,  "total_cancelled",   NUMBER)        \
+    X(replaced,   "total_replaced",    NUMBER)        \
+    X(expired,    "total_expired",     NUMBER)        \
+    X(dead,       "total_dead",        NUMBER)        \
+    X(missed,     "total_missed",      NUMBER)        \
+    X(failures,   "total_failures",    NUMBER)        \
+    X(pauses,     "total_pauses",      NUMBER)
+
+/* What STATS of one tube has behind these: fields of the same structure. */
+#define ELAPSE__TUBE_STATISTICS(X)              \
+    X(pause_ms,      "pause",      DURATION)    \
+    X(pause_left_ms, "pause_left", DURATION)
+
+/* What STATS of the server has behind these: fields of struct elapse__server_statistics. */
+#define ELAPSE__SERVER_STATISTICS(X)                      \
+    X(uptime_ms,         "uptime",            DURATION)   \
+    X(connections,       "connections",       NUMBER)     \
+    X(producers,         "producers",         NUMBER)     \
+    X(workers,           "workers",           NUMBER)     \
+    X(waiting,           "waiting",           NUMBER)     \
+    X(total_connections, "total_connections", NUMBER)     \
+    X(refused,           "total_refused",     NUMBER)     \
+    X(undone,            "total_undone",      NUMBER)     \
+    X(draining,          "draining",          YES_OR_NO)
+
+/* And at the end of STATS of the server: fields of struct elapse__journal_figures. */
+#define ELAPSE__JOURNAL_STATISTICS(X)                \
+    X(log_bytes,      "log_bytes",      NUMBER)      \
+    X(live_bytes,     "live_bytes",     NUMBER)      \
+    X(spare_bytes,    "spare_bytes",    NUMBER)      \
+    X(groups,         "groups",         NUMBER)      \
+    X(damaged_bodies, "damaged_bodies", NUMBER)      \
+    X(disk_is_full,   "disk_full",      YES_OR_NO)
+
+/* clang-format on */
+
+enum elapse__reply_kind {
+    ELAPSE__REPLY_NUMBER,
+    ELAPSE__REPLY_ID,
+    ELAPSE__REPLY_MOMENT,
+    ELAPSE__REPLY_DURATION,
+    ELAPSE__REPLY_YES_OR_NO,
+    ELAPSE__REPLY_TEXT,
+    ELAPSE__REPLY_NAME,
+    ELAPSE__REPLY_LEASE,
+    ELAPSE__REPLY_STATE,
+    ELAPSE__REPLY_REASON,
+};
+
+/* Returns the kind of a value by its name in a map; NUMBER for a name that no row has, which a
+ * server of a later version may send. */
+enum elapse__reply_kind elapse__reply_kind_of(const void *name, size_t size);
+
+#endif
