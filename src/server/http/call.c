@@ -6,14 +6,15 @@
  *        +--------------+----------------+--> the client has gone: what the command handed out is
  *                                             undone
  */
-#include "inner.h"
+#include "call.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../base/assert.h"
 #include "guard.h"
+#include "reply.h"
 #include "translate.h"
+#include "wait.h"
 
 struct call {
     struct elapse__http_wait wait; /* first */
@@ -127,7 +128,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
     } else {
         elapse__buffer_free(command);
     }
-    elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+    elapse__http_send_no_memory(request);
 }
 
 void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *request,
@@ -150,7 +151,7 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
 
     const char *password = options->auth == NULL ? NULL : elapse__http_bearer(authorization);
     if (!elapse__http_add_hello(&command, password)) {
-        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+        elapse__http_send_no_memory(request);
     } else if (!elapse__http_translate(&asked, &command, &fault)) {
         elapse__http_send_error(request, fault.status, fault.code, fault.message);
     } else {
@@ -162,13 +163,12 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
 
 void elapse__http_calls_close(struct elapse__http *http)
 {
-    struct elapse__ring_node *next;
+    struct elapse__http_wait *wait;
 
-    for (struct elapse__ring_node *i = http->calls.next; i != &http->calls; i = next) {
-        struct call *call = (struct call *)(void *)i;
-        next = i->next;
+    while ((wait = elapse__http_wait_first(&http->calls)) != NULL) {
+        struct call *call = (struct call *)(void *)wait;
         ELAPSE__ASSERT(call->pipe.peer == NULL);
-        evhttp_request_set_on_complete_cb(call->wait.request, NULL, NULL);
+        evhttp_request_set_on_complete_cb(wait->request, NULL, NULL);
         finish(call, 0);
     }
 }

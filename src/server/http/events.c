@@ -1,11 +1,13 @@
 /*
  * /events: the state of the server, once a second, to each client that asked for it.
  */
-#include "inner.h"
+#include "events.h"
 
 #include <stdlib.h>
 
-#include "status.h"
+#include "figures.h"
+#include "reply.h"
+#include "wait.h"
 
 enum {
     QUIET_S = 15, /* then a comment tells that the server is there */
@@ -137,7 +139,7 @@ void elapse__http_events_begin(struct elapse__http *http, struct evhttp_request 
         if (client != NULL)
             event_free(client->second);
         free(client);
-        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+        elapse__http_send_no_memory(request);
         return;
     }
     http->event_client_count++;
@@ -149,14 +151,11 @@ void elapse__http_events_begin(struct elapse__http *http, struct evhttp_request 
 
 void elapse__http_events_close(struct elapse__http *http)
 {
-    struct elapse__ring_node *next;
+    struct elapse__http_wait *wait;
 
-    for (struct elapse__ring_node *i = http->event_clients.next; i != &http->event_clients;
-         i = next) {
-        struct event_client *client = (struct event_client *)(void *)i;
-        next = i->next;
-        struct evhttp_request *request = client->wait.request;
-        release(client);
+    while ((wait = elapse__http_wait_first(&http->event_clients)) != NULL) {
+        struct evhttp_request *request = wait->request;
+        release((struct event_client *)(void *)wait);
         evhttp_send_reply_end(request);
     }
 }

@@ -1,158 +1,30 @@
 #include "http.h"
-#include "inner.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <event2/bufferevent_ssl.h>
+#include <event2/listener.h>
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
+#include "call.h"
+#include "events.h"
+#include "figures.h"
 #include "guard.h"
+#include "reply.h"
+#include "room.h"
+#include "routes.h"
+#include "scrape.h"
+#include "shell.h"
 
-enum { PAUSE_MS = 100 };
-
-/* ---- replies ---- */
-
-void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value)
-{
-    /* It fails only if there is no memory, or if the value has the end of a line in it. */
-    (void)evhttp_add_header(evhttp_request_get_output_headers(request), name, value);
-}
-
-void elapse__http_add_headers(struct evhttp_request *request, const char *type)
-{
-    elapse__http_add_header(request, "Content-Type", type);
-    elapse__http_add_header(request, "Cache-Control", "no-store");
-    elapse__http_add_header(request, "X-Content-Type-Options", "nosniff");
-}
-
-static void add_length(struct evhttp_request *request, size_t size)
-{
-    char digits[24];
-
-    (void)snprintf(digits, sizeof digits, "%zu", size);
-    elapse__http_add_header(request, "Content-Length", digits);
-}
-
-void elapse__http_send(struct evhttp_request *request, int status, const char *type,
-                       const void *bytes, size_t size)
-{
-    elapse__http_add_headers(request, type);
-    /* libevent would send the bytes, and not say how many there are. */
-    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
-        add_length(request, size);
-    else if (evbuffer_add(evhttp_request_get_output_buffer(request), bytes, size) != 0)
-        status = 507;
-    evhttp_send_reply(request, status, NULL, NULL);
-}
-
-void elapse__http_send_json(struct evhttp_request *request, int status, struct elapse__json *json)
-{
-    if (json->failed)
-        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
-    else
-        elapse__http_send(request, status, "application/json", elapse__buffer_first(&json->text),
-                          elapse__buffer_size(&json->text));
-    elapse__json_free(json);
-}
-
-void elapse__http_send_error(struct evhttp_request *request, int status, const char *code,
-                             const char *message)
-{
-    struct elapse__json json = {.failed = false};
-
-    elapse__json_open(&json, '{');
-    elapse__json_name(&json, "error");
-    elapse__json_open(&json, '{');
-    elapse__json_name(&json, "code");
-    elapse__json_text(&json, code);
-    elapse__json_name(&json, "message");
-    elapse__json_text(&json, message);
-    elapse__json_close(&json, '}');
-    elapse__json_close(&json, '}');
-    if (json.failed)
-        evhttp_send_reply(request, 507, NULL, NULL);
-    else
-        elapse__http_send_json(request, status, &json);
-}
-
-/* ---- requests that wait ---- */
-
-static void lose(struct elapse__http_wait *wait)
-{
-    wait->request = NULL;
-    wait->lost(wait);
-}
-
-/* libevent ends the connection: writing has failed, or took too long. */
-static void on_closed(struct evhttp_connection *connection, void *argument)
-{
-    struct elapse__http_wait *wait = argument;
-    struct evhttp_request *request = wait->request;
-
-    (void)connection;
-    /* libevent leaves such a request to this server. */
-    bool is_own = evhttp_request_get_connection(request) == NULL;
-    lose(wait);
-    if (is_own)
-        evhttp_request_free(request);
-}
-
-/* The client has closed its side. libevent reads nothing while a request is being answered, so it
- * would not find out. */
-static void on_gone(evutil_socket_t socket, short what, void *argument)
-{
-    struct elapse__http_wait *wait = argument;
-    struct evhttp_connection *connection = evhttp_request_get_connection(wait->request);
-
-    (void)socket;
-    (void)what;
-    evhttp_connection_set_closecb(connection, NULL, NULL);
-    lose(wait);
-    evhttp_connection_free(connection);
-}
-
-bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
-                             struct elapse__ring_node *ring, struct evhttp_request *request)
-{
-    struct evhttp_connection *connection = evhttp_request_get_connection(request);
-    struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
-    const struct timeval write_limit = {.tv_sec = ELAPSE__HTTP_WRITE_S};
-
-    wait->gone =
-        event_new(http->loop->peers.base, bufferevent_getfd(stream), EV_CLOSED, on_gone, wait);
-    if (wait->gone == NULL || event_add(wait->gone, NULL) != 0) {
-        if (wait->gone != NULL)
-            event_free(wait->gone);
-        wait->gone = NULL;
-        return false;
-    }
-    wait->http = http;
-    wait->request = request;
-    elapse__ring_append(ring, &wait->ring_node);
-    evhttp_connection_set_closecb(connection, on_closed, wait);
-    /* It may take long until there is an answer. */
-    (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
-    return true;
-}
-
-void elapse__http_wait_end(struct elapse__http_wait *wait)
-{
-    const struct timeval limit = {.tv_sec = ELAPSE__HTTP_IDLE_S};
-    struct evhttp_connection *connection =
-        wait->request == NULL ? NULL : evhttp_request_get_connection(wait->request);
-
-    if (connection != NULL) {
-        evhttp_connection_set_closecb(connection, NULL, NULL);
-        (void)bufferevent_set_timeouts(evhttp_connection_get_bufferevent(connection), &limit,
-                                       &limit);
-    }
-    event_free(wait->gone);
-    (void)elapse__ring_remove(&wait->ring_node);
-}
+enum {
+    PAUSE_MS = 100,
+    HEADERS_BYTES = 32 << 10,
+    BODY_SPARE = 64 << 10, /* of a request, beside a job's body in JSON */
+    BODY_FACTOR = 4,       /* a byte of a body takes at most so many in JSON */
+};
 
 /* ---- what needs no command ---- */
 
@@ -357,7 +229,7 @@ static size_t request_bytes_max(const struct elapse__http *http)
 
     if (body_bytes_max == 0)
         body_bytes_max = ELAPSE__SERVER_BODY_BYTES;
-    return (size_t)body_bytes_max * ELAPSE__HTTP_BODY_FACTOR + ELAPSE__HTTP_BODY_SPARE;
+    return (size_t)body_bytes_max * BODY_FACTOR + BODY_SPARE;
 }
 
 /* libevent reads while it sends a reply, and leaves what comes in the buffer of the stream, which
@@ -365,8 +237,7 @@ static size_t request_bytes_max(const struct elapse__http *http)
 static struct bufferevent *limit_input(struct elapse__http *http, struct bufferevent *stream)
 {
     if (stream != NULL)
-        bufferevent_setwatermark(stream, EV_READ, 0,
-                                 request_bytes_max(http) + ELAPSE__HTTP_HEADERS_BYTES);
+        bufferevent_setwatermark(stream, EV_READ, 0, request_bytes_max(http) + HEADERS_BYTES);
     return stream;
 }
 
@@ -408,7 +279,7 @@ static struct evhttp *make_server(struct elapse__http *http, bool tls)
     evhttp_set_allowed_methods(server, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
                                            EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS |
                                            EVHTTP_REQ_PATCH);
-    evhttp_set_max_headers_size(server, ELAPSE__HTTP_HEADERS_BYTES);
+    evhttp_set_max_headers_size(server, HEADERS_BYTES);
     evhttp_set_max_body_size(server, (ev_ssize_t)request_bytes_max(http));
     evhttp_set_timeout(server, ELAPSE__HTTP_IDLE_S);
     evhttp_set_default_content_type(server, NULL);

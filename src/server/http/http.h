@@ -1,19 +1,38 @@
 /*
  * HTTP of the server, by libevent's server: the page, its events, the metrics, and the interface
- * in JSON. What requests ask for is decided in src/server/http; a request that becomes a command
- * is a connection of the core as any other, with a pipe in place of a socket:
+ * in JSON. A request that becomes a command is a connection of the core as any other, with a pipe
+ * in place of a socket:
  *
  *      request --guard--> route --translate--> pipe --> core --> pipe --answer--> reply
  *
- *      http.c           listening; who may ask; what needs no command
- *      http_call.c      a request that is a command of the core
- *      http_events.c    /events
- *      http_metrics.c   /metrics, and the forecast
- *      http_figures.c   what these show, collected once a second
- *      http_room.c      how many connections there are
+ * The shell uses libevent, the loop and the store. A file uses files below it alone:
  *
- * All of it runs in the thread of the loop, without the store's lock: elapse__loop_with_core takes
- * it for each look at the passwords or at figures.
+ *      http.c      listening; who may ask; what needs no command
+ *      call.c      a request that is a command of the core
+ *      events.c    /events
+ *      scrape.c    /metrics, and the forecast
+ *      figures.c   what these show, collected once a second
+ *      cores.c     the cores that figures come from
+ *      room.c      how many connections there are
+ *      wait.c      a request that is not answered at once
+ *      reply.c     replies
+ *
+ * The pure files decide. They know neither sockets nor clocks, and are a library of their own,
+ * elapse-server-http, for tests and fuzzers:
+ *
+ *      guard.c        whose requests are heard
+ *      routes.c       paths, and what they do
+ *      translate.c    a request -> a command; building.c and members.c are its pieces
+ *      request.c      why a request is refused
+ *      answer.c       the reply of the core -> the answer
+ *      status.c       the state of the server as JSON; cluster.c adds the cluster
+ *      metrics.c      the metrics; metric_text.c has the pieces of one
+ *      sum.c          sums over the partitions of a node
+ *      window.c       what a histogram has counted in the last minute
+ *      json_write.c   JSON
+ *
+ * The shell runs in the thread of the loop, without the store's lock: elapse__loop_with_core takes
+ * the lock for each look at the passwords or at figures.
  */
 #ifndef ELAPSE__HTTP_H
 #define ELAPSE__HTTP_H
@@ -31,9 +50,6 @@ bool elapse__http_listen(struct elapse__http *http, int socket, bool tls);
 
 /* Takes no connection any more; requests go on. */
 void elapse__http_listen_no_more(struct elapse__http *http);
-
-/* Finds out how many connections of HTTP there are, for peers.http, unless it has just done so. */
-void elapse__http_count(struct elapse__http *http);
 
 /* Returns whether no request waits for its answer, or its client for the rest of one. */
 bool elapse__http_is_idle(const struct elapse__http *http);

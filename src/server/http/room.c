@@ -3,10 +3,10 @@
  * those that begin are added up, which is never too few; when the sum says that there is no room,
  * the descriptors of this process are counted, and what nothing else has is a connection of HTTP.
  */
-#include "../../base/assert.h"
+#include "room.h"
+
 #include "../../os/program.h"
-#include "http.h"
-#include "inner.h"
+#include "shell.h"
 
 /* A count takes a millisecond for each some thousand descriptors. While one after another finds no
  * room, there is so long between two. */

@@ -2,7 +2,7 @@
  * /metrics and /api/v1/forecast. The metrics of tubes are written in slices, and all others at the
  * end.
  */
-#include "inner.h"
+#include "scrape.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,10 @@
 
 #include "../../os/program.h"
 #include "cores.h"
+#include "figures.h"
 #include "metrics.h"
+#include "reply.h"
+#include "wait.h"
 
 enum {
     SLICE_TUBES = 100,
@@ -138,12 +141,7 @@ static void send_text(struct scrape *scrape)
 
     scrape->text = (struct elapse__json){.failed = false};
     release(scrape);
-    if (text.failed)
-        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
-    else
-        elapse__http_send(request, 200, "text/plain; version=0.0.4; charset=utf-8",
-                          elapse__buffer_first(&text.text), elapse__buffer_size(&text.text));
-    elapse__json_free(&text);
+    elapse__http_send_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", &text);
 }
 
 static void on_next(evutil_socket_t descriptor, short what, void *argument)
@@ -182,7 +180,7 @@ void elapse__http_metrics_begin(struct elapse__http *http, struct evhttp_request
         if (scrape != NULL)
             free(scrape->names);
         free(scrape);
-        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+        elapse__http_send_no_memory(request);
         return;
     }
     elapse__http_begin_jobs(&scrape->text);
@@ -191,12 +189,10 @@ void elapse__http_metrics_begin(struct elapse__http *http, struct evhttp_request
 
 void elapse__http_metrics_close(struct elapse__http *http)
 {
-    struct elapse__ring_node *next;
+    struct elapse__http_wait *wait;
 
-    for (struct elapse__ring_node *i = http->scrapes.next; i != &http->scrapes; i = next) {
-        next = i->next;
-        release((struct scrape *)(void *)i);
-    }
+    while ((wait = elapse__http_wait_first(&http->scrapes)) != NULL)
+        release((struct scrape *)(void *)wait);
 }
 
 /* ---- the forecast ---- */

@@ -7,6 +7,7 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../http/http.h"
+#include "../http/room.h"
 #include "../loop/loop.h"
 
 enum {

@@ -60,7 +60,7 @@ mutant cancel_all_has_no_tube src/server/http/translate.c \
 
 # ---- answers ----
 
-mutant head_has_a_body src/server/http/http.c \
+mutant head_has_a_body src/server/http/reply.c \
     'add_length(request, size);
     else if (' \
     'add_length(request, size);

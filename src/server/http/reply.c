@@ -1,0 +1,79 @@
+#include "reply.h"
+
+#include <stdio.h>
+
+#include <event2/buffer.h>
+
+void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value)
+{
+    /* libevent refuses only if there is no memory, or if the value has the end of a line in it. */
+    (void)evhttp_add_header(evhttp_request_get_output_headers(request), name, value);
+}
+
+void elapse__http_add_headers(struct evhttp_request *request, const char *type)
+{
+    elapse__http_add_header(request, "Content-Type", type);
+    elapse__http_add_header(request, "Cache-Control", "no-store");
+    elapse__http_add_header(request, "X-Content-Type-Options", "nosniff");
+}
+
+static void add_length(struct evhttp_request *request, size_t size)
+{
+    char digits[24];
+
+    (void)snprintf(digits, sizeof digits, "%zu", size);
+    elapse__http_add_header(request, "Content-Length", digits);
+}
+
+void elapse__http_send(struct evhttp_request *request, int status, const char *type,
+                       const void *bytes, size_t size)
+{
+    elapse__http_add_headers(request, type);
+    /* libevent would send the bytes, and not say how many there are. */
+    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
+        add_length(request, size);
+    else if (evbuffer_add(evhttp_request_get_output_buffer(request), bytes, size) != 0)
+        status = 507;
+    evhttp_send_reply(request, status, NULL, NULL);
+}
+
+void elapse__http_send_text(struct evhttp_request *request, int status, const char *type,
+                            struct elapse__json *text)
+{
+    if (text->failed)
+        elapse__http_send_no_memory(request);
+    else
+        elapse__http_send(request, status, type, elapse__buffer_first(&text->text),
+                          elapse__buffer_size(&text->text));
+    elapse__json_free(text);
+}
+
+void elapse__http_send_json(struct evhttp_request *request, int status, struct elapse__json *json)
+{
+    elapse__http_send_text(request, status, "application/json", json);
+}
+
+void elapse__http_send_error(struct evhttp_request *request, int status, const char *code,
+                             const char *message)
+{
+    struct elapse__json json = {.failed = false};
+
+    elapse__json_open(&json, '{');
+    elapse__json_name(&json, "error");
+    elapse__json_open(&json, '{');
+    elapse__json_text_member(&json, "code", code);
+    elapse__json_text_member(&json, "message", message);
+    elapse__json_close(&json, '}');
+    elapse__json_close(&json, '}');
+    if (json.failed) {
+        elapse__json_free(&json);
+        evhttp_send_reply(request, 507, NULL, NULL);
+    } else {
+        elapse__http_send_json(request, status, &json);
+    }
+}
+
+void elapse__http_send_no_memory(struct evhttp_request *request)
+{
+    elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+}

@@ -1,0 +1,31 @@
+/*
+ * Replies. Each request gets one reply.
+ */
+#ifndef ELAPSE__HTTP_REPLY_H
+#define ELAPSE__HTTP_REPLY_H
+
+#include <event2/http.h>
+
+#include "../../base/json_writer.h"
+
+void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value);
+
+/* Adds the headers that each reply has. */
+void elapse__http_add_headers(struct evhttp_request *request, const char *type);
+
+void elapse__http_send(struct evhttp_request *request, int status, const char *type,
+                       const void *bytes, size_t size);
+void elapse__http_send_error(struct evhttp_request *request, int status, const char *code,
+                             const char *message);
+
+/* Replies that there is no memory. */
+void elapse__http_send_no_memory(struct evhttp_request *request);
+
+/* Sends a text of this type, or an error if there was no memory for the text. Releases the text. */
+void elapse__http_send_text(struct evhttp_request *request, int status, const char *type,
+                            struct elapse__json *text);
+
+/* Does what elapse__http_send_text does, with the type of JSON. */
+void elapse__http_send_json(struct evhttp_request *request, int status, struct elapse__json *json);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The server of HTTP, as the files of its shell share it: types alone.
+ */
+#ifndef ELAPSE__HTTP_SHELL_H
+#define ELAPSE__HTTP_SHELL_H
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "../loop/loop.h"
+#include "../page/page.h"
+
+enum {
+    ELAPSE__HTTP_EVENT_CLIENTS = 100,
+    ELAPSE__HTTP_IDLE_S = 60,  /* how long a connection may be without a request */
+    ELAPSE__HTTP_WRITE_S = 60, /* how long a client may take nothing of its reply */
+    ELAPSE__HTTP_CONNECTIONS = 1000,
+};
+
+struct elapse__http {
+    struct elapse__loop *loop;
+    struct evhttp *plain;
+    struct evhttp *secure;
+    struct evhttp_bound_socket *bound[ELAPSE__LISTENERS_MAX];
+    bool is_secure[ELAPSE__LISTENERS_MAX];
+    size_t bound_count;
+    struct event *listen_again; /* after a pause, because this machine could take no connection */
+    uint64_t own_files;         /* descriptors that are neither connections nor the journal's */
+    uint64_t count_again_ns;    /* connections are not counted before this time */
+    struct elapse__ring_node calls;         /* requests that are commands of the core */
+    struct elapse__ring_node scrapes;       /* requests for the metrics */
+    struct elapse__ring_node event_clients; /* requests for events */
+    uint32_t event_client_count;
+    struct elapse__http_figures *figures;
+    char policy[ELAPSE__PAGE_POLICY_BYTES];
+};
+
+#endif

@@ -1,0 +1,81 @@
+#include "wait.h"
+
+#include "../../base/assert.h"
+
+static void lose(struct elapse__http_wait *wait)
+{
+    wait->request = NULL;
+    wait->lost(wait);
+}
+
+/* libevent ends the connection: writing has failed, or took too long. */
+static void on_closed(struct evhttp_connection *connection, void *argument)
+{
+    struct elapse__http_wait *wait = argument;
+    struct evhttp_request *request = wait->request;
+
+    (void)connection;
+    /* libevent leaves such a request to this server. */
+    bool is_own = evhttp_request_get_connection(request) == NULL;
+    lose(wait);
+    if (is_own)
+        evhttp_request_free(request);
+}
+
+/* The client has closed its side. libevent reads nothing while a request is being answered, so it
+ * would not find out. */
+static void on_gone(evutil_socket_t socket, short what, void *argument)
+{
+    struct elapse__http_wait *wait = argument;
+    struct evhttp_connection *connection = evhttp_request_get_connection(wait->request);
+
+    (void)socket;
+    (void)what;
+    evhttp_connection_set_closecb(connection, NULL, NULL);
+    lose(wait);
+    evhttp_connection_free(connection);
+}
+
+bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
+                             struct elapse__ring_node *ring, struct evhttp_request *request)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(request);
+    struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
+    const struct timeval write_limit = {.tv_sec = ELAPSE__HTTP_WRITE_S};
+
+    wait->gone =
+        event_new(http->loop->peers.base, bufferevent_getfd(stream), EV_CLOSED, on_gone, wait);
+    if (wait->gone == NULL || event_add(wait->gone, NULL) != 0) {
+        if (wait->gone != NULL)
+            event_free(wait->gone);
+        wait->gone = NULL;
+        return false;
+    }
+    wait->http = http;
+    wait->request = request;
+    elapse__ring_append(ring, &wait->ring_node);
+    evhttp_connection_set_closecb(connection, on_closed, wait);
+    /* It may take long until there is an answer. */
+    (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
+    return true;
+}
+
+void elapse__http_wait_end(struct elapse__http_wait *wait)
+{
+    const struct timeval limit = {.tv_sec = ELAPSE__HTTP_IDLE_S};
+    struct evhttp_connection *connection =
+        wait->request == NULL ? NULL : evhttp_request_get_connection(wait->request);
+
+    if (connection != NULL) {
+        evhttp_connection_set_closecb(connection, NULL, NULL);
+        (void)bufferevent_set_timeouts(evhttp_connection_get_bufferevent(connection), &limit,
+                                       &limit);
+    }
+    event_free(wait->gone);
+    (void)elapse__ring_remove(&wait->ring_node);
+}
+
+struct elapse__http_wait *elapse__http_wait_first(struct elapse__ring_node *ring)
+{
+    return elapse__ring_empty(ring) ? NULL : (struct elapse__http_wait *)(void *)ring->next;
+}

@@ -1,0 +1,31 @@
+/*
+ * A request that is not answered at once. Its owner hears when the client goes.
+ *
+ *      begun --> in one ring of the server --the owner answers, or the client goes--> ended
+ */
+#ifndef ELAPSE__HTTP_WAIT_H
+#define ELAPSE__HTTP_WAIT_H
+
+#include "shell.h"
+
+/* A wait begins as zeros, and is in exactly one ring of the server. */
+struct elapse__http_wait {
+    struct elapse__ring_node ring_node; /* first */
+    struct elapse__http *http;
+    struct evhttp_request *request; /* NULL: its client has gone */
+    struct event *gone;
+    /* Tells the owner that the client has gone; `request` is NULL. The owner ends the wait. */
+    void (*lost)(struct elapse__http_wait *wait);
+};
+
+/* Enters the ring, and hears when the client goes. Returns false if there is no memory. */
+bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
+                             struct elapse__ring_node *ring, struct evhttp_request *request);
+
+/* Leaves the ring: the request is answered, or its client has gone. */
+void elapse__http_wait_end(struct elapse__http_wait *wait);
+
+/* Returns the oldest wait of a ring; NULL: there is none. */
+struct elapse__http_wait *elapse__http_wait_first(struct elapse__ring_node *ring);
+
+#endif
