@@ -91,7 +91,7 @@ static bool make_core(struct elapse__cluster_partition *partition)
     if (loop == NULL)
         return false;
     loop->options = elapse__cluster_options(cluster);
-    loop->peers.log = front->log;
+    loop->peers.logger = front->logger;
     loop->peers.base = front->base;
     loop->peers.files = front->files;
     loop->peers.outer = &cluster->service.loop.peers;
@@ -173,12 +173,12 @@ static void log_change(struct elapse__cluster_partition *partition,
     const char *complaint = elapse__cluster_complaint(now->complaint);
 
     if (begins_to_mark)
-        elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+        elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                        ELAPSE__EVENT_CLUSTER,
                        "partition %" PRIu32 ": %s; this node writes so into the database, and ends",
                        partition->number, elapse__cluster_stop(now->stop));
     elapse__logger(
-        elapse__cluster_log(partition->cluster),
+        elapse__cluster_logger(partition->cluster),
         now->complaint == ELAPSE__COMPLAINT_NONE ? ELAPSE__LOGGER_NOTICE : ELAPSE__LOGGER_WARNING,
         ELAPSE__EVENT_CLUSTER,
         "partition %" PRIu32 ": %s, epoch %" PRIu64 ", owner %s at %s%s%s%s%s", partition->number,
@@ -202,11 +202,12 @@ static void look_at_figures(struct elapse__cluster_partition *partition)
     if (has_changed)
         log_change(partition, &figures, begins_to_mark);
     if (has_lost_polls)
-        elapse__logger(
-            elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
-            "partition %" PRIu32 ": the inbox did not answer within %" PRIu32
-            " ms, so the session was ended, %" PRIu64 " times by now",
-            partition->number, partition->cluster->queue.lease_ms / 8, figures.polls_lost);
+        elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_CLUSTER,
+                       "partition %" PRIu32 ": the inbox did not answer within %" PRIu32
+                       " ms, so the session was ended, %" PRIu64 " times by now",
+                       partition->number, partition->cluster->queue.lease_ms / 8,
+                       figures.polls_lost);
 }
 
 /* ---- two nodes with one address ---- */
@@ -236,7 +237,7 @@ static void look_for_twin(struct elapse__cluster_partition *partition)
         return;
     partition->has_told_twin = true;
     elapse__logger(
-        elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_CLUSTER,
+        elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_CLUSTER,
         "partition %" PRIu32 ": its owner %s has the address of this node, %s: give each "
         "node an address of its own by --advertise; until then nothing reaches that owner "
         "from here",
@@ -305,7 +306,7 @@ static void look_at_broken(struct elapse__cluster_partition *partition)
     elapse__store_depart(store);
     if (error == 0)
         return;
-    elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+    elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                    ELAPSE__EVENT_STORE, "%s: writing or syncing failed: %s", partition->directory,
                    elapse__os_error_text(error));
     partition->cluster->has_failed = true;

@@ -31,7 +31,8 @@ void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
     peer->user =
         elapse__router_client_new(cluster->router, elapse__runner_now_ms(), peer->is_local, peer);
     if (peer->user == NULL) {
-        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_REFUSED,
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_REFUSED,
                        "a connection was refused: there are too many, or there is no memory");
         elapse__peer_free(peer);
         return;

@@ -25,9 +25,9 @@ static void tell(struct elapse__cluster *cluster, unsigned host,
                  const struct elapse__schema_why *why, struct elapse__schema_why *told)
 {
     if (strcmp(why->text, told->text) != 0)
-        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
-                       "waiting for the database: server %u of %u: %s", host + 1,
-                       cluster->hosts.count, why->text);
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_CLUSTER, "waiting for the database: server %u of %u: %s",
+                       host + 1, cluster->hosts.count, why->text);
     *told = *why;
 }
 
@@ -152,7 +152,7 @@ void elapse__errand_inbox_look(struct elapse__cluster *cluster)
     elapse__unlock(&cluster->inbox.lock);
     if (!has_notice)
         return;
-    elapse__logger(elapse__cluster_log(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",
+    elapse__logger(elapse__cluster_logger(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",
                    notice.text);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (cluster->partitions[i].runner != NULL)

@@ -169,9 +169,9 @@ elapse__cluster_options(const struct elapse__cluster *cluster)
     return cluster->service.loop.options;
 }
 
-static inline struct elapse__logger *elapse__cluster_log(struct elapse__cluster *cluster)
+static inline struct elapse__logger *elapse__cluster_logger(struct elapse__cluster *cluster)
 {
-    return &cluster->service.loop.peers.log;
+    return &cluster->service.loop.peers.logger;
 }
 
 /* ---- options.c ---- */

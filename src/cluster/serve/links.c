@@ -30,7 +30,7 @@ static void log_trouble(struct elapse__cluster_partition *partition)
         return;
     memcpy(partition->trouble, line, sizeof line);
     if (line[0] != '\0')
-        elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_WARNING,
+        elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_WARNING,
                        ELAPSE__EVENT_CLUSTER, "partition %" PRIu32 ": %s", partition->number, line);
 }
 

@@ -55,15 +55,15 @@ static bool take(struct elapse__cluster_partition *partition, struct elapse__clu
 
 void elapse__cluster_partition_log(struct elapse__cluster_partition *partition)
 {
-    struct elapse__logger *log = elapse__cluster_log(partition->cluster);
+    struct elapse__logger *logger = elapse__cluster_logger(partition->cluster);
     struct elapse__cluster_notice notice;
     unsigned lost;
 
     while (take(partition, &notice, &lost)) {
         if (lost > 0)
-            elapse__logger(log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+            elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
                            "partition %" PRIu32 ": %u lines before the next one were lost",
                            partition->number, lost);
-        elapse__logger(log, notice.level, ELAPSE__EVENT_CLUSTER, "%s", notice.text);
+        elapse__logger(logger, notice.level, ELAPSE__EVENT_CLUSTER, "%s", notice.text);
     }
 }

@@ -9,7 +9,7 @@
 
 static bool refuse(struct elapse__cluster *cluster, const char *what, const char *why)
 {
-    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION,
+    elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION,
                    "%s: %s", what, why);
     return false;
 }
@@ -55,12 +55,14 @@ static void warn(struct elapse__cluster *cluster)
 
     if (begins_with(address, "127.") || begins_with(address, "[::1]:") ||
         begins_with(address, "localhost:"))
-        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_CLUSTER,
                        "no other machine can reach this node at %s: if there are nodes on others, "
                        "give --advertise",
                        address);
     if (cluster->service.loop.tokens.count > 0)
-        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_CLUSTER,
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_NOTICE,
+                       ELAPSE__EVENT_CLUSTER,
                        "nodes send the first password to each other in plain text, to the address "
                        "that the database has");
 }

@@ -55,7 +55,7 @@ static bool make_directories(struct elapse__cluster_partition *partition)
 
     if (error == 0 && size > 0 && (size_t)size < sizeof partition->directory)
         return true;
-    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
+    elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
                    "%s: %s", outer,
                    error == 0 ? "the path is too long" : elapse__os_error_text(error));
     return false;
@@ -74,7 +74,7 @@ static bool make_locks(struct elapse__cluster_partition *partition)
 
 static bool refuse(struct elapse__cluster_partition *partition, const char *what, int error)
 {
-    elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+    elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                    ELAPSE__EVENT_CLUSTER, "%s: %s: %s", partition->directory, what,
                    elapse__os_error_text(error));
     return false;
@@ -91,7 +91,7 @@ static bool belongs_here(struct elapse__cluster_partition *partition)
     if (memory.genesis == 0 || memory.genesis == partition->log.genesis)
         return true;
     partition->cluster->is_refused = true;
-    elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+    elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                    ELAPSE__EVENT_STORE,
                    "%s: it has jobs of another queue, or of another partition than %" PRIu32
                    " of queue %s: give another --data or --queue",
@@ -121,7 +121,7 @@ bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t nu
     if (error == ELAPSE_OK)
         return true;
     cluster->is_refused = error == ELAPSE_ERROR_IN_USE;
-    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE, "%s",
+    elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE, "%s",
                    fault.text);
     return false;
 }

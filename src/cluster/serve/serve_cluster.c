@@ -123,7 +123,7 @@ static bool make_events(struct elapse__cluster *cluster)
     const struct timeval second = {.tv_sec = 1};
     struct elapse__loop *front = &cluster->service.loop;
 
-    cluster->links.log = front->peers.log;
+    cluster->links.logger = front->peers.logger;
     cluster->links.base = front->peers.base;
     cluster->links.files = front->peers.files;
     cluster->links.outer = &front->peers;
@@ -294,7 +294,8 @@ static unsigned count_kept(struct elapse__cluster *cluster)
         if (figures.has_released || strcmp(figures.partition.owner, partition->me) != 0)
             continue;
         count++;
-        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_CLUSTER,
                        "partition %" PRIu32 " was not handed over, because the database has not "
                        "confirmed it in time: another node takes over when the lease has ended",
                        partition->number);
@@ -308,7 +309,7 @@ static void stop_serving(struct elapse__cluster *cluster)
 
     elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
-    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
+    elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
                    "no connection is taken any more");
     elapse__listeners_close(&service->loop);
     cluster->cores_close = true;
@@ -385,9 +386,9 @@ static bool release(struct elapse__cluster *cluster)
 
 static enum elapse__serve_end run(struct elapse__cluster *cluster)
 {
-    struct elapse__logger *log = elapse__cluster_log(cluster);
+    struct elapse__logger *logger = elapse__cluster_logger(cluster);
 
-    elapse__logger(log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
+    elapse__logger(logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
                    "elapse %s, process %" PRIu64 ", node %s of queue %s at %s, %" PRIu32
                    " partitions, lease %" PRIu32 " ms",
                    elapse_version(), elapse__os_process_id(), cluster->name,
@@ -400,15 +401,15 @@ static enum elapse__serve_end run(struct elapse__cluster *cluster)
         stop_serving(cluster);
     unsigned kept = has_failed ? 0 : count_kept(cluster);
     if (!release(cluster) || has_failed) {
-        elapse__logger(log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STOPPED,
+        elapse__logger(logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STOPPED,
                        "the node could not go on");
         return ELAPSE__SERVE_FAILED;
     }
     if (kept > 0)
-        elapse__logger(log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_STOPPED,
+        elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_STOPPED,
                        "the node has ended, and keeps %u partitions until their lease ends", kept);
     else
-        elapse__logger(log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPED,
+        elapse__logger(logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPED,
                        "the node has handed over");
     return ELAPSE__SERVE_STOPPED;
 }
@@ -433,8 +434,8 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
     }
     service->loop.peers.base = event_base_new();
     if (service->loop.peers.base == NULL || !start(cluster)) {
-        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING,
-                       "the system refuses memory, threads or descriptors");
+        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR,
+                       ELAPSE__EVENT_STARTING, "the system refuses memory, threads or descriptors");
         (void)release(cluster);
         return ELAPSE__SERVE_FAILED;
     }

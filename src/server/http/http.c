@@ -210,7 +210,7 @@ static void on_listen_again(evutil_socket_t descriptor, short what, void *argume
 /* Connections wait in the queue of the system meanwhile. */
 static void pause_listening(struct elapse__http *http, const char *why)
 {
-    elapse__logger(&http->loop->peers.log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
+    elapse__logger(&http->loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
                    "no connection of HTTP can be taken now: %s", why);
     if (wait_to_listen(http))
         set_listening(http, false);

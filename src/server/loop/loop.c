@@ -199,7 +199,7 @@ static void release_ended(struct elapse__loop *loop)
         next = i->next;
         if (peer->connection != NULL)
             continue;
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED,
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED,
                        "a connection has ended");
         elapse__peer_free(peer);
     }
@@ -255,7 +255,7 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
         look(peer);
     elapse__store_depart(loop->store);
     if (peer->connection == NULL) {
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_REFUSED,
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_REFUSED,
                        "a connection was refused: there are too many, or there is no memory");
         elapse__peer_free(peer);
         return;

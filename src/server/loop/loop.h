@@ -15,7 +15,7 @@
 #include "../../engine/store/store.h"
 #include "body_reader.h"
 #include "cluster.h"
-#include "log.h"
+#include "logger.h"
 #include "peer.h"
 #include "settings.h"
 #include "tokens.h"

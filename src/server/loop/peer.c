@@ -110,7 +110,7 @@ static void on_handshake_limit(evutil_socket_t socket, short what, void *argumen
     (void)what;
     if (peer->has_ended || elapse__tls_is_open(peer->tls))
         return;
-    elapse__logger(&peer->peers->log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_TLS,
+    elapse__logger(&peer->peers->logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_TLS,
                    "a connection did not begin TLS within %d s", (int)HANDSHAKE_S);
     peer->has_ended = true;
     elapse__peer_leave(peer, ELAPSE__PEER_READY);
@@ -245,10 +245,10 @@ void elapse__peer_free(struct elapse__peer *peer)
 static void fail(struct elapse__peer *peer, const char *what, int error)
 {
     if (error == EPROTO)
-        elapse__logger(&peer->peers->log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_TLS,
+        elapse__logger(&peer->peers->logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_TLS,
                        "a connection broke the rules of TLS");
     else
-        elapse__logger(&peer->peers->log, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED, "%s: %s",
+        elapse__logger(&peer->peers->logger, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED, "%s: %s",
                        what, elapse__os_error_text(error));
     peer->has_ended = true;
     elapse__peer_leave(peer, ELAPSE__PEER_READY);

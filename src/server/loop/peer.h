@@ -24,7 +24,7 @@
 #include "../../base/ring.h"
 #include "../../os/sockets.h"
 #include "../core/core.h"
-#include "log.h"
+#include "logger.h"
 #include "tls.h"
 
 enum elapse__peer_ring {
@@ -41,7 +41,7 @@ enum { ELAPSE__DESCRIPTORS_HELD = 40 };
 
 /* All peers, and what they share. */
 struct elapse__peers {
-    struct elapse__logger log;
+    struct elapse__logger logger;
     struct event_base *base;
     struct elapse__ring_node rings[ELAPSE__PEER_RINGS];
     uint64_t count;    /* of those with a socket */

@@ -35,14 +35,14 @@ static void reload_tokens(struct elapse__loop *loop)
     char fault[ELAPSE__TOKENS_FAULT_BYTES];
 
     if (!elapse__tokens_read(loop->options->auth, &tokens, fault)) {
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
                        "the passwords stay as they are: %s", fault);
         return;
     }
     elapse__loop_with_core(loop, use_tokens, &tokens);
     elapse__tokens_free(&tokens);
-    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED, "%zu passwords",
-                   loop->tokens.count);
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED,
+                   "%zu passwords", loop->tokens.count);
 }
 
 static void reload_keys(struct elapse__loop *loop)
@@ -52,13 +52,13 @@ static void reload_keys(struct elapse__loop *loop)
         elapse__tls_keys_read(loop->options->tls_certificate, loop->options->tls_key, fault);
 
     if (keys == NULL) {
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
                        "the certificate stays as it is: %s", fault);
         return;
     }
     elapse__tls_keys_free(loop->keys);
     loop->keys = keys;
-    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED,
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED,
                    "the certificate");
 }
 
@@ -87,7 +87,7 @@ static void take_signal(struct elapse__service *service, enum elapse__os_signal 
     case ELAPSE__OS_USER:
         service->drains = true;
         with_cores(service, refuse_puts);
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
                        "no jobs are taken any more");
         break;
     default:

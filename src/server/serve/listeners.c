@@ -40,7 +40,7 @@ static void pause_accepting(struct elapse__loop *loop, int error)
 {
     const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
 
-    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
                    "no connection can be taken now: %s", elapse__os_error_text(error));
     if (event_add(loop->accept_again, &pause) == 0)
         set_accepting(loop, false);
@@ -80,7 +80,7 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
             pause_accepting(loop, ENOMEM);
             return;
         }
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CONNECTED, "%s",
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CONNECTED, "%s",
                        elapse__os_address_text(&from).text);
         elapse__loop_welcome(loop, peer);
     }
@@ -90,8 +90,8 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
 
 static bool refuse(struct elapse__loop *loop, const char *where, const char *why)
 {
-    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_LISTENING, "%s: %s", where,
-                   why);
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_LISTENING, "%s: %s",
+                   where, why);
     return false;
 }
 
@@ -223,8 +223,8 @@ bool elapse__listeners_start(struct elapse__loop *loop)
         struct elapse__listener *listener = loop->listeners[i];
         if (!start_listener(loop, listener))
             return false;
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_LISTENING, "%s%s%s",
-                       listener->is_http ? "http:" : "", listener->tls ? "tls:" : "",
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_LISTENING,
+                       "%s%s%s", listener->is_http ? "http:" : "", listener->tls ? "tls:" : "",
                        elapse__os_address_text(&listener->address).text);
     }
     return true;

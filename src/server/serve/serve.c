@@ -34,9 +34,9 @@
     (ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
      ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_USER))
 
-static struct elapse__logger *log_of(struct elapse__service *service)
+static struct elapse__logger *logger_of(struct elapse__service *service)
 {
-    return &service->loop.peers.log;
+    return &service->loop.peers.logger;
 }
 
 /* ---- the wall clock at the start ---- */
@@ -61,13 +61,13 @@ static bool may_begin(void *context, int64_t header_wall_ms)
     int64_t now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
 
     if (header_wall_ms > 0 && now_ms - header_wall_ms > DAY_MS)
-        elapse__logger(log_of(service), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLOCK,
+        elapse__logger(logger_of(service), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLOCK,
                        "the wall clock is %" PRId64 " hours after the last start or file of this "
                        "queue; if it is wrong, jobs become due too early",
                        (now_ms - header_wall_ms) / (DAY_MS / 24));
     while (now_ms < header_wall_ms) {
         if (!service->has_waited_for_clock)
-            elapse__logger(log_of(service), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLOCK,
+            elapse__logger(logger_of(service), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLOCK,
                            "the wall clock is %" PRId64 " seconds before the last time that this "
                            "queue wrote; waiting until it is right",
                            (header_wall_ms - now_ms) / 1000 + 1);
@@ -89,14 +89,16 @@ bool elapse__service_read_files(struct elapse__service *service)
     char fault[ELAPSE__TLS_FAULT_BYTES];
 
     if (options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault)) {
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s",
+                       fault);
         return false;
     }
     if (options->tls_certificate == NULL)
         return true;
     loop->keys = elapse__tls_keys_read(options->tls_certificate, options->tls_key, fault);
     if (loop->keys == NULL)
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s",
+                       fault);
     return loop->keys != NULL;
 }
 
@@ -106,8 +108,8 @@ bool elapse__service_become_user(struct elapse__service *service)
     int error = user == NULL ? 0 : elapse__os_become_user(user);
 
     if (error != 0)
-        elapse__logger(log_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "user %s: %s",
-                       user, elapse__os_error_text(error));
+        elapse__logger(logger_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION,
+                       "user %s: %s", user, elapse__os_error_text(error));
     return error == 0;
 }
 
@@ -154,7 +156,7 @@ static enum elapse_error open_store(struct elapse__service *service)
     enum elapse_error error =
         elapse__store_open(options->directory, &queue, &wishes, &service->loop.store, &fault);
     if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
-        elapse__logger(log_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE, "%s",
+        elapse__logger(logger_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE, "%s",
                        fault.text);
     return error;
 }
@@ -274,7 +276,7 @@ static void stop_serving(struct elapse__service *service)
 
     elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
-    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
                    "no connection is taken any more");
     elapse__listeners_close(loop);
     elapse__loop_with_core(loop, stop_core, NULL);
@@ -346,7 +348,7 @@ static enum elapse__serve_end end_broken(struct elapse__service *service)
     int error = elapse__journal_error(loop->store->engine.journal);
     elapse__store_depart(loop->store);
     elapse__logger(
-        &loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
+        &loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
         "%s: writing or syncing failed: %s; the server ends, because nobody knows what the "
         "disk has",
         loop->options->directory, elapse__os_error_text(error));
@@ -358,7 +360,7 @@ static enum elapse__serve_end run(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
-    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
                    "elapse %s, process %" PRIu64, elapse_version(), elapse__os_process_id());
     elapse__hints_write(loop);
     elapse__os_notify("READY=1");
@@ -367,13 +369,13 @@ static enum elapse__serve_end run(struct elapse__service *service)
         stop_serving(service);
     if (loop->is_broken)
         return end_broken(service);
-    struct elapse__logger log = loop->peers.log;
+    struct elapse__logger logger = loop->peers.logger;
     if (!release(service)) {
-        elapse__logger(&log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
+        elapse__logger(&logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
                        "not everything became durable: writing or syncing failed");
         return ELAPSE__SERVE_FAILED;
     }
-    elapse__logger(&log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPED, "everything is durable");
+    elapse__logger(&logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPED, "everything is durable");
     return ELAPSE__SERVE_STOPPED;
 }
 
@@ -395,7 +397,7 @@ static enum elapse__serve_end serve(struct elapse__service *service)
     }
     loop->peers.base = event_base_new();
     if (loop->peers.base == NULL || !start(service)) {
-        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING,
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING,
                        "the system refuses memory, threads or descriptors");
         (void)release(service);
         return ELAPSE__SERVE_FAILED;
@@ -411,7 +413,7 @@ bool elapse__service_open(struct elapse__service *service,
     service->loop.options = options;
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__ring_init(&peers->rings[i]);
-    peers->log = (struct elapse__logger){
+    peers->logger = (struct elapse__logger){
         .json = options->log_json,
         .most = options->verbose ? ELAPSE__LOGGER_DEBUG : ELAPSE__LOGGER_NOTICE,
     };
@@ -419,7 +421,7 @@ bool elapse__service_open(struct elapse__service *service,
     peers->files = elapse__os_raise_file_limit();
     int error = elapse__os_signals_open(&service->signals, TAKEN_SIGNALS);
     if (error != 0)
-        elapse__logger(&peers->log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
+        elapse__logger(&peers->logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
                        elapse__os_error_text(error));
     return error == 0;
 }

@@ -27,7 +27,7 @@ static int set_up(void **state)
     struct elapse__cluster_partition *partition = calloc(1, sizeof *partition);
     assert_non_null(cluster);
     assert_non_null(partition);
-    cluster->service.loop.peers.log.most = ELAPSE__LOGGER_ERROR;
+    cluster->service.loop.peers.logger.most = ELAPSE__LOGGER_ERROR;
     cluster->service.loop.options = &options;
     (void)snprintf(cluster->name, sizeof cluster->name, "n1");
     (void)snprintf(partition->directory, sizeof partition->directory, "%s/part-0",

@@ -22,7 +22,7 @@ static struct elapse__cluster_partition *set_up(void)
     assert_non_null(partition);
     assert_int_equal(elapse__os->lock_init(&partition->lock), 0);
     assert_int_equal(elapse__os_event_open(&cluster->event), 0);
-    cluster->service.loop.peers.log.most = ELAPSE__LOGGER_DEBUG;
+    cluster->service.loop.peers.logger.most = ELAPSE__LOGGER_DEBUG;
     partition->cluster = cluster;
     return partition;
 }

@@ -1,4 +1,4 @@
-#include "log.h"
+#include "logger.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ static void write_json_text(char *to, size_t capacity, const char *text)
     to[length] = '\0';
 }
 
-static void write_line(const struct elapse__logger *log, enum elapse__logger_level level,
+static void write_line(const struct elapse__logger *logger, enum elapse__logger_level level,
                        enum elapse__logger_event event, const char *text)
 {
     char when[TIME_BYTES];
@@ -81,7 +81,7 @@ static void write_line(const struct elapse__logger *log, enum elapse__logger_lev
 
     write_time(when);
     write_json_text(quoted, sizeof quoted, text);
-    if (log->json)
+    if (logger->json)
         length = snprintf(line, sizeof line,
                           "{\"time\":\"%s\",\"level\":\"%s\",\"event\":\"%s\",\"text\":\"%s\"}\n",
                           when, level_names[level], events[event].name, quoted);
@@ -93,40 +93,40 @@ static void write_line(const struct elapse__logger *log, enum elapse__logger_lev
 }
 
 /* Returns whether the event may be logged now, and says how many were not since the last time. */
-static bool is_within_limit(struct elapse__logger *log, enum elapse__logger_level level,
+static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_level level,
                             enum elapse__logger_event event)
 {
     uint64_t minute = elapse__os_monotonic_ns() / NS_PER_MINUTE + 1;
 
     if (!events[event].is_limited || level == ELAPSE__LOGGER_DEBUG)
         return true;
-    if (log->limits[event].minute != minute) {
-        uint64_t withheld = log->limits[event].withheld;
+    if (logger->limits[event].minute != minute) {
+        uint64_t withheld = logger->limits[event].withheld;
         char text[TEXT_BYTES];
-        log->limits[event].minute = minute;
-        log->limits[event].logged = 0;
-        log->limits[event].withheld = 0;
+        logger->limits[event].minute = minute;
+        logger->limits[event].logged = 0;
+        logger->limits[event].withheld = 0;
         (void)snprintf(text, sizeof text, "%" PRIu64 " more of these events were not logged",
                        withheld);
         if (withheld > 0)
-            write_line(log, level, event, text);
+            write_line(logger, level, event, text);
     }
-    if (log->limits[event].logged == ELAPSE__LOGGER_A_MINUTE) {
-        log->limits[event].withheld++;
+    if (logger->limits[event].logged == ELAPSE__LOGGER_A_MINUTE) {
+        logger->limits[event].withheld++;
         return false;
     }
-    log->limits[event].logged++;
+    logger->limits[event].logged++;
     return true;
 }
 
-void elapse__logger(struct elapse__logger *log, enum elapse__logger_level level,
+void elapse__logger(struct elapse__logger *logger, enum elapse__logger_level level,
                     enum elapse__logger_event event, const char *format, ...)
 {
     char text[TEXT_BYTES];
     va_list arguments;
 
     ELAPSE__ASSERT_THAT(event, <, ELAPSE__LOGGER_EVENTS);
-    if (level > log->most || !is_within_limit(log, level, event))
+    if (level > logger->most || !is_within_limit(logger, level, event))
         return;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
@@ -134,5 +134,5 @@ void elapse__logger(struct elapse__logger *log, enum elapse__logger_level level,
     for (char *byte = text; *byte != '\0'; byte++)
         if ((unsigned char)*byte < ' ' || *byte == 0x7f)
             *byte = '?';
-    write_line(log, level, event, text);
+    write_line(logger, level, event, text);
 }

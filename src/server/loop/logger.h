@@ -9,8 +9,8 @@
  *
  * Requires, for every function: one thread, that of the loop.
  */
-#ifndef ELAPSE__LOOP_LOG_H
-#define ELAPSE__LOOP_LOG_H
+#ifndef ELAPSE__LOOP_LOGGER_H
+#define ELAPSE__LOOP_LOGGER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ struct elapse__logger {
 };
 
 /* Logs an event, with a text in the manner of printf. Control characters in it become '?'. */
-__attribute__((format(printf, 4, 5))) void elapse__logger(struct elapse__logger *log,
+__attribute__((format(printf, 4, 5))) void elapse__logger(struct elapse__logger *logger,
                                                           enum elapse__logger_level level,
                                                           enum elapse__logger_event event,
                                                           const char *format, ...);
