@@ -7,10 +7,18 @@
 
 #include "metric_text.h"
 
+/* Returns how many groups of the log this node has not got. */
+static uint64_t lag(const struct elapse__loop_partition *partition)
+{
+    return partition->last_group > partition->local_group
+               ? partition->last_group - partition->local_group
+               : 0;
+}
+
 /* ---- JSON ---- */
 
 static void write_partition(struct elapse__json *json,
-                            const struct elapse__http_partition *partition)
+                            const struct elapse__loop_partition *partition)
 {
     elapse__json_open(json, '{');
     elapse__json_unsigned_member(json, "partition", partition->number);
@@ -21,16 +29,16 @@ static void write_partition(struct elapse__json *json,
     elapse__json_text_member(json, "address", partition->address);
     elapse__json_unsigned_member(json, "epoch", partition->epoch);
     elapse__json_unsigned_member(json, "last_group", partition->last_group);
-    elapse__json_unsigned_member(json, "lag", partition->lag);
+    elapse__json_unsigned_member(json, "lag", lag(partition));
     elapse__json_unsigned_member(json, "tail", partition->tail);
     elapse__json_text_member(json, "complaint", partition->complaint);
     elapse__json_close(json, '}');
 }
 
 void elapse__http_write_cluster(struct elapse__json *json,
-                                const struct elapse__http_cluster *cluster)
+                                const struct elapse__loop_cluster *cluster)
 {
-    struct elapse__http_partition partition;
+    struct elapse__loop_partition partition;
 
     elapse__json_open(json, '{');
     elapse__json_text_member(json, "queue", cluster->queue);
@@ -51,45 +59,40 @@ void elapse__http_write_cluster(struct elapse__json *json,
 struct gauge {
     const char *name;
     const char *help;
-    uint64_t (*value)(const struct elapse__http_partition *partition);
+    uint64_t (*value)(const struct elapse__loop_partition *partition);
 };
 
-static uint64_t is_owned(const struct elapse__http_partition *partition)
+static uint64_t is_owned(const struct elapse__loop_partition *partition)
 {
     return partition->is_owned;
 }
 
-static uint64_t is_answering(const struct elapse__http_partition *partition)
+static uint64_t is_answering(const struct elapse__loop_partition *partition)
 {
     return partition->may_answer;
 }
 
-static uint64_t has_no_owner(const struct elapse__http_partition *partition)
+static uint64_t has_no_owner(const struct elapse__loop_partition *partition)
 {
     return partition->owner[0] == '\0';
 }
 
-static uint64_t has_complaint(const struct elapse__http_partition *partition)
+static uint64_t has_complaint(const struct elapse__loop_partition *partition)
 {
     return partition->complaint[0] != '\0';
 }
 
-static uint64_t epoch(const struct elapse__http_partition *partition)
+static uint64_t epoch(const struct elapse__loop_partition *partition)
 {
     return partition->epoch;
 }
 
-static uint64_t last_group(const struct elapse__http_partition *partition)
+static uint64_t last_group(const struct elapse__loop_partition *partition)
 {
     return partition->last_group;
 }
 
-static uint64_t lag(const struct elapse__http_partition *partition)
-{
-    return partition->lag;
-}
-
-static uint64_t log_groups(const struct elapse__http_partition *partition)
+static uint64_t log_groups(const struct elapse__loop_partition *partition)
 {
     return partition->last_group + 1 -
            (partition->tail <= partition->last_group ? partition->tail : partition->last_group);
@@ -106,10 +109,10 @@ static const struct gauge gauges[] = {
     {"partition_log_groups", "Groups of its log that are kept.", log_groups},
 };
 
-static void write_gauge(struct elapse__json *out, const struct elapse__http_cluster *cluster,
+static void write_gauge(struct elapse__json *out, const struct elapse__loop_cluster *cluster,
                         const struct gauge *gauge)
 {
-    struct elapse__http_partition partition;
+    struct elapse__loop_partition partition;
 
     elapse__metric_begin(out, gauge->name, "gauge", gauge->help);
     for (uint32_t i = 0; i < cluster->partitions; i++) {
@@ -119,9 +122,9 @@ static void write_gauge(struct elapse__json *out, const struct elapse__http_clus
     }
 }
 
-static void write_roles(struct elapse__json *out, const struct elapse__http_cluster *cluster)
+static void write_roles(struct elapse__json *out, const struct elapse__loop_cluster *cluster)
 {
-    struct elapse__http_partition partition;
+    struct elapse__loop_partition partition;
 
     elapse__metric_begin(out, "partition_role", "gauge",
                          "The role of this node in the partition, as a label.");
@@ -132,25 +135,27 @@ static void write_roles(struct elapse__json *out, const struct elapse__http_clus
     }
 }
 
-static void write_router(struct elapse__json *out, const struct elapse__http_router *router)
+static void write_router(struct elapse__json *out, const struct elapse__loop_cluster *cluster)
 {
+    struct elapse__loop_router router;
+
+    cluster->router(cluster->context, &router);
     const struct {
         const char *name, *type, *help;
         uint64_t value;
     } figures[] = {
-        {"router_clients", "gauge", "Clients of the node.", router->clients},
-        {"router_waiting", "gauge", "Clients that wait for a job.", router->waiting},
-        {"router_clients_total", "counter", "Clients since the start.", router->total_clients},
-        {"router_commands_total", "counter", "Commands of clients.", router->commands},
-        {"router_sent_total", "counter", "Commands that went to partitions.", router->sent},
+        {"router_clients", "gauge", "Clients of the node.", router.clients},
+        {"router_waiting", "gauge", "Clients that wait for a job.", router.waiting},
+        {"router_clients_total", "counter", "Clients since the start.", router.total_clients},
+        {"router_commands_total", "counter", "Commands of clients.", router.commands},
+        {"router_sent_total", "counter", "Commands that went to partitions.", router.sent},
         {"router_sent_again_total", "counter", "Of them, those that were sent again.",
-         router->sent_again},
-        {"router_unknown_total", "counter", "Commands that were answered UNKNOWN.",
-         router->unknown},
+         router.sent_again},
+        {"router_unknown_total", "counter", "Commands that were answered UNKNOWN.", router.unknown},
         {"router_try_again_total", "counter", "Commands that were answered TRYAGAIN.",
-         router->try_again},
+         router.try_again},
         {"router_links_lost_total", "counter", "Links to partitions that were lost.",
-         router->links_lost},
+         router.links_lost},
     };
 
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
@@ -160,10 +165,10 @@ static void write_router(struct elapse__json *out, const struct elapse__http_rou
 }
 
 void elapse__http_write_cluster_metrics(struct elapse__json *out,
-                                        const struct elapse__http_cluster *cluster)
+                                        const struct elapse__loop_cluster *cluster)
 {
     for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
         write_gauge(out, cluster, &gauges[i]);
     write_roles(out, cluster);
-    write_router(out, &cluster->router);
+    write_router(out, cluster);
 }

@@ -5,72 +5,63 @@
 
 #include <string.h>
 
-#include "../loop/cluster.h"
+#include "../../base/assert.h"
+#include "cluster.h"
 
-enum { PLACES = 1 << 14 }; /* of tubes, most of which may be free */
+enum { SLICE_PLACES = 1 << 14 }; /* of tubes, most of which may be free */
 
-bool elapse__http_with_core(struct elapse__loop *loop, uint32_t place,
-                            void (*call)(struct elapse__loop *loop, void *argument), void *argument)
+static uint32_t core_count(const struct elapse__loop *loop)
+{
+    return loop->cluster == NULL ? 1 : loop->cluster->partitions;
+}
+
+static void with_core(struct elapse__loop *loop, uint32_t place,
+                      void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
     const struct elapse__loop_cluster *cluster = loop->cluster;
 
-    if (place >= (cluster == NULL ? 1 : cluster->partitions))
-        return false;
+    ELAPSE__ASSERT_THAT(place, <, core_count(loop));
     if (cluster == NULL)
         elapse__loop_with_core(loop, call, argument);
     else
         (void)cluster->with_core(cluster->context, place, call, argument);
-    return true;
 }
 
 void elapse__http_each_core(struct elapse__loop *loop,
                             void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
-    for (uint32_t place = 0; elapse__http_with_core(loop, place, call, argument); place++)
-        ;
+    for (uint32_t place = 0; place < core_count(loop); place++)
+        with_core(loop, place, call, argument);
 }
 
 /* ---- tubes ---- */
 
-static void take_names(struct elapse__loop *loop, void *argument)
+static void take_slice(struct elapse__loop *loop, void *argument)
 {
-    struct elapse__http_names *names = argument;
-    uint32_t places = PLACES;
+    struct elapse__http_tubes *tubes = argument;
+    struct elapse__queue *jobs = loop->store->engine.jobs;
+    struct elapse__queue_now now = elapse__store_now();
+    uint32_t places = SLICE_PLACES;
 
-    while (names->count < ELAPSE__HTTP_NAMES && places > 0) {
-        struct elapse__queue_text name =
-            elapse__queue_tubes(loop->store->engine.jobs, &names->cursor, &places);
-        if (name.size > 0) {
-            memcpy(names->bytes[names->count], name.bytes, name.size);
-            names->sizes[names->count++] = name.size;
+    tubes->is_there = true;
+    while (tubes->count < ELAPSE__HTTP_TUBES && places > 0) {
+        struct elapse__queue_text name = elapse__queue_tubes(jobs, &tubes->cursor, &places);
+        if (name.size > 0 &&
+            elapse__queue_tube_statistics(jobs, now, name, &tubes->counts[tubes->count]) ==
+                ELAPSE__QUEUE_OK) {
+            memcpy(tubes->names[tubes->count], name.bytes, name.size);
+            tubes->sizes[tubes->count++] = name.size;
         }
-        if (names->cursor == 0)
+        if (tubes->cursor == 0)
             break;
     }
 }
 
-bool elapse__http_next_names(struct elapse__loop *loop, struct elapse__http_names *names)
-{
-    names->count = 0;
-    names->found_at = names->place;
-    if (!elapse__http_with_core(loop, names->place, take_names, names)) {
-        names->place = 0;
-        names->cursor = 0;
-        return false;
-    }
-    /* A partition that this node has lost meanwhile has no more names. */
-    if (names->count == 0)
-        names->cursor = 0;
-    if (names->cursor == 0)
-        names->place++;
-    return true;
-}
-
-/* A sum over cores, and the first of them that has the tube. */
+/* A sum over cores, and the first core that has the tube. */
 struct tube_sum {
     struct elapse__queue_text name;
-    struct elapse__queue_statistics *counts;
-    uint32_t place;
+    struct elapse__queue_statistics counts;
+    uint32_t core;
     uint32_t first;
     bool is_found;
 };
@@ -83,72 +74,41 @@ static void add_tube(struct elapse__loop *loop, void *argument)
     if (elapse__queue_tube_statistics(loop->store->engine.jobs, elapse__store_now(), sum->name,
                                       &counts) != ELAPSE__QUEUE_OK)
         return;
-    elapse__http_add_counts(sum->counts, &counts);
+    elapse__http_add_counts(&sum->counts, &counts);
     if (!sum->is_found)
-        sum->first = sum->place;
+        sum->first = sum->core;
     sum->is_found = true;
 }
 
-bool elapse__http_count_tube(struct elapse__loop *loop, const struct elapse__http_names *names,
-                             size_t which, struct elapse__queue_statistics *counts)
+/* Stores the counts of a tube in all cores. Returns false if the tube comes with an earlier core,
+ * or has gone. */
+static bool add_up(struct elapse__loop *loop, const struct elapse__http_tubes *tubes,
+                   struct elapse__queue_text name, struct elapse__queue_statistics *counts)
 {
-    struct tube_sum sum = {.name = {.bytes = names->bytes[which], .size = names->sizes[which]},
-                           .counts = counts};
+    struct tube_sum sum = {.name = name};
 
-    *counts = (struct elapse__queue_statistics){.total_jobs = 0};
-    while (elapse__http_with_core(loop, sum.place, add_tube, &sum))
-        sum.place++;
-    return sum.is_found && sum.first == names->found_at;
+    for (; sum.core < core_count(loop); sum.core++)
+        with_core(loop, sum.core, add_tube, &sum);
+    *counts = sum.counts;
+    return sum.is_found && sum.first == tubes->core;
 }
 
-/* ---- the cluster ---- */
-
-/* The texts stay where they are until the next call. */
-static void show_partition(void *context, uint32_t partition,
-                           struct elapse__http_partition *figures)
+bool elapse__http_next_tubes(struct elapse__loop *loop, struct elapse__http_tubes *tubes,
+                             void (*call)(void *argument, struct elapse__queue_text name,
+                                          const struct elapse__queue_statistics *counts),
+                             void *argument)
 {
-    static struct elapse__loop_partition seen;
-    const struct elapse__loop_cluster *cluster = context;
-
-    cluster->partition(cluster->context, partition, &seen);
-    *figures = (struct elapse__http_partition){
-        .role = seen.role,
-        .complaint = seen.complaint,
-        .owner = seen.owner,
-        .address = seen.address,
-        .epoch = seen.epoch,
-        .last_group = seen.last_group,
-        .lag = seen.last_group > seen.local_group ? seen.last_group - seen.local_group : 0,
-        .tail = seen.tail,
-        .number = partition,
-        .is_owned = seen.is_owned,
-        .may_answer = seen.may_answer,
-    };
-}
-
-bool elapse__http_cluster_look(struct elapse__loop *loop, struct elapse__http_cluster *shown)
-{
-    const struct elapse__loop_cluster *cluster = loop->cluster;
-    struct elapse__loop_router router;
-
-    if (cluster == NULL)
-        return false;
-    cluster->router(cluster->context, &router);
-    *shown = (struct elapse__http_cluster){
-        .queue = cluster->queue,
-        .node = cluster->node,
-        .partitions = cluster->partitions,
-        .router = {.clients = router.clients,
-                   .waiting = router.waiting,
-                   .total_clients = router.total_clients,
-                   .commands = router.commands,
-                   .sent = router.sent,
-                   .sent_again = router.sent_again,
-                   .unknown = router.unknown,
-                   .try_again = router.try_again,
-                   .links_lost = router.links_lost},
-        .partition = show_partition,
-        .context = (void *)(uintptr_t)cluster,
-    };
-    return true;
+    tubes->count = 0;
+    tubes->is_there = false;
+    with_core(loop, tubes->core, take_slice, tubes);
+    for (size_t i = 0; i < tubes->count; i++) {
+        struct elapse__queue_text name = {.bytes = tubes->names[i], .size = tubes->sizes[i]};
+        if (core_count(loop) == 1 || add_up(loop, tubes, name, &tubes->counts[i]))
+            call(argument, name, &tubes->counts[i]);
+    }
+    if (tubes->is_there && tubes->cursor != 0)
+        return true;
+    tubes->cursor = 0;
+    tubes->core = (tubes->core + 1) % core_count(loop);
+    return tubes->core != 0;
 }

@@ -1,45 +1,36 @@
 /*
  * The cores that the figures of HTTP come from: that of the server, or, on a node of a cluster,
- * those of the partitions that it owns. Also, what the node tells of the cluster.
+ * those of the partitions that the node owns.
  */
 #ifndef ELAPSE__HTTP_CORES_H
 #define ELAPSE__HTTP_CORES_H
 
 #include "../loop/loop.h"
-#include "cluster.h"
 
-/* Calls with each core, one after the other, and with the lock of its store. */
+/* Calls with each core, one after the other, and with the lock of its store. A partition that the
+ * node does not own has no core. */
 void elapse__http_each_core(struct elapse__loop *loop,
                             void (*call)(struct elapse__loop *loop, void *argument),
                             void *argument);
 
-/* Calls with the core number `place`, from 0. Returns false if there is none with this or a higher
- * number. A node may own some of them: for the others it does not call. */
-bool elapse__http_with_core(struct elapse__loop *loop, uint32_t place,
-                            void (*call)(struct elapse__loop *loop, void *argument),
-                            void *argument);
+enum { ELAPSE__HTTP_TUBES = 100 };
 
-enum { ELAPSE__HTTP_NAMES = 100 };
-
-/* Names of tubes of a node of a cluster. It begins as zeros. */
-struct elapse__http_names {
-    uint32_t place, cursor; /* where it goes on */
-    uint32_t found_at;      /* the core that has these */
+/* A slice of the tubes of one core, and where the next slice begins. It begins as zeros. */
+struct elapse__http_tubes {
+    uint32_t core, cursor; /* of the next slice: its core, and its place there */
+    bool is_there;         /* the core was there */
     size_t count;
-    size_t sizes[ELAPSE__HTTP_NAMES];
-    unsigned char bytes[ELAPSE__HTTP_NAMES][ELAPSE__QUEUE_TUBE_BYTES_MAX];
+    size_t sizes[ELAPSE__HTTP_TUBES]; /* of the names */
+    unsigned char names[ELAPSE__HTTP_TUBES][ELAPSE__QUEUE_TUBE_BYTES_MAX];
+    struct elapse__queue_statistics counts[ELAPSE__HTTP_TUBES]; /* in this core */
 };
 
-/* Takes the next names, perhaps none. Returns false, and begins anew, after the last core. */
-bool elapse__http_next_names(struct elapse__loop *loop, struct elapse__http_names *names);
-
-/* Stores the counts of one of them, from all cores. Returns false if a core before has it too: then
- * it is counted with the names of that one; or if it has gone. */
-bool elapse__http_count_tube(struct elapse__loop *loop, const struct elapse__http_names *names,
-                             size_t which, struct elapse__queue_statistics *counts);
-
-/* Returns whether there is a cluster, and stores what this node tells of it. `partition` of it may
- * be called until the next event of the loop. */
-bool elapse__http_cluster_look(struct elapse__loop *loop, struct elapse__http_cluster *cluster);
+/* Calls, without a lock, for each tube of the next slice, with its counts in all cores. A tube that
+ * is in many cores comes once, with the first of its cores. Returns whether there are more slices;
+ * after the last one the tubes begin anew. */
+bool elapse__http_next_tubes(struct elapse__loop *loop, struct elapse__http_tubes *tubes,
+                             void (*call)(void *argument, struct elapse__queue_text name,
+                                          const struct elapse__queue_statistics *counts),
+                             void *argument);
 
 #endif

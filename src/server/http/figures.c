@@ -10,9 +10,7 @@
 #include "window.h"
 
 enum {
-    SLICE_TUBES = 200,
-    SLICE_PLACES = 1 << 14, /* of tubes, most of which may be free */
-    QUIET_TUBES = 1000,     /* more than so many are looked at only while somebody watches */
+    QUIET_TUBES = 1000, /* more tubes are looked at only while somebody watches */
     ACTIVITIES = 1 << 16,
 };
 
@@ -34,9 +32,7 @@ struct elapse__http_figures {
     struct elapse__http_rates rates;
     double sync_rate;
     uint64_t tubes; /* that there are */
-    uint32_t cursor;
-    struct elapse__http_names *names; /* of a node of a cluster; otherwise NULL */
-    struct elapse__http_cluster cluster;
+    struct elapse__http_tubes slice_of_tubes;
     uint64_t began_ns, begun_before_ns;                        /* this pass, and the one before */
     struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
     struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* by the last one */
@@ -152,9 +148,10 @@ static void keep(struct elapse__http_figures *figures, const struct elapse__http
     found[kept] = *tube;
 }
 
-static void look_at_counts(struct elapse__http_figures *figures, struct elapse__queue_text name,
-                           const struct elapse__queue_statistics *counts)
+static void look_at_tube(void *argument, struct elapse__queue_text name,
+                         const struct elapse__queue_statistics *counts)
 {
+    struct elapse__http_figures *figures = argument;
     struct elapse__http_tube tube = {.name_size = name.size, .counts = *counts};
     uint64_t *activity = place_of(figures, name);
 
@@ -203,45 +200,6 @@ static void end_pass(struct elapse__http_figures *figures)
     figures->is_passing = false;
 }
 
-/* Looks at some tubes. */
-static void look_at_slice(struct elapse__loop *loop, void *argument)
-{
-    struct elapse__http_figures *figures = argument;
-    const struct elapse__queue *jobs = loop->store->engine.jobs;
-    struct elapse__queue_now now = elapse__store_now();
-    struct elapse__queue_statistics counts;
-    uint32_t places = SLICE_PLACES;
-
-    for (unsigned i = 0; i < SLICE_TUBES && places > 0; i++) {
-        struct elapse__queue_text name =
-            elapse__queue_tubes(loop->store->engine.jobs, &figures->cursor, &places);
-        if (name.size > 0 &&
-            elapse__queue_tube_statistics(jobs, now, name, &counts) == ELAPSE__QUEUE_OK)
-            look_at_counts(figures, name, &counts);
-        else if (figures->cursor == 0)
-            break;
-    }
-    if (figures->cursor == 0)
-        end_pass(figures);
-}
-
-/* The same on a node of a cluster, where a tube may be in many partitions. */
-static void look_at_names(struct elapse__http_figures *figures)
-{
-    struct elapse__http_names *names = figures->names;
-    struct elapse__queue_statistics counts;
-
-    if (!elapse__http_next_names(figures->loop, names)) {
-        end_pass(figures);
-        return;
-    }
-    for (size_t i = 0; i < names->count; i++) {
-        struct elapse__queue_text name = {.bytes = names->bytes[i], .size = names->sizes[i]};
-        if (elapse__http_count_tube(figures->loop, names, i, &counts))
-            look_at_counts(figures, name, &counts);
-    }
-}
-
 static void on_slice(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__http_figures *figures = argument;
@@ -249,11 +207,9 @@ static void on_slice(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
-    if (figures->names != NULL)
-        look_at_names(figures);
-    else
-        elapse__loop_with_core(figures->loop, look_at_slice, figures);
-    if (figures->is_passing && event_add(figures->slice, &soon) != 0)
+    if (!elapse__http_next_tubes(figures->loop, &figures->slice_of_tubes, look_at_tube, figures))
+        end_pass(figures);
+    else if (event_add(figures->slice, &soon) != 0)
         figures->is_passing = false;
 }
 
@@ -262,7 +218,7 @@ static void begin_pass(struct elapse__http_figures *figures)
     if (figures->is_passing || (figures->tubes > QUIET_TUBES && !figures->is_watched))
         return;
     figures->is_passing = true;
-    figures->cursor = 0;
+    figures->slice_of_tubes.core = figures->slice_of_tubes.cursor = 0;
     figures->found_count = 0;
     figures->began_ns = elapse__os_monotonic_ns();
     on_slice(-1, 0, figures);
@@ -313,13 +269,13 @@ static void take_more(struct elapse__loop *loop, void *argument)
 /* What the page shows of a node that owns nothing, and of its clients, who are the router's. */
 static void take_node(struct elapse__http_figures *figures, struct elapse__http_status *status)
 {
+    struct elapse__loop_router router;
+
     status->now_ms = elapse__store_now().wall_ms;
     status->server.journal.tail = 1; /* of no file, unless there are more */
     elapse__http_each_core(figures->loop, take_more, status);
-    if (elapse__http_cluster_look(figures->loop, &figures->cluster)) {
-        status->cluster = &figures->cluster;
-        elapse__http_use_router(&status->server, &figures->cluster.router);
-    }
+    status->cluster->router(status->cluster->context, &router);
+    elapse__http_use_router(&status->server, &router);
 }
 
 bool elapse__http_has_disk(const struct elapse__loop *loop)
@@ -354,7 +310,8 @@ void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_lon
     status->sync_times = &figures->syncs;
     status->tubes = figures->shown;
     status->tube_count = figures->shown_count;
-    if (figures->names != NULL)
+    status->cluster = figures->loop->cluster;
+    if (status->cluster != NULL)
         take_node(figures, status);
     else
         elapse__loop_with_core(figures->loop, take, status);
@@ -392,10 +349,7 @@ struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop
     figures->loop = loop;
     figures->second = event_new(loop->peers.base, -1, EV_PERSIST, on_second, figures);
     figures->slice = event_new(loop->peers.base, -1, 0, on_slice, figures);
-    if (loop->cluster != NULL)
-        figures->names = calloc(1, sizeof *figures->names);
     if (figures->second == NULL || figures->slice == NULL ||
-        (loop->cluster != NULL && figures->names == NULL) ||
         event_add(figures->second, &second) != 0) {
         elapse__http_figures_close(figures);
         return NULL;
@@ -412,6 +366,5 @@ void elapse__http_figures_close(struct elapse__http_figures *figures)
         event_free(figures->second);
     if (figures->slice != NULL)
         event_free(figures->slice);
-    free(figures->names);
     free(figures);
 }

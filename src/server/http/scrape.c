@@ -15,20 +15,15 @@
 #include "reply.h"
 #include "wait.h"
 
-enum {
-    SLICE_TUBES = 100,
-    SLICE_PLACES = 1 << 14,   /* of tubes, most of which may be free */
-    METRIC_TUBES_MAX = 10000, /* that have metrics of their own: more would choke Prometheus */
-};
+/* The tubes that have metrics of their own: more would choke Prometheus. */
+enum { METRIC_TUBES_MAX = 10000 };
 
 struct scrape {
     struct elapse__http_wait wait; /* first */
     struct event *next;
     struct elapse__json text;
-    uint32_t cursor;
-    uint64_t tubes;
-    bool is_over;                     /* all tubes are written */
-    struct elapse__http_names *names; /* of a node of a cluster; otherwise NULL */
+    struct elapse__http_tubes tubes;
+    uint64_t tube_count; /* written */
 };
 
 static void release(struct scrape *scrape)
@@ -36,7 +31,6 @@ static void release(struct scrape *scrape)
     event_free(scrape->next);
     elapse__http_wait_end(&scrape->wait);
     elapse__json_free(&scrape->text);
-    free(scrape->names);
     free(scrape);
 }
 
@@ -47,40 +41,15 @@ static void on_lost(struct elapse__http_wait *wait)
 
 /* ---- writing ---- */
 
-static void write_tubes(struct elapse__loop *loop, void *argument)
+static void write_tube(void *argument, struct elapse__queue_text name,
+                       const struct elapse__queue_statistics *counts)
 {
     struct scrape *scrape = argument;
-    struct elapse__queue *jobs = loop->store->engine.jobs;
-    struct elapse__queue_now now = elapse__store_now();
-    struct elapse__queue_statistics counts;
 
-    uint32_t places = SLICE_PLACES;
-
-    for (unsigned i = 0; i < SLICE_TUBES && places > 0 && !scrape->is_over; i++) {
-        struct elapse__queue_text name = elapse__queue_tubes(jobs, &scrape->cursor, &places);
-        scrape->is_over = scrape->cursor == 0 || scrape->tubes == METRIC_TUBES_MAX;
-        if (scrape->is_over || name.size == 0 ||
-            elapse__queue_tube_statistics(jobs, now, name, &counts) != ELAPSE__QUEUE_OK)
-            continue;
-        elapse__http_write_jobs(&scrape->text, name, &counts);
-        scrape->tubes++;
-    }
-}
-
-/* The same on a node of a cluster, where a tube may be in many partitions. */
-static void write_names(struct elapse__loop *loop, struct scrape *scrape)
-{
-    struct elapse__http_names *names = scrape->names;
-    struct elapse__queue_statistics counts;
-
-    scrape->is_over = !elapse__http_next_names(loop, names) || scrape->tubes >= METRIC_TUBES_MAX;
-    for (size_t i = 0; i < names->count && !scrape->is_over; i++) {
-        struct elapse__queue_text name = {.bytes = names->bytes[i], .size = names->sizes[i]};
-        if (!elapse__http_count_tube(loop, names, i, &counts))
-            continue;
-        elapse__http_write_jobs(&scrape->text, name, &counts);
-        scrape->tubes++;
-    }
+    if (scrape->tube_count == METRIC_TUBES_MAX)
+        return;
+    elapse__http_write_jobs(&scrape->text, name, counts);
+    scrape->tube_count++;
 }
 
 /* Copied under the lock, to be written without it. */
@@ -112,26 +81,29 @@ static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
 {
     struct copy copy = {.metrics = {.version = elapse_version()}};
     struct elapse__http_metrics *metrics = &copy.metrics;
-    struct elapse__http_cluster cluster;
+    const struct elapse__loop_cluster *cluster = loop->cluster;
+    struct elapse__loop_router router;
 
-    bool is_node = elapse__http_cluster_look(loop, &cluster);
-    if (is_node)
+    if (cluster != NULL)
         copy.server.journal.tail = 1; /* of no file, unless there are more */
     elapse__http_each_core(loop, copy_figures, &copy);
-    if (is_node)
-        elapse__http_use_router(&copy.server, &cluster.router);
+    if (cluster != NULL) {
+        cluster->router(cluster->context, &router);
+        elapse__http_use_router(&copy.server, &router);
+    }
     metrics->server = &copy.server;
     metrics->lateness = &copy.lateness;
     metrics->syncs = &copy.syncs;
     metrics->writes = &copy.writes;
     metrics->memory_bytes = elapse__os_memory_bytes();
-    metrics->tubes_left_out = metrics->tubes > scrape->tubes ? metrics->tubes - scrape->tubes : 0;
+    metrics->tubes_left_out =
+        metrics->tubes > scrape->tube_count ? metrics->tubes - scrape->tube_count : 0;
     metrics->has_disk =
         elapse__http_has_disk(loop) &&
         elapse__os_disk_free(loop->options->directory, &metrics->disk_free_bytes) == 0;
     elapse__http_write_metrics(&scrape->text, metrics);
-    if (is_node)
-        elapse__http_write_cluster_metrics(&scrape->text, &cluster);
+    if (cluster != NULL)
+        elapse__http_write_cluster_metrics(&scrape->text, cluster);
 }
 
 static void send_text(struct scrape *scrape)
@@ -152,11 +124,8 @@ static void on_next(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
-    if (scrape->names != NULL)
-        write_names(loop, scrape);
-    else
-        elapse__loop_with_core(loop, write_tubes, scrape);
-    if (!scrape->is_over && event_add(scrape->next, &soon) == 0)
+    if (elapse__http_next_tubes(loop, &scrape->tubes, write_tube, scrape) &&
+        scrape->tube_count < METRIC_TUBES_MAX && event_add(scrape->next, &soon) == 0)
         return;
     write_rest(loop, scrape);
     send_text(scrape);
@@ -169,16 +138,11 @@ void elapse__http_metrics_begin(struct elapse__http *http, struct evhttp_request
     if (scrape != NULL) {
         scrape->wait.lost = on_lost;
         scrape->next = event_new(http->loop->peers.base, -1, 0, on_next, scrape);
-        if (http->loop->cluster != NULL)
-            scrape->names = calloc(1, sizeof *scrape->names);
     }
     if (scrape == NULL || scrape->next == NULL ||
-        (http->loop->cluster != NULL && scrape->names == NULL) ||
         !elapse__http_wait_begin(&scrape->wait, http, &http->scrapes, request)) {
         if (scrape != NULL && scrape->next != NULL)
             event_free(scrape->next);
-        if (scrape != NULL)
-            free(scrape->names);
         free(scrape);
         elapse__http_send_no_memory(request);
         return;

@@ -47,7 +47,7 @@ struct elapse__http_status {
     const struct elapse__http_tube *tubes;
     size_t tube_count;
     uint64_t tubes_total;
-    const struct elapse__http_cluster *cluster; /* NULL: it is no node of one */
+    const struct elapse__loop_cluster *cluster; /* NULL: this server is alone */
 };
 
 /* Appends the object. */

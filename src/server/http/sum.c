@@ -52,7 +52,7 @@ void elapse__http_add_server(struct elapse__server_statistics *sum,
 }
 
 void elapse__http_use_router(struct elapse__server_statistics *sum,
-                             const struct elapse__http_router *router)
+                             const struct elapse__loop_router *router)
 {
     sum->connections = router->clients;
     sum->waiting = router->waiting;
