@@ -97,33 +97,11 @@ static struct elapse__queue_holder holder_of(const struct job_arguments *argumen
                                          .connection = arguments->leases};
 }
 
-static enum elapse__session_step run_on_job(struct elapse__connection *connection,
-                                            const struct elapse__wire_beanstalkd_command *command,
-                                            elapse__engine_command *function,
-                                            enum elapse__wire_beanstalkd_reply good)
-{
-    const struct job_arguments arguments = {command, elapse__session_leases(connection)};
-    struct elapse__queue_answer answer;
-
-    if (elapse__session_is_named(connection))
-        return ELAPSE__STEP_BEHIND;
-    if (!elapse__session_run(connection, function, &arguments, &answer))
-        return ELAPSE__STEP_LATER;
-    return say_of_job(connection, answer.result, good);
-}
-
 static struct elapse__queue_answer do_delete(struct elapse__queue *jobs,
                                              struct elapse__queue_now now, const void *arguments)
 {
     const struct job_arguments *job = arguments;
     return elapse__queue_delete(jobs, now, job->command->id, job->leases);
-}
-
-enum elapse__session_step
-elapse__beanstalkd_delete(struct elapse__connection *connection,
-                          const struct elapse__wire_beanstalkd_command *command)
-{
-    return run_on_job(connection, command, do_delete, ELAPSE__WIRE_BEANSTALKD_SAYS_DELETED);
 }
 
 static struct elapse__queue_answer do_release(struct elapse__queue *jobs,
@@ -134,13 +112,6 @@ static struct elapse__queue_answer do_release(struct elapse__queue *jobs,
                                  ms_of(job->command->delay_s));
 }
 
-enum elapse__session_step
-elapse__beanstalkd_release(struct elapse__connection *connection,
-                           const struct elapse__wire_beanstalkd_command *command)
-{
-    return run_on_job(connection, command, do_release, ELAPSE__WIRE_BEANSTALKD_SAYS_RELEASED);
-}
-
 static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct elapse__queue_now now,
                                            const void *arguments)
 {
@@ -148,24 +119,10 @@ static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct el
     return elapse__queue_bury(jobs, now, holder_of(job), &job->command->priority);
 }
 
-enum elapse__session_step
-elapse__beanstalkd_bury(struct elapse__connection *connection,
-                        const struct elapse__wire_beanstalkd_command *command)
-{
-    return run_on_job(connection, command, do_bury, ELAPSE__WIRE_BEANSTALKD_SAYS_BURIED);
-}
-
 static struct elapse__queue_answer do_touch(struct elapse__queue *jobs,
                                             struct elapse__queue_now now, const void *arguments)
 {
     return elapse__queue_extend(jobs, now, holder_of(arguments));
-}
-
-enum elapse__session_step
-elapse__beanstalkd_touch(struct elapse__connection *connection,
-                         const struct elapse__wire_beanstalkd_command *command)
-{
-    return run_on_job(connection, command, do_touch, ELAPSE__WIRE_BEANSTALKD_SAYS_TOUCHED);
 }
 
 static struct elapse__queue_answer do_kick_job(struct elapse__queue *jobs,
@@ -175,11 +132,32 @@ static struct elapse__queue_answer do_kick_job(struct elapse__queue *jobs,
     return elapse__queue_kick_id(jobs, now, job->command->id);
 }
 
+/* The commands on one job, by their verbs. */
+static const struct change {
+    elapse__engine_command *run;
+    enum elapse__wire_beanstalkd_reply good;
+} changes[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
+    [ELAPSE__WIRE_BEANSTALKD_DELETE] = {do_delete, ELAPSE__WIRE_BEANSTALKD_SAYS_DELETED},
+    [ELAPSE__WIRE_BEANSTALKD_RELEASE] = {do_release, ELAPSE__WIRE_BEANSTALKD_SAYS_RELEASED},
+    [ELAPSE__WIRE_BEANSTALKD_BURY] = {do_bury, ELAPSE__WIRE_BEANSTALKD_SAYS_BURIED},
+    [ELAPSE__WIRE_BEANSTALKD_TOUCH] = {do_touch, ELAPSE__WIRE_BEANSTALKD_SAYS_TOUCHED},
+    [ELAPSE__WIRE_BEANSTALKD_KICK_JOB] = {do_kick_job, ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED},
+};
+
 enum elapse__session_step
-elapse__beanstalkd_kick_job(struct elapse__connection *connection,
-                            const struct elapse__wire_beanstalkd_command *command)
+elapse__beanstalkd_change(struct elapse__connection *connection,
+                          const struct elapse__wire_beanstalkd_command *command)
 {
-    return run_on_job(connection, command, do_kick_job, ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED);
+    const struct change *change = &changes[command->verb];
+    const struct job_arguments arguments = {command, elapse__session_leases(connection)};
+    struct elapse__queue_answer answer;
+
+    ELAPSE__ASSERT(change->run != NULL);
+    if (elapse__session_is_named(connection))
+        return ELAPSE__STEP_BEHIND;
+    if (!elapse__session_run(connection, change->run, &arguments, &answer))
+        return ELAPSE__STEP_LATER;
+    return say_of_job(connection, answer.result, change->good);
 }
 
 /* ---- kick ---- */
@@ -288,26 +266,16 @@ static struct elapse__queue_text used_tube(const struct elapse__connection *conn
 }
 
 enum elapse__session_step
-elapse__beanstalkd_peek_ready(struct elapse__connection *connection,
-                              const struct elapse__wire_beanstalkd_command *command)
+elapse__beanstalkd_peek_tube(struct elapse__connection *connection,
+                             const struct elapse__wire_beanstalkd_command *command)
 {
+    struct elapse__queue *queue = elapse__session_queue(connection);
+    struct elapse__queue_now now = elapse__session_now(connection);
+    struct elapse__queue_text tube = used_tube(connection);
     struct elapse__queue_view view;
-    (void)command;
-    enum elapse__queue_result result =
-        elapse__queue_peek_ready(elapse__session_queue(connection), elapse__session_now(connection),
-                                 used_tube(connection), &view);
-    return look_at(connection, result, &view);
-}
-
-enum elapse__session_step
-elapse__beanstalkd_peek_buried(struct elapse__connection *connection,
-                               const struct elapse__wire_beanstalkd_command *command)
-{
-    struct elapse__queue_view view;
-    (void)command;
-    enum elapse__queue_result result =
-        elapse__queue_peek_buried(elapse__session_queue(connection),
-                                  elapse__session_now(connection), used_tube(connection), &view);
+    enum elapse__queue_result result = command->verb == ELAPSE__WIRE_BEANSTALKD_PEEK_READY
+                                           ? elapse__queue_peek_ready(queue, now, tube, &view)
+                                           : elapse__queue_peek_buried(queue, now, tube, &view);
     return look_at(connection, result, &view);
 }
 

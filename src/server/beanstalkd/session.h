@@ -61,18 +61,13 @@ elapse__beanstalkd_say(struct elapse__connection *connection,
 }
 
 beanstalkd_function elapse__beanstalkd_put;
-beanstalkd_function elapse__beanstalkd_delete;
-beanstalkd_function elapse__beanstalkd_release;
-beanstalkd_function elapse__beanstalkd_bury;
-beanstalkd_function elapse__beanstalkd_touch;
+beanstalkd_function elapse__beanstalkd_change; /* delete release bury touch kick-job */
 beanstalkd_function elapse__beanstalkd_kick;
-beanstalkd_function elapse__beanstalkd_kick_job;
 beanstalkd_function elapse__beanstalkd_reserve;
 beanstalkd_function elapse__beanstalkd_reserve_job;
 beanstalkd_function elapse__beanstalkd_peek;
-beanstalkd_function elapse__beanstalkd_peek_ready;
+beanstalkd_function elapse__beanstalkd_peek_tube; /* peek-ready peek-buried */
 beanstalkd_function elapse__beanstalkd_peek_delayed;
-beanstalkd_function elapse__beanstalkd_peek_buried;
 
 beanstalkd_function elapse__beanstalkd_use;
 beanstalkd_function elapse__beanstalkd_watch;
