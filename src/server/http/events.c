@@ -113,11 +113,10 @@ static struct event_client *new_client(struct elapse__http *http)
     if (client == NULL)
         return NULL;
     client->wait.lost = on_lost;
-    client->second = event_new(http->loop->peers.base, -1, EV_PERSIST, on_second, client);
-    if (client->second != NULL && event_add(client->second, &second) == 0)
-        return client;
+    client->second =
+        elapse__loop_event(http->loop->peers.base, -1, EV_PERSIST, &second, on_second, client);
     if (client->second != NULL)
-        event_free(client->second);
+        return client;
     free(client);
     return NULL;
 }

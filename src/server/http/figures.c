@@ -347,10 +347,10 @@ struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop
     if (figures == NULL)
         return NULL;
     figures->loop = loop;
-    figures->second = event_new(loop->peers.base, -1, EV_PERSIST, on_second, figures);
+    figures->second =
+        elapse__loop_event(loop->peers.base, -1, EV_PERSIST, &second, on_second, figures);
     figures->slice = event_new(loop->peers.base, -1, 0, on_slice, figures);
-    if (figures->second == NULL || figures->slice == NULL ||
-        event_add(figures->second, &second) != 0) {
+    if (figures->second == NULL || figures->slice == NULL) {
         elapse__http_figures_close(figures);
         return NULL;
     }
@@ -362,9 +362,7 @@ void elapse__http_figures_close(struct elapse__http_figures *figures)
 {
     if (figures == NULL)
         return;
-    if (figures->second != NULL)
-        event_free(figures->second);
-    if (figures->slice != NULL)
-        event_free(figures->slice);
+    elapse__loop_event_free(figures->second);
+    elapse__loop_event_free(figures->slice);
     free(figures);
 }

@@ -354,8 +354,7 @@ void elapse__http_close(struct elapse__http *http)
         evhttp_free(http->plain);
     if (http->secure != NULL)
         evhttp_free(http->secure);
-    if (http->listen_again != NULL)
-        event_free(http->listen_again);
+    elapse__loop_event_free(http->listen_again);
     free(http);
 }
 

@@ -13,8 +13,8 @@ struct elapse__http;
  */
 void elapse__http_count_own_files(struct elapse__http *http);
 
-/* Finds out how many connections of HTTP there are, for peers.http, unless that was found out within
- * the last second. */
+/* Finds out how many connections of HTTP there are, for peers.http, unless that was found out
+ * within the last second. */
 void elapse__http_count(struct elapse__http *http);
 
 /* Returns whether another connection may be taken. */

@@ -43,14 +43,10 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
     struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
     const struct timeval write_limit = {.tv_sec = ELAPSE__HTTP_WRITE_S};
 
-    wait->gone =
-        event_new(http->loop->peers.base, bufferevent_getfd(stream), EV_CLOSED, on_gone, wait);
-    if (wait->gone == NULL || event_add(wait->gone, NULL) != 0) {
-        if (wait->gone != NULL)
-            event_free(wait->gone);
-        wait->gone = NULL;
+    wait->gone = elapse__loop_event(http->loop->peers.base, bufferevent_getfd(stream), EV_CLOSED,
+                                    NULL, on_gone, wait);
+    if (wait->gone == NULL)
         return false;
-    }
     wait->http = http;
     wait->request = request;
     elapse__ring_append(ring, &wait->ring_node);

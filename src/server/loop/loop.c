@@ -20,7 +20,7 @@ static void receive(struct elapse__loop *loop)
 
     loop->piece_count = 0;
     if (!elapse__ring_empty(ring))
-        last = ((struct elapse__peer_place *)(void *)ring->previous)->peer;
+        last = elapse__peer_at(ring->previous);
     while (last != NULL && used < ELAPSE__BATCH_BYTES && loop->piece_count < ELAPSE__BATCH_PIECES) {
         struct elapse__peer *peer = elapse__peer_first(ring);
         size_t room = ELAPSE__BATCH_BYTES - used;
@@ -58,7 +58,7 @@ static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
-        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        struct elapse__peer *peer = elapse__peer_at(i);
         if (peer->sent_bytes > 0 && peer->connection != NULL)
             elapse__connection_sent(peer->connection, now, peer->sent_bytes);
         peer->sent_bytes = 0;
@@ -89,7 +89,7 @@ static void say_closed(struct elapse__loop *loop, struct elapse__queue_now now)
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ENDING];
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
-        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        struct elapse__peer *peer = elapse__peer_at(i);
         elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
         if (peer->connection != NULL)
             elapse__connection_closed(peer->connection, now);
@@ -113,7 +113,7 @@ static void collect(struct elapse__loop *loop)
     while ((connection = elapse__server_attention(loop->server)) != NULL)
         elapse__peer_enter(elapse__connection_shell(connection), ELAPSE__PEER_ATTENDED);
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next)
-        look(((struct elapse__peer_place *)(void *)i)->peer);
+        look(elapse__peer_at(i));
 }
 
 /* Passes readings on. One that the reader has no memory for is read here and now: late for the
@@ -173,7 +173,7 @@ static bool send_all(struct elapse__loop *loop)
     if (loop->is_held)
         return !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
     for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
-        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        struct elapse__peer *peer = elapse__peer_at(i);
         next = i->next;
         if (peer->output_bytes > 0 && !peer->is_blocked)
             elapse__peer_send(peer);
@@ -195,7 +195,7 @@ static void release_ended(struct elapse__loop *loop)
     struct elapse__ring_node *next;
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
-        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        struct elapse__peer *peer = elapse__peer_at(i);
         next = i->next;
         if (peer->connection != NULL)
             continue;
@@ -323,9 +323,9 @@ bool elapse__loop_open(struct elapse__loop *loop)
     if (loop->batch == NULL)
         return false;
     for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
-        loop->watched[i] = event_new(loop->peers.base, watched[i].descriptor, EV_READ | EV_PERSIST,
-                                     watched[i].call, loop);
-        if (loop->watched[i] == NULL || event_add(loop->watched[i], NULL) != 0)
+        loop->watched[i] = elapse__loop_event(loop->peers.base, watched[i].descriptor,
+                                              EV_READ | EV_PERSIST, NULL, watched[i].call, loop);
+        if (loop->watched[i] == NULL)
             return false;
     }
     return true;
@@ -340,7 +340,6 @@ void elapse__loop_close(struct elapse__loop *loop)
         elapse__peer_free(peer);
     }
     for (size_t i = 0; i < sizeof loop->watched / sizeof loop->watched[0]; i++)
-        if (loop->watched[i] != NULL)
-            event_free(loop->watched[i]);
+        elapse__loop_event_free(loop->watched[i]);
     free(loop->batch);
 }

@@ -69,7 +69,15 @@ struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring)
 {
     if (elapse__ring_empty(ring))
         return NULL;
-    return ((struct elapse__peer_place *)(void *)ring->next)->peer;
+    return elapse__peer_at(ring->next);
+}
+
+/* Nothing comes any more, and the socket is to be closed. */
+static void end(struct elapse__peer *peer)
+{
+    peer->has_ended = true;
+    elapse__peer_leave(peer, ELAPSE__PEER_READY);
+    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
 }
 
 /* ---- events ---- */
@@ -112,9 +120,7 @@ static void on_handshake_limit(evutil_socket_t socket, short what, void *argumen
         return;
     elapse__logger(&peer->peers->logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_TLS,
                    "a connection did not begin TLS within %d s", (int)HANDSHAKE_S);
-    peer->has_ended = true;
-    elapse__peer_leave(peer, ELAPSE__PEER_READY);
-    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    end(peer);
 }
 
 /* ---- life ---- */
@@ -123,8 +129,9 @@ static bool limit_handshake(struct elapse__peer *peer)
 {
     const struct timeval limit = {.tv_sec = HANDSHAKE_S};
 
-    peer->handshake_limit = evtimer_new(peer->peers->base, on_handshake_limit, peer);
-    return peer->handshake_limit != NULL && evtimer_add(peer->handshake_limit, &limit) == 0;
+    peer->handshake_limit =
+        elapse__loop_event(peer->peers->base, -1, 0, &limit, on_handshake_limit, peer);
+    return peer->handshake_limit != NULL;
 }
 
 static struct elapse__peer *new_peer(struct elapse__peers *peers)
@@ -220,12 +227,9 @@ void elapse__peer_free(struct elapse__peer *peer)
     ELAPSE__ASSERT(peer->connection == NULL);
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__peer_leave(peer, (enum elapse__peer_ring)i);
-    if (peer->can_read != NULL)
-        event_free(peer->can_read);
-    if (peer->can_write != NULL)
-        event_free(peer->can_write);
-    if (peer->handshake_limit != NULL)
-        event_free(peer->handshake_limit);
+    elapse__loop_event_free(peer->can_read);
+    elapse__loop_event_free(peer->can_write);
+    elapse__loop_event_free(peer->handshake_limit);
     if (peer->tls != NULL)
         elapse__tls_end(peer->tls);
     if (peer->socket != NO_SOCKET) {
@@ -250,9 +254,7 @@ static void fail(struct elapse__peer *peer, const char *what, int error)
     else
         elapse__logger(&peer->peers->logger, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED, "%s: %s",
                        what, elapse__os_error_text(error));
-    peer->has_ended = true;
-    elapse__peer_leave(peer, ELAPSE__PEER_READY);
-    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    end(peer);
 }
 
 static size_t receive_from_pipe(struct elapse__peer *peer, void *buffer, size_t bytes)

@@ -19,11 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <event2/event.h>
-
 #include "../../base/ring.h"
 #include "../../os/sockets.h"
 #include "../core/core.h"
+#include "event.h"
 #include "logger.h"
 #include "tls.h"
 
@@ -128,6 +127,12 @@ void elapse__peer_free(struct elapse__peer *peer);
 /* Enters or leaves a ring; nothing happens if it is there already, or is not. */
 void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring);
 void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring);
+
+/* Returns the peer whose place in a ring this is. */
+static inline struct elapse__peer *elapse__peer_at(struct elapse__ring_node *ring_node)
+{
+    return ((struct elapse__peer_place *)(void *)ring_node)->peer;
+}
 
 /* Returns the oldest peer of a ring; NULL: it is empty. */
 struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring);

@@ -114,14 +114,23 @@ struct ssl_st *elapse__tls_session_new(struct elapse__tls_keys *keys)
     return SSL_new(context_of(keys));
 }
 
-struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int socket)
+/* Returns what reads and writes this socket; NULL: there is no memory. */
+static SSL *new_ssl(struct elapse__tls_keys *keys, int socket)
 {
     SSL *ssl = SSL_new(context_of(keys));
 
-    if (ssl == NULL || SSL_set_fd(ssl, socket) != 1) {
-        SSL_free(ssl);
+    if (ssl != NULL && SSL_set_fd(ssl, socket) == 1)
+        return ssl;
+    SSL_free(ssl);
+    return NULL;
+}
+
+struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int socket)
+{
+    SSL *ssl = new_ssl(keys, socket);
+
+    if (ssl == NULL)
         return NULL;
-    }
     SSL_set_accept_state(ssl);
     return (struct elapse__tls_session *)(void *)ssl;
 }
@@ -141,12 +150,10 @@ static bool send_name(SSL *ssl, const char *host)
 struct elapse__tls_session *elapse__tls_connect(struct elapse__tls_keys *keys, int socket,
                                                 const char *host)
 {
-    SSL *ssl = SSL_new(context_of(keys));
+    SSL *ssl = new_ssl(keys, socket);
 
-    if (ssl == NULL || SSL_set_fd(ssl, socket) != 1) {
-        SSL_free(ssl);
+    if (ssl == NULL)
         return NULL;
-    }
     /* An address stands in the certificate as an address, and is not sent as a name. */
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) != 1 &&
         (SSL_set1_host(ssl, host) != 1 || !send_name(ssl, host))) {
@@ -167,8 +174,7 @@ const char *elapse__tls_distrust(const struct elapse__tls_session *session)
 
 void elapse__tls_end(struct elapse__tls_session *session)
 {
-    ERR_clear_error();
-    (void)SSL_shutdown(ssl_of(session));
+    elapse__tls_send_no_more(session);
     SSL_free(ssl_of(session));
     ERR_clear_error();
 }

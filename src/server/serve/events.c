@@ -168,11 +168,7 @@ static struct event *recur(struct elapse__service *service, uint64_t interval_ns
         .tv_sec = (time_t)(interval_ns / 1000000000),
         .tv_usec = (suseconds_t)(interval_ns / 1000 % 1000000),
     };
-    struct event *event = event_new(service->loop.peers.base, -1, EV_PERSIST, call, service);
-
-    if (event != NULL)
-        (void)event_add(event, &interval);
-    return event;
+    return elapse__loop_event(service->loop.peers.base, -1, EV_PERSIST, &interval, call, service);
 }
 
 /* The loop looks at the time. */
@@ -192,9 +188,9 @@ bool elapse__service_start_events(struct elapse__service *service)
 {
     uint64_t watchdog_ns = elapse__os_watchdog_ns();
 
-    service->on_signal = event_new(service->loop.peers.base, service->signals.file,
-                                   EV_READ | EV_PERSIST, on_signal, service);
-    if (service->on_signal == NULL || event_add(service->on_signal, NULL) != 0)
+    service->on_signal = elapse__loop_event(service->loop.peers.base, service->signals.file,
+                                            EV_READ | EV_PERSIST, NULL, on_signal, service);
+    if (service->on_signal == NULL)
         return false;
     if (watchdog_ns > 0)
         service->watchdog = recur(service, watchdog_ns / 2, on_watchdog);

@@ -209,9 +209,9 @@ static bool start_listener(struct elapse__loop *loop, struct elapse__listener *l
 {
     if (listener->is_http)
         return elapse__http_listen(loop->http, listener->socket, listener->tls);
-    listener->can_accept = event_new(loop->peers.base, listener->socket, EV_READ | EV_PERSIST,
-                                     on_connection, listener);
-    return listener->can_accept != NULL && event_add(listener->can_accept, NULL) == 0;
+    listener->can_accept = elapse__loop_event(loop->peers.base, listener->socket,
+                                              EV_READ | EV_PERSIST, NULL, on_connection, listener);
+    return listener->can_accept != NULL;
 }
 
 bool elapse__listeners_start(struct elapse__loop *loop)
@@ -236,15 +236,13 @@ void elapse__listeners_close(struct elapse__loop *loop)
         elapse__http_listen_no_more(loop->http);
     for (size_t i = 0; i < loop->listener_count; i++) {
         struct elapse__listener *listener = loop->listeners[i];
-        if (listener->can_accept != NULL)
-            event_free(listener->can_accept);
+        elapse__loop_event_free(listener->can_accept);
         (void)elapse__os_close(listener->socket);
         if (!listener->is_passed && listener->address.size > 0)
             elapse__os_address_remove(&listener->address);
         free(listener);
     }
     loop->listener_count = 0;
-    if (loop->accept_again != NULL)
-        event_free(loop->accept_again);
+    elapse__loop_event_free(loop->accept_again);
     loop->accept_again = NULL;
 }

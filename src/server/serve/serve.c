@@ -283,26 +283,20 @@ static void stop_serving(struct elapse__service *service)
     serve_until(loop, is_quiet, now_ns + FLUSH_NS);
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ALL];
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next)
-        elapse__peer_enter(((struct elapse__peer_place *)(void *)i)->peer, ELAPSE__PEER_ENDING);
+        elapse__peer_enter(elapse__peer_at(i), ELAPSE__PEER_ENDING);
     serve_until(loop, has_no_peer, now_ns + END_NS);
 }
 
 /* ---- the end ---- */
 
-static void free_event(struct event *event)
-{
-    if (event != NULL)
-        event_free(event);
-}
-
 void elapse__service_close(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
-    free_event(service->on_signal);
-    free_event(service->watchdog);
-    free_event(service->usage_check);
-    free_event(service->tick);
+    elapse__loop_event_free(service->on_signal);
+    elapse__loop_event_free(service->watchdog);
+    elapse__loop_event_free(service->usage_check);
+    elapse__loop_event_free(service->tick);
     if (loop->peers.base != NULL)
         event_base_free(loop->peers.base);
     elapse__tls_keys_free(loop->keys);
