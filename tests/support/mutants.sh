@@ -90,46 +90,31 @@ objects_of()
     compile "$out" "$@" -I "$tree/include" -- "${stale[@]}"
 }
 
-# notice_by TEST... -- DECLARED: what `notice` of several rooms does. Calls `run_test TEST`, which runs
-# it for at most `hangs_after` seconds with its output in $said, and `name_failure TEST STATUS`, which
-# prints what it noticed. A test that does not end is passed over: it says nothing of the fault, and
-# another one may fail. Where no test can fail, because the fault makes them endless, the list says so
-# with the word `hangs` behind REPLACEMENT.
-notice_by()
+# watched SECONDS COMMAND...: runs a test. Ends with 124 if the test uses more than SECONDS of processor
+# time, or hangs for SECONDS.
+watched()
 {
-    local test status declared=${!#} endless=()
-    while [[ $1 != -- ]]; do
-        test=$1
-        shift
-        status=0
-        run_test "$test" >"$said" 2>&1 || status=$?
-        case $status in
-        0) ;;
-        124)
-            endless+=("$test")
-            if [[ $declared == hangs ]] || ((${#endless[@]} == 2)); then
-                break
-            fi
-            ;;
-        *)
-            name_failure "$test" "$status"
-            return
-            ;;
-        esac
-    done
-    judge_hangs "$declared" "${endless[@]}"
+    "$work/watch-test" --processor-s "$1" --quiet-s "$1" -- "${@:2}"
 }
 
-# judge_hangs DECLARED TEST...: prints what it means that no test failed, and that these did not end.
-judge_hangs()
+# notice_by TEST...: what `notice` of several rooms does. Calls `run_test TEST`, which runs it by
+# `watched` with its output in $said, and `name_failure TEST STATUS`, which prints what it noticed. A
+# test that does not end is passed over: it says nothing of the fault, and another one may fail.
+notice_by()
 {
-    if (($# < 2)); then
-        return
-    elif [[ $1 == hangs ]]; then
-        echo "HANGS in $2"
-    else
-        echo "FAILED: no test fails; it hangs in $2; if that is all a test can show, declare it"
-    fi
+    local test status endless=()
+    for test; do
+        status=0
+        run_test "$test" >"$said" 2>&1 || status=$?
+        if ((status == 124)); then
+            endless+=("$test")
+            ((${#endless[@]} < 2)) || break
+        elif ((status != 0)); then
+            name_failure "$test" "$status"
+            return
+        fi
+    done
+    ((${#endless[@]} == 0)) || echo "FAILED: no test fails; it hangs in ${endless[0]}"
 }
 
 # try NAME FILE ORIGINAL REPLACEMENT [...]: the result is one line in a file.
@@ -174,6 +159,7 @@ run_mutants()
     trap 'rm -rf "$work"' EXIT
     compiles_at_once=$processors
     mkdir -p "$work"/{sound,results}
+    "$compiler" -std=c11 -D_GNU_SOURCE -O1 "${BASH_SOURCE[0]%/*}"/watch/{watch,tree}.c -o "$work/watch-test"
     prepare
     noticed=$(notice "$work/sound" . everything)
     if [[ -n $noticed ]]; then

@@ -1,11 +1,10 @@
 # shellcheck shell=bash
 # The mutants. Each call plants one fault:
 #
-#     mutant NAME FILE ORIGINAL REPLACEMENT [hangs]
+#     mutant NAME FILE ORIGINAL REPLACEMENT
 #
 # ORIGINAL must occur in FILE exactly once; it may span lines. When the code changes
 # so that it does not, the script says so: then plant the same fault in the new code.
-# `hangs` declares that the fault makes the library loop for ever, so that no test can end and fail.
 #
 # Each mutant breaks one of the four rules below in one place. These rules are why the structures are
 # hard to change, and a test that no longer looks at one of them would pass without a sign. Plain

@@ -45,6 +45,11 @@ class Passes(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines(),
                          [f"{kind} {i}" for i in range(1, 20001) for kind in ("out", "err")])
 
+    def test_standard_error_where_it_goes_elsewhere(self):
+        done = subprocess.run([PROGRAM, "--", "bash", "-c", "echo out; echo err >&2"], text=True,
+                              check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((done.stdout, done.stderr), ("out\n", "err\n"))
+
     def test_what_is_slow_but_prints(self):
         done = watch("--quiet-s", "2", script="for i in {1..12}; do echo $i; sleep 0.4; done")
         self.assertEqual(done.returncode, 0, done.stdout)

@@ -13,6 +13,9 @@
  * end is passed on. Processes that outlive the test are killed. The processor time that all have
  * used is written into FILE, in seconds.
  *
+ * Standard error that goes elsewhere than standard output is left alone, and does not count as
+ * output.
+ *
  * The test has a session of its own. Its orphans become children of the launcher, so none escapes.
  */
 #include <errno.h>
@@ -28,6 +31,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -279,6 +283,14 @@ static int follow(struct watch *watch)
     return 128 + number;
 }
 
+/* Returns whether what goes to standard error goes to standard output too. */
+static bool one_output(void)
+{
+    struct stat output, error;
+    return fstat(STDOUT_FILENO, &output) == 0 && fstat(STDERR_FILENO, &error) == 0 &&
+           output.st_dev == error.st_dev && output.st_ino == error.st_ino;
+}
+
 static void start(struct watch *watch, char **command)
 {
     int ends[2];
@@ -300,8 +312,9 @@ static void start(struct watch *watch, char **command)
         setsid();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         sigprocmask(SIG_SETMASK, &watch->mask_before, NULL);
+        if (one_output())
+            dup2(ends[1], STDERR_FILENO);
         dup2(ends[1], STDOUT_FILENO);
-        dup2(ends[1], STDERR_FILENO);
         execvp(command[0], command);
         fprintf(stderr, "watch-test: cannot start %s: %s\n", command[0], strerror(errno));
         _exit(EXIT_NOT_STARTED);

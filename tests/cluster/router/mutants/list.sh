@@ -1,11 +1,10 @@
 # shellcheck shell=bash
 # The mutants. Each call plants one fault:
 #
-#     mutant NAME FILE ORIGINAL REPLACEMENT [hangs]
+#     mutant NAME FILE ORIGINAL REPLACEMENT
 #
 # ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code. `hangs` declares that no test
-# can fail, because the fault makes them endless. N1 to N6 are the promises of src/cluster/router/router.h.
+# not, the script says so: then plant the same fault in the new code. N1 to N6 are the promises of src/cluster/router/router.h.
 
 # ---- N1: one reply for each command, in its place ----
 
