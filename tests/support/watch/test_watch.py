@@ -128,7 +128,7 @@ class Reports(unittest.TestCase):
 
     def test_a_command_that_cannot_be_started(self):
         done = subprocess.run([PROGRAM, "--", "/no/such/program"], check=False, text=True,
-                              stdout=subprocess.PIPE)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 127)
         self.assertIn("cannot start /no/such/program", done.stdout)
 
