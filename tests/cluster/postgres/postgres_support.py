@@ -94,7 +94,7 @@ class ClusterTest(unittest.TestCase):
     def setUp(self):
         if self.renews:
             self.addCleanup(self.servers.start)
-        self.primary = self.servers[0]
+        self.primary = self.servers.primary
         self.drivers = []
         self.addCleanup(self.end_drivers)
         self.primary.sql("drop schema if exists elapse cascade;\n")
@@ -108,13 +108,17 @@ class ClusterTest(unittest.TestCase):
         return self.drivers[-1]
 
     def freeze_standbys(self):
-        for standby in self.servers.list[1:]:
+        for standby in self.standbys():
             standby.freeze()
             self.addCleanup(standby.thaw)
 
     def thaw_standbys(self):
-        for standby in self.servers.list[1:]:
+        for standby in self.standbys():
             standby.thaw()
+
+    def standbys(self):
+        return [server for server in self.servers.list
+                if server is not self.primary and server.process is not None]
 
     def number(self, query, server=None):
         """The number that a query gives; None if it gives none."""

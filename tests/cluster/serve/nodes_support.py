@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import signal
 import sys
 import tempfile
@@ -24,11 +25,12 @@ Error = serving.ReplyError
 class Node:
     """A node with a directory, which may be started again and again, at another port each time."""
 
-    def __init__(self, directory, hosts, *options):
+    def __init__(self, directory, hosts, *options, queue="test"):
         self.directory = pathlib.Path(directory)
         self.directory.mkdir(exist_ok=True)
-        self.options = ["--data", str(self.directory / "data"), *server_process.FREE_PORT, *SEGMENT,
-                        "--queue", "test", *options]
+        self.data = self.directory / "data"
+        self.options = ["--data", str(self.data), *server_process.FREE_PORT, *SEGMENT,
+                        "--queue", queue, *options]
         for host in hosts:
             self.options += ["--cluster", host]
         self.before = ()  # a program that starts it
@@ -68,12 +70,28 @@ class Node:
     def stop(self):
         self.process.stop()
 
+    def freeze(self):
+        """Stops it where it is; when this returns none of its threads runs."""
+        self.process.signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, self.process.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+    def thaw(self):
+        self.process.signal(signal.SIGCONT)
+
+    def has_unread(self):
+        """Whether bytes wait in its connections that it has not read."""
+        lines = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
+        ends = [re.match(r" *\d+: \w+:(\w+) \S+ \w+ \w+:(\w+)", line).groups() for line in lines]
+        return any(int(port, 16) == self.port and int(waiting, 16) > 0 for port, waiting in ends)
+
     def end(self):
         if self.process is not None:
             self.process.kill()
 
     def check(self):
         """It may have ended by SIGKILL, by SIGTERM, or because of its options."""
+        if self.process is None:
+            return
         status = self.process.wait()
         if status not in ((1,) if self.fails else (0, 2, -signal.SIGKILL)):
             raise AssertionError(f"a node ended with {status}:\n{self.process.text()}")
@@ -96,6 +114,9 @@ class NodesTest(postgres.ClusterTest):
         self.folder = pathlib.Path(made.name)
         self.nodes = []
         self.addCleanup(self.end_nodes)
+        self.make_queue()
+
+    def make_queue(self):
         maker = self.driver("link", "maker", self.lease_ms, self.primary.host)
         self.assertTrue(maker.ask("create", self.partitions)["made"])
 
@@ -105,9 +126,9 @@ class NodesTest(postgres.ClusterTest):
         for node in self.nodes:
             node.check()
 
-    def node(self, *options):
+    def node(self, *options, **others):
         """A node that is not started yet."""
-        node = Node(self.folder / f"node{len(self.nodes)}", self.servers.hosts(), *options)
+        node = Node(self.folder / f"node{len(self.nodes)}", self.servers.hosts(), *options, **others)
         self.nodes.append(node)
         return node
 
@@ -131,24 +152,36 @@ class NodesTest(postgres.ClusterTest):
         return answer[0]
 
     def take(self, node, count=1000):
-        """Reserves jobs, until there are none; returns those it got, by their bodies."""
+        """Reserves jobs, until none is ready or delayed; returns those it got, by their bodies. An
+        empty reply does not say that there is none: a partition that the node cannot reach yet is
+        left out."""
         jobs = {}
         with node.connect() as connection:
-            while True:
-                answer = self.reserve(connection, "COUNT", count)
-                if not answer:
-                    return jobs
-                for job in answer:
+            def take_some():
+                for job in self.reserve(connection, "COUNT", count):
                     self.assertNotIn(job[4], jobs)
                     jobs[job[4]] = job
+                return self.count_waiting(connection) == 0
+            self.wait_until(take_some, "all jobs are taken")
+        return jobs
 
     def reserve(self, connection, *options):
         """Asks again while no partition has an owner that can be reached."""
+        return self.ask_owners(connection, "RESERVE", "tube", *options)
+
+    def count_waiting(self, connection):
+        """The jobs of all partitions that are ready or delayed."""
+        words = self.ask_owners(connection, "STATS", "tube") or []
+        figures = dict(zip(words[::2], words[1::2]))
+        return sum(int(figures.get(state, 0)) for state in ("ready", "delayed"))
+
+    def ask_owners(self, connection, *words):
+        """Asks again while partitions have no owner that can be reached. Returns a list, or None."""
         def ask():
-            answer = connection.ask("RESERVE", "tube", *options)
+            answer = connection.ask(*words)
             return None if str(answer).startswith("TRYAGAIN ") else (answer,)
         answer, = self.wait_until(ask, "an owner")
-        self.assertIsInstance(answer, list)
+        self.assertIsInstance(answer, (list, type(None)))
         return answer
 
     def put_many(self, node, bodies):

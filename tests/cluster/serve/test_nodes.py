@@ -152,11 +152,11 @@ class TwoNodes(NodesTest):
         first = self.owner()
         second = self.follower()
         self.put(second, "a")
-        first.process.signal(signal.SIGSTOP)
+        first.freeze()
         with second.connect() as connection:
             connection.send("PUT", "tube", "b")
             connection.send("PUT", "tube", "c", "TOKEN", "t")
-            time.sleep(0.1)
+            self.wait_until(first.has_unread, "they are sent to the owner")
             first.kill()
             answer = connection.receive()
             self.assertIsInstance(answer, Error)
@@ -164,17 +164,16 @@ class TwoNodes(NodesTest):
             self.assertIsInstance(connection.receive(), list)
         self.assertIn("c", self.take(second))
 
-
     def test_an_owner_that_was_frozen_follows_the_next_one(self):
         first = self.owner()
         second = self.follower()
         self.put(first, "a")
         with first.connect() as connection:
-            first.process.signal(signal.SIGSTOP)
+            first.freeze()
             self.wait_until(lambda: second.owned() == 1, "the other node takes over")
             self.put(second, "b")
             connection.send("PUT", "tube", "c")
-            first.process.signal(signal.SIGCONT)
+            first.thaw()
             answer = connection.receive()
         self.put(first, "d")
         self.assertEqual((first.owned(), second.owned()), (0, 1))
@@ -277,6 +276,13 @@ class Inbox(NodesTest):
     def setUp(self):
         super().setUp()
         self.primary.sql((support.ROOT / "sql/inbox.sql").read_text(encoding="utf-8"))
+
+    def owner(self, *options):
+        """A node that has entered the queue into the inbox, too: until then calls are refused."""
+        node = super().owner(*options)
+        self.wait_until(lambda: self.number("select count(*) from elapse.inbox_queue where queue = 'test'"),
+                        "the queue is in the inbox")
+        return node
 
     def test_an_order_and_its_job_commit_together(self):
         node = self.owner()
