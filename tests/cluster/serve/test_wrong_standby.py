@@ -2,20 +2,25 @@
 two ways out."""
 
 import json
+import pathlib
 import re
 import shutil
-import signal
 import subprocess
+import tempfile
+import unittest
 
 import nodes_support as support
-from nodes_support import NodesTest, server_process
+from nodes_support import NodesTest, cluster, server_process
 
 BEFORE = [f"before{number}" for number in range(20)]
 LATER = [f"later{number}" for number in range(20)]
+NAMES = "ANY 1 (s0,s1,s2)"
+SPARES = shutil.ignore_patterns("spare-*")  # the node makes and renames them while it lives
+OF_NODES = "application_name like 'elapse/%'"
 
 
 class WrongStandbyTest(NodesTest):
-    renews = True
+    lease_ms = 500
 
     def command(self, *arguments, queue="test"):
         hosts = [word for host in self.servers.hosts() for word in ("--cluster", host)]
@@ -23,7 +28,12 @@ class WrongStandbyTest(NodesTest):
 
     def cluster(self, *arguments, **options):
         return subprocess.run(self.command(*arguments, **options), capture_output=True, text=True, check=False,
-                              stdin=subprocess.DEVNULL, timeout=support.cluster.PATIENCE_S)
+                              stdin=subprocess.DEVNULL, timeout=cluster.PATIENCE_S)
+
+    def succeed(self, *arguments, **options):
+        done = self.cluster(*arguments, **options)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        return done.stdout
 
     def refused(self, words, *arguments, **options):
         done = self.cluster(*arguments, **options)
@@ -31,14 +41,92 @@ class WrongStandbyTest(NodesTest):
         self.assertIn(words, done.stderr)
         return done.stdout
 
-    def status(self):
-        return json.loads(self.cluster("status", "--json").stdout)["partitions"][0]
+    def rows(self, queue="test"):
+        """What the database has of each partition."""
+        text = self.primary.sql("select row_to_json(p) from elapse.partition p"
+                                f" where queue = '{queue}' order by part;\n")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def row(self):
+        return self.rows()[0]
 
     def ends_loudly(self, node, *words):
         self.assertEqual(node.process.wait(), 1, node.process.text())
         for text in ("partition 0 cannot go on", *words):
             self.assertIn(text, node.process.text())
         node.fails = True
+
+
+class AfterLoss(WrongStandbyTest):
+    """All nodes have ended, because the primary lacks groups. That is made once, and is the beginning of
+    each test: `kept` has the directories, and the tables of the primary as SQL.
+
+        queue test, 1 partition     the directory `first`, of the owner, knows BEFORE and LATER; the
+                                    primary and `second` know nothing of LATER; `half` is a copy of the
+                                    first one, from when it knew half of LATER. The row has a mark.
+        queue many, 2 partitions    `many`, of the last owner, knows BEFORE and LATER; the primary lacks
+                                    LATER and the last take-overs. Nobody has marked that.
+    """
+
+    kept = None
+
+    def make_queue(self):
+        if AfterLoss.kept is None:
+            made = tempfile.TemporaryDirectory(prefix="elapse-loss-")
+            unittest.addModuleCleanup(made.cleanup)
+            super().make_queue()
+            try:
+                self.lose(pathlib.Path(made.name))
+            except BaseException:
+                self.addCleanup(self.servers.start)
+                raise
+            AfterLoss.kept = pathlib.Path(made.name)
+        tables = (self.kept / "tables.sql").read_text(encoding="utf-8")
+        self.primary.sql(f"begin;\ndrop schema if exists elapse cascade;\n{tables}\ncommit;\n")
+        self.primary.end_session()  # it has the settings of the script
+
+    def kept_node(self, name):
+        """A node with a copy of a directory, which is not started yet."""
+        node = self.node(queue="many" if name == "many" else "test")
+        shutil.copytree(self.kept / name, node.data)
+        return node
+
+    # ---- how it was lost ----
+
+    def put_keys(self, node, bodies):
+        """A key says in which partition a job is."""
+        self.assertEqual({self.put(node, body, "KEY", body) % 2 for body in bodies}, {0, 1})
+
+    def begin_many(self):
+        """The queue many, with jobs, without an owner."""
+        self.succeed("create", "--partitions", 2, "--lease", f"{self.lease_ms}ms", queue="many")
+        node = self.node(queue="many").start()
+        self.wait_until(lambda: node.owned() == 2, "the node owns all")
+        self.put_keys(node, BEFORE)
+        node.stop()
+
+    def go_on_with_many(self, kept):
+        """Another node takes over, and dies. A node that was started again would have moved its jobs to a
+        new file, and forgotten the groups behind which the primary ends."""
+        self.primary.sql("update elapse.partition set epoch = 7, beat = beat + 1 where queue = 'many';\n")
+        node = self.node(queue="many").start()
+        self.wait_until(lambda: node.owned() == 2, "the node owns all")
+        self.put_keys(node, LATER)
+        node.kill()
+        shutil.copytree(node.data, kept / "many", ignore=SPARES)
+
+    def wait_for_standby(self, standby):
+        """Waits until it has all that the primary has now."""
+        now = self.primary.sql("select pg_current_wal_lsn();\n")
+        self.wait_until(lambda: standby.sql(f"select pg_last_wal_receive_lsn() >= '{now}';\n") == "t",
+                        "the standby has all")
+
+    def wait_for_first_alone(self, first):
+        """Waits until the first node owns the partition, and no statement of the other one is under way,
+        which is frozen."""
+        self.wait_until(lambda: self.row()["address"] == f"127.0.0.1:{first.port}" and self.number(
+            f"select count(*) from pg_stat_activity where state <> 'idle' and {OF_NODES}") == 0,
+                        "the first node owns it")
 
     def promote(self, behind, ahead):
         """Ends the primary and the standby that has all; the other one is the primary then."""
@@ -49,32 +137,38 @@ class WrongStandbyTest(NodesTest):
         self.primary = behind
         self.servers.rebuild(ahead, behind)
 
-    def lose(self, between=lambda owner: None):
-        """Two nodes; the owner alone knows of the jobs LATER, and the server that is the primary now
-        lacks them. Returns both: the owner is about to end. `between`: called when it has half."""
-        first = self.owner()
-        second = self.follower()
-        self.put_many(first, BEFORE)
+    def lose(self, kept):
+        """The owner alone learns of the jobs LATER; the standby that is promoted has nothing of them. It
+        has all of BEFORE: `ANY 1` would not ensure that."""
         behind, ahead = self.servers[1], self.servers[2]
-        second.process.signal(signal.SIGSTOP)
+        self.begin_many()
+        first = self.owner()
+        self.put_many(first, BEFORE)
+        second = self.follower()
+        second.freeze()
+        self.wait_for_first_alone(first)
+        self.wait_for_standby(behind)
         behind.kill()
         self.put_many(first, LATER[:10])
-        between(first)
+        shutil.copytree(first.data, kept / "half", ignore=SPARES)
         self.put_many(first, LATER[10:])
+        self.go_on_with_many(kept)
         self.promote(behind, ahead)
-        second.process.signal(signal.SIGCONT)
-        return first, second
-
-    def data(self, node):
-        return node.directory / "data"
-
-
-class Stops(WrongStandbyTest):
-    def test_nodes_that_had_not_read_the_lost_groups_stop_too(self):
-        first, second = self.lose()
+        self.wait_until(lambda: self.row()["stopped"], "the owner has marked the row")
+        second.thaw()
         self.ends_loudly(first, "lacks groups that were acknowledged", " knows group ")
         self.ends_loudly(second, "a node has found that the database lacks groups", " knows group ")
-        part = self.status()
+        for name, node in (("first", first), ("second", second)):
+            shutil.copytree(node.data, kept / name)
+        tables = cluster.run(self.servers.directory, "pg_dump", "-h", behind.directory, "-U", cluster.SUPERUSER,
+                             "-n", "elapse", "postgres")
+        (kept / "tables.sql").write_text(tables, encoding="utf-8")
+
+
+class Stops(AfterLoss):
+    def test_nodes_that_had_not_read_the_lost_groups_stop_too(self):
+        """The two nodes of `lose` have done so."""
+        part = json.loads(self.cluster("status", "--json").stdout)["partitions"][0]
         self.assertIn("the database ended with group", part["stopped"])
         self.assertFalse(part["alive"])
         done = self.cluster("status")
@@ -85,26 +179,27 @@ class Stops(WrongStandbyTest):
         self.ends_loudly(third, "a node has found")
 
 
-class LateWords(WrongStandbyTest):
+class LateWords(AfterLoss):
     def test_words_that_nobody_has_seen_are_not_taken_away(self):
         """They come while append-lost looks whether a node lives, and change nothing else."""
-        first, second = self.lose()
-        self.ends_loudly(first)
-        self.ends_loudly(second)
-        command = self.command("append-lost", "--data", first.directory / "data")
+        first = self.kept_node("first")
+        self.primary.sql("begin;\nupdate elapse.partition set missed = 'late' where queue = 'test';\n")
+        command = self.command("append-lost", "--data", first.data)
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            self.wait_until(lambda: self.primary.sql("select count(*) from pg_stat_activity where query like"
-                                                     " '%stopped, missed%' and pid <> pg_backend_pid();\n") != "0",
-                            "it looks")
-            self.primary.sql("update elapse.partition set missed = 'late';\n")
-            _, words = process.communicate(timeout=support.cluster.PATIENCE_S)
+            self.addCleanup(process.kill)
+            self.wait_until(lambda: self.number("select count(*) from pg_locks where not granted"),
+                            "it has looked, and waits for the row")
+            self.primary.sql("commit;\n")
+            said, words = process.communicate(timeout=cluster.PATIENCE_S)
         self.assertEqual(process.returncode, 1)
+        self.assertIn("looking for ", said)
         self.assertIn("has changed meanwhile", words)
-        self.assertEqual(self.status()["missed"], "late")
+        self.assertEqual(self.row()["missed"], "late")
 
 
 class ManyPartitions(WrongStandbyTest):
     partitions = 2
+    lease_ms = 1000
 
     def lose_both(self, seconds):
         """Groups of both partitions are lost. The row of one of them has a mark, and to read that of the
@@ -130,189 +225,162 @@ class ManyPartitions(WrongStandbyTest):
         self.assertIn(" knows group ", self.mark_of_second())
 
     def test_the_search_in_others_has_an_end(self):
-        self.ends_loudly(self.lose_both(self.lease_ms))
+        self.ends_loudly(self.lose_both(self.lease_ms / 1000))
         self.assertEqual(self.mark_of_second(), "")
 
 
-class Repairs(WrongStandbyTest):
-    def stopped(self, **options):
-        """The two nodes, both of which have ended: the directory of the first one has all groups."""
-        first, second = self.lose(**options)
-        self.ends_loudly(first)
-        self.ends_loudly(second)
-        return first, second
-
+class Repairs(AfterLoss):
     def test_lost_groups_are_appended_again(self):
-        first, second = self.stopped()
-        before = self.status()
+        first, second = self.kept_node("first"), self.kept_node("second")
+        before = self.row()
         self.refused("nothing can be appended: the database has all groups of this directory",
-                     "append-lost", "--data", self.data(second))
-        done = self.cluster("append-lost", "--data", self.data(first))
-        self.assertEqual(done.returncode, 0, done)
+                     "append-lost", "--data", second.data)
+        said = self.succeed("append-lost", "--data", first.data)
         count, last = re.search(r"partition 0: (\d+) groups? (?:is|are) appended again, up to group (\d+);",
-                                done.stdout).groups()
+                                said).groups()
         self.assertGreater(int(count), 0)
         self.assertEqual(int(last), before["last_group"] + int(count))
-        after = self.status()
+        after = self.row()
         self.assertEqual((after["stopped"], after["owner"], after["last_group"]), ("", "", int(last)))
         self.assertGreater(after["epoch"], before["epoch"])
-        done = self.cluster("append-lost", "--data", self.data(first))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn(f"nothing is to be appended: the database has all groups of this directory, up to {last}\n",
-                      done.stdout)
-        self.assertEqual((self.status()["epoch"], self.status()["last_group"]), (after["epoch"], int(last)))
+                      self.succeed("append-lost", "--data", first.data))
+        self.assertEqual((self.row()["epoch"], self.row()["last_group"]), (after["epoch"], int(last)))
         second.start()
         self.wait_until(lambda: second.owned() == 1, "a node owns it")
-        self.refused("has opened this queue", "append-lost", "--data", self.data(second))
+        self.refused("has opened this queue", "append-lost", "--data", second.data)
         first.start()
         self.assertEqual(set(self.take(first)), {*BEFORE, *LATER})
 
     def test_a_node_that_lives_is_noticed(self):
-        first, _ = self.stopped()
-        command = self.command("append-lost", "--data", self.data(first))
+        first = self.kept_node("first")
+        self.primary.sql("update elapse.queue set lease_ms = 3600000;\n")
+        command = self.command("append-lost", "--data", first.data)
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
             while process.poll() is None:
                 self.primary.sql("update elapse.partition set beat = beat + 1;\n")
             said, words = process.communicate()
         self.assertEqual(process.returncode, 1)
-        self.assertIn("looking for 1s250ms whether a node lives\n", said)
+        self.assertIn("looking for 1h15m whether a node lives\n", said)
         self.assertIn("a node lives", words)
-        self.assertNotEqual(self.status()["stopped"], "")
+        self.assertNotEqual(self.row()["stopped"], "")
 
     def test_a_directory_that_has_not_all_of_them(self):
         """The mark stays until it has what it names, or the loss is accepted."""
-        part_of_them = self.folder / "copy"
-        first, second = self.stopped(between=lambda owner: shutil.copytree(self.data(owner), part_of_them))
-        before = self.status()
+        half, second = self.kept_node("half"), self.kept_node("second")
+        before = self.row()
         named = int(re.search(r" knows group (\d+) ", before["stopped"]).group(1))
         said = self.refused(f"the mark names group {named}, and this directory ends with ", "append-lost",
-                            "--data", part_of_them)
+                            "--data", half.data)
         self.assertIn("partition 0 was stopped: ", said)
         self.assertRegex(said, r"(?m) appended again, up to group \d+$")
-        after = self.status()
+        after = self.row()
         self.assertEqual(after["stopped"], before["stopped"])
         self.assertGreater(after["last_group"], before["last_group"])
         self.assertLess(after["last_group"], named)
-        self.refused("nothing can be appended", "append-lost", "--data", part_of_them)
+        self.refused("nothing can be appended", "append-lost", "--data", half.data)
         second.begin()
         self.ends_loudly(second)
-        done = self.cluster("append-lost", "--data", self.data(first))
-        self.assertEqual(done.returncode, 0, done)
-        self.assertEqual((self.status()["stopped"], self.status()["last_group"] >= named), ("", True))
+        first = self.kept_node("first")
+        self.succeed("append-lost", "--data", first.data)
+        self.assertEqual((self.row()["stopped"], self.row()["last_group"] >= named), ("", True))
         first.start()
         self.assertEqual(set(self.take(first)), {*BEFORE, *LATER})
 
     def test_it_goes_on_when_a_standby_is_there_again(self):
         """What was written is confirmed by a repetition."""
-        first, _ = self.stopped()
+        first = self.kept_node("first")
+        self.addCleanup(self.primary.set_names, NAMES)
         self.primary.set_names("")
         for verb in (("append-lost",), ("accept-loss", "--yes")):
-            self.refused("synchronous_standby_names is empty", *verb, "--data", self.data(first))
-        self.assertNotEqual(self.status()["stopped"], "")
+            self.refused("synchronous_standby_names is empty", *verb, "--data", first.data)
+        self.assertNotEqual(self.row()["stopped"], "")
         self.primary.set_names("ANY 1 (nobody)")
-        self.refused("no synchronous standby has confirmed", "append-lost", "--data", self.data(first))
-        self.refused("another session holds the row", "append-lost", "--data", self.data(first))
-        self.primary.set_names("ANY 1 (s0,s1,s2)")
-        self.wait_until(lambda: self.status()["stopped"] == "", "the first one has its standby")
-        done = self.cluster("append-lost", "--data", self.data(first))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("nothing is to be appended", done.stdout)
-        self.assertEqual(self.status()["stopped"], "")
+        self.refused("no synchronous standby has confirmed", "append-lost", "--data", first.data)
+        self.refused("another session holds the row", "append-lost", "--data", first.data)
+        self.primary.set_names(NAMES)
+        self.wait_until(lambda: self.row()["stopped"] == "", "the first one has its standby")
+        self.assertIn("nothing is to be appended", self.succeed("append-lost", "--data", first.data))
+        self.assertEqual(self.row()["stopped"], "")
 
     def test_a_primary_of_the_past(self):
         """It is the first that answers."""
-        first, _ = self.stopped()
+        first = self.kept_node("first")
         old = self.servers[0]
         self.assertIsNot(old, self.primary)
+        self.addCleanup(old.kill)
         old.start()
-        done = self.cluster("append-lost", "--data", self.data(first))
+        done = self.cluster("append-lost", "--data", first.data)
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("this server is a primary of the past: its timeline is 1, and the node has seen 2", done.stderr)
         self.assertEqual(done.stdout, f"database at {old.directory}, port 5432, timeline 1\n")
         old.kill()
-        self.assertEqual(self.cluster("append-lost", "--data", self.data(first)).returncode, 0)
+        self.assertEqual(self.cluster("append-lost", "--data", first.data).returncode, 0)
 
     def test_a_directory_of_another_queue_is_refused(self):
-        first, second = self.stopped()
+        first, second = self.kept_node("first"), self.kept_node("second")
         self.assertEqual(self.cluster("create", queue="other").returncode, 0)
         self.refused("the directory belongs to another queue or partition", "append-lost", "--data",
-                     self.data(first), queue="other")
+                     first.data, queue="other")
         self.refused("No such file", "append-lost", "--data", self.folder / "nowhere")
-        self.assertEqual(self.cluster("append-lost", "--data", self.data(second), "--partition", 1).returncode, 2)
+        self.assertEqual(self.cluster("append-lost", "--data", second.data, "--partition", 1).returncode, 2)
 
     def test_a_loss_that_is_accepted(self):
         """A node that knows what was lost ends, and does not stop the others again. What they have
         added cannot be joined with it."""
-        first, second = self.stopped()
-        said = self.refused("nothing has changed", "accept-loss", "--data", self.data(first))
+        first, second = self.kept_node("first"), self.kept_node("second")
+        said = self.refused("nothing has changed", "accept-loss", "--data", first.data)
         self.assertRegex(said, r"the directory has [1-9]\d* groups? that the database lacks")
-        self.assertNotEqual(self.status()["stopped"], "")
-        done = self.cluster("accept-loss", "--yes")
-        self.assertEqual(done.returncode, 0, done)
-        self.assertEqual(self.status()["stopped"], "")
+        self.assertNotEqual(self.row()["stopped"], "")
+        self.succeed("accept-loss", "--yes")
+        self.assertEqual(self.row()["stopped"], "")
         self.refused("there is nothing to accept", "accept-loss")
-        done = self.cluster("accept-loss", "--yes")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("there is nothing to accept\n", done.stdout)
+        self.assertIn("there is nothing to accept\n", self.succeed("accept-loss", "--yes"))
         second.start()
         self.put(second, "after")
         first.begin()
         self.ends_loudly(first, "lacks groups that were acknowledged")
         self.put(second, "later still")
-        self.assertEqual(self.status()["stopped"], "")
-        self.assertIn(" knows group ", self.status()["missed"])
+        self.assertEqual(self.row()["stopped"], "")
+        self.assertIn(" knows group ", self.row()["missed"])
         self.assertEqual(self.cluster("accept-loss", "--yes").returncode, 0)
         self.put(second, "and later")
-        self.assertEqual(self.status()["missed"], "")
+        self.assertEqual(self.row()["missed"], "")
         second.stop()
         first.begin()
         self.ends_loudly(first, "lacks groups that were acknowledged")
-        self.assertEqual(self.status()["stopped"], "")
-        self.refused("the database went on with other groups behind group", "append-lost", "--data",
-                     self.data(first))
+        self.assertEqual(self.row()["stopped"], "")
+        self.refused("the database went on with other groups behind group", "append-lost", "--data", first.data)
         second.start()
         self.assertEqual(set(self.take(second)), {*BEFORE, "after", "later still", "and later"})
 
 
-class Forgets(WrongStandbyTest):
-    """The server that is promoted lacks take-overs, too; nobody has marked anything."""
+class Forgets(AfterLoss):
+    """The server that was promoted lacks take-overs, too; nobody has marked anything."""
 
-    partitions = 2
-
-    def put_keys(self, node, bodies):
-        """A key says in which partition a job is."""
-        self.assertEqual({self.put(node, body, "KEY", body) % 2 for body in bodies}, {0, 1})
-
-    def rows(self):
-        return json.loads(self.cluster("status", "--json").stdout)["partitions"]
+    def lasts(self):
+        return [row["last_group"] for row in self.rows("many")]
 
     def test_each_partition_is_repaired(self):
-        first = self.owner()
-        self.put_keys(first, BEFORE)
-        behind, ahead = self.servers[1], self.servers[2]
-        behind.kill()
-        self.primary.sql("update elapse.partition set epoch = 7, owner = '', beat = beat + 1;\n")
-        self.wait_until(lambda: self.number("select min(epoch) from elapse.partition") > 7
-                        and first.owned() == self.partitions, "the node owns all again")
-        self.put_keys(first, LATER)
-        first.kill()
-        self.promote(behind, ahead)
-        rows = self.rows()
-        self.assertEqual([row["stopped"] for row in rows], ["", ""])
-        done = self.cluster("append-lost", "--data", self.data(first))
+        node = self.kept_node("many")
+        rows = self.rows("many")
+        self.assertEqual([(row["stopped"], row["epoch"]) for row in rows], [("", 1), ("", 1)])
+        done = self.cluster("append-lost", "--data", node.data, queue="many")
         self.assertEqual(done.returncode, 2, done)
         self.assertIn("--partition is missing", done.stderr)
-        for part in range(self.partitions):
-            done = self.cluster("append-lost", "--data", self.data(first), "--partition", part)
-            self.assertEqual(done.returncode, 0, done)
-            self.assertIn(f"partition {part}: ", done.stdout)
-            self.assertEqual([self.rows()[other]["last_group"] for other in range(part + 1, self.partitions)],
-                             [rows[other]["last_group"] for other in range(part + 1, self.partitions)])
-            self.assertGreater(self.rows()[part]["last_group"], rows[part]["last_group"])
-        first.start()
-        self.wait_until(lambda: first.owned() == self.partitions, "the node owns all")
-        self.assertEqual(set(self.take(first)), {*BEFORE, *LATER})
-        self.assertEqual([row["stopped"] for row in self.rows()], ["", ""])
+        for part in range(2):
+            before = self.lasts()
+            said = self.succeed("append-lost", "--data", node.data, "--partition", part, queue="many")
+            self.assertIn(f"partition {part}: ", said)
+            after = self.lasts()
+            self.assertGreater(after[part], before[part])
+            self.assertEqual(after[1 - part], before[1 - part])
+        self.assertGreater(min(row["epoch"] for row in self.rows("many")), 8)
+        node.start()
+        self.wait_until(lambda: node.owned() == 2, "the node owns all")
+        self.assertEqual(set(self.take(node)), {*BEFORE, *LATER})
+        self.assertEqual([row["stopped"] for row in self.rows("many")], ["", ""])
 
 
 if __name__ == "__main__":
