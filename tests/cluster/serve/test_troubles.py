@@ -1,6 +1,7 @@
 """Nodes in trouble say so, and go on: links that are refused, an inbox that comes later, directories of
 another queue, descriptors that run out, and ends that are no hand-over."""
 
+import os
 import re
 import signal
 import socket
@@ -9,9 +10,14 @@ import subprocess
 import time
 
 import nodes_support as support
-from nodes_support import Error, NodesTest, server_process
+from nodes_support import Error, NodesTest, cluster, server_process
 
 FILES = 200
+
+
+def create_queue(primary, name, lease):
+    subprocess.run([server_process.PROGRAM, "cluster", "create", "--lease", lease, "--queue", name, "--cluster",
+                    primary.host], check=True, stdout=subprocess.DEVNULL, timeout=cluster.PATIENCE_S)
 
 
 class Start(NodesTest):
@@ -43,32 +49,20 @@ class Start(NodesTest):
         node.port = node.process.wait_for_port()
         self.put(node, "a")
 
-    def test_a_node_that_waits_for_a_locked_table_ends(self):
-        self.primary.sql("begin;\nlock table elapse.queue in access exclusive mode;\n")
-        self.addCleanup(self.primary.sql, "rollback;\n")
-        node = support.Node(self.folder / "alone", [self.primary.host])
-        self.nodes.append(node)
-        node.begin()
-        self.wait_until(lambda: self.number("select count(*) from pg_locks where not granted"), "it waits")
-        node.process.signal(signal.SIGTERM)
-        self.assertEqual(node.process.wait(), 0, node.process.text())
-
     def test_a_directory_belongs_to_one_queue(self):
         node = self.owner()
         self.put(node, "a")
         node.stop()
-        program = [server_process.PROGRAM, "cluster", "create", "--lease", "1s", "--queue", "other"]
-        subprocess.run([*program, "--cluster", self.primary.host], check=True, stdout=subprocess.DEVNULL)
-        other = self.node()
-        place = other.options.index("test")
-        other.options[place] = "other"
-        other.options[other.options.index("--data") + 1] = str(node.directory / "data")
+        create_queue(self.primary, "other", "1s")
+        other = self.node(queue="other")
+        node.data.rename(other.data)
         self.refused(other, b"another queue")
+        other.data.rename(node.data)
         node.start()
         self.assertEqual(set(self.take(node)), {"a"})
 
 
-class Links(NodesTest):
+class PasswordsTest(NodesTest):
     def passwords(self, name, *words):
         path = self.folder / name
         path.write_text("\n".join(words) + "\n", encoding="ascii")
@@ -83,19 +77,81 @@ class Links(NodesTest):
         lines = self.ask_as(node, password, "INFO").splitlines()
         return "partitions_here:1" in lines
 
-    def test_a_link_that_is_refused_is_logged_once(self):
-        first = self.node("--auth", self.passwords("one", "secret")).start()
+
+class Waits(PasswordsTest):
+    """What takes ten or twenty seconds. Each of these has a queue of its own, begins, and goes on when its
+    time is over; so all of them wait at the same time."""
+
+    def test_what_takes_long(self):
+        scenarios = [self.an_inbox_may_come_later(), self.a_link_that_is_refused_is_logged_once(),
+                     self.no_hand_over_takes_as_long_as_a_long_lease(),
+                     self.a_node_that_waits_for_a_locked_table_ends()]
+        for scenario in scenarios:
+            next(scenario)
+        for scenario in reversed(scenarios):
+            with self.subTest(scenario.__name__):
+                self.assertIsNone(next(scenario, None))
+
+    def an_inbox_may_come_later(self):
+        node = self.owner()
+        node.process.wait_for(b"the database has no inbox")
+        self.primary.sql((support.ROOT / "sql/inbox.sql").read_text(encoding="utf-8"))
+        yield
+        node.process.wait_for(b"the database has an inbox")
+        self.primary.sql("select elapse.put('tube', 'a', key => 'k', queue => 'test');\n")
+        self.wait_until(lambda: node.ask("LOOKUP", "tube", "k"), "the row is a job")
+        self.assertEqual(set(self.take(node)), {"a"})
+
+    def a_link_that_is_refused_is_logged_once(self):
+        create_queue(self.primary, "refused", "1s")
+        first = self.node("--auth", self.passwords("one", "secret"), queue="refused").start()
         self.wait_until(lambda: self.owned_by(first, "secret"), "it owns")
-        second = self.node("--auth", self.passwords("other", "barley")).start()
+        second = self.node("--auth", self.passwords("other", "barley"), queue="refused").start()
         log = second.process.wait_for(b"no link to its owner")
         self.assertIn(b"WRONGPASS", log)
         # More attempts, with pauses of a second at most, say nothing more.
-        answer = self.ask_as(second, "barley", "PUT", "tube", "a")
-        self.assertIsInstance(answer, Error)
+        with second.connect() as connection:
+            self.assertEqual(connection.ask("AUTH", "barley"), "OK")
+            connection.send("PUT", "tube", "a")
+            yield
+            self.assertIsInstance(connection.receive(), Error)
         self.assertEqual(second.process.log().count(b"no link to its owner"), 1)
         for password in (b"secret", b"barley"):
             self.assertNotIn(password, second.process.log() + first.process.log())
 
+    def no_hand_over_takes_as_long_as_a_long_lease(self):
+        """The owner's session does not answer."""
+        lease_s = 120
+        create_queue(self.primary, "long", f"{lease_s}s")
+        node = self.node(queue="long").start()
+        self.wait_until(lambda: node.owned() == 1, "it owns")
+        session = self.wait_until(lambda: self.number(
+            "select pid from pg_stat_activity where application_name = 'elapse/long/0' and state = 'idle'"),
+                                  "its session rests")
+        os.kill(session, signal.SIGSTOP)
+        self.addCleanup(os.kill, session, signal.SIGCONT)
+        begin = time.monotonic()
+        node.process.signal(signal.SIGTERM)
+        yield
+        self.assertEqual(node.process.wait(), 0)
+        self.assertLess(support.seconds_since(begin), lease_s / 3)
+        self.assertIn(b"was not handed over", node.process.log())
+
+    def a_node_that_waits_for_a_locked_table_ends(self):
+        """It begins last and ends first: no other node can start meanwhile."""
+        self.addCleanup(self.primary.sql, "rollback;\n")
+        self.primary.sql("begin;\nlock table elapse.queue in access exclusive mode;\n")
+        node = support.Node(self.folder / "alone", [self.primary.host])
+        self.nodes.append(node)
+        node.begin()
+        self.wait_until(lambda: self.number("select count(*) from pg_locks where not granted"), "it waits")
+        node.process.signal(signal.SIGTERM)
+        yield
+        self.assertEqual(node.process.wait(), 0, node.process.text())
+        self.primary.sql("rollback;\n")
+
+
+class Links(PasswordsTest):
     def test_passwords_change_while_nodes_serve(self):
         path = self.passwords("all", "secret")
         nodes = [self.node("--auth", path).start() for _ in range(3)]
@@ -124,12 +180,6 @@ class Links(NodesTest):
         nodes = [self.node("--auth", path).start() for _ in range(2)]
         for node in nodes:
             self.assertIsInstance(self.ask_as(node, long, "PUT", "tube", "a"), list)
-
-    def test_two_nodes_with_one_address(self):
-        first = self.owner()
-        self.assertIn(b"no other machine can reach this node", first.process.log())
-        second = self.node("--advertise", f"127.0.0.1:{first.port}").start()
-        second.process.wait_for(b"has the address of this node")
 
     def test_a_link_with_tls_gets_replies_alone(self):
         """A push message that went past the session would end it."""
@@ -180,15 +230,14 @@ class Descriptors(NodesTest):
         self.assertIn(b"no connection can be taken now", node.process.log())
 
 
-class LateInbox(NodesTest):
-    def test_an_inbox_may_come_later(self):
-        node = self.owner()
-        node.process.wait_for(b"the database has no inbox")
-        self.primary.sql((support.ROOT / "sql/inbox.sql").read_text(encoding="utf-8"))
-        node.process.wait_for(b"the database has an inbox")
-        self.primary.sql("select elapse.put('tube', 'a', key => 'k', queue => 'test');\n")
-        self.wait_until(lambda: node.ask("LOOKUP", "tube", "k"), "the row is a job")
-        self.assertEqual(set(self.take(node)), {"a"})
+class Twins(NodesTest):
+    lease_ms = 500  # they are noticed after three
+
+    def test_two_nodes_with_one_address(self):
+        first = self.owner()
+        self.assertIn(b"no other machine can reach this node", first.process.log())
+        second = self.node("--advertise", f"127.0.0.1:{first.port}").start()
+        second.process.wait_for(b"has the address of this node")
 
 
 class Ends(NodesTest):
@@ -199,29 +248,15 @@ class Ends(NodesTest):
         second = self.follower()
         self.put(second, "a")
         with second.connect() as connection:
-            first.process.signal(signal.SIGSTOP)
+            first.freeze()
             connection.send("PUT", "tube", "b")
-            time.sleep(0.1)
+            self.wait_until(first.has_unread, "it is sent to the owner")
             second.process.signal(signal.SIGTERM)
             second.process.wait_for(b"stopping")
-            first.process.signal(signal.SIGCONT)
+            first.thaw()
             self.assertIsInstance(connection.receive(), list)
         self.assertEqual(second.process.wait(), 0)
         self.assertEqual(set(self.take(first)), {"a", "b"})
-
-
-class LongLease(NodesTest):
-    lease_ms = 120000
-
-    def test_no_hand_over_takes_as_long_as_a_long_lease(self):
-        node = self.owner()
-        self.freeze_standbys()
-        begin = time.monotonic()
-        node.process.signal(signal.SIGTERM)
-        self.assertEqual(node.process.wait(), 0)
-        self.assertLess(support.seconds_since(begin), self.lease_ms / 1000 / 3)
-        self.thaw_standbys()
-        self.assertIn(b"was not handed over", node.process.log())
 
 
 class NoHandOver(NodesTest):
