@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -14,7 +15,8 @@ from postgres_support import cluster  # noqa: E402  pylint: disable=wrong-import
 PROGRAM = os.environ.get("ELAPSE_PROGRAM", str(ROOT / "build/developer/elapse"))
 FAILED, USAGE, GONE, NO_SERVER = 1, 2, 3, 6
 NAMES = "ANY 1 (s0,s1,s2)"
-LEASE_MS = 1000
+LEASE_MS = 200         # of queues that nobody owns
+OWNED_LEASE_MS = 1000  # of one whose owner has to live
 
 
 class CommandTest(support.ClusterTest):
@@ -28,6 +30,13 @@ class CommandTest(support.ClusterTest):
         for host in hosts if hosts is not None else [self.primary.host]:
             words += ["--cluster", host]
         return self.run_program("cluster", *words, *options, **others)
+
+    def begin(self, verb, *options):
+        """Starts the command, and does not wait for its end."""
+        process = subprocess.Popen([PROGRAM, "cluster", verb, *options, "--cluster", self.primary.host],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
+        return process
 
     def succeed(self, verb, *options, **others):
         done = self.cluster(verb, *options, **others)
@@ -79,7 +88,7 @@ class Create(CommandTest):
         self.create("--partitions", 3)
         before = self.primary.sql("select * from elapse.partition;\n")
         for options in (("--partitions", 4), ("--partitions", 3, "--lease", "3s")):
-            self.refused(FAILED, "queue main exists, with 3 partitions and a lease of 1000 ms", "create",
+            self.refused(FAILED, "queue main exists, with 3 partitions and a lease of 200 ms", "create",
                       *options)
         self.assertEqual(self.primary.sql("select * from elapse.partition;\n"), before)
 
@@ -143,13 +152,6 @@ class Create(CommandTest):
             self.assertNotIn("secret", words)
         self.succeed("create", hosts=[guarded], PGPASSWORD="right")
 
-    def test_without_a_standby_it_says_so(self):
-        """The database waits without end; the command does not."""
-        self.freeze_standbys()
-        self.refused(FAILED, "no synchronous standby has confirmed the change", "create")
-        self.thaw_standbys()
-        self.create("--queue", "later")
-
     def test_a_newer_schema(self):
         self.create()
         self.primary.sql("update elapse.version set version = 2 where component = 'cluster';\n")
@@ -193,8 +195,8 @@ class Usage(CommandTest):
         self.assertEqual(self.number("select count(*) from elapse.partition"), 1024)
 
 
-class Accept(CommandTest):
-    """accept-loss, where a mark is in the row."""
+class MarkedTest(CommandTest):
+    """A mark is in the row of queue main."""
 
     WORDS = "first knows group 9 of epoch 4, and the database ended with group 2 of epoch 1"
 
@@ -204,7 +206,8 @@ class Accept(CommandTest):
         self.primary.sql(f"update elapse.partition set stopped = '{self.WORDS}', epoch = 4;\n")
 
     def row(self):
-        epoch, stopped = self.primary.sql("select epoch, stopped from elapse.partition;\n").split("|")
+        epoch, stopped = self.primary.sql(
+            "select epoch, stopped from elapse.partition where queue = 'main';\n").split("|")
         return int(epoch), stopped
 
     def fails(self, words, *options):
@@ -212,6 +215,8 @@ class Accept(CommandTest):
         self.assertEqual(done.returncode, FAILED, done)
         self.assertIn(words, done.stderr)
 
+
+class Accept(MarkedTest):
     def test_epochs_of_nodes_that_were_down_lie_below(self):
         """A database that went back may lack many take-overs."""
         said = self.succeed("accept-loss", "--yes")
@@ -229,16 +234,6 @@ class Accept(CommandTest):
         self.succeed("accept-loss", "--yes", "--single-copy")
         self.assertEqual(self.row()[1], "")
 
-    def test_it_can_be_repeated_when_a_standby_is_back(self):
-        self.freeze_standbys()
-        self.fails("no synchronous standby has confirmed the change")
-        self.fails("another session holds the row: it may be an earlier run of this")
-        self.assertEqual(self.row(), (4, self.WORDS))
-        self.thaw_standbys()
-        cluster.wait_until(lambda: self.row()[1] == "", "the first one has its standby")
-        self.assertIn("there is nothing to accept\n", self.succeed("accept-loss", "--yes"))
-        self.assertEqual(self.row()[1], "")
-
     def test_a_role_that_hears_no_warnings(self):
         """By a warning the server says that it has waited for no standby."""
         self.primary.sql("alter role elapse set client_min_messages = 'error';\n")
@@ -251,14 +246,53 @@ class Accept(CommandTest):
         self.fails_in_the_commit("nobody knows whether the change was made; run this again", "pg_terminate_backend")
 
     def fails_in_the_commit(self, words, function):
-        command = [PROGRAM, "cluster", "accept-loss", "--yes", "--cluster", self.primary.host]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            self.addCleanup(process.kill)
+        with self.begin("accept-loss", "--yes") as process:
             query = f"select count({function}(pid)) from pg_stat_activity where wait_event = 'SyncRep'"
             cluster.wait_until(lambda: self.number(query), "it waits for a standby")
             _, said = process.communicate(timeout=cluster.PATIENCE_S)
         self.assertEqual(process.returncode, FAILED)
         self.assertIn(words, said)
+
+
+class Waits(MarkedTest):
+    """The database waits without end; the commands do not. They wait at the same time."""
+
+    def begin_status(self):
+        """It has looked once, and its session does not answer any more."""
+        self.succeed("create", "--queue", "frozen", "--lease", "1h")
+        process = self.begin("status", "--queue", "frozen")
+        session = cluster.wait_until(
+            lambda: self.number("select pid from pg_stat_activity where state = 'idle'"
+                                " and query like '%pg_walfile_name%' and pid <> pg_backend_pid()"), "it has looked")
+        os.kill(session, signal.SIGSTOP)
+        self.addCleanup(os.kill, session, signal.SIGCONT)
+        return process
+
+    def check(self, process, words):
+        with process:
+            said, why = process.communicate(timeout=cluster.PATIENCE_S)
+        self.assertEqual((process.returncode, said), (FAILED, ""), why)
+        self.assertIn(words, why)
+        self.assertTrue(why.startswith("elapse cluster: "), why)
+        self.assertEqual(len(why.splitlines()), 1, why)
+
+    def test_what_the_database_does_not_answer(self):
+        status = self.begin_status()
+        self.freeze_standbys()
+        create = self.begin("create", "--queue", "waits")
+        self.fails("no synchronous standby has confirmed the change")
+        self.fails("another session holds the row: it may be an earlier run of this")
+        self.assertEqual(self.row(), (4, self.WORDS))
+        with self.subTest("create"):
+            self.check(create, "no synchronous standby has confirmed the change")
+        with self.subTest("status"):
+            self.check(status, "the database has not answered in 12 s")
+
+        self.thaw_standbys()
+        cluster.wait_until(lambda: self.row()[1] == "", "the first one has its standby")
+        self.assertIn("there is nothing to accept\n", self.succeed("accept-loss", "--yes"))
+        self.assertEqual(self.row()[1], "")
+        self.create("--queue", "later")
 
 
 class Status(CommandTest):
@@ -289,9 +323,9 @@ class Status(CommandTest):
 
     def start_owner(self):
         """A node that beats, in the queue of the drivers."""
-        maker = self.driver("link", "maker", LEASE_MS, self.primary.host)
+        maker = self.driver("link", "maker", OWNED_LEASE_MS, self.primary.host)
         genesis = maker.ask("create", 1)["genesis"]
-        owner = self.driver("runner", "first", LEASE_MS, genesis, *self.servers.hosts())
+        owner = self.driver("runner", "first", OWNED_LEASE_MS, genesis, *self.servers.hosts())
         cluster.wait_until(lambda: self.number("select count(*) from elapse.partition where owner <> ''"),
                            "somebody owns it")
         return owner
@@ -304,7 +338,7 @@ class Status(CommandTest):
         self.assertTrue(part["alive"])
         self.assertTrue(part["owner"].startswith("first"), part)
         self.assertEqual(part["epoch"], 1)
-        self.assertLess(part["unchanged_ms"], LEASE_MS)
+        self.assertLess(part["unchanged_ms"], OWNED_LEASE_MS)
         text = self.succeed("status", "--queue", "test")
         self.assertIn(part["owner"], text)
         self.assertRegex(text, r"(?m)^0 +1 ")
@@ -348,21 +382,6 @@ class Status(CommandTest):
         part = seen["partitions"][0]
         self.assertEqual((status, part["alive"], part["missed"], part["epoch"]), (0, True, "", 1))
 
-    def test_a_server_that_stops_answering(self):
-        """It ends all the same."""
-        self.succeed("create", "--lease", "1h")
-        command = [PROGRAM, "cluster", "status", "--cluster", self.primary.host]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            self.addCleanup(process.kill)
-            cluster.wait_until(lambda: self.number("select count(*) from pg_stat_activity where state = 'idle'"
-                                                   " and query like '%pg_walfile_name%' and pid <> pg_backend_pid()"),
-                               "it has looked")
-            self.primary.freeze()
-            self.addCleanup(self.primary.thaw)
-            said, words = process.communicate(timeout=cluster.PATIENCE_S)
-        self.assertEqual((process.returncode, said), (FAILED, ""), words)
-        self.assertIn("the database has not answered in 12 s", words)
-
     def test_names_that_are_emptied_are_a_warning(self):
         self.create()
         self.addCleanup(self.primary.set_names, NAMES)
@@ -384,7 +403,7 @@ class Status(CommandTest):
         self.primary.sql("create role node login;\ngrant create on database postgres to node;\n")
         self.addCleanup(self.primary.sql, "drop owned by node cascade;\ndrop role node;\n")
         node = [self.primary.host.replace("user=elapse", "user=node")]
-        self.succeed("create", "--lease", "1s", hosts=node)
+        self.succeed("create", "--lease", f"{LEASE_MS}ms", hosts=node)
         done = self.cluster("status", "--json", hosts=node)
         seen = json.loads(done.stdout)
         self.assertEqual(seen["warnings"], [])
