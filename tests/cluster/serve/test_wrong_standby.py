@@ -65,7 +65,9 @@ class AfterLoss(WrongStandbyTest):
                                     primary and `second` know nothing of LATER; `half` is a copy of the
                                     first one, from when it knew half of LATER. The row has a mark.
         queue many, 2 partitions    `many`, of the last owner, knows BEFORE and LATER; the primary lacks
-                                    LATER and the last take-overs. Nobody has marked that.
+                                    LATER and the last take-overs. Nobody has marked that. `moved` is
+                                    the same after another start, which has moved the jobs to a new
+                                    file and freed the old one.
     """
 
     kept = None
@@ -87,7 +89,7 @@ class AfterLoss(WrongStandbyTest):
 
     def kept_node(self, name):
         """A node with a copy of a directory, which is not started yet."""
-        node = self.node(queue="many" if name == "many" else "test")
+        node = self.node(queue="many" if name in ("many", "moved") else "test")
         shutil.copytree(self.kept / name, node.data)
         return node
 
@@ -106,14 +108,18 @@ class AfterLoss(WrongStandbyTest):
         node.stop()
 
     def go_on_with_many(self, kept):
-        """Another node takes over, and dies. A node that was started again would have moved its jobs to a
-        new file, and forgotten the groups behind which the primary ends."""
+        """Another node takes over, and dies, twice."""
         self.primary.sql("update elapse.partition set epoch = 7, beat = beat + 1 where queue = 'many';\n")
         node = self.node(queue="many").start()
         self.wait_until(lambda: node.owned() == 2, "the node owns all")
         self.put_keys(node, LATER)
         node.kill()
         shutil.copytree(node.data, kept / "many", ignore=SPARES)
+        node.start()
+        files = [node.data / f"part-{part}/journal/1.log" for part in range(2)]
+        self.wait_until(lambda: not any(file.exists() for file in files), "the jobs have moved to new files")
+        node.kill()
+        shutil.copytree(node.data, kept / "moved", ignore=SPARES)
 
     def wait_for_standby(self, standby):
         """Waits until it has all that the primary has now."""
@@ -381,6 +387,20 @@ class Forgets(AfterLoss):
         self.wait_until(lambda: node.owned() == 2, "the node owns all")
         self.assertEqual(set(self.take(node)), {*BEFORE, *LATER})
         self.assertEqual([row["stopped"] for row in self.rows("many")], ["", ""])
+
+    def test_a_directory_that_begins_behind_the_loss(self):
+        """Nothing proves that its log goes on where the database ends; its jobs can still be seen."""
+        node = self.kept_node("moved")
+        before = self.rows("many")
+        bodies = set()
+        for part in range(2):
+            self.refused("what lies between is not here", "append-lost", "--data", node.data, "--partition", part,
+                         queue="many")
+            done = subprocess.run([server_process.PROGRAM, "export", str(node.data / f"part-{part}")], check=True,
+                                  capture_output=True, text=True)
+            bodies |= {json.loads(line)["body"] for line in done.stdout.splitlines()}
+        self.assertEqual(bodies, {*BEFORE, *LATER})
+        self.assertEqual(self.rows("many"), before)
 
 
 if __name__ == "__main__":
