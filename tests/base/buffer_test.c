@@ -1,24 +1,20 @@
 /*
  * The buffer: what is appended comes out in its order, however often the memory moves.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "buffer.h"
 
-static void bytes_keep_their_order(void **state)
+TEST(bytes_keep_their_order)
 {
     struct elapse__buffer buffer = {.bytes = NULL};
     uint8_t written = 0;
     uint8_t taken = 0;
 
-    (void)state;
     for (size_t round = 1; round <= 3000; round++) {
         uint8_t bytes[16];
         size_t count = round * 7 % sizeof bytes;
@@ -34,12 +30,11 @@ static void bytes_keep_their_order(void **state)
     elapse__buffer_free(&buffer);
 }
 
-static void large_memory_is_given_back(void **state)
+TEST(large_memory_is_given_back)
 {
     static const uint8_t bytes[ELAPSE__BUFFER_KEPT + 1];
     struct elapse__buffer buffer = {.bytes = NULL};
 
-    (void)state;
     assert_true(elapse__buffer_append(&buffer, bytes, 10));
     elapse__buffer_take(&buffer, 10);
     assert_int_not_equal(buffer.capacity, 0);
@@ -52,9 +47,8 @@ static void large_memory_is_given_back(void **state)
     assert_null(buffer.bytes);
 }
 
-static void texts_of_every_length(void **state)
+TEST(texts_of_every_length)
 {
-    (void)state;
     for (int length = 0; length < 1200; length++) {
         struct elapse__buffer buffer = {.bytes = NULL};
         assert_true(elapse__buffer_format(&buffer, "%d:%*s", length, length, ""));
@@ -66,11 +60,10 @@ static void texts_of_every_length(void **state)
     }
 }
 
-static void a_size_beyond_memory_is_refused(void **state)
+TEST(a_size_beyond_memory_is_refused)
 {
     struct elapse__buffer buffer = {.bytes = NULL};
 
-    (void)state;
     assert_true(elapse__buffer_append(&buffer, "ab", 2));
     assert_false(elapse__buffer_reserve(&buffer, SIZE_MAX / 2));
     assert_int_equal(elapse__buffer_size(&buffer), 2);
@@ -78,14 +71,4 @@ static void a_size_beyond_memory_is_refused(void **state)
     elapse__buffer_free(&buffer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_keep_their_order),
-        cmocka_unit_test(large_memory_is_given_back),
-        cmocka_unit_test(texts_of_every_length),
-        cmocka_unit_test(a_size_beyond_memory_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("buffer", tests, NULL, NULL);
-}
+TEST_MAIN("buffer")

@@ -1,15 +1,12 @@
 /*
  * Texts as JSON strings: what stands as it is, and how the rest is written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "json_escape.h"
 
 /* Writes all pieces of a text. Returns how many bytes they have. */
@@ -36,9 +33,8 @@ static void check(const char *text, size_t length, const char *expected)
         fail_msg("%.*s in place of %s", (int)size, out, expected);
 }
 
-static void every_ascii_character(void **state)
+TEST(every_ascii_character)
 {
-    (void)state;
     for (unsigned code = 0; code < 0x80; code++) {
         const char text[] = {'a', (char)code, 'b'};
         char expected[16];
@@ -57,9 +53,8 @@ static void every_ascii_character(void **state)
     }
 }
 
-static void characters_beyond_ascii(void **state)
+TEST(characters_beyond_ascii)
 {
-    (void)state;
     check("\xc2\x80\xc2\x9f\xc2\xa0", 6, "\\u0080\\u009f\xc2\xa0");
     /* NOLINTBEGIN(misc-misleading-bidirectional): the last one is the character behind U+2029 */
     check("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa", 12,
@@ -68,20 +63,18 @@ static void characters_beyond_ascii(void **state)
     check("\xf0\x9f\x98\x80", 4, "\xf0\x9f\x98\x80");
 }
 
-static void bytes_that_are_no_utf8(void **state)
+TEST(bytes_that_are_no_utf8)
 {
-    (void)state;
     check("a\xff\xfe"
           "b",
           4, "a\\ufffd\\ufffdb");
     check("\xe2\x80", 2, "\\ufffd\\ufffd"); /* the third byte is not read */
 }
 
-static void a_text_has_few_pieces(void **state)
+TEST(a_text_has_few_pieces)
 {
     char text[500];
 
-    (void)state;
     memset(text, 'x', sizeof text);
     struct elapse__json_piece piece = elapse__json_escape_next(text, sizeof text);
     assert_int_equal(piece.plain, sizeof text);
@@ -93,14 +86,4 @@ static void a_text_has_few_pieces(void **state)
     assert_int_equal(piece.taken, 401);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_ascii_character),
-        cmocka_unit_test(characters_beyond_ascii),
-        cmocka_unit_test(bytes_that_are_no_utf8),
-        cmocka_unit_test(a_text_has_few_pieces),
-    };
-
-    return cmocka_run_group_tests_name("json_escape", tests, NULL, NULL);
-}
+TEST_MAIN("json_escape")

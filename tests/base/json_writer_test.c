@@ -1,14 +1,11 @@
 /*
  * The writer of JSON: commas, names, and each kind of value.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "json_writer.h"
 
 static void check(struct elapse__json *json, const char *expected)
@@ -19,11 +16,10 @@ static void check(struct elapse__json *json, const char *expected)
     elapse__json_free(json);
 }
 
-static void values_have_commas_between(void **state)
+TEST(values_have_commas_between)
 {
     struct elapse__json json = {.failed = false};
 
-    (void)state;
     elapse__json_open(&json, '{');
     elapse__json_unsigned_member(&json, "a", UINT64_MAX);
     elapse__json_name(&json, "b");
@@ -44,11 +40,10 @@ static void values_have_commas_between(void **state)
                  "\"d\":true,\"e\":0.12,\"f\":\"a\\\"b\\n\"}");
 }
 
-static void bytes_that_are_no_text_become_base64(void **state)
+TEST(bytes_that_are_no_text_become_base64)
 {
     struct elapse__json json = {.failed = false};
 
-    (void)state;
     elapse__json_open(&json, '{');
     elapse__json_bytes_member(&json, "a", "\xc3\xa4", 2);
     elapse__json_bytes_member(&json, "b", "\xff\xfe", 2);
@@ -57,12 +52,4 @@ static void bytes_that_are_no_text_become_base64(void **state)
     check(&json, "{\"a\":\"\xc3\xa4\",\"b_base64\":\"//4=\",\"c\":\"\"}");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_have_commas_between),
-        cmocka_unit_test(bytes_that_are_no_text_become_base64),
-    };
-
-    return cmocka_run_group_tests_name("json_writer", tests, NULL, NULL);
-}
+TEST_MAIN("json_writer")

@@ -1,14 +1,11 @@
 /*
  * UTF-8: every character, and what only looks like one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "utf8.h"
 
 /* Writes a character in a form of so many bytes. */
@@ -23,11 +20,10 @@ static void write_form(unsigned char *out, uint32_t character, size_t bytes)
     out[0] = (unsigned char)(leads[bytes] | character);
 }
 
-static void every_character_has_one_form(void **state)
+TEST(every_character_has_one_form)
 {
     static const uint32_t ends[] = {0, 0x80, 0x800, 0x10000, 0x200000};
 
-    (void)state;
     for (uint32_t character = 0; character < 0x200000; character++) {
         bool exists = character <= 0x10ffff && (character < 0xd800 || character > 0xdfff);
         for (size_t bytes = 1; bytes <= 4; bytes++) {
@@ -45,9 +41,8 @@ static void every_character_has_one_form(void **state)
     }
 }
 
-static void bytes_that_begin_nothing(void **state)
+TEST(bytes_that_begin_nothing)
 {
-    (void)state;
     for (unsigned first = 0x80; first < 0x100; first++) {
         const unsigned char text[] = {(unsigned char)first, 'a', 'b', 'c'};
         assert_int_equal(elapse__utf8_size(text, sizeof text), 0);
@@ -57,11 +52,10 @@ static void bytes_that_begin_nothing(void **state)
 }
 
 /* A fault at each place of a text that is otherwise long and plain. */
-static void a_text_is_checked_to_its_end(void **state)
+TEST(a_text_is_checked_to_its_end)
 {
     char text[40];
 
-    (void)state;
     assert_true(elapse__utf8_is("", 0));
     for (size_t length = 1; length <= sizeof text; length++) {
         for (size_t at = 0; at < length; at++) {
@@ -78,13 +72,4 @@ static void a_text_is_checked_to_its_end(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_character_has_one_form),
-        cmocka_unit_test(bytes_that_begin_nothing),
-        cmocka_unit_test(a_text_is_checked_to_its_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("utf8")

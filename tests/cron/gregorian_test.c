@@ -2,14 +2,11 @@
  * The Gregorian calendar, compared with one that is counted day by day, by the rules that
  * are taught in school.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "gregorian.h"
 
 static bool is_leap(int64_t year)
@@ -32,13 +29,12 @@ static unsigned length_of(int64_t year, unsigned month)
     }
 }
 
-static void each_day_of_the_years_minus_900_to_10100(void **state)
+TEST(each_day_of_the_years_minus_900_to_10100)
 {
     struct elapse__date date = {.year = -900, .month = 1, .day = 1};
     int64_t days = elapse__days_of_date(date);
     unsigned weekday = elapse__weekday_of_days(days);
 
-    (void)state;
     while (date.year <= 10100) {
         struct elapse__date found = elapse__date_of_days(days);
 
@@ -59,7 +55,7 @@ static void each_day_of_the_years_minus_900_to_10100(void **state)
     }
 }
 
-static void days_that_are_known(void **state)
+TEST(days_that_are_known)
 {
     static const struct {
         struct elapse__date date;
@@ -71,16 +67,14 @@ static void days_that_are_known(void **state)
         {{0, 3, 1}, -719468, 3},   {{0, 2, 29}, -719469, 2}, {{2026, 3, 1}, 20513, 0},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         assert_int_equal(elapse__days_of_date(known[i].date), known[i].days);
         assert_int_equal(elapse__weekday_of_days(known[i].days), known[i].weekday);
     }
 }
 
-static void division_rounds_down(void **state)
+TEST(division_rounds_down)
 {
-    (void)state;
     assert_int_equal(elapse__divide_down(7, 7), 1);
     assert_int_equal(elapse__divide_down(6, 7), 0);
     assert_int_equal(elapse__divide_down(0, 7), 0);
@@ -89,13 +83,4 @@ static void division_rounds_down(void **state)
     assert_int_equal(elapse__divide_down(-8, 7), -2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_day_of_the_years_minus_900_to_10100),
-        cmocka_unit_test(days_that_are_known),
-        cmocka_unit_test(division_rounds_down),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("gregorian")

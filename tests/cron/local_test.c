@@ -2,8 +2,6 @@
  * Local time, around the changes of the clock. Zones are given as rules (POSIX TZ) where
  * possible, so that most tests need no zone files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <elapse/cron.h>
 
+#include "../support/test.h"
 #include "moment.h"
 
 /* The clock in Berlin goes from 02:00 to 03:00 on the last Sunday of March (01:00 UTC), and from
@@ -56,28 +54,26 @@ static void assert_fires(const char *expression, const char *after, const char *
     }
 }
 
-static void a_time_in_a_gap_is_its_end(void **state)
+TEST(a_time_in_a_gap_is_its_end)
 {
     static const char *const daily[5] = {"2026-03-28T01:30", "2026-03-29T01:00",
                                          "2026-03-30T00:30"};
     static const char *const at_the_edge[5] = {"2026-03-28T01:00", "2026-03-29T01:00",
                                                "2026-03-30T00:00"};
 
-    (void)state;
     set_zone(berlin);
     assert_fires("30 2 * * *", "2026-03-27T12:00", daily);
     assert_fires("0 2 * * *", "2026-03-27T12:00", at_the_edge);
     assert_fires("59 59 2 29 3 *", "2026-03-01", (const char *const[5]){"2026-03-29T01:00"});
 }
 
-static void many_times_in_a_gap_are_one_moment(void **state)
+TEST(many_times_in_a_gap_are_one_moment)
 {
     static const char *const quarters[5] = {"2026-03-29T00:45", "2026-03-29T01:00",
                                             "2026-03-29T01:15"};
     static const char *const with_the_end[5] = {"2026-03-29T01:00", "2026-03-30T00:10",
                                                 "2026-03-30T00:20", "2026-03-31T00:10"};
 
-    (void)state;
     set_zone(berlin);
     assert_fires("*/15 * * * *", "2026-03-29T00:30", quarters);
     assert_fires("10,20 2 * * *", "2026-03-29T00:30", with_the_end);
@@ -85,7 +81,7 @@ static void many_times_in_a_gap_are_one_moment(void **state)
                  (const char *const[5]){"2026-03-29T01:00", "2026-03-29T01:15"});
 }
 
-static void a_time_that_comes_twice_is_meant_the_first_time(void **state)
+TEST(a_time_that_comes_twice_is_meant_the_first_time)
 {
     static const char *const daily[5] = {"2026-10-24T00:30", "2026-10-25T00:30",
                                          "2026-10-26T01:30"};
@@ -93,7 +89,6 @@ static void a_time_that_comes_twice_is_meant_the_first_time(void **state)
                                           "2026-10-25T02:00", "2026-10-25T03:00"};
     static const char *const after_it[5] = {"2026-10-25T02:00", "2026-10-25T02:00:01"};
 
-    (void)state;
     set_zone(berlin);
     assert_fires("30 2 * * *", "2026-10-23T12:00", daily);
     assert_fires("0 0-23 * * *", "2026-10-24T22:00", hourly);
@@ -105,9 +100,8 @@ static void a_time_that_comes_twice_is_meant_the_first_time(void **state)
     assert_fires("59 2 * * *", "2026-10-25T01:30", (const char *const[5]){"2026-10-26T01:59"});
 }
 
-static void open_hours_go_on_while_an_hour_is_repeated(void **state)
+TEST(open_hours_go_on_while_an_hour_is_repeated)
 {
-    (void)state;
     set_zone(berlin);
     assert_fires("0 * * * *", "2026-10-24T22:00",
                  (const char *const[5]){"2026-10-24T23:00", "2026-10-25T00:00", "2026-10-25T01:00",
@@ -126,12 +120,11 @@ static void open_hours_go_on_while_an_hour_is_repeated(void **state)
         (const char *const[5]){"2026-03-29T00:30", "2026-03-29T01:00", "2026-03-29T01:30"});
 }
 
-static void each_second_of_the_two_days_in_order(void **state)
+TEST(each_second_of_the_two_days_in_order)
 {
     static const char *const days[] = {"2026-03-29", "2026-10-25"};
     struct elapse_cron cron;
 
-    (void)state;
     set_zone(berlin);
     assert_int_equal(elapse_cron_parse(&cron, "7 * 0-23 * * *", NULL), ELAPSE_OK);
     for (size_t day = 0; day < 2; day++) {
@@ -154,9 +147,8 @@ static void each_second_of_the_two_days_in_order(void **state)
 
 /* Lord Howe: half an hour; 02:00 becomes 01:30 on the first Sunday of April, 5 April 2026 (at
  * 15:00 UTC the day before), and 02:00 becomes 02:30 on that of October, the 4th (15:30 UTC). */
-static void half_an_hour(void **state)
+TEST(half_an_hour)
 {
-    (void)state;
     set_zone("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0");
     assert_fires("45 1 * * *", "2026-04-03T18:00",
                  (const char *const[5]){"2026-04-04T14:45", "2026-04-05T15:15"});
@@ -173,9 +165,8 @@ static void half_an_hour(void **state)
 
 /* Where clocks change at midnight, a day can begin at one o'clock, and its last hour can come
  * twice. */
-static void changes_at_midnight(void **state)
+TEST(changes_at_midnight)
 {
-    (void)state;
     set_zone("<-03>3<-02>,M10.3.0/0,M2.3.0/0");
     assert_fires("@daily", "2026-10-17T12:00",
                  (const char *const[5]){"2026-10-18T03:00", "2026-10-19T02:00"});
@@ -186,18 +177,16 @@ static void changes_at_midnight(void **state)
 }
 
 /* The last hour of a Saturday is repeated. An expression for Sundays begins after it. */
-static void after_the_hour_that_comes_twice(void **state)
+TEST(after_the_hour_that_comes_twice)
 {
-    (void)state;
     set_zone("<-03>3<-02>,M10.3.0/0,M2.3.0/0");
     assert_fires("* * * * 0", "2026-02-15T02:30",
                  (const char *const[5]){"2026-02-15T03:00", "2026-02-15T03:01"});
 }
 
 /* Samoa crossed the date line and skipped 30 December 2011. */
-static void a_day_that_was_left_out(void **state)
+TEST(a_day_that_was_left_out)
 {
-    (void)state;
     if (!set_zone_file("Pacific/Apia"))
         return;
     assert_fires(
@@ -208,12 +197,11 @@ static void a_day_that_was_left_out(void **state)
 }
 
 /* Alaska crossed the date line the other way: in October 1867 a day came twice. */
-static void a_day_that_came_twice(void **state)
+TEST(a_day_that_came_twice)
 {
     struct elapse_cron cron;
     int64_t now_s;
 
-    (void)state;
     if (!set_zone_file("America/Sitka"))
         return;
     assert_int_equal(elapse_cron_parse(&cron, "0 0-23 * * *", NULL), ELAPSE_OK);
@@ -234,9 +222,8 @@ static void a_day_that_came_twice(void **state)
     }
 }
 
-static void a_change_that_is_taken_back_soon(void **state)
+TEST(a_change_that_is_taken_back_soon)
 {
-    (void)state;
     set_zone("XYZ0ABC-1,J60/0,J61/0");
     assert_fires(
         "0 12 * * *", "2026-02-28",
@@ -248,14 +235,13 @@ static void a_change_that_is_taken_back_soon(void **state)
 
 /* These zones leap two days forward for half a day, and back. No such zone exists, so the test
  * only asks that each moment is later than the last. */
-static void strictly_after_even_in_an_impossible_zone(void **state)
+TEST(strictly_after_even_in_an_impossible_zone)
 {
     static const char *const zones[] = {"XYZ24:59:59ABC-24:59:59,J60/0,J60/9",
                                         "XYZ-24:59:59ABC24:59:59,J60/12,J300/12",
                                         "XYZ-24:59:59ABC24:59:59,J60/0,J63/0"};
     struct elapse_cron cron;
 
-    (void)state;
     assert_int_equal(elapse_cron_parse(&cron, "7 */10 * * * *", NULL), ELAPSE_OK);
     for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
         set_zone(zones[i]);
@@ -275,12 +261,11 @@ static void strictly_after_even_in_an_impossible_zone(void **state)
     }
 }
 
-static void a_zone_without_changes_is_utc_shifted(void **state)
+TEST(a_zone_without_changes_is_utc_shifted)
 {
     struct elapse_cron cron;
     int64_t next_s = 4711;
 
-    (void)state;
     set_zone("XYZ+24:59:59");
     assert_fires("0 12 * * *", "2026-03-01",
                  (const char *const[5]){"2026-03-01T12:59:59", "2026-03-02T12:59:59"});
@@ -300,7 +285,7 @@ static void a_zone_without_changes_is_utc_shifted(void **state)
 }
 
 /* The year 9999 ends by local time, which is earlier or later than its end in UTC. */
-static void the_first_and_the_last_local_day(void **state)
+TEST(the_first_and_the_last_local_day)
 {
     static const struct {
         const char *zone;
@@ -313,7 +298,6 @@ static void the_first_and_the_last_local_day(void **state)
     struct elapse_cron first_day;
     struct elapse_cron each_second;
 
-    (void)state;
     assert_int_equal(elapse_cron_parse(&last_day, "0 0 31 12 *", NULL), ELAPSE_OK);
     assert_int_equal(elapse_cron_parse(&first_day, "0 0 1 1 *", NULL), ELAPSE_OK);
     assert_int_equal(elapse_cron_parse(&each_second, "* * * * * *", NULL), ELAPSE_OK);
@@ -343,37 +327,15 @@ static void the_first_and_the_last_local_day(void **state)
     }
 }
 
-static void utc_is_not_local(void **state)
+TEST(utc_is_not_local)
 {
     struct elapse_cron cron;
     int64_t next_s;
 
-    (void)state;
     set_zone(berlin);
     assert_int_equal(elapse_cron_parse(&cron, "30 2 * * *", NULL), ELAPSE_OK);
     assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_UTC, moment("2026-03-29"), &next_s));
     assert_int_equal(next_s, moment("2026-03-29T02:30"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_time_in_a_gap_is_its_end),
-        cmocka_unit_test(many_times_in_a_gap_are_one_moment),
-        cmocka_unit_test(a_time_that_comes_twice_is_meant_the_first_time),
-        cmocka_unit_test(open_hours_go_on_while_an_hour_is_repeated),
-        cmocka_unit_test(each_second_of_the_two_days_in_order),
-        cmocka_unit_test(half_an_hour),
-        cmocka_unit_test(changes_at_midnight),
-        cmocka_unit_test(after_the_hour_that_comes_twice),
-        cmocka_unit_test(a_day_that_was_left_out),
-        cmocka_unit_test(a_day_that_came_twice),
-        cmocka_unit_test(a_change_that_is_taken_back_soon),
-        cmocka_unit_test(strictly_after_even_in_an_impossible_zone),
-        cmocka_unit_test(a_zone_without_changes_is_utc_shifted),
-        cmocka_unit_test(the_first_and_the_last_local_day),
-        cmocka_unit_test(utc_is_not_local),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("local")

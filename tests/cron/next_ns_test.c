@@ -1,13 +1,10 @@
 /*
  * The next moment in nanoseconds: how it is rounded, and where 64 bits end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "next.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -29,12 +26,11 @@ static void assert_next(const struct elapse_cron *cron, uint64_t after_ns, uint6
     assert_true(next_ns == wanted_ns);
 }
 
-static void the_next_moment_is_later_than_any_part_of_its_predecessor(void **state)
+TEST(the_next_moment_is_later_than_any_part_of_its_predecessor)
 {
     struct elapse_cron each_minute = parsed("* * * * *");
     struct elapse_cron each_second = parsed("* * * * * *");
 
-    (void)state;
     assert_next(&each_minute, 0, MINUTE_NS);
     assert_next(&each_minute, MINUTE_NS - 1, MINUTE_NS);
     assert_next(&each_minute, MINUTE_NS, 2 * MINUTE_NS);
@@ -44,26 +40,17 @@ static void the_next_moment_is_later_than_any_part_of_its_predecessor(void **sta
     assert_next(&each_second, 8 * SECOND_NS - 1, 8 * SECOND_NS);
 }
 
-static void moments_end_with_64_bits(void **state)
+TEST(moments_end_with_64_bits)
 {
     const uint64_t last_ns = UINT64_MAX / SECOND_NS * SECOND_NS;
     struct elapse_cron each_second = parsed("* * * * * *");
     struct elapse_cron yearly = parsed("@yearly");
     uint64_t next_ns;
 
-    (void)state;
     assert_next(&each_second, last_ns - 1, last_ns);
     assert_false(elapse__cron_next_ns(&each_second, ELAPSE_ZONE_UTC, last_ns, &next_ns));
     assert_false(elapse__cron_next_ns(&each_second, ELAPSE_ZONE_UTC, UINT64_MAX, &next_ns));
     assert_false(elapse__cron_next_ns(&yearly, ELAPSE_ZONE_UTC, last_ns, &next_ns));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_next_moment_is_later_than_any_part_of_its_predecessor),
-        cmocka_unit_test(moments_end_with_64_bits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("next_ns")

@@ -1,17 +1,15 @@
 /*
  * The moments that an expression names in UTC, rule by rule.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
 #include <elapse/cron.h>
 
+#include "../support/test.h"
 #include "moment.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -43,7 +41,7 @@ static void assert_fires(const char *expression, const char *after, const char *
     }
 }
 
-static void days_that_depend_on_the_month(void **state)
+TEST(days_that_depend_on_the_month)
 {
     /* In 2026, 1 January is a Thursday, 1 February and 1 March Sundays, 1 August a Saturday. */
     static const struct {
@@ -76,12 +74,11 @@ static void days_that_depend_on_the_month(void **state)
         {"0 0 29 2 *", "2097-01-01", {"2104-02-29", "2108-02-29"}},
     };
 
-    (void)state;
     for (size_t i = 0; i < LENGTH(known); i++)
         assert_fires(known[i].expression, known[i].after, known[i].fires);
 }
 
-static void either_day_if_both_are_restricted_else_both(void **state)
+TEST(either_day_if_both_are_restricted_else_both)
 {
     static const char *const either[5] = {"2026-03-02", "2026-03-09", "2026-03-13", "2026-03-16"};
     static const char *const monday[5] = {"2026-03-02", "2026-03-09", "2026-03-16"};
@@ -89,7 +86,6 @@ static void either_day_if_both_are_restricted_else_both(void **state)
     static const char *const friday_or_sunday_13th[5] = {"2026-03-13", "2026-09-13", "2026-11-13"};
     static const char *const last_or_friday[5] = {"2026-03-27", "2026-03-31", "2026-04-03"};
 
-    (void)state;
     assert_fires("0 0 13 * 1", "2026-03-01", either);
     assert_fires("0 0 * * 1", "2026-03-01", monday);
     assert_fires("0 0 ? * 1", "2026-03-01", monday);
@@ -98,7 +94,7 @@ static void either_day_if_both_are_restricted_else_both(void **state)
     assert_fires("0 0 L * 5", "2026-03-20", last_or_friday);
 }
 
-static void strictly_after(void **state)
+TEST(strictly_after)
 {
     static const char *const minutes[5] = {"2026-03-01T00:01:00", "2026-03-01T00:02:00"};
     static const char *const seconds[5] = {"2026-03-01T00:00:01", "2026-03-01T00:00:02"};
@@ -106,7 +102,6 @@ static void strictly_after(void **state)
     static const char *const turn[5] = {"2026-01-01T00:00:00", "2027-01-01T00:00:00"};
     static const char *const evening[5] = {"2025-12-31T23:59:59", "2026-12-31T23:59:59"};
 
-    (void)state;
     assert_fires("* * * * *", "2026-03-01T00:00:00", minutes);
     assert_fires("* * * * *", "2026-03-01T00:00:59", within);
     assert_fires("* * * * * *", "2026-03-01T00:00:00", seconds);
@@ -114,7 +109,7 @@ static void strictly_after(void **state)
     assert_fires("59 59 23 31 12 ?", "2025-12-31T23:59:58", evening);
 }
 
-static void each_field_carries_into_the_next(void **state)
+TEST(each_field_carries_into_the_next)
 {
     static const char *const fires[5] = {"2026-03-01T09:05:50", "2026-03-01T09:20:20",
                                          "2026-03-01T09:20:50", "2026-03-01T17:05:20",
@@ -122,7 +117,6 @@ static void each_field_carries_into_the_next(void **state)
     static const char *const next_day[5] = {"2026-03-02T09:05:20"};
     static const char *const next_year[5] = {"2027-02-02T00:00:00"};
 
-    (void)state;
     assert_fires("20,50 5,20 9,17 * * *", "2026-03-01T09:05:20", fires);
     assert_fires("20,50 5,20 9,17 * * *", "2026-03-01T17:20:50", next_day);
     assert_fires("20,50 5,20 9,17 * * *", "2026-03-01T17:21:00", next_day);
@@ -130,12 +124,11 @@ static void each_field_carries_into_the_next(void **state)
     assert_fires("0 0 2 2 *", "2026-02-02T00:00:00", next_year);
 }
 
-static void moments_before_1970(void **state)
+TEST(moments_before_1970)
 {
     static const char *const old[5] = {"1969-12-31T23:59:59", "1970-01-01T00:00:00"};
     static const char *const leap_day[5] = {"1904-02-29", "1908-02-29"};
 
-    (void)state;
     assert_fires("* * * * * *", "1969-12-31T23:59:58", old);
     assert_fires("0 0 29 2 *", "1896-02-29", leap_day);
 }
@@ -163,11 +156,10 @@ static void assert_no_next(const char *expression, int64_t after_s)
     }
 }
 
-static void the_first_moments_are_those_of_the_year_1(void **state)
+TEST(the_first_moments_are_those_of_the_year_1)
 {
     static const int64_t before_s[] = {INT64_MIN, INT64_MIN + 1, -86400, -2, -1};
 
-    (void)state;
     for (size_t i = 0; i < LENGTH(before_s); i++) {
         int64_t after_s = before_s[i] < -86400 ? before_s[i] : first_s + before_s[i];
 
@@ -186,11 +178,10 @@ static void the_first_moments_are_those_of_the_year_1(void **state)
 }
 
 /* The last day is reached from before, is left at each of its fields, and nothing follows it. */
-static void the_last_moments_are_those_of_the_year_9999(void **state)
+TEST(the_last_moments_are_those_of_the_year_9999)
 {
     const int64_t last_midnight_s = last_s - 86399;
 
-    (void)state;
     assert_next("* * * * * *", last_s - 1, last_s);
     assert_next("59 59 23 31 12 *", first_s, first_s + INT64_C(365) * 86400 - 1);
     assert_next("59 59 23 31 12 *", last_s - 1, last_s);
@@ -221,7 +212,7 @@ static void the_last_moments_are_those_of_the_year_9999(void **state)
     assert_no_next("0 0 29 2 *", last_midnight_s - INT64_C(2) * 366 * 86400);
 }
 
-static void nothing_follows_the_year_9999(void **state)
+TEST(nothing_follows_the_year_9999)
 {
     static const int64_t after_s[] = {1,
                                       2,
@@ -235,7 +226,6 @@ static void nothing_follows_the_year_9999(void **state)
     static const char *const expressions[] = {"* * * * * *", "@daily", "@yearly", "0 0 31 12 *",
                                               "0 0 29 2 *"};
 
-    (void)state;
     for (size_t i = 0; i < LENGTH(expressions); i++) {
         for (size_t j = 0; j < LENGTH(after_s); j++)
             assert_no_next(expressions[i], last_s + after_s[j]);
@@ -245,14 +235,13 @@ static void nothing_follows_the_year_9999(void **state)
 }
 
 /* 29 February is a Monday every 28 years as a rule; across a century it takes 12 or 40 years. */
-static void the_rarest_days(void **state)
+TEST(the_rarest_days)
 {
     struct elapse_cron cron = parsed("0 0 */28 2 1#5");
     int64_t now_s = moment("1600-01-01");
     int64_t before_s;
     unsigned count = 0;
 
-    (void)state;
     while (now_s < moment("2000-01-01")) {
         before_s = now_s;
         assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_UTC, before_s, &now_s));
@@ -269,17 +258,5 @@ int main(void)
     if (setenv("TZ", "UTC0", 1) != 0)
         return EXIT_FAILURE;
 
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(days_that_depend_on_the_month),
-        cmocka_unit_test(either_day_if_both_are_restricted_else_both),
-        cmocka_unit_test(strictly_after),
-        cmocka_unit_test(each_field_carries_into_the_next),
-        cmocka_unit_test(moments_before_1970),
-        cmocka_unit_test(the_first_moments_are_those_of_the_year_1),
-        cmocka_unit_test(the_last_moments_are_those_of_the_year_9999),
-        cmocka_unit_test(nothing_follows_the_year_9999),
-        cmocka_unit_test(the_rarest_days),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_tests_of_file("next");
 }

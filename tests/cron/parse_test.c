@@ -1,15 +1,14 @@
 /*
  * Which texts are accepted as expressions, and which fault is reported where for the others.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <elapse/cron.h>
+
+#include "../support/test.h"
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -60,7 +59,7 @@ static void assert_faults(const struct wrong *wrongs, size_t count)
         assert_fault(wrongs[i].expression, wrongs[i].mark, wrongs[i].text);
 }
 
-static void same_meaning_in_other_words(void **state)
+TEST(same_meaning_in_other_words)
 {
     static const char *const pairs[][2] = {
         {"@yearly", "0 0 1 1 *"},
@@ -116,14 +115,12 @@ static void same_meaning_in_other_words(void **state)
         {"0 0 l,l-3,15w,lw * 5l,5#2,7#1,0l", "0 0 L,L-3,15W,LW * FRIL,fri#2,sun#1,7L"},
     };
 
-    (void)state;
     for (size_t i = 0; i < LENGTH(pairs); i++)
         assert_same(pairs[i][0], pairs[i][1]);
 }
 
-static void a_day_field_that_begins_with_a_star_does_not_restrict(void **state)
+TEST(a_day_field_that_begins_with_a_star_does_not_restrict)
 {
-    (void)state;
     assert_false(parsed("0 0 * * *").days_restricted);
     assert_false(parsed("0 0 */2 * *").days_restricted);
     assert_false(parsed("0 0 ?,5 * *").days_restricted);
@@ -155,7 +152,7 @@ static const char nearest_elsewhere_text[] = "W is allowed only in the field for
 static const char numbered_text[] = "# follows one day of the week, as in 5#2";
 static const char numbered_elsewhere_text[] = "# is allowed only in the field for days of the week";
 
-static void out_of_range(void **state)
+TEST(out_of_range)
 {
     static const struct wrong wrongs[] = {
         {"60 * * * * *", "^", second_text},
@@ -184,11 +181,10 @@ static void out_of_range(void **state)
         {"+1 * * * *", "^", minute_text},
     };
 
-    (void)state;
     assert_faults(wrongs, LENGTH(wrongs));
 }
 
-static void steps_and_ranges(void **state)
+TEST(steps_and_ranges)
 {
     static const struct wrong wrongs[] = {
         {"*/0 * * * *", "  ^", "a step is at least 1"},
@@ -210,11 +206,10 @@ static void steps_and_ranges(void **state)
         {"*-5 * * * *", " ^", junk_text},
     };
 
-    (void)state;
     assert_faults(wrongs, LENGTH(wrongs));
 }
 
-static void names(void **state)
+TEST(names)
 {
     static const struct wrong wrongs[] = {
         {"* * * foo *", "      ^", "there is no such name"},
@@ -259,11 +254,10 @@ static void names(void **state)
         {"@daily *", "       ^", "nothing may follow here"},
     };
 
-    (void)state;
     assert_faults(wrongs, LENGTH(wrongs));
 }
 
-static void empty_items_and_junk(void **state)
+TEST(empty_items_and_junk)
 {
     static const struct wrong wrongs[] = {
         {"1,,2 * * * *", "  ^", missing_text},  {",1 * * * *", "^", missing_text},
@@ -274,11 +268,10 @@ static void empty_items_and_junk(void **state)
         {"\xc3\xa4 * * * *", "^", minute_text}, {"5\xc3\xa4 * * * *", " ^", junk_text},
     };
 
-    (void)state;
     assert_faults(wrongs, LENGTH(wrongs));
 }
 
-static void too_few_and_too_many_fields(void **state)
+TEST(too_few_and_too_many_fields)
 {
     static const struct wrong wrongs[] = {
         {"", "^", "the expression is empty"},
@@ -289,11 +282,10 @@ static void too_few_and_too_many_fields(void **state)
         {"0 0 12 * * ? 2026", "             ^", "there are more than six fields"},
     };
 
-    (void)state;
     assert_faults(wrongs, LENGTH(wrongs));
 }
 
-static void days_that_depend_on_the_month_in_the_wrong_place(void **state)
+TEST(days_that_depend_on_the_month_in_the_wrong_place)
 {
     static const struct wrong wrongs[] = {
         {"L * * * *", "^", last_text},
@@ -332,11 +324,10 @@ static void days_that_depend_on_the_month_in_the_wrong_place(void **state)
         {"* * 5? * *", "     ^", junk_text},
     };
 
-    (void)state;
     assert_faults(wrongs, LENGTH(wrongs));
 }
 
-static void days_that_never_come(void **state)
+TEST(days_that_never_come)
 {
     static const struct wrong wrongs[] = {
         {"0 0 30 2 *", "    ^", "this day never comes"},
@@ -346,7 +337,6 @@ static void days_that_never_come(void **state)
         {"0 0 */29 2 1#5", "    ^", "this day never comes"},
     };
 
-    (void)state;
     assert_faults(wrongs, LENGTH(wrongs));
     parsed("0 0 29 2 *");
     parsed("0 0 29 2 1");
@@ -359,11 +349,10 @@ static void days_that_never_come(void **state)
 
 /* 29 February is each day of the week in some year. The 22nd can be the last of its kind in
  * February, but not in leap years. */
-static void days_that_come_in_few_years(void **state)
+TEST(days_that_come_in_few_years)
 {
     char text[] = "0 0 */28 2 0#5";
 
-    (void)state;
     for (int weekday = 0; weekday <= 7; weekday++) {
         text[sizeof text - 4] = (char)('0' + weekday);
         parsed(text);
@@ -372,13 +361,12 @@ static void days_that_come_in_few_years(void **state)
     parsed("0 0 */28 2 5L");
 }
 
-static void too_long(void **state)
+TEST(too_long)
 {
     char text[ELAPSE_CRON_LENGTH_MAX + 2];
     char mark[sizeof text];
     struct elapse_cron cron;
 
-    (void)state;
     memset(text, ' ', sizeof text);
     memcpy(text, "* * * * *", 9);
     text[ELAPSE_CRON_LENGTH_MAX] = '\0';
@@ -392,13 +380,12 @@ static void too_long(void **state)
 }
 
 /* It lists every value of every field. */
-static void the_longest_sensible_expression_is_not_too_long(void **state)
+TEST(the_longest_sensible_expression_is_not_too_long)
 {
     static const unsigned ranges[6][2] = {{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 7}};
     char text[ELAPSE_CRON_LENGTH_MAX + 1];
     size_t length = 0;
 
-    (void)state;
     for (size_t field = 0; field < 6; field++) {
         for (unsigned value = ranges[field][0]; value <= ranges[field][1]; value++)
             length += (size_t)snprintf(text + length, sizeof text - length, "%02u%c", value,
@@ -407,29 +394,9 @@ static void the_longest_sensible_expression_is_not_too_long(void **state)
     assert_same(text, "* * 0-23 1-31 * 0-6");
 }
 
-static void no_expression(void **state)
+TEST(no_expression)
 {
-    (void)state;
     assert_fault(NULL, "^", "there is no expression");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_meaning_in_other_words),
-        cmocka_unit_test(a_day_field_that_begins_with_a_star_does_not_restrict),
-        cmocka_unit_test(out_of_range),
-        cmocka_unit_test(steps_and_ranges),
-        cmocka_unit_test(names),
-        cmocka_unit_test(empty_items_and_junk),
-        cmocka_unit_test(too_few_and_too_many_fields),
-        cmocka_unit_test(days_that_depend_on_the_month_in_the_wrong_place),
-        cmocka_unit_test(days_that_never_come),
-        cmocka_unit_test(days_that_come_in_few_years),
-        cmocka_unit_test(too_long),
-        cmocka_unit_test(the_longest_sensible_expression_is_not_too_long),
-        cmocka_unit_test(no_expression),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("parse")

@@ -1,15 +1,12 @@
 /*
  * Offsets of moments, and moments of local times, in zones given as rules (POSIX TZ).
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "moment.h"
 #include "zone.h"
 
@@ -32,50 +29,45 @@ static int set_berlin(void **state)
     return 0;
 }
 
-static void the_offset_changes_at_the_change_of_the_clock(void **state)
+TEST_WITH(the_offset_changes_at_the_change_of_the_clock, set_berlin, NULL)
 {
     const int64_t spring_s = moment("2026-03-29T01:00");
     const int64_t autumn_s = moment("2026-10-25T01:00");
 
-    (void)state;
     assert_int_equal(elapse__zone_offset_s(local, spring_s - 1), HOUR_S);
     assert_int_equal(elapse__zone_offset_s(local, spring_s), 2 * HOUR_S);
     assert_int_equal(elapse__zone_offset_s(local, autumn_s - 1), 2 * HOUR_S);
     assert_int_equal(elapse__zone_offset_s(local, autumn_s), HOUR_S);
 }
 
-static void the_offset_can_be_negative_and_odd(void **state)
+TEST(the_offset_can_be_negative_and_odd)
 {
-    (void)state;
     set_zone("XYZ5:17:32");
     assert_int_equal(elapse__zone_offset_s(local, 0), -(5 * HOUR_S + 17 * 60 + 32));
     assert_int_equal(elapse__zone_offset_s(local, moment("1900-02-28T23:59:59")),
                      -(5 * HOUR_S + 17 * 60 + 32));
 }
 
-static void utc_has_no_offset(void **state)
+TEST_WITH(utc_has_no_offset, set_berlin, NULL)
 {
     const int64_t summer_s = moment("2026-07-01");
 
-    (void)state;
     assert_int_equal(elapse__zone_offset_s(&elapse__zone_utc, summer_s), 0);
     assert_int_equal(elapse__zone_moment_s(&elapse__zone_utc, summer_s), summer_s);
     assert_int_equal(elapse__zone_highest_local_s(&elapse__zone_utc, summer_s), summer_s);
 }
 
-static void the_offset_is_zero_where_the_library_cannot_tell(void **state)
+TEST_WITH(the_offset_is_zero_where_the_library_cannot_tell, set_berlin, NULL)
 {
-    (void)state;
     assert_int_equal(elapse__zone_offset_s(local, INT64_MAX / 4), 0);
     assert_int_equal(elapse__zone_offset_s(local, INT64_MIN / 4), 0);
 }
 
-static void a_local_time_in_a_gap_is_the_end_of_the_gap(void **state)
+TEST_WITH(a_local_time_in_a_gap_is_the_end_of_the_gap, set_berlin, NULL)
 {
     const int64_t gap_s = moment("2026-03-29T02:00");
     const int64_t change_s = moment("2026-03-29T01:00");
 
-    (void)state;
     assert_int_equal(elapse__zone_moment_s(local, gap_s - 1), change_s - 1);
     assert_int_equal(elapse__zone_moment_s(local, gap_s), change_s);
     assert_int_equal(elapse__zone_moment_s(local, gap_s + HOUR_S - 1), change_s);
@@ -83,24 +75,22 @@ static void a_local_time_in_a_gap_is_the_end_of_the_gap(void **state)
     assert_int_equal(elapse__zone_moment_s(local, gap_s + HOUR_S + 1), change_s + 1);
 }
 
-static void a_local_time_that_comes_twice_is_the_first_of_the_two(void **state)
+TEST_WITH(a_local_time_that_comes_twice_is_the_first_of_the_two, set_berlin, NULL)
 {
     const int64_t twice_s = moment("2026-10-25T02:00");
     const int64_t change_s = moment("2026-10-25T01:00");
 
-    (void)state;
     assert_int_equal(elapse__zone_moment_s(local, twice_s - 1), change_s - HOUR_S - 1);
     assert_int_equal(elapse__zone_moment_s(local, twice_s), change_s - HOUR_S);
     assert_int_equal(elapse__zone_moment_s(local, twice_s + HOUR_S - 1), change_s - 1);
     assert_int_equal(elapse__zone_moment_s(local, twice_s + HOUR_S), change_s + HOUR_S);
 }
 
-static void the_highest_local_time_stands_still_while_an_hour_comes_again(void **state)
+TEST_WITH(the_highest_local_time_stands_still_while_an_hour_comes_again, set_berlin, NULL)
 {
     const int64_t end_s = moment("2026-10-25T03:00"); /* of the local hour that comes twice */
     const int64_t change_s = moment("2026-10-25T01:00");
 
-    (void)state;
     assert_int_equal(elapse__zone_highest_local_s(local, change_s - 1), end_s - 1);
     for (int64_t after_s = 0; after_s < HOUR_S; after_s += 7)
         assert_int_equal(elapse__zone_highest_local_s(local, change_s + after_s), end_s - 1);
@@ -109,11 +99,10 @@ static void the_highest_local_time_stands_still_while_an_hour_comes_again(void *
 }
 
 /* This zone falls back on 1 March at 23:00 UTC, and leaps forward 25 hours later. */
-static void a_change_that_is_still_to_come_does_not_count(void **state)
+TEST(a_change_that_is_still_to_come_does_not_count)
 {
     const int64_t leap_s = moment("2026-03-03T00:00");
 
-    (void)state;
     set_zone("XYZ0ABC-1,J62/0,J61/0");
     assert_int_equal(elapse__zone_offset_s(local, moment("2026-03-01T22:59:59")), HOUR_S);
     assert_int_equal(elapse__zone_offset_s(local, leap_s - 1), 0);
@@ -124,11 +113,10 @@ static void a_change_that_is_still_to_come_does_not_count(void **state)
 
 /* A moment is mapped to the highest local time, and that back to the moment, except while an
  * hour comes again: from there one gets back to the last second before the change. */
-static void moments_survive_the_way_there_and_back(void **state)
+TEST_WITH(moments_survive_the_way_there_and_back, set_berlin, NULL)
 {
     const int64_t change_s = moment("2026-10-25T01:00");
 
-    (void)state;
     for (int64_t moment_s = moment("2026-03-27"); moment_s < moment("2026-10-28");
          moment_s += 599) {
         bool is_repeated = moment_s >= change_s && moment_s < change_s + HOUR_S;
@@ -139,20 +127,4 @@ static void moments_survive_the_way_there_and_back(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_offset_changes_at_the_change_of_the_clock, set_berlin),
-        cmocka_unit_test(the_offset_can_be_negative_and_odd),
-        cmocka_unit_test_setup(utc_has_no_offset, set_berlin),
-        cmocka_unit_test_setup(the_offset_is_zero_where_the_library_cannot_tell, set_berlin),
-        cmocka_unit_test_setup(a_local_time_in_a_gap_is_the_end_of_the_gap, set_berlin),
-        cmocka_unit_test_setup(a_local_time_that_comes_twice_is_the_first_of_the_two, set_berlin),
-        cmocka_unit_test_setup(the_highest_local_time_stands_still_while_an_hour_comes_again,
-                               set_berlin),
-        cmocka_unit_test(a_change_that_is_still_to_come_does_not_count),
-        cmocka_unit_test_setup(moments_survive_the_way_there_and_back, set_berlin),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("zone")

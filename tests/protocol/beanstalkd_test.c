@@ -3,8 +3,6 @@
  * at every byte. What each line is answered was found by asking beanstalkd 1.12;
  * tests/server/beanstalkd/differential asks it again.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "beanstalkd.h"
 
 enum { BODY_MAX = 10, TEXT_MAX = 4096, COMMANDS_MAX = 16 };
@@ -119,9 +116,8 @@ static void all_are(const char *const *lines, const char *expected)
 
 /* ---- verbs ---- */
 
-static void test_every_verb(void **state)
+TEST(test_every_verb)
 {
-    (void)state;
     check("put 1 2 3 4\r\nabcd\r\n", "put pri=1 delay=2 ttr=3 body=abcd");
     check("put 0 0 0 0\r\n\r\n", "put body=");
     check_line("reserve", "reserve for-ever");
@@ -150,14 +146,13 @@ static void test_every_verb(void **state)
     check_line("quit", "quit");
 }
 
-static void test_commands_follow_each_other(void **state)
+TEST(test_commands_follow_each_other)
 {
-    (void)state;
     check("put 0 0 0 2\r\n\r\n\r\nreserve\r\nnothing\r\ndelete 1\r\n",
           "put body=\r\n; reserve for-ever; UNKNOWN; delete id=1");
 }
 
-static void test_unknown_commands(void **state)
+TEST(test_unknown_commands)
 {
     static const char *const lines[] = {
         "",       " ",      "x",       "put",       "putx 0 0 0 0", "PUT 0 0 0 0", " put 0 0 0 0",
@@ -166,11 +161,10 @@ static void test_unknown_commands(void **state)
         "peek-x", "stat",   "list",    "list-tube", "list-tube 1",  "pause",       "pause 1",
         "Stats",  "\n",     "\nstats", "\r",        "a\rb",         NULL,
     };
-    (void)state;
     all_are(lines, "UNKNOWN");
 }
 
-static void test_what_follows_a_verb_without_arguments(void **state)
+TEST(test_what_follows_a_verb_without_arguments)
 {
     static const char *const bad[] = {
         "reserve ",
@@ -199,14 +193,13 @@ static void test_what_follows_a_verb_without_arguments(void **state)
         NULL,
     };
     static const char *const quits[] = {"quit", "quit ", "quitx", "quit 1 2", NULL};
-    (void)state;
     all_are(bad, "BAD");
     all_are(quits, "quit");
 }
 
 /* ---- numbers ---- */
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     static const char *const bad[] = {
         "delete ",
@@ -256,7 +249,6 @@ static void test_numbers(void **state)
         "bury 18446744073709551616 2",
         NULL,
     };
-    (void)state;
     all_are(bad, "BAD");
     check_line("delete 18446744073709551615", "delete id=18446744073709551615");
     check_line("delete   007", "delete id=7");
@@ -267,7 +259,7 @@ static void test_numbers(void **state)
           "put pri=4294967295 delay=4294967295 ttr=4294967295 body=a");
 }
 
-static void test_lax_numbers(void **state)
+TEST(test_lax_numbers)
 {
     static const char *const bad[] = {
         "kick ",
@@ -296,7 +288,6 @@ static void test_lax_numbers(void **state)
         "reserve-with-timeout -9223372036854775808",
         NULL,
     };
-    (void)state;
     all_are(bad, "BAD");
     all_are(at_once, "reserve-wt");
     all_are(for_ever, "reserve-wt for-ever");
@@ -312,14 +303,13 @@ static void test_lax_numbers(void **state)
 
 /* ---- names ---- */
 
-static void test_names(void **state)
+TEST(test_names)
 {
     static const char *const bad[] = {
         "use ",    "use  a",   "use a ",      "use a b",       "use -a",        "use a,b",
         "use a:b", "use a\tb", "use a\rb",    "use \xc3\xa4",  "watch -",       "watch a b",
         "ignore ", "ignore *", "stats-tube ", "stats-tube  a", "stats-tube a ", NULL,
     };
-    (void)state;
     all_are(bad, "BAD");
     check_line("use +/;.$_()-", "use tube=+/;.$_()-");
     check_line("use 0123456789", "use tube=0123456789");
@@ -348,9 +338,8 @@ static void check_name(const char *verb, const char *behind, size_t length, cons
     check_line(line, expected);
 }
 
-static void test_the_longest_name(void **state)
+TEST(test_the_longest_name)
 {
-    (void)state;
     check_name("use", "", 200, "use");
     check_name("use", "", 201, NULL);
     check_name("watch", "", 200, "watch");
@@ -363,7 +352,7 @@ static void test_the_longest_name(void **state)
     check_name("pause-tube", " 1", 201, NULL);
 }
 
-static void test_pause_tube(void **state)
+TEST(test_pause_tube)
 {
     static const char *const bad[] = {
         "pause-tube",
@@ -382,7 +371,6 @@ static void test_pause_tube(void **state)
         "pause-tube a 4294967296",
         NULL,
     };
-    (void)state;
     all_are(bad, "BAD");
     check_line("pause-tubea 1", "pause delay=1 tube=a");
     check_line("pause-tube   a   01", "pause delay=1 tube=a");
@@ -391,10 +379,9 @@ static void test_pause_tube(void **state)
 
 /* ---- lines ---- */
 
-static void test_the_longest_line(void **state)
+TEST(test_the_longest_line)
 {
     static char line[1024];
-    (void)state;
     for (size_t size = 215; size <= 500; size++) {
         memset(line, 'x', size);
         line[size] = '\0';
@@ -413,9 +400,8 @@ static void test_the_longest_line(void **state)
     check_line(line, "BAD; quit");
 }
 
-static void test_an_end_that_is_none(void **state)
+TEST(test_an_end_that_is_none)
 {
-    (void)state;
     check("stats\n", "");
     check("stats\r", "");
     check("stats\n\r\n", "BAD");
@@ -424,9 +410,8 @@ static void test_an_end_that_is_none(void **state)
     check("use a\rb\r\nstats\r\n", "BAD; stats");
 }
 
-static void test_nul_bytes(void **state)
+TEST(test_nul_bytes)
 {
-    (void)state;
     check_bytes("\0\r\n", 3, "BAD");
     check_bytes("x\0\r\n", 4, "BAD");
     check_bytes("stats\0\r\nstats\r\n", 15, "BAD; stats");
@@ -436,9 +421,8 @@ static void test_nul_bytes(void **state)
 
 /* ---- bodies ---- */
 
-static void test_bodies(void **state)
+TEST(test_bodies)
 {
-    (void)state;
     check("put 0 0 0 10\r\n0123456789\r\n", "put body=0123456789");
     check("put 0 0 0 11\r\n0123456789a\r\nstats\r\n", "BIG; stats");
     check("put 0 0 0 11\r\n0123456789abcstats\r\n", "BIG; stats");
@@ -452,14 +436,13 @@ static void test_bodies(void **state)
 }
 
 /* A body of 4 GiB is skipped, and what follows it is found. */
-static void test_the_largest_body(void **state)
+TEST(test_the_largest_body)
 {
     static const char line[] = "put 0 0 0 4294967295\r\n";
     struct elapse__wire_beanstalkd_parser parser = {.body_bytes_max = 65535};
     struct elapse__wire_beanstalkd_command command;
     enum { PIECE = 1 << 20 };
     unsigned char *bytes = calloc(1, PIECE);
-    (void)state;
     assert_non_null(bytes);
     struct elapse__wire_beanstalkd_parsed parsed =
         elapse__beanstalkd_parse(&parser, (const unsigned char *)line, sizeof line - 1, &command);
@@ -485,7 +468,7 @@ static void check_text(const char *text, size_t size, const char *expected)
     assert_memory_equal(text, expected, size);
 }
 
-static void test_replies(void **state)
+TEST(test_replies)
 {
     static const char *const expected[ELAPSE__WIRE_BEANSTALKD_REPLIES] = {
         "BAD_FORMAT\r\n",  "UNKNOWN_COMMAND\r\n", "EXPECTED_CRLF\r\n",  "JOB_TOO_BIG\r\n",
@@ -496,7 +479,6 @@ static void test_replies(void **state)
     };
     char text[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
     char name[ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX];
-    (void)state;
     for (int reply = 0; reply < ELAPSE__WIRE_BEANSTALKD_REPLIES; reply++) {
         struct elapse__wire_beanstalkd_text says =
             elapse__wire_beanstalkd_reply((enum elapse__wire_beanstalkd_reply)reply);
@@ -516,11 +498,10 @@ static void test_replies(void **state)
     assert_int_equal(elapse__wire_beanstalkd_using(text, name, sizeof name), 208);
 }
 
-static void test_lists(void **state)
+TEST(test_lists)
 {
     char text[ELAPSE__WIRE_BEANSTALKD_ITEM_BYTES_MAX];
     char name[ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX];
-    (void)state;
     check_text(text, elapse__wire_beanstalkd_list_begin(text), "---\n");
     check_text(text, elapse__wire_beanstalkd_list_item(text, "default", 7), "- default\n");
     assert_int_equal(elapse__wire_beanstalkd_item_size(7), 10);
@@ -528,7 +509,7 @@ static void test_lists(void **state)
     assert_true(elapse__wire_beanstalkd_list_item(text, name, sizeof name) <= sizeof text);
 }
 
-static void test_statistics_of_a_job(void **state)
+TEST(test_statistics_of_a_job)
 {
     static char text[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
     const struct elapse__wire_beanstalkd_job_statistics statistics = {.id = 1,
@@ -553,7 +534,7 @@ static void test_statistics_of_a_job(void **state)
                "kicks: 12\n");
 }
 
-static void test_statistics_of_a_tube(void **state)
+TEST(test_statistics_of_a_tube)
 {
     static char text[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
     const struct elapse__wire_beanstalkd_tube_statistics statistics = {.name = "default",
@@ -571,7 +552,6 @@ static void test_statistics_of_a_tube(void **state)
                                                                        .pauses = 11,
                                                                        .pause_s = 12,
                                                                        .pause_left_s = 13};
-    (void)state;
     check_text(text, elapse__wire_beanstalkd_tube_yaml(text, &statistics),
                "---\nname: default\ncurrent-jobs-urgent: 1\ncurrent-jobs-ready: 2\n"
                "current-jobs-reserved: 3\ncurrent-jobs-delayed: 4\ncurrent-jobs-buried: 5\n"
@@ -580,13 +560,12 @@ static void test_statistics_of_a_tube(void **state)
 }
 
 /* The greatest numbers and texts fit, and the texts of the machine are cut. */
-static void test_statistics_of_the_server(void **state)
+TEST(test_statistics_of_the_server)
 {
     static char text[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
     static char fact[1000];
     uint64_t commands[ELAPSE__WIRE_BEANSTALKD_VERBS];
     struct elapse__wire_beanstalkd_server_statistics statistics;
-    (void)state;
     memset(fact, 'f', sizeof fact - 1);
     memset(commands, 0xff, sizeof commands);
     memset(&statistics, 0xff, sizeof statistics);
@@ -645,28 +624,4 @@ static void test_statistics_of_the_server(void **state)
         "binlog-max-size: 21\ndraining: false\nid: i\nhostname: h\nos: o\nplatform: p\n\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_verb),
-        cmocka_unit_test(test_commands_follow_each_other),
-        cmocka_unit_test(test_unknown_commands),
-        cmocka_unit_test(test_what_follows_a_verb_without_arguments),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_lax_numbers),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_the_longest_name),
-        cmocka_unit_test(test_pause_tube),
-        cmocka_unit_test(test_the_longest_line),
-        cmocka_unit_test(test_an_end_that_is_none),
-        cmocka_unit_test(test_nul_bytes),
-        cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_the_largest_body),
-        cmocka_unit_test(test_replies),
-        cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_statistics_of_a_job),
-        cmocka_unit_test(test_statistics_of_a_tube),
-        cmocka_unit_test(test_statistics_of_the_server),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("beanstalkd")

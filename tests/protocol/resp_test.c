@@ -3,17 +3,14 @@
  * each byte. Bytes are given to it in memory of exactly their size, so that a sanitizer notices a
  * read beyond the end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../support/test.h"
 #include "resp_parse.h"
 
 enum { ARGUMENT_BYTES = 1000, ROOM = ELAPSE__WIRE_RESP_ARGUMENTS_MAX };
@@ -90,12 +87,11 @@ static void expect_argument(unsigned place, const char *text)
     assert_memory_equal(arguments[place].bytes, text, strlen(text));
 }
 
-static void takes_commands(void **state)
+TEST(takes_commands)
 {
     struct client client = new_client();
     struct elapse__wire_resp_parsed parsed;
 
-    (void)state;
     send_text(&client, "*3\r\n$6\r\nCANCEL\r\n$6\r\norders\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\n");
     parsed = parse(&client);
     assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_COMMAND);
@@ -114,11 +110,10 @@ static void takes_commands(void **state)
     end(&client);
 }
 
-static void empty_lines_mean_nothing(void **state)
+TEST(empty_lines_mean_nothing)
 {
     struct client client = new_client();
 
-    (void)state;
     send_text(&client, "\r\n\r");
     assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_EMPTY);
     assert_int_equal(client.size, 1);
@@ -130,12 +125,11 @@ static void empty_lines_mean_nothing(void **state)
     end(&client);
 }
 
-static void arguments_are_any_bytes(void **state)
+TEST(arguments_are_any_bytes)
 {
     static const char command[] = "*2\r\n$3\r\nPUT\r\n$7\r\n\r\n\0*1\r\n\r\n";
     struct client client = new_client();
 
-    (void)state;
     send_bytes(&client, command, sizeof command - 1);
     assert_int_equal(parse(&client).outcome, ELAPSE__WIRE_RESP_COMMAND);
     assert_int_equal(arguments[1].size, 7);
@@ -189,23 +183,21 @@ static void cut(const char *command, size_t size, enum elapse__wire_resp_outcome
     end(&client);
 }
 
-static void commands_come_in_pieces(void **state)
+TEST(commands_come_in_pieces)
 {
     static const char put[] =
         "*4\r\n$3\r\nPUT\r\n$6\r\norders\r\n$0\r\n\r\n$12\r\nabc\r\n\r\n123\r\n"
         "\r\n";
 
-    (void)state;
     cut(put, sizeof put - 1, ELAPSE__WIRE_RESP_COMMAND, 4);
 }
 
-static void refused_commands_come_in_pieces(void **state)
+TEST(refused_commands_come_in_pieces)
 {
     char command[2 * ARGUMENT_BYTES];
     int head = snprintf(command, sizeof command, "*3\r\n$3\r\nPUT\r\n$%d\r\n", ARGUMENT_BYTES + 1);
     size_t size = (size_t)head;
 
-    (void)state;
     memset(command + size, 'x', ARGUMENT_BYTES + 1);
     size += ARGUMENT_BYTES + 1;
     /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no string */
@@ -215,13 +207,12 @@ static void refused_commands_come_in_pieces(void **state)
 }
 
 /* Nothing of a refused command has to be kept, and the next command is understood. */
-static void refused_commands_are_not_kept(void **state)
+TEST(refused_commands_are_not_kept)
 {
     struct client client = new_client();
     static const char piece[997] = "";
     size_t left = ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX;
 
-    (void)state;
     send_text(&client, "*2\r\n$3\r\nPUT\r\n$536870912\r\n");
     assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_MORE);
     assert_int_equal(client.size, 0);
@@ -262,11 +253,10 @@ static void send_count(struct client *client, unsigned count)
     send_text(client, head);
 }
 
-static void longest_argument(void **state)
+TEST(longest_argument)
 {
     struct client client = new_client();
 
-    (void)state;
     for (unsigned more = 0; more <= 1; more++) {
         send_count(&client, 1);
         send_argument(&client, ARGUMENT_BYTES + more);
@@ -277,11 +267,10 @@ static void longest_argument(void **state)
     end(&client);
 }
 
-static void most_arguments(void **state)
+TEST(most_arguments)
 {
     struct client client = new_client();
 
-    (void)state;
     for (unsigned more = 0; more <= 1; more++) {
         send_count(&client, ROOM + more);
         for (unsigned i = 0; i < ROOM + more; i++)
@@ -297,14 +286,13 @@ static void most_arguments(void **state)
 }
 
 /* A command is refused when all its bytes together are too many: at the edge, to the byte. */
-static void longest_command(void **state)
+TEST(longest_command)
 {
     struct client client = new_client();
     enum { PIECE = 7 + ARGUMENT_BYTES + 2, HEAD = 6 }; /* "$1000\r\n", and "*300\r\n" */
     size_t most = elapse__wire_resp_bytes_max(&client.parser);
     unsigned whole = (unsigned)((most - HEAD) / PIECE);
 
-    (void)state;
     assert_int_equal(most, ARGUMENT_BYTES + ELAPSE__WIRE_RESP_OTHER_BYTES_MAX);
     for (unsigned more = 0; more <= 1; more++) {
         size_t left = most + more - HEAD - (size_t)(whole - 1) * PIECE;
@@ -329,7 +317,7 @@ static void longest_command(void **state)
     end(&client);
 }
 
-static void broken_bytes(void **state)
+TEST(broken_bytes)
 {
     static const struct {
         const char *bytes;
@@ -366,7 +354,6 @@ static void broken_bytes(void **state)
         {"*2\r\n$4\r\nPING\r\nx", "expected '$'"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct client client = new_client();
         size_t size = strlen(cases[i].bytes);
@@ -390,12 +377,11 @@ static void broken_bytes(void **state)
 }
 
 /* A header says how many bytes are wanted, and they are never more than the limit. */
-static void wanted_is_within_the_limit(void **state)
+TEST(wanted_is_within_the_limit)
 {
     struct client client = new_client();
     struct elapse__wire_resp_parsed parsed;
 
-    (void)state;
     send_text(&client, "*1\r\n$1000\r\n");
     parsed = parse(&client);
     assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_MORE);
@@ -410,21 +396,4 @@ static void wanted_is_within_the_limit(void **state)
     end(&client);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(takes_commands),
-        cmocka_unit_test(empty_lines_mean_nothing),
-        cmocka_unit_test(arguments_are_any_bytes),
-        cmocka_unit_test(commands_come_in_pieces),
-        cmocka_unit_test(refused_commands_come_in_pieces),
-        cmocka_unit_test(refused_commands_are_not_kept),
-        cmocka_unit_test(longest_argument),
-        cmocka_unit_test(most_arguments),
-        cmocka_unit_test(longest_command),
-        cmocka_unit_test(broken_bytes),
-        cmocka_unit_test(wanted_is_within_the_limit),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("resp")

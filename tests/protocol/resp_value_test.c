@@ -2,16 +2,13 @@
  * The reader of replies: where they end, however they come in pieces; what is in them; both
  * versions; and limits.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
+#include "../support/test.h"
 #include "resp_value.h"
 
 static enum elapse__wire_resp_scanned scan(const char *text, size_t *end)
@@ -27,14 +24,13 @@ static const char mixed_2[] = "*4\r\n$3\r\ndue\r\n$-1\r\n$4\r\njobs\r\n*3\r\n+ok
 static const char mixed_3[] = "%2\r\n$3\r\ndue\r\n_\r\n$4\r\njobs\r\n*3\r\n+ok\r\n#t\r\n"
                               "*2\r\n_\r\n:-12\r\n";
 
-static void a_value_ends_where_it_ends(void **state)
+TEST(a_value_ends_where_it_ends)
 {
     static const char *const whole[] = {
         "+ok\r\n",      "-ERR no\r\n", ":0\r\n", ":-7\r\n", "$0\r\n\r\n",   "$4\r\n\r\n\r\n\r\n",
         "*0\r\n",       "%0\r\n",      "_\r\n",  "#f\r\n",  ">1\r\n:1\r\n", "*-1\r\n",
         "*1\r\n*0\r\n", mixed};
     char text[200];
-    (void)state;
 
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         size_t size = strlen(whole[i]);
@@ -60,7 +56,7 @@ static void a_value_ends_where_it_ends(void **state)
     }
 }
 
-static void bytes_that_are_no_value_are_broken(void **state)
+TEST(bytes_that_are_no_value_are_broken)
 {
     static const char *const broken[] = {
         "\r\n",
@@ -87,7 +83,6 @@ static void bytes_that_are_no_value_are_broken(void **state)
         "%524289\r\n",
     };
     size_t end = 0;
-    (void)state;
 
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
         if (scan(broken[i], &end) != ELAPSE__WIRE_RESP_SCAN_BROKEN)
@@ -98,11 +93,10 @@ static void bytes_that_are_no_value_are_broken(void **state)
     assert_int_equal(scan("%524288\r\n", &end), ELAPSE__WIRE_RESP_SCAN_MORE);
 }
 
-static void depth_has_a_limit(void **state)
+TEST(depth_has_a_limit)
 {
     char text[200] = "";
     size_t end = 0;
-    (void)state;
 
     for (int depth = 1; depth <= ELAPSE__WIRE_RESP_DEPTH_MAX + 1; depth++) {
         char whole[sizeof text + 8];
@@ -115,11 +109,10 @@ static void depth_has_a_limit(void **state)
     }
 }
 
-static void a_line_has_a_limit(void **state)
+TEST(a_line_has_a_limit)
 {
     static char text[17 << 10];
     size_t end = 0;
-    (void)state;
 
     memset(text, 'x', (16 << 10) - 1);
     text[0] = '+';
@@ -142,9 +135,8 @@ static void convert(const char *value, bool resp3, const char *expected)
     assert_memory_equal(writer.bytes, expected, writer.size);
 }
 
-static void values_are_written_in_both_versions(void **state)
+TEST(values_are_written_in_both_versions)
 {
-    (void)state;
     convert(mixed, false, mixed_2);
     convert(mixed, true, mixed_3);
     convert("_\r\n", false, "$-1\r\n");
@@ -153,7 +145,7 @@ static void values_are_written_in_both_versions(void **state)
     convert("-ERR \xff '\x01'\r\n", false, "-ERR \xff '\x01'\r\n");
 }
 
-static void items_come_in_order(void **state)
+TEST(items_come_in_order)
 {
     static const enum elapse__wire_resp_kind kinds[] = {
         ELAPSE__WIRE_RESP_MAP,    ELAPSE__WIRE_RESP_BYTES, ELAPSE__WIRE_RESP_NULL,
@@ -163,7 +155,6 @@ static void items_come_in_order(void **state)
     const unsigned char *bytes = (const unsigned char *)mixed;
     size_t size = sizeof mixed - 1;
     size_t at = 0;
-    (void)state;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct elapse__wire_resp_item item = elapse__wire_resp_next(bytes, size, &at);
@@ -177,15 +168,4 @@ static void items_come_in_order(void **state)
     assert_int_equal(at, size);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_value_ends_where_it_ends),
-        cmocka_unit_test(bytes_that_are_no_value_are_broken),
-        cmocka_unit_test(depth_has_a_limit),
-        cmocka_unit_test(a_line_has_a_limit),
-        cmocka_unit_test(values_are_written_in_both_versions),
-        cmocka_unit_test(items_come_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("resp_value")

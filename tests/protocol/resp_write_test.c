@@ -2,15 +2,12 @@
  * The writer of RESP: each kind of value in both versions, and memory that is too small at each
  * size.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "../support/test.h"
 #include "resp_write.h"
 
 static unsigned char memory[512];
@@ -48,9 +45,8 @@ static const char all_2[] = "*3\r\n+scheduled\r\n-ERR unknown command 'a??b?'\r\
 static const char all_3[] = "*3\r\n+scheduled\r\n-ERR unknown command 'a??b?'\r\n"
                             "%2\r\n$3\r\ndue\r\n_\r\n$2\r\n\r\n\r\n#t\r\n#f\r\n$0\r\n\r\n";
 
-static void both_versions(void **state)
+TEST(both_versions)
 {
-    (void)state;
     for (unsigned resp3 = 0; resp3 <= 1; resp3++) {
         struct elapse__wire_resp_writer writer = writer_of(resp3 != 0);
         write_all(&writer);
@@ -58,7 +54,7 @@ static void both_versions(void **state)
     }
 }
 
-static void integers(void **state)
+TEST(integers)
 {
     static const struct {
         int64_t value;
@@ -72,7 +68,6 @@ static void integers(void **state)
         {INT64_MIN, ":-9223372036854775808\r\n"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct elapse__wire_resp_writer writer = writer_of(false);
         elapse__wire_resp_write_integer(&writer, cases[i].value);
@@ -81,20 +76,18 @@ static void integers(void **state)
     }
 }
 
-static void bytes_in_two_steps(void **state)
+TEST(bytes_in_two_steps)
 {
     struct elapse__wire_resp_writer writer = writer_of(false);
 
-    (void)state;
     elapse__wire_resp_write_bytes_begin(&writer, 65535);
     elapse__wire_resp_write_bytes_end(&writer);
     expect(&writer, "$65535\r\n\r\n");
 }
 
 /* Nothing is written behind the end, and too little room is always noticed. */
-static void too_small(void **state)
+TEST(too_small)
 {
-    (void)state;
     for (size_t capacity = 0; capacity <= sizeof all_2 - 1; capacity++) {
         struct elapse__wire_resp_writer writer = writer_of(false);
         writer.capacity = capacity;
@@ -106,14 +99,4 @@ static void too_small(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_versions),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(bytes_in_two_steps),
-        cmocka_unit_test(too_small),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("resp_write")

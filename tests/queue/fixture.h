@@ -5,13 +5,10 @@
 #ifndef ELAPSE_TESTS_QUEUE_FIXTURE_H
 #define ELAPSE_TESTS_QUEUE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "log.h"
 #include "queue.h"
 
@@ -61,6 +58,6 @@ bool exists(struct fixture *f, uint64_t id);
 uint64_t job_in(struct fixture *f, enum elapse__queue_state state,
                 struct elapse__queue_handed *handed);
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define QUEUE_TEST(function) TEST_WITH(function, set_up, tear_down)
 
 #endif

@@ -17,12 +17,12 @@ enum {
     OVERDUE_MAX_MS = 12 * DAY_MS
 };
 
-static uint64_t state = 1;
+static uint64_t random_state = 1;
 
 static uint64_t below(uint64_t bound)
 {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % bound;
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (random_state >> 33) % bound;
 }
 
 static int64_t floor_divide(int64_t value, int64_t by)
@@ -194,9 +194,23 @@ static void random_work(struct fixture *f)
     }
 }
 
-static void a_random_script_beside_a_plain_count(void **context)
+#define FORECAST_TEST(function) TEST_WITH(function, set_up_with_forecast, tear_down)
+
+static int set_up_with_forecast(void **context)
 {
+    int failed = set_up(context);
     struct fixture *f = *context;
+
+    if (failed != 0)
+        return failed;
+    f->options.foresees = true;
+    restart(f, 0);
+    return 0;
+}
+
+FORECAST_TEST(a_random_script_beside_a_plain_count)
+{
+    struct fixture *f = *state;
 
     /* Where the wall clock is set, a restart would bring jobs with a delay elsewhere. */
     equal_ignores_boot_due = true;
@@ -230,9 +244,9 @@ static uint64_t sum(const uint64_t *counts, uint32_t count)
     return all;
 }
 
-static void a_job_far_ahead_is_counted_by_its_minute_alone(void **context)
+FORECAST_TEST(a_job_far_ahead_is_counted_by_its_minute_alone)
 {
-    struct fixture *f = *context;
+    struct fixture *f = *state;
     struct elapse__queue_put far = job("far");
     struct elapse__queue_forecast forecast;
 
@@ -251,9 +265,9 @@ static void a_job_far_ahead_is_counted_by_its_minute_alone(void **context)
     assert_int_equal(sum(forecast.seconds, ELAPSE__QUEUE_FORECAST_SECONDS), 0);
 }
 
-static void the_ring_of_minutes_ends_after_two_years(void **context)
+FORECAST_TEST(the_ring_of_minutes_ends_after_two_years)
 {
-    struct fixture *f = *context;
+    struct fixture *f = *state;
     struct elapse__queue_put far = job("far");
     struct elapse__queue_forecast forecast;
 
@@ -266,9 +280,9 @@ static void the_ring_of_minutes_ends_after_two_years(void **context)
     assert_int_equal(sum(forecast.days, ELAPSE__QUEUE_FORECAST_DAYS), 0);
 }
 
-static void the_oldest_ready_job_tells_how_late_the_workers_are(void **context)
+FORECAST_TEST(the_oldest_ready_job_tells_how_late_the_workers_are)
 {
-    struct fixture *f = *context;
+    struct fixture *f = *state;
     struct elapse__queue_put low = job("low");
 
     assert_int_equal(elapse__queue_overdue_ms(f->queue, f->now), 0);
@@ -285,9 +299,9 @@ static void the_oldest_ready_job_tells_how_late_the_workers_are(void **context)
     assert_int_equal(elapse__queue_overdue_ms(f->queue, f->now), 0);
 }
 
-static void a_queue_that_nobody_asks_counts_nothing(void **context)
+QUEUE_TEST(a_queue_that_nobody_asks_counts_nothing)
 {
-    struct fixture *f = *context;
+    struct fixture *f = *state;
     struct elapse__queue_put later = job("later");
     struct elapse__queue_forecast forecast;
 
@@ -300,28 +314,4 @@ static void a_queue_that_nobody_asks_counts_nothing(void **context)
     assert_int_equal(elapse__queue_overdue_ms(f->queue, f->now), 0);
 }
 
-static int set_up_with_forecast(void **context)
-{
-    int failed = set_up(context);
-    struct fixture *f = *context;
-
-    if (failed != 0)
-        return failed;
-    f->options.foresees = true;
-    restart(f, 0);
-    return 0;
-}
-
-#define FORECAST_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_with_forecast, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FORECAST_TEST(a_random_script_beside_a_plain_count),
-        FORECAST_TEST(a_job_far_ahead_is_counted_by_its_minute_alone),
-        FORECAST_TEST(the_ring_of_minutes_ends_after_two_years),
-        FORECAST_TEST(the_oldest_ready_job_tells_how_late_the_workers_are),
-        TEST(a_queue_that_nobody_asks_counts_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("forecast")

@@ -43,7 +43,7 @@ static uint64_t put_with_token(struct fixture *f, const char *token)
 }
 
 /* Whatever the place below which all is dead: the rest is as if only that had been replayed. */
-static void test_each_place(void **state)
+TEST_WITH(test_each_place, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct live_sink sink, rest_sink;
@@ -71,7 +71,7 @@ static void test_each_place(void **state)
 }
 
 /* A token can be forgotten from the middle of the list, and from its end; then new ones come. */
-static void test_tokens_in_the_middle(void **state)
+TEST_WITH(test_tokens_in_the_middle, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct live_sink sink;
@@ -99,11 +99,4 @@ static void test_tokens_in_the_middle(void **state)
     elapse__queue_free(queue);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_each_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_tokens_in_the_middle, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("forget")

@@ -71,10 +71,10 @@ static void debounces(void **state, enum elapse__queue_state was)
     assert_memory_equal(body.bytes, "another body", 12);
 }
 
-#define CELL(name, call)           \
-    static void name(void **state) \
-    {                              \
-        call;                      \
+#define CELL(name, call) \
+    QUEUE_TEST(name)     \
+    {                    \
+        call;            \
     }
 
 CELL(replace_of_a_delayed_job, replaces(state, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_DELAYED))
@@ -102,7 +102,7 @@ CELL(debounce_of_a_ready_job, debounces(state, ELAPSE__QUEUE_READY))
 CELL(debounce_of_a_reserved_job, replaces(state, ELAPSE__QUEUE_DEBOUNCE, ELAPSE__QUEUE_RESERVED))
 CELL(debounce_of_a_buried_job, replaces(state, ELAPSE__QUEUE_DEBOUNCE, ELAPSE__QUEUE_BURIED))
 
-static void debounce_waits_no_longer_than_its_max(void **state)
+QUEUE_TEST(debounce_waits_no_longer_than_its_max)
 {
     struct fixture *f = *state;
     struct elapse__queue_put event = keyed("k", ELAPSE__QUEUE_DEBOUNCE);
@@ -123,7 +123,7 @@ static void debounce_waits_no_longer_than_its_max(void **state)
     assert_int_equal(take(f).id, id);
 }
 
-static void debounce_asks_for_a_delay_a_key_and_a_max_that_is_no_less(void **state)
+QUEUE_TEST(debounce_asks_for_a_delay_a_key_and_a_max_that_is_no_less)
 {
     struct fixture *f = *state;
     struct elapse__queue_put event = keyed("k", ELAPSE__QUEUE_DEBOUNCE);
@@ -147,7 +147,7 @@ static void debounce_asks_for_a_delay_a_key_and_a_max_that_is_no_less(void **sta
     put(f, event, ELAPSE__QUEUE_SCHEDULED);
 }
 
-static void the_same_key_in_another_tube_is_another_key(void **state)
+QUEUE_TEST(the_same_key_in_another_tube_is_another_key)
 {
     struct fixture *f = *state;
     struct elapse__queue_put other = keyed("k", ELAPSE__QUEUE_FAIL);
@@ -166,7 +166,7 @@ static void the_same_key_in_another_tube_is_another_key(void **state)
     put(f, other, ELAPSE__QUEUE_SCHEDULED);
 }
 
-static void a_key_is_free_when_its_job_has_ended(void **state)
+QUEUE_TEST(a_key_is_free_when_its_job_has_ended)
 {
     struct fixture *f = *state;
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
@@ -178,7 +178,7 @@ static void a_key_is_free_when_its_job_has_ended(void **state)
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_KEY_TAKEN);
 }
 
-static void a_replaced_key_is_one_group(void **state)
+QUEUE_TEST(a_replaced_key_is_one_group)
 {
     struct fixture *f = *state;
     job_in(f, ELAPSE__QUEUE_DELAYED, NULL);
@@ -190,30 +190,4 @@ static void a_replaced_key_is_one_group(void **state)
     assert_int_not_equal(f->log.records[0].group, f->log.records[1].group);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(replace_of_a_delayed_job),
-        TEST(replace_of_a_ready_job),
-        TEST(replace_of_a_reserved_job),
-        TEST(replace_of_a_buried_job),
-        TEST(keep_of_a_delayed_job),
-        TEST(keep_of_a_ready_job),
-        TEST(keep_of_a_reserved_job),
-        TEST(keep_of_a_buried_job),
-        TEST(fail_at_a_delayed_job),
-        TEST(fail_at_a_ready_job),
-        TEST(fail_at_a_reserved_job),
-        TEST(fail_at_a_buried_job),
-        TEST(debounce_of_a_delayed_job),
-        TEST(debounce_of_a_ready_job),
-        TEST(debounce_of_a_reserved_job),
-        TEST(debounce_of_a_buried_job),
-        TEST(debounce_waits_no_longer_than_its_max),
-        TEST(debounce_asks_for_a_delay_a_key_and_a_max_that_is_no_less),
-        TEST(the_same_key_in_another_tube_is_another_key),
-        TEST(a_key_is_free_when_its_job_has_ended),
-        TEST(a_replaced_key_is_one_group),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("if_key")

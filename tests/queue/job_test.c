@@ -10,7 +10,7 @@
 
 /* ---- limits ---- */
 
-static void each_argument_is_refused_beyond_its_limit(void **state)
+QUEUE_TEST(each_argument_is_refused_beyond_its_limit)
 {
     struct fixture *f = *state;
     static char many[2000];
@@ -78,7 +78,7 @@ static void each_argument_is_refused_beyond_its_limit(void **state)
     put(f, edge, ELAPSE__QUEUE_ARGUMENT);
 }
 
-static void the_longest_of_everything_fits_into_one_record(void **state)
+QUEUE_TEST(the_longest_of_everything_fits_into_one_record)
 {
     struct fixture *f = *state;
     static char many[1024];
@@ -104,7 +104,7 @@ static void the_longest_of_everything_fits_into_one_record(void **state)
     assert_in_range(f->log.records[f->log.count - 1].record.fields_size, 1850, 2016);
 }
 
-static void ids_of_a_partition_end_below_two_to_the_fifty_third(void **state)
+QUEUE_TEST(ids_of_a_partition_end_below_two_to_the_fifty_third)
 {
     struct fixture *f = *state;
     elapse__queue_used_id(f->queue, ELAPSE__QUEUE_ID_MAX - 1);
@@ -114,7 +114,7 @@ static void ids_of_a_partition_end_below_two_to_the_fifty_third(void **state)
     put(f, job("b"), ELAPSE__QUEUE_LIMIT);
 }
 
-static void ids_carry_the_partition(void **state)
+QUEUE_TEST(ids_carry_the_partition)
 {
     struct fixture *f = *state;
     f->options.partitions = 8;
@@ -127,7 +127,7 @@ static void ids_carry_the_partition(void **state)
     f->options.partition = 3;
 }
 
-static void jobs_tubes_and_bodies_have_limits(void **state)
+QUEUE_TEST(jobs_tubes_and_bodies_have_limits)
 {
     struct fixture *f = *state;
     f->options.jobs_max = 2;
@@ -147,7 +147,7 @@ static void jobs_tubes_and_bodies_have_limits(void **state)
     put(f, job("1"), ELAPSE__QUEUE_LIMIT);
 }
 
-static void a_sink_that_refuses_changes_nothing(void **state)
+QUEUE_TEST(a_sink_that_refuses_changes_nothing)
 {
     struct fixture *f = *state;
     struct elapse__queue_handed handed;
@@ -173,7 +173,7 @@ static void a_sink_that_refuses_changes_nothing(void **state)
 
 /* ---- clocks ---- */
 
-static void a_delay_does_not_follow_the_wall_clock(void **state)
+QUEUE_TEST(a_delay_does_not_follow_the_wall_clock)
 {
     struct fixture *f = *state;
     struct elapse__queue_put later = job("b");
@@ -189,7 +189,7 @@ static void a_delay_does_not_follow_the_wall_clock(void **state)
     f->now.wall_ms += 4000000 + 5000; /* for the comparison with a replay */
 }
 
-static void a_time_follows_the_wall_clock_set_back_and_forward(void **state)
+QUEUE_TEST(a_time_follows_the_wall_clock_set_back_and_forward)
 {
     struct fixture *f = *state;
     struct elapse__queue_put at = job("b");
@@ -214,7 +214,7 @@ static void a_time_follows_the_wall_clock_set_back_and_forward(void **state)
     assert_int_equal(take(f).id, id);
 }
 
-static void a_wall_clock_set_back_moves_a_thousand_timers_a_turn(void **state)
+QUEUE_TEST(a_wall_clock_set_back_moves_a_thousand_timers_a_turn)
 {
     struct fixture *f = *state;
     struct elapse__queue_put at = job("b");
@@ -238,7 +238,7 @@ static void a_wall_clock_set_back_moves_a_thousand_timers_a_turn(void **state)
     assert_int_equal(elapse__queue_statistics(f->queue).ready, 1);
 }
 
-static void a_delay_goes_by_the_wall_clock_across_a_restart(void **state)
+QUEUE_TEST(a_delay_goes_by_the_wall_clock_across_a_restart)
 {
     struct fixture *f = *state;
     struct elapse__queue_put later = job("b");
@@ -253,7 +253,7 @@ static void a_delay_goes_by_the_wall_clock_across_a_restart(void **state)
     assert_int_equal(take(f).id, id);
 }
 
-static void one_turn_makes_at_most_a_thousand_jobs_ready(void **state)
+QUEUE_TEST(one_turn_makes_at_most_a_thousand_jobs_ready)
 {
     struct fixture *f = *state;
     struct elapse__queue_put later = job("b");
@@ -272,7 +272,7 @@ static void one_turn_makes_at_most_a_thousand_jobs_ready(void **state)
 
 /* ---- expire ---- */
 
-static void a_job_that_nobody_takes_in_time_is_dropped(void **state)
+QUEUE_TEST(a_job_that_nobody_takes_in_time_is_dropped)
 {
     struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
@@ -288,7 +288,7 @@ static void a_job_that_nobody_takes_in_time_is_dropped(void **state)
     assert_false(exists(f, id));
 }
 
-static void expire_ends_with_the_first_hand_out(void **state)
+QUEUE_TEST(expire_ends_with_the_first_hand_out)
 {
     struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
@@ -301,7 +301,7 @@ static void expire_ends_with_the_first_hand_out(void **state)
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
 }
 
-static void a_job_that_expired_while_the_process_was_down_is_not_handed_out(void **state)
+QUEUE_TEST(a_job_that_expired_while_the_process_was_down_is_not_handed_out)
 {
     struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
@@ -312,7 +312,7 @@ static void a_job_that_expired_while_the_process_was_down_is_not_handed_out(void
     assert_false(exists(f, id));
 }
 
-static void reserve_drops_what_has_expired_before_the_turn(void **state)
+QUEUE_TEST(reserve_drops_what_has_expired_before_the_turn)
 {
     struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
@@ -325,7 +325,7 @@ static void reserve_drops_what_has_expired_before_the_turn(void **state)
     assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, UINT64_MAX);
 }
 
-static void an_undone_hand_out_does_not_end_expire(void **state)
+QUEUE_TEST(an_undone_hand_out_does_not_end_expire)
 {
     struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
@@ -340,7 +340,7 @@ static void an_undone_hand_out_does_not_end_expire(void **state)
 
 /* ---- recurrence ---- */
 
-static void an_acknowledged_occurrence_waits_for_the_next(void **state)
+QUEUE_TEST(an_acknowledged_occurrence_waits_for_the_next)
 {
     struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
@@ -359,7 +359,7 @@ static void an_acknowledged_occurrence_waits_for_the_next(void **state)
     }
 }
 
-static void missed_occurrences_are_counted_and_reported(void **state)
+QUEUE_TEST(missed_occurrences_are_counted_and_reported)
 {
     struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
@@ -379,7 +379,7 @@ static void missed_occurrences_are_counted_and_reported(void **state)
     assert_int_equal(take(f).missed, 0);
 }
 
-static void a_recurring_job_without_retries_left_goes_on(void **state)
+QUEUE_TEST(a_recurring_job_without_retries_left_goes_on)
 {
     struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
@@ -399,7 +399,7 @@ static void a_recurring_job_without_retries_left_goes_on(void **state)
     assert_int_equal(take(f).attempt, 1);
 }
 
-static void a_recurring_job_that_expires_goes_on(void **state)
+QUEUE_TEST(a_recurring_job_that_expires_goes_on)
 {
     struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
@@ -413,7 +413,7 @@ static void a_recurring_job_that_expires_goes_on(void **state)
     assert_int_equal(take(f).missed, 1);
 }
 
-static void cron_names_the_occurrences(void **state)
+QUEUE_TEST(cron_names_the_occurrences)
 {
     struct fixture *f = *state;
     struct elapse__queue_put cron = job("b");
@@ -442,7 +442,7 @@ static bool any_zone(void *context, const char *name, const struct elapse_time_z
     return elapse_time_zone_find("UTC", zone) == ELAPSE_OK;
 }
 
-static void a_job_whose_zone_is_lost_is_buried_with_the_reason(void **state)
+QUEUE_TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason)
 {
     struct fixture *f = *state;
     f->options.find_zone = any_zone;
@@ -478,7 +478,7 @@ static void a_job_whose_zone_is_lost_is_buried_with_the_reason(void **state)
 
 /* ---- tokens ---- */
 
-static void a_token_stands_for_its_job_for_ten_minutes(void **state)
+QUEUE_TEST(a_token_stands_for_its_job_for_ten_minutes)
 {
     struct fixture *f = *state;
     struct elapse__queue_put once = job("b");
@@ -495,7 +495,7 @@ static void a_token_stands_for_its_job_for_ten_minutes(void **state)
     assert_true(put(f, once, ELAPSE__QUEUE_SCHEDULED) > id);
 }
 
-static void a_token_survives_cleaning(void **state)
+QUEUE_TEST(a_token_survives_cleaning)
 {
     struct fixture *f = *state;
     struct elapse__queue_put once = job("b");
@@ -512,7 +512,7 @@ static void a_token_survives_cleaning(void **state)
     assert_int_equal(log_records(&f->log, ELAPSE__RECORD_TOKEN), 0);
 }
 
-static void a_put_with_a_token_is_refused_when_there_are_too_many(void **state)
+QUEUE_TEST(a_put_with_a_token_is_refused_when_there_are_too_many)
 {
     struct fixture *f = *state;
     f->options.tokens_max = 2;
@@ -535,7 +535,7 @@ static void a_put_with_a_token_is_refused_when_there_are_too_many(void **state)
 
 /* ---- order, kick, list, tubes ---- */
 
-static void jobs_are_handed_out_by_priority_and_then_by_id(void **state)
+QUEUE_TEST(jobs_are_handed_out_by_priority_and_then_by_id)
 {
     struct fixture *f = *state;
     struct elapse__queue_put first = job("b");
@@ -558,7 +558,7 @@ static void jobs_are_handed_out_by_priority_and_then_by_id(void **state)
     (void)ids;
 }
 
-static void kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed(void **state)
+QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
 {
     struct fixture *f = *state;
     uint64_t buried[3];
@@ -595,7 +595,7 @@ static void kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed(void 
     assert_int_equal(look(f, soonest.id).left_ms, 1000000 - 1299 * 100);
 }
 
-static void list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag(void **state)
+QUEUE_TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag)
 {
     struct fixture *f = *state;
     struct elapse__queue_put tagged = job("b");
@@ -633,7 +633,7 @@ static void list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag(void **s
     ok(f);
 }
 
-static void a_paused_tube_hands_nothing_out(void **state)
+QUEUE_TEST(a_paused_tube_hands_nothing_out)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -651,7 +651,7 @@ static void a_paused_tube_hands_nothing_out(void **state)
     take(f);
 }
 
-static void a_tube_lasts_as_long_as_its_jobs_or_holds(void **state)
+QUEUE_TEST(a_tube_lasts_as_long_as_its_jobs_or_holds)
 {
     struct fixture *f = *state;
     uint32_t cursor = 0;
@@ -691,7 +691,7 @@ static int64_t put_time(struct fixture *f, uint64_t id)
     return 0;
 }
 
-static void a_job_keeps_the_time_of_its_put(void **state)
+QUEUE_TEST(a_job_keeps_the_time_of_its_put)
 {
     struct fixture *f = *state;
     struct elapse__queue_put late = job("late");
@@ -716,7 +716,7 @@ static void a_job_keeps_the_time_of_its_put(void **state)
     }
 }
 
-static void cleaning_keeps_jobs_as_they_are(void **state)
+QUEUE_TEST(cleaning_keeps_jobs_as_they_are)
 {
     struct fixture *f = *state;
     struct elapse__queue_handed handed;
@@ -737,7 +737,7 @@ static void cleaning_keeps_jobs_as_they_are(void **state)
     assert_memory_equal(body.bytes, "body", 4);
 }
 
-static void records_that_no_queue_writes_are_refused(void **state)
+QUEUE_TEST(records_that_no_queue_writes_are_refused)
 {
     struct fixture *f = *state;
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
@@ -756,42 +756,4 @@ static void records_that_no_queue_writes_are_refused(void **state)
     elapse__queue_free(other);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(each_argument_is_refused_beyond_its_limit),
-        TEST(the_longest_of_everything_fits_into_one_record),
-        TEST(ids_of_a_partition_end_below_two_to_the_fifty_third),
-        TEST(ids_carry_the_partition),
-        TEST(jobs_tubes_and_bodies_have_limits),
-        TEST(a_sink_that_refuses_changes_nothing),
-        TEST(a_delay_does_not_follow_the_wall_clock),
-        TEST(a_time_follows_the_wall_clock_set_back_and_forward),
-        TEST(a_wall_clock_set_back_moves_a_thousand_timers_a_turn),
-        TEST(a_delay_goes_by_the_wall_clock_across_a_restart),
-        TEST(one_turn_makes_at_most_a_thousand_jobs_ready),
-        TEST(a_job_that_nobody_takes_in_time_is_dropped),
-        TEST(expire_ends_with_the_first_hand_out),
-        TEST(a_job_that_expired_while_the_process_was_down_is_not_handed_out),
-        TEST(reserve_drops_what_has_expired_before_the_turn),
-        TEST(an_undone_hand_out_does_not_end_expire),
-        TEST(an_acknowledged_occurrence_waits_for_the_next),
-        TEST(missed_occurrences_are_counted_and_reported),
-        TEST(a_recurring_job_without_retries_left_goes_on),
-        TEST(a_recurring_job_that_expires_goes_on),
-        TEST(cron_names_the_occurrences),
-        TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason),
-        TEST(a_token_stands_for_its_job_for_ten_minutes),
-        TEST(a_token_survives_cleaning),
-        TEST(a_put_with_a_token_is_refused_when_there_are_too_many),
-        TEST(jobs_are_handed_out_by_priority_and_then_by_id),
-        TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed),
-        TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag),
-        TEST(a_paused_tube_hands_nothing_out),
-        TEST(a_tube_lasts_as_long_as_its_jobs_or_holds),
-        TEST(a_job_keeps_the_time_of_its_put),
-        TEST(cleaning_keeps_jobs_as_they_are),
-        TEST(records_that_no_queue_writes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("job")

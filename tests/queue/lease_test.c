@@ -19,7 +19,7 @@ static enum elapse__queue_result nack(struct fixture *f, const struct elapse__qu
     return result;
 }
 
-static void ack_ends_the_job(void **state)
+QUEUE_TEST(ack_ends_the_job)
 {
     struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -31,7 +31,7 @@ static void ack_ends_the_job(void **state)
     assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
 }
 
-static void nack_without_back_off_is_ready_again(void **state)
+QUEUE_TEST(nack_without_back_off_is_ready_again)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -46,7 +46,7 @@ static void nack_without_back_off_is_ready_again(void **state)
 }
 
 /* The present was rounded down, by up to a millisecond: what lasts counts from the next one. */
-static void nothing_is_early_when_the_present_is_rounded_down(void **state)
+QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
 {
     struct fixture *f = *state;
     elapse__queue_free(f->queue);
@@ -80,7 +80,7 @@ static void nothing_is_early_when_the_present_is_rounded_down(void **state)
     (void)take(f);
 }
 
-static void nack_with_a_delay_waits_for_it(void **state)
+QUEUE_TEST(nack_with_a_delay_waits_for_it)
 {
     struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -96,7 +96,7 @@ static void nack_with_a_delay_waits_for_it(void **state)
 
 /* A worker that asks for time has not failed: RETRY counts only leases that end, and nacks without
  * a delay. */
-static void nack_with_a_delay_takes_no_retry(void **state)
+QUEUE_TEST(nack_with_a_delay_takes_no_retry)
 {
     struct fixture *f = *state;
     struct elapse__queue_put put_twice = job("b");
@@ -119,7 +119,7 @@ static void nack_with_a_delay_takes_no_retry(void **state)
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
 }
 
-static void a_lease_ends_exactly_with_its_ttr(void **state)
+QUEUE_TEST(a_lease_ends_exactly_with_its_ttr)
 {
     struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -132,7 +132,7 @@ static void a_lease_ends_exactly_with_its_ttr(void **state)
     assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
 }
 
-static void an_ack_after_ttr_and_before_the_turn_is_gone(void **state)
+QUEUE_TEST(an_ack_after_ttr_and_before_the_turn_is_gone)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -147,7 +147,7 @@ static void an_ack_after_ttr_and_before_the_turn_is_gone(void **state)
     assert_int_equal(take(f).attempt, 2);
 }
 
-static void extend_counts_ttr_anew(void **state)
+QUEUE_TEST(extend_counts_ttr_anew)
 {
     struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -162,7 +162,7 @@ static void extend_counts_ttr_anew(void **state)
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
 }
 
-static void bury_waits_for_a_kick(void **state)
+QUEUE_TEST(bury_waits_for_a_kick)
 {
     struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -179,7 +179,7 @@ static void bury_waits_for_a_kick(void **state)
     assert_int_equal(take(f).id, id);
 }
 
-static void cancel_of_a_job_that_waits_removes_it(void **state)
+QUEUE_TEST(cancel_of_a_job_that_waits_removes_it)
 {
     static const enum elapse__queue_state states[] = {ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_READY,
                                                       ELAPSE__QUEUE_BURIED};
@@ -210,7 +210,7 @@ static struct elapse__queue_handed shadow(struct fixture *f)
     return handed;
 }
 
-static void cancel_of_a_reserved_job_says_running_twice(void **state)
+QUEUE_TEST(cancel_of_a_reserved_job_says_running_twice)
 {
     struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
@@ -224,7 +224,7 @@ static void cancel_of_a_reserved_job_says_running_twice(void **state)
                      ELAPSE__QUEUE_GONE);
 }
 
-static void ack_of_a_shadow_is_ok(void **state)
+QUEUE_TEST(ack_of_a_shadow_is_ok)
 {
     struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
@@ -233,7 +233,7 @@ static void ack_of_a_shadow_is_ok(void **state)
     assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
 }
 
-static void nack_of_a_shadow_ends_it(void **state)
+QUEUE_TEST(nack_of_a_shadow_ends_it)
 {
     struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
@@ -241,7 +241,7 @@ static void nack_of_a_shadow_ends_it(void **state)
     assert_false(exists(f, handed.id));
 }
 
-static void bury_of_a_shadow_ends_it(void **state)
+QUEUE_TEST(bury_of_a_shadow_ends_it)
 {
     struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
@@ -250,7 +250,7 @@ static void bury_of_a_shadow_ends_it(void **state)
     assert_false(exists(f, handed.id));
 }
 
-static void extend_of_a_shadow_says_cancelled_and_changes_nothing(void **state)
+QUEUE_TEST(extend_of_a_shadow_says_cancelled_and_changes_nothing)
 {
     struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
@@ -262,7 +262,7 @@ static void extend_of_a_shadow_says_cancelled_and_changes_nothing(void **state)
     assert_false(exists(f, handed.id));
 }
 
-static void a_shadow_is_never_handed_out_again(void **state)
+QUEUE_TEST(a_shadow_is_never_handed_out_again)
 {
     struct fixture *f = *state;
     shadow(f);
@@ -272,7 +272,7 @@ static void a_shadow_is_never_handed_out_again(void **state)
     nothing_ready(f);
 }
 
-static void a_lease_survives_a_restart_and_its_name_counts(void **state)
+QUEUE_TEST(a_lease_survives_a_restart_and_its_name_counts)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -284,7 +284,7 @@ static void a_lease_survives_a_restart_and_its_name_counts(void **state)
     assert_false(exists(f, handed.id));
 }
 
-static void the_name_of_a_lease_never_repeats(void **state)
+QUEUE_TEST(the_name_of_a_lease_never_repeats)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -298,7 +298,7 @@ static void the_name_of_a_lease_never_repeats(void **state)
     assert_int_equal(ack(f, &next), ELAPSE__QUEUE_OK);
 }
 
-static void a_life_that_has_been_is_refused(void **state)
+QUEUE_TEST(a_life_that_has_been_is_refused)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -313,7 +313,7 @@ static void a_life_that_has_been_is_refused(void **state)
     elapse__queue_free(next);
 }
 
-static void a_lease_of_an_earlier_life_counts_no_attempt_unless_its_worker_speaks(void **state)
+QUEUE_TEST(a_lease_of_an_earlier_life_counts_no_attempt_unless_its_worker_speaks)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -339,7 +339,7 @@ static struct elapse__queue_handed take_for(struct fixture *f, bool begin)
     return handed;
 }
 
-static void ttr_runs_from_the_reply(void **state)
+QUEUE_TEST(ttr_runs_from_the_reply)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -356,7 +356,7 @@ static void ttr_runs_from_the_reply(void **state)
     assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_READY);
 }
 
-static void a_hand_out_that_could_not_leave_is_undone(void **state)
+QUEUE_TEST(a_hand_out_that_could_not_leave_is_undone)
 {
     struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -370,7 +370,7 @@ static void a_hand_out_that_could_not_leave_is_undone(void **state)
                      ELAPSE__QUEUE_GONE);
 }
 
-static void a_lease_that_cannot_be_undone_ends_with_its_ttr(void **state)
+QUEUE_TEST(a_lease_that_cannot_be_undone_ends_with_its_ttr)
 {
     struct fixture *f = *state;
     for (int damaged = 0; damaged < 2; damaged++) {
@@ -389,7 +389,7 @@ static void a_lease_that_cannot_be_undone_ends_with_its_ttr(void **state)
     }
 }
 
-static void a_damaged_body_is_lost_when_its_record_is_copied(void **state)
+QUEUE_TEST(a_damaged_body_is_lost_when_its_record_is_copied)
 {
     struct fixture *f = *state;
     for (int copies = 0; copies < 2; copies++) {
@@ -407,7 +407,7 @@ static void a_damaged_body_is_lost_when_its_record_is_copied(void **state)
     }
 }
 
-static void a_closed_connection_gives_its_jobs_back(void **state)
+QUEUE_TEST(a_closed_connection_gives_its_jobs_back)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 3; i++)
@@ -424,7 +424,7 @@ static void a_closed_connection_gives_its_jobs_back(void **state)
     assert_int_equal(state_of(f, other.id), ELAPSE__QUEUE_RESERVED);
 }
 
-static void a_connection_holds_its_jobs_without_their_names(void **state)
+QUEUE_TEST(a_connection_holds_its_jobs_without_their_names)
 {
     struct fixture *f = *state;
     struct elapse__queue_connection stranger;
@@ -445,7 +445,7 @@ static void a_connection_holds_its_jobs_without_their_names(void **state)
     assert_false(exists(f, handed.id));
 }
 
-static void retries_back_off_and_end_among_the_buried(void **state)
+QUEUE_TEST(retries_back_off_and_end_among_the_buried)
 {
     struct fixture *f = *state;
     struct elapse__queue_put retried = job("b");
@@ -470,7 +470,7 @@ static void retries_back_off_and_end_among_the_buried(void **state)
     assert_int_equal(take(f).attempt, 1);
 }
 
-static void the_jitter_of_retries_spreads_them(void **state)
+QUEUE_TEST(the_jitter_of_retries_spreads_them)
 {
     struct fixture *f = *state;
     struct elapse__queue_put retried = job("b");
@@ -487,7 +487,7 @@ static void the_jitter_of_retries_spreads_them(void **state)
     assert_in_range(sum / 32, 25000, 75000);
 }
 
-static void reschedule_says_running_of_a_job_that_a_worker_has(void **state)
+QUEUE_TEST(reschedule_says_running_of_a_job_that_a_worker_has)
 {
     struct fixture *f = *state;
     struct elapse__queue_time later = {.when = ELAPSE__QUEUE_IN, .delay_ms = 9000};
@@ -514,7 +514,7 @@ static void reschedule_says_running_of_a_job_that_a_worker_has(void **state)
     assert_int_equal(take(f).id, handed.id);
 }
 
-static void reserve_by_id_takes_a_job_whatever_its_due_time(void **state)
+QUEUE_TEST(reserve_by_id_takes_a_job_whatever_its_due_time)
 {
     static const enum elapse__queue_state states[] = {ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_READY,
                                                       ELAPSE__QUEUE_BURIED};
@@ -532,7 +532,7 @@ static void reserve_by_id_takes_a_job_whatever_its_due_time(void **state)
     }
 }
 
-static void a_job_with_a_damaged_body_is_buried(void **state)
+QUEUE_TEST(a_job_with_a_damaged_body_is_buried)
 {
     struct fixture *f = *state;
     uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, NULL);
@@ -543,7 +543,7 @@ static void a_job_with_a_damaged_body_is_buried(void **state)
     assert_int_equal(elapse__queue_bury_damaged(f->queue, f->now, 99).result, ELAPSE__QUEUE_GONE);
 }
 
-static void peek_shows_the_next_ready_and_the_oldest_buried(void **state)
+QUEUE_TEST(peek_shows_the_next_ready_and_the_oldest_buried)
 {
     struct fixture *f = *state;
     struct elapse__queue_view view;
@@ -592,7 +592,7 @@ static void peek_shows_the_next_ready_and_the_oldest_buried(void **state)
     ok(f);
 }
 
-static void has_ready_says_what_reserve_would_find(void **state)
+QUEUE_TEST(has_ready_says_what_reserve_would_find)
 {
     struct fixture *f = *state;
     struct elapse__queue_text tubes[] = {text("none"), text("t")};
@@ -619,42 +619,4 @@ static void has_ready_says_what_reserve_would_find(void **state)
     assert_false(elapse__queue_has_ready(f->queue, &both));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(ack_ends_the_job),
-        TEST(nack_without_back_off_is_ready_again),
-        TEST(nothing_is_early_when_the_present_is_rounded_down),
-        TEST(nack_with_a_delay_waits_for_it),
-        TEST(nack_with_a_delay_takes_no_retry),
-        TEST(a_lease_ends_exactly_with_its_ttr),
-        TEST(an_ack_after_ttr_and_before_the_turn_is_gone),
-        TEST(extend_counts_ttr_anew),
-        TEST(bury_waits_for_a_kick),
-        TEST(cancel_of_a_job_that_waits_removes_it),
-        TEST(cancel_of_a_reserved_job_says_running_twice),
-        TEST(ack_of_a_shadow_is_ok),
-        TEST(nack_of_a_shadow_ends_it),
-        TEST(bury_of_a_shadow_ends_it),
-        TEST(extend_of_a_shadow_says_cancelled_and_changes_nothing),
-        TEST(a_shadow_is_never_handed_out_again),
-        TEST(a_lease_survives_a_restart_and_its_name_counts),
-        TEST(the_name_of_a_lease_never_repeats),
-        TEST(a_life_that_has_been_is_refused),
-        TEST(a_lease_of_an_earlier_life_counts_no_attempt_unless_its_worker_speaks),
-        TEST(ttr_runs_from_the_reply),
-        TEST(a_hand_out_that_could_not_leave_is_undone),
-        TEST(a_lease_that_cannot_be_undone_ends_with_its_ttr),
-        TEST(a_damaged_body_is_lost_when_its_record_is_copied),
-        TEST(a_closed_connection_gives_its_jobs_back),
-        TEST(a_connection_holds_its_jobs_without_their_names),
-        TEST(retries_back_off_and_end_among_the_buried),
-        TEST(the_jitter_of_retries_spreads_them),
-        TEST(reschedule_says_running_of_a_job_that_a_worker_has),
-        TEST(reserve_by_id_takes_a_job_whatever_its_due_time),
-        TEST(a_job_with_a_damaged_body_is_buried),
-        TEST(peek_shows_the_next_ready_and_the_oldest_buried),
-        TEST(has_ready_says_what_reserve_would_find),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("lease")

@@ -13,7 +13,7 @@ static uint64_t bytes_of(const struct log_record *record)
     return elapse__frame_bytes(record->record.fields_size, record->record.body_size);
 }
 
-static void live_bytes_are_those_of_the_records(void **state)
+QUEUE_TEST(live_bytes_are_those_of_the_records)
 {
     struct fixture *f = *state;
     char letters[KEY_MAX];
@@ -41,7 +41,7 @@ static void expect_all_to_count(const struct log *log)
         assert_int_equal(log->records[i].live, bytes_of(&log->records[i]));
 }
 
-static void tokens_count_as_what_they_take(void **state)
+QUEUE_TEST(tokens_count_as_what_they_take)
 {
     struct fixture *f = *state;
     struct elapse__queue_put some = job("body");
@@ -54,7 +54,7 @@ static void tokens_count_as_what_they_take(void **state)
 }
 
 /* There are 6 bits for all but the body. */
-static void long_texts_count_as_a_little_more(void **state)
+QUEUE_TEST(long_texts_count_as_a_little_more)
 {
     struct fixture *f = *state;
     struct elapse__queue_put some = job("body");
@@ -72,12 +72,4 @@ static void long_texts_count_as_a_little_more(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(live_bytes_are_those_of_the_records),
-        TEST(tokens_count_as_what_they_take),
-        TEST(long_texts_count_as_a_little_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("live")

@@ -98,9 +98,8 @@ static size_t bytes_a_job(struct elapse__queue_put put_it, bool with_key, uint32
     return bytes * 100 / MANY;
 }
 
-static void a_job_takes_no_more_memory_than_promised(void **state)
+QUEUE_TEST(a_job_takes_no_more_memory_than_promised)
 {
-    (void)state;
     struct elapse__queue_put put_it = job("b");
     size_t ready = bytes_a_job(put_it, false, 0);
     put_it.delay_ms = 1000000;
@@ -118,9 +117,8 @@ static void a_job_takes_no_more_memory_than_promised(void **state)
     assert_in_range(handed_out, 19200, 20200);
 }
 
-static void no_call_allocates_or_moves_much(void **state)
+QUEUE_TEST(no_call_allocates_or_moves_much)
 {
-    (void)state;
     struct counting counting = {0};
     struct elapse_allocator memory = {count_allocate, count_release, &counting};
     struct elapse__queue_options options = {
@@ -161,13 +159,12 @@ static uint64_t test_hash(void *owner, uint32_t item)
     return hash ^ hash >> 31;
 }
 
-static void an_insertion_moves_a_handful_of_links(void **state)
+QUEUE_TEST(an_insertion_moves_a_handful_of_links)
 {
     static const struct elapse__queue_index_owner calls = {test_link, test_hash};
     struct elapse_allocator memory = elapse__default_allocator();
     struct elapse__queue_index index;
     uint32_t most = 0;
-    (void)state;
     elapse__queue_index_init(&index, &calls, NULL);
     assert_true(elapse__queue_index_prepare(&index, &memory));
     for (uint32_t item = 1; item < 70000; item++) {
@@ -211,9 +208,8 @@ static uint32_t most_moved(uint32_t distance, uint32_t id_step)
 
 /* Only a few ids in a row share a number that is random, so it hardly matters which of them live.
  */
-static void ids_that_a_client_chooses_make_no_long_chains(void **state)
+QUEUE_TEST(ids_that_a_client_chooses_make_no_long_chains)
 {
-    (void)state;
     assert_in_range(most_moved(1, 1), 4, 24);
     assert_in_range(most_moved(1000, 1000), 4, 24);
     for (uint32_t distance = 2; distance <= 1 << 12; distance *= 2)
@@ -221,9 +217,8 @@ static void ids_that_a_client_chooses_make_no_long_chains(void **state)
 }
 
 /* As a replay does it: jobs come and go. */
-static void an_index_that_is_widened_has_all_jobs(void **state)
+QUEUE_TEST(an_index_that_is_widened_has_all_jobs)
 {
-    (void)state;
     struct elapse_allocator memory = elapse__default_allocator();
     struct elapse__queue_jobs jobs;
     elapse__queue_jobs_init(&jobs, 12345, 1);
@@ -287,7 +282,7 @@ static void run_commands(struct elapse__queue *queue, struct elapse__queue_now n
         ;
 }
 
-static void an_allocator_that_fails_at_any_call_breaks_nothing(void **state)
+QUEUE_TEST(an_allocator_that_fails_at_any_call_breaks_nothing)
 {
     struct fixture *f = *state;
     uint64_t failed = 0;
@@ -320,7 +315,7 @@ static void an_allocator_that_fails_at_any_call_breaks_nothing(void **state)
     assert_true(failed > 20);
 }
 
-static void a_replay_without_memory_can_be_seen(void **state)
+QUEUE_TEST(a_replay_without_memory_can_be_seen)
 {
     struct fixture *f = *state;
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
@@ -344,16 +339,4 @@ static void a_replay_without_memory_can_be_seen(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_job_takes_no_more_memory_than_promised),
-        TEST(no_call_allocates_or_moves_much),
-        TEST(an_insertion_moves_a_handful_of_links),
-        TEST(ids_that_a_client_chooses_make_no_long_chains),
-        TEST(an_index_that_is_widened_has_all_jobs),
-        TEST(an_allocator_that_fails_at_any_call_breaks_nothing),
-        TEST(a_replay_without_memory_can_be_seen),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("memory")

@@ -5,7 +5,7 @@
 
 #include "fields.h"
 
-static void ids_of_a_partition_go_on_after_a_restart(void **state)
+QUEUE_TEST(ids_of_a_partition_go_on_after_a_restart)
 {
     struct fixture *f = *state;
     f->options.partitions = 8;
@@ -25,7 +25,7 @@ static void ids_of_a_partition_go_on_after_a_restart(void **state)
     assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), 59);
 }
 
-static void another_partition_refuses_the_records(void **state)
+QUEUE_TEST(another_partition_refuses_the_records)
 {
     static const uint32_t wrong[][2] = {{8, 4}, {8, 2}, {4, 2}, {3, 0}, {16, 3}};
     static const uint32_t right[][2] = {{8, 3}, {4, 3}, {1, 0}};
@@ -51,7 +51,7 @@ static void another_partition_refuses_the_records(void **state)
 }
 
 /* Also those that would find no job here: an id that another partition gives is none of its own. */
-static void no_kind_of_record_is_taken_from_another_partition(void **state)
+QUEUE_TEST(no_kind_of_record_is_taken_from_another_partition)
 {
     static const enum elapse__record_type types[] = {
         ELAPSE__RECORD_PUT,   ELAPSE__RECORD_CHANGE, ELAPSE__RECORD_DELETE,
@@ -86,12 +86,4 @@ static void no_kind_of_record_is_taken_from_another_partition(void **state)
     elapse__queue_free(queue);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(ids_of_a_partition_go_on_after_a_restart),
-        TEST(another_partition_refuses_the_records),
-        TEST(no_kind_of_record_is_taken_from_another_partition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("partition")

@@ -16,7 +16,7 @@ static struct elapse__queue_text numbered(unsigned number, char room[16])
     return (struct elapse__queue_text){room, (size_t)snprintf(room, 16, "n%u", number)};
 }
 
-static void a_walk_looks_at_no_more_places_than_allowed(void **state)
+QUEUE_TEST(a_walk_looks_at_no_more_places_than_allowed)
 {
     struct fixture *f = *state;
     char room[16];
@@ -56,7 +56,7 @@ static uint64_t overdue(struct fixture *f)
                : 0;
 }
 
-static void a_job_that_is_overtaken_is_the_oldest(void **state)
+QUEUE_TEST(a_job_that_is_overtaken_is_the_oldest)
 {
     struct fixture *f = *state;
     struct elapse__queue_put urgent = job("urgent");
@@ -73,7 +73,7 @@ static void a_job_that_is_overtaken_is_the_oldest(void **state)
     assert_int_equal(overdue(f), 0);
 }
 
-static void jobs_of_both_clocks_are_compared(void **state)
+QUEUE_TEST(jobs_of_both_clocks_are_compared)
 {
     struct fixture *f = *state;
     struct elapse__queue_put at = job("at");
@@ -161,7 +161,7 @@ static void take_some(struct fixture *f, struct random_source *source)
         (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
 }
 
-static void the_oldest_is_exact_whatever_happens(void **state)
+QUEUE_TEST(the_oldest_is_exact_whatever_happens)
 {
     struct fixture *f = *state;
     struct random_source source = {.state = 7};
@@ -195,7 +195,7 @@ static void the_oldest_is_exact_whatever_happens(void **state)
     }
 }
 
-static void a_backlog_stays_in_order_behind_new_jobs(void **state)
+QUEUE_TEST(a_backlog_stays_in_order_behind_new_jobs)
 {
     struct fixture *f = *state;
     struct elapse__queue_put late = job("late");
@@ -225,7 +225,7 @@ static void a_backlog_stays_in_order_behind_new_jobs(void **state)
 }
 
 /* Far from the places where a place is looked for first. */
-static void one_that_is_older_than_all_is_the_oldest(void **state)
+QUEUE_TEST(one_that_is_older_than_all_is_the_oldest)
 {
     struct fixture *f = *state;
     struct elapse__queue_put at = job("at");
@@ -243,15 +243,4 @@ static void one_that_is_older_than_all_is_the_oldest(void **state)
     ok(f);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_walk_looks_at_no_more_places_than_allowed),
-        TEST(a_job_that_is_overtaken_is_the_oldest),
-        TEST(jobs_of_both_clocks_are_compared),
-        TEST(the_oldest_is_exact_whatever_happens),
-        TEST(a_backlog_stays_in_order_behind_new_jobs),
-        TEST(one_that_is_older_than_all_is_the_oldest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("tubes")

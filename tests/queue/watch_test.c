@@ -11,7 +11,7 @@ static struct elapse__queue_watch *next(struct fixture *f)
     return elapse__queue_watch_next(f->queue);
 }
 
-static void a_watch_is_news_once_for_each_asking(void **state)
+QUEUE_TEST(a_watch_is_news_once_for_each_asking)
 {
     struct fixture *f = *state;
     struct elapse__queue_watch watch;
@@ -41,7 +41,7 @@ static void a_watch_is_news_once_for_each_asking(void **state)
     ok(f);
 }
 
-static void every_way_to_become_ready_is_news(void **state)
+QUEUE_TEST(every_way_to_become_ready_is_news)
 {
     struct fixture *f = *state;
     struct elapse__queue_watch watch;
@@ -78,7 +78,7 @@ static void every_way_to_become_ready_is_news(void **state)
     ok(f);
 }
 
-static void a_pause_delays_the_news(void **state)
+QUEUE_TEST(a_pause_delays_the_news)
 {
     struct fixture *f = *state;
     struct elapse__queue_watch watch;
@@ -100,7 +100,7 @@ static void a_pause_delays_the_news(void **state)
     ok(f);
 }
 
-static void a_watch_holds_its_tube(void **state)
+QUEUE_TEST(a_watch_holds_its_tube)
 {
     struct fixture *f = *state;
     struct elapse__queue_watch watch;
@@ -122,7 +122,7 @@ static void a_watch_holds_its_tube(void **state)
                      ELAPSE__QUEUE_GONE);
 }
 
-static void a_lease_that_has_begun_is_withdrawn(void **state)
+QUEUE_TEST(a_lease_that_has_begun_is_withdrawn)
 {
     struct fixture *f = *state;
     uint64_t id = put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
@@ -143,7 +143,7 @@ static void a_lease_that_has_begun_is_withdrawn(void **state)
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
 }
 
-static void a_cancelled_job_ends_when_its_lease_is_withdrawn(void **state)
+QUEUE_TEST(a_cancelled_job_ends_when_its_lease_is_withdrawn)
 {
     struct fixture *f = *state;
     uint64_t id = put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
@@ -166,7 +166,7 @@ static struct elapse__queue_handed take_for_connection(struct fixture *f, bool b
     return handed;
 }
 
-static void the_soonest_end_of_a_connection(void **state)
+QUEUE_TEST(the_soonest_end_of_a_connection)
 {
     struct fixture *f = *state;
     struct elapse__queue_put brief = job("brief");
@@ -196,7 +196,7 @@ static uint64_t bytes_of_tube(struct fixture *f)
     return statistics.body_bytes;
 }
 
-static void the_bytes_of_a_tube(void **state)
+QUEUE_TEST(the_bytes_of_a_tube)
 {
     struct fixture *f = *state;
     put(f, job("12345"), ELAPSE__QUEUE_SCHEDULED);
@@ -218,17 +218,4 @@ static void the_bytes_of_a_tube(void **state)
     assert_int_equal(bytes_of_tube(f), strlen("longer body"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_watch_is_news_once_for_each_asking),
-        TEST(every_way_to_become_ready_is_news),
-        TEST(a_pause_delays_the_news),
-        TEST(a_watch_holds_its_tube),
-        TEST(a_lease_that_has_begun_is_withdrawn),
-        TEST(a_cancelled_job_ends_when_its_lease_is_withdrawn),
-        TEST(the_soonest_end_of_a_connection),
-        TEST(the_bytes_of_a_tube),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("watch")

@@ -3,12 +3,11 @@
  */
 #include "fixture.h"
 
-static void it_runs_once_after_the_delay(void **state)
+TEST(it_runs_once_after_the_delay)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = {0, 0, 0};
 
-    (void)state;
     assert_int_equal(step(scheduler, 3 * TICK_NS), 0);
     assert_int_equal(elapse_after(scheduler, 5 * TICK_NS, write_run, name_of('a'), &handle),
                      ELAPSE_OK);
@@ -21,36 +20,25 @@ static void it_runs_once_after_the_delay(void **state)
     scheduler_end(scheduler);
 }
 
-static void its_handle_cancels_it(void **state)
+TEST(its_handle_cancels_it)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = {0, 0, 0};
 
-    (void)state;
     assert_int_equal(elapse_after(scheduler, TICK_NS, write_run, name_of('a'), &handle), ELAPSE_OK);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_step(scheduler, 9 * TICK_NS, "");
     scheduler_end(scheduler);
 }
 
-static void it_is_refused_as_the_long_form_is(void **state)
+TEST(it_is_refused_as_the_long_form_is)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     assert_int_equal(elapse_after(scheduler, 0, NULL, NULL, NULL), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(elapse_after(scheduler, 0, write_run, NULL, NULL), ELAPSE_ERROR_CLOSED);
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_runs_once_after_the_delay),
-        cmocka_unit_test(its_handle_cancels_it),
-        cmocka_unit_test(it_is_refused_as_the_long_form_is),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("after")

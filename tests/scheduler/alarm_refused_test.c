@@ -36,9 +36,8 @@ static void expect_start_to_fail(struct elapse_scheduler *scheduler)
     assert_int_equal(fake_os_running_threads(), 0);
 }
 
-static void start_fails_and_leaves_nothing_behind(void **state)
+TEST(start_fails_and_leaves_nothing_behind)
 {
-    (void)state;
     for (int mode = 0; mode < MODES; mode++) {
         struct elapse_scheduler *scheduler = fake_new((enum mode)mode);
         struct elapse_task task = task_with_end('a');
@@ -53,9 +52,8 @@ static void start_fails_and_leaves_nothing_behind(void **state)
     }
 }
 
-static void start_can_be_tried_again(void **state)
+TEST(start_can_be_tried_again)
 {
-    (void)state;
     for (int mode = 0; mode < PULL; mode++) {
         struct elapse_scheduler *scheduler = fake_new((enum mode)mode);
         struct elapse_task task = task_named('a');
@@ -82,12 +80,11 @@ static void refuse_alarms(void *context, const struct elapse_run *run)
     fake_os_refuse(FAKE_OS_ALARM_SET, FAKE_OS_ALL);
 }
 
-static void due_tasks_run_although_the_clock_thread_could_not_set_its_alarm(void **state)
+TEST(due_tasks_run_although_the_clock_thread_could_not_set_its_alarm)
 {
     struct elapse_scheduler *scheduler = fake_new(WITHOUT_WORKERS);
     struct elapse_task task = task_named('b');
 
-    (void)state;
     (void)schedule_after(scheduler, &task, T(10));
     task = task_named('c');
     (void)schedule_after(scheduler, &task, T(20));
@@ -115,12 +112,11 @@ static void due_tasks_run_although_the_clock_thread_could_not_set_its_alarm(void
 
 /* One refusal, in a call that schedules while the clock thread sleeps. The next call that sets an
  * alarm sets it for both. */
-static void an_alarm_that_was_refused_is_set_by_the_next_call(void **state)
+TEST(an_alarm_that_was_refused_is_set_by_the_next_call)
 {
     struct elapse_scheduler *scheduler = fake_new(WITHOUT_WORKERS);
     struct elapse_task task = task_named('z');
 
-    (void)state;
     (void)schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     fake_os_wait_idle();
@@ -138,13 +134,12 @@ static void an_alarm_that_was_refused_is_set_by_the_next_call(void **state)
 
 /* Linux answers ECANCELED when the wall clock was set since the last look at the alarm, and has
  * set the alarm all the same. */
-static void a_wall_clock_that_was_set_is_no_refusal(void **state)
+TEST(a_wall_clock_that_was_set_is_no_refusal)
 {
     struct elapse_scheduler *scheduler = fake_new(WITHOUT_WORKERS);
     struct elapse_task task = task_named('a');
     uint64_t unix_ns = fake_os_now_ns(ELAPSE__OS_WALL_CLOCK);
 
-    (void)state;
     assert_int_equal(
         elapse_task_schedule_at_wall_clock(scheduler, &task, unix_ns + ELAPSE_HOUR_NS, NULL),
         ELAPSE_OK);
@@ -168,15 +163,4 @@ static void a_wall_clock_that_was_set_is_no_refusal(void **state)
     fake_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_fails_and_leaves_nothing_behind),
-        cmocka_unit_test(start_can_be_tried_again),
-        cmocka_unit_test(due_tasks_run_although_the_clock_thread_could_not_set_its_alarm),
-        cmocka_unit_test(an_alarm_that_was_refused_is_set_by_the_next_call),
-        cmocka_unit_test(a_wall_clock_that_was_set_is_no_refusal),
-    };
-
-    return cmocka_run_group_tests_name("alarm_refused", tests, NULL, NULL);
-}
+TEST_MAIN("alarm_refused")

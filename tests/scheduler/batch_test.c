@@ -12,18 +12,17 @@ static struct elapse_batch_task entry(struct elapse_task task, uint64_t deadline
                                       .error = ELAPSE_ERROR_STORAGE};
 }
 
-static void nothing_is_scheduled_by_an_empty_batch(void **state)
+TEST(nothing_is_scheduled_by_an_empty_batch)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_batch_task batch[1];
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 0), ELAPSE_OK);
     assert_int_equal(pending_tasks(scheduler), 0);
     scheduler_end(scheduler);
 }
 
-static void each_gets_its_handle_and_its_deadline(void **state)
+TEST(each_gets_its_handle_and_its_deadline)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_batch_task batch[] = {
@@ -32,7 +31,6 @@ static void each_gets_its_handle_and_its_deadline(void **state)
         entry(task_with_end('b'), 7 * TICK_NS - 3),
     };
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 3), ELAPSE_OK);
     for (size_t i = 0; i < 3; i++) {
         uint64_t deadline = 0;
@@ -52,12 +50,11 @@ static void each_gets_its_handle_and_its_deadline(void **state)
     assert_int_equal(ends(), 3);
 }
 
-static void many_keep_their_order(void **state)
+TEST(many_keep_their_order)
 {
     static const size_t counts[] = {1, 63, 64, 65, 128, 129, 1000, 5000};
     static struct elapse_batch_task batch[5000];
 
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
 
@@ -75,7 +72,7 @@ static void many_keep_their_order(void **state)
     }
 }
 
-static void a_failure_stops_none_after_it(void **state)
+TEST(a_failure_stops_none_after_it)
 {
     static char long_key[ELAPSE_KEY_BYTES_MAX + 1];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
@@ -83,7 +80,6 @@ static void a_failure_stops_none_after_it(void **state)
     struct elapse_task no_action = task_with_end('n');
     struct elapse_batch_task batch[5];
 
-    (void)state;
     too_long.key = long_key;
     too_long.key_bytes = sizeof long_key;
     no_action.action = NULL;
@@ -106,7 +102,7 @@ static void a_failure_stops_none_after_it(void **state)
     assert_int_equal(ends_of('l') + ends_of('n'), 0);
 }
 
-static void the_first_error_is_returned(void **state)
+TEST(the_first_error_is_returned)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task no_action = {.action = NULL};
@@ -116,13 +112,12 @@ static void the_first_error_is_returned(void **state)
         entry(no_action, TICK_NS),
     };
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 3), ELAPSE_ERROR_KEY_PENDING);
     assert_int_equal(batch[2].error, ELAPSE_ERROR_ARGUMENT);
     scheduler_end(scheduler);
 }
 
-static void keys_within_a_batch_meet_as_in_single_calls(void **state)
+TEST(keys_within_a_batch_meet_as_in_single_calls)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_batch_task batch[] = {
@@ -134,7 +129,6 @@ static void keys_within_a_batch_meet_as_in_single_calls(void **state)
         entry(task_with_key('e', "other", ELAPSE_KEY_FAIL), 6 * TICK_NS),
     };
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 6), ELAPSE_ERROR_KEY_PENDING);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(batch[i].error, i == 4 ? ELAPSE_ERROR_KEY_PENDING : ELAPSE_OK);
@@ -151,14 +145,13 @@ static void keys_within_a_batch_meet_as_in_single_calls(void **state)
     scheduler_end(scheduler);
 }
 
-static void keys_of_all_shards_among_tasks_without(void **state)
+TEST(keys_of_all_shards_among_tasks_without)
 {
     enum { TASKS = 1000 };
     static struct elapse_batch_task batch[TASKS];
     static uint32_t keys[TASKS];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 7);
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -187,14 +180,13 @@ static void keys_of_all_shards_among_tasks_without(void **state)
     assert_int_equal(ends(), TASKS);
 }
 
-static void the_limit_refuses_each_on_its_own(void **state)
+TEST(the_limit_refuses_each_on_its_own)
 {
     enum { TASKS = 200, LIMIT = 100 };
     static struct elapse_batch_task batch[TASKS];
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
 
-    (void)state;
     options.pending_max = LIMIT;
     scheduler = scheduler_new(&options);
     /* The last ones replace one that is pending, which no limit forbids. */
@@ -211,13 +203,12 @@ static void the_limit_refuses_each_on_its_own(void **state)
     assert_int_equal(ends(), LIMIT + 9);
 }
 
-static void a_closed_scheduler_refuses_all(void **state)
+TEST(a_closed_scheduler_refuses_all)
 {
     enum { TASKS = 100 };
     struct elapse_batch_task batch[TASKS];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
 
-    (void)state;
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     for (size_t i = 0; i < TASKS; i++)
         batch[i] = entry(i % 2 == 0 ? task_with_end(i) : task_with_key(i, "k", ELAPSE_KEY_KEEP), 0);
@@ -230,7 +221,7 @@ static void a_closed_scheduler_refuses_all(void **state)
     assert_int_equal(ends(), 0);
 }
 
-static void past_and_far_deadlines_mix(void **state)
+TEST(past_and_far_deadlines_mix)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_batch_task batch[] = {
@@ -239,7 +230,6 @@ static void past_and_far_deadlines_mix(void **state)
         entry(task_with_end('g'), UINT64_MAX >> 1),
     };
 
-    (void)state;
     expect_step(scheduler, 100 * TICK_NS, "");
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 5), ELAPSE_OK);
     expect_step(scheduler, 100 * TICK_NS, "pq");
@@ -263,13 +253,12 @@ static void spawn(void *context, const struct elapse_run *run)
     spawner->error = elapse_task_schedule_batch(run->scheduler, spawner->batch, 100);
 }
 
-static void due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step(void **state)
+TEST(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step)
 {
     static struct spawner spawner;
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = {.action = spawn, .context = &spawner};
 
-    (void)state;
     for (size_t i = 0; i < 100; i++)
         spawner.batch[i] = entry(task_with_end(i), 5 * TICK_NS);
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
@@ -307,14 +296,13 @@ static void *feed(void *context)
     return NULL;
 }
 
-static void batches_of_many_threads_all_run_once_and_never_early(void **state)
+TEST(batches_of_many_threads_all_run_once_and_never_early)
 {
     enum { TASKS = FEEDERS * BATCHES * BATCH };
     static struct feeder feeders[FEEDERS];
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.workers = 3;
     options.shards = 2;
@@ -338,22 +326,4 @@ static void batches_of_many_threads_all_run_once_and_never_early(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_scheduled_by_an_empty_batch),
-        cmocka_unit_test(each_gets_its_handle_and_its_deadline),
-        cmocka_unit_test(many_keep_their_order),
-        cmocka_unit_test(a_failure_stops_none_after_it),
-        cmocka_unit_test(the_first_error_is_returned),
-        cmocka_unit_test(keys_within_a_batch_meet_as_in_single_calls),
-        cmocka_unit_test(keys_of_all_shards_among_tasks_without),
-        cmocka_unit_test(the_limit_refuses_each_on_its_own),
-        cmocka_unit_test(a_closed_scheduler_refuses_all),
-        cmocka_unit_test(past_and_far_deadlines_mix),
-        cmocka_unit_test(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step),
-        cmocka_unit_test(batches_of_many_threads_all_run_once_and_never_early),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("batch")

@@ -17,12 +17,11 @@ static struct elapse_handle add_keyed(struct elapse_scheduler *scheduler, char n
     return schedule_at(scheduler, &task, deadline_ns);
 }
 
-static void find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not(void **state)
+TEST(find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle found;
 
-    (void)state;
     add_keyed(scheduler, 'a', T(5));
     assert_true(elapse_task_find(scheduler, key, KEY_BYTES, &found));
     add_keyed(scheduler, 'b', T(5)); /* as another thread may do in between */
@@ -35,7 +34,7 @@ static void find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not(void
     scheduler_end(scheduler);
 }
 
-static void a_key_without_a_task_is_gone(void **state)
+TEST(a_key_without_a_task_is_gone)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_found found;
@@ -63,7 +62,7 @@ static void a_key_without_a_task_is_gone(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_look_up_by_key_tells_state_handle_deadline_and_clock(void **state)
+TEST(a_look_up_by_key_tells_state_handle_deadline_and_clock)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_task task = task_with_key('b', "wall", ELAPSE_KEY_REPLACE);
@@ -89,11 +88,10 @@ static void a_look_up_by_key_tells_state_handle_deadline_and_clock(void **state)
     scheduler_end(scheduler);
 }
 
-static void rescheduling_by_key_moves_the_pending_task(void **state)
+TEST(rescheduling_by_key_moves_the_pending_task)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     add_keyed(scheduler, 'a', T(5));
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)), ELAPSE_OK);
     expect_step(scheduler, T(7), "");
@@ -106,14 +104,13 @@ static void rescheduling_by_key_moves_the_pending_task(void **state)
 }
 
 /* In pull mode a taken task runs for as long as the test likes. */
-static void the_running_task_is_meant_only_if_none_is_pending(void **state)
+TEST(the_running_task_is_meant_only_if_none_is_pending)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle running = add_keyed(scheduler, 'a', T(1));
     struct elapse_found found;
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(1));
     taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, &found),
@@ -142,7 +139,7 @@ static void the_running_task_is_meant_only_if_none_is_pending(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_look_up_shows_that_a_running_task_was_cancelled_already(void **state)
+TEST(a_look_up_shows_that_a_running_task_was_cancelled_already)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = periodic('a', T(1));
@@ -150,7 +147,6 @@ static void a_look_up_shows_that_a_running_task_was_cancelled_already(void **sta
     struct elapse_found found;
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(1));
     taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_RUNNING);
@@ -165,12 +161,11 @@ static void a_look_up_shows_that_a_running_task_was_cancelled_already(void **sta
     scheduler_end(scheduler);
 }
 
-static void refused_by_key_as_by_handle(void **state)
+TEST(refused_by_key_as_by_handle)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', key, ELAPSE_KEY_REPLACE);
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), NULL), ELAPSE_OK);
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)),
                      ELAPSE_ERROR_ARGUMENT);
@@ -178,17 +173,4 @@ static void refused_by_key_as_by_handle(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not),
-        cmocka_unit_test(a_key_without_a_task_is_gone),
-        cmocka_unit_test(a_look_up_by_key_tells_state_handle_deadline_and_clock),
-        cmocka_unit_test(rescheduling_by_key_moves_the_pending_task),
-        cmocka_unit_test(the_running_task_is_meant_only_if_none_is_pending),
-        cmocka_unit_test(a_look_up_shows_that_a_running_task_was_cancelled_already),
-        cmocka_unit_test(refused_by_key_as_by_handle),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("by_key")

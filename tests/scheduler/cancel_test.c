@@ -7,13 +7,12 @@
 
 static const struct elapse_handle no_handle = {0, 0, 0};
 
-static void a_cancelled_task_never_runs(void **state)
+TEST(a_cancelled_task_never_runs)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     expect_step(scheduler, 4 * TICK_NS, "");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('a'), 1);
@@ -24,13 +23,12 @@ static void a_cancelled_task_never_runs(void **state)
     assert_int_equal(ends_of('a'), 1);
 }
 
-static void only_the_first_cancel_removes(void **state)
+TEST(only_the_first_cancel_removes)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER), ELAPSE_CANCEL_GONE);
@@ -38,14 +36,13 @@ static void only_the_first_cancel_removes(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_that_ran_is_gone(void **state)
+TEST(a_task_that_ran_is_gone)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     uint64_t deadline = 0;
 
-    (void)state;
     expect_step(scheduler, 5 * TICK_NS, "a");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER), ELAPSE_CANCEL_GONE);
@@ -57,7 +54,7 @@ static void a_task_that_ran_is_gone(void **state)
 
 /* ---- handles ---- */
 
-static void handles_that_name_no_task_are_gone(void **state)
+TEST(handles_that_name_no_task_are_gone)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_task task = task_named('a');
@@ -79,7 +76,6 @@ static void handles_that_name_no_task_are_gone(void **state)
         {handle.index ^ (UINT32_C(1) << 26), handle.generation, handle.shard},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof strange / sizeof *strange; i++) {
         uint64_t deadline = 0;
 
@@ -95,14 +91,13 @@ static void handles_that_name_no_task_are_gone(void **state)
     scheduler_end(scheduler);
 }
 
-static void random_handles_are_gone(void **state)
+TEST(random_handles_are_gone)
 {
     enum { TASKS = 500, TRIES = 200000 };
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_handle handles[TASKS];
     struct random_source random = {31};
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_named(i);
 
@@ -123,14 +118,13 @@ static void random_handles_are_gone(void **state)
     scheduler_end(scheduler);
 }
 
-static void no_handle_is_zero_and_no_two_are_the_same(void **state)
+TEST(no_handle_is_zero_and_no_two_are_the_same)
 {
     enum { TASKS = 1000 };
     static struct elapse_handle handles[TASKS];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     /* One slot after the other is used again: half of them end in between. */
     for (size_t i = 0; i < TASKS; i++) {
         handles[i] = schedule_at(scheduler, &task, TICK_NS);
@@ -143,7 +137,7 @@ static void no_handle_is_zero_and_no_two_are_the_same(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_stale_handle_never_names_the_slots_next_task(void **state)
+TEST(a_stale_handle_never_names_the_slots_next_task)
 {
     enum { ROUNDS = 3000 };
     static struct elapse_handle stale[ROUNDS];
@@ -151,7 +145,6 @@ static void a_stale_handle_never_names_the_slots_next_task(void **state)
     struct elapse_task task = task_with_end('a');
     uint64_t now = 0;
 
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++) {
         struct elapse_handle handle = schedule_at(scheduler, &task, now + TICK_NS);
 
@@ -175,14 +168,13 @@ static void a_stale_handle_never_names_the_slots_next_task(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_stale_handle_stays_stale_after_trim(void **state)
+TEST(a_stale_handle_stays_stale_after_trim)
 {
     enum { TASKS = 20000 };
     static struct elapse_handle stale[TASKS];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < TASKS; i++)
             stale[i] = schedule_after(scheduler, &task, TICK_NS);
@@ -203,14 +195,13 @@ static void a_stale_handle_stays_stale_after_trim(void **state)
     scheduler_end(scheduler);
 }
 
-static void all_cancelled_in_random_order(void **state)
+TEST(all_cancelled_in_random_order)
 {
     enum { TASKS = 20000 };
     static struct elapse_handle handles[TASKS];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct random_source random = {37};
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -256,9 +247,8 @@ static void cancel_victim(void *context, const struct elapse_run *run)
     canceller->second_answer = elapse_task_cancel(run->scheduler, canceller->victim);
 }
 
-static void a_task_of_the_same_tick_is_removed_from_inside_an_earlier_one(void **state)
+TEST(a_task_of_the_same_tick_is_removed_from_inside_an_earlier_one)
 {
-    (void)state;
     for (unsigned waits = 0; waits < 2; waits++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct canceller canceller = {.waits = waits == 1};
@@ -281,14 +271,13 @@ static void a_task_of_the_same_tick_is_removed_from_inside_an_earlier_one(void *
     }
 }
 
-static void a_later_due_task_of_the_same_step_is_removed_from_inside_an_action(void **state)
+TEST(a_later_due_task_of_the_same_step_is_removed_from_inside_an_action)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct canceller canceller = {.waits = false};
     struct elapse_task task = {.action = cancel_victim, .context = &canceller};
     struct elapse_task victim = task_with_end('v');
 
-    (void)state;
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
     canceller.victim = schedule_at(scheduler, &victim, 500 * TICK_NS);
     expect_step(scheduler, 1000 * TICK_NS, "c");
@@ -318,14 +307,13 @@ static void cancel_itself(void *context, const struct elapse_run *run)
     self->found = elapse_task_look_up(run->scheduler, run->handle, NULL);
 }
 
-static void an_action_that_cancels_itself_runs_no_more(void **state)
+TEST(an_action_that_cancels_itself_runs_no_more)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct self_canceller self;
     struct elapse_task task = {.action = cancel_itself, .context = &self};
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     expect_step(scheduler, 5 * TICK_NS, "s");
     assert_int_equal(self.before, ELAPSE_OK);
     assert_int_equal(self.waiting, ELAPSE_CANCEL_SELF);
@@ -351,7 +339,7 @@ static void cancel_at_the_end(void *context)
     end->answer = elapse_task_cancel(end->scheduler, end->victim);
 }
 
-static void a_destructor_may_cancel(void **state)
+TEST(a_destructor_may_cancel)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task victim = task_with_end('v');
@@ -359,7 +347,6 @@ static void a_destructor_may_cancel(void **state)
                                  ELAPSE_CANCEL_SELF};
     struct elapse_task task = {.action = write_run, .context = &end, .destroy = cancel_at_the_end};
 
-    (void)state;
     assert_int_equal(elapse_task_cancel(scheduler, schedule_at(scheduler, &task, 0)),
                      ELAPSE_CANCEL_REMOVED);
     assert_int_equal(end.answer, ELAPSE_CANCEL_REMOVED);
@@ -369,11 +356,10 @@ static void a_destructor_may_cancel(void **state)
 
 /* ---- with workers ---- */
 
-static void a_due_task_that_waits_for_a_worker_is_removed(void **state)
+TEST(a_due_task_that_waits_for_a_worker_is_removed)
 {
     static struct gate gates[2];
 
-    (void)state;
     /* With a worker, and with the clock's own thread as the only one. */
     for (unsigned workers = 0; workers < 2; workers++) {
         struct gate *gate = &gates[workers];
@@ -400,7 +386,7 @@ static void a_due_task_that_waits_for_a_worker_is_removed(void **state)
     }
 }
 
-static void due_tasks_beyond_the_queue_are_removed_too(void **state)
+TEST(due_tasks_beyond_the_queue_are_removed_too)
 {
     enum { TASKS = 50 };
     static struct gate gate;
@@ -409,7 +395,6 @@ static void due_tasks_beyond_the_queue_are_removed_too(void **state)
     struct elapse_task blocker = task_at_gate(&gate);
     struct elapse_handle handles[TASKS];
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.workers = 1;
     options.queue_tasks = 4;
@@ -437,14 +422,13 @@ static void due_tasks_beyond_the_queue_are_removed_too(void **state)
         assert_int_equal(ends_of(i), 1);
 }
 
-static void a_running_task_is_said_to_run_and_the_cancel_sticks(void **state)
+TEST(a_running_task_is_said_to_run_and_the_cancel_sticks)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(2);
     struct elapse_task task = task_at_gate(&gate);
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
 
-    (void)state;
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_RUNNING);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
@@ -462,7 +446,7 @@ static void a_running_task_is_said_to_run_and_the_cancel_sticks(void **state)
     assert_int_equal(atomic_load(&gate.entered), 1);
 }
 
-static void waiting_gives_up_at_its_time_out(void **state)
+TEST(waiting_gives_up_at_its_time_out)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
@@ -470,7 +454,6 @@ static void waiting_gives_up_at_its_time_out(void **state)
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
     uint64_t before_ns;
 
-    (void)state;
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, 0), ELAPSE_CANCEL_RUNNING);
     before_ns = elapse_scheduler_now_ns(scheduler);
@@ -485,13 +468,12 @@ static void waiting_gives_up_at_its_time_out(void **state)
     scheduler_end(scheduler);
 }
 
-static void waiting_for_a_pending_task_does_not_wait(void **state)
+TEST(waiting_for_a_pending_task_does_not_wait)
 {
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_after(scheduler, &task, 3600 * ELAPSE_SECOND_NS);
 
-    (void)state;
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER),
                      ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('a'), 1);
@@ -516,7 +498,7 @@ static void *wait_elsewhere(void *context)
     return NULL;
 }
 
-static void several_threads_wait_until_the_action_has_returned(void **state)
+TEST(several_threads_wait_until_the_action_has_returned)
 {
     enum { WAITERS = 4 };
     static struct gate gate;
@@ -525,7 +507,6 @@ static void several_threads_wait_until_the_action_has_returned(void **state)
     struct elapse_task task = task_at_gate(&gate);
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
 
-    (void)state;
     wait_entered(&gate, 1);
     for (size_t i = 0; i < WAITERS; i++) {
         waiters[i] = (struct waiter){
@@ -542,7 +523,7 @@ static void several_threads_wait_until_the_action_has_returned(void **state)
     scheduler_end(scheduler);
 }
 
-static void waiting_from_another_action_is_answered_too(void **state)
+TEST(waiting_from_another_action_is_answered_too)
 {
     static struct gate gate;
     static struct canceller canceller;
@@ -550,7 +531,6 @@ static void waiting_from_another_action_is_answered_too(void **state)
     struct elapse_task task = task_at_gate(&gate);
     struct elapse_task waiting = {.action = cancel_victim, .context = &canceller};
 
-    (void)state;
     canceller.waits = true;
     canceller.victim = schedule_after(scheduler, &task, 0);
     wait_entered(&gate, 1);
@@ -565,7 +545,7 @@ static void waiting_from_another_action_is_answered_too(void **state)
 
 /* ---- batches ---- */
 
-static void a_batch_answers_for_each(void **state)
+TEST(a_batch_answers_for_each)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_task ran = task_with_end('r');
@@ -586,7 +566,6 @@ static void a_batch_answers_for_each(void **state)
     enum { HANDLES = sizeof handles / sizeof *handles };
     enum elapse_cancel answers[HANDLES];
 
-    (void)state;
     expect_step(scheduler, 0, "r");
     assert_int_equal(elapse_task_cancel_batch(scheduler, handles, HANDLES, answers), 2);
     for (size_t i = 0; i < HANDLES; i++)
@@ -598,7 +577,7 @@ static void a_batch_answers_for_each(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_batch_of_running_ones_says_so(void **state)
+TEST(a_batch_of_running_ones_says_so)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
@@ -607,7 +586,6 @@ static void a_batch_of_running_ones_says_so(void **state)
     struct elapse_handle handles[2];
     enum elapse_cancel answers[2];
 
-    (void)state;
     handles[0] = schedule_after(scheduler, &blocker, 0);
     wait_entered(&gate, 1);
     handles[1] = schedule_after(scheduler, &task, 0);
@@ -621,7 +599,7 @@ static void a_batch_of_running_ones_says_so(void **state)
     assert_int_equal(runs(), 0);
 }
 
-static void large_batches_over_several_shards(void **state)
+TEST(large_batches_over_several_shards)
 {
     enum { TASKS = 1000 };
     static struct elapse_handle handles[TASKS];
@@ -630,7 +608,6 @@ static void large_batches_over_several_shards(void **state)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 7);
     struct random_source random = {41};
 
-    (void)state;
     /* Keys spread the tasks over the shards. */
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task;
@@ -671,13 +648,12 @@ static void *arm_and_cancel(void *context)
     return NULL;
 }
 
-static void many_threads_arm_and_cancel_and_none_runs(void **state)
+TEST(many_threads_arm_and_cancel_and_none_runs)
 {
     enum { THREADS = 32 };
     static struct waiter armers[THREADS];
     struct elapse_scheduler *scheduler = scheduler_new(NULL);
 
-    (void)state;
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     for (size_t i = 0; i < THREADS; i++) {
         armers[i] = (struct waiter){.scheduler = scheduler};
@@ -711,7 +687,7 @@ static void *cancel_all(void *context)
     return NULL;
 }
 
-static void racing_with_the_deadline_each_task_runs_or_is_removed(void **state)
+TEST(racing_with_the_deadline_each_task_runs_or_is_removed)
 {
     enum { TASKS = 20000, RACERS = 3 };
     static struct elapse_handle handles[TASKS];
@@ -720,7 +696,6 @@ static void racing_with_the_deadline_each_task_runs_or_is_removed(void **state)
     uint64_t base_ns = elapse_scheduler_now_ns(scheduler) + 2 * TICK_NS;
     size_t removed = 0;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -741,35 +716,4 @@ static void racing_with_the_deadline_each_task_runs_or_is_removed(void **state)
         assert_int_equal(ends_of(i), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cancelled_task_never_runs),
-        cmocka_unit_test(only_the_first_cancel_removes),
-        cmocka_unit_test(a_task_that_ran_is_gone),
-        cmocka_unit_test(handles_that_name_no_task_are_gone),
-        cmocka_unit_test(random_handles_are_gone),
-        cmocka_unit_test(no_handle_is_zero_and_no_two_are_the_same),
-        cmocka_unit_test(a_stale_handle_never_names_the_slots_next_task),
-        cmocka_unit_test(a_stale_handle_stays_stale_after_trim),
-        cmocka_unit_test(all_cancelled_in_random_order),
-        cmocka_unit_test(a_task_of_the_same_tick_is_removed_from_inside_an_earlier_one),
-        cmocka_unit_test(a_later_due_task_of_the_same_step_is_removed_from_inside_an_action),
-        cmocka_unit_test(an_action_that_cancels_itself_runs_no_more),
-        cmocka_unit_test(a_destructor_may_cancel),
-        cmocka_unit_test(a_due_task_that_waits_for_a_worker_is_removed),
-        cmocka_unit_test(due_tasks_beyond_the_queue_are_removed_too),
-        cmocka_unit_test(a_running_task_is_said_to_run_and_the_cancel_sticks),
-        cmocka_unit_test(waiting_gives_up_at_its_time_out),
-        cmocka_unit_test(waiting_for_a_pending_task_does_not_wait),
-        cmocka_unit_test(several_threads_wait_until_the_action_has_returned),
-        cmocka_unit_test(waiting_from_another_action_is_answered_too),
-        cmocka_unit_test(a_batch_answers_for_each),
-        cmocka_unit_test(a_batch_of_running_ones_says_so),
-        cmocka_unit_test(large_batches_over_several_shards),
-        cmocka_unit_test(many_threads_arm_and_cancel_and_none_runs),
-        cmocka_unit_test(racing_with_the_deadline_each_task_runs_or_is_removed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("cancel")

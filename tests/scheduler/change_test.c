@@ -57,14 +57,13 @@ static uint64_t deadline_of(struct elapse_scheduler *scheduler, struct elapse_ha
 
 /* ---- the period of a pending task ---- */
 
-static void a_new_period_counts_from_now(void **state)
+TEST(a_new_period_counts_from_now)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(100));
     struct elapse_handle handle;
     struct elapse_handle found = {0, 0, 0};
 
-    (void)state;
     task.key = "key";
     task.key_bytes = 3;
     handle = schedule_at(scheduler, &task, T(10));
@@ -87,12 +86,11 @@ static void a_new_period_counts_from_now(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_period_is_kept_to_the_nanosecond(void **state)
+TEST(a_period_is_kept_to_the_nanosecond)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = put(scheduler, periodic('a', T(1)), T(1000));
 
-    (void)state;
     set_period(scheduler, handle, T(5) / 2);
     assert_int_equal(step(scheduler, T(3)), 1);
     assert_int_equal(step(scheduler, T(5)), 1);
@@ -101,13 +99,12 @@ static void a_period_is_kept_to_the_nanosecond(void **state)
     scheduler_end(scheduler);
 }
 
-static void after_each_takes_a_period_too(void **state)
+TEST(after_each_takes_a_period_too)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle =
         put(scheduler, recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP), T(1));
 
-    (void)state;
     assert_int_equal(step(scheduler, T(1)), 1);
     set_period(scheduler, handle, T(4));
     assert_int_equal(step(scheduler, T(6)), 1);
@@ -116,13 +113,12 @@ static void after_each_takes_a_period_too(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_occurrence_that_is_due_moves(void **state)
+TEST(an_occurrence_that_is_due_moves)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(5)), T(5));
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(6));
     set_period(scheduler, handle, T(3));
     expect_nothing(scheduler);
@@ -135,7 +131,7 @@ static void an_occurrence_that_is_due_moves(void **state)
 }
 
 /* The occurrence waits because another task with the key is taken. */
-static void an_occurrence_that_waits_for_its_key_moves(void **state)
+TEST(an_occurrence_that_waits_for_its_key_moves)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task first = task_with_key('a', "key", ELAPSE_KEY_FAIL);
@@ -143,7 +139,6 @@ static void an_occurrence_that_waits_for_its_key_moves(void **state)
     struct elapse_handle handle;
     struct elapse_taken taken;
 
-    (void)state;
     (void)schedule_at(scheduler, &first, T(1));
     go_to(scheduler, T(1));
     taken = take(scheduler, 'a');
@@ -163,13 +158,12 @@ static void an_occurrence_that_waits_for_its_key_moves(void **state)
 
 /* ---- the period of a running task ---- */
 
-static void a_running_task_changes_at_its_end(void **state)
+TEST(a_running_task_changes_at_its_end)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(100)), T(10));
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(10));
     taken = take(scheduler, 'a');
     go_to(scheduler, T(12));
@@ -194,14 +188,13 @@ static void a_running_task_changes_at_its_end(void **state)
     scheduler_end(scheduler);
 }
 
-static void after_each_the_new_period_begins_at_the_end(void **state)
+TEST(after_each_the_new_period_begins_at_the_end)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle =
         put(scheduler, recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP), T(1));
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(1));
     taken = take(scheduler, 'a');
     set_period(scheduler, handle, T(5));
@@ -211,13 +204,12 @@ static void after_each_the_new_period_begins_at_the_end(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_last_of_change_and_reschedule_decides(void **state)
+TEST(the_last_of_change_and_reschedule_decides)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(100)), T(1));
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(1));
     taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(50)), ELAPSE_OK);
@@ -246,12 +238,11 @@ static void change_myself(void *context, const struct elapse_run *run)
         write_run(context, run); /* one too many */
 }
 
-static void an_action_changes_its_own_period(void **state)
+TEST(an_action_changes_its_own_period)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(100));
 
-    (void)state;
     task.action = change_myself;
     (void)schedule_at(scheduler, &task, 0);
     for (uint64_t at = 0; at <= 10; at++)
@@ -266,12 +257,11 @@ static void an_action_changes_its_own_period(void **state)
 
 /* ---- cron ---- */
 
-static void a_new_expression_counts_from_now(void **state)
+TEST(a_new_expression_counts_from_now)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle handle = put_cron(scheduler, "0 3 * * *");
 
-    (void)state;
     set_cron(scheduler, handle, "*/10 * * * *"); /* earlier */
     assert_int_equal(deadline_of(scheduler, handle), WALL_NS + 10 * ELAPSE_MINUTE_NS);
     assert_int_equal(step(scheduler, 10 * ELAPSE_MINUTE_NS), 1);
@@ -284,13 +274,12 @@ static void a_new_expression_counts_from_now(void **state)
     assert_int_equal(ends_of('a'), 1);
 }
 
-static void a_running_cron_task_changes_at_its_end(void **state)
+TEST(a_running_cron_task_changes_at_its_end)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle;
     struct elapse_taken taken;
 
-    (void)state;
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
     handle = put_cron(scheduler, "0 * * * *");
     go_to(scheduler, 60 * ELAPSE_MINUTE_NS);
@@ -306,7 +295,7 @@ static void a_running_cron_task_changes_at_its_end(void **state)
 /* While the wheel of the wall clock is built anew, tasks are in a chain and in no wheel. With many
  * tasks this takes several searches for due tasks, and tasks by the other clock are taken in
  * between. */
-static void a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew(void **state)
+TEST(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew)
 {
     enum { CRON_TASKS = 3000 };
     static struct elapse_handle handles[CRON_TASKS];
@@ -315,7 +304,6 @@ static void a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew(void 
     struct elapse_taken taken;
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
     for (size_t i = 0; i < CRON_TASKS; i++)
         handles[i] = put_cron(scheduler, "30 * * * *");
@@ -342,7 +330,7 @@ static void a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew(void 
 
 /* ---- refusals ---- */
 
-static void what_does_not_recur_so_is_refused(void **state)
+TEST(what_does_not_recur_so_is_refused)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle once = put(scheduler, task_named('o'), T(100));
@@ -350,7 +338,6 @@ static void what_does_not_recur_so_is_refused(void **state)
     struct elapse_handle by_cron = put_cron(scheduler, "0 * * * *");
     struct elapse_cron cron = parsed("0 * * * *");
 
-    (void)state;
     assert_int_equal(elapse_task_change_period(scheduler, once, 1), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_change_period(scheduler, by_cron, 1), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_change_cron(scheduler, once, &cron, ELAPSE_ZONE_UTC),
@@ -368,7 +355,7 @@ static void what_does_not_recur_so_is_refused(void **state)
     scheduler_end(scheduler);
 }
 
-static void of_a_task_that_is_gone_it_says_gone(void **state)
+TEST(of_a_task_that_is_gone_it_says_gone)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(5)), T(5));
@@ -376,7 +363,6 @@ static void of_a_task_that_is_gone_it_says_gone(void **state)
     const struct elapse_handle no_shard = {0, 1, 99};
     struct elapse_taken taken;
 
-    (void)state;
     assert_int_equal(elapse_task_change_period(scheduler, none, 1), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_task_change_period(scheduler, no_shard, 1), ELAPSE_ERROR_GONE);
     go_to(scheduler, T(5));
@@ -392,38 +378,16 @@ static void of_a_task_that_is_gone_it_says_gone(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_earlier_occurrence_wakes_the_clock_thread(void **state)
+TEST(an_earlier_occurrence_wakes_the_clock_thread)
 {
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = periodic('a', ELAPSE_HOUR_NS);
     struct elapse_handle handle = schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
 
-    (void)state;
     sleep_ns(5 * ELAPSE_MILLISECOND_NS); /* the clock thread sleeps by now, or soon */
     set_period(scheduler, handle, T(2));
     wait_for_runs(3);
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_period_counts_from_now),
-        cmocka_unit_test(a_period_is_kept_to_the_nanosecond),
-        cmocka_unit_test(after_each_takes_a_period_too),
-        cmocka_unit_test(an_occurrence_that_is_due_moves),
-        cmocka_unit_test(an_occurrence_that_waits_for_its_key_moves),
-        cmocka_unit_test(a_running_task_changes_at_its_end),
-        cmocka_unit_test(after_each_the_new_period_begins_at_the_end),
-        cmocka_unit_test(the_last_of_change_and_reschedule_decides),
-        cmocka_unit_test(an_action_changes_its_own_period),
-        cmocka_unit_test(a_new_expression_counts_from_now),
-        cmocka_unit_test(a_running_cron_task_changes_at_its_end),
-        cmocka_unit_test(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew),
-        cmocka_unit_test(what_does_not_recur_so_is_refused),
-        cmocka_unit_test(of_a_task_that_is_gone_it_says_gone),
-        cmocka_unit_test(an_earlier_occurrence_wakes_the_clock_thread),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("change")

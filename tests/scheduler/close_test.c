@@ -93,9 +93,8 @@ static void expect_closed(struct elapse_scheduler *scheduler, struct elapse_hand
 
 /* ---- manual and never started ---- */
 
-static void a_manual_scheduler_closes_in_each_form(void **state)
+TEST(a_manual_scheduler_closes_in_each_form)
 {
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
         bool drop = forms[i] == ELAPSE_CLOSE_DROP;
@@ -121,9 +120,8 @@ static void a_manual_scheduler_closes_in_each_form(void **state)
     }
 }
 
-static void a_scheduler_never_started_closes_in_each_form(void **state)
+TEST(a_scheduler_never_started_closes_in_each_form)
 {
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = scheduler_new(NULL);
         bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
@@ -143,9 +141,8 @@ static void a_scheduler_never_started_closes_in_each_form(void **state)
     }
 }
 
-static void nothing_is_to_come_once_closed(void **state)
+TEST(nothing_is_to_come_once_closed)
 {
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
 
@@ -157,11 +154,10 @@ static void nothing_is_to_come_once_closed(void **state)
     }
 }
 
-static void a_close_with_wrong_arguments_changes_nothing(void **state)
+TEST(a_close_with_wrong_arguments_changes_nothing)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     add(scheduler, 'a', 0);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, NULL, &back),
                      ELAPSE_ERROR_ARGUMENT);
@@ -176,7 +172,7 @@ static void a_close_with_wrong_arguments_changes_nothing(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_is_handed_back_as_it_was_scheduled(void **state)
+TEST(a_task_is_handed_back_as_it_was_scheduled)
 {
     static const unsigned char key[] = {'a', 0, 0xff, 'b'};
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -189,7 +185,6 @@ static void a_task_is_handed_back_as_it_was_scheduled(void **state)
     struct elapse_handle handle = schedule_at(scheduler, &task, 7 * TICK_NS);
     size_t at;
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS), ELAPSE_OK);
     schedule_at(scheduler, &plain, ELAPSE_NEVER);
     assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_HAND_BACK), ELAPSE_OK);
@@ -235,12 +230,11 @@ static void ask_back(const struct elapse_handed_back *handed_back, void *context
     (void)elapse_scheduler_trim(curious->scheduler);
 }
 
-static void functions_may_be_called_while_a_task_is_handed_back(void **state)
+TEST(functions_may_be_called_while_a_task_is_handed_back)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct curious curious = {.scheduler = scheduler, .handle = add(scheduler, 'a', 5)};
 
-    (void)state;
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, ask_back, &curious),
                      ELAPSE_OK);
     assert_int_equal(curious.scheduled, ELAPSE_ERROR_CLOSED);
@@ -271,11 +265,10 @@ static void end_again(void *context)
     atomic_fetch_add(&((struct again *)context)->ended, 1);
 }
 
-static void a_task_that_reschedules_itself_ends_by_closing(void **state)
+TEST(a_task_that_reschedules_itself_ends_by_closing)
 {
     static struct again agains[2 * FORMS];
 
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct again *again = &agains[i];
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -364,12 +357,11 @@ static struct elapse_scheduler *blocked_new(unsigned workers, struct gate *gate,
     return scheduler;
 }
 
-static void closing_with_tasks_running_queued_and_held_back(void **state)
+TEST(closing_with_tasks_running_queued_and_held_back)
 {
     enum { TASKS = 1000 };
     static struct gate gates[FORMS];
 
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = blocked_new(1, &gates[i], NULL);
         struct closer closer = {.scheduler = scheduler, .how = forms[i]};
@@ -408,12 +400,11 @@ static void closing_with_tasks_running_queued_and_held_back(void **state)
     }
 }
 
-static void a_close_that_drops_waits_for_no_pending_task(void **state)
+TEST(a_close_that_drops_waits_for_no_pending_task)
 {
     enum { TASKS = 40 };
     static struct gate gates[2];
 
-    (void)state;
     for (unsigned workers = 0; workers < 2; workers++) {
         struct elapse_scheduler *scheduler = blocked_new(workers, &gates[workers], NULL);
         struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
@@ -436,7 +427,7 @@ static void a_close_that_drops_waits_for_no_pending_task(void **state)
     }
 }
 
-static void a_due_task_whose_key_is_running_runs_at_closing(void **state)
+TEST(a_due_task_whose_key_is_running_runs_at_closing)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = blocked_new(1, &gate, "key");
@@ -444,7 +435,6 @@ static void a_due_task_whose_key_is_running_runs_at_closing(void **state)
     struct elapse_task successor = task_with_key('s', "key", ELAPSE_KEY_FAIL);
     pthread_t thread;
 
-    (void)state;
     schedule_at(scheduler, &successor, 0);
     assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
     wait_until(is_closed, scheduler);
@@ -457,11 +447,10 @@ static void a_due_task_whose_key_is_running_runs_at_closing(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_running_task_rescheduled_before_the_close_ends_by_it(void **state)
+TEST(a_running_task_rescheduled_before_the_close_ends_by_it)
 {
     static struct gate gates[FORMS];
 
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = started_new(2);
         struct elapse_task task = task_at_gate(&gates[i]);
@@ -484,12 +473,11 @@ static void a_running_task_rescheduled_before_the_close_ends_by_it(void **state)
     }
 }
 
-static void many_due_tasks_run_at_closing_whatever_the_workers(void **state)
+TEST(many_due_tasks_run_at_closing_whatever_the_workers)
 {
     enum { TASKS = 5000 };
     static const unsigned workers[] = {0, 1, 8};
 
-    (void)state;
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         struct elapse_scheduler_options options;
         struct elapse_scheduler *scheduler;
@@ -515,11 +503,10 @@ static void many_due_tasks_run_at_closing_whatever_the_workers(void **state)
 
 /* ---- several at once ---- */
 
-static void one_of_several_closing_threads_closes(void **state)
+TEST(one_of_several_closing_threads_closes)
 {
     enum { THREADS = 4, ROUNDS = 50 };
 
-    (void)state;
     for (size_t round = 0; round < ROUNDS; round++) {
         struct elapse_scheduler *scheduler = started_new(2);
         struct closer closers[THREADS];
@@ -543,14 +530,13 @@ static void one_of_several_closing_threads_closes(void **state)
     }
 }
 
-static void a_close_during_a_close_is_answered_busy(void **state)
+TEST(a_close_during_a_close_is_answered_busy)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = blocked_new(1, &gate, NULL);
     struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_RUN_DUE};
     pthread_t thread;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
     wait_until(is_closed, scheduler);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
@@ -578,7 +564,7 @@ static void *wait_elsewhere(void *context)
     return NULL;
 }
 
-static void a_cancel_that_waits_is_answered_while_closing(void **state)
+TEST(a_cancel_that_waits_is_answered_while_closing)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
@@ -588,7 +574,6 @@ static void a_cancel_that_waits_is_answered_while_closing(void **state)
     pthread_t waiting;
     pthread_t closing;
 
-    (void)state;
     wait_entered(&gate, 1);
     assert_int_equal(pthread_create(&waiting, NULL, wait_elsewhere, &waiter), 0);
     assert_int_equal(pthread_create(&closing, NULL, close_elsewhere, &closer), 0);
@@ -609,11 +594,10 @@ static void *step_elsewhere(void *scheduler)
     return NULL;
 }
 
-static void a_close_waits_for_the_action_that_another_thread_steps(void **state)
+TEST(a_close_waits_for_the_action_that_another_thread_steps)
 {
     static struct gate gates[FORMS];
 
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct elapse_task task = task_at_gate(&gates[i]);
@@ -647,12 +631,11 @@ static void a_close_waits_for_the_action_that_another_thread_steps(void **state)
 
 /* ---- start and free ---- */
 
-static void starting_twice_does_nothing_more(void **state)
+TEST(starting_twice_does_nothing_more)
 {
     struct elapse_scheduler *scheduler = started_new(3);
     uint64_t workers = statistics_of(scheduler).workers;
 
-    (void)state;
     for (int i = 0; i < 5; i++)
         assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     assert_int_equal(statistics_of(scheduler).workers, workers);
@@ -668,9 +651,8 @@ static void starting_twice_does_nothing_more(void **state)
     scheduler_end(scheduler);
 }
 
-static void free_takes_any_scheduler_and_null(void **state)
+TEST(free_takes_any_scheduler_and_null)
 {
-    (void)state;
     assert_int_equal(elapse_scheduler_free(NULL), ELAPSE_OK);
     scheduler_end(scheduler_new(NULL));
     scheduler_end(started_new(2));
@@ -684,9 +666,8 @@ static void free_takes_any_scheduler_and_null(void **state)
     }
 }
 
-static void an_idle_scheduler_is_woken_by_close(void **state)
+TEST(an_idle_scheduler_is_woken_by_close)
 {
-    (void)state;
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = started_new(2);
         struct elapse_handle handle;
@@ -701,29 +682,4 @@ static void an_idle_scheduler_is_woken_by_close(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_manual_scheduler_closes_in_each_form),
-        cmocka_unit_test(a_scheduler_never_started_closes_in_each_form),
-        cmocka_unit_test(nothing_is_to_come_once_closed),
-        cmocka_unit_test(a_close_with_wrong_arguments_changes_nothing),
-        cmocka_unit_test(a_task_is_handed_back_as_it_was_scheduled),
-        cmocka_unit_test(functions_may_be_called_while_a_task_is_handed_back),
-        cmocka_unit_test(a_task_that_reschedules_itself_ends_by_closing),
-        cmocka_unit_test(closing_with_tasks_running_queued_and_held_back),
-        cmocka_unit_test(a_close_that_drops_waits_for_no_pending_task),
-        cmocka_unit_test(a_due_task_whose_key_is_running_runs_at_closing),
-        cmocka_unit_test(a_running_task_rescheduled_before_the_close_ends_by_it),
-        cmocka_unit_test(many_due_tasks_run_at_closing_whatever_the_workers),
-        cmocka_unit_test(one_of_several_closing_threads_closes),
-        cmocka_unit_test(a_close_during_a_close_is_answered_busy),
-        cmocka_unit_test(a_cancel_that_waits_is_answered_while_closing),
-        cmocka_unit_test(a_close_waits_for_the_action_that_another_thread_steps),
-        cmocka_unit_test(starting_twice_does_nothing_more),
-        cmocka_unit_test(free_takes_any_scheduler_and_null),
-        cmocka_unit_test(an_idle_scheduler_is_woken_by_close),
-    };
-
-    return cmocka_run_group_tests_name("close", tests, NULL, NULL);
-}
+TEST_MAIN("close")

@@ -21,11 +21,10 @@ static void expect_life(const struct elapse_scheduler *scheduler, enum elapse_li
 
 /* ---- life ---- */
 
-static void a_scheduler_is_new_then_started_then_closed(void **state)
+TEST(a_scheduler_is_new_then_started_then_closed)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     expect_life(scheduler, ELAPSE_LIFE_NEW);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     expect_life(scheduler, ELAPSE_LIFE_STARTED);
@@ -51,9 +50,8 @@ static void expect_closing(struct elapse_scheduler *scheduler, struct elapse_han
 }
 
 /* With workers, and with none: there the thread that waits for time runs the action. */
-static void a_stuck_action_does_not_hold_up_close_for_ever(void **state)
+TEST(a_stuck_action_does_not_hold_up_close_for_ever)
 {
-    (void)state;
     for (unsigned workers = 0; workers < 3; workers++) {
         struct elapse_scheduler *scheduler = started_new(workers);
         static struct gate gates[3];
@@ -88,13 +86,12 @@ static void a_stuck_action_does_not_hold_up_close_for_ever(void **state)
     }
 }
 
-static void freeing_goes_on_with_a_close_that_timed_out(void **state)
+TEST(freeing_goes_on_with_a_close_that_timed_out)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task held = task_at_gate(&gate);
 
-    (void)state;
     (void)schedule_after(scheduler, &held, 0);
     wait_entered(&gate, 1);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);
@@ -103,12 +100,11 @@ static void freeing_goes_on_with_a_close_that_timed_out(void **state)
     assert_int_equal(atomic_load(&gate.left), 1);
 }
 
-static void a_taken_task_does_not_hold_up_close_for_ever(void **state)
+TEST(a_taken_task_does_not_hold_up_close_for_ever)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle pending;
 
-    (void)state;
     add(scheduler, 'a', T(1));
     pending = add(scheduler, 'b', T(1000));
     go_to(scheduler, T(1));
@@ -129,7 +125,7 @@ static void count_back(const struct elapse_handed_back *handed_back, void *conte
 
 /* The only worker is held, with another due task behind it; both are to run. The second call no
  * longer insists on that: the pending task is handed back. */
-static void a_close_that_timed_out_may_go_on_with_less(void **state)
+TEST(a_close_that_timed_out_may_go_on_with_less)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
@@ -137,7 +133,6 @@ static void a_close_that_timed_out_may_go_on_with_less(void **state)
     struct elapse_task other = task_named('b');
     unsigned back = 0;
 
-    (void)state;
     (void)schedule_after(scheduler, &held, 0);
     wait_entered(&gate, 1);
     (void)schedule_at(scheduler, &other, 0);
@@ -158,9 +153,8 @@ static void a_close_that_timed_out_may_go_on_with_less(void **state)
 
 /* ---- everything runs ---- */
 
-static void everything_runs_once_in_order_of_deadline(void **state)
+TEST(everything_runs_once_in_order_of_deadline)
 {
-    (void)state;
     for (unsigned shards = 1; shards < 5; shards += 3) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, shards);
         struct elapse_task recurs = periodic('p', T(1));
@@ -189,14 +183,13 @@ static void everything_runs_once_in_order_of_deadline(void **state)
     }
 }
 
-static void tasks_by_the_wall_clock_run_too(void **state)
+TEST(tasks_by_the_wall_clock_run_too)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('w');
     struct elapse_task daily = task_with_end('d');
     struct elapse_cron cron;
 
-    (void)state;
     assert_int_equal(elapse_cron_parse(&cron, "0 3 * * *", NULL), ELAPSE_OK);
     daily.cron = &cron;
     daily.recurrence = ELAPSE_RECUR_CRON;
@@ -211,14 +204,13 @@ static void tasks_by_the_wall_clock_run_too(void **state)
 }
 
 /* One worker, so that the order is exact. */
-static void workers_run_everything(void **state)
+TEST(workers_run_everything)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task held = task_at_gate(&gate);
     struct elapse_task first = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
 
-    (void)state;
     (void)schedule_after(scheduler, &held, 0);
     wait_entered(&gate, 1);
     for (unsigned i = 0; i < 3; i++) {
@@ -256,7 +248,7 @@ static void note_intended(void *context, const struct elapse_run *run)
 
 /* The far task has begun, so time in the shard has gone that far. The task that runs again because
  * it was rescheduled is intended for a tick all the same, and for none behind the far one. */
-static void a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for(void **state)
+TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for)
 {
     static struct timed timed;
     static struct gate far_gate = {.open = true};
@@ -265,7 +257,6 @@ static void a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for
     struct elapse_task far = task_at_gate(&far_gate);
     uint64_t far_ns = elapse_scheduler_now_ns(scheduler) + ELAPSE_HOUR_NS;
 
-    (void)state;
     struct elapse_handle handle = schedule_after(scheduler, &held, 0);
     wait_entered(&timed.gate, 1);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MINUTE_NS), ELAPSE_OK);
@@ -283,14 +274,13 @@ static void a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for
 }
 
 /* Also the tasks of workers that are about to begin one while the second call begins. */
-static void a_close_that_runs_everything_goes_on_to_do_so(void **state)
+TEST(a_close_that_runs_everything_goes_on_to_do_so)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task held = task_at_gate(&gate);
     struct elapse_task far = task_with_end('f');
 
-    (void)state;
     (void)schedule_after(scheduler, &held, 0);
     wait_entered(&gate, 1);
     far.recurrence = ELAPSE_RECUR_PERIOD;
@@ -306,31 +296,13 @@ static void a_close_that_runs_everything_goes_on_to_do_so(void **state)
     scheduler_end(scheduler);
 }
 
-static void it_is_refused_in_pull_mode(void **state)
+TEST(it_is_refused_in_pull_mode)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_ARGUMENT);
     expect_life(scheduler, ELAPSE_LIFE_NEW);
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scheduler_is_new_then_started_then_closed),
-        cmocka_unit_test(a_stuck_action_does_not_hold_up_close_for_ever),
-        cmocka_unit_test(freeing_goes_on_with_a_close_that_timed_out),
-        cmocka_unit_test(a_taken_task_does_not_hold_up_close_for_ever),
-        cmocka_unit_test(a_close_that_timed_out_may_go_on_with_less),
-        cmocka_unit_test(everything_runs_once_in_order_of_deadline),
-        cmocka_unit_test(tasks_by_the_wall_clock_run_too),
-        cmocka_unit_test(workers_run_everything),
-        cmocka_unit_test(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for),
-        cmocka_unit_test(a_close_that_runs_everything_goes_on_to_do_so),
-        cmocka_unit_test(it_is_refused_in_pull_mode),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("close_within")

@@ -132,7 +132,7 @@ static void expect_moments(const char *expression, enum elapse_zone zone, uint64
     scheduler_end(scheduler);
 }
 
-static void it_runs_at_each_moment(void **state)
+TEST(it_runs_at_each_moment)
 {
     static const char *const expressions[] = {
         "* * * * *",       "*/7 * * * * *", "0 2 * * mon-fri", "30 4 1,15 * 5", "@hourly",
@@ -140,17 +140,15 @@ static void it_runs_at_each_moment(void **state)
         "13 3,17 * 2-9 *", "0 0 * * 5L",    "0 0 LW * *",      "@weekly",       "* * * * * *",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++)
         expect_moments(expressions[i], ELAPSE_ZONE_UTC, S(WALL_S) + S(12345) + 678901, 60);
 }
 
 /* Spring and autumn, in rules that need no files of the system. */
-static void in_local_time_across_changes_of_the_clock(void **state)
+TEST(in_local_time_across_changes_of_the_clock)
 {
     static const char *const expressions[] = {"30 2 * * *", "0 * * * *", "15,45 1-3 * * *"};
 
-    (void)state;
     assert_int_equal(setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1), 0);
     tzset();
     for (size_t i = 0; i < 3; i++) {
@@ -162,7 +160,7 @@ static void in_local_time_across_changes_of_the_clock(void **state)
 }
 
 /* One step a day, over which a burst makes up for all. */
-static void days_of_bursts(void **state)
+TEST(days_of_bursts)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("*/20 9-17 * * mon-fri");
@@ -170,7 +168,6 @@ static void days_of_bursts(void **state)
     int64_t moment_s = (int64_t)WALL_S;
     uint64_t n = 0;
 
-    (void)state;
     (void)schedule_cron(scheduler, &task);
     for (uint64_t day = 1; day <= 100; day++) {
         size_t ran = step_wall(scheduler, S(WALL_S + 86400 * day) + 5);
@@ -186,14 +183,13 @@ static void days_of_bursts(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_tick_that_is_no_part_of_a_second(void **state)
+TEST(a_tick_that_is_no_part_of_a_second)
 {
     const uint64_t tick_ns = 7 * ELAPSE_MILLISECOND_NS;
     struct elapse_scheduler *scheduler = manual_new(tick_ns, 1);
     struct elapse_handle handle;
     uint64_t deadline_ns;
 
-    (void)state;
     handle = schedule_expression(scheduler, "* * * * * *", ELAPSE_MISSED_SKIP);
     for (uint64_t n = 1; n <= 1000; n++) {
         uint64_t due_ns = (S(n) + tick_ns - 1) / tick_ns * tick_ns;
@@ -209,14 +205,13 @@ static void a_tick_that_is_no_part_of_a_second(void **state)
     scheduler_end(scheduler);
 }
 
-static void never_means_the_next_moment_alone(void **state)
+TEST(never_means_the_next_moment_alone)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
     struct elapse_handle handle;
 
-    (void)state;
     task.recurrence = ELAPSE_RECUR_NEVER;
     handle = schedule_cron(scheduler, &task);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3600) - 1), 0);
@@ -231,11 +226,10 @@ static void never_means_the_next_moment_alone(void **state)
 
 /* ---- the wall clock is set ---- */
 
-static void set_forward_skip_leaves_out_what_passed(void **state)
+TEST(set_forward_skip_leaves_out_what_passed)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
 
-    (void)state;
     (void)schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 10 * 3600 + 1800)), 1);
     expect_run(0, 1, WALL_S + 3600, S(WALL_S + 10 * 3600 + 1800), 0);
@@ -253,11 +247,10 @@ static void set_forward_skip_leaves_out_what_passed(void **state)
 }
 
 /* A week of seconds. */
-static void left_out_ones_are_counted_up_to_ten_thousand(void **state)
+TEST(left_out_ones_are_counted_up_to_ten_thousand)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
 
-    (void)state;
     (void)schedule_expression(scheduler, "* * * * * *", ELAPSE_MISSED_SKIP);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 9000) + 1), 1);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 9001)), 1);
@@ -269,11 +262,10 @@ static void left_out_ones_are_counted_up_to_ten_thousand(void **state)
     scheduler_end(scheduler);
 }
 
-static void set_forward_burst_makes_up_for_each(void **state)
+TEST(set_forward_burst_makes_up_for_each)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
 
-    (void)state;
     (void)schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_BURST);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 10 * 3600 + 1800)), 10);
     for (uint64_t n = 0; n < 10; n++)
@@ -284,11 +276,10 @@ static void set_forward_burst_makes_up_for_each(void **state)
     scheduler_end(scheduler);
 }
 
-static void set_back_no_occurrence_runs_a_second_time(void **state)
+TEST(set_back_no_occurrence_runs_a_second_time)
 {
     static const enum elapse_missed policies[] = {ELAPSE_MISSED_SKIP, ELAPSE_MISSED_BURST};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
 
@@ -307,11 +298,10 @@ static void set_back_no_occurrence_runs_a_second_time(void **state)
 }
 
 /* What was left out does not come back either. */
-static void set_back_after_a_skip(void **state)
+TEST(set_back_after_a_skip)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
 
-    (void)state;
     (void)schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 10 * 3600 + 1)), 1);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 1)), 0);
@@ -331,13 +321,12 @@ static void set_the_clock(void *context, const struct elapse_run *run)
         (void)elapse_scheduler_set_wall_clock(run->scheduler, set_inside_ns);
 }
 
-static void set_during_a_run(void **state)
+TEST(set_during_a_run)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
 
-    (void)state;
     task.action = set_the_clock;
     (void)schedule_cron(scheduler, &task);
     set_inside_ns = S(WALL_S + 5 * 3600 + 1);
@@ -359,13 +348,12 @@ static void set_during_a_run(void **state)
 
 /* However the clock is set, each occurrence runs at most once, in order, and not before its
  * time; and the missed ones are counted. */
-static void set_at_random_the_oracle_agrees(void **state)
+TEST(set_at_random_the_oracle_agrees)
 {
     static const char *const expressions[] = {"*/5 * * * * *", "*/3 * * * *", "7 1-23/2 * * *",
                                               "0 2 * * mon-fri"};
     struct random_source source = random_by_seed();
 
-    (void)state;
     for (int round = 0; round < 40; round++) {
         struct elapse_cron cron = parsed(expressions[round % 4]);
         enum elapse_missed policy = (enum elapse_missed)(round / 4 % 2);
@@ -415,13 +403,12 @@ static void expect_refused(struct elapse_scheduler *scheduler, const struct elap
     assert_int_equal(elapse_task_schedule_cron(scheduler, task, NULL), ELAPSE_ERROR_ARGUMENT);
 }
 
-static void what_cron_does_not_take_is_refused(void **state)
+TEST(what_cron_does_not_take_is_refused)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S));
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_DELAY);
 
-    (void)state;
     expect_refused(scheduler, &task);
     task.if_missed = (enum elapse_missed)3;
     expect_refused(scheduler, &task);
@@ -458,12 +445,11 @@ static void what_cron_does_not_take_is_refused(void **state)
     scheduler_end(scheduler);
 }
 
-static void it_cannot_be_rescheduled(void **state)
+TEST(it_cannot_be_rescheduled)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_handle handle = schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3600)), 1);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
@@ -476,13 +462,12 @@ static void it_cannot_be_rescheduled(void **state)
 
 /* ---- its life ---- */
 
-static void the_expression_is_copied(void **state)
+TEST(the_expression_is_copied)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron *cron = malloc(sizeof *cron);
     struct elapse_task task;
 
-    (void)state;
     assert_non_null(cron);
     *cron = parsed("@hourly");
     task = cron_task('a', cron, ELAPSE_MISSED_SKIP);
@@ -506,11 +491,10 @@ static void cancel_itself(void *context, const struct elapse_run *run)
     answers[1] = elapse_task_cancel_wait(run->scheduler, run->handle, ELAPSE_NEVER);
 }
 
-static void a_cancel_in_its_action_is_the_last_word(void **state)
+TEST(a_cancel_in_its_action_is_the_last_word)
 {
     static const enum elapse_missed policies[] = {ELAPSE_MISSED_SKIP, ELAPSE_MISSED_BURST};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
         struct elapse_cron cron = parsed("@hourly");
@@ -531,7 +515,7 @@ static void a_cancel_in_its_action_is_the_last_word(void **state)
     }
 }
 
-static void with_a_key_it_can_be_replaced(void **state)
+TEST(with_a_key_it_can_be_replaced)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("@hourly");
@@ -540,7 +524,6 @@ static void with_a_key_it_can_be_replaced(void **state)
     struct elapse_handle handle;
     struct elapse_handle found = {0, 0, 0};
 
-    (void)state;
     task.key = "key";
     task.key_bytes = 3;
     handle = schedule_cron(scheduler, &task);
@@ -574,13 +557,12 @@ static void note_handed_back(const struct elapse_handed_back *task, void *contex
     handed_back_count++;
 }
 
-static void closing_hands_back_expression_and_zone(void **state)
+TEST(closing_hands_back_expression_and_zone)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("30 * * * *");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_BURST);
 
-    (void)state;
     task.zone = ELAPSE_ZONE_LOCAL;
     (void)schedule_cron(scheduler, &task);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 1800)), 1);
@@ -603,12 +585,11 @@ static void closing_hands_back_expression_and_zone(void **state)
 }
 
 /* Its nanoseconds end in the year 2554: whatever comes after is no moment any more. */
-static void at_the_end_of_time_it_does_not_run(void **state)
+TEST(at_the_end_of_time_it_does_not_run)
 {
     uint64_t last_s = UINT64_MAX / ELAPSE_SECOND_NS; /* 2554-07-21 */
     struct elapse_scheduler *scheduler = wall_new(S(last_s - 86400 * 30));
 
-    (void)state;
     (void)schedule_expression(scheduler, "0 0 1 * *", ELAPSE_MISSED_SKIP);
     assert_int_equal(step_wall(scheduler, S(last_s)), 1);
     set(scheduler, ELAPSE_NEVER);
@@ -618,12 +599,11 @@ static void at_the_end_of_time_it_does_not_run(void **state)
     assert_int_equal(ends_of('a'), 1);
 }
 
-static void on_the_real_clock_every_second(void **state)
+TEST(on_the_real_clock_every_second)
 {
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_handle handle = schedule_expression(scheduler, "* * * * * *", ELAPSE_MISSED_SKIP);
 
-    (void)state;
     wait_for_runs(2);
     for (size_t i = 0; i < 2; i++) {
         struct elapse_run run = run_at(i).run;
@@ -641,30 +621,4 @@ static void on_the_real_clock_every_second(void **state)
     assert_int_equal(ends_of('a'), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_runs_at_each_moment),
-        cmocka_unit_test(in_local_time_across_changes_of_the_clock),
-        cmocka_unit_test(days_of_bursts),
-        cmocka_unit_test(a_tick_that_is_no_part_of_a_second),
-        cmocka_unit_test(never_means_the_next_moment_alone),
-        cmocka_unit_test(set_forward_skip_leaves_out_what_passed),
-        cmocka_unit_test(left_out_ones_are_counted_up_to_ten_thousand),
-        cmocka_unit_test(set_forward_burst_makes_up_for_each),
-        cmocka_unit_test(set_back_no_occurrence_runs_a_second_time),
-        cmocka_unit_test(set_back_after_a_skip),
-        cmocka_unit_test(set_during_a_run),
-        cmocka_unit_test(set_at_random_the_oracle_agrees),
-        cmocka_unit_test(what_cron_does_not_take_is_refused),
-        cmocka_unit_test(it_cannot_be_rescheduled),
-        cmocka_unit_test(the_expression_is_copied),
-        cmocka_unit_test(a_cancel_in_its_action_is_the_last_word),
-        cmocka_unit_test(with_a_key_it_can_be_replaced),
-        cmocka_unit_test(closing_hands_back_expression_and_zone),
-        cmocka_unit_test(at_the_end_of_time_it_does_not_run),
-        cmocka_unit_test(on_the_real_clock_every_second),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("cron_schedule")

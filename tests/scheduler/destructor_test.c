@@ -25,11 +25,10 @@ static void add(struct elapse_scheduler *scheduler, struct elapse_task task, uin
 
 /* ---- each way to end ---- */
 
-static void a_context_is_destroyed_after_its_run(void **state)
+TEST(a_context_is_destroyed_after_its_run)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     add(scheduler, letter('a'), 5 * TICK_NS);
     expect_step(scheduler, 4 * TICK_NS, "");
     assert_int_equal(ends_of('a'), 0);
@@ -39,13 +38,12 @@ static void a_context_is_destroyed_after_its_run(void **state)
     assert_int_equal(ends_of('a'), 1);
 }
 
-static void a_context_is_destroyed_by_the_cancel_that_removes(void **state)
+TEST(a_context_is_destroyed_by_the_cancel_that_removes)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task tasks[] = {letter('a'), letter('b'), keyed('c', ELAPSE_KEY_FAIL)};
     struct elapse_handle handles[3];
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         handles[i] = schedule_at(scheduler, &tasks[i], 5);
     assert_int_equal(elapse_task_cancel(scheduler, handles[0]), ELAPSE_CANCEL_REMOVED);
@@ -62,13 +60,12 @@ static void a_context_is_destroyed_by_the_cancel_that_removes(void **state)
     assert_int_equal(ends(), 3);
 }
 
-static void a_batch_cancel_destroys_each_context_once(void **state)
+TEST(a_batch_cancel_destroys_each_context_once)
 {
     enum { TASKS = 200 };
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_handle handles[2 * TASKS];
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -82,11 +79,10 @@ static void a_batch_cancel_destroys_each_context_once(void **state)
     assert_int_equal(ends(), TASKS);
 }
 
-static void a_context_is_destroyed_when_its_task_is_replaced(void **state)
+TEST(a_context_is_destroyed_when_its_task_is_replaced)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     add(scheduler, keyed('a', ELAPSE_KEY_REPLACE), 5 * TICK_NS);
     add(scheduler, keyed('b', ELAPSE_KEY_REPLACE), 6 * TICK_NS);
     assert_int_equal(ends_of('a'), 1);
@@ -97,14 +93,13 @@ static void a_context_is_destroyed_when_its_task_is_replaced(void **state)
     assert_int_equal(ends_of('b'), 1);
 }
 
-static void a_context_kept_away_is_destroyed_at_once(void **state)
+TEST(a_context_kept_away_is_destroyed_at_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task first = keyed('a', ELAPSE_KEY_KEEP);
     struct elapse_task second = keyed('b', ELAPSE_KEY_KEEP);
     struct elapse_handle pending = schedule_at(scheduler, &first, 5 * TICK_NS);
 
-    (void)state;
     assert_true(same_handle(schedule_at(scheduler, &second, 0), pending));
     assert_int_equal(ends_of('a'), 0);
     assert_int_equal(ends_of('b'), 1);
@@ -114,11 +109,10 @@ static void a_context_kept_away_is_destroyed_at_once(void **state)
     assert_int_equal(ends_of('b'), 1);
 }
 
-static void contexts_are_destroyed_when_closing_drops_them(void **state)
+TEST(contexts_are_destroyed_when_closing_drops_them)
 {
     static const enum elapse_close forms[] = {ELAPSE_CLOSE_DROP, ELAPSE_CLOSE_RUN_DUE};
 
-    (void)state;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
@@ -134,11 +128,10 @@ static void contexts_are_destroyed_when_closing_drops_them(void **state)
     }
 }
 
-static void free_destroys_what_no_close_dropped(void **state)
+TEST(free_destroys_what_no_close_dropped)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
 
-    (void)state;
     add(scheduler, letter('a'), 5);
     add(scheduler, keyed('b', ELAPSE_KEY_FAIL), 5);
     scheduler_end(scheduler);
@@ -155,12 +148,11 @@ static void take_back(const struct elapse_handed_back *handed_back, void *contex
     ++*(int *)context;
 }
 
-static void a_context_handed_back_is_not_destroyed(void **state)
+TEST(a_context_handed_back_is_not_destroyed)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     int handed_back = 0;
 
-    (void)state;
     add(scheduler, letter('a'), 5);
     add(scheduler, keyed('b', ELAPSE_KEY_FAIL), 5);
     assert_int_equal(
@@ -198,14 +190,13 @@ static void expect_refusal(struct elapse_scheduler *scheduler, struct elapse_tas
     assert_true(same_handle(handle, (struct elapse_handle){1, 2, 3}));
 }
 
-static void a_refused_context_remains_the_callers(void **state)
+TEST(a_refused_context_remains_the_callers)
 {
     static const char long_key[ELAPSE_KEY_BYTES_MAX + 1];
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
     struct elapse_task task = keyed('b', ELAPSE_KEY_FAIL);
 
-    (void)state;
     options.pending_max = 1;
     scheduler = scheduler_new(&options);
     add(scheduler, keyed('a', ELAPSE_KEY_FAIL), 5);
@@ -224,13 +215,12 @@ static void a_refused_context_remains_the_callers(void **state)
     assert_int_equal(ends_of('b'), 0);
 }
 
-static void a_context_that_found_no_memory_remains_the_callers(void **state)
+TEST(a_context_that_found_no_memory_remains_the_callers)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
     bool empty = false;
 
-    (void)state;
     options.allocator = (struct elapse_allocator){allocate_unless, release, &empty};
     scheduler = scheduler_new(&options);
     empty = true;
@@ -285,12 +275,11 @@ static void run_thrice(struct busy *busy, const struct elapse_run *run)
         busy->rescheduled = elapse_task_reschedule_after(run->scheduler, run->handle, 0);
 }
 
-static void a_context_lives_until_the_last_of_its_runs(void **state)
+TEST(a_context_lives_until_the_last_of_its_runs)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct busy busy = {.deed = run_thrice};
 
-    (void)state;
     add(scheduler, busy_task(&busy), 5);
     assert_int_equal(step(scheduler, ELAPSE_SECOND_NS), 3);
     assert_int_equal(busy.begun, 3);
@@ -306,7 +295,7 @@ static void postpone(struct busy *busy, const struct elapse_run *run)
         elapse_task_reschedule_after(run->scheduler, run->handle, 9 * ELAPSE_SECOND_NS);
 }
 
-static void a_rescheduled_context_is_destroyed_by_cancel_or_close(void **state)
+TEST(a_rescheduled_context_is_destroyed_by_cancel_or_close)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct busy cancelled = {.deed = postpone};
@@ -314,7 +303,6 @@ static void a_rescheduled_context_is_destroyed_by_cancel_or_close(void **state)
     struct elapse_task task = busy_task(&cancelled);
     struct elapse_handle handle = schedule_at(scheduler, &task, 5);
 
-    (void)state;
     add(scheduler, busy_task(&dropped), 5);
     assert_int_equal(step(scheduler, TICK_NS), 2);
     assert_int_equal(cancelled.destroyed + dropped.destroyed, 0);
@@ -332,12 +320,11 @@ static void reschedule_and_cancel(struct busy *busy, const struct elapse_run *ru
     busy->cancelled = elapse_task_cancel(run->scheduler, run->handle);
 }
 
-static void a_context_cancelled_in_its_action_is_destroyed_after_it(void **state)
+TEST(a_context_cancelled_in_its_action_is_destroyed_after_it)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct busy busy = {.deed = reschedule_and_cancel};
 
-    (void)state;
     add(scheduler, busy_task(&busy), 5);
     assert_int_equal(step(scheduler, ELAPSE_SECOND_NS), 1);
     assert_int_equal(busy.rescheduled, ELAPSE_OK);
@@ -356,13 +343,12 @@ static void schedule_successor(struct busy *busy, const struct elapse_run *run)
     busy->scheduled = elapse_task_schedule_after(run->scheduler, &successor, 0, NULL);
 }
 
-static void a_context_replaced_in_its_action_is_destroyed_after_it(void **state)
+TEST(a_context_replaced_in_its_action_is_destroyed_after_it)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct busy busy = {.deed = schedule_successor};
     struct elapse_task task = busy_task(&busy);
 
-    (void)state;
     task.key = "key";
     task.key_bytes = 3;
     add(scheduler, task, 5);
@@ -403,14 +389,13 @@ static void *cancel_elsewhere(void *context)
     return NULL;
 }
 
-static void the_thread_that_ended_a_task_destroys_its_context(void **state)
+TEST(the_thread_that_ended_a_task_destroys_its_context)
 {
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = letter('b');
     struct cancellation cancellation = {.scheduler = scheduler};
     pthread_t thread;
 
-    (void)state;
     add(scheduler, letter('a'), 0);
     wait_for_end('a');
     assert_true(pthread_equal(end_thread_of('a'), run_at(0).thread));
@@ -462,12 +447,11 @@ static bool held_has_ended(void *context)
     return atomic_load(&((struct held *)context)->ended) != 0;
 }
 
-static void a_running_task_that_is_cancelled_ends_on_its_worker(void **state)
+TEST(a_running_task_that_is_cancelled_ends_on_its_worker)
 {
     static const unsigned workers[] = {0, 1, 3};
     static struct held helds[3];
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct elapse_scheduler *scheduler = started_new(workers[i]);
         struct held *held = &helds[i];
@@ -583,12 +567,11 @@ static void expect_answers(const struct answers *answers, size_t times)
         assert_int_equal(answers->waited_for_self, ELAPSE_CANCEL_SELF);
 }
 
-static void an_action_may_call_every_function(void **state)
+TEST(an_action_may_call_every_function)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct answers answers = {.scheduler = scheduler};
 
-    (void)state;
     add(scheduler,
         (struct elapse_task){
             .action = act_everything, .context = &answers, .key = "outer", .key_bytes = 5},
@@ -600,7 +583,7 @@ static void an_action_may_call_every_function(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_destructor_may_call_every_function_however_the_task_ended(void **state)
+TEST(a_destructor_may_call_every_function_however_the_task_ended)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct answers answers = {.scheduler = scheduler};
@@ -609,7 +592,6 @@ static void a_destructor_may_call_every_function_however_the_task_ended(void **s
     struct elapse_task other = {.action = nothing, .key = "outer", .key_bytes = 5};
     struct elapse_handle handle = schedule_at(scheduler, &task, 5);
 
-    (void)state;
     assert_int_equal(step(scheduler, TICK_NS), 1);
     expect_answers(&answers, 1);
     handle = schedule_at(scheduler, &task, 5);
@@ -629,12 +611,11 @@ static void a_destructor_may_call_every_function_however_the_task_ended(void **s
     scheduler_end(scheduler);
 }
 
-static void a_destructor_may_call_every_function_of_a_closing_scheduler(void **state)
+TEST(a_destructor_may_call_every_function_of_a_closing_scheduler)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct answers answers = {.scheduler = scheduler};
 
-    (void)state;
     add(scheduler,
         (struct elapse_task){.action = nothing, .context = &answers, .destroy = destroy_everything},
         5);
@@ -693,13 +674,12 @@ static void act_outer(void *context, const struct elapse_run *run)
     try_outer(nesting, 2);
 }
 
-static void an_action_is_known_as_such_through_what_it_calls(void **state)
+TEST(an_action_is_known_as_such_through_what_it_calls)
 {
     struct elapse_scheduler *outer = manual_new(TICK_NS, 1);
     struct nesting nesting = {.inner = manual_new(TICK_NS, 1), .outer = outer};
     struct elapse_task victim = {.action = nothing, .context = &nesting, .destroy = destroy_victim};
 
-    (void)state;
     add(nesting.inner, (struct elapse_task){.action = act_inner, .context = &nesting}, 0);
     nesting.victim = schedule_at(outer, &victim, ELAPSE_NEVER);
     add(outer, (struct elapse_task){.action = act_outer, .context = &nesting}, 0);
@@ -716,12 +696,11 @@ static bool called_twice(void *answers)
     return atomic_load(&((struct answers *)answers)->times) == 2;
 }
 
-static void every_function_may_be_called_on_the_schedulers_own_threads(void **state)
+TEST(every_function_may_be_called_on_the_schedulers_own_threads)
 {
     static const unsigned workers[] = {0, 1, 4};
     static struct answers answers[3];
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct elapse_scheduler *scheduler = started_new(workers[i]);
 
@@ -743,31 +722,4 @@ static void every_function_may_be_called_on_the_schedulers_own_threads(void **st
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_context_is_destroyed_after_its_run),
-        cmocka_unit_test(a_context_is_destroyed_by_the_cancel_that_removes),
-        cmocka_unit_test(a_batch_cancel_destroys_each_context_once),
-        cmocka_unit_test(a_context_is_destroyed_when_its_task_is_replaced),
-        cmocka_unit_test(a_context_kept_away_is_destroyed_at_once),
-        cmocka_unit_test(contexts_are_destroyed_when_closing_drops_them),
-        cmocka_unit_test(free_destroys_what_no_close_dropped),
-        cmocka_unit_test(a_context_handed_back_is_not_destroyed),
-        cmocka_unit_test(a_refused_context_remains_the_callers),
-        cmocka_unit_test(a_context_that_found_no_memory_remains_the_callers),
-        cmocka_unit_test(a_context_lives_until_the_last_of_its_runs),
-        cmocka_unit_test(a_rescheduled_context_is_destroyed_by_cancel_or_close),
-        cmocka_unit_test(a_context_cancelled_in_its_action_is_destroyed_after_it),
-        cmocka_unit_test(a_context_replaced_in_its_action_is_destroyed_after_it),
-        cmocka_unit_test(the_thread_that_ended_a_task_destroys_its_context),
-        cmocka_unit_test(a_running_task_that_is_cancelled_ends_on_its_worker),
-        cmocka_unit_test(an_action_may_call_every_function),
-        cmocka_unit_test(a_destructor_may_call_every_function_however_the_task_ended),
-        cmocka_unit_test(a_destructor_may_call_every_function_of_a_closing_scheduler),
-        cmocka_unit_test(an_action_is_known_as_such_through_what_it_calls),
-        cmocka_unit_test(every_function_may_be_called_on_the_schedulers_own_threads),
-    };
-
-    return cmocka_run_group_tests_name("destructor", tests, NULL, NULL);
-}
+TEST_MAIN("destructor")

@@ -69,11 +69,10 @@ static int begin(void **state)
 
 /* ---- tasks that run ---- */
 
-static void it_ran(void **state)
+TEST_WITH(it_ran, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     put(scheduler, telling('a'), TICK_NS);
     put(scheduler, telling_with_key('b', ELAPSE_KEY_REPLACE), TICK_NS);
     assert_int_equal(step(scheduler, TICK_NS), 2);
@@ -82,25 +81,23 @@ static void it_ran(void **state)
     expect_told("");
 }
 
-static void it_ran_by_the_wall_clock(void **state)
+TEST_WITH(it_ran_by_the_wall_clock, begin, NULL)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = telling('a');
 
-    (void)state;
     schedule_by_wall_clock(scheduler, &task, WALL_NS);
     assert_int_equal(step(scheduler, 0), 1);
     expect_told("ra ");
     scheduler_end(scheduler);
 }
 
-static void a_cron_task_ran_when_there_is_no_further_moment(void **state)
+TEST_WITH(a_cron_task_ran_when_there_is_no_further_moment, begin, NULL)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = telling('a');
     struct elapse_cron cron;
 
-    (void)state;
     assert_int_equal(elapse_cron_parse(&cron, "0 0 1 1 *", NULL), ELAPSE_OK);
     task.cron = &cron;
     task.recurrence = ELAPSE_RECUR_CRON;
@@ -113,12 +110,11 @@ static void a_cron_task_ran_when_there_is_no_further_moment(void **state)
 
 /* ---- cancelled ---- */
 
-static void it_was_cancelled_before_it_began(void **state)
+TEST_WITH(it_was_cancelled_before_it_began, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handles[3];
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         handles[i] = put(scheduler, telling((char)('a' + i)), TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, handles[0]), ELAPSE_CANCEL_REMOVED);
@@ -137,13 +133,12 @@ static void cancel_myself(void *context, const struct elapse_run *run)
     (void)elapse_task_cancel(run->scheduler, run->handle);
 }
 
-static void it_was_cancelled_while_it_ran(void **state)
+TEST_WITH(it_was_cancelled_while_it_ran, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task once = telling('a');
     struct elapse_task again = telling_periodic('b', TICK_NS);
 
-    (void)state;
     once.action = cancel_myself;
     again.action = cancel_myself;
     put(scheduler, once, TICK_NS);
@@ -155,11 +150,10 @@ static void it_was_cancelled_while_it_ran(void **state)
 
 /* ---- keys ---- */
 
-static void it_was_replaced_while_pending(void **state)
+TEST_WITH(it_was_replaced_while_pending, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     put(scheduler, telling_with_key('a', ELAPSE_KEY_REPLACE), TICK_NS);
     put(scheduler, telling_with_key('b', ELAPSE_KEY_REPLACE), TICK_NS);
     expect_told("pa ");
@@ -178,12 +172,11 @@ static void replace_myself(void *context, const struct elapse_run *run)
         told[0] = '!';
 }
 
-static void it_was_replaced_while_it_ran_and_was_to_run_again(void **state)
+TEST_WITH(it_was_replaced_while_it_ran_and_was_to_run_again, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = telling_periodic('a', TICK_NS);
 
-    (void)state;
     task.key = "key";
     task.key_bytes = 3;
     task.action = replace_myself;
@@ -196,12 +189,11 @@ static void it_was_replaced_while_it_ran_and_was_to_run_again(void **state)
 }
 
 /* A task that runs for the last time has not lost anything to its successor. */
-static void it_ran_though_its_key_has_a_new_task(void **state)
+TEST_WITH(it_ran_though_its_key_has_a_new_task, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = telling_with_key('a', ELAPSE_KEY_REPLACE);
 
-    (void)state;
     task.action = replace_myself;
     put(scheduler, task, TICK_NS);
     assert_int_equal(step(scheduler, TICK_NS), 1);
@@ -210,12 +202,11 @@ static void it_ran_though_its_key_has_a_new_task(void **state)
     expect_told("ox ");
 }
 
-static void it_was_kept_out(void **state)
+TEST_WITH(it_was_kept_out, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_batch_task batch = {.task = telling_with_key('c', ELAPSE_KEY_KEEP)};
 
-    (void)state;
     put(scheduler, telling_with_key('a', ELAPSE_KEY_KEEP), TICK_NS);
     put(scheduler, telling_with_key('b', ELAPSE_KEY_KEEP), TICK_NS);
     expect_told("kb ");
@@ -227,11 +218,10 @@ static void it_was_kept_out(void **state)
 
 /* ---- closing ---- */
 
-static void it_was_pending_when_closed(void **state)
+TEST_WITH(it_was_pending_when_closed, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     put(scheduler, telling('a'), 0);
     put(scheduler, telling('b'), TICK_NS);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
@@ -249,11 +239,10 @@ static void note_given_back(const struct elapse_handed_back *handed_back, void *
     given_back = handed_back->task;
 }
 
-static void handed_back_it_has_not_ended(void **state)
+TEST_WITH(handed_back_it_has_not_ended, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     put(scheduler, telling('a'), 0);
     assert_int_equal(
         elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_given_back, NULL),
@@ -266,13 +255,12 @@ static void handed_back_it_has_not_ended(void **state)
 
 /* ---- pull mode ---- */
 
-static void in_pull_mode_each_reason(void **state)
+TEST_WITH(in_pull_mode_each_reason, begin, NULL)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken taken;
     struct elapse_handle handle;
 
-    (void)state;
     put(scheduler, telling('a'), TICK_NS);
     go_to(scheduler, TICK_NS);
     taken = take(scheduler, 'a');
@@ -309,12 +297,11 @@ static void in_pull_mode_each_reason(void **state)
 
 /* ---- refusals ---- */
 
-static void two_destructors_are_refused(void **state)
+TEST_WITH(two_destructors_are_refused, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = telling('a');
 
-    (void)state;
     task.destroy = write_end;
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_ARGUMENT);
     scheduler_end(scheduler);
@@ -322,23 +309,4 @@ static void two_destructors_are_refused(void **state)
     assert_int_equal(ends(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(it_ran, begin),
-        cmocka_unit_test_setup(it_ran_by_the_wall_clock, begin),
-        cmocka_unit_test_setup(a_cron_task_ran_when_there_is_no_further_moment, begin),
-        cmocka_unit_test_setup(it_was_cancelled_before_it_began, begin),
-        cmocka_unit_test_setup(it_was_cancelled_while_it_ran, begin),
-        cmocka_unit_test_setup(it_was_replaced_while_pending, begin),
-        cmocka_unit_test_setup(it_was_replaced_while_it_ran_and_was_to_run_again, begin),
-        cmocka_unit_test_setup(it_ran_though_its_key_has_a_new_task, begin),
-        cmocka_unit_test_setup(it_was_kept_out, begin),
-        cmocka_unit_test_setup(it_was_pending_when_closed, begin),
-        cmocka_unit_test_setup(handed_back_it_has_not_ended, begin),
-        cmocka_unit_test_setup(in_pull_mode_each_reason, begin),
-        cmocka_unit_test_setup(two_destructors_are_refused, begin),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("end_reason")

@@ -104,11 +104,10 @@ static void go_on_by_wall_clock(void *context, const struct elapse_run *run)
         atomic_fetch_add(&noted.refused, 1);
 }
 
-static void a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end(void **state)
+TEST(a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end)
 {
     static const unsigned shards[] = {1, 4};
 
-    (void)state;
     for (size_t i = 0; i < sizeof shards / sizeof *shards; i++) {
         struct elapse_scheduler *scheduler = wall_new(WALL_NS, shards[i]);
         struct elapse_task load = {.action = go_on_by_monotonic_clock};
@@ -126,11 +125,10 @@ static void a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end(void 
     }
 }
 
-static void a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end(void **state)
+TEST(a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end)
 {
     static const unsigned shards[] = {1, 4};
 
-    (void)state;
     for (size_t i = 0; i < sizeof shards / sizeof *shards; i++) {
         struct elapse_scheduler *scheduler = wall_new(WALL_NS, shards[i]);
         struct elapse_task load = {.action = go_on_by_wall_clock};
@@ -197,16 +195,14 @@ static void expect_wall_clock_tasks_to_run(unsigned workers)
     expect_fairness(victims);
 }
 
-static void wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_workers(void **state)
+TEST(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_workers)
 {
-    (void)state;
     expect_wall_clock_tasks_to_run(1);
     expect_wall_clock_tasks_to_run(3);
 }
 
-static void wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_clock_thread(void **state)
+TEST(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_clock_thread)
 {
-    (void)state;
     expect_wall_clock_tasks_to_run(0);
 }
 
@@ -247,22 +243,10 @@ static void expect_wall_clock_tasks_to_be_taken(size_t capacity)
     scheduler_end(scheduler);
 }
 
-static void wall_clock_tasks_are_taken_beside_monotonic_ones_that_are_always_due(void **state)
+TEST(wall_clock_tasks_are_taken_beside_monotonic_ones_that_are_always_due)
 {
-    (void)state;
     expect_wall_clock_tasks_to_be_taken(1);
     expect_wall_clock_tasks_to_be_taken(16);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end),
-        cmocka_unit_test(a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end),
-        cmocka_unit_test(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_workers),
-        cmocka_unit_test(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_clock_thread),
-        cmocka_unit_test(wall_clock_tasks_are_taken_beside_monotonic_ones_that_are_always_due),
-    };
-
-    return cmocka_run_group_tests_name("fairness", tests, NULL, NULL);
-}
+TEST_MAIN("fairness")

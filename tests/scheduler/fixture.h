@@ -12,17 +12,16 @@
 #ifndef ELAPSE_TESTS_FIXTURE_H
 #define ELAPSE_TESTS_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <elapse/scheduler.h>
 #include <pthread.h>
+
+#include "../support/test.h"
 
 enum { TASKS_MAX = 1 << 17 };
 

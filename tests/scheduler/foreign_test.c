@@ -28,11 +28,10 @@ static void go_on_and_be_held(void *context, const struct elapse_run *run)
     hold(&chain.gate, run);
 }
 
-static void a_chain_goes_on_while_its_links_are_held(void **state)
+TEST(a_chain_goes_on_while_its_links_are_held)
 {
     const struct elapse_task first = {.action = go_on_and_be_held};
 
-    (void)state;
     memset(&chain, 0, sizeof chain);
     chain.scheduler = started_new(LINKS);
     (void)schedule_after(chain.scheduler, &first, 0);
@@ -54,11 +53,10 @@ static void cancel_all_others(void *context, const struct elapse_run *run)
     write_run(context, run);
 }
 
-static void the_first_of_a_tick_cancels_all_others_of_it(void **state)
+TEST(the_first_of_a_tick_cancels_all_others_of_it)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -74,7 +72,7 @@ static void the_first_of_a_tick_cancels_all_others_of_it(void **state)
     scheduler_end(scheduler);
 }
 
-static void moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run(void **state)
+TEST(moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task a = task_with_end('a');
@@ -82,7 +80,6 @@ static void moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run(void 
     struct elapse_task c = task_with_end('c');
     struct elapse_handle moved;
 
-    (void)state;
     (void)schedule_at(scheduler, &a, T(5));
     moved = schedule_at(scheduler, &b, T(5));
     (void)schedule_at(scheduler, &c, T(10));
@@ -94,12 +91,11 @@ static void moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run(void 
     scheduler_end(scheduler);
 }
 
-static void a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge(void **state)
+TEST(a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handles[5];
 
-    (void)state;
     for (size_t i = 0; i < 5; i++) {
         struct elapse_task task = task_named(i);
 
@@ -114,12 +110,11 @@ static void a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge(void *
 
 /* ---- time ---- */
 
-static void steps_of_parts_of_a_tick_add_up(void **state)
+TEST(steps_of_parts_of_a_tick_add_up)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     (void)schedule_after(scheduler, &task, TICK_NS);
     expect_step(scheduler, TICK_NS / 4, "");
     expect_step(scheduler, TICK_NS / 2, "");
@@ -129,13 +124,12 @@ static void steps_of_parts_of_a_tick_add_up(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_period_that_is_doubled_half_way_takes_half_as_long_again(void **state)
+TEST(a_period_that_is_doubled_half_way_takes_half_as_long_again)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(20));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(20));
 
-    (void)state;
     for (unsigned tick = 1; tick <= 100; tick++)
         (void)step(scheduler, T(tick));
     assert_int_equal(runs(), 5);
@@ -151,11 +145,10 @@ static void a_period_that_is_doubled_half_way_takes_half_as_long_again(void **st
 
 /* ---- delay queues ---- */
 
-static void an_overdue_task_moved_twice_is_taken_once_at_the_last_deadline(void **state)
+TEST(an_overdue_task_moved_twice_is_taken_once_at_the_last_deadline)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     go_to(scheduler, T(100));
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(200)), ELAPSE_OK);
@@ -172,11 +165,10 @@ static void an_overdue_task_moved_twice_is_taken_once_at_the_last_deadline(void 
     scheduler_end(scheduler);
 }
 
-static void handles_are_moved_and_cancelled_after_a_trim(void **state)
+TEST(handles_are_moved_and_cancelled_after_a_trim)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     (void)add(scheduler, 'a', T(10));
     (void)add(scheduler, 'b', T(10));
     (void)add(scheduler, 'c', T(20));
@@ -200,11 +192,10 @@ static void handles_are_moved_and_cancelled_after_a_trim(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_added_while_due_ones_are_taken_waits_for_its_own_time(void **state)
+TEST(a_task_added_while_due_ones_are_taken_waits_for_its_own_time)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     for (const char *name = "abc"; *name != '\0'; name++)
         (void)add(scheduler, *name, T(100));
     go_to(scheduler, T(100));
@@ -220,18 +211,4 @@ static void a_task_added_while_due_ones_are_taken_waits_for_its_own_time(void **
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_goes_on_while_its_links_are_held),
-        cmocka_unit_test(the_first_of_a_tick_cancels_all_others_of_it),
-        cmocka_unit_test(moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run),
-        cmocka_unit_test(a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge),
-        cmocka_unit_test(steps_of_parts_of_a_tick_add_up),
-        cmocka_unit_test(a_period_that_is_doubled_half_way_takes_half_as_long_again),
-        cmocka_unit_test(an_overdue_task_moved_twice_is_taken_once_at_the_last_deadline),
-        cmocka_unit_test(handles_are_moved_and_cancelled_after_a_trim),
-        cmocka_unit_test(a_task_added_while_due_ones_are_taken_waits_for_its_own_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("foreign")

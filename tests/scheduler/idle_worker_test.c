@@ -69,11 +69,10 @@ static void occupy(struct elapse_scheduler *scheduler, unsigned count, unsigned 
     fake_os_wait_idle();
 }
 
-static void workers_that_are_idle_for_too_long_leave(void **state)
+TEST(workers_that_are_idle_for_too_long_leave)
 {
     struct elapse_scheduler *scheduler = leaving_new(4, 1);
 
-    (void)state;
     occupy(scheduler, 4, 4);
     fake_os_advance(IDLE_NS - 1);
     assert_int_equal(workers_of(scheduler), 4);
@@ -82,11 +81,10 @@ static void workers_that_are_idle_for_too_long_leave(void **state)
     end(scheduler);
 }
 
-static void a_minimum_stays(void **state)
+TEST(a_minimum_stays)
 {
     struct elapse_scheduler *scheduler = leaving_new(4, 3);
 
-    (void)state;
     occupy(scheduler, 4, 4);
     fake_os_advance(IDLE_NS);
     fake_os_wait_for_ended_timed_waits(4);
@@ -94,11 +92,10 @@ static void a_minimum_stays(void **state)
     end(scheduler);
 }
 
-static void a_minimum_above_the_number_of_workers_keeps_all(void **state)
+TEST(a_minimum_above_the_number_of_workers_keeps_all)
 {
     struct elapse_scheduler *scheduler = leaving_new(2, 4096);
 
-    (void)state;
     occupy(scheduler, 2, 2);
     fake_os_advance(IDLE_NS);
     fake_os_wait_for_ended_timed_waits(2);
@@ -107,11 +104,10 @@ static void a_minimum_above_the_number_of_workers_keeps_all(void **state)
 }
 
 /* Otherwise it would wake up for nothing every minute. */
-static void a_worker_that_stays_waits_without_a_time_limit(void **state)
+TEST(a_worker_that_stays_waits_without_a_time_limit)
 {
     struct elapse_scheduler *scheduler = leaving_new(4, 1);
 
-    (void)state;
     fake_os_wait_idle();
     fake_os_wait_for_timed_waits(1);
     fake_os_advance(IDLE_NS);
@@ -124,11 +120,10 @@ static void a_worker_that_stays_waits_without_a_time_limit(void **state)
     end(scheduler);
 }
 
-static void workers_are_made_again_when_they_are_needed(void **state)
+TEST(workers_are_made_again_when_they_are_needed)
 {
     struct elapse_scheduler *scheduler = leaving_new(3, 1);
 
-    (void)state;
     for (unsigned round = 0; round < 3; round++) {
         occupy(scheduler, 3, 3);
         fake_os_advance(IDLE_NS);
@@ -138,12 +133,11 @@ static void workers_are_made_again_when_they_are_needed(void **state)
     end(scheduler);
 }
 
-static void a_task_that_comes_in_time_keeps_its_worker(void **state)
+TEST(a_task_that_comes_in_time_keeps_its_worker)
 {
     struct elapse_scheduler *scheduler = leaving_new(2, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     occupy(scheduler, 2, 2);
     fake_os_advance(IDLE_NS / 2);
     add_now(scheduler, &task);
@@ -158,13 +152,12 @@ static void a_task_that_comes_in_time_keeps_its_worker(void **state)
 }
 
 /* A worker whose time is up finds a task, so it stays: the clock goes on before the task is put. */
-static void no_task_is_left_behind_by_workers_that_leave(void **state)
+TEST(no_task_is_left_behind_by_workers_that_leave)
 {
     enum { ROUNDS = 200 };
     struct elapse_scheduler *scheduler = leaving_new(2, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         add_now(scheduler, &task);
         add_now(scheduler, &task);
@@ -177,11 +170,10 @@ static void no_task_is_left_behind_by_workers_that_leave(void **state)
     end(scheduler);
 }
 
-static void closing_joins_workers_that_leave(void **state)
+TEST(closing_joins_workers_that_leave)
 {
     enum { ROUNDS = 100 };
 
-    (void)state;
     for (unsigned round = 0; round < ROUNDS; round++) {
         static struct gate gate;
         struct elapse_scheduler *scheduler = leaving_new(4, 1);
@@ -200,13 +192,12 @@ static void closing_joins_workers_that_leave(void **state)
 }
 
 /* One always stays, so a task runs although the system has no thread to give. */
-static void a_refused_thread_after_the_others_have_left_delays_no_task_for_ever(void **state)
+TEST(a_refused_thread_after_the_others_have_left_delays_no_task_for_ever)
 {
     struct elapse_scheduler *scheduler = leaving_new(4, 1);
     struct elapse_task task = task_named('a');
     struct elapse_statistics statistics;
 
-    (void)state;
     occupy(scheduler, 4, 4);
     fake_os_advance(IDLE_NS);
     wait_for_workers(scheduler, 1);
@@ -224,12 +215,11 @@ static void a_refused_thread_after_the_others_have_left_delays_no_task_for_ever(
     end(scheduler);
 }
 
-static void by_default_no_worker_leaves(void **state)
+TEST(by_default_no_worker_leaves)
 {
     static struct gate gate;
     struct elapse_scheduler_options options;
 
-    (void)state;
     fake_os_begin();
     elapse_scheduler_options_init(&options);
     assert_int_equal(options.worker_idle_ns, 0);
@@ -249,12 +239,11 @@ static void by_default_no_worker_leaves(void **state)
     end(scheduler);
 }
 
-static void a_minimum_of_none_is_refused(void **state)
+TEST(a_minimum_of_none_is_refused)
 {
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.workers_min = 0;
     assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
@@ -265,21 +254,4 @@ static void a_minimum_of_none_is_refused(void **state)
     assert_int_equal(elapse_scheduler_free(scheduler), ELAPSE_OK);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(workers_that_are_idle_for_too_long_leave),
-        cmocka_unit_test(a_minimum_stays),
-        cmocka_unit_test(a_minimum_above_the_number_of_workers_keeps_all),
-        cmocka_unit_test(a_worker_that_stays_waits_without_a_time_limit),
-        cmocka_unit_test(workers_are_made_again_when_they_are_needed),
-        cmocka_unit_test(a_task_that_comes_in_time_keeps_its_worker),
-        cmocka_unit_test(no_task_is_left_behind_by_workers_that_leave),
-        cmocka_unit_test(closing_joins_workers_that_leave),
-        cmocka_unit_test(a_refused_thread_after_the_others_have_left_delays_no_task_for_ever),
-        cmocka_unit_test(by_default_no_worker_leaves),
-        cmocka_unit_test(a_minimum_of_none_is_refused),
-    };
-
-    return cmocka_run_group_tests_name("idle_worker", tests, NULL, NULL);
-}
+TEST_MAIN("idle_worker")

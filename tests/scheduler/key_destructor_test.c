@@ -67,12 +67,11 @@ static void expect_next_to_have_waited(struct elapse_scheduler *scheduler)
     scheduler_end(scheduler);
 }
 
-static void the_successor_of_a_replaced_task_waits_for_the_destructor(void **state)
+TEST(the_successor_of_a_replaced_task_waits_for_the_destructor)
 {
     struct elapse_scheduler *scheduler = begin(false);
     struct elapse_task task = first_task();
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(100));
     go_to(scheduler, T(1));
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
@@ -80,12 +79,11 @@ static void the_successor_of_a_replaced_task_waits_for_the_destructor(void **sta
     expect_next_to_have_waited(scheduler);
 }
 
-static void the_successor_of_a_task_that_ran_waits_for_the_destructor(void **state)
+TEST(the_successor_of_a_task_that_ran_waits_for_the_destructor)
 {
     struct elapse_scheduler *scheduler = begin(false);
     struct elapse_task task = first_task();
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
@@ -97,12 +95,11 @@ static void the_successor_of_a_task_that_ran_waits_for_the_destructor(void **sta
     expect_next_to_have_waited(scheduler);
 }
 
-static void a_task_scheduled_by_the_destructor_waits_for_it(void **state)
+TEST(a_task_scheduled_by_the_destructor_waits_for_it)
 {
     struct elapse_scheduler *scheduler = begin(true);
     struct elapse_task task = first_task();
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
@@ -111,26 +108,24 @@ static void a_task_scheduled_by_the_destructor_waits_for_it(void **state)
     expect_next_to_have_waited(scheduler);
 }
 
-static void the_successor_of_a_cancelled_task_waits_for_the_destructor(void **state)
+TEST(the_successor_of_a_cancelled_task_waits_for_the_destructor)
 {
     struct elapse_scheduler *scheduler = begin(true);
     struct elapse_task task = first_task();
     struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
 
-    (void)state;
     go_to(scheduler, T(1));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_next_to_have_waited(scheduler);
 }
 
 /* Another key is not held up. */
-static void a_task_with_another_key_does_not_wait_for_the_destructor(void **state)
+TEST(a_task_with_another_key_does_not_wait_for_the_destructor)
 {
     struct elapse_scheduler *scheduler = begin(false);
     struct elapse_task task = first_task();
     struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
 
-    (void)state;
     task = task_with_key('b', "other", ELAPSE_KEY_REPLACE);
     (void)schedule_at(scheduler, &task, T(1));
     go_to(scheduler, T(1));
@@ -162,12 +157,11 @@ static void destroy_beside_a_step(void *context)
     runs_beside = runs();
 }
 
-static void an_action_does_not_begin_on_another_thread_beside_the_destructor(void **state)
+TEST(an_action_does_not_begin_on_another_thread_beside_the_destructor)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = first_task();
 
-    (void)state;
     memset(&destroying, 0, sizeof destroying);
     destroying.scheduler = scheduler;
     has_stepped = false;
@@ -181,16 +175,4 @@ static void an_action_does_not_begin_on_another_thread_beside_the_destructor(voi
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_successor_of_a_replaced_task_waits_for_the_destructor),
-        cmocka_unit_test(the_successor_of_a_task_that_ran_waits_for_the_destructor),
-        cmocka_unit_test(a_task_scheduled_by_the_destructor_waits_for_it),
-        cmocka_unit_test(the_successor_of_a_cancelled_task_waits_for_the_destructor),
-        cmocka_unit_test(a_task_with_another_key_does_not_wait_for_the_destructor),
-        cmocka_unit_test(an_action_does_not_begin_on_another_thread_beside_the_destructor),
-    };
-
-    return cmocka_run_group_tests_name("key_destructor", tests, NULL, NULL);
-}
+TEST_MAIN("key_destructor")

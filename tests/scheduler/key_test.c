@@ -22,7 +22,7 @@ static bool exists(struct elapse_scheduler *scheduler, const void *key, size_t k
 
 /* ---- policies ---- */
 
-static void replace_removes_the_pending_one(void **state)
+TEST(replace_removes_the_pending_one)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_FAIL);
@@ -30,7 +30,6 @@ static void replace_removes_the_pending_one(void **state)
     struct elapse_handle old_handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
     struct elapse_handle new_handle = schedule_at(scheduler, &new_task, 7 * TICK_NS);
 
-    (void)state;
     assert_false(same_handle(old_handle, new_handle));
     assert_int_equal(ends_of('o'), 1);
     assert_true(pthread_equal(end_thread_of('o'), pthread_self()) != 0);
@@ -47,13 +46,12 @@ static void replace_removes_the_pending_one(void **state)
     assert_int_equal(ends_of('n'), 1);
 }
 
-static void replace_may_be_earlier_too(void **state)
+TEST(replace_may_be_earlier_too)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_REPLACE);
 
-    (void)state;
     (void)schedule_at(scheduler, &old_task, 50 * TICK_NS);
     (void)schedule_at(scheduler, &new_task, 7 * TICK_NS);
     expect_step(scheduler, 7 * TICK_NS, "n");
@@ -61,7 +59,7 @@ static void replace_may_be_earlier_too(void **state)
     scheduler_end(scheduler);
 }
 
-static void keep_ends_the_new_one_at_once(void **state)
+TEST(keep_ends_the_new_one_at_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
@@ -70,7 +68,6 @@ static void keep_ends_the_new_one_at_once(void **state)
     struct elapse_handle new_handle = schedule_at(scheduler, &new_task, TICK_NS);
     static struct elapse_statistics statistics;
 
-    (void)state;
     assert_true(same_handle(old_handle, new_handle));
     assert_int_equal(ends_of('n'), 1);
     assert_true(pthread_equal(end_thread_of('n'), pthread_self()) != 0);
@@ -85,7 +82,7 @@ static void keep_ends_the_new_one_at_once(void **state)
     assert_int_equal(ends_of('n'), 1);
 }
 
-static void fail_refuses_the_new_one(void **state)
+TEST(fail_refuses_the_new_one)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
@@ -93,7 +90,6 @@ static void fail_refuses_the_new_one(void **state)
     struct elapse_handle old_handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
     struct elapse_handle given = {0, 0, 0};
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_at(scheduler, &new_task, TICK_NS, &given),
                      ELAPSE_ERROR_KEY_PENDING);
     assert_true(same_handle(given, old_handle));
@@ -111,12 +107,11 @@ static void fail_refuses_the_new_one(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_new_tasks_policy_decides(void **state)
+TEST(the_new_tasks_policy_decides)
 {
     static const enum elapse_key_policy policies[] = {ELAPSE_KEY_REPLACE, ELAPSE_KEY_KEEP,
                                                       ELAPSE_KEY_FAIL};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < 3; j++) {
             struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -134,14 +129,13 @@ static void the_new_tasks_policy_decides(void **state)
     }
 }
 
-static void a_cancelled_key_is_free(void **state)
+TEST(a_cancelled_key_is_free)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle first = schedule_at(scheduler, &task, 5 * TICK_NS);
     struct elapse_handle second;
 
-    (void)state;
     assert_int_equal(elapse_task_cancel(scheduler, first), ELAPSE_CANCEL_REMOVED);
     assert_false(exists(scheduler, "key", 3));
     second = schedule_at(scheduler, &task, 5 * TICK_NS);
@@ -151,7 +145,7 @@ static void a_cancelled_key_is_free(void **state)
     assert_int_equal(ends_of('a'), 2);
 }
 
-static void replacing_at_the_pending_limit_is_allowed(void **state)
+TEST(replacing_at_the_pending_limit_is_allowed)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
@@ -162,7 +156,6 @@ static void replacing_at_the_pending_limit_is_allowed(void **state)
     struct elapse_task other = task_with_key('x', "other", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle;
 
-    (void)state;
     options.pending_max = 1;
     scheduler = scheduler_new(&options);
     handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
@@ -184,14 +177,13 @@ static void replacing_at_the_pending_limit_is_allowed(void **state)
 
 /* ---- which keys there are ---- */
 
-static void keys_out_of_range_are_refused(void **state)
+TEST(keys_out_of_range_are_refused)
 {
     static char bytes[ELAPSE_KEY_BYTES_MAX + 1];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = {7, 8, 9};
 
-    (void)state;
     task.key = bytes;
     task.key_bytes = ELAPSE_KEY_BYTES_MAX + 1;
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, &handle), ELAPSE_ERROR_ARGUMENT);
@@ -218,37 +210,34 @@ static void keys_out_of_range_are_refused(void **state)
     scheduler_end(scheduler);
 }
 
-static void find_does_not_read_a_key_that_is_too_long(void **state)
+TEST(find_does_not_read_a_key_that_is_too_long)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
 
-    (void)state;
     (void)schedule_at(scheduler, &task, TICK_NS);
     assert_false(exists(scheduler, "key", SIZE_MAX));
     scheduler_end(scheduler);
 }
 
-static void an_unknown_policy_is_refused(void **state)
+TEST(an_unknown_policy_is_refused)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "key", (enum elapse_key_policy)3);
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(ends_of('a'), 0);
     assert_int_equal(pending_tasks(scheduler), 0);
     scheduler_end(scheduler);
 }
 
-static void keys_of_one_prefix_are_different(void **state)
+TEST(keys_of_one_prefix_are_different)
 {
     enum { LENGTHS = 300 };
     static char bytes[LENGTHS]; /* zeros: not even the bytes differ */
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_handle handles[LENGTHS + 1];
 
-    (void)state;
     for (size_t i = 1; i <= LENGTHS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -267,14 +256,13 @@ static void keys_of_one_prefix_are_different(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_key_is_copied(void **state)
+TEST(the_key_is_copied)
 {
     char bytes[] = "first";
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', bytes, ELAPSE_KEY_FAIL);
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     memcpy(bytes, "other", sizeof "other");
     assert_true(same_handle(find(scheduler, "first"), handle));
     assert_false(exists(scheduler, "other", 5));
@@ -283,13 +271,12 @@ static void the_key_is_copied(void **state)
     scheduler_end(scheduler);
 }
 
-static void find_finds_nothing_that_is_not_there(void **state)
+TEST(find_finds_nothing_that_is_not_there)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_handle handle = {7, 8, 9};
     struct elapse_task task = task_named('a');
 
-    (void)state;
     assert_false(elapse_task_find(scheduler, "key", 3, &handle));
     /* Tasks without a key are not there either. */
     (void)schedule_at(scheduler, &task, TICK_NS);
@@ -297,7 +284,7 @@ static void find_finds_nothing_that_is_not_there(void **state)
     scheduler_end(scheduler);
 }
 
-static void many_keys_removed_in_random_order(void **state)
+TEST(many_keys_removed_in_random_order)
 {
     enum { KEYS = 20000 };
     static struct elapse_handle handles[KEYS];
@@ -305,7 +292,6 @@ static void many_keys_removed_in_random_order(void **state)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct random_source random = {47};
 
-    (void)state;
     for (size_t i = 0; i < KEYS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -332,7 +318,7 @@ static void many_keys_removed_in_random_order(void **state)
     scheduler_end(scheduler);
 }
 
-static void keys_come_and_go_as_a_plain_table_says(void **state)
+TEST(keys_come_and_go_as_a_plain_table_says)
 {
     enum { KEYS = 200, OPERATIONS = 50000 };
     static struct elapse_handle pending[KEYS]; /* zero: none */
@@ -341,7 +327,6 @@ static void keys_come_and_go_as_a_plain_table_says(void **state)
     uint64_t now = 0;
     size_t seen = 0;
 
-    (void)state;
     memset(pending, 0, sizeof pending);
     for (size_t n = 0; n < OPERATIONS; n++) {
         size_t i = (size_t)random_below(&random, KEYS);
@@ -435,7 +420,7 @@ static struct elapse_handle schedule_keyed(struct elapse_scheduler *scheduler, s
     return schedule_at(scheduler, &task, 5 * TICK_NS);
 }
 
-static void from_inside_the_action_each_policy_schedules_the_next(void **state)
+TEST(from_inside_the_action_each_policy_schedules_the_next)
 {
     static const enum elapse_key_policy policies[] = {ELAPSE_KEY_REPLACE, ELAPSE_KEY_KEEP,
                                                       ELAPSE_KEY_FAIL};
@@ -460,7 +445,7 @@ static void from_inside_the_action_each_policy_schedules_the_next(void **state)
     }
 }
 
-static void the_next_one_stays_when_the_action_ends(void **state)
+TEST(the_next_one_stays_when_the_action_ends)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct keyed keyed = {.number = 'k',
@@ -468,7 +453,6 @@ static void the_next_one_stays_when_the_action_ends(void **state)
                           .delay_ns = 10 * TICK_NS};
     struct elapse_task later = task_with_key('l', "key", ELAPSE_KEY_FAIL);
 
-    (void)state;
     (void)schedule_keyed(scheduler, &keyed);
     expect_step(scheduler, 5 * TICK_NS, "k");
     assert_true(same_handle(find(scheduler, "key"), keyed.next_handle));
@@ -480,7 +464,7 @@ static void the_next_one_stays_when_the_action_ends(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_running_task_is_not_moved_once_its_key_is_pending(void **state)
+TEST(a_running_task_is_not_moved_once_its_key_is_pending)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct keyed keyed = {.number = 'k',
@@ -488,7 +472,6 @@ static void a_running_task_is_not_moved_once_its_key_is_pending(void **state)
                           .delay_ns = 10 * TICK_NS,
                           .moves_itself_afterwards = true};
 
-    (void)state;
     (void)schedule_keyed(scheduler, &keyed);
     expect_step(scheduler, 5 * TICK_NS, "k");
     assert_int_equal(keyed.next_error, ELAPSE_OK);
@@ -499,13 +482,12 @@ static void a_running_task_is_not_moved_once_its_key_is_pending(void **state)
 }
 
 /* A running task that was rescheduled is pending with its key as well. */
-static void a_running_task_that_was_moved_is_pending_with_its_key(void **state)
+TEST(a_running_task_that_was_moved_is_pending_with_its_key)
 {
     static const enum elapse_key_policy policies[] = {ELAPSE_KEY_REPLACE, ELAPSE_KEY_KEEP,
                                                       ELAPSE_KEY_FAIL};
     static const char *const afterwards[] = {"n", "k", "k"};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct keyed keyed = {.number = 'k',
@@ -530,7 +512,7 @@ static void a_running_task_that_was_moved_is_pending_with_its_key(void **state)
 
 /* ---- while the key's action runs, on workers ---- */
 
-static void the_new_one_waits_until_the_action_has_ended(void **state)
+TEST(the_new_one_waits_until_the_action_has_ended)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(4);
@@ -540,7 +522,6 @@ static void the_new_one_waits_until_the_action_has_ended(void **state)
     struct elapse_handle running_handle;
     struct elapse_handle handle;
 
-    (void)state;
     running.key = "key";
     running.key_bytes = 3;
     running_handle = schedule_after(scheduler, &running, 0);
@@ -565,7 +546,7 @@ static void the_new_one_waits_until_the_action_has_ended(void **state)
     assert_int_equal(ends_of('w'), 1);
 }
 
-static void what_waits_for_its_key_can_be_replaced_moved_and_removed(void **state)
+TEST(what_waits_for_its_key_can_be_replaced_moved_and_removed)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(2);
@@ -576,7 +557,6 @@ static void what_waits_for_its_key_can_be_replaced_moved_and_removed(void **stat
     struct elapse_task third = task_with_key('3', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle handle;
 
-    (void)state;
     running.key = "key";
     running.key_bytes = 3;
     (void)schedule_after(scheduler, &running, 0);
@@ -604,14 +584,13 @@ static void what_waits_for_its_key_can_be_replaced_moved_and_removed(void **stat
     scheduler_end(scheduler);
 }
 
-static void closing_ends_what_waits_for_its_key(void **state)
+TEST(closing_ends_what_waits_for_its_key)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(2);
     struct elapse_task running = task_at_gate(&gate);
     struct elapse_task waiting = task_with_key('w', "key", ELAPSE_KEY_REPLACE);
 
-    (void)state;
     running.key = "key";
     running.key_bytes = 3;
     (void)schedule_after(scheduler, &running, 0);
@@ -682,7 +661,7 @@ static void *race(void *context)
     return NULL;
 }
 
-static void actions_of_one_key_never_overlap_and_each_task_ends_once(void **state)
+TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
 {
     static struct race_thread threads[RACE_THREADS];
     static struct elapse_statistics statistics;
@@ -692,7 +671,6 @@ static void actions_of_one_key_never_overlap_and_each_task_ends_once(void **stat
     unsigned ended = 0;
     unsigned ran = 0;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.tick_ns = 1000;
     options.shards = 2;
@@ -727,33 +705,4 @@ static void actions_of_one_key_never_overlap_and_each_task_ends_once(void **stat
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replace_removes_the_pending_one),
-        cmocka_unit_test(replace_may_be_earlier_too),
-        cmocka_unit_test(keep_ends_the_new_one_at_once),
-        cmocka_unit_test(fail_refuses_the_new_one),
-        cmocka_unit_test(the_new_tasks_policy_decides),
-        cmocka_unit_test(a_cancelled_key_is_free),
-        cmocka_unit_test(replacing_at_the_pending_limit_is_allowed),
-        cmocka_unit_test(keys_out_of_range_are_refused),
-        cmocka_unit_test(an_unknown_policy_is_refused),
-        cmocka_unit_test(keys_of_one_prefix_are_different),
-        cmocka_unit_test(the_key_is_copied),
-        cmocka_unit_test(find_finds_nothing_that_is_not_there),
-        cmocka_unit_test(many_keys_removed_in_random_order),
-        cmocka_unit_test(keys_come_and_go_as_a_plain_table_says),
-        cmocka_unit_test(from_inside_the_action_each_policy_schedules_the_next),
-        cmocka_unit_test(the_next_one_stays_when_the_action_ends),
-        cmocka_unit_test(a_running_task_is_not_moved_once_its_key_is_pending),
-        cmocka_unit_test(a_running_task_that_was_moved_is_pending_with_its_key),
-        cmocka_unit_test(the_new_one_waits_until_the_action_has_ended),
-        cmocka_unit_test(what_waits_for_its_key_can_be_replaced_moved_and_removed),
-        cmocka_unit_test(closing_ends_what_waits_for_its_key),
-        cmocka_unit_test(actions_of_one_key_never_overlap_and_each_task_ends_once),
-        cmocka_unit_test(find_does_not_read_a_key_that_is_too_long),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("key")

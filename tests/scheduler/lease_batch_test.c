@@ -58,14 +58,27 @@ static void end_to_pass_time(void)
     fake_os_at_next_reading(ELAPSE__OS_MONOTONIC, NULL, NULL);
 }
 
+static int end(void **state)
+{
+    (void)state;
+    fake_os_end();
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    fake_os_begin();
+    return 0;
+}
+
 /* One after another the leases would have expired before the take returned. */
-static void the_leases_of_a_batch_begin_when_it_is_complete(void **state)
+TEST_WITH(the_leases_of_a_batch_begin_when_it_is_complete, begin, end)
 {
     struct elapse_scheduler *scheduler = lease_new(1);
     struct elapse_taken taken[CAPACITY];
     size_t count;
 
-    (void)state;
     for (size_t name = 'a'; name < 'a' + CAPACITY; name++) {
         struct elapse_task task = task_with_end(name);
 
@@ -84,13 +97,12 @@ static void the_leases_of_a_batch_begin_when_it_is_complete(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_lease_is_never_shorter_than_asked_for(void **state)
+TEST_WITH(a_lease_is_never_shorter_than_asked_for, begin, end)
 {
     struct elapse_scheduler *scheduler = lease_new(1);
     struct elapse_task task = task_with_end('a');
     struct elapse_taken taken;
 
-    (void)state;
     (void)schedule_after(scheduler, &task, 0);
     fake_os_advance(T(1));
     assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
@@ -123,7 +135,7 @@ static void take_inside(void *context)
 
 /* The task 'x' is due again whenever it is done, and the end of a cancelled task lasts longer than
  * its lease: so it could be taken, taken over, done, and taken again for the same batch. */
-static void no_task_is_in_a_batch_twice(void **state)
+TEST_WITH(no_task_is_in_a_batch_twice, begin, end)
 {
     struct elapse_scheduler *scheduler = lease_new(2);
     const uint64_t begin_ns = FAKE_MONOTONIC_NS;
@@ -134,7 +146,6 @@ static void no_task_is_in_a_batch_twice(void **state)
     struct elapse_handle cancelled;
     struct elapse_handle handle;
 
-    (void)state;
     destroying = scheduler;
     taken_inside = 0;
     recurs.key = &keys[0];
@@ -162,28 +173,4 @@ static void no_task_is_in_a_batch_twice(void **state)
     scheduler_end(scheduler);
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    fake_os_begin();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    fake_os_end();
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_leases_of_a_batch_begin_when_it_is_complete, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(a_lease_is_never_shorter_than_asked_for, begin, end),
-        cmocka_unit_test_setup_teardown(no_task_is_in_a_batch_twice, begin, end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("lease_batch")

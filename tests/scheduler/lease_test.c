@@ -35,12 +35,11 @@ static struct elapse_taken take_attempt(struct elapse_scheduler *scheduler, char
 
 /* ---- held ---- */
 
-static void within_its_lease_a_task_is_held(void **state)
+TEST(within_its_lease_a_task_is_held)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_taken taken;
 
-    (void)state;
     (void)add(scheduler, 'a', T(1));
     go_to(scheduler, T(1));
     taken = take_attempt(scheduler, 'a', 1);
@@ -55,14 +54,13 @@ static void within_its_lease_a_task_is_held(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_expired_lease_makes_the_task_due_again(void **state)
+TEST(an_expired_lease_makes_the_task_due_again)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     struct elapse_taken first;
     struct elapse_taken second;
 
-    (void)state;
     go_to(scheduler, T(2));
     first = take_attempt(scheduler, 'a', 1);
     expect_nothing(scheduler);
@@ -85,13 +83,12 @@ static void an_expired_lease_makes_the_task_due_again(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_extended_lease_lasts_from_then_on(void **state)
+TEST(an_extended_lease_lasts_from_then_on)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_taken a;
     struct elapse_taken b;
 
-    (void)state;
     (void)add(scheduler, 'a', T(1));
     (void)add(scheduler, 'b', T(1));
     go_to(scheduler, T(1));
@@ -111,14 +108,13 @@ static void an_extended_lease_lasts_from_then_on(void **state)
 }
 
 /* An old claim does not end a later run of the task. */
-static void a_late_claim_does_not_fit_a_later_run(void **state)
+TEST(a_late_claim_does_not_fit_a_later_run)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = periodic('a', T(20));
     struct elapse_taken first;
     struct elapse_taken taken;
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(1));
     go_to(scheduler, T(1));
     first = take_attempt(scheduler, 'a', 1);
@@ -135,13 +131,12 @@ static void a_late_claim_does_not_fit_a_later_run(void **state)
 
 /* ---- keys, cancelling, rescheduling ---- */
 
-static void a_dead_taker_does_not_keep_its_key(void **state)
+TEST(a_dead_taker_does_not_keep_its_key)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_taken taken;
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(1));
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
@@ -159,7 +154,7 @@ static void a_dead_taker_does_not_keep_its_key(void **state)
     assert_int_equal(ends(), 2);
 }
 
-static void a_cancelled_task_ends_when_its_lease_has_expired(void **state)
+TEST(a_cancelled_task_ends_when_its_lease_has_expired)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
@@ -167,7 +162,6 @@ static void a_cancelled_task_ends_when_its_lease_has_expired(void **state)
     struct elapse_taken late;
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(1));
     late = take_attempt(scheduler, 'a', 1);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
@@ -182,13 +176,12 @@ static void a_cancelled_task_ends_when_its_lease_has_expired(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_reschedule_holds_after_another_attempt(void **state)
+TEST(a_reschedule_holds_after_another_attempt)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(40)), ELAPSE_OK);
@@ -204,13 +197,12 @@ static void a_reschedule_holds_after_another_attempt(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_by_the_wall_clock_has_a_lease_too(void **state)
+TEST(a_task_by_the_wall_clock_has_a_lease_too)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_end('a');
     struct elapse_taken taken;
 
-    (void)state;
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
     (void)schedule_by_wall_clock(scheduler, &task, WALL_NS);
     (void)take_attempt(scheduler, 'a', 1);
@@ -234,14 +226,13 @@ static void count_handed_back(const struct elapse_handed_back *task, void *conte
     handed_back_deadline_ns = task->deadline_ns;
 }
 
-static void closing_does_not_wait_for_expired_leases(void **state)
+TEST(closing_does_not_wait_for_expired_leases)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle;
     struct elapse_taken late;
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(1));
     handle = add(scheduler, 'c', T(1));
     task = periodic('p', T(1));
@@ -289,13 +280,12 @@ static void close_handing_back_one(struct elapse_scheduler *scheduler)
 }
 
 /* The change was accepted while the task was taken, and nobody has said that it is done. */
-static void a_changed_period_is_handed_back(void **state)
+TEST(a_changed_period_is_handed_back)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = periodic('a', T(20));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
-    (void)state;
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
     go_to(scheduler, T(3));
@@ -308,7 +298,7 @@ static void a_changed_period_is_handed_back(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_changed_expression_is_handed_back(void **state)
+TEST(a_changed_expression_is_handed_back)
 {
     struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_end('a');
@@ -316,7 +306,6 @@ static void a_changed_expression_is_handed_back(void **state)
     struct elapse_cron cron;
     int64_t next_s;
 
-    (void)state;
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS - T(1)), ELAPSE_OK);
     assert_int_equal(elapse_cron_parse(&cron, "0 0 * * *", NULL), ELAPSE_OK);
     task.recurrence = ELAPSE_RECUR_CRON;
@@ -337,11 +326,10 @@ static void a_changed_expression_is_handed_back(void **state)
     scheduler_end(scheduler);
 }
 
-static void dropping_ends_tasks_with_expired_leases(void **state)
+TEST(dropping_ends_tasks_with_expired_leases)
 {
     struct elapse_scheduler *scheduler = lease_new();
 
-    (void)state;
     (void)add(scheduler, 'a', T(1));
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
@@ -365,14 +353,13 @@ static struct elapse_scheduler *real_lease_new(void)
     return scheduler;
 }
 
-static void a_thread_that_waits_takes_over(void **state)
+TEST(a_thread_that_waits_takes_over)
 {
     struct elapse_scheduler *scheduler = real_lease_new();
     struct elapse_task task = task_with_end('a');
     struct elapse_taken first;
     struct elapse_taken second;
 
-    (void)state;
     (void)schedule_after(scheduler, &task, 0);
     assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &first), ELAPSE_OK);
     assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &second), ELAPSE_OK);
@@ -411,12 +398,11 @@ static bool all_done(void *context)
     return atomic_load(&done_total) >= TASKS;
 }
 
-static void no_task_is_lost_or_done_twice(void **state)
+TEST(no_task_is_lost_or_done_twice)
 {
     struct elapse_scheduler *scheduler = real_lease_new();
     pthread_t threads[TAKERS];
 
-    (void)state;
     atomic_store(&done_total, 0);
     for (size_t i = 0; i < TASKS; i++)
         atomic_store(&done_counts[i], 0);
@@ -439,13 +425,12 @@ static void no_task_is_lost_or_done_twice(void **state)
 
 /* ---- refusals ---- */
 
-static void leases_need_pull_mode_and_claims(void **state)
+TEST(leases_need_pull_mode_and_claims)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler = NULL;
     struct elapse_taken taken;
 
-    (void)state;
     options.lease_ns = LEASE;
     assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
     scheduler = lease_new();
@@ -456,12 +441,11 @@ static void leases_need_pull_mode_and_claims(void **state)
     scheduler_end(scheduler);
 }
 
-static void without_leases_a_claim_works_too(void **state)
+TEST(without_leases_a_claim_works_too)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken taken;
 
-    (void)state;
     (void)add(scheduler, 'a', 0);
     taken = take_attempt(scheduler, 'a', 1);
     assert_int_equal(taken.lease_until_ns, ELAPSE_NEVER);
@@ -473,26 +457,4 @@ static void without_leases_a_claim_works_too(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(within_its_lease_a_task_is_held),
-        cmocka_unit_test(an_expired_lease_makes_the_task_due_again),
-        cmocka_unit_test(an_extended_lease_lasts_from_then_on),
-        cmocka_unit_test(a_late_claim_does_not_fit_a_later_run),
-        cmocka_unit_test(a_dead_taker_does_not_keep_its_key),
-        cmocka_unit_test(a_cancelled_task_ends_when_its_lease_has_expired),
-        cmocka_unit_test(a_reschedule_holds_after_another_attempt),
-        cmocka_unit_test(a_task_by_the_wall_clock_has_a_lease_too),
-        cmocka_unit_test(closing_does_not_wait_for_expired_leases),
-        cmocka_unit_test(a_changed_period_is_handed_back),
-        cmocka_unit_test(a_changed_expression_is_handed_back),
-        cmocka_unit_test(dropping_ends_tasks_with_expired_leases),
-        cmocka_unit_test(a_thread_that_waits_takes_over),
-        cmocka_unit_test(no_task_is_lost_or_done_twice),
-        cmocka_unit_test(leases_need_pull_mode_and_claims),
-        cmocka_unit_test(without_leases_a_claim_works_too),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("lease")

@@ -40,11 +40,10 @@ static void expect_full(struct elapse_scheduler *scheduler)
 
 /* ---- the limit ---- */
 
-static void one_too_many_is_refused_until_one_is_cancelled(void **state)
+TEST(one_too_many_is_refused_until_one_is_cancelled)
 {
     static const unsigned shards[] = {1, 7};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct elapse_scheduler *scheduler = limited_new(2, shards[i]);
         struct elapse_handle handle = add(scheduler, 'a', 5);
@@ -62,11 +61,10 @@ static void one_too_many_is_refused_until_one_is_cancelled(void **state)
     }
 }
 
-static void one_too_many_is_refused_until_one_has_run(void **state)
+TEST(one_too_many_is_refused_until_one_has_run)
 {
     struct elapse_scheduler *scheduler = limited_new(2, 1);
 
-    (void)state;
     for (int round = 0; round < 1000; round++) {
         add(scheduler, 'a', 0);
         add(scheduler, 'b', 0);
@@ -77,14 +75,13 @@ static void one_too_many_is_refused_until_one_has_run(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_batch_is_accepted_up_to_the_limit(void **state)
+TEST(a_batch_is_accepted_up_to_the_limit)
 {
     enum { TASKS = 200, MAX = 150 };
     static struct elapse_batch_task batch[TASKS];
     struct elapse_scheduler *scheduler = limited_new(MAX, 3);
     size_t accepted = 0;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++)
         batch[i] = (struct elapse_batch_task){.task = task_with_end(i)};
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, TASKS), ELAPSE_ERROR_LIMIT);
@@ -99,14 +96,13 @@ static void a_batch_is_accepted_up_to_the_limit(void **state)
     scheduler_end(scheduler);
 }
 
-static void refusals_of_other_kinds_take_no_place(void **state)
+TEST(refusals_of_other_kinds_take_no_place)
 {
     struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct elapse_task pending = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_task wrong = {.context = name_of('b')};
     struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
 
-    (void)state;
     schedule_at(scheduler, &pending, TICK_NS);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(elapse_task_schedule_at(scheduler, &pending, 0, NULL),
@@ -122,7 +118,7 @@ static void refusals_of_other_kinds_take_no_place(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_pending_key_is_replaced_and_kept_at_the_limit(void **state)
+TEST(a_pending_key_is_replaced_and_kept_at_the_limit)
 {
     struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct elapse_task one = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
@@ -130,7 +126,6 @@ static void a_pending_key_is_replaced_and_kept_at_the_limit(void **state)
     struct elapse_task kept = task_with_key('c', "key", ELAPSE_KEY_KEEP);
     struct elapse_task refused = task_with_key('d', "key", ELAPSE_KEY_FAIL);
 
-    (void)state;
     schedule_at(scheduler, &one, TICK_NS);
     add(scheduler, 'x', 1);
     for (int i = 0; i < 10; i++) {
@@ -150,12 +145,11 @@ static void a_pending_key_is_replaced_and_kept_at_the_limit(void **state)
     scheduler_end(scheduler);
 }
 
-static void pending_tasks_are_rescheduled_at_the_limit(void **state)
+TEST(pending_tasks_are_rescheduled_at_the_limit)
 {
     struct elapse_scheduler *scheduler = limited_new(1, 1);
     struct elapse_handle handle = add(scheduler, 'a', 5);
 
-    (void)state;
     for (uint64_t ticks = 1; ticks < 100; ticks++)
         assert_int_equal(elapse_task_reschedule_at(scheduler, handle, (100 - ticks) * TICK_NS),
                          ELAPSE_OK);
@@ -192,12 +186,11 @@ static void fill_up(void *context, const struct elapse_run *run)
     at_limit->third = elapse_task_reschedule_after(run->scheduler, run->handle, 2 * TICK_NS);
 }
 
-static void the_place_of_a_running_task_is_free_for_another(void **state)
+TEST(the_place_of_a_running_task_is_free_for_another)
 {
     struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct at_limit at_limit = {.reschedule_first = false};
 
-    (void)state;
     schedule_at(scheduler, &(struct elapse_task){.action = fill_up, .context = &at_limit}, 0);
     add(scheduler, 'b', 9);
     expect_full(scheduler);
@@ -211,14 +204,13 @@ static void the_place_of_a_running_task_is_free_for_another(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_running_task_that_is_rescheduled_takes_a_place(void **state)
+TEST(a_running_task_that_is_rescheduled_takes_a_place)
 {
     struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct at_limit at_limit = {.reschedule_first = true};
     struct elapse_task task = {.action = fill_up, .context = &at_limit};
     struct elapse_handle handle = schedule_at(scheduler, &task, 0);
 
-    (void)state;
     add(scheduler, 'b', 9);
     assert_int_equal(step(scheduler, 0), 1);
     assert_int_equal(at_limit.first, ELAPSE_OK);
@@ -246,12 +238,11 @@ static void withdraw(void *context, const struct elapse_run *run)
     at_limit->third = elapse_task_schedule_after(run->scheduler, &task, TICK_NS, NULL);
 }
 
-static void a_withdrawn_reschedule_gives_its_place_back(void **state)
+TEST(a_withdrawn_reschedule_gives_its_place_back)
 {
     struct elapse_scheduler *scheduler = limited_new(1, 1);
     struct at_limit at_limit = {.begun = 0};
 
-    (void)state;
     schedule_at(scheduler, &(struct elapse_task){.action = withdraw, .context = &at_limit}, 0);
     assert_int_equal(step(scheduler, 0), 1);
     assert_int_equal(at_limit.first, ELAPSE_OK);
@@ -274,12 +265,11 @@ static void replace_own_key(void *context, const struct elapse_run *run)
     at_limit->third = elapse_task_reschedule_after(run->scheduler, run->handle, TICK_NS);
 }
 
-static void a_rescheduled_running_task_is_replaced_at_the_limit(void **state)
+TEST(a_rescheduled_running_task_is_replaced_at_the_limit)
 {
     struct elapse_scheduler *scheduler = limited_new(1, 1);
     struct at_limit at_limit = {.begun = 0};
 
-    (void)state;
     schedule_at(scheduler,
                 &(struct elapse_task){
                     .action = replace_own_key, .context = &at_limit, .key = "key", .key_bytes = 3},
@@ -324,7 +314,7 @@ static void *add_elsewhere(void *context)
     return NULL;
 }
 
-static void the_limit_is_exact_for_several_threads(void **state)
+TEST(the_limit_is_exact_for_several_threads)
 {
     enum { THREADS = 4, MAX = 1500 };
     struct elapse_scheduler *scheduler = limited_new(MAX, 4);
@@ -332,7 +322,6 @@ static void the_limit_is_exact_for_several_threads(void **state)
     pthread_t threads[THREADS];
     size_t accepted = 0;
 
-    (void)state;
     for (size_t i = 0; i < THREADS; i++) {
         adders[i] = (struct adder){.scheduler = scheduler};
         assert_int_equal(pthread_create(&threads[i], NULL, add_elsewhere, &adders[i]), 0);
@@ -368,11 +357,10 @@ static void expect_new(const struct elapse_scheduler_options *options, enum elap
     scheduler_end(scheduler);
 }
 
-static void the_defaults_are_as_the_header_says(void **state)
+TEST(the_defaults_are_as_the_header_says)
 {
     struct elapse_scheduler_options options;
 
-    (void)state;
     memset(&options, 0xa5, sizeof options);
     elapse_scheduler_options_init(&options);
     assert_int_equal(options.struct_bytes, sizeof options);
@@ -390,7 +378,7 @@ static void the_defaults_are_as_the_header_says(void **state)
     expect_new(&options, ELAPSE_OK);
 }
 
-static void each_option_has_its_range(void **state)
+TEST(each_option_has_its_range)
 {
     static const struct {
         uint64_t value;
@@ -416,7 +404,6 @@ static void each_option_has_its_range(void **state)
                    {4097, ELAPSE_ERROR_ARGUMENT},
                    {UINT32_MAX, ELAPSE_ERROR_ARGUMENT}};
 
-    (void)state;
     for (size_t clock = ELAPSE_CLOCK_MONOTONIC; clock <= ELAPSE_CLOCK_MANUAL; clock++) {
         for (size_t i = 0; i < 5; i++) {
             struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
@@ -437,11 +424,10 @@ static void each_option_has_its_range(void **state)
     }
 }
 
-static void time_may_be_stepped_to_its_end_whatever_the_tick(void **state)
+TEST(time_may_be_stepped_to_its_end_whatever_the_tick)
 {
     static const uint64_t tick_ns[] = {3600 * ELAPSE_SECOND_NS, TICK_NS, 2, 1};
 
-    (void)state;
     for (size_t i = 0; i < sizeof tick_ns / sizeof *tick_ns; i++) {
         struct elapse_scheduler *scheduler = manual_new(tick_ns[i], 2);
 
@@ -467,11 +453,10 @@ static void *never_any(size_t alignment, size_t bytes, void *context)
     return NULL;
 }
 
-static void what_makes_no_sense_is_refused(void **state)
+TEST(what_makes_no_sense_is_refused)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
 
-    (void)state;
     options.clock = (enum elapse_clock)3;
     expect_new(&options, ELAPSE_ERROR_ARGUMENT);
     options = manual_options(TICK_NS, 1);
@@ -483,13 +468,12 @@ static void what_makes_no_sense_is_refused(void **state)
     expect_new(&options, ELAPSE_ERROR_ARGUMENT);
 }
 
-static void options_of_another_version_are_refused(void **state)
+TEST(options_of_another_version_are_refused)
 {
     static const size_t sizes[] = {0, 1, sizeof(struct elapse_scheduler_options) - 1,
                                    sizeof(struct elapse_scheduler_options) + 8};
     struct elapse_scheduler_options options;
 
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         options = manual_options(TICK_NS, 1);
         options.struct_bytes = sizes[i];
@@ -530,12 +514,11 @@ static void release_scarce(void *memory, size_t bytes, void *context)
     free(memory);
 }
 
-static void new_that_finds_no_memory_leaves_nothing_behind(void **state)
+TEST(new_that_finds_no_memory_leaves_nothing_behind)
 {
     struct elapse_scheduler *scheduler = NULL;
     enum elapse_error error = ELAPSE_ERROR_MEMORY;
 
-    (void)state;
     for (size_t left = 0; error != ELAPSE_OK; left++) {
         struct elapse_scheduler_options options = manual_options(TICK_NS, 3);
         struct scarce scarce = {.left = left};
@@ -553,27 +536,4 @@ static void new_that_finds_no_memory_leaves_nothing_behind(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_too_many_is_refused_until_one_is_cancelled),
-        cmocka_unit_test(one_too_many_is_refused_until_one_has_run),
-        cmocka_unit_test(a_batch_is_accepted_up_to_the_limit),
-        cmocka_unit_test(refusals_of_other_kinds_take_no_place),
-        cmocka_unit_test(a_pending_key_is_replaced_and_kept_at_the_limit),
-        cmocka_unit_test(pending_tasks_are_rescheduled_at_the_limit),
-        cmocka_unit_test(the_place_of_a_running_task_is_free_for_another),
-        cmocka_unit_test(a_running_task_that_is_rescheduled_takes_a_place),
-        cmocka_unit_test(a_withdrawn_reschedule_gives_its_place_back),
-        cmocka_unit_test(a_rescheduled_running_task_is_replaced_at_the_limit),
-        cmocka_unit_test(the_limit_is_exact_for_several_threads),
-        cmocka_unit_test(the_defaults_are_as_the_header_says),
-        cmocka_unit_test(each_option_has_its_range),
-        cmocka_unit_test(time_may_be_stepped_to_its_end_whatever_the_tick),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
-        cmocka_unit_test(options_of_another_version_are_refused),
-        cmocka_unit_test(new_that_finds_no_memory_leaves_nothing_behind),
-    };
-
-    return cmocka_run_group_tests_name("limit", tests, NULL, NULL);
-}
+TEST_MAIN("limit")

@@ -45,18 +45,17 @@ static struct elapse_listed listed_alone(struct elapse_scheduler *scheduler)
 
 /* ---- what an entry tells ---- */
 
-static void without_tasks_the_list_is_empty(void **state)
+TEST(without_tasks_the_list_is_empty)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_list_cursor cursor = {0, 0};
     struct elapse_listed listed;
 
-    (void)state;
     assert_int_equal(elapse_task_list(scheduler, &cursor, &listed, 1), 0);
     scheduler_end(scheduler);
 }
 
-static void an_entry_tells_of_a_plain_task(void **state)
+TEST(an_entry_tells_of_a_plain_task)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
@@ -78,13 +77,12 @@ static void an_entry_tells_of_a_plain_task(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_entry_tells_the_recurrence_and_the_key(void **state)
+TEST(an_entry_tells_the_recurrence_and_the_key)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', 7 * TICK_NS);
     struct elapse_listed listed;
 
-    (void)state;
     task.key = "name";
     task.key_bytes = 4;
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
@@ -96,13 +94,12 @@ static void an_entry_tells_the_recurrence_and_the_key(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_entry_tells_the_clock_of_its_deadline(void **state)
+TEST(an_entry_tells_the_clock_of_its_deadline)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_listed listed;
 
-    (void)state;
     (void)schedule_by_wall_clock(scheduler, &task, WALL_NS + 3 * TICK_NS);
     listed = listed_alone(scheduler);
     assert_true(listed.wall_clock);
@@ -110,7 +107,7 @@ static void an_entry_tells_the_clock_of_its_deadline(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_long_key_is_cut_and_can_be_copied_whole(void **state)
+TEST(a_long_key_is_cut_and_can_be_copied_whole)
 {
     enum { LONG = 300 };
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -119,7 +116,6 @@ static void a_long_key_is_cut_and_can_be_copied_whole(void **state)
     unsigned char copy[LONG + 1];
     struct elapse_listed listed;
 
-    (void)state;
     for (size_t i = 0; i < LONG; i++)
         key[i] = (unsigned char)(i * 7);
     task.key = key;
@@ -150,7 +146,7 @@ static void list_myself(void *context, const struct elapse_run *run)
         own->state = ELAPSE_TASK_GONE;
 }
 
-static void a_running_task_is_listed_too(void **state)
+TEST(a_running_task_is_listed_too)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct elapse_listed own;
@@ -167,11 +163,10 @@ static void a_running_task_is_listed_too(void **state)
 
 /* ---- each task once ---- */
 
-static void every_task_comes_once_whatever_the_slices(void **state)
+TEST(every_task_comes_once_whatever_the_slices)
 {
     static const size_t capacities[] = {1, 2, 63, 64, 65, 256};
 
-    (void)state;
     for (size_t c = 0; c < sizeof capacities / sizeof *capacities; c++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
         struct elapse_list_cursor cursor = {0, 0};
@@ -193,14 +188,13 @@ static void every_task_comes_once_whatever_the_slices(void **state)
 
 /* Between two slices: even tasks are cancelled or run or scheduled anew, and memory is given back.
  * Odd tasks stay, though they are rescheduled. */
-static void a_task_that_stays_comes_once_though_others_change(void **state)
+TEST(a_task_that_stays_comes_once_though_others_change)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct elapse_handle handles[MANY];
     struct elapse_list_cursor cursor = {0, 0};
     size_t turn = 0;
 
-    (void)state;
     for (size_t i = 0; i < MANY; i++) {
         struct elapse_task task = task_named(i);
         handles[i] = schedule_at(scheduler, &task, (MANY + i) * TICK_NS);
@@ -226,13 +220,12 @@ static void a_task_that_stays_comes_once_though_others_change(void **state)
     scheduler_end(scheduler);
 }
 
-static void blocks_that_were_given_back_are_passed(void **state)
+TEST(blocks_that_were_given_back_are_passed)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct elapse_handle handles[MANY];
     struct elapse_list_cursor cursor = {0, 0};
 
-    (void)state;
     for (size_t i = 0; i < MANY; i++) {
         struct elapse_task task = task_named(i);
         handles[i] = schedule_at(scheduler, &task, TICK_NS);
@@ -266,14 +259,13 @@ static void *churn(void *context)
     return NULL;
 }
 
-static void a_task_that_stays_comes_once_while_a_thread_changes_others(void **state)
+TEST(a_task_that_stays_comes_once_while_a_thread_changes_others)
 {
     enum { STAYING = 2000 };
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_listed listed[64];
     pthread_t thread;
 
-    (void)state;
     for (size_t i = 0; i < STAYING; i++) {
         struct elapse_task task = task_named(i);
         (void)schedule_at(scheduler, &task, TICK_NS);
@@ -317,11 +309,10 @@ static size_t count_with_prefix(struct elapse_scheduler *scheduler, const char *
     return total;
 }
 
-static void tasks_are_listed_by_the_prefix_of_their_key(void **state)
+TEST(tasks_are_listed_by_the_prefix_of_their_key)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
 
-    (void)state;
     for (size_t i = 0; i < 1000; i++) {
         char key[16];
         (void)snprintf(key, sizeof key, "%s:%zu", i % 10 == 0 ? "order" : "user", i);
@@ -340,21 +331,4 @@ static void tasks_are_listed_by_the_prefix_of_their_key(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_tasks_the_list_is_empty),
-        cmocka_unit_test(an_entry_tells_of_a_plain_task),
-        cmocka_unit_test(an_entry_tells_the_recurrence_and_the_key),
-        cmocka_unit_test(an_entry_tells_the_clock_of_its_deadline),
-        cmocka_unit_test(a_long_key_is_cut_and_can_be_copied_whole),
-        cmocka_unit_test(a_running_task_is_listed_too),
-        cmocka_unit_test(every_task_comes_once_whatever_the_slices),
-        cmocka_unit_test(a_task_that_stays_comes_once_though_others_change),
-        cmocka_unit_test(blocks_that_were_given_back_are_passed),
-        cmocka_unit_test(a_task_that_stays_comes_once_while_a_thread_changes_others),
-        cmocka_unit_test(tasks_are_listed_by_the_prefix_of_their_key),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("list")

@@ -59,13 +59,12 @@ static void release_and_expect(struct elapse_scheduler *scheduler, struct gate *
     expect_runs(letters);
 }
 
-static void a_queued_task_that_is_moved_runs_in_its_new_place(void **state)
+TEST(a_queued_task_that_is_moved_runs_in_its_new_place)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = held_new(&gate);
     struct elapse_handle a = add(scheduler, 'a', AT(30));
 
-    (void)state;
     (void)add(scheduler, 'b', AT(40));
     (void)add(scheduler, 'c', AT(50));
     queue_until(AT(60));
@@ -74,13 +73,12 @@ static void a_queued_task_that_is_moved_runs_in_its_new_place(void **state)
     release_and_expect(scheduler, &gate, "bca");
 }
 
-static void a_queued_task_that_is_moved_again_and_again_runs_in_its_last_place(void **state)
+TEST(a_queued_task_that_is_moved_again_and_again_runs_in_its_last_place)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = held_new(&gate);
     struct elapse_handle a = add(scheduler, 'a', AT(10));
 
-    (void)state;
     (void)add(scheduler, 'b', AT(20));
     queue_until(AT(25));
     move(scheduler, a, AT(30));
@@ -94,7 +92,7 @@ static void a_queued_task_that_is_moved_again_and_again_runs_in_its_last_place(v
     release_and_expect(scheduler, &gate, "bcda");
 }
 
-static void queued_tasks_that_are_moved_past_each_other_exchange_places(void **state)
+TEST(queued_tasks_that_are_moved_past_each_other_exchange_places)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = held_new(&gate);
@@ -102,7 +100,6 @@ static void queued_tasks_that_are_moved_past_each_other_exchange_places(void **s
     struct elapse_handle b = add(scheduler, 'b', AT(11));
     struct elapse_handle c = add(scheduler, 'c', AT(12));
 
-    (void)state;
     queue_until(AT(20));
     move(scheduler, a, AT(32));
     move(scheduler, b, AT(31));
@@ -112,13 +109,12 @@ static void queued_tasks_that_are_moved_past_each_other_exchange_places(void **s
 }
 
 /* Its old place is passed over while it waits in the wheel. */
-static void a_queued_task_that_is_moved_does_not_run_before_its_new_deadline(void **state)
+TEST(a_queued_task_that_is_moved_does_not_run_before_its_new_deadline)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = held_new(&gate);
     struct elapse_handle a = add(scheduler, 'a', AT(30));
 
-    (void)state;
     (void)add(scheduler, 'b', AT(40));
     queue_until(AT(50));
     move(scheduler, a, AT(80));
@@ -135,14 +131,4 @@ static void a_queued_task_that_is_moved_does_not_run_before_its_new_deadline(voi
     fake_os_end();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_queued_task_that_is_moved_runs_in_its_new_place),
-        cmocka_unit_test(a_queued_task_that_is_moved_again_and_again_runs_in_its_last_place),
-        cmocka_unit_test(queued_tasks_that_are_moved_past_each_other_exchange_places),
-        cmocka_unit_test(a_queued_task_that_is_moved_does_not_run_before_its_new_deadline),
-    };
-
-    return cmocka_run_group_tests_name("order", tests, NULL, NULL);
-}
+TEST_MAIN("order")

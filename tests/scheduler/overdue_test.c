@@ -11,11 +11,10 @@ static void expect_overdue(struct elapse_scheduler *scheduler, uint64_t overdue_
     assert_int_equal(statistics_of(scheduler).oldest_overdue_ns, overdue_ns);
 }
 
-static void a_task_that_nobody_takes_grows_overdue(void **state)
+TEST(a_task_that_nobody_takes_grows_overdue)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     expect_overdue(scheduler, 0);
     add(scheduler, 'b', T(6));
     add(scheduler, 'a', T(5));
@@ -31,12 +30,11 @@ static void a_task_that_nobody_takes_grows_overdue(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_by_the_wall_clock_is_overdue_by_that_clock(void **state)
+TEST(a_task_by_the_wall_clock_is_overdue_by_that_clock)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_named('w');
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(1000), NULL),
                      ELAPSE_OK);
     go_to(scheduler, T(5));
@@ -48,13 +46,12 @@ static void a_task_by_the_wall_clock_is_overdue_by_that_clock(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_that_waits_for_its_key_is_overdue(void **state)
+TEST(a_task_that_waits_for_its_key_is_overdue)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_task b = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
 
-    (void)state;
     (void)schedule_at(scheduler, &a, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
@@ -83,9 +80,8 @@ static void a_task_that_waits_for_its_key_is_overdue(void **state)
 }
 
 /* Tick 0 is a deadline like any other. */
-static void a_task_that_has_waited_for_its_key_keeps_its_deadline(void **state)
+TEST(a_task_that_has_waited_for_its_key_keeps_its_deadline)
 {
-    (void)state;
     for (uint64_t tick = 0; tick < 3; tick++) {
         struct elapse_scheduler *scheduler = pull_new();
         struct elapse_task first = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
@@ -104,12 +100,11 @@ static void a_task_that_has_waited_for_its_key_keeps_its_deadline(void **state)
     }
 }
 
-static void completed_counts_the_actions_that_have_returned(void **state)
+TEST(completed_counts_the_actions_that_have_returned)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = periodic('p', T(1));
 
-    (void)state;
     add(scheduler, 'a', T(1));
     (void)schedule_at(scheduler, &task, T(2));
     go_to(scheduler, T(2));
@@ -127,12 +122,11 @@ static void completed_counts_the_actions_that_have_returned(void **state)
 
 /* The only worker is held. The queue takes two tasks, the third stays in its wheel. */
 /* Nobody looks at the wheel any more, in which its timer may still be. */
-static void nothing_is_overdue_once_all_tasks_are_gone(void **state)
+TEST(nothing_is_overdue_once_all_tasks_are_gone)
 {
     struct elapse_scheduler_options options;
     struct elapse_task task = task_named('a');
 
-    (void)state;
     fake_os_begin();
     elapse_scheduler_options_init(&options);
     options.shards = 1;
@@ -145,12 +139,11 @@ static void nothing_is_overdue_once_all_tasks_are_gone(void **state)
     fake_os_end();
 }
 
-static void tasks_behind_a_slow_action_are_overdue(void **state)
+TEST(tasks_behind_a_slow_action_are_overdue)
 {
     static struct gate gate;
     struct elapse_scheduler_options options;
 
-    (void)state;
     fake_os_begin();
     elapse_scheduler_options_init(&options);
     options.workers = 1;
@@ -178,17 +171,4 @@ static void tasks_behind_a_slow_action_are_overdue(void **state)
     fake_os_end();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_that_nobody_takes_grows_overdue),
-        cmocka_unit_test(a_task_by_the_wall_clock_is_overdue_by_that_clock),
-        cmocka_unit_test(a_task_that_waits_for_its_key_is_overdue),
-        cmocka_unit_test(a_task_that_has_waited_for_its_key_keeps_its_deadline),
-        cmocka_unit_test(completed_counts_the_actions_that_have_returned),
-        cmocka_unit_test(nothing_is_overdue_once_all_tasks_are_gone),
-        cmocka_unit_test(tasks_behind_a_slow_action_are_overdue),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("overdue")

@@ -131,11 +131,10 @@ static enum elapse_error schedule_interrupted(struct elapse_scheduler *scheduler
     return error;
 }
 
-static void another_thread_that_is_refused_takes_no_room(void **state)
+TEST(another_thread_that_is_refused_takes_no_room)
 {
     unsigned interruptions = 0;
 
-    (void)state;
     for (unsigned at = 1; at <= ACCESSES; at++) {
         struct elapse_scheduler *scheduler = limited_new();
         struct elapse_task first = task_in(scheduler, 0);
@@ -162,11 +161,10 @@ static void another_thread_that_is_refused_takes_no_room(void **state)
     assert_true(interruptions > 0); /* or the count is kept elsewhere, and this tests nothing */
 }
 
-static void the_last_place_goes_to_one_of_two_threads(void **state)
+TEST(the_last_place_goes_to_one_of_two_threads)
 {
     unsigned interruptions = 0;
 
-    (void)state;
     for (unsigned at = 1; at <= ACCESSES; at++) {
         struct elapse_scheduler *scheduler = limited_new();
         struct elapse_task first = task_in(scheduler, 0);
@@ -189,12 +187,4 @@ static void the_last_place_goes_to_one_of_two_threads(void **state)
     assert_true(interruptions > 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(another_thread_that_is_refused_takes_no_room),
-        cmocka_unit_test(the_last_place_goes_to_one_of_two_threads),
-    };
-
-    return cmocka_run_group_tests_name("pending_limit", tests, NULL, NULL);
-}
+TEST_MAIN("pending_limit")

@@ -11,14 +11,13 @@ static const struct elapse_handle no_handle = {0, 0, 0};
 
 /* ---- what else may befall a task that is taken ---- */
 
-static void a_cancel_of_a_taken_task_says_running(void **state)
+TEST(a_cancel_of_a_taken_task_says_running)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', TICK_NS);
     struct elapse_taken taken;
     enum elapse_cancel answer = ELAPSE_CANCEL_GONE;
 
-    (void)state;
     go_to(scheduler, TICK_NS);
     taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
@@ -61,14 +60,13 @@ static bool is_true(void *flag)
     return atomic_load((atomic_bool *)flag);
 }
 
-static void a_cancel_that_waits_returns_when_the_task_is_done(void **state)
+TEST(a_cancel_that_waits_returns_when_the_task_is_done)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct waiting_cancel cancel = {.scheduler = scheduler, .answer = ELAPSE_CANCEL_SELF};
     struct elapse_taken taken;
     pthread_t thread;
 
-    (void)state;
     cancel.handle = add(scheduler, 'a', TICK_NS);
     go_to(scheduler, TICK_NS);
     taken = take(scheduler, 'a');
@@ -84,14 +82,13 @@ static void a_cancel_that_waits_returns_when_the_task_is_done(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_reschedule_of_a_taken_task_counts_when_it_is_done(void **state)
+TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', 10 * TICK_NS);
     struct elapse_taken taken;
     uint64_t deadline_ns = 0;
 
-    (void)state;
     go_to(scheduler, 10 * TICK_NS);
     taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 20 * TICK_NS), ELAPSE_OK);
@@ -125,7 +122,7 @@ static void a_reschedule_of_a_taken_task_counts_when_it_is_done(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_of_the_same_key_waits_until_the_taken_one_is_done(void **state)
+TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
@@ -134,7 +131,6 @@ static void a_task_of_the_same_key_waits_until_the_taken_one_is_done(void **stat
     struct elapse_handle found = no_handle;
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, TICK_NS);
     taken = take(scheduler, 'a');
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
@@ -200,14 +196,13 @@ static struct elapse_taken take_run(struct elapse_scheduler *scheduler, uint64_t
     return taken;
 }
 
-static void a_periodic_task_goes_on_when_it_is_done(void **state)
+TEST(a_periodic_task_goes_on_when_it_is_done)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, 10 * TICK_NS, ELAPSE_MISSED_SKIP);
     struct elapse_handle handle = schedule_at(scheduler, &task, 10 * TICK_NS);
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, 10 * TICK_NS);
     taken = take_run(scheduler, 1, 10 * TICK_NS, 0);
     done(scheduler, &taken);
@@ -231,14 +226,13 @@ static void a_periodic_task_goes_on_when_it_is_done(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_burst_is_handed_out_run_by_run(void **state)
+TEST(a_burst_is_handed_out_run_by_run)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task =
         recurring('a', ELAPSE_RECUR_PERIOD, 10 * TICK_NS, ELAPSE_MISSED_BURST);
     struct elapse_handle handle = schedule_at(scheduler, &task, 10 * TICK_NS);
 
-    (void)state;
     go_to(scheduler, 45 * TICK_NS);
     for (uint64_t number = 1; number <= 4; number++) {
         /* One task never runs twice at once: take_run finds no second. */
@@ -252,14 +246,13 @@ static void a_burst_is_handed_out_run_by_run(void **state)
     scheduler_end(scheduler);
 }
 
-static void after_each_counts_from_done(void **state)
+TEST(after_each_counts_from_done)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task =
         recurring('a', ELAPSE_RECUR_AFTER_EACH, 10 * TICK_NS, ELAPSE_MISSED_SKIP);
     struct elapse_taken taken;
 
-    (void)state;
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
     go_to(scheduler, 7 * TICK_NS);
     taken = take_run(scheduler, 1, 5 * TICK_NS, 0);
@@ -302,11 +295,10 @@ static bool was_handed_back(char name, uint64_t deadline_ns)
     return false;
 }
 
-static void a_close_that_would_run_due_tasks_is_refused(void **state)
+TEST(a_close_that_would_run_due_tasks_is_refused)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     (void)add(scheduler, 'a', TICK_NS);
     go_to(scheduler, TICK_NS);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
@@ -327,7 +319,7 @@ static void expect_no_taking(struct elapse_scheduler *scheduler, enum elapse_err
     assert_int_equal(count, 0);
 }
 
-static void a_closed_one_hands_out_nothing(void **state)
+TEST(a_closed_one_hands_out_nothing)
 {
     for (int i = 0; i < 2; i++) {
         enum elapse_close how = i == 0 ? ELAPSE_CLOSE_DROP : ELAPSE_CLOSE_HAND_BACK;
@@ -389,11 +381,10 @@ static bool has_begun_to_close(void *scheduler)
 
 /* Of the tasks that are taken when closing begins, a is to end, b goes on to another
  * deadline, c recurs and d recurred, had it not been cancelled; e is pending. */
-static void closing_waits_for_taken_tasks(void **state)
+TEST(closing_waits_for_taken_tasks)
 {
     static const uint64_t deadline_ns = 10 * TICK_NS;
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         enum elapse_close how = i == 0 ? ELAPSE_CLOSE_DROP : ELAPSE_CLOSE_HAND_BACK;
         struct elapse_scheduler *scheduler = pull_new();
@@ -445,20 +436,4 @@ static void closing_waits_for_taken_tasks(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cancel_of_a_taken_task_says_running),
-        cmocka_unit_test(a_cancel_that_waits_returns_when_the_task_is_done),
-        cmocka_unit_test(a_reschedule_of_a_taken_task_counts_when_it_is_done),
-        cmocka_unit_test(a_task_of_the_same_key_waits_until_the_taken_one_is_done),
-        cmocka_unit_test(a_periodic_task_goes_on_when_it_is_done),
-        cmocka_unit_test(a_burst_is_handed_out_run_by_run),
-        cmocka_unit_test(after_each_counts_from_done),
-        cmocka_unit_test(a_close_that_would_run_due_tasks_is_refused),
-        cmocka_unit_test(a_closed_one_hands_out_nothing),
-        cmocka_unit_test(closing_waits_for_taken_tasks),
-    };
-
-    return cmocka_run_group_tests_name("pull_life", tests, NULL, NULL);
-}
+TEST_MAIN("pull_life")

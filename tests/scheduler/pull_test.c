@@ -48,23 +48,21 @@ static void expect_the_other_shard_to_be_taken_from(bool by_wall_clock)
     scheduler_end(scheduler);
 }
 
-static void a_shard_that_is_always_busy_does_not_keep_the_others_waiting(void **state)
+TEST(a_shard_that_is_always_busy_does_not_keep_the_others_waiting)
 {
-    (void)state;
     expect_the_other_shard_to_be_taken_from(false);
     expect_the_other_shard_to_be_taken_from(true);
 }
 
 /* ---- taking ---- */
 
-static void a_taken_task_has_the_run_that_its_action_would_get(void **state)
+TEST(a_taken_task_has_the_run_that_its_action_would_get)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', 5 * TICK_NS - 1);
     struct elapse_taken taken;
     uint64_t deadline_ns = 0;
 
-    (void)state;
     go_to(scheduler, 7 * TICK_NS);
     assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_PENDING);
     taken = take(scheduler, 'a');
@@ -89,11 +87,10 @@ static void a_taken_task_has_the_run_that_its_action_would_get(void **state)
     assert_int_equal(ends_of('a'), 1);
 }
 
-static void nothing_is_handed_out_early(void **state)
+TEST(nothing_is_handed_out_early)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     expect_nothing(scheduler);
     (void)add(scheduler, 'a', 10 * TICK_NS);
     expect_nothing(scheduler);
@@ -106,13 +103,12 @@ static void nothing_is_handed_out_early(void **state)
     scheduler_end(scheduler);
 }
 
-static void manual_time_never_waits(void **state)
+TEST(manual_time_never_waits)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken taken[2];
     size_t count = SIZE_MAX;
 
-    (void)state;
     (void)add(scheduler, 'a', TICK_NS);
     assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, taken), ELAPSE_ERROR_NOTHING_DUE);
     assert_int_equal(elapse_task_take_batch(scheduler, ELAPSE_NEVER, taken, 2, &count),
@@ -121,11 +117,10 @@ static void manual_time_never_waits(void **state)
     scheduler_end(scheduler);
 }
 
-static void tasks_come_by_deadline_and_then_in_the_order_of_scheduling(void **state)
+TEST(tasks_come_by_deadline_and_then_in_the_order_of_scheduling)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     (void)add(scheduler, 'g', 500 * TICK_NS);
     (void)add(scheduler, 'd', 9 * TICK_NS);
     (void)add(scheduler, 'a', 3 * TICK_NS);
@@ -140,14 +135,13 @@ static void tasks_come_by_deadline_and_then_in_the_order_of_scheduling(void **st
     scheduler_end(scheduler);
 }
 
-static void the_order_holds_for_many(void **state)
+TEST(the_order_holds_for_many)
 {
     enum { TASKS = 5000, TICKS = 700 };
     struct elapse_scheduler *scheduler = pull_new();
     uint64_t last_ns = 0;
     size_t last_number = 0;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -177,12 +171,11 @@ static void the_order_holds_for_many(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_scheduled_between_two_takes_is_taken_in_its_order(void **state)
+TEST(a_task_scheduled_between_two_takes_is_taken_in_its_order)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken first;
 
-    (void)state;
     (void)add(scheduler, 'a', TICK_NS);
     (void)add(scheduler, 'c', 5 * TICK_NS);
     go_to(scheduler, 10 * TICK_NS);
@@ -197,12 +190,11 @@ static void a_task_scheduled_between_two_takes_is_taken_in_its_order(void **stat
     scheduler_end(scheduler);
 }
 
-static void a_task_due_at_once_needs_no_step(void **state)
+TEST(a_task_due_at_once_needs_no_step)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_end('b');
 
-    (void)state;
     go_to(scheduler, 100 * TICK_NS);
     (void)add(scheduler, 'a', 3 * TICK_NS);
     (void)schedule_after(scheduler, &task, 0);
@@ -210,14 +202,13 @@ static void a_task_due_at_once_needs_no_step(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_postponed_or_cancelled_when_due_is_not_handed_out(void **state)
+TEST(a_task_postponed_or_cancelled_when_due_is_not_handed_out)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle a = add(scheduler, 'a', TICK_NS);
     struct elapse_handle b = add(scheduler, 'b', TICK_NS);
     struct elapse_taken taken;
 
-    (void)state;
     (void)add(scheduler, 'c', TICK_NS);
     (void)add(scheduler, 'd', TICK_NS);
     go_to(scheduler, TICK_NS);
@@ -241,7 +232,7 @@ static void a_task_postponed_or_cancelled_when_due_is_not_handed_out(void **stat
     scheduler_end(scheduler);
 }
 
-static void a_batch_takes_due_tasks_up_to_its_capacity(void **state)
+TEST(a_batch_takes_due_tasks_up_to_its_capacity)
 {
     enum { TASKS = 2500, CAPACITY = 1000 };
     static struct elapse_taken taken[CAPACITY];
@@ -249,7 +240,6 @@ static void a_batch_takes_due_tasks_up_to_its_capacity(void **state)
     size_t at = 0;
     size_t count = SIZE_MAX;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -284,14 +274,13 @@ static void a_batch_takes_due_tasks_up_to_its_capacity(void **state)
     scheduler_end(scheduler);
 }
 
-static void tasks_of_all_shards_are_taken(void **state)
+TEST(tasks_of_all_shards_are_taken)
 {
     enum { SHARDS = 7, TASKS = 200 };
     struct elapse_scheduler_options options = manual_options(TICK_NS, SHARDS);
     struct elapse_scheduler *scheduler;
     static char keys[TASKS][8];
 
-    (void)state;
     options.pull = true;
     scheduler = scheduler_new(&options);
     for (size_t i = 0; i < TASKS; i++) {
@@ -319,14 +308,13 @@ static void tasks_of_all_shards_are_taken(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_action_may_be_null_in_pull_mode_alone(void **state)
+TEST(an_action_may_be_null_in_pull_mode_alone)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = {.context = name_of('a'), .destroy = write_end};
     struct elapse_handle handle = no_handle;
     struct elapse_taken taken;
 
-    (void)state;
     (void)schedule_at(scheduler, &task, TICK_NS);
     go_to(scheduler, TICK_NS);
     taken = take(scheduler, 'a');
@@ -343,13 +331,12 @@ static void an_action_may_be_null_in_pull_mode_alone(void **state)
     assert_int_equal(ends_of('a'), 0);
 }
 
-static void a_wall_clock_time_is_taken_too(void **state)
+TEST(a_wall_clock_time_is_taken_too)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_end('a');
     struct elapse_taken taken;
 
-    (void)state;
     assert_int_equal(
         elapse_task_schedule_at_wall_clock(scheduler, &task, 1000 * ELAPSE_SECOND_NS, NULL),
         ELAPSE_OK);
@@ -369,14 +356,13 @@ static void a_wall_clock_time_is_taken_too(void **state)
 
 /* ---- done ---- */
 
-static void done_answers_gone_for_a_task_that_is_not_taken(void **state)
+TEST(done_answers_gone_for_a_task_that_is_not_taken)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle a = add(scheduler, 'a', TICK_NS);
     struct elapse_handle b = add(scheduler, 'b', 2 * TICK_NS);
     struct elapse_taken taken;
 
-    (void)state;
     assert_int_equal(elapse_task_done(scheduler, no_handle), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_task_done(scheduler, a), ELAPSE_ERROR_GONE);
     go_to(scheduler, TICK_NS);
@@ -403,14 +389,13 @@ static void done_answers_gone_for_a_task_that_is_not_taken(void **state)
     assert_int_equal(ends_of('c'), 100);
 }
 
-static void tasks_may_be_done_in_any_order(void **state)
+TEST(tasks_may_be_done_in_any_order)
 {
     enum { TASKS = 300 };
     static struct elapse_taken taken[TASKS];
     struct elapse_scheduler *scheduler = pull_new();
     size_t count;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -445,13 +430,12 @@ static void *call_done(void *context)
     return NULL;
 }
 
-static void another_thread_may_end_what_was_taken(void **state)
+TEST(another_thread_may_end_what_was_taken)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct done_elsewhere call = {scheduler, add(scheduler, 'a', TICK_NS), ELAPSE_ERROR_BUSY};
     pthread_t thread;
 
-    (void)state;
     go_to(scheduler, TICK_NS);
     (void)take(scheduler, 'a');
     assert_int_equal(pthread_create(&thread, NULL, call_done, &call), 0);
@@ -486,14 +470,13 @@ static void call_from_destructor(void *context)
     seen->done = elapse_task_done(seen->scheduler, seen->handle);
 }
 
-static void a_destructor_may_use_the_scheduler_but_not_close_it(void **state)
+TEST(a_destructor_may_use_the_scheduler_but_not_close_it)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct seen_by_destructor seen = {.scheduler = scheduler};
     struct elapse_task task = {.context = &seen, .destroy = call_from_destructor};
     struct elapse_taken taken;
 
-    (void)state;
     seen.handle = schedule_at(scheduler, &task, TICK_NS);
     go_to(scheduler, TICK_NS);
     assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
@@ -510,14 +493,13 @@ static void a_destructor_may_use_the_scheduler_but_not_close_it(void **state)
 
 /* ---- statistics ---- */
 
-static void takes_are_counted_as_runs(void **state)
+TEST(takes_are_counted_as_runs)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_statistics statistics;
     struct elapse_taken a;
     struct elapse_taken b;
 
-    (void)state;
     (void)add(scheduler, 'a', TICK_NS);
     (void)add(scheduler, 'b', 2 * TICK_NS);
     (void)add(scheduler, 'c', 100 * TICK_NS);
@@ -562,12 +544,11 @@ static void expect_no_taking(struct elapse_scheduler *scheduler, enum elapse_err
     assert_int_equal(count, 0);
 }
 
-static void only_pull_mode_lets_take(void **state)
+TEST(only_pull_mode_lets_take)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = add(scheduler, 'a', TICK_NS);
 
-    (void)state;
     expect_no_taking(scheduler, ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_done(scheduler, handle), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
@@ -581,13 +562,12 @@ static void only_pull_mode_lets_take(void **state)
     scheduler_end(scheduler);
 }
 
-static void one_that_is_not_started_hands_out_nothing(void **state)
+TEST(one_that_is_not_started_hands_out_nothing)
 {
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler;
     struct elapse_taken taken;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     assert_false(options.pull);
     options.pull = true;
@@ -610,11 +590,10 @@ static void one_that_is_not_started_hands_out_nothing(void **state)
     scheduler_end(scheduler);
 }
 
-static void manual_time_has_no_descriptor_and_needs_no_start(void **state)
+TEST(manual_time_has_no_descriptor_and_needs_no_start)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
-    (void)state;
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
     (void)add(scheduler, 'a', TICK_NS);
     go_to(scheduler, TICK_NS);
@@ -627,31 +606,4 @@ static void manual_time_has_no_descriptor_and_needs_no_start(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_taken_task_has_the_run_that_its_action_would_get),
-        cmocka_unit_test(nothing_is_handed_out_early),
-        cmocka_unit_test(manual_time_never_waits),
-        cmocka_unit_test(tasks_come_by_deadline_and_then_in_the_order_of_scheduling),
-        cmocka_unit_test(the_order_holds_for_many),
-        cmocka_unit_test(a_task_scheduled_between_two_takes_is_taken_in_its_order),
-        cmocka_unit_test(a_task_due_at_once_needs_no_step),
-        cmocka_unit_test(a_task_postponed_or_cancelled_when_due_is_not_handed_out),
-        cmocka_unit_test(a_batch_takes_due_tasks_up_to_its_capacity),
-        cmocka_unit_test(tasks_of_all_shards_are_taken),
-        cmocka_unit_test(an_action_may_be_null_in_pull_mode_alone),
-        cmocka_unit_test(a_wall_clock_time_is_taken_too),
-        cmocka_unit_test(done_answers_gone_for_a_task_that_is_not_taken),
-        cmocka_unit_test(tasks_may_be_done_in_any_order),
-        cmocka_unit_test(another_thread_may_end_what_was_taken),
-        cmocka_unit_test(a_destructor_may_use_the_scheduler_but_not_close_it),
-        cmocka_unit_test(takes_are_counted_as_runs),
-        cmocka_unit_test(a_shard_that_is_always_busy_does_not_keep_the_others_waiting),
-        cmocka_unit_test(only_pull_mode_lets_take),
-        cmocka_unit_test(one_that_is_not_started_hands_out_nothing),
-        cmocka_unit_test(manual_time_has_no_descriptor_and_needs_no_start),
-    };
-
-    return cmocka_run_group_tests_name("pull", tests, NULL, NULL);
-}
+TEST_MAIN("pull")

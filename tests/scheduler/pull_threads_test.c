@@ -255,36 +255,31 @@ static void share_a_queue(unsigned shards, uint64_t timeout_ns, uint64_t delay_m
     close_with_pending((size_t)PRODUCERS * EACH, PENDING, how);
 }
 
-static void eight_threads_take_each_item_once_from_one_shard(void **state)
+TEST(eight_threads_take_each_item_once_from_one_shard)
 {
-    (void)state;
     share_a_queue(1, ELAPSE_NEVER, 300 * ELAPSE_MILLISECOND_NS, ELAPSE_CLOSE_DROP);
 }
 
-static void eight_threads_take_each_item_once_from_several_shards(void **state)
+TEST(eight_threads_take_each_item_once_from_several_shards)
 {
-    (void)state;
     share_a_queue(4, ELAPSE_NEVER, 300 * ELAPSE_MILLISECOND_NS, ELAPSE_CLOSE_HAND_BACK);
 }
 
 /* The time-out of the thread that waits for the first deadline ends again and again. */
-static void short_time_outs_lose_no_item(void **state)
+TEST(short_time_outs_lose_no_item)
 {
-    (void)state;
     share_a_queue(2, 700 * ELAPSE_MICROSECOND_NS, 300 * ELAPSE_MILLISECOND_NS, ELAPSE_CLOSE_DROP);
 }
 
-static void items_due_at_once_are_all_taken(void **state)
+TEST(items_due_at_once_are_all_taken)
 {
-    (void)state;
     share_a_queue(2, ELAPSE_NEVER, 0, ELAPSE_CLOSE_HAND_BACK);
 }
 
-static void an_earlier_item_is_taken_while_all_sleep(void **state)
+TEST(an_earlier_item_is_taken_while_all_sleep)
 {
     enum { ROUNDS = 100 };
 
-    (void)state;
     queue_begin(pull_new(1), ELAPSE_NEVER, (size_t)2 * ROUNDS);
     start_takers();
     /* Each round's item is earlier than all that the takers sleep for. */
@@ -306,13 +301,12 @@ static void an_earlier_item_is_taken_while_all_sleep(void **state)
 
 /* The takers sleep. A reschedule makes one task due; a done frees the key of another that is due.
  */
-static void a_reschedule_and_a_done_wake_waiting_takers(void **state)
+TEST(a_reschedule_and_a_done_wake_waiting_takers)
 {
     struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(1)};
     struct elapse_taken taken;
     struct elapse_handle handle;
 
-    (void)state;
     queue_begin(pull_new(1), ELAPSE_NEVER, 4);
     (void)schedule_after(queue.scheduler, &task, 0);
     assert_int_equal(elapse_task_take(queue.scheduler, ELAPSE_NEVER, &taken), ELAPSE_OK);
@@ -352,11 +346,10 @@ static void *ask_without_waiting(void *context)
     return NULL;
 }
 
-static void a_close_ends_all_waiting_takes(void **state)
+TEST(a_close_ends_all_waiting_takes)
 {
     enum { ROUNDS = 200 };
 
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++) {
         pthread_t asker;
 
@@ -375,11 +368,10 @@ static void a_close_ends_all_waiting_takes(void **state)
     }
 }
 
-static void a_close_comes_between_asking(void **state)
+TEST(a_close_comes_between_asking)
 {
     enum { ROUNDS = 300, ASKERS = 3 };
 
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++) {
         pthread_t askers[ASKERS];
 
@@ -398,13 +390,12 @@ static void a_close_comes_between_asking(void **state)
 
 /* ---- time-outs ---- */
 
-static void a_take_waits_as_long_as_its_time_out(void **state)
+TEST(a_take_waits_as_long_as_its_time_out)
 {
     struct elapse_scheduler *scheduler = pull_new(1);
     struct elapse_taken taken[2];
     size_t count = SIZE_MAX;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         uint64_t began_ns = elapse_scheduler_now_ns(scheduler);
 
@@ -432,11 +423,10 @@ static void a_take_waits_as_long_as_its_time_out(void **state)
     assert_int_equal(ends(), 5);
 }
 
-static void all_waiting_takes_end_at_their_time_outs(void **state)
+TEST(all_waiting_takes_end_at_their_time_outs)
 {
     unsigned idle = 5 * TAKERS;
 
-    (void)state;
     queue_begin(pull_new(1), 2 * ELAPSE_MILLISECOND_NS, 1);
     (void)add(queue.scheduler, 0, HOUR_NS);
     start_takers();
@@ -491,13 +481,12 @@ static void done(struct elapse_scheduler *scheduler, const struct elapse_taken *
     assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
 }
 
-static void the_descriptor_says_when_to_take(void **state)
+TEST(the_descriptor_says_when_to_take)
 {
     struct elapse_scheduler *scheduler = pull_new(2);
     int descriptor = elapse_scheduler_descriptor(scheduler);
     struct elapse_taken taken;
 
-    (void)state;
     assert_true(descriptor >= 0);
     expect_nothing(scheduler);
     assert_false(readable_within(scheduler, 0));
@@ -521,12 +510,11 @@ static void the_descriptor_says_when_to_take(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_descriptor_stays_readable_until_nothing_is_due(void **state)
+TEST(the_descriptor_stays_readable_until_nothing_is_due)
 {
     struct elapse_scheduler *scheduler = pull_new(1);
     struct elapse_taken taken[3];
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         (void)add(scheduler, i, 0);
     for (size_t i = 0; i < 3; i++) {
@@ -558,11 +546,10 @@ static void *wait_in_event_loop(void *context)
     return NULL;
 }
 
-static void closing_wakes_event_loops(void **state)
+TEST(closing_wakes_event_loops)
 {
     enum { ROUNDS = 100, LOOPS = 3 };
 
-    (void)state;
     for (size_t i = 0; i < ROUNDS; i++) {
         struct elapse_scheduler *scheduler = pull_new(2);
         pthread_t loops[LOOPS];
@@ -581,13 +568,12 @@ static void closing_wakes_event_loops(void **state)
     }
 }
 
-static void tasks_scheduled_before_the_start_make_it_readable(void **state)
+TEST(tasks_scheduled_before_the_start_make_it_readable)
 {
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler;
     struct elapse_taken taken;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.pull = true;
     scheduler = scheduler_new(&options);
@@ -600,14 +586,13 @@ static void tasks_scheduled_before_the_start_make_it_readable(void **state)
 }
 
 /* By a reschedule, by a key that is free, by a recurrence and by the wall clock. */
-static void whatever_makes_a_task_due_makes_it_readable(void **state)
+TEST(whatever_makes_a_task_due_makes_it_readable)
 {
     struct elapse_scheduler *scheduler = pull_new(1);
     struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(2)};
     struct elapse_handle handle = add(scheduler, 1, HOUR_NS);
     struct elapse_taken taken;
 
-    (void)state;
     expect_nothing(scheduler);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MILLISECOND_NS),
                      ELAPSE_OK);
@@ -721,50 +706,23 @@ static void loop_over(size_t items, uint64_t delay_max_ns, unsigned shards,
     assert_int_equal(ends(), items);
 }
 
-static void an_event_loop_takes_a_thousand_items(void **state)
+TEST(an_event_loop_takes_a_thousand_items)
 {
-    (void)state;
     loop_over(1000, 50 * ELAPSE_MILLISECOND_NS, 1, produce);
     loop_over(1000, 300 * ELAPSE_MILLISECOND_NS, 4, produce);
 }
 
 /* Each may come between the look that finds nothing and the answer that says so. */
-static void an_event_loop_misses_none_of_those_due_at_once(void **state)
+TEST(an_event_loop_misses_none_of_those_due_at_once)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++)
         loop_over(20000, i % 2 * ELAPSE_MILLISECOND_NS, 1 + i / 2, produce);
 }
 
-static void an_event_loop_misses_none_of_those_that_come_one_by_one(void **state)
+TEST(an_event_loop_misses_none_of_those_that_come_one_by_one)
 {
-    (void)state;
     loop_over(20000, 0, 1, produce_one_by_one);
     loop_over(20000, 0, 256, produce_one_by_one); /* the look takes longer */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_threads_take_each_item_once_from_one_shard),
-        cmocka_unit_test(eight_threads_take_each_item_once_from_several_shards),
-        cmocka_unit_test(short_time_outs_lose_no_item),
-        cmocka_unit_test(items_due_at_once_are_all_taken),
-        cmocka_unit_test(an_earlier_item_is_taken_while_all_sleep),
-        cmocka_unit_test(a_reschedule_and_a_done_wake_waiting_takers),
-        cmocka_unit_test(a_close_ends_all_waiting_takes),
-        cmocka_unit_test(a_close_comes_between_asking),
-        cmocka_unit_test(a_take_waits_as_long_as_its_time_out),
-        cmocka_unit_test(all_waiting_takes_end_at_their_time_outs),
-        cmocka_unit_test(the_descriptor_says_when_to_take),
-        cmocka_unit_test(the_descriptor_stays_readable_until_nothing_is_due),
-        cmocka_unit_test(closing_wakes_event_loops),
-        cmocka_unit_test(tasks_scheduled_before_the_start_make_it_readable),
-        cmocka_unit_test(whatever_makes_a_task_due_makes_it_readable),
-        cmocka_unit_test(an_event_loop_takes_a_thousand_items),
-        cmocka_unit_test(an_event_loop_misses_none_of_those_due_at_once),
-        cmocka_unit_test(an_event_loop_misses_none_of_those_that_come_one_by_one),
-    };
-
-    return cmocka_run_group_tests_name("pull_threads", tests, NULL, NULL);
-}
+TEST_MAIN("pull_threads")

@@ -139,12 +139,11 @@ static uint64_t takes_of_all(struct taker *takers)
     return takes;
 }
 
-static void one_deadline_wakes_one_thread(void **state)
+TEST(one_deadline_wakes_one_thread)
 {
     static struct taker takers[TAKERS];
     static const unsigned shards[] = {1, 4};
 
-    (void)state;
     for (size_t i = 0; i < sizeof shards / sizeof *shards; i++) {
         struct elapse_scheduler *scheduler = fake_pull_new(shards[i]);
         struct elapse_task task = task_named('a');
@@ -173,13 +172,12 @@ static void one_deadline_wakes_one_thread(void **state)
 }
 
 /* Each of these deadlines is earlier than the one that the threads wait for. */
-static void a_new_earliest_deadline_wakes_one_thread(void **state)
+TEST(a_new_earliest_deadline_wakes_one_thread)
 {
     static struct taker takers[TAKERS];
     struct elapse_scheduler *scheduler = fake_pull_new(1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + ELAPSE_HOUR_NS);
     for (size_t i = 0; i < TAKERS; i++)
         taker_begin(&takers[i], scheduler, ELAPSE_NEVER, false);
@@ -198,13 +196,12 @@ static void a_new_earliest_deadline_wakes_one_thread(void **state)
 }
 
 /* A thread that holds what it has taken does not hold up the others. */
-static void tasks_due_at_one_time_go_to_as_many_threads(void **state)
+TEST(tasks_due_at_one_time_go_to_as_many_threads)
 {
     static struct taker takers[TAKERS];
     struct elapse_scheduler *scheduler = fake_pull_new(1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     for (unsigned k = 0; k < TAKERS; k++)
         (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + T(1));
     for (size_t i = 0; i < TAKERS; i++)
@@ -219,14 +216,13 @@ static void tasks_due_at_one_time_go_to_as_many_threads(void **state)
 }
 
 /* The thread that waits for the deadline gives up: another one goes on in its place. */
-static void a_thread_whose_time_is_over_hands_its_turn_on(void **state)
+TEST(a_thread_whose_time_is_over_hands_its_turn_on)
 {
     static struct taker impatient;
     static struct taker takers[TAKERS];
     struct elapse_scheduler *scheduler = fake_pull_new(1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + T(10));
     taker_begin(&impatient, scheduler, T(5), false);
     wait_until_all_wait(&impatient, 1); /* so that it has the turn */
@@ -244,14 +240,4 @@ static void a_thread_whose_time_is_over_hands_its_turn_on(void **state)
     close_and_end(scheduler, takers, TAKERS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_deadline_wakes_one_thread),
-        cmocka_unit_test(a_new_earliest_deadline_wakes_one_thread),
-        cmocka_unit_test(tasks_due_at_one_time_go_to_as_many_threads),
-        cmocka_unit_test(a_thread_whose_time_is_over_hands_its_turn_on),
-    };
-
-    return cmocka_run_group_tests_name("pull_wake", tests, NULL, NULL);
-}
+TEST_MAIN("pull_wake")

@@ -126,12 +126,11 @@ static void overtake(void *context)
         wait_until(is_done_or_waits, other);
 }
 
-static void an_older_reading_of_the_time_is_no_clock_that_was_set_back(void **state)
+TEST(an_older_reading_of_the_time_is_no_clock_that_was_set_back)
 {
     struct elapse_scheduler *scheduler = fake_pull_new();
     uint64_t begun_ns = fake_os_now_ns(ELAPSE__OS_WALL_CLOCK);
 
-    (void)state;
     for (unsigned i = 0; i < FAR_TASKS; i++)
         add_by_wall_clock(scheduler, 'f', begun_ns + ELAPSE_DAY_NS + T(i));
     for (unsigned round = 0; round < 10; round++) {
@@ -160,12 +159,11 @@ static void an_older_reading_of_the_time_is_no_clock_that_was_set_back(void **st
     fake_pull_end(scheduler);
 }
 
-static void a_clock_that_was_set_back_is_still_followed(void **state)
+TEST(a_clock_that_was_set_back_is_still_followed)
 {
     struct elapse_scheduler *scheduler = fake_pull_new();
     uint64_t begun_ns = fake_os_now_ns(ELAPSE__OS_WALL_CLOCK);
 
-    (void)state;
     add_by_wall_clock(scheduler, 'a', begun_ns + T(1));
     add_by_wall_clock(scheduler, 'c', begun_ns + T(100));
     fake_os_advance(T(50));
@@ -188,12 +186,4 @@ static void a_clock_that_was_set_back_is_still_followed(void **state)
     fake_pull_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_older_reading_of_the_time_is_no_clock_that_was_set_back),
-        cmocka_unit_test(a_clock_that_was_set_back_is_still_followed),
-    };
-
-    return cmocka_run_group_tests_name("pull_wall_clock", tests, NULL, NULL);
-}
+TEST_MAIN("pull_wall_clock")

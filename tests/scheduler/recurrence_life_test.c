@@ -84,7 +84,7 @@ static void schedules(struct actor *actor, const struct elapse_run *run)
 
 /* ---- cancelling and moving ---- */
 
-static void a_cancel_in_its_action_is_the_last_word(void **state)
+TEST(a_cancel_in_its_action_is_the_last_word)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actors[2] = {
@@ -95,7 +95,6 @@ static void a_cancel_in_its_action_is_the_last_word(void **state)
     struct elapse_task second = acting(&actors[1], T(10));
     struct elapse_handle handle = schedule_at(scheduler, &first, T(10));
 
-    (void)state;
     (void)schedule_at(scheduler, &second, T(10));
     expect_step(scheduler, T(10), "ab");
     expect_step(scheduler, T(20), "ab");
@@ -113,13 +112,12 @@ static void a_cancel_in_its_action_is_the_last_word(void **state)
 }
 
 /* In a burst the next occurrence is due already when the cancel comes. */
-static void a_cancel_stops_a_burst(void **state)
+TEST(a_cancel_stops_a_burst)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 3, .deed = cancels};
     struct elapse_task task = acting(&actor, T(1));
 
-    (void)state;
     task.if_missed = ELAPSE_MISSED_BURST;
     (void)schedule_at(scheduler, &task, T(1));
     expect_step(scheduler, T(1000), "aaa");
@@ -128,14 +126,13 @@ static void a_cancel_stops_a_burst(void **state)
     scheduler_end(scheduler);
 }
 
-static void moved_in_its_action_only_the_new_deadline_counts(void **state)
+TEST(moved_in_its_action_only_the_new_deadline_counts)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {
         .number = 'a', .when = 2, .deed = moves_itself, .deadline_ns = T(57)};
     struct elapse_task task = acting(&actor, T(10));
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(10));
     expect_step(scheduler, T(10), "a");
     expect_step(scheduler, T(20), "a");
@@ -150,13 +147,12 @@ static void moved_in_its_action_only_the_new_deadline_counts(void **state)
     assert_int_equal(ends_of('a'), 1);
 }
 
-static void moved_in_its_action_to_the_past_it_runs_at_once(void **state)
+TEST(moved_in_its_action_to_the_past_it_runs_at_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 1, .deed = moves_itself};
     struct elapse_task task = acting(&actor, T(10));
 
-    (void)state;
     task.recurrence = ELAPSE_RECUR_AFTER_EACH;
     (void)schedule_at(scheduler, &task, T(10));
     expect_step(scheduler, T(10), "aa");
@@ -168,7 +164,7 @@ static void moved_in_its_action_to_the_past_it_runs_at_once(void **state)
 
 /* ---- while it runs ---- */
 
-static void while_it_runs_it_counts_as_pending(void **state)
+TEST(while_it_runs_it_counts_as_pending)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 2, .deed = looks};
@@ -197,7 +193,7 @@ static void while_it_runs_it_counts_as_pending(void **state)
 }
 
 /* However full the scheduler is, a task that recurs has its place. */
-static void it_keeps_its_place_among_pending_max(void **state)
+TEST(it_keeps_its_place_among_pending_max)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 2, .deed = schedules};
@@ -206,7 +202,6 @@ static void it_keeps_its_place_among_pending_max(void **state)
     struct elapse_task far = task_with_end('f');
     struct elapse_handle handle;
 
-    (void)state;
     options.pending_max = 2;
     scheduler = scheduler_new(&options);
     handle = schedule_at(scheduler, &task, T(10));
@@ -235,7 +230,7 @@ static struct elapse_task keyed(size_t number, enum elapse_key_policy policy)
     return task;
 }
 
-static void between_runs_it_is_replaced(void **state)
+TEST(between_runs_it_is_replaced)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task task = keyed('a', ELAPSE_KEY_REPLACE);
@@ -243,7 +238,6 @@ static void between_runs_it_is_replaced(void **state)
     struct elapse_handle old = schedule_at(scheduler, &task, T(10));
     struct elapse_handle kept = {0, 0, 0};
 
-    (void)state;
     expect_step(scheduler, T(10), "a");
     other.if_key_pending = ELAPSE_KEY_FAIL;
     assert_int_equal(elapse_task_schedule_at(scheduler, &other, T(13), &kept),
@@ -292,7 +286,7 @@ static struct elapse_scheduler *held_new(struct gate *gate, struct elapse_handle
     return scheduler;
 }
 
-static void keep_and_fail_see_it_while_it_runs(void **state)
+TEST(keep_and_fail_see_it_while_it_runs)
 {
     static struct gate gate;
     struct elapse_handle handle;
@@ -300,7 +294,6 @@ static void keep_and_fail_see_it_while_it_runs(void **state)
     struct elapse_scheduler *scheduler = held_new(&gate, &handle);
     struct elapse_task other = keyed('b', ELAPSE_KEY_FAIL);
 
-    (void)state;
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_RUNNING);
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_schedule_after(scheduler, &other, 0, &found),
@@ -324,7 +317,7 @@ static void keep_and_fail_see_it_while_it_runs(void **state)
 }
 
 /* Its action goes on, and is the last; the other begins when that has ended. */
-static void replaced_while_it_runs_it_ends_with_that_run(void **state)
+TEST(replaced_while_it_runs_it_ends_with_that_run)
 {
     static struct gate gate;
     struct elapse_handle handle;
@@ -333,7 +326,6 @@ static void replaced_while_it_runs_it_ends_with_that_run(void **state)
     struct elapse_scheduler *scheduler = held_new(&gate, &handle);
     struct elapse_task other = keyed('b', ELAPSE_KEY_REPLACE);
 
-    (void)state;
     other.period_ns = T(2);
     other_handle = schedule_after(scheduler, &other, 0);
     assert_false(same_handle(other_handle, handle));
@@ -355,13 +347,12 @@ static void replaced_while_it_runs_it_ends_with_that_run(void **state)
     assert_int_equal(ends_of('b'), 1);
 }
 
-static void cancelled_while_it_runs_it_ends_with_that_run(void **state)
+TEST(cancelled_while_it_runs_it_ends_with_that_run)
 {
     static struct gate gate;
     struct elapse_handle handle;
     struct elapse_scheduler *scheduler = held_new(&gate, &handle);
 
-    (void)state;
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, TICK_NS), ELAPSE_CANCEL_RUNNING);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_GONE);
@@ -387,11 +378,10 @@ static void note_handed_back(const struct elapse_handed_back *task, void *contex
     handed_back_count++;
 }
 
-static void closing_ends_it(void **state)
+TEST(closing_ends_it)
 {
     static const enum elapse_close ways[] = {ELAPSE_CLOSE_DROP, ELAPSE_CLOSE_RUN_DUE};
 
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
         struct elapse_task task = periodic('a', T(10));
@@ -410,7 +400,7 @@ static void closing_ends_it(void **state)
     }
 }
 
-static void moved_while_it_runs_it_is_the_pending_one_of_its_key(void **state)
+TEST(moved_while_it_runs_it_is_the_pending_one_of_its_key)
 {
     static struct gate gate;
     struct elapse_handle handle;
@@ -418,7 +408,6 @@ static void moved_while_it_runs_it_is_the_pending_one_of_its_key(void **state)
     struct elapse_scheduler *scheduler = held_new(&gate, &handle);
     struct elapse_task other = keyed('b', ELAPSE_KEY_FAIL);
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_HOUR_NS), ELAPSE_OK);
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_schedule_after(scheduler, &other, 0, &found),
@@ -435,12 +424,11 @@ static void moved_while_it_runs_it_is_the_pending_one_of_its_key(void **state)
 }
 
 /* Closing waits for the run, and there is none after it. */
-static void closed_while_it_runs(void **state)
+TEST(closed_while_it_runs)
 {
     static const enum elapse_close ways[] = {ELAPSE_CLOSE_DROP, ELAPSE_CLOSE_RUN_DUE,
                                              ELAPSE_CLOSE_HAND_BACK};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         static struct gate gate;
         struct elapse_handle handle;
@@ -462,13 +450,12 @@ static void closed_while_it_runs(void **state)
     }
 }
 
-static void handed_back_it_can_be_scheduled_again(void **state)
+TEST(handed_back_it_can_be_scheduled_again)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, T(10), ELAPSE_MISSED_BURST);
     struct elapse_task each = recurring('b', ELAPSE_RECUR_AFTER_EACH, T(7) + 3, ELAPSE_MISSED_SKIP);
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(10));
     (void)schedule_at(scheduler, &each, T(9000));
     assert_int_equal(step(scheduler, T(1005)), 100);
@@ -501,14 +488,13 @@ static void handed_back_it_can_be_scheduled_again(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_batch_may_have_recurring_tasks(void **state)
+TEST(a_batch_may_have_recurring_tasks)
 {
     enum { COUNT = 200 };
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     static struct elapse_batch_task batch[COUNT];
     struct elapse_handle handles[COUNT];
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         batch[i] = (struct elapse_batch_task){.task = periodic(i, T(i % 5)), .deadline_ns = T(5)};
         if (i % 10 == 9)
@@ -567,13 +553,12 @@ static bool hundred_runs(void *context)
     return atomic_load(&busy->runs) >= 100;
 }
 
-static void on_workers_it_never_overlaps_itself_nor_is_early(void **state)
+TEST(on_workers_it_never_overlaps_itself_nor_is_early)
 {
     static struct busy busy[4];
     struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_handle handles[4];
 
-    (void)state;
     memset(busy, 0, sizeof busy);
     for (size_t i = 0; i < 4; i++) {
         struct elapse_task task = {.action = be_busy,
@@ -606,12 +591,11 @@ static void on_workers_it_never_overlaps_itself_nor_is_early(void **state)
 }
 
 /* A cancel between two runs, or in one, at any moment: it is the end. */
-static void one_cancel_is_enough(void **state)
+TEST(one_cancel_is_enough)
 {
     struct elapse_scheduler *scheduler = started_new(2);
     struct random_source source = random_by_seed();
 
-    (void)state;
     for (int times = 0; times < 100; times++) {
         struct elapse_task task = periodic('a', TICK_NS / 100);
         struct elapse_handle handle = schedule_after(scheduler, &task, 0);
@@ -638,14 +622,13 @@ static void *spin(void *stop)
     return NULL;
 }
 
-static void busy_threads_do_not_starve_it(void **state)
+TEST(busy_threads_do_not_starve_it)
 {
     static atomic_bool stop;
     struct elapse_scheduler *scheduler;
     struct elapse_task task = periodic('a', T(2));
     pthread_t threads[2];
 
-    (void)state;
     atomic_store(&stop, false);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, spin, &stop), 0);
@@ -658,28 +641,4 @@ static void busy_threads_do_not_starve_it(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cancel_in_its_action_is_the_last_word),
-        cmocka_unit_test(a_cancel_stops_a_burst),
-        cmocka_unit_test(moved_in_its_action_only_the_new_deadline_counts),
-        cmocka_unit_test(moved_in_its_action_to_the_past_it_runs_at_once),
-        cmocka_unit_test(while_it_runs_it_counts_as_pending),
-        cmocka_unit_test(it_keeps_its_place_among_pending_max),
-        cmocka_unit_test(between_runs_it_is_replaced),
-        cmocka_unit_test(keep_and_fail_see_it_while_it_runs),
-        cmocka_unit_test(replaced_while_it_runs_it_ends_with_that_run),
-        cmocka_unit_test(cancelled_while_it_runs_it_ends_with_that_run),
-        cmocka_unit_test(closing_ends_it),
-        cmocka_unit_test(moved_while_it_runs_it_is_the_pending_one_of_its_key),
-        cmocka_unit_test(closed_while_it_runs),
-        cmocka_unit_test(handed_back_it_can_be_scheduled_again),
-        cmocka_unit_test(a_batch_may_have_recurring_tasks),
-        cmocka_unit_test(on_workers_it_never_overlaps_itself_nor_is_early),
-        cmocka_unit_test(one_cancel_is_enough),
-        cmocka_unit_test(busy_threads_do_not_starve_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("recurrence_life")

@@ -20,14 +20,13 @@ static uint64_t rounded_up(uint64_t time_ns, uint64_t tick_ns)
 
 /* ---- on time ---- */
 
-static void it_runs_every_period(void **state)
+TEST(it_runs_every_period)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(10));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(5));
     uint64_t deadline_ns;
 
-    (void)state;
     expect_step(scheduler, T(4), "");
     for (uint64_t n = 0; n < 1000; n++) {
         assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
@@ -49,12 +48,11 @@ static void it_runs_every_period(void **state)
 }
 
 /* Neither the tick nor the time of stepping leaves a trace in the n-th occurrence. */
-static void it_never_drifts(void **state)
+TEST(it_never_drifts)
 {
     static const uint64_t periods_ns[] = {1000001, 1500000, 3333333, 999999999, 7777777777};
     const uint64_t first_ns = 123456;
 
-    (void)state;
     for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct elapse_task task = periodic('a', periods_ns[i]);
@@ -71,7 +69,7 @@ static void it_never_drifts(void **state)
     }
 }
 
-static void periods_of_one_tick_and_of_years(void **state)
+TEST(periods_of_one_tick_and_of_years)
 {
     static const uint64_t periods_ns[] = {TICK_NS,
                                           T(2),
@@ -82,7 +80,6 @@ static void periods_of_one_tick_and_of_years(void **state)
                                           365 * ELAPSE_DAY_NS,
                                           36500 * ELAPSE_DAY_NS};
 
-    (void)state;
     for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct elapse_task task = periodic('a', periods_ns[i]);
@@ -99,12 +96,11 @@ static void periods_of_one_tick_and_of_years(void **state)
 }
 
 /* Several occurrences fall due at one tick: none is early, and none is lost in a burst. */
-static void a_period_below_a_tick(void **state)
+TEST(a_period_below_a_tick)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, TICK_NS / 4, ELAPSE_MISSED_BURST);
 
-    (void)state;
     (void)schedule_at(scheduler, &task, TICK_NS / 4);
     for (uint64_t tick = 1; tick <= 1000; tick++) {
         assert_int_equal(step(scheduler, T(tick) - 1), 0);
@@ -127,11 +123,10 @@ static struct elapse_scheduler *late_new(enum elapse_missed if_missed)
     return scheduler;
 }
 
-static void skip_goes_on_with_the_next(void **state)
+TEST(skip_goes_on_with_the_next)
 {
     struct elapse_scheduler *scheduler = late_new(ELAPSE_MISSED_SKIP);
 
-    (void)state;
     expect_step(scheduler, T(32), "a");
     expect_run(0, 1, T(10), T(32), 0);
     expect_step(scheduler, T(39), "");
@@ -146,11 +141,10 @@ static void skip_goes_on_with_the_next(void **state)
     scheduler_end(scheduler);
 }
 
-static void burst_makes_up_for_each(void **state)
+TEST(burst_makes_up_for_each)
 {
     struct elapse_scheduler *scheduler = late_new(ELAPSE_MISSED_BURST);
 
-    (void)state;
     expect_step(scheduler, T(32), "aaa");
     expect_run(0, 1, T(10), T(32), 0);
     expect_run(1, 2, T(20), T(32), 0);
@@ -164,11 +158,10 @@ static void burst_makes_up_for_each(void **state)
     scheduler_end(scheduler);
 }
 
-static void delay_counts_from_the_return(void **state)
+TEST(delay_counts_from_the_return)
 {
     struct elapse_scheduler *scheduler = late_new(ELAPSE_MISSED_DELAY);
 
-    (void)state;
     expect_step(scheduler, T(32), "a");
     expect_step(scheduler, T(41), "");
     expect_step(scheduler, T(42), "a");
@@ -183,12 +176,11 @@ static void delay_counts_from_the_return(void **state)
     scheduler_end(scheduler);
 }
 
-static void late_by_less_than_a_period_nothing_is_missed(void **state)
+TEST(late_by_less_than_a_period_nothing_is_missed)
 {
     static const enum elapse_missed policies[] = {ELAPSE_MISSED_SKIP, ELAPSE_MISSED_BURST,
                                                   ELAPSE_MISSED_DELAY};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct elapse_scheduler *scheduler = late_new(policies[i]);
 
@@ -201,12 +193,11 @@ static void late_by_less_than_a_period_nothing_is_missed(void **state)
 }
 
 /* An occurrence that is due exactly now has not passed: it runs, in the same step. */
-static void an_occurrence_due_exactly_now_is_not_missed(void **state)
+TEST(an_occurrence_due_exactly_now_is_not_missed)
 {
     static const enum elapse_missed policies[] = {ELAPSE_MISSED_SKIP, ELAPSE_MISSED_BURST,
                                                   ELAPSE_MISSED_DELAY};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct elapse_scheduler *scheduler = late_new(policies[i]);
 
@@ -222,12 +213,11 @@ static void an_occurrence_due_exactly_now_is_not_missed(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_first_deadline_in_the_past_keeps_its_phase(void **state)
+TEST(a_first_deadline_in_the_past_keeps_its_phase)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(10));
 
-    (void)state;
     expect_step(scheduler, T(103), "");
     (void)schedule_at(scheduler, &task, T(95));
     expect_step(scheduler, T(103), "a");
@@ -240,14 +230,13 @@ static void a_first_deadline_in_the_past_keeps_its_phase(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_first_deadline_long_past(void **state)
+TEST(a_first_deadline_long_past)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task skip = periodic('s', T(10));
     struct elapse_task delay = recurring('d', ELAPSE_RECUR_PERIOD, T(10), ELAPSE_MISSED_DELAY);
     struct elapse_task burst = recurring('b', ELAPSE_RECUR_PERIOD, T(10), ELAPSE_MISSED_BURST);
 
-    (void)state;
     expect_step(scheduler, T(54), "");
     (void)schedule_at(scheduler, &skip, 0);
     expect_step(scheduler, T(54), "s");
@@ -272,13 +261,12 @@ static void a_first_deadline_long_past(void **state)
     scheduler_end(scheduler);
 }
 
-static void after_each_counts_from_the_return(void **state)
+TEST(after_each_counts_from_the_return)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task =
         recurring('a', ELAPSE_RECUR_AFTER_EACH, T(10) + 1, ELAPSE_MISSED_SKIP);
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(10));
     expect_step(scheduler, T(32), "a");
     expect_run(0, 1, T(10), T(32), 0);
@@ -296,13 +284,12 @@ static void after_each_counts_from_the_return(void **state)
 
 /* ---- refused periods, and the end of time ---- */
 
-static void unusable_periods_are_refused(void **state)
+TEST(unusable_periods_are_refused)
 {
     static const uint64_t periods_ns[] = {0, ELAPSE_PERIOD_NS_MAX + UINT64_C(1), ELAPSE_NEVER};
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         task = periodic('a', periods_ns[i]);
         assert_int_equal(elapse_task_schedule_after(scheduler, &task, 0, NULL),
@@ -325,7 +312,7 @@ static void unusable_periods_are_refused(void **state)
     scheduler_end(scheduler);
 }
 
-static void sums_saturate_and_never_come(void **state)
+TEST(sums_saturate_and_never_come)
 {
     struct elapse_scheduler *scheduler = manual_new(1, 1);
     struct elapse_task task = periodic('a', ELAPSE_PERIOD_NS_MAX);
@@ -336,7 +323,6 @@ static void sums_saturate_and_never_come(void **state)
     struct elapse_handle handles[3];
     uint64_t deadline_ns;
 
-    (void)state;
     handles[0] = schedule_at(scheduler, &task, 10);
     handles[1] = schedule_at(scheduler, &burst, 10);
     handles[2] = schedule_at(scheduler, &each, 10);
@@ -356,13 +342,12 @@ static void sums_saturate_and_never_come(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_first_deadline_that_never_comes(void **state)
+TEST(a_first_deadline_that_never_comes)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(10));
     struct elapse_handle handle;
 
-    (void)state;
     handle = schedule_after(scheduler, &task, ELAPSE_NEVER);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     expect_step(scheduler, T(1000000), "");
@@ -375,13 +360,12 @@ static void a_first_deadline_that_never_comes(void **state)
 
 /* ---- moved, and with slack ---- */
 
-static void moved_between_runs_its_periods_begin_anew(void **state)
+TEST(moved_between_runs_its_periods_begin_anew)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(10));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
 
-    (void)state;
     expect_step(scheduler, T(10), "a");
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(13)), ELAPSE_OK);
     expect_step(scheduler, T(13), "a");
@@ -402,13 +386,12 @@ static void moved_between_runs_its_periods_begin_anew(void **state)
 }
 
 /* Whatever the tick that a new deadline is rounded up to. */
-static void moved_it_is_kept_to_the_nanosecond(void **state)
+TEST(moved_it_is_kept_to_the_nanosecond)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(5) / 4);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(3));
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(19) / 2), ELAPSE_OK);
     for (uint64_t n = 0; n < 1000; n++) {
         uint64_t due_ns = rounded_up(T(19) / 2 + n * T(5) / 4, TICK_NS);
@@ -419,13 +402,12 @@ static void moved_it_is_kept_to_the_nanosecond(void **state)
     scheduler_end(scheduler);
 }
 
-static void slack_applies_to_the_first_deadline_alone(void **state)
+TEST(slack_applies_to_the_first_deadline_alone)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(100));
     uint64_t first_ns;
 
-    (void)state;
     task.slack_ns = T(30);
     (void)schedule_at(scheduler, &task, T(5));
     first_ns = elapse_scheduler_next_ns(scheduler);
@@ -510,7 +492,7 @@ static void draw_modelled(struct modelled *modelled, struct random_source *sourc
     modelled->task.destroy = NULL;
 }
 
-static void many_tasks_run_as_often_as_a_model_says(void **state)
+TEST(many_tasks_run_as_often_as_a_model_says)
 {
     enum { COUNT = 10000, STEPS = 400 };
     struct random_source source = random_by_seed();
@@ -519,7 +501,6 @@ static void many_tasks_run_as_often_as_a_model_says(void **state)
     struct elapse_scheduler *scheduler = manual_new(tick_ns, 4);
     uint64_t now_ns = 0;
 
-    (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         draw_modelled(&modelled[i], &source, tick_ns);
         modelled[i].due_ns = random_below(&source, 200 * tick_ns);
@@ -543,29 +524,4 @@ static void many_tasks_run_as_often_as_a_model_says(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_runs_every_period),
-        cmocka_unit_test(it_never_drifts),
-        cmocka_unit_test(periods_of_one_tick_and_of_years),
-        cmocka_unit_test(a_period_below_a_tick),
-        cmocka_unit_test(skip_goes_on_with_the_next),
-        cmocka_unit_test(burst_makes_up_for_each),
-        cmocka_unit_test(delay_counts_from_the_return),
-        cmocka_unit_test(late_by_less_than_a_period_nothing_is_missed),
-        cmocka_unit_test(an_occurrence_due_exactly_now_is_not_missed),
-        cmocka_unit_test(a_first_deadline_in_the_past_keeps_its_phase),
-        cmocka_unit_test(a_first_deadline_long_past),
-        cmocka_unit_test(after_each_counts_from_the_return),
-        cmocka_unit_test(unusable_periods_are_refused),
-        cmocka_unit_test(sums_saturate_and_never_come),
-        cmocka_unit_test(a_first_deadline_that_never_comes),
-        cmocka_unit_test(moved_between_runs_its_periods_begin_anew),
-        cmocka_unit_test(moved_it_is_kept_to_the_nanosecond),
-        cmocka_unit_test(slack_applies_to_the_first_deadline_alone),
-        cmocka_unit_test(many_tasks_run_as_often_as_a_model_says),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("recurrence")

@@ -23,13 +23,12 @@ static void expect_refused(struct elapse_scheduler *scheduler, const struct elap
     assert_int_equal(ends(), 0);
 }
 
-static void a_period_without_a_recurrence(void **state)
+TEST(a_period_without_a_recurrence)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_cron cron;
 
-    (void)state;
     task.period_ns = 1;
     expect_refused(scheduler, &task);
     assert_int_equal(elapse_cron_parse(&cron, "* * * * *", NULL), ELAPSE_OK);
@@ -42,13 +41,12 @@ static void a_period_without_a_recurrence(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_answer_to_missed_occurrences_without_a_recurrence(void **state)
+TEST(an_answer_to_missed_occurrences_without_a_recurrence)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_cron cron;
 
-    (void)state;
     task.if_missed = ELAPSE_MISSED_BURST;
     expect_refused(scheduler, &task);
     task.if_missed = ELAPSE_MISSED_DELAY;
@@ -60,14 +58,13 @@ static void an_answer_to_missed_occurrences_without_a_recurrence(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_negative_delay_or_deadline(void **state)
+TEST(a_negative_delay_or_deadline)
 {
     static const uint64_t times_ns[] = {NEGATIVE_NS, ELAPSE_NEVER - 1, (uint64_t)INT64_MAX + 1};
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(3));
 
-    (void)state;
     for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
         uint64_t time_ns = times_ns[i];
         struct elapse_batch_task batch[] = {{.task = task, .deadline_ns = time_ns}};
@@ -94,12 +91,11 @@ static void a_negative_delay_or_deadline(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_longest_delay_and_never_are_accepted(void **state)
+TEST(the_longest_delay_and_never_are_accepted)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     (void)schedule_at(scheduler, &task, INT64_MAX);
     (void)schedule_at(scheduler, &task, ELAPSE_NEVER);
     (void)schedule_after(scheduler, &task, ELAPSE_NEVER);
@@ -111,13 +107,12 @@ static void the_longest_delay_and_never_are_accepted(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_before_start_if_the_option_says_so(void **state)
+TEST(a_task_before_start_if_the_option_says_so)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_task plain = task_named('a');
     struct elapse_task keyed = task_with_key('k', "k", ELAPSE_KEY_REPLACE);
 
-    (void)state;
     assert_false(options.refuse_before_start);
     options.refuse_before_start = true;
     struct elapse_scheduler *scheduler = scheduler_new(&options);
@@ -130,15 +125,4 @@ static void a_task_before_start_if_the_option_says_so(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_period_without_a_recurrence),
-        cmocka_unit_test(an_answer_to_missed_occurrences_without_a_recurrence),
-        cmocka_unit_test(a_negative_delay_or_deadline),
-        cmocka_unit_test(the_longest_delay_and_never_are_accepted),
-        cmocka_unit_test(a_task_before_start_if_the_option_says_so),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("refuse")

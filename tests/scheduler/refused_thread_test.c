@@ -51,7 +51,7 @@ static bool is_tried_again(uint64_t number)
     return attempts() >= number;
 }
 
-static void a_task_does_not_wait_for_another_because_one_thread_was_refused(void **state)
+TEST(a_task_does_not_wait_for_another_because_one_thread_was_refused)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = fake_new(10);
@@ -59,7 +59,6 @@ static void a_task_does_not_wait_for_another_because_one_thread_was_refused(void
     struct elapse_task task = task_named('b');
     uint64_t before;
 
-    (void)state;
     add_now(scheduler, &held);
     wait_entered(&gate, 1); /* by the worker that start has made */
     before = attempts();
@@ -74,13 +73,12 @@ static void a_task_does_not_wait_for_another_because_one_thread_was_refused(void
     fake_os_end();
 }
 
-static void several_tasks_each_get_the_worker_that_was_refused(void **state)
+TEST(several_tasks_each_get_the_worker_that_was_refused)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = fake_new(4);
     struct elapse_task held = task_at_gate(&gate);
 
-    (void)state;
     add_now(scheduler, &held);
     wait_entered(&gate, 1);
     fake_os_refuse(FAKE_OS_THREAD_START, FAKE_OS_ALL);
@@ -104,7 +102,7 @@ static void several_tasks_each_get_the_worker_that_was_refused(void **state)
 }
 
 /* Nobody tries while nothing changes. */
-static void trying_again_is_no_polling(void **state)
+TEST(trying_again_is_no_polling)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = fake_new(10);
@@ -112,7 +110,6 @@ static void trying_again_is_no_polling(void **state)
     struct elapse_task task = task_named('b');
     uint64_t before;
 
-    (void)state;
     add_now(scheduler, &held);
     wait_entered(&gate, 1);
     fake_os_refuse(FAKE_OS_THREAD_START, FAKE_OS_ALL);
@@ -138,13 +135,4 @@ static void trying_again_is_no_polling(void **state)
     fake_os_end();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_does_not_wait_for_another_because_one_thread_was_refused),
-        cmocka_unit_test(several_tasks_each_get_the_worker_that_was_refused),
-        cmocka_unit_test(trying_again_is_no_polling),
-    };
-
-    return cmocka_run_group_tests_name("refused_thread", tests, NULL, NULL);
-}
+TEST_MAIN("refused_thread")

@@ -106,36 +106,32 @@ static void expect_end(enum elapse_recurrence recurrence, bool moves_before, boo
     scheduler_end(scheduler);
 }
 
-static void a_recurring_task_replaced_while_it_runs_is_not_revived(void **state)
+TEST(a_recurring_task_replaced_while_it_runs_is_not_revived)
 {
-    (void)state;
     expect_end(ELAPSE_RECUR_PERIOD, false, true);
     expect_end(ELAPSE_RECUR_AFTER_EACH, false, true);
     expect_end(ELAPSE_RECUR_PERIOD, true, true);
 }
 
-static void a_task_moved_and_then_replaced_while_it_runs_is_not_revived(void **state)
+TEST(a_task_moved_and_then_replaced_while_it_runs_is_not_revived)
 {
-    (void)state;
     expect_end(ELAPSE_RECUR_NEVER, true, true);
 }
 
-static void a_replaced_task_is_not_revived_beside_its_successor(void **state)
+TEST(a_replaced_task_is_not_revived_beside_its_successor)
 {
-    (void)state;
     expect_end(ELAPSE_RECUR_PERIOD, false, false);
     expect_end(ELAPSE_RECUR_NEVER, true, false);
 }
 
 /* ---- from outside the action, in pull mode ---- */
 
-static void a_taken_task_that_is_replaced_is_not_revived(void **state)
+TEST(a_taken_task_that_is_replaced_is_not_revived)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = replaced_task(ELAPSE_RECUR_PERIOD);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
-    (void)state;
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
 
@@ -153,13 +149,12 @@ static void a_taken_task_that_is_replaced_is_not_revived(void **state)
 }
 
 /* Its key has been given to another task and is free again. */
-static void a_replaced_task_is_not_revived_after_a_second_successor(void **state)
+TEST(a_replaced_task_is_not_revived_after_a_second_successor)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = replaced_task(ELAPSE_RECUR_PERIOD);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
-    (void)state;
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
 
@@ -182,13 +177,12 @@ static void a_replaced_task_is_not_revived_after_a_second_successor(void **state
 
 /* A one-shot task that runs and was not moved has nothing to be replaced: when its successor is
  * cancelled, it may be moved. */
-static void a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free(void **state)
+TEST(a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = replaced_task(ELAPSE_RECUR_NEVER);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
-    (void)state;
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
 
@@ -205,16 +199,4 @@ static void a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free(void 
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_recurring_task_replaced_while_it_runs_is_not_revived),
-        cmocka_unit_test(a_task_moved_and_then_replaced_while_it_runs_is_not_revived),
-        cmocka_unit_test(a_replaced_task_is_not_revived_beside_its_successor),
-        cmocka_unit_test(a_taken_task_that_is_replaced_is_not_revived),
-        cmocka_unit_test(a_replaced_task_is_not_revived_after_a_second_successor),
-        cmocka_unit_test(a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free),
-    };
-
-    return cmocka_run_group_tests_name("replace_running", tests, NULL, NULL);
-}
+TEST_MAIN("replace_running")

@@ -35,12 +35,11 @@ static void expect_deadline(struct elapse_scheduler *scheduler, struct elapse_ha
     assert_int_equal(found.deadline_ns, deadline_ns);
 }
 
-static void a_pending_task_moves_in_one_direction(void **state)
+TEST(a_pending_task_moves_in_one_direction)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = add(scheduler, 'a', T(50));
 
-    (void)state;
     earlier(scheduler, handle, T(51), false);
     earlier(scheduler, handle, T(50), false);
     earlier(scheduler, handle, T(50) - 1, false); /* the same tick */
@@ -60,13 +59,12 @@ static void a_pending_task_moves_in_one_direction(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_delay_counts_from_now(void **state)
+TEST(a_delay_counts_from_now)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = add(scheduler, 'a', T(50));
     bool moved = true;
 
-    (void)state;
     expect_step(scheduler, T(10), "");
     assert_int_equal(elapse_task_reschedule_earlier_after(scheduler, handle, T(40), &moved),
                      ELAPSE_OK);
@@ -80,13 +78,12 @@ static void a_delay_counts_from_now(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_running_task_without_another_run_can_only_become_due_earlier(void **state)
+TEST(a_running_task_without_another_run_can_only_become_due_earlier)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(1));
     taken = take(scheduler, 'a');
     later(scheduler, handle, T(9), false);
@@ -107,14 +104,13 @@ static void a_running_task_without_another_run_can_only_become_due_earlier(void 
 
 /* Run at 10 with a period of 10, asked at 12: the next occurrence is at 20; with AFTER_EACH it
  * would be at 22. */
-static void a_running_task_is_compared_with_the_period_that_it_was_given(void **state)
+TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
     struct elapse_taken taken;
 
-    (void)state;
     go_to(scheduler, T(10));
     taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_change_period(scheduler, handle, T(10)), ELAPSE_OK);
@@ -126,9 +122,8 @@ static void a_running_task_is_compared_with_the_period_that_it_was_given(void **
     scheduler_end(scheduler);
 }
 
-static void a_running_task_that_recurs_is_compared_with_its_next_occurrence(void **state)
+TEST(a_running_task_that_recurs_is_compared_with_its_next_occurrence)
 {
-    (void)state;
     for (int after_each = 0; after_each < 2; after_each++) {
         struct elapse_scheduler *scheduler = pull_new();
         struct elapse_task task =
@@ -152,7 +147,7 @@ static void a_running_task_that_recurs_is_compared_with_its_next_occurrence(void
 }
 
 /* With key "k", 'b' is due and waits while 'a' runs. */
-static void a_task_that_is_due_keeps_its_turn(void **state)
+TEST(a_task_that_is_due_keeps_its_turn)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
@@ -160,7 +155,6 @@ static void a_task_that_is_due_keeps_its_turn(void **state)
     struct elapse_handle handle;
     struct elapse_taken taken;
 
-    (void)state;
     (void)schedule_at(scheduler, &a, T(5));
     go_to(scheduler, T(5));
     taken = take(scheduler, 'a');
@@ -178,7 +172,7 @@ static void a_task_that_is_due_keeps_its_turn(void **state)
     scheduler_end(scheduler);
 }
 
-static void what_cannot_be_moved_is_refused(void **state)
+TEST(what_cannot_be_moved_is_refused)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_end('w');
@@ -187,7 +181,6 @@ static void what_cannot_be_moved_is_refused(void **state)
     struct elapse_taken taken;
     bool moved = true;
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_later_at(scheduler, strange, T(9), &moved),
                      ELAPSE_ERROR_GONE);
     assert_false(moved);
@@ -209,17 +202,4 @@ static void what_cannot_be_moved_is_refused(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pending_task_moves_in_one_direction),
-        cmocka_unit_test(a_delay_counts_from_now),
-        cmocka_unit_test(a_running_task_without_another_run_can_only_become_due_earlier),
-        cmocka_unit_test(a_running_task_is_compared_with_the_period_that_it_was_given),
-        cmocka_unit_test(a_running_task_that_recurs_is_compared_with_its_next_occurrence),
-        cmocka_unit_test(a_task_that_is_due_keeps_its_turn),
-        cmocka_unit_test(what_cannot_be_moved_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("reschedule_if")

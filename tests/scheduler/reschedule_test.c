@@ -5,14 +5,13 @@
 
 #include "random.h"
 
-static void later_forgets_the_old_deadline(void **state)
+TEST(later_forgets_the_old_deadline)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     uint64_t deadline = 0;
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 500 * TICK_NS - 1), ELAPSE_OK);
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 500 * TICK_NS);
@@ -26,13 +25,12 @@ static void later_forgets_the_old_deadline(void **state)
     scheduler_end(scheduler);
 }
 
-static void earlier_runs_earlier(void **state)
+TEST(earlier_runs_earlier)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 70 * TICK_NS), ELAPSE_OK);
     assert_true(elapse_scheduler_next_ns(scheduler) <= 70 * TICK_NS);
     expect_step(scheduler, 69 * TICK_NS, "");
@@ -41,13 +39,12 @@ static void earlier_runs_earlier(void **state)
     scheduler_end(scheduler);
 }
 
-static void to_the_past_is_due_at_once(void **state)
+TEST(to_the_past_is_due_at_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
 
-    (void)state;
     expect_step(scheduler, 100 * TICK_NS, "");
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 3), ELAPSE_OK);
     expect_step(scheduler, 100 * TICK_NS, "a");
@@ -57,13 +54,12 @@ static void to_the_past_is_due_at_once(void **state)
     scheduler_end(scheduler);
 }
 
-static void after_counts_from_now_and_rounds_up(void **state)
+TEST(after_counts_from_now_and_rounds_up)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     expect_step(scheduler, 3 * TICK_NS + 10, "");
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 4 * TICK_NS), ELAPSE_OK);
     expect_step(scheduler, 8 * TICK_NS - 1, "");
@@ -71,13 +67,12 @@ static void after_counts_from_now_and_rounds_up(void **state)
     scheduler_end(scheduler);
 }
 
-static void to_never_and_back(void **state)
+TEST(to_never_and_back)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_NEVER), ELAPSE_OK);
     expect_step(scheduler, 5000 * TICK_NS, "");
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
@@ -87,14 +82,13 @@ static void to_never_and_back(void **state)
     scheduler_end(scheduler);
 }
 
-static void slack_is_not_applied_again(void **state)
+TEST(slack_is_not_applied_again)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle;
     uint64_t deadline = 0;
 
-    (void)state;
     task.slack_ns = 100000 * TICK_NS;
     handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
@@ -104,14 +98,13 @@ static void slack_is_not_applied_again(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_key_stays(void **state)
+TEST(the_key_stays)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     struct elapse_handle found;
 
-    (void)state;
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
     assert_true(same_handle(found, handle));
@@ -121,14 +114,13 @@ static void the_key_stays(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_that_ended_is_gone(void **state)
+TEST(a_task_that_ended_is_gone)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle ran = schedule_at(scheduler, &task, 0);
     struct elapse_handle cancelled;
 
-    (void)state;
     expect_step(scheduler, 0, "a");
     cancelled = schedule_at(scheduler, &task, 5 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_REMOVED);
@@ -140,13 +132,12 @@ static void a_task_that_ended_is_gone(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_closed_scheduler_refuses(void **state)
+TEST(a_closed_scheduler_refuses)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_CLOSED);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_CLOSED);
@@ -154,13 +145,12 @@ static void a_closed_scheduler_refuses(void **state)
     scheduler_end(scheduler);
 }
 
-static void rapid_moves_never_lose_a_task(void **state)
+TEST(rapid_moves_never_lose_a_task)
 {
     enum { TASKS = 1000, MOVES = 10 };
     static struct elapse_handle handles[TASKS];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -183,7 +173,7 @@ static void rapid_moves_never_lose_a_task(void **state)
     scheduler_end(scheduler);
 }
 
-static void random_moves_end_at_the_last_deadline_given(void **state)
+TEST(random_moves_end_at_the_last_deadline_given)
 {
     enum { TASKS = 300, OPERATIONS = 60000 };
     static struct elapse_handle handles[TASKS];
@@ -193,7 +183,6 @@ static void random_moves_end_at_the_last_deadline_given(void **state)
     uint64_t now = 0;
     size_t seen = 0;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++)
         handles[i] = (struct elapse_handle){0, 0, 0};
     for (size_t n = 0; n < OPERATIONS; n++) {
@@ -254,7 +243,7 @@ static void move(void *context, const struct elapse_run *run)
     mover->state = look_up_deadline(run->scheduler, moved, &mover->deadline_ns);
 }
 
-static void from_inside_its_own_action_it_runs_again(void **state)
+TEST(from_inside_its_own_action_it_runs_again)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 2};
@@ -283,13 +272,12 @@ static void end_mover(void *mover)
     write_end(name_of('m'));
 }
 
-static void the_end_comes_only_after_the_last_run(void **state)
+TEST(the_end_comes_only_after_the_last_run)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = TICK_NS, .moves_left = 3};
     struct elapse_task task = {.action = move, .context = &mover, .destroy = end_mover};
 
-    (void)state;
     (void)schedule_at(scheduler, &task, TICK_NS);
     for (uint64_t i = 1; i <= 4; i++) {
         expect_step(scheduler, i * TICK_NS, "m");
@@ -299,27 +287,25 @@ static void the_end_comes_only_after_the_last_run(void **state)
     scheduler_end(scheduler);
 }
 
-static void with_delay_0_it_runs_again_in_the_same_step(void **state)
+TEST(with_delay_0_it_runs_again_in_the_same_step)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 0, .moves_left = 9};
     struct elapse_task task = {.action = move, .context = &mover};
 
-    (void)state;
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "mmmmmmmmmm");
     expect_step(scheduler, 500 * TICK_NS, "");
     scheduler_end(scheduler);
 }
 
-static void moved_again_it_can_be_cancelled(void **state)
+TEST(moved_again_it_can_be_cancelled)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 1};
     struct elapse_task task = {.action = move, .context = &mover};
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     expect_step(scheduler, 5 * TICK_NS, "m");
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 100 * TICK_NS), ELAPSE_OK);
     expect_step(scheduler, 99 * TICK_NS, "");
@@ -328,7 +314,7 @@ static void moved_again_it_can_be_cancelled(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one(void **state)
+TEST(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 1};
@@ -351,7 +337,7 @@ static void a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one(void **st
 
 /* ---- with workers ---- */
 
-static void a_due_task_that_waits_for_a_worker_is_moved(void **state)
+TEST(a_due_task_that_waits_for_a_worker_is_moved)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
@@ -360,7 +346,6 @@ static void a_due_task_that_waits_for_a_worker_is_moved(void **state)
     struct elapse_task last = task_with_end('l');
     struct elapse_handle handle;
 
-    (void)state;
     (void)schedule_after(scheduler, &blocker, 0);
     wait_entered(&gate, 1);
     handle = schedule_after(scheduler, &moved, 0);
@@ -381,7 +366,7 @@ static void a_due_task_that_waits_for_a_worker_is_moved(void **state)
     assert_int_equal(ends_of('m'), 1);
 }
 
-static void a_queued_task_moved_by_little_is_not_early(void **state)
+TEST(a_queued_task_moved_by_little_is_not_early)
 {
     enum { TASKS = 100 };
     static struct gate gate;
@@ -390,7 +375,6 @@ static void a_queued_task_moved_by_little_is_not_early(void **state)
     struct elapse_task blocker = task_at_gate(&gate);
     struct elapse_handle handles[TASKS];
 
-    (void)state;
     (void)schedule_after(scheduler, &blocker, 0);
     wait_entered(&gate, 1);
     for (size_t i = 0; i < TASKS; i++) {
@@ -416,14 +400,13 @@ static void a_queued_task_moved_by_little_is_not_early(void **state)
     }
 }
 
-static void a_running_task_waits_for_its_action_to_end(void **state)
+TEST(a_running_task_waits_for_its_action_to_end)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_task task = task_at_gate(&gate);
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
 
-    (void)state;
     wait_entered(&gate, 1);
     /* Several moves while it runs make one more run. */
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS),
@@ -441,13 +424,12 @@ static void a_running_task_waits_for_its_action_to_end(void **state)
     assert_int_equal(atomic_load(&gate.entered), 2);
 }
 
-static void rapid_moves_on_the_real_clock_never_lose_a_task(void **state)
+TEST(rapid_moves_on_the_real_clock_never_lose_a_task)
 {
     enum { TASKS = 1000, MOVES = 10 };
     static struct elapse_handle handles[TASKS];
     struct elapse_scheduler *scheduler = started_new(2);
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -500,7 +482,7 @@ static void run_alone(void *context, const struct elapse_run *run)
     atomic_fetch_sub(&inside, 1);
 }
 
-static void a_task_never_overlaps_itself(void **state)
+TEST(a_task_never_overlaps_itself)
 {
     enum { PUSHERS = 4 };
     static struct pusher pushers[PUSHERS];
@@ -510,7 +492,6 @@ static void a_task_never_overlaps_itself(void **state)
     struct elapse_handle handle;
     size_t accepted = 0;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.tick_ns = 1000;
     scheduler = scheduler_new(&options);
@@ -533,31 +514,4 @@ static void a_task_never_overlaps_itself(void **state)
         assert_true(same_handle(run_at(i).run.handle, handle));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(later_forgets_the_old_deadline),
-        cmocka_unit_test(earlier_runs_earlier),
-        cmocka_unit_test(to_the_past_is_due_at_once),
-        cmocka_unit_test(after_counts_from_now_and_rounds_up),
-        cmocka_unit_test(to_never_and_back),
-        cmocka_unit_test(slack_is_not_applied_again),
-        cmocka_unit_test(the_key_stays),
-        cmocka_unit_test(a_task_that_ended_is_gone),
-        cmocka_unit_test(a_closed_scheduler_refuses),
-        cmocka_unit_test(rapid_moves_never_lose_a_task),
-        cmocka_unit_test(random_moves_end_at_the_last_deadline_given),
-        cmocka_unit_test(from_inside_its_own_action_it_runs_again),
-        cmocka_unit_test(the_end_comes_only_after_the_last_run),
-        cmocka_unit_test(with_delay_0_it_runs_again_in_the_same_step),
-        cmocka_unit_test(moved_again_it_can_be_cancelled),
-        cmocka_unit_test(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one),
-        cmocka_unit_test(a_due_task_that_waits_for_a_worker_is_moved),
-        cmocka_unit_test(a_queued_task_moved_by_little_is_not_early),
-        cmocka_unit_test(a_running_task_waits_for_its_action_to_end),
-        cmocka_unit_test(rapid_moves_on_the_real_clock_never_lose_a_task),
-        cmocka_unit_test(a_task_never_overlaps_itself),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("reschedule")

@@ -6,12 +6,11 @@
 #include "pulling.h"
 #include "recurring.h"
 
-static void a_cancelled_task_learns_of_it(void **state)
+TEST(a_cancelled_task_learns_of_it)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
 
-    (void)state;
     add(scheduler, 'b', T(1));
     go_to(scheduler, T(1));
     struct elapse_taken one = take(scheduler, 'a');
@@ -26,13 +25,12 @@ static void a_cancelled_task_learns_of_it(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_recurring_task_that_was_replaced_learns_of_it(void **state)
+TEST(a_recurring_task_that_was_replaced_learns_of_it)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_task next = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
 
-    (void)state;
     task.recurrence = ELAPSE_RECUR_PERIOD;
     task.period_ns = T(1);
     (void)schedule_at(scheduler, &task, T(1));
@@ -46,12 +44,11 @@ static void a_recurring_task_that_was_replaced_learns_of_it(void **state)
 }
 
 /* It was to run once, and it does: the next task with its key does not replace it. */
-static void a_task_whose_key_is_scheduled_again_goes_on(void **state)
+TEST(a_task_whose_key_is_scheduled_again_goes_on)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
 
-    (void)state;
     (void)schedule_at(scheduler, &task, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
@@ -76,13 +73,12 @@ static bool is_set(void *flag)
     return atomic_load((atomic_bool *)flag);
 }
 
-static void closing_ends_an_action_that_asks(void **state)
+TEST(closing_ends_an_action_that_asks)
 {
     static atomic_bool entered;
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = {.action = run_until_cancelled, .context = &entered};
 
-    (void)state;
     (void)schedule_after(scheduler, &task, 0);
     wait_until(is_set, &entered);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
@@ -97,12 +93,11 @@ static void note_answer(void *context, const struct elapse_run *run)
     told = elapse_run_cancelled(run);
 }
 
-static void closing_that_runs_due_tasks_does_not_tell_them_to_end(void **state)
+TEST(closing_that_runs_due_tasks_does_not_tell_them_to_end)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     told = true;
     task.action = note_answer;
     (void)schedule_at(scheduler, &task, 0);
@@ -113,15 +108,4 @@ static void closing_that_runs_due_tasks_does_not_tell_them_to_end(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cancelled_task_learns_of_it),
-        cmocka_unit_test(a_recurring_task_that_was_replaced_learns_of_it),
-        cmocka_unit_test(a_task_whose_key_is_scheduled_again_goes_on),
-        cmocka_unit_test(closing_ends_an_action_that_asks),
-        cmocka_unit_test(closing_that_runs_due_tasks_does_not_tell_them_to_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("run_cancelled")

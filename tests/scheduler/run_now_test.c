@@ -9,13 +9,12 @@
 /* In the middle of a tick. */
 #define NOW_NS (T(15) + TICK_NS / 2)
 
-static void a_delay_of_0_waits_for_the_next_tick_and_now_does_not(void **state)
+TEST(a_delay_of_0_waits_for_the_next_tick_and_now_does_not)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task slow = task_named('s');
     struct elapse_task fast = task_named('f');
 
-    (void)state;
     expect_step(scheduler, NOW_NS, "");
     (void)schedule_after(scheduler, &slow, 0);
     assert_int_equal(elapse_task_schedule_now(scheduler, &fast, NULL), ELAPSE_OK);
@@ -26,12 +25,11 @@ static void a_delay_of_0_waits_for_the_next_tick_and_now_does_not(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_pending_task_runs_now(void **state)
+TEST(a_pending_task_runs_now)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = add(scheduler, 'a', T(500));
 
-    (void)state;
     expect_step(scheduler, NOW_NS, "");
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_OK);
     expect_step(scheduler, NOW_NS, "a");
@@ -40,12 +38,11 @@ static void a_pending_task_runs_now(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_that_is_due_keeps_its_turn(void **state)
+TEST(a_task_that_is_due_keeps_its_turn)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle;
 
-    (void)state;
     expect_step(scheduler, NOW_NS, "");
     handle = add(scheduler, 'a', T(15));
     add(scheduler, 'b', T(15));
@@ -54,13 +51,12 @@ static void a_task_that_is_due_keeps_its_turn(void **state)
     scheduler_end(scheduler);
 }
 
-static void periods_begin_anew_from_now(void **state)
+TEST(periods_begin_anew_from_now)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('p', T(10));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
 
-    (void)state;
     expect_step(scheduler, NOW_NS, "");
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_OK);
     expect_step(scheduler, NOW_NS, "p");
@@ -69,12 +65,11 @@ static void periods_begin_anew_from_now(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_running_task_runs_once_more(void **state)
+TEST(a_running_task_runs_once_more)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
 
-    (void)state;
     go_to(scheduler, NOW_NS);
     struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_OK);
@@ -84,29 +79,16 @@ static void a_running_task_runs_once_more(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_by_the_wall_clock_cannot(void **state)
+TEST(a_task_by_the_wall_clock_cannot)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('w');
     struct elapse_handle handle;
 
-    (void)state;
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(9), &handle),
                      ELAPSE_OK);
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_ERROR_ARGUMENT);
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_delay_of_0_waits_for_the_next_tick_and_now_does_not),
-        cmocka_unit_test(a_pending_task_runs_now),
-        cmocka_unit_test(a_task_that_is_due_keeps_its_turn),
-        cmocka_unit_test(periods_begin_anew_from_now),
-        cmocka_unit_test(a_running_task_runs_once_more),
-        cmocka_unit_test(a_task_by_the_wall_clock_cannot),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("run_now")

@@ -27,13 +27,12 @@ static struct elapse_scheduler *fake_new(bool pull)
     return scheduler_new(&options);
 }
 
-static void a_take_does_not_wait_for_a_task_that_is_not_due_any_more(void **state)
+TEST(a_take_does_not_wait_for_a_task_that_is_not_due_any_more)
 {
     struct elapse_scheduler *scheduler = fake_new(true);
     struct elapse_task task = task_named('a');
     struct elapse_taken taken;
 
-    (void)state;
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     (void)schedule_by_wall_clock(scheduler, &task, FAKE_WALL_CLOCK_NS + T(1));
     fake_os_advance(T(2));
@@ -43,12 +42,11 @@ static void a_take_does_not_wait_for_a_task_that_is_not_due_any_more(void **stat
     fake_os_end();
 }
 
-static void the_clock_thread_goes_on(void **state)
+TEST(the_clock_thread_goes_on)
 {
     struct elapse_scheduler *scheduler = fake_new(false);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     (void)schedule_by_wall_clock(scheduler, &task, FAKE_WALL_CLOCK_NS + T(1));
     fake_os_wait_idle();
@@ -63,12 +61,4 @@ static void the_clock_thread_goes_on(void **state)
     fake_os_end();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_take_does_not_wait_for_a_task_that_is_not_due_any_more),
-        cmocka_unit_test(the_clock_thread_goes_on),
-    };
-
-    return cmocka_run_group_tests_name("set_back", tests, NULL, NULL);
-}
+TEST_MAIN("set_back")

@@ -20,19 +20,17 @@ static enum elapse_error new_with_stack(size_t stack_bytes)
     return error;
 }
 
-static void new_takes_stacks_that_threads_can_have(void **state)
+TEST(new_takes_stacks_that_threads_can_have)
 {
-    (void)state;
     assert_int_equal(new_with_stack(0), ELAPSE_OK);
     assert_int_equal(new_with_stack(1 << 20), ELAPSE_OK);
 }
 
-static void new_refuses_a_stack_that_is_too_small(void **state)
+TEST(new_refuses_a_stack_that_is_too_small)
 {
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.stack_bytes = 1;
     assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
@@ -42,12 +40,4 @@ static void new_refuses_a_stack_that_is_too_small(void **state)
     assert_null(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(new_takes_stacks_that_threads_can_have),
-        cmocka_unit_test(new_refuses_a_stack_that_is_too_small),
-    };
-
-    return cmocka_run_group_tests_name("stack_size", tests, NULL, NULL);
-}
+TEST_MAIN("stack_size")

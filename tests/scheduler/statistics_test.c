@@ -44,19 +44,18 @@ static struct elapse_handle add(struct elapse_scheduler *scheduler, size_t numbe
 
 /* ---- counts ---- */
 
-static void a_new_scheduler_has_counted_nothing(void **state)
+TEST(a_new_scheduler_has_counted_nothing)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_statistics now = statistics_of(scheduler);
     static const struct elapse_statistics zero;
 
-    (void)state;
     assert_memory_equal(&now, &zero, sizeof now);
     assert_int_equal(elapse_statistics_lateness_ns(&now, 0.5), 0);
     scheduler_end(scheduler);
 }
 
-static void each_event_is_counted_where_it_belongs(void **state)
+TEST(each_event_is_counted_where_it_belongs)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_task replacing = task_with_key('k', "key", ELAPSE_KEY_REPLACE);
@@ -65,7 +64,6 @@ static void each_event_is_counted_where_it_belongs(void **state)
     struct elapse_handle handle = add(scheduler, 'a', 5 * TICK_NS);
     struct elapse_statistics now;
 
-    (void)state;
     add(scheduler, 'b', 6 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
@@ -132,12 +130,11 @@ static void look_around(void *context, const struct elapse_run *run)
         look(seen, 2, run->scheduler);
 }
 
-static void a_running_task_counts_as_running_until_its_action_ends(void **state)
+TEST(a_running_task_counts_as_running_until_its_action_ends)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct seen seen = {.begun = 0};
 
-    (void)state;
     schedule_at(scheduler, &(struct elapse_task){.action = look_around, .context = &seen}, 0);
     add(scheduler, 'b', 20 * TICK_NS);
     assert_int_equal(step(scheduler, 0), 1);
@@ -162,7 +159,7 @@ static void take_back(const struct elapse_handed_back *handed_back, void *contex
     ++*(uint64_t *)context;
 }
 
-static void counts_balance_after_any_sequence(void **state)
+TEST(counts_balance_after_any_sequence)
 {
     enum { TASKS = 256, KEYS = 16, OPERATIONS = 20000 };
 
@@ -223,7 +220,7 @@ static bool has_rested(void *scheduler)
     return now.pending == 0 && now.running == 0;
 }
 
-static void counts_balance_with_workers_at_rest(void **state)
+TEST(counts_balance_with_workers_at_rest)
 {
     enum { TASKS = 5000 };
     struct elapse_scheduler_options options;
@@ -231,7 +228,6 @@ static void counts_balance_with_workers_at_rest(void **state)
     size_t removed = 0;
     struct elapse_statistics now;
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.workers = 3;
     options.shards = 4;
@@ -287,12 +283,11 @@ static bool some_held_back(void *scheduler)
     return statistics_of(scheduler).held_back != 0;
 }
 
-static void tasks_that_a_full_queue_holds_back_are_counted(void **state)
+TEST(tasks_that_a_full_queue_holds_back_are_counted)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = blocked_new(&gate);
 
-    (void)state;
     add_due(scheduler, 20);
     wait_until(some_held_back, scheduler);
     assert_int_equal(statistics_of(scheduler).pending, 20);
@@ -304,12 +299,11 @@ static void tasks_that_a_full_queue_holds_back_are_counted(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_queue_that_is_just_full_holds_nothing_back(void **state)
+TEST(a_queue_that_is_just_full_holds_nothing_back)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = blocked_new(&gate);
 
-    (void)state;
     add_due(scheduler, 4);
     sleep_ns(ELAPSE_SECOND_NS / 20); /* should it be counted, it will have been */
     assert_int_equal(statistics_of(scheduler).held_back, 0);
@@ -336,11 +330,10 @@ static struct elapse_scheduler *late_new(const uint64_t *lateness_ns, size_t cou
     return scheduler;
 }
 
-static void a_single_lateness_is_exact(void **state)
+TEST(a_single_lateness_is_exact)
 {
     static const double quantiles[] = {0, 0.001, 0.5, 0.999, 1};
 
-    (void)state;
     for (unsigned shift = 0; shift < 64; shift++) {
         for (uint64_t around = 0; around < 3; around++) {
             uint64_t late_ns = (UINT64_C(1) << shift) - 1 + around;
@@ -369,12 +362,11 @@ static void expect_quantile(const struct elapse_statistics *statistics, double q
     assert_true(told <= statistics->lateness_max_ns);
 }
 
-static void quantiles_are_right_to_an_eighth(void **state)
+TEST(quantiles_are_right_to_an_eighth)
 {
     enum { COUNT = 1000 };
     static uint64_t lateness_ns[COUNT];
 
-    (void)state;
     for (unsigned shift = 0; shift < 40; shift += 3) {
         struct elapse_scheduler *scheduler;
         struct elapse_statistics now;
@@ -396,13 +388,12 @@ static void quantiles_are_right_to_an_eighth(void **state)
     }
 }
 
-static void a_few_late_ones_do_not_move_the_median(void **state)
+TEST(a_few_late_ones_do_not_move_the_median)
 {
     static uint64_t lateness_ns[1000];
     struct elapse_scheduler *scheduler;
     struct elapse_statistics now;
 
-    (void)state;
     for (size_t i = 990; i < 1000; i++)
         lateness_ns[i] = 3600 * ELAPSE_SECOND_NS;
     scheduler = late_new(lateness_ns, 1000);
@@ -414,12 +405,11 @@ static void a_few_late_ones_do_not_move_the_median(void **state)
     scheduler_end(scheduler);
 }
 
-static void lateness_goes_by_the_tick(void **state)
+TEST(lateness_goes_by_the_tick)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_statistics now;
 
-    (void)state;
     add(scheduler, 'a', 1);
     expect_step(scheduler, TICK_NS, "a");
     now = statistics_of(scheduler);
@@ -432,12 +422,11 @@ static void lateness_goes_by_the_tick(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_deadline_that_has_passed_counts_from_then(void **state)
+TEST(a_deadline_that_has_passed_counts_from_then)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_statistics now;
 
-    (void)state;
     expect_step(scheduler, 100 * TICK_NS, "");
     add(scheduler, 'a', 40 * TICK_NS);
     expect_step(scheduler, 100 * TICK_NS, "a");
@@ -447,22 +436,4 @@ static void a_deadline_that_has_passed_counts_from_then(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_scheduler_has_counted_nothing),
-        cmocka_unit_test(each_event_is_counted_where_it_belongs),
-        cmocka_unit_test(a_running_task_counts_as_running_until_its_action_ends),
-        cmocka_unit_test(counts_balance_after_any_sequence),
-        cmocka_unit_test(counts_balance_with_workers_at_rest),
-        cmocka_unit_test(tasks_that_a_full_queue_holds_back_are_counted),
-        cmocka_unit_test(a_queue_that_is_just_full_holds_nothing_back),
-        cmocka_unit_test(a_single_lateness_is_exact),
-        cmocka_unit_test(quantiles_are_right_to_an_eighth),
-        cmocka_unit_test(a_few_late_ones_do_not_move_the_median),
-        cmocka_unit_test(lateness_goes_by_the_tick),
-        cmocka_unit_test(a_deadline_that_has_passed_counts_from_then),
-    };
-
-    return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
-}
+TEST_MAIN("statistics")

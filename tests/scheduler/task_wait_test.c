@@ -6,14 +6,13 @@
 #include "pulling.h"
 #include "recurring.h"
 
-static void a_task_that_is_gone_is_not_waited_for(void **state)
+TEST(a_task_that_is_gone_is_not_waited_for)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     const struct elapse_handle none = {0, 0, 0};
     const struct elapse_handle strange = {1, 1, 99};
     struct elapse_handle handle = add(scheduler, 'a', T(1));
 
-    (void)state;
     assert_int_equal(elapse_task_wait(scheduler, none, ELAPSE_NEVER), ELAPSE_OK);
     assert_int_equal(elapse_task_wait(scheduler, strange, ELAPSE_NEVER), ELAPSE_OK);
     expect_step(scheduler, T(1), "a");
@@ -21,13 +20,12 @@ static void a_task_that_is_gone_is_not_waited_for(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_time_out_passes_while_the_task_is_pending_or_runs(void **state)
+TEST(the_time_out_passes_while_the_task_is_pending_or_runs)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = periodic('a', T(1));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
-    (void)state;
     assert_int_equal(elapse_task_wait(scheduler, handle, 0), ELAPSE_ERROR_TIMEOUT);
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
@@ -59,12 +57,11 @@ static void wait_in_destructor(void *context)
     own.in_destructor = elapse_task_wait(own.scheduler, own.handle, ELAPSE_NEVER);
 }
 
-static void a_task_does_not_wait_for_itself(void **state)
+TEST(a_task_does_not_wait_for_itself)
 {
     struct elapse_task task = {
         .action = wait_in_action, .context = name_of('a'), .destroy = wait_in_destructor};
 
-    (void)state;
     memset(&own, 0, sizeof own);
     own.scheduler = manual_new(TICK_NS, 1);
     own.handle = schedule_at(own.scheduler, &task, T(1));
@@ -124,7 +121,7 @@ static void expect_over(struct waiter *waiter)
     assert_int_equal(waiter->error, ELAPSE_OK);
 }
 
-static void the_wait_includes_action_and_destructor(void **state)
+TEST(the_wait_includes_action_and_destructor)
 {
     static struct slow slow;
     static struct waiter early, late;
@@ -132,7 +129,6 @@ static void the_wait_includes_action_and_destructor(void **state)
     struct elapse_task task = {.action = run_slowly, .context = &slow, .destroy = destroy_slowly};
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
 
-    (void)state;
     begin_to_wait(&early, scheduler, handle);
     wait_entered(&slow.action, 1);
     atomic_store(&slow.action.open, true);
@@ -177,12 +173,11 @@ static void run_it_twice(struct elapse_scheduler *scheduler, struct elapse_handl
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
 }
 
-static void every_end_ends_the_wait(void **state)
+TEST(every_end_ends_the_wait)
 {
     void (*const ends_of_it[])(struct elapse_scheduler *, struct elapse_handle) = {
         cancel_it, replace_it, close_it, run_it_twice};
 
-    (void)state;
     for (size_t i = 0; i < sizeof ends_of_it / sizeof *ends_of_it; i++) {
         static struct waiter waiter;
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -199,15 +194,4 @@ static void every_end_ends_the_wait(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_that_is_gone_is_not_waited_for),
-        cmocka_unit_test(the_time_out_passes_while_the_task_is_pending_or_runs),
-        cmocka_unit_test(a_task_does_not_wait_for_itself),
-        cmocka_unit_test(the_wait_includes_action_and_destructor),
-        cmocka_unit_test(every_end_ends_the_wait),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("task_wait")

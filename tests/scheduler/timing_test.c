@@ -15,13 +15,12 @@ static uint64_t rounded_up(uint64_t deadline_ns, uint64_t tick_ns)
     return above == 0 ? deadline_ns : deadline_ns + (tick_ns - above);
 }
 
-static void not_a_nanosecond_before_its_deadline(void **state)
+TEST(not_a_nanosecond_before_its_deadline)
 {
     static const uint64_t deadlines[] = {1, 2, 5, 10, 50, 100, 500, 1000, 3600000};
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         uint64_t deadline = elapse_scheduler_now_ns(scheduler) + deadlines[i] * TICK_NS;
 
@@ -34,12 +33,11 @@ static void not_a_nanosecond_before_its_deadline(void **state)
     scheduler_end(scheduler);
 }
 
-static void deadlines_are_rounded_up_to_ticks(void **state)
+TEST(deadlines_are_rounded_up_to_ticks)
 {
     static const uint64_t ticks[] = {
         1, 7, 1000, TICK_NS, 3 * ELAPSE_SECOND_NS + 1, 3600 * ELAPSE_SECOND_NS};
 
-    (void)state;
     for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
         uint64_t tick = ticks[i];
         const uint64_t deadlines[] = {1,
@@ -72,12 +70,11 @@ static void deadlines_are_rounded_up_to_ticks(void **state)
     }
 }
 
-static void delay_counts_from_now_and_not_from_the_tick(void **state)
+TEST(delay_counts_from_now_and_not_from_the_tick)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     expect_step(scheduler, 10 * TICK_NS + 700, "");
     (void)schedule_after(scheduler, &task, 3 * TICK_NS);
     expect_step(scheduler, 13 * TICK_NS + 700, "");
@@ -86,13 +83,12 @@ static void delay_counts_from_now_and_not_from_the_tick(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_run_says_what_runs_and_when(void **state)
+TEST(the_run_says_what_runs_and_when)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     expect_step(scheduler, 9 * TICK_NS + 3, "a");
     assert_ptr_equal(run_at(0).run.scheduler, scheduler);
     assert_true(same_handle(run_at(0).run.handle, handle));
@@ -102,12 +98,11 @@ static void the_run_says_what_runs_and_when(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_runs_once(void **state)
+TEST(a_task_runs_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
 
-    (void)state;
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "a");
     expect_step(scheduler, 5 * TICK_NS, "");
@@ -116,12 +111,11 @@ static void a_task_runs_once(void **state)
     scheduler_end(scheduler);
 }
 
-static void delay_0_is_due_at_once(void **state)
+TEST(delay_0_is_due_at_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     (void)schedule_after(scheduler, &task, 0);
     expect_runs("");
     expect_step(scheduler, 0, "a");
@@ -131,12 +125,11 @@ static void delay_0_is_due_at_once(void **state)
     scheduler_end(scheduler);
 }
 
-static void past_deadlines_are_due_at_once(void **state)
+TEST(past_deadlines_are_due_at_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     /* Also between two ticks: a past deadline does not wait for the next one. */
     expect_step(scheduler, 1000 * TICK_NS + 400, "");
     (void)schedule_at(scheduler, &task, 0);
@@ -148,7 +141,7 @@ static void past_deadlines_are_due_at_once(void **state)
     scheduler_end(scheduler);
 }
 
-static void never_never_comes_but_is_pending(void **state)
+TEST(never_never_comes_but_is_pending)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
@@ -156,7 +149,6 @@ static void never_never_comes_but_is_pending(void **state)
     struct elapse_handle after = schedule_after(scheduler, &task, ELAPSE_NEVER);
     uint64_t deadline = 0;
 
-    (void)state;
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     assert_int_equal(pending_tasks(scheduler), 2);
     expect_step(scheduler, YEAR_NS, "");
@@ -169,7 +161,7 @@ static void never_never_comes_but_is_pending(void **state)
     scheduler_end(scheduler);
 }
 
-static void huge_delays_saturate(void **state)
+TEST(huge_delays_saturate)
 {
     static const uint64_t delays[] = {ELAPSE_NEVER, INT64_MAX, INT64_MAX - 1, INT64_MAX - TICK_NS,
                                       ELAPSE_NEVER / 10};
@@ -177,7 +169,6 @@ static void huge_delays_saturate(void **state)
     struct elapse_task far = task_named('f');
     struct elapse_task near = task_named('n');
 
-    (void)state;
     expect_step(scheduler, 10 * YEAR_NS, "");
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
         (void)schedule_after(scheduler, &far, delays[i]);
@@ -191,11 +182,10 @@ static void huge_delays_saturate(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_last_ticks_of_time_do_not_wrap(void **state)
+TEST(the_last_ticks_of_time_do_not_wrap)
 {
     static const uint64_t ticks[] = {1, 3, TICK_NS, 3600 * ELAPSE_SECOND_NS};
 
-    (void)state;
     for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
         uint64_t tick = ticks[i];
         uint64_t last = (ELAPSE_NEVER - 1) / tick * tick;
@@ -217,12 +207,11 @@ static void the_last_ticks_of_time_do_not_wrap(void **state)
     }
 }
 
-static void ten_years_ahead_comes_on_its_tick(void **state)
+TEST(ten_years_ahead_comes_on_its_tick)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     (void)schedule_after(scheduler, &task, 10 * YEAR_NS + 1);
     expect_step(scheduler, 10 * YEAR_NS, "");
     expect_step(scheduler, 10 * YEAR_NS + TICK_NS, "a");
@@ -230,14 +219,13 @@ static void ten_years_ahead_comes_on_its_tick(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_jump_of_a_year_runs_all_in_order(void **state)
+TEST(a_jump_of_a_year_runs_all_in_order)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     uint64_t deadline = TICK_NS;
     size_t count = 0;
 
-    (void)state;
     for (; deadline < YEAR_NS; deadline = deadline / 8 * 9 + TICK_NS) {
         (void)schedule_at(scheduler, &task, deadline);
         count++;
@@ -248,12 +236,11 @@ static void a_jump_of_a_year_runs_all_in_order(void **state)
     scheduler_end(scheduler);
 }
 
-static void time_that_goes_back_is_ignored(void **state)
+TEST(time_that_goes_back_is_ignored)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     assert_int_equal(elapse_scheduler_now_ns(scheduler), 0);
     expect_step(scheduler, 100 * TICK_NS, "");
     expect_step(scheduler, 3 * TICK_NS, "");
@@ -264,11 +251,10 @@ static void time_that_goes_back_is_ignored(void **state)
     scheduler_end(scheduler);
 }
 
-static void slack_keeps_within_the_window(void **state)
+TEST(slack_keeps_within_the_window)
 {
     struct random_source random = {17};
 
-    (void)state;
     for (size_t i = 0; i < 300; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct elapse_task task = task_named('a');
@@ -291,13 +277,12 @@ static void slack_keeps_within_the_window(void **state)
     }
 }
 
-static void slack_makes_tasks_coincide(void **state)
+TEST(slack_makes_tasks_coincide)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     size_t wakes = 0;
 
-    (void)state;
     task.slack_ns = 200 * TICK_NS;
     for (uint64_t i = 1; i <= 100; i++)
         (void)schedule_at(scheduler, &task, (1000 + i) * TICK_NS);
@@ -311,14 +296,13 @@ static void slack_makes_tasks_coincide(void **state)
     scheduler_end(scheduler);
 }
 
-static void huge_slack_saturates(void **state)
+TEST(huge_slack_saturates)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle;
     uint64_t told;
 
-    (void)state;
     task.slack_ns = ELAPSE_NEVER;
     handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     assert_int_equal(look_up_deadline(scheduler, handle, &told), ELAPSE_TASK_PENDING);
@@ -329,7 +313,7 @@ static void huge_slack_saturates(void **state)
     scheduler_end(scheduler);
 }
 
-static void by_deadline_then_in_the_order_of_scheduling(void **state)
+TEST(by_deadline_then_in_the_order_of_scheduling)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static const struct {
@@ -340,7 +324,6 @@ static void by_deadline_then_in_the_order_of_scheduling(void **state)
         {'g', 100000 * TICK_NS}, {'c', 70 * TICK_NS}, {'f', 900 * TICK_NS}, {'h', 100000 * TICK_NS},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
         struct elapse_task task = task_named((size_t)tasks[i].letter);
 
@@ -350,7 +333,7 @@ static void by_deadline_then_in_the_order_of_scheduling(void **state)
     scheduler_end(scheduler);
 }
 
-static void many_random_deadlines_come_as_a_sorted_list_says(void **state)
+TEST(many_random_deadlines_come_as_a_sorted_list_says)
 {
     enum { TASKS = 5000 };
     static uint64_t deadlines[TASKS];
@@ -358,7 +341,6 @@ static void many_random_deadlines_come_as_a_sorted_list_says(void **state)
     struct random_source random = {23};
     size_t expected = 0;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_named(i);
 
@@ -404,13 +386,12 @@ static void *schedule_elsewhere(void *context)
     return NULL;
 }
 
-static void several_shards_in_one_step_by_deadline(void **state)
+TEST(several_shards_in_one_step_by_deadline)
 {
     enum { TASKS = 60 };
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     unsigned shards = 0;
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elsewhere elsewhere = {scheduler, task_named(i), (1 + (i * 37) % TASKS) * TICK_NS,
                                       ELAPSE_OK};
@@ -450,13 +431,12 @@ static void link_action(void *context, const struct elapse_run *run)
             elapse_task_schedule_after(run->scheduler, &chain->task, chain->delay_ns, NULL);
 }
 
-static void a_chain_of_delay_0_runs_within_one_step(void **state)
+TEST(a_chain_of_delay_0_runs_within_one_step)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct chain chain = {{.action = link_action}, 10, 0, ELAPSE_OK};
     struct elapse_task task = task_named('a');
 
-    (void)state;
     chain.task.context = &chain;
     (void)schedule_after(scheduler, &chain.task, 0);
     (void)schedule_at(scheduler, &task, TICK_NS);
@@ -470,12 +450,11 @@ static void a_chain_of_delay_0_runs_within_one_step(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_chain_with_delays_counts_from_the_time_of_each_run(void **state)
+TEST(a_chain_with_delays_counts_from_the_time_of_each_run)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct chain chain = {{.action = link_action}, 3, 10 * TICK_NS, ELAPSE_OK};
 
-    (void)state;
     chain.task.context = &chain;
     (void)schedule_at(scheduler, &chain.task, 5 * TICK_NS);
     expect_step(scheduler, 7 * TICK_NS, "l");
@@ -486,13 +465,12 @@ static void a_chain_with_delays_counts_from_the_time_of_each_run(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_handle_is_there_before_the_action_begins(void **state)
+TEST(the_handle_is_there_before_the_action_begins)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle = {11, 12, 13};
 
-    (void)state;
     /* What was there stays when the call fails. */
     task.action = NULL;
     assert_int_equal(elapse_task_schedule_after(scheduler, &task, 0, &handle),
@@ -507,13 +485,12 @@ static void the_handle_is_there_before_the_action_begins(void **state)
 
 /* ---- next ---- */
 
-static void next_leads_from_task_to_task(void **state)
+TEST(next_leads_from_task_to_task)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task task = task_named('a');
     static const uint64_t deadlines[] = {1, 2, 64, 65, 4096, 5000, 262144, 1 << 30};
 
-    (void)state;
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++)
         (void)schedule_at(scheduler, &task, deadlines[i] * TICK_NS);
@@ -525,14 +502,13 @@ static void next_leads_from_task_to_task(void **state)
     scheduler_end(scheduler);
 }
 
-static void next_is_never_late_after_a_cancel_and_ends(void **state)
+TEST(next_is_never_late_after_a_cancel_and_ends)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle first = schedule_at(scheduler, &task, 10 * TICK_NS);
     size_t empty_steps = 0;
 
-    (void)state;
     (void)schedule_at(scheduler, &task, 1000 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, first), ELAPSE_CANCEL_REMOVED);
     while (elapse_scheduler_next_ns(scheduler) != ELAPSE_NEVER) {
@@ -546,12 +522,11 @@ static void next_is_never_late_after_a_cancel_and_ends(void **state)
 
 /* ---- the real clock ---- */
 
-static void on_the_real_clock_never_early(void **state)
+TEST(on_the_real_clock_never_early)
 {
     static const uint64_t delays_ms[] = {0, 1, 5, 10, 50, 100, 200, 0, 1, 33};
     enum { DELAYS = sizeof delays_ms / sizeof *delays_ms };
 
-    (void)state;
     for (unsigned workers = 0; workers <= 4; workers += 2) {
         struct elapse_scheduler *scheduler = started_new(workers);
         uint64_t earliest_ns[DELAYS];
@@ -576,12 +551,11 @@ static void on_the_real_clock_never_early(void **state)
     }
 }
 
-static void a_task_scheduled_before_start_runs_once_started(void **state)
+TEST(a_task_scheduled_before_start_runs_once_started)
 {
     struct elapse_scheduler *scheduler = scheduler_new(NULL);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     (void)schedule_after(scheduler, &task, 0);
     sleep_ns(5 * TICK_NS);
     expect_runs("");
@@ -592,13 +566,12 @@ static void a_task_scheduled_before_start_runs_once_started(void **state)
     scheduler_end(scheduler);
 }
 
-static void an_earlier_task_wakes_the_sleeping_clock(void **state)
+TEST(an_earlier_task_wakes_the_sleeping_clock)
 {
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task far = task_named('f');
     struct elapse_task near = task_named('n');
 
-    (void)state;
     (void)schedule_after(scheduler, &far, YEAR_NS);
     sleep_ns(10 * TICK_NS);
     for (size_t i = 1; i <= 20; i++) {
@@ -608,14 +581,13 @@ static void an_earlier_task_wakes_the_sleeping_clock(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_slow_action_delays_no_other_while_a_worker_is_free(void **state)
+TEST(a_slow_action_delays_no_other_while_a_worker_is_free)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(2);
     struct elapse_task slow = task_at_gate(&gate);
     struct elapse_task quick = task_named('q');
 
-    (void)state;
     (void)schedule_after(scheduler, &slow, 0);
     wait_entered(&gate, 1);
     (void)schedule_after(scheduler, &quick, 2 * TICK_NS);
@@ -626,13 +598,12 @@ static void a_slow_action_delays_no_other_while_a_worker_is_free(void **state)
     assert_int_equal(atomic_load(&gate.left), 1);
 }
 
-static void a_hundred_thousand_of_delay_0_all_run(void **state)
+TEST(a_hundred_thousand_of_delay_0_all_run)
 {
     enum { TASKS = 100000 };
     static unsigned char seen[TASKS];
     struct elapse_scheduler *scheduler = started_new(4);
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_named(i);
 
@@ -645,7 +616,7 @@ static void a_hundred_thousand_of_delay_0_all_run(void **state)
     assert_int_equal(runs(), TASKS);
 }
 
-static void with_one_worker_by_deadline_and_in_order(void **state)
+TEST(with_one_worker_by_deadline_and_in_order)
 {
     enum { TASKS = 3000 };
     static struct gate gate;
@@ -653,7 +624,6 @@ static void with_one_worker_by_deadline_and_in_order(void **state)
     struct elapse_task first = task_at_gate(&gate);
     uint64_t base_ns;
 
-    (void)state;
     (void)schedule_after(scheduler, &first, 0);
     wait_entered(&gate, 1);
     base_ns = elapse_scheduler_now_ns(scheduler) + 1000 * TICK_NS;
@@ -675,40 +645,4 @@ static void with_one_worker_by_deadline_and_in_order(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(not_a_nanosecond_before_its_deadline),
-        cmocka_unit_test(deadlines_are_rounded_up_to_ticks),
-        cmocka_unit_test(delay_counts_from_now_and_not_from_the_tick),
-        cmocka_unit_test(the_run_says_what_runs_and_when),
-        cmocka_unit_test(a_task_runs_once),
-        cmocka_unit_test(delay_0_is_due_at_once),
-        cmocka_unit_test(past_deadlines_are_due_at_once),
-        cmocka_unit_test(never_never_comes_but_is_pending),
-        cmocka_unit_test(huge_delays_saturate),
-        cmocka_unit_test(the_last_ticks_of_time_do_not_wrap),
-        cmocka_unit_test(ten_years_ahead_comes_on_its_tick),
-        cmocka_unit_test(a_jump_of_a_year_runs_all_in_order),
-        cmocka_unit_test(time_that_goes_back_is_ignored),
-        cmocka_unit_test(slack_keeps_within_the_window),
-        cmocka_unit_test(slack_makes_tasks_coincide),
-        cmocka_unit_test(huge_slack_saturates),
-        cmocka_unit_test(by_deadline_then_in_the_order_of_scheduling),
-        cmocka_unit_test(many_random_deadlines_come_as_a_sorted_list_says),
-        cmocka_unit_test(several_shards_in_one_step_by_deadline),
-        cmocka_unit_test(a_chain_of_delay_0_runs_within_one_step),
-        cmocka_unit_test(a_chain_with_delays_counts_from_the_time_of_each_run),
-        cmocka_unit_test(the_handle_is_there_before_the_action_begins),
-        cmocka_unit_test(next_leads_from_task_to_task),
-        cmocka_unit_test(next_is_never_late_after_a_cancel_and_ends),
-        cmocka_unit_test(on_the_real_clock_never_early),
-        cmocka_unit_test(a_task_scheduled_before_start_runs_once_started),
-        cmocka_unit_test(an_earlier_task_wakes_the_sleeping_clock),
-        cmocka_unit_test(a_slow_action_delays_no_other_while_a_worker_is_free),
-        cmocka_unit_test(a_hundred_thousand_of_delay_0_all_run),
-        cmocka_unit_test(with_one_worker_by_deadline_and_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("timing")

@@ -67,13 +67,12 @@ static struct elapse_task traced(char name)
         .action = act, .context = name_of((size_t)name), .destroy = destroy};
 }
 
-static void hooks_surround_each_action(void **state)
+TEST(hooks_surround_each_action)
 {
     struct elapse_scheduler *scheduler = tracing_new(manual_options(TICK_NS, 1));
     struct elapse_task once = traced('a');
     struct elapse_task again = traced('b');
 
-    (void)state;
     again.recurrence = ELAPSE_RECUR_PERIOD;
     again.period_ns = TICK_NS;
     (void)schedule_at(scheduler, &once, TICK_NS);
@@ -85,13 +84,12 @@ static void hooks_surround_each_action(void **state)
     assert_string_equal(order, "<a!a>a#a<b!b>b<b!b>b#b");
 }
 
-static void one_hook_may_be_missing(void **state)
+TEST(one_hook_may_be_missing)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
     struct elapse_task task = traced('a');
 
-    (void)state;
     options.action_ends = note_end;
     options.trace_context = &trace_context;
     order[0] = '\0';
@@ -102,13 +100,12 @@ static void one_hook_may_be_missing(void **state)
     scheduler_end(scheduler);
 }
 
-static void on_a_worker_they_come_on_the_thread_of_the_action(void **state)
+TEST(on_a_worker_they_come_on_the_thread_of_the_action)
 {
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler;
     struct elapse_task task = traced('a');
 
-    (void)state;
     elapse_scheduler_options_init(&options);
     options.workers = 1;
     scheduler = tracing_new(options);
@@ -133,14 +130,13 @@ static void refuse_to_wait(void *context, const struct elapse_run *run,
         elapse_task_cancel_wait(run->scheduler, run->handle, ELAPSE_NEVER);
 }
 
-static void a_hook_is_inside_the_action_for_a_cancel_that_waits(void **state)
+TEST(a_hook_is_inside_the_action_for_a_cancel_that_waits)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     enum elapse_cancel answer = ELAPSE_CANCEL_GONE;
     struct elapse_scheduler *scheduler;
     struct elapse_task task = traced('a');
 
-    (void)state;
     options.action_ends = refuse_to_wait;
     options.trace_context = &answer;
     order[0] = '\0';
@@ -151,14 +147,13 @@ static void a_hook_is_inside_the_action_for_a_cancel_that_waits(void **state)
     scheduler_end(scheduler);
 }
 
-static void in_pull_mode_they_are_not_called(void **state)
+TEST(in_pull_mode_they_are_not_called)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
     struct elapse_task task = traced('a');
     struct elapse_taken taken;
 
-    (void)state;
     options.pull = true;
     scheduler = tracing_new(options);
     (void)schedule_at(scheduler, &task, 0);
@@ -168,15 +163,4 @@ static void in_pull_mode_they_are_not_called(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hooks_surround_each_action),
-        cmocka_unit_test(one_hook_may_be_missing),
-        cmocka_unit_test(on_a_worker_they_come_on_the_thread_of_the_action),
-        cmocka_unit_test(a_hook_is_inside_the_action_for_a_cancel_that_waits),
-        cmocka_unit_test(in_pull_mode_they_are_not_called),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("trace")

@@ -70,12 +70,11 @@ static void burst(struct elapse_scheduler *scheduler, struct elapse_handle *hand
         assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);
 }
 
-static void trim_gives_the_key_index_back(void **state)
+TEST(trim_gives_the_key_index_back)
 {
     static struct elapse_handle handles[BURST];
     struct elapse_scheduler *scheduler = counting_new();
 
-    (void)state;
     /* What a few tasks leave behind, a burst may leave behind too. */
     for (size_t i = 0; i < KEPT; i++) {
         handles[i] = schedule_numbered(scheduler, i, ELAPSE_KEY_FAIL);
@@ -96,13 +95,12 @@ static void trim_gives_the_key_index_back(void **state)
     assert_int_equal(held_bytes, 0);
 }
 
-static void keys_are_found_after_a_trim(void **state)
+TEST(keys_are_found_after_a_trim)
 {
     static struct elapse_handle handles[BURST];
     struct elapse_scheduler *scheduler = counting_new();
     struct elapse_handle handle;
 
-    (void)state;
     for (unsigned round = 0; round < 2; round++) {
         burst(scheduler, handles, KEPT);
         (void)elapse_scheduler_trim(scheduler);
@@ -118,12 +116,4 @@ static void keys_are_found_after_a_trim(void **state)
     assert_int_equal(held_bytes, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trim_gives_the_key_index_back),
-        cmocka_unit_test(keys_are_found_after_a_trim),
-    };
-
-    return cmocka_run_group_tests_name("trim", tests, NULL, NULL);
-}
+TEST_MAIN("trim")

@@ -39,11 +39,10 @@ static uint64_t rounded_up(uint64_t time_ns, uint64_t tick_ns)
 
 /* ---- the wall clock ---- */
 
-static void the_wall_clock_goes_along_with_steps(void **state)
+TEST(the_wall_clock_goes_along_with_steps)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    (void)state;
     assert_int_equal(elapse_scheduler_wall_clock_ns(scheduler), 0);
     expect_step(scheduler, 12345, "");
     assert_int_equal(elapse_scheduler_wall_clock_ns(scheduler), 12345);
@@ -61,12 +60,11 @@ static void the_wall_clock_goes_along_with_steps(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_real_wall_clock_is_the_systems(void **state)
+TEST(a_real_wall_clock_is_the_systems)
 {
     struct elapse_scheduler *scheduler = started_new(1);
     struct timespec now;
 
-    (void)state;
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(clock_gettime(CLOCK_REALTIME, &now), 0);
     uint64_t seen_ns = elapse_scheduler_wall_clock_ns(scheduler);
@@ -77,13 +75,12 @@ static void a_real_wall_clock_is_the_systems(void **state)
 
 /* ---- when ---- */
 
-static void it_runs_at_its_wall_clock_time(void **state)
+TEST(it_runs_at_its_wall_clock_time)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle handle = schedule_letter(scheduler, 'a', WALL_NS + T(10) - 7);
     uint64_t deadline_ns;
 
-    (void)state;
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline_ns, WALL_NS + T(10));
     assert_int_equal(pending_tasks(scheduler), 1);
@@ -102,11 +99,10 @@ static void it_runs_at_its_wall_clock_time(void **state)
     scheduler_end(scheduler);
 }
 
-static void set_forward_what_it_passes_runs_at_the_next_step(void **state)
+TEST(set_forward_what_it_passes_runs_at_the_next_step)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
 
-    (void)state;
     (void)schedule_letter(scheduler, 'd', WALL_NS + 400 * ELAPSE_DAY_NS);
     (void)schedule_letter(scheduler, 'b', WALL_NS + ELAPSE_HOUR_NS);
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(1));
@@ -124,11 +120,10 @@ static void set_forward_what_it_passes_runs_at_the_next_step(void **state)
     scheduler_end(scheduler);
 }
 
-static void set_back_it_waits_longer(void **state)
+TEST(set_back_it_waits_longer)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
 
-    (void)state;
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     expect_step(scheduler, T(9), "");
     set(scheduler, WALL_NS - ELAPSE_HOUR_NS);
@@ -141,12 +136,11 @@ static void set_back_it_waits_longer(void **state)
 }
 
 /* Due for a moment only, when nobody looked: it is not due when somebody does. */
-static void forward_and_back_before_a_step_is_nothing(void **state)
+TEST(forward_and_back_before_a_step_is_nothing)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle cancelled;
 
-    (void)state;
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     cancelled = schedule_letter(scheduler, 'b', WALL_NS + T(10));
     set(scheduler, WALL_NS + ELAPSE_DAY_NS);
@@ -168,12 +162,11 @@ static void forward_and_back_before_a_step_is_nothing(void **state)
 }
 
 /* The clock was set back, and no step has seen it yet. */
-static void scheduled_between_setting_back_and_the_step(void **state)
+TEST(scheduled_between_setting_back_and_the_step)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle cancelled;
 
-    (void)state;
     (void)schedule_letter(scheduler, 'z', WALL_NS + T(10));
     expect_step(scheduler, T(5), "");
     set(scheduler, WALL_NS - T(1000));
@@ -192,11 +185,10 @@ static void scheduled_between_setting_back_and_the_step(void **state)
     scheduler_end(scheduler);
 }
 
-static void scheduled_between_setting_forward_and_the_step(void **state)
+TEST(scheduled_between_setting_forward_and_the_step)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
 
-    (void)state;
     set(scheduler, WALL_NS + T(1000));
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(500));
     (void)schedule_letter(scheduler, 'b', WALL_NS + T(1001));
@@ -205,13 +197,12 @@ static void scheduled_between_setting_forward_and_the_step(void **state)
     scheduler_end(scheduler);
 }
 
-static void the_past_is_due_at_once_and_never_is_never(void **state)
+TEST(the_past_is_due_at_once_and_never_is_never)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle never;
     uint64_t deadline_ns;
 
-    (void)state;
     never = schedule_letter(scheduler, 'n', ELAPSE_NEVER);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     (void)schedule_letter(scheduler, 'a', 0);
@@ -234,12 +225,11 @@ static void the_past_is_due_at_once_and_never_is_never(void **state)
 }
 
 /* The ticks of the two clocks do not fall together. */
-static void next_is_never_later_than_the_wall_clock_time(void **state)
+TEST(next_is_never_later_than_the_wall_clock_time)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS + 300001, 1);
     struct elapse_task task = task_named('o');
 
-    (void)state;
     for (uint64_t n = 1; n < 100; n++) {
         uint64_t unix_ns = WALL_NS + T(10 * n);
         uint64_t due_ns = unix_ns - (WALL_NS + 300001);
@@ -260,12 +250,11 @@ static void next_is_never_later_than_the_wall_clock_time(void **state)
     scheduler_end(scheduler);
 }
 
-static void beside_ordinary_tasks_in_one_step(void **state)
+TEST(beside_ordinary_tasks_in_one_step)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 3);
     size_t wall_clock = 0;
 
-    (void)state;
     for (size_t i = 0; i < 1000; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -301,12 +290,11 @@ static void set_the_clock(void *context, const struct elapse_run *run)
 }
 
 /* A task that was due before the clock was set back, and no longer is, does not run. */
-static void set_back_in_an_action_nothing_is_early(void **state)
+TEST(set_back_in_an_action_nothing_is_early)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task setter = task_named('s');
 
-    (void)state;
     setter.action = set_the_clock;
     set_inside_ns = WALL_NS;
     (void)schedule_by_wall_clock(scheduler, &setter, WALL_NS + T(10));
@@ -319,12 +307,11 @@ static void set_back_in_an_action_nothing_is_early(void **state)
     scheduler_end(scheduler);
 }
 
-static void set_forward_in_an_action_what_it_passes_runs(void **state)
+TEST(set_forward_in_an_action_what_it_passes_runs)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task setter = task_named('s');
 
-    (void)state;
     setter.action = set_the_clock;
     set_inside_ns = WALL_NS + ELAPSE_DAY_NS;
     (void)schedule_at(scheduler, &setter, T(10));
@@ -339,12 +326,11 @@ static void set_forward_in_an_action_what_it_passes_runs(void **state)
 
 /* ---- refused tasks ---- */
 
-static void slack_periods_and_nonsense_are_refused(void **state)
+TEST(slack_periods_and_nonsense_are_refused)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = task_with_end('a');
 
-    (void)state;
     task.slack_ns = 1;
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, WALL_NS, NULL),
                      ELAPSE_ERROR_ARGUMENT);
@@ -377,13 +363,12 @@ static void move_itself(void *context, const struct elapse_run *run)
     error_inside = elapse_task_reschedule_after(run->scheduler, run->handle, 0);
 }
 
-static void it_cannot_be_rescheduled(void **state)
+TEST(it_cannot_be_rescheduled)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle;
 
-    (void)state;
     task.action = move_itself;
     handle = schedule_by_wall_clock(scheduler, &task, WALL_NS + T(10));
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(1)), ELAPSE_ERROR_ARGUMENT);
@@ -399,14 +384,13 @@ static void it_cannot_be_rescheduled(void **state)
 
 /* ---- limits, keys, closing ---- */
 
-static void it_counts_among_pending_max(void **state)
+TEST(it_counts_among_pending_max)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
     struct elapse_task task = task_with_end('x');
     struct elapse_handle handle;
 
-    (void)state;
     options.pending_max = 2;
     scheduler = scheduler_new(&options);
     handle = schedule_letter(scheduler, 'a', T(10));
@@ -422,7 +406,7 @@ static void it_counts_among_pending_max(void **state)
     scheduler_end(scheduler);
 }
 
-static void keys_are_shared_with_ordinary_tasks(void **state)
+TEST(keys_are_shared_with_ordinary_tasks)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 4);
     struct elapse_task ordinary = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
@@ -430,7 +414,6 @@ static void keys_are_shared_with_ordinary_tasks(void **state)
     struct elapse_handle old;
     struct elapse_handle found = {0, 0, 0};
 
-    (void)state;
     old = schedule_at(scheduler, &ordinary, T(10));
     (void)schedule_by_wall_clock(scheduler, &wall_clock, WALL_NS + T(20));
     assert_int_equal(elapse_task_cancel(scheduler, old), ELAPSE_CANCEL_GONE);
@@ -465,11 +448,10 @@ static void note_handed_back(const struct elapse_handed_back *task, void *contex
     handed_back_count++;
 }
 
-static void closing_hands_it_back_with_a_wall_clock_time(void **state)
+TEST(closing_hands_it_back_with_a_wall_clock_time)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
 
-    (void)state;
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     expect_step(scheduler, T(5), "");
     set(scheduler, WALL_NS - ELAPSE_DAY_NS);
@@ -487,11 +469,10 @@ static void closing_hands_it_back_with_a_wall_clock_time(void **state)
     scheduler_end(scheduler);
 }
 
-static void closing_runs_tasks_that_are_due_by_the_wall_clock(void **state)
+TEST(closing_runs_tasks_that_are_due_by_the_wall_clock)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 2);
 
-    (void)state;
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     (void)schedule_letter(scheduler, 'b', WALL_NS + T(11));
     set(scheduler, WALL_NS + T(10));
@@ -653,12 +634,11 @@ static void list_operate(struct elapse_scheduler *scheduler, struct random_sourc
     }
 }
 
-static void back_and_forth_it_is_as_a_plain_list_says(void **state)
+TEST(back_and_forth_it_is_as_a_plain_list_says)
 {
     enum { ROUNDS = 60, OPERATIONS = 3000 };
     struct random_source source = random_by_seed();
 
-    (void)state;
     for (int round = 0; round < ROUNDS; round++) {
         struct elapse_scheduler *scheduler;
 
@@ -674,30 +654,4 @@ static void back_and_forth_it_is_as_a_plain_list_says(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_wall_clock_goes_along_with_steps),
-        cmocka_unit_test(a_real_wall_clock_is_the_systems),
-        cmocka_unit_test(it_runs_at_its_wall_clock_time),
-        cmocka_unit_test(set_forward_what_it_passes_runs_at_the_next_step),
-        cmocka_unit_test(set_back_it_waits_longer),
-        cmocka_unit_test(forward_and_back_before_a_step_is_nothing),
-        cmocka_unit_test(scheduled_between_setting_back_and_the_step),
-        cmocka_unit_test(scheduled_between_setting_forward_and_the_step),
-        cmocka_unit_test(the_past_is_due_at_once_and_never_is_never),
-        cmocka_unit_test(next_is_never_later_than_the_wall_clock_time),
-        cmocka_unit_test(beside_ordinary_tasks_in_one_step),
-        cmocka_unit_test(set_back_in_an_action_nothing_is_early),
-        cmocka_unit_test(set_forward_in_an_action_what_it_passes_runs),
-        cmocka_unit_test(slack_periods_and_nonsense_are_refused),
-        cmocka_unit_test(it_cannot_be_rescheduled),
-        cmocka_unit_test(it_counts_among_pending_max),
-        cmocka_unit_test(keys_are_shared_with_ordinary_tasks),
-        cmocka_unit_test(closing_hands_it_back_with_a_wall_clock_time),
-        cmocka_unit_test(closing_runs_tasks_that_are_due_by_the_wall_clock),
-        cmocka_unit_test(back_and_forth_it_is_as_a_plain_list_says),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("wall_clock")

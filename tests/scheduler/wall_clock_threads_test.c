@@ -71,14 +71,13 @@ static void *schedule_and_cancel(void *context)
     return NULL;
 }
 
-static void threads_beside_a_clock_that_is_set(void **state)
+TEST(threads_beside_a_clock_that_is_set)
 {
     static struct beside beside[THREADS];
     struct random_source source = random_by_seed();
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 2);
     pthread_t threads[THREADS];
 
-    (void)state;
     memset(beside, 0, sizeof beside);
     for (size_t i = 0; i < THREADS; i++) {
         beside[i].scheduler = scheduler;
@@ -124,13 +123,12 @@ static void *schedule_in_the_past(void *context)
     return NULL;
 }
 
-static void threads_that_schedule_beside_a_step(void **state)
+TEST(threads_that_schedule_beside_a_step)
 {
     static struct beside beside;
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 2);
     pthread_t thread;
 
-    (void)state;
     (void)step(scheduler, T(100));
     memset(&beside, 0, sizeof beside);
     beside.scheduler = scheduler;
@@ -147,14 +145,13 @@ static void threads_that_schedule_beside_a_step(void **state)
 
 /* ---- on the real clock ---- */
 
-static void on_the_real_wall_clock(void **state)
+TEST(on_the_real_wall_clock)
 {
     struct elapse_scheduler *scheduler = started_new(2);
     uint64_t now_ns = elapse_scheduler_wall_clock_ns(scheduler);
     struct elapse_task task = task_named('a');
     struct elapse_handle far;
 
-    (void)state;
     far = schedule_by_wall_clock(scheduler, &task, now_ns + ELAPSE_DAY_NS);
     for (uint64_t n = 0; n < 100; n++)
         (void)schedule_by_wall_clock(scheduler, &task, now_ns + n * T(1) / 4);
@@ -168,13 +165,4 @@ static void on_the_real_wall_clock(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_beside_a_clock_that_is_set),
-        cmocka_unit_test(threads_that_schedule_beside_a_step),
-        cmocka_unit_test(on_the_real_wall_clock),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("wall_clock_threads")

@@ -135,13 +135,12 @@ static bool all_asleep(void *scheduler)
 
 /* ---- which thread runs which action ---- */
 
-static void a_slow_action_delays_no_other_while_a_worker_is_free(void **state)
+TEST(a_slow_action_delays_no_other_while_a_worker_is_free)
 {
     enum { SLOW = 3, TASKS = 100 };
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(SLOW + 1);
 
-    (void)state;
     for (unsigned i = 0; i < SLOW; i++) {
         struct elapse_task slow = task_at_gate(&gate);
 
@@ -161,14 +160,13 @@ static void a_slow_action_delays_no_other_while_a_worker_is_free(void **state)
     assert_int_equal(atomic_load(&gate.left), SLOW);
 }
 
-static void slow_actions_scheduled_at_once_each_find_a_worker(void **state)
+TEST(slow_actions_scheduled_at_once_each_find_a_worker)
 {
     enum { WORKERS = 8 };
     static struct gate gate;
     struct elapse_scheduler_options options = real_options(WORKERS, 1);
     struct elapse_scheduler *scheduler = start_new(&options);
 
-    (void)state;
     for (unsigned i = 0; i < 2 * WORKERS; i++) {
         struct elapse_task slow = task_at_gate(&gate);
 
@@ -184,7 +182,7 @@ static void slow_actions_scheduled_at_once_each_find_a_worker(void **state)
     assert_int_equal(atomic_load(&gate.left), 2 * WORKERS);
 }
 
-static void a_full_queue_loses_no_task_and_all_stay_cancellable(void **state)
+TEST(a_full_queue_loses_no_task_and_all_stay_cancellable)
 {
     enum { WORKERS = 2, TASKS = 500 };
     static struct gate gate;
@@ -193,7 +191,6 @@ static void a_full_queue_loses_no_task_and_all_stay_cancellable(void **state)
     struct elapse_handle handles[TASKS];
     size_t kept = TASKS / 2;
 
-    (void)state;
     for (unsigned i = 0; i < WORKERS; i++) {
         struct elapse_task slow = task_at_gate(&gate);
 
@@ -224,12 +221,11 @@ static void a_full_queue_loses_no_task_and_all_stay_cancellable(void **state)
         assert_int_equal(run_at(i).number % 2, 1);
 }
 
-static void with_every_place_taken_all_can_be_cancelled(void **state)
+TEST(with_every_place_taken_all_can_be_cancelled)
 {
     enum { TASKS = 300 };
     static struct gate gates[3];
 
-    (void)state;
     for (unsigned workers = 0; workers < 3; workers++) {
         struct elapse_scheduler_options options = real_options(workers, 1);
         struct elapse_scheduler *scheduler = start_new(&options);
@@ -260,7 +256,7 @@ static void with_every_place_taken_all_can_be_cancelled(void **state)
     }
 }
 
-static void a_queued_task_that_is_rescheduled_comes_later(void **state)
+TEST(a_queued_task_that_is_rescheduled_comes_later)
 {
     static struct gate gate;
     struct elapse_scheduler_options options = real_options(1, 4);
@@ -268,7 +264,6 @@ static void a_queued_task_that_is_rescheduled_comes_later(void **state)
     struct elapse_handle handles[8];
     struct elapse_task slow = task_at_gate(&gate);
 
-    (void)state;
     schedule_at(scheduler, &slow, 0);
     wait_entered(&gate, 1);
     for (size_t i = 0; i < 8; i++) {
@@ -290,12 +285,11 @@ static void a_queued_task_that_is_rescheduled_comes_later(void **state)
     assert_int_equal(ends(), 8);
 }
 
-static void one_worker_runs_in_order_whatever_the_queue(void **state)
+TEST(one_worker_runs_in_order_whatever_the_queue)
 {
     enum { TASKS = 2000 };
     static const unsigned queues[] = {1, 2, 1024};
 
-    (void)state;
     for (size_t queue = 0; queue < 3; queue++) {
         for (unsigned workers = 0; workers < 2; workers++) {
             struct elapse_scheduler_options options = real_options(workers, queues[queue]);
@@ -325,12 +319,11 @@ static void one_worker_runs_in_order_whatever_the_queue(void **state)
 
 /* ---- how many there are ---- */
 
-static void without_workers_all_run_on_one_thread(void **state)
+TEST(without_workers_all_run_on_one_thread)
 {
     enum { TASKS = 200 };
     struct elapse_scheduler *scheduler = started_new(0);
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -346,7 +339,7 @@ static void without_workers_all_run_on_one_thread(void **state)
     }
 }
 
-static void workers_are_made_when_they_are_needed(void **state)
+TEST(workers_are_made_when_they_are_needed)
 {
     enum { WORKERS = 5 };
     static struct gate gates[WORKERS];
@@ -354,7 +347,6 @@ static void workers_are_made_when_they_are_needed(void **state)
     struct elapse_scheduler *scheduler = started_new(WORKERS);
     struct elapse_task task;
 
-    (void)state;
     assert_true(workers_of(scheduler) <= 1);
     for (size_t i = 0; i < WORKERS; i++) {
         task = task_at_gate(&gates[i]);
@@ -372,11 +364,10 @@ static void workers_are_made_when_they_are_needed(void **state)
     scheduler_end(scheduler);
 }
 
-static void tasks_one_by_one_need_but_one_worker(void **state)
+TEST(tasks_one_by_one_need_but_one_worker)
 {
     struct elapse_scheduler *scheduler = started_new(10);
 
-    (void)state;
     for (size_t i = 0; i < 100; i++) {
         struct elapse_task task = task_named(i);
 
@@ -388,11 +379,10 @@ static void tasks_one_by_one_need_but_one_worker(void **state)
     scheduler_end(scheduler);
 }
 
-static void never_more_workers_than_asked_for(void **state)
+TEST(never_more_workers_than_asked_for)
 {
     enum { TASKS = 20000 };
 
-    (void)state;
     for (unsigned workers = 1; workers <= 4; workers++) {
         struct elapse_scheduler_options options = real_options(workers, 16);
         struct elapse_scheduler *scheduler;
@@ -453,14 +443,13 @@ static void end_lone(void *context)
     atomic_fetch_add(&((struct lone *)context)->destroyed, 1);
 }
 
-static void a_task_rescheduled_from_outside_never_overlaps_itself(void **state)
+TEST(a_task_rescheduled_from_outside_never_overlaps_itself)
 {
     static struct lone lone;
     struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_task task = {.action = run_alone, .context = &lone, .destroy = end_lone};
     unsigned scheduled = 0;
 
-    (void)state;
     while (atomic_load(&lone.begun) < 2000) {
         struct elapse_handle handle = schedule_at(scheduler, &task, 0);
 
@@ -478,7 +467,7 @@ static void a_task_rescheduled_from_outside_never_overlaps_itself(void **state)
     assert_int_equal(atomic_load(&lone.destroyed), scheduled);
 }
 
-static void a_key_never_overlaps_itself(void **state)
+TEST(a_key_never_overlaps_itself)
 {
     enum { TASKS = 3000 };
     static struct lone lone;
@@ -486,7 +475,6 @@ static void a_key_never_overlaps_itself(void **state)
     struct elapse_task task = {
         .action = run_alone, .context = &lone, .destroy = end_lone, .key = "key", .key_bytes = 3};
 
-    (void)state;
     for (size_t i = 0; i < TASKS; i++) {
         schedule_at(scheduler, &task, 0);
         if (i % 8 == 0)
@@ -500,7 +488,7 @@ static void a_key_never_overlaps_itself(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_held_task_that_is_rescheduled_runs_after_it_has_ended(void **state)
+TEST(a_held_task_that_is_rescheduled_runs_after_it_has_ended)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(4);
@@ -508,7 +496,6 @@ static void a_held_task_that_is_rescheduled_runs_after_it_has_ended(void **state
     struct elapse_task other = task_named('o');
     struct elapse_handle handle = schedule_at(scheduler, &task, 0);
 
-    (void)state;
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_OK);
     /* A task due later has run, so the rescheduled one would have begun by now. */
@@ -563,13 +550,12 @@ static sigset_t signals_to_block(void)
     return blocked;
 }
 
-static void a_thread_is_named_blocks_signals_and_has_the_stack_asked_for(void **state)
+TEST(a_thread_is_named_blocks_signals_and_has_the_stack_asked_for)
 {
     static const size_t stacks[] = {0, 256 * 1024, 64 * 1024 * 1024};
     static struct portrait portraits[6];
     sigset_t to_block = signals_to_block();
 
-    (void)state;
     for (int number = 1; number < 32; number++)
         assert_int_equal(sigismember(&to_block, number), number != SIGKILL && number != SIGSTOP);
     for (size_t i = 0; i < 6; i++) {
@@ -630,7 +616,7 @@ static void arrive(const char *name, void *context)
     }
 }
 
-static void the_hook_is_called_once_on_each_thread(void **state)
+TEST(the_hook_is_called_once_on_each_thread)
 {
     enum { WORKERS = 4 };
     static struct arrivals arrivals;
@@ -638,7 +624,6 @@ static void the_hook_is_called_once_on_each_thread(void **state)
     struct elapse_scheduler_options options = real_options(WORKERS, 8);
     size_t clocks = 0;
 
-    (void)state;
     options.thread_started = arrive;
     options.thread_started_context = &arrivals;
     arrivals.scheduler = scheduler_new(&options);
@@ -667,13 +652,12 @@ static void the_hook_is_called_once_on_each_thread(void **state)
     assert_int_equal(clocks, 1);
 }
 
-static void a_manual_scheduler_makes_no_thread(void **state)
+TEST(a_manual_scheduler_makes_no_thread)
 {
     static struct arrivals arrivals;
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
-    (void)state;
     options.thread_started = arrive;
     options.thread_started_context = &arrivals;
     arrivals.scheduler = scheduler_new(&options);
@@ -687,9 +671,8 @@ static void a_manual_scheduler_makes_no_thread(void **state)
 
 /* ---- no polling ---- */
 
-static void an_idle_scheduler_sleeps(void **state)
+TEST(an_idle_scheduler_sleeps)
 {
-    (void)state;
     for (unsigned workers = 0; workers < 3; workers++) {
         struct elapse_scheduler *scheduler = started_new(workers);
         struct elapse_task task = task_named('a');
@@ -709,13 +692,12 @@ static void an_idle_scheduler_sleeps(void **state)
     }
 }
 
-static void far_tasks_that_come_and_go_wake_nobody(void **state)
+TEST(far_tasks_that_come_and_go_wake_nobody)
 {
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = task_named('a');
     struct threads before;
 
-    (void)state;
     schedule_after(scheduler, &task, HOUR_NS);
     wait_until(all_asleep, scheduler);
     sleep_ns(ELAPSE_SECOND_NS / 10); /* so that it has heard of that task too */
@@ -731,29 +713,4 @@ static void far_tasks_that_come_and_go_wake_nobody(void **state)
     scheduler_end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        /* First, because they look at all threads, also what a failed test has left. */
-        cmocka_unit_test(an_idle_scheduler_sleeps),
-        cmocka_unit_test(far_tasks_that_come_and_go_wake_nobody),
-        cmocka_unit_test(a_slow_action_delays_no_other_while_a_worker_is_free),
-        cmocka_unit_test(slow_actions_scheduled_at_once_each_find_a_worker),
-        cmocka_unit_test(a_full_queue_loses_no_task_and_all_stay_cancellable),
-        cmocka_unit_test(with_every_place_taken_all_can_be_cancelled),
-        cmocka_unit_test(a_queued_task_that_is_rescheduled_comes_later),
-        cmocka_unit_test(one_worker_runs_in_order_whatever_the_queue),
-        cmocka_unit_test(without_workers_all_run_on_one_thread),
-        cmocka_unit_test(workers_are_made_when_they_are_needed),
-        cmocka_unit_test(tasks_one_by_one_need_but_one_worker),
-        cmocka_unit_test(never_more_workers_than_asked_for),
-        cmocka_unit_test(a_task_rescheduled_from_outside_never_overlaps_itself),
-        cmocka_unit_test(a_key_never_overlaps_itself),
-        cmocka_unit_test(a_held_task_that_is_rescheduled_runs_after_it_has_ended),
-        cmocka_unit_test(a_thread_is_named_blocks_signals_and_has_the_stack_asked_for),
-        cmocka_unit_test(the_hook_is_called_once_on_each_thread),
-        cmocka_unit_test(a_manual_scheduler_makes_no_thread),
-    };
-
-    return cmocka_run_group_tests_name("workers", tests, NULL, NULL);
-}
+TEST_MAIN("workers")

@@ -1,16 +1,13 @@
 /*
  * What a client of HTTP reads: answers from replies of RESP, and labels of metrics.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../src/server/http/metrics.h"
 #include "../../src/server/http/translate.h"
+#include "../support/test.h"
 
 /* Compares the answer to a reserve with a status and a code. */
 static void check_error(const char *reply, int status, const char *code)
@@ -27,9 +24,8 @@ static void check_error(const char *reply, int status, const char *code)
     elapse__json_free(&json);
 }
 
-static void a_fault_of_the_disk_is_no_fault_of_the_caller(void **state)
+TEST(a_fault_of_the_disk_is_no_fault_of_the_caller)
 {
-    (void)state;
     check_error("-DAMAGED the disk could not be read\r\n", 500, "\"code\":\"DAMAGED\"");
     check_error("-ERR no such thing\r\n", 400, "\"code\":\"BAD_ARGUMENT\"");
     check_error("-STRANGE thing\r\n", 500, "\"code\":\"FAILED\"");
@@ -49,9 +45,8 @@ static void check_label(const char *name, const char *label)
     elapse__json_free(&json);
 }
 
-static void no_two_tubes_have_the_same_label(void **state)
+TEST(no_two_tubes_have_the_same_label)
 {
-    (void)state;
     check_label("mails", "elapse_jobs{tube=\"mails\",");
     check_label("\xff", "elapse_jobs{tube=\"\\\\xff\",");
     check_label("\\xff", "elapse_jobs{tube=\"\\\\x5cxff\",");
@@ -61,7 +56,7 @@ static void no_two_tubes_have_the_same_label(void **state)
 }
 
 /* Buckets end at powers of two; 64 ms is the first time that is not below 0.064 s. */
-static void a_time_is_in_the_bucket_behind_its_limit(void **state)
+TEST(a_time_is_in_the_bucket_behind_its_limit)
 {
     struct elapse__histogram times = {.count = 0};
     const struct elapse__server_statistics server = {.draining = false};
@@ -69,7 +64,6 @@ static void a_time_is_in_the_bucket_behind_its_limit(void **state)
         .version = "v", .server = &server, .lateness = &times, .syncs = &times, .writes = &times};
     struct elapse__json json = {.failed = false};
 
-    (void)state;
     elapse__histogram_add(&times, 64);
     elapse__http_write_metrics(&json, &metrics);
     assert_true(elapse__buffer_append(&json.text, "", 1));
@@ -80,13 +74,4 @@ static void a_time_is_in_the_bucket_behind_its_limit(void **state)
     elapse__json_free(&json);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_two_tubes_have_the_same_label),
-        cmocka_unit_test(a_time_is_in_the_bucket_behind_its_limit),
-        cmocka_unit_test(a_fault_of_the_disk_is_no_fault_of_the_caller),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("answer")

@@ -26,8 +26,6 @@ static int set_up_beanstalkd(void **state)
 }
 
 #undef TEST
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_beanstalkd, tear_down)
-
 /* Says something, and expects this answer once everything is durable. */
 static void talk(struct client *client, const char *said, const char *answer)
 {
@@ -36,12 +34,13 @@ static void talk(struct client *client, const char *said, const char *answer)
     expect(client, answer);
 }
 
+#define BEANSTALKD_TEST(function) TEST_WITH(function, set_up_beanstalkd, tear_down)
+
 /* ---- put and its errors ---- */
 
-static void test_put(void **state)
+BEANSTALKD_TEST(test_put)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 5 0 60 4\r\nbody\r\n", "INSERTED 1\r\n");
     talk(&a, "put 5 0 60 0\r\n\r\nput 0 9 0 1\r\nb\r\n", "INSERTED 2\r\nINSERTED 3\r\n");
@@ -53,12 +52,11 @@ static void test_put(void **state)
     assert_int_equal(look_at(1).priority, 5);
 }
 
-static void test_the_largest_body(void **state)
+BEANSTALKD_TEST(test_the_largest_body)
 {
     char line[400];
     char body[161] = "";
     struct client a;
-    (void)state;
     memset(body, 'b', 160);
     connect(&a);
     sprintf(line, "put 0 0 60 100\r\n%.100s\r\n", body);
@@ -76,11 +74,10 @@ static void test_the_largest_body(void **state)
          "JOB_TOO_BIG\r\nUSING default\r\n");
 }
 
-static void test_bytes_may_come_one_by_one(void **state)
+BEANSTALKD_TEST(test_bytes_may_come_one_by_one)
 {
     static const char said[] = "put 5 0 60 4\r\nb\r\nd\r\npeek 1\r\nnonsense\r\n";
     struct client a;
-    (void)state;
     connect(&a);
     for (const char *at = said; *at != '\0'; at++) {
         say_bytes(&a, at, 1);
@@ -90,11 +87,10 @@ static void test_bytes_may_come_one_by_one(void **state)
     expect(&a, "INSERTED 1\r\nFOUND 1 4\r\nb\r\nd\r\nUNKNOWN_COMMAND\r\n");
 }
 
-static void test_a_line_that_is_too_long(void **state)
+BEANSTALKD_TEST(test_a_line_that_is_too_long)
 {
     char line[701];
     struct client a;
-    (void)state;
     memset(line, 'x', sizeof line - 1);
     line[sizeof line - 1] = '\0';
     connect(&a);
@@ -104,10 +100,9 @@ static void test_a_line_that_is_too_long(void **state)
     talk(&a, "\nlist-tube-used\r\n", "BAD_FORMAT\r\nUSING default\r\n");
 }
 
-static void test_drain_mode(void **state)
+BEANSTALKD_TEST(test_drain_mode)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 0 0 60 1\r\na\r\n", "INSERTED 1\r\n");
     elapse__server_drain(f.server);
@@ -119,10 +114,9 @@ static void test_drain_mode(void **state)
 
 /* ---- jobs ---- */
 
-static void test_the_life_of_a_job(void **state)
+BEANSTALKD_TEST(test_the_life_of_a_job)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 9 0 60 1\r\na\r\n", "INSERTED 1\r\n");
     talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
@@ -142,10 +136,9 @@ static void test_the_life_of_a_job(void **state)
 }
 
 /* What ends a job waits for the reserve-job before it; also if the client sends nothing more. */
-static void test_a_pipeline_ends_the_job_that_it_reserves(void **state)
+BEANSTALKD_TEST(test_a_pipeline_ends_the_job_that_it_reserves)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 9 0 60 1\r\na\r\nput 9 0 60 1\r\nb\r\n", "INSERTED 1\r\nINSERTED 2\r\n");
     talk(&a, "reserve-job 1\r\ndelete 1\r\n", "RESERVED 1 1\r\na\r\nDELETED\r\n");
@@ -162,10 +155,9 @@ static void test_a_pipeline_ends_the_job_that_it_reserves(void **state)
     assert_true(elapse__connection_wants_end(a.connection));
 }
 
-static void test_what_others_may_not_do(void **state)
+BEANSTALKD_TEST(test_what_others_may_not_do)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     talk(&a, "put 9 0 60 1\r\na\r\nreserve\r\n", "INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
@@ -178,10 +170,9 @@ static void test_what_others_may_not_do(void **state)
     talk(&b, "reserve-with-timeout 0\r\n", "RESERVED 1 1\r\na\r\n");
 }
 
-static void test_kick(void **state)
+BEANSTALKD_TEST(test_kick)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 0 10 60 1\r\na\r\nput 0 20 60 1\r\nb\r\nput 0 0 60 1\r\nc\r\n",
          "INSERTED 1\r\nINSERTED 2\r\nINSERTED 3\r\n");
@@ -193,13 +184,12 @@ static void test_kick(void **state)
     talk(&a, "kick -1\r\n", "KICKED 1\r\n");
 }
 
-static void test_a_long_kick_goes_in_slices(void **state)
+BEANSTALKD_TEST(test_a_long_kick_goes_in_slices)
 {
     enum { JOBS = 5000 };
     struct client a;
     char *said = malloc(JOBS * 32);
     size_t size = 0;
-    (void)state;
     assert_non_null(said);
     for (int i = 0; i < JOBS; i++)
         size += (size_t)sprintf(said + size, "put 0 %d 60 0\r\n\r\n", 100 + i % 7);
@@ -214,10 +204,9 @@ static void test_a_long_kick_goes_in_slices(void **state)
 
 /* ---- reserve ---- */
 
-static void test_reserve_waits(void **state)
+BEANSTALKD_TEST(test_reserve_waits)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     talk(&a, "reserve\r\nlist-tube-used\r\n", "");
@@ -239,10 +228,9 @@ static void test_reserve_waits(void **state)
     expect(&a, "");
 }
 
-static void test_a_deadline_is_soon(void **state)
+BEANSTALKD_TEST(test_a_deadline_is_soon)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 0 0 3 1\r\na\r\nreserve\r\nreserve\r\n", "INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
     pass(1999);
@@ -257,10 +245,9 @@ static void test_a_deadline_is_soon(void **state)
     talk(&a, "delete 1\r\nreserve-with-timeout 0\r\n", "DELETED\r\nTIMED_OUT\r\n");
 }
 
-static void test_a_lease_ends(void **state)
+BEANSTALKD_TEST(test_a_lease_ends)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 0 0 0 1\r\na\r\nreserve\r\n", "INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
     pass(1000);
@@ -269,10 +256,9 @@ static void test_a_lease_ends(void **state)
     talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
 }
 
-static void test_the_best_job_of_all_watched_tubes(void **state)
+BEANSTALKD_TEST(test_the_best_job_of_all_watched_tubes)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "use b\r\nput 5 0 60 1\r\na\r\nuse c\r\nput 4 0 60 1\r\nb\r\nput 4 0 60 1\r\nc\r\n",
          "USING b\r\nINSERTED 1\r\nUSING c\r\nINSERTED 2\r\nINSERTED 3\r\n");
@@ -287,10 +273,9 @@ static void test_the_best_job_of_all_watched_tubes(void **state)
 
 /* ---- tubes ---- */
 
-static void test_tubes(void **state)
+BEANSTALKD_TEST(test_tubes)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "list-tube-used\r\nlist-tubes\r\n", "USING default\r\nOK 14\r\n---\n- default\n\r\n");
     talk(&a, "use a\r\nwatch b\r\nwatch b\r\nwatch c\r\n",
@@ -304,11 +289,10 @@ static void test_tubes(void **state)
     talk(&a, "pause-tube x 1\r\npause-tube a 1\r\n", "NOT_FOUND\r\nPAUSED\r\n");
 }
 
-static void test_as_many_tubes_as_may_be_watched(void **state)
+BEANSTALKD_TEST(test_as_many_tubes_as_may_be_watched)
 {
     struct client a;
     char line[64], answer[64];
-    (void)state;
     connect(&a);
     for (int i = 2; i <= ELAPSE__QUEUE_RESERVE_MAX; i++) {
         sprintf(line, "watch t%d\r\n", i);
@@ -319,12 +303,11 @@ static void test_as_many_tubes_as_may_be_watched(void **state)
          "WATCHING 1000\r\nOUT_OF_MEMORY\r\nTIMED_OUT\r\n");
 }
 
-static void test_a_long_list_goes_in_slices(void **state)
+BEANSTALKD_TEST(test_a_long_list_goes_in_slices)
 {
     enum { TUBES = 10000 };
     struct client a, b;
     char lines[100 * 40];
-    (void)state;
     connect(&a);
     for (int i = 0, size = 0; i < TUBES; i++) {
         size += sprintf(lines + size, "use t%05d\r\nput 0 0 60 0\r\n\r\n", i);
@@ -348,10 +331,9 @@ static void test_a_long_list_goes_in_slices(void **state)
 
 /* ---- statistics ---- */
 
-static void test_statistics_of_a_job(void **state)
+BEANSTALKD_TEST(test_statistics_of_a_job)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 7 10 60 1\r\na\r\n", "INSERTED 1\r\n");
     pass(3500);
@@ -368,10 +350,9 @@ static void test_statistics_of_a_job(void **state)
     talk(&a, "delete 1\r\nstats-job 1\r\n", "DELETED\r\nNOT_FOUND\r\n");
 }
 
-static void test_statistics_of_a_tube(void **state)
+BEANSTALKD_TEST(test_statistics_of_a_tube)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     talk(&a, "put 7 10 60 1\r\na\r\nput 7 0 60 1\r\nb\r\ndelete 2\r\npause-tube default 9\r\n",
@@ -393,10 +374,9 @@ static void has(const char *text, const char *line)
     assert_non_null(strstr(text, line));
 }
 
-static void test_statistics_of_the_server(void **state)
+BEANSTALKD_TEST(test_statistics_of_the_server)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     talk(&a, "put 7 10 60 1\r\na\r\nput 0 0 60 1\r\nbxxput 1\r\n",
@@ -449,19 +429,17 @@ static void test_statistics_of_the_server(void **state)
 
 /* ---- the end of a connection ---- */
 
-static void test_quit(void **state)
+BEANSTALKD_TEST(test_quit)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "put 0 0 60 1\r\na\r\nquit\r\nlist-tube-used\r\n", "INSERTED 1\r\n");
     assert_true(elapse__connection_wants_end(a.connection));
 }
 
-static void test_a_client_that_sends_no_more(void **state)
+BEANSTALKD_TEST(test_a_client_that_sends_no_more)
 {
     struct client a;
-    (void)state;
     connect(&a);
     talk(&a, "reserve\r\n", "");
     elapse__connection_received_all(a.connection, present());
@@ -470,31 +448,4 @@ static void test_a_client_that_sends_no_more(void **state)
     assert_true(elapse__connection_wants_end(a.connection));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_put),
-        TEST(test_the_largest_body),
-        TEST(test_bytes_may_come_one_by_one),
-        TEST(test_a_line_that_is_too_long),
-        TEST(test_drain_mode),
-        TEST(test_the_life_of_a_job),
-        TEST(test_a_pipeline_ends_the_job_that_it_reserves),
-        TEST(test_what_others_may_not_do),
-        TEST(test_kick),
-        TEST(test_a_long_kick_goes_in_slices),
-        TEST(test_reserve_waits),
-        TEST(test_a_deadline_is_soon),
-        TEST(test_a_lease_ends),
-        TEST(test_the_best_job_of_all_watched_tubes),
-        TEST(test_tubes),
-        TEST(test_as_many_tubes_as_may_be_watched),
-        TEST(test_a_long_list_goes_in_slices),
-        TEST(test_statistics_of_a_job),
-        TEST(test_statistics_of_a_tube),
-        TEST(test_statistics_of_the_server),
-        TEST(test_quit),
-        TEST(test_a_client_that_sends_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("beanstalkd")

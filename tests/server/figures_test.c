@@ -1,20 +1,16 @@
 /*
  * Histograms, and windows of a minute on them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../src/base/histogram.h"
 #include "../../src/server/http/window.h"
+#include "../support/test.h"
 
-static void each_value_is_in_the_bucket_that_has_it(void **state)
+TEST(each_value_is_in_the_bucket_that_has_it)
 {
-    (void)state;
     for (unsigned bucket = 0; bucket < ELAPSE__HISTOGRAM_BUCKETS; bucket++) {
         uint64_t least = elapse__histogram_least(bucket);
         uint64_t greatest = elapse__histogram_least(bucket + 1) - 1;
@@ -26,19 +22,17 @@ static void each_value_is_in_the_bucket_that_has_it(void **state)
     assert_int_equal(elapse__histogram_bucket(UINT64_MAX), ELAPSE__HISTOGRAM_BUCKETS - 1);
 }
 
-static void powers_of_two_begin_a_bucket(void **state)
+TEST(powers_of_two_begin_a_bucket)
 {
-    (void)state;
     for (unsigned power = 0; power < 41; power++)
         assert_int_equal(elapse__histogram_least(elapse__histogram_bucket(UINT64_C(1) << power)),
                          UINT64_C(1) << power);
 }
 
-static void a_histogram_counts_and_adds(void **state)
+TEST(a_histogram_counts_and_adds)
 {
     struct elapse__histogram histogram = {.count = 0};
 
-    (void)state;
     for (uint64_t value = 0; value < 1000; value++)
         elapse__histogram_add(&histogram, value);
     assert_int_equal(histogram.count, 1000);
@@ -47,12 +41,11 @@ static void a_histogram_counts_and_adds(void **state)
     assert_int_equal(histogram.counts[elapse__histogram_bucket(512)], 128);
 }
 
-static void quantiles_are_the_greatest_of_their_bucket(void **state)
+TEST(quantiles_are_the_greatest_of_their_bucket)
 {
     struct elapse__histogram histogram = {.count = 0};
     static struct elapse__http_window window;
 
-    (void)state;
     memset(&window, 0, sizeof window);
     for (unsigned i = 0; i < 99; i++)
         elapse__histogram_add(&histogram, 2);
@@ -64,12 +57,11 @@ static void quantiles_are_the_greatest_of_their_bucket(void **state)
     assert_int_equal(elapse__http_window_quantile(&window, 100), 1023);
 }
 
-static void a_value_older_than_a_minute_is_forgotten(void **state)
+TEST(a_value_older_than_a_minute_is_forgotten)
 {
     struct elapse__histogram histogram = {.count = 0};
     static struct elapse__http_window window;
 
-    (void)state;
     memset(&window, 0, sizeof window);
     elapse__histogram_add(&histogram, 5);
     elapse__http_window_add(&window, &histogram);
@@ -87,12 +79,11 @@ static void a_value_older_than_a_minute_is_forgotten(void **state)
 }
 
 /* A histogram is a sum over partitions, of which one may go. */
-static void a_histogram_that_has_less_counts_from_there(void **state)
+TEST(a_histogram_that_has_less_counts_from_there)
 {
     static struct elapse__http_window window;
     struct elapse__histogram all = {.count = 0}, rest = {.count = 0};
 
-    (void)state;
     memset(&window, 0, sizeof window);
     for (unsigned i = 0; i < 10; i++)
         elapse__histogram_add(&all, 2);
@@ -106,15 +97,4 @@ static void a_histogram_that_has_less_counts_from_there(void **state)
     assert_int_equal(elapse__http_window_quantile(&window, 100), 3);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_value_is_in_the_bucket_that_has_it),
-        cmocka_unit_test(powers_of_two_begin_a_bucket),
-        cmocka_unit_test(a_histogram_counts_and_adds),
-        cmocka_unit_test(quantiles_are_the_greatest_of_their_bucket),
-        cmocka_unit_test(a_value_older_than_a_minute_is_forgotten),
-        cmocka_unit_test(a_histogram_that_has_less_counts_from_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("figures")

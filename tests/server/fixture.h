@@ -6,13 +6,10 @@
 #ifndef ELAPSE_TESTS_SERVER_FIXTURE_H
 #define ELAPSE_TESTS_SERVER_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "../support/test.h"
 #include "core/core.h"
 #include "lines.h"
 
@@ -62,6 +59,6 @@ void hang_up(struct client *client);
 enum elapse__queue_state state_of(uint64_t id);
 struct elapse__queue_view look_at(uint64_t id);
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define SERVER_TEST(function) TEST_WITH(function, set_up, tear_down)
 
 #endif

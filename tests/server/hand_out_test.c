@@ -20,10 +20,9 @@ static void put_jobs(const char *lines)
     commit();
 }
 
-static void a_hand_out_waits_for_the_put(void **state)
+SERVER_TEST(a_hand_out_waits_for_the_put)
 {
     struct client a;
-    (void)state;
     connect(&a);
     say(&a, "p t one\nr 0 1 t\nz\n");
     rest();
@@ -40,10 +39,9 @@ static void a_hand_out_waits_for_the_put(void **state)
     assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
 }
 
-static void a_hand_out_does_not_wait_for_its_own_lease(void **state)
+SERVER_TEST(a_hand_out_does_not_wait_for_its_own_lease)
 {
     struct client a;
-    (void)state;
     put_jobs("p t one\np t two\np t three\n");
     connect(&a);
     say(&a, "r 0 2 t\n");
@@ -57,10 +55,9 @@ static void a_hand_out_does_not_wait_for_its_own_lease(void **state)
     expect(&a, "=3 three\n");
 }
 
-static void nothing_is_said_in_its_place(void **state)
+SERVER_TEST(nothing_is_said_in_its_place)
 {
     struct client a;
-    (void)state;
     connect(&a);
     say(&a, "z\nr 0 1 t\nz\ni 7\nl 7\nz\n");
     expect(&a, "-error\n-timeout\n-error\n-gone\n-gone\n-error\n");
@@ -73,10 +70,9 @@ static void nothing_is_said_in_its_place(void **state)
     assert_true(elapse__server_next_ms(f.server) > present().boot_ms);
 }
 
-static void a_time_out_waits_for_earlier_records(void **state)
+SERVER_TEST(a_time_out_waits_for_earlier_records)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     say(&a, "r 50 1 t\n");
@@ -87,12 +83,11 @@ static void a_time_out_waits_for_earlier_records(void **state)
     expect(&a, "-timeout\n");
 }
 
-static void the_first_to_wait_is_the_first_to_be_served(void **state)
+SERVER_TEST(the_first_to_wait_is_the_first_to_be_served)
 {
     enum { WAITING = 5 };
     struct client clients[WAITING], producer;
     char line[64];
-    (void)state;
     for (int i = 0; i < WAITING; i++) {
         connect(&clients[i]);
         say(&clients[i], i % 2 == 0 ? "r 1000 1 a b\nz\n" : "r 1000 1 b c d\nz\n");
@@ -111,12 +106,11 @@ static void the_first_to_wait_is_the_first_to_be_served(void **state)
 }
 
 /* Also if each job comes alone, long after the one before. */
-static void every_job_is_news_to_those_who_still_wait(void **state)
+SERVER_TEST(every_job_is_news_to_those_who_still_wait)
 {
     enum { WAITING = 3 };
     struct client clients[WAITING], producer;
     char line[32];
-    (void)state;
     for (int i = 0; i < WAITING; i++) {
         connect(&clients[i]);
         say(&clients[i], "r 1000 1 t\n");
@@ -132,10 +126,9 @@ static void every_job_is_news_to_those_who_still_wait(void **state)
     }
 }
 
-static void a_waiting_reserve_takes_from_any_of_its_tubes(void **state)
+SERVER_TEST(a_waiting_reserve_takes_from_any_of_its_tubes)
 {
     struct client a, producer;
-    (void)state;
     connect(&a);
     connect(&producer);
     say(&a, "r 1000 1 a b c\n");
@@ -152,11 +145,10 @@ static void a_waiting_reserve_takes_from_any_of_its_tubes(void **state)
     assert_int_equal(state_of(2), ELAPSE__QUEUE_READY);
 }
 
-static void a_pause_holds_back_waiting_reserves(void **state)
+SERVER_TEST(a_pause_holds_back_waiting_reserves)
 {
     struct client a, producer;
     struct elapse__queue_text name = {"t", 1};
-    (void)state;
     connect(&a);
     connect(&producer);
     say(&a, "r 100000 1 t\n");
@@ -171,13 +163,12 @@ static void a_pause_holds_back_waiting_reserves(void **state)
     expect(&a, "=1 one\n");
 }
 
-static void a_thousand_waiting_reserves_of_many_tubes(void **state)
+SERVER_TEST(a_thousand_waiting_reserves_of_many_tubes)
 {
     enum { MANY = 1000 };
     static struct client clients[MANY];
     static char line[MANY * 8];
     size_t length = 0;
-    (void)state;
     options.input_bytes_max = sizeof line;
     serve();
     length = (size_t)snprintf(line, sizeof line, "r 1000 1");
@@ -199,10 +190,9 @@ static void a_thousand_waiting_reserves_of_many_tubes(void **state)
         expect(&clients[i], "-timeout\n");
 }
 
-static void commands_behind_a_waiting_reserve_wait(void **state)
+SERVER_TEST(commands_behind_a_waiting_reserve_wait)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     lines_run = 0;
@@ -215,10 +205,9 @@ static void commands_behind_a_waiting_reserve_wait(void **state)
     expect(&a, "=1 one\n+2\n");
 }
 
-static void a_cancelled_hand_out_takes_another_job(void **state)
+SERVER_TEST(a_cancelled_hand_out_takes_another_job)
 {
     struct client a, b;
-    (void)state;
     put_jobs("p t one\n");
     connect(&a);
     connect_free(&b);
@@ -235,10 +224,9 @@ static void a_cancelled_hand_out_takes_another_job(void **state)
     expect(&a, "=3 three\n");
 }
 
-static void a_cancelled_hand_out_waits_again(void **state)
+SERVER_TEST(a_cancelled_hand_out_waits_again)
 {
     struct client a, b, c;
-    (void)state;
     put_jobs("p t one\n");
     connect(&a);
     connect(&c);
@@ -258,10 +246,9 @@ static void a_cancelled_hand_out_waits_again(void **state)
     expect(&c, "=4 three\n");
 }
 
-static void leases_end_with_their_connection(void **state)
+SERVER_TEST(leases_end_with_their_connection)
 {
     struct client a;
-    (void)state;
     put_jobs("p t one\np t two\np t three\n");
     connect(&a);
     say(&a, "r 0 1 t\n");
@@ -280,11 +267,10 @@ static void leases_end_with_their_connection(void **state)
     assert_int_equal(look_at(2).attempts, 0);
 }
 
-static void a_free_lease_outlives_its_connection_once_it_was_sent(void **state)
+SERVER_TEST(a_free_lease_outlives_its_connection_once_it_was_sent)
 {
     struct elapse__server_statistics statistics;
     struct client a;
-    (void)state;
     put_jobs("p t one\np t two\np t three\n");
     connect_free(&a);
     say(&a, "r 0 1 t\n");
@@ -307,10 +293,9 @@ static void a_free_lease_outlives_its_connection_once_it_was_sent(void **state)
     assert_int_equal(statistics.undone, 2);
 }
 
-static void a_wait_ends_with_its_connection(void **state)
+SERVER_TEST(a_wait_ends_with_its_connection)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     say(&a, "r 1000 1 t\n");
@@ -320,13 +305,12 @@ static void a_wait_ends_with_its_connection(void **state)
     expect(&b, "=1 one\n");
 }
 
-static void many_leases_end_in_slices(void **state)
+SERVER_TEST(many_leases_end_in_slices)
 {
     enum { MANY = 4000, LINE = 8 };
     static char lines[MANY * LINE + 1];
     struct client a;
     unsigned turns = 0;
-    (void)state;
     for (int i = 0; i < MANY; i++)
         memcpy(lines + (size_t)i * LINE, "p t one\n", LINE + 1);
     put_jobs(lines);
@@ -350,10 +334,9 @@ static void many_leases_end_in_slices(void **state)
     assert_int_equal(elapse__queue_statistics(f.engine.jobs).ready, MANY);
 }
 
-static void a_deadline_comes_a_second_before(void **state)
+SERVER_TEST(a_deadline_comes_a_second_before)
 {
     struct client a;
-    (void)state;
     put_jobs("p t one\n");
     connect(&a);
     say(&a, "R 0 t\nR 100000 t\n");
@@ -372,10 +355,9 @@ static void a_deadline_comes_a_second_before(void **state)
     expect(&a, "=1 one\n");
 }
 
-static void a_deadline_counts_from_when_the_reply_leaves(void **state)
+SERVER_TEST(a_deadline_counts_from_when_the_reply_leaves)
 {
     struct client a;
-    (void)state;
     connect(&a);
     say(&a, "p t one\nR 0 t\nR 100000 t\n");
     pass(50000);
@@ -387,12 +369,11 @@ static void a_deadline_counts_from_when_the_reply_leaves(void **state)
     expect(&a, "-soon\n");
 }
 
-static void a_body_from_the_disk_holds_up_nobody_else(void **state)
+SERVER_TEST(a_body_from_the_disk_holds_up_nobody_else)
 {
     enum { TRIES = 40 };
     struct elapse__server_reading *reading = NULL;
     struct client a, b;
-    (void)state;
     put_jobs("p t one\np t two\n");
     connect(&a);
     connect(&b);
@@ -417,11 +398,10 @@ static void a_body_from_the_disk_holds_up_nobody_else(void **state)
     expect(&a, "~1 one\n-error\n");
 }
 
-static void a_connection_may_close_while_its_body_is_read(void **state)
+SERVER_TEST(a_connection_may_close_while_its_body_is_read)
 {
     enum { TRIES = 60 };
     int seen = 0;
-    (void)state;
     put_jobs("p t one\n");
     for (int i = 0; i < TRIES; i++) {
         struct elapse__server_reading *reading;
@@ -443,10 +423,9 @@ static void a_connection_may_close_while_its_body_is_read(void **state)
     assert_true(seen > 5);
 }
 
-static void a_job_is_reserved_by_its_id(void **state)
+SERVER_TEST(a_job_is_reserved_by_its_id)
 {
     struct client a, b;
-    (void)state;
     put_jobs("d 100000 t one\n");
     connect(&a);
     connect(&b);
@@ -460,10 +439,9 @@ static void a_job_is_reserved_by_its_id(void **state)
     expect(&a, "+deleted\n");
 }
 
-static void a_hand_out_waits_for_the_client_to_read(void **state)
+SERVER_TEST(a_hand_out_waits_for_the_client_to_read)
 {
     struct client a;
-    (void)state;
     put_jobs("p t one\n");
     options.output_bytes_max = 5000;
     serve();
@@ -477,10 +455,9 @@ static void a_hand_out_waits_for_the_client_to_read(void **state)
     assert_int_equal(look_at(1).left_ms, 10000);
 }
 
-static void a_damaged_job_is_passed_over(void **state)
+SERVER_TEST(a_damaged_job_is_passed_over)
 {
     struct client a;
-    (void)state;
     put_jobs("p t damaged-body\np t whole\n");
     sim_disk_evict();
     size_t size;
@@ -499,32 +476,4 @@ static void a_damaged_job_is_passed_over(void **state)
     expect(&a, "-gone\n-gone\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_hand_out_waits_for_the_put),
-        TEST(a_hand_out_does_not_wait_for_its_own_lease),
-        TEST(nothing_is_said_in_its_place),
-        TEST(a_time_out_waits_for_earlier_records),
-        TEST(the_first_to_wait_is_the_first_to_be_served),
-        TEST(every_job_is_news_to_those_who_still_wait),
-        TEST(a_waiting_reserve_takes_from_any_of_its_tubes),
-        TEST(a_pause_holds_back_waiting_reserves),
-        TEST(a_thousand_waiting_reserves_of_many_tubes),
-        TEST(commands_behind_a_waiting_reserve_wait),
-        TEST(a_cancelled_hand_out_takes_another_job),
-        TEST(a_cancelled_hand_out_waits_again),
-        TEST(leases_end_with_their_connection),
-        TEST(a_free_lease_outlives_its_connection_once_it_was_sent),
-        TEST(a_wait_ends_with_its_connection),
-        TEST(many_leases_end_in_slices),
-        TEST(a_deadline_comes_a_second_before),
-        TEST(a_deadline_counts_from_when_the_reply_leaves),
-        TEST(a_body_from_the_disk_holds_up_nobody_else),
-        TEST(a_connection_may_close_while_its_body_is_read),
-        TEST(a_job_is_reserved_by_its_id),
-        TEST(a_hand_out_waits_for_the_client_to_read),
-        TEST(a_damaged_job_is_passed_over),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("hand_out")

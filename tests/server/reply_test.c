@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void no_byte_leaves_before_it_is_durable(void **state)
+SERVER_TEST(no_byte_leaves_before_it_is_durable)
 {
     struct client a;
-    (void)state;
     connect(&a);
     say(&a, "p t one\nz\np t two\n");
     rest();
@@ -19,10 +18,9 @@ static void no_byte_leaves_before_it_is_durable(void **state)
     expect(&a, "+1\n-error\n+2\n");
 }
 
-static void an_error_waits_for_what_came_before_it(void **state)
+SERVER_TEST(an_error_waits_for_what_came_before_it)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     say(&a, "p t one\n");
@@ -35,11 +33,10 @@ static void an_error_waits_for_what_came_before_it(void **state)
     expect(&b, "-gone\n");
 }
 
-static void a_later_reply_waits_for_its_own_gate(void **state)
+SERVER_TEST(a_later_reply_waits_for_its_own_gate)
 {
     struct client a;
     struct elapse__operation operation;
-    (void)state;
     connect(&a);
     say(&a, "p t one\n");
     assert_true(elapse__journal_next_operation(f.engine.journal, ELAPSE__LANE_COMMIT, &operation));
@@ -57,11 +54,10 @@ static void a_later_reply_waits_for_its_own_gate(void **state)
     expect(&a, "+2\n");
 }
 
-static void bytes_may_come_one_by_one(void **state)
+SERVER_TEST(bytes_may_come_one_by_one)
 {
     struct client a;
     const char *text = "p t one\nz\nn 3\nabcz\nk 4\nabcdz\n";
-    (void)state;
     connect(&a);
     for (const char *at = text; *at != '\0'; at++) {
         say_bytes(&a, at, 1);
@@ -71,12 +67,11 @@ static void bytes_may_come_one_by_one(void **state)
     expect(&a, "+1\n-error\n+needed\n-error\n+skipped\n-error\n");
 }
 
-static void a_pipeline_runs_in_slices(void **state)
+SERVER_TEST(a_pipeline_runs_in_slices)
 {
     struct client a, b;
     enum { LINES = 5000 };
     char *text = malloc(LINES * 2 + 1);
-    (void)state;
     for (int i = 0; i < LINES; i++)
         /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no string */
         memcpy(text + i * 2, "z\n", 2);
@@ -96,10 +91,9 @@ static void a_pipeline_runs_in_slices(void **state)
     free(text);
 }
 
-static void a_long_command_goes_on_in_turns(void **state)
+SERVER_TEST(a_long_command_goes_on_in_turns)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     say(&a, "z\ns 50\nz\n");
@@ -112,13 +106,12 @@ static void a_long_command_goes_on_in_turns(void **state)
     expect(&a, "+slices\n-error\n");
 }
 
-static void a_full_journal_takes_no_command(void **state)
+SERVER_TEST(a_full_journal_takes_no_command)
 {
     enum { BODY = 1000, PUTS = 1500 };
     struct client a, b;
     char line[BODY + 16];
     unsigned ran = 0;
-    (void)state;
     connect(&a);
     connect(&b);
     /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no string */
@@ -147,10 +140,9 @@ static void a_full_journal_takes_no_command(void **state)
     assert_true(elapse__connection_room(a.connection) > sizeof line);
 }
 
-static void a_client_that_does_not_read_is_not_served(void **state)
+SERVER_TEST(a_client_that_does_not_read_is_not_served)
 {
     struct client a, b;
-    (void)state;
     options.output_bytes_max = 10000;
     serve();
     connect(&a);
@@ -169,12 +161,11 @@ static void a_client_that_does_not_read_is_not_served(void **state)
 }
 
 /* A reply that has no bytes yet has memory, and that counts. */
-static void replies_without_bytes_are_bounded(void **state)
+SERVER_TEST(replies_without_bytes_are_bounded)
 {
     enum { LOOKS = 400 };
     struct client a, b;
     char looks[LOOKS * 4 + 1] = "";
-    (void)state;
     options.output_bytes_max = 10000;
     serve();
     connect(&a);
@@ -199,11 +190,10 @@ static void replies_without_bytes_are_bounded(void **state)
     assert_int_equal(lines_run, LOOKS);
 }
 
-static void the_input_is_bounded(void **state)
+SERVER_TEST(the_input_is_bounded)
 {
     struct client a;
     char bytes[300];
-    (void)state;
     options.input_bytes_max = 300;
     options.body_bytes_max = 1000;
     serve();
@@ -231,10 +221,9 @@ static void the_input_is_bounded(void **state)
     hang_up(&a);
 }
 
-static void a_quit_ends_when_all_was_sent(void **state)
+SERVER_TEST(a_quit_ends_when_all_was_sent)
 {
     struct client a;
-    (void)state;
     connect(&a);
     say(&a, "p t one\nq\nz\n");
     assert_int_equal(elapse__connection_room(a.connection), 0);
@@ -248,10 +237,9 @@ static void a_quit_ends_when_all_was_sent(void **state)
     hang_up(&a);
 }
 
-static void a_half_closed_client_gets_its_replies(void **state)
+SERVER_TEST(a_half_closed_client_gets_its_replies)
 {
     struct client a;
-    (void)state;
     connect(&a);
     say(&a, "p t one\nz\nunfinished");
     elapse__connection_received_all(a.connection, present());
@@ -267,7 +255,7 @@ static void a_half_closed_client_gets_its_replies(void **state)
     hang_up(&a);
 }
 
-static void a_browser_is_not_served(void **state)
+SERVER_TEST(a_browser_is_not_served)
 {
     static const char *const requests[] = {
         "POST / HTTP/1.1\r\nz\nz\n",
@@ -276,7 +264,6 @@ static void a_browser_is_not_served(void **state)
         "OPTIONS * HTTP/1.1\n",
     };
     struct client a;
-    (void)state;
     lines_run = 0;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         connect(&a);
@@ -300,12 +287,11 @@ static void a_browser_is_not_served(void **state)
     assert_true(elapse__connection_wants_end(a.connection));
 }
 
-static void the_first_byte_says_the_protocol(void **state)
+SERVER_TEST(the_first_byte_says_the_protocol)
 {
     static const struct elapse__queue_text passwords[] = {{"first", 5}, {"second one", 10}};
     struct elapse__connection_facts facts = {.may_use_beanstalkd = false};
     struct client a;
-    (void)state;
     options.passwords = passwords;
     options.password_count = 2;
     serve();
@@ -325,10 +311,9 @@ static void the_first_byte_says_the_protocol(void **state)
     assert_true(elapse__connection_wants_end(a.connection));
 }
 
-static void idle_connections_end(void **state)
+SERVER_TEST(idle_connections_end)
 {
     struct client a, b, c, d;
-    (void)state;
     options.idle_ms = 1000;
     serve();
     connect(&a);
@@ -355,10 +340,9 @@ static void idle_connections_end(void **state)
     assert_false(elapse__connection_wants_end(c.connection));
 }
 
-static void limits_of_puts_hold_at_their_edges(void **state)
+SERVER_TEST(limits_of_puts_hold_at_their_edges)
 {
     struct client a;
-    (void)state;
     options.body_bytes_max = 10;
     options.tube_jobs_max = 2;
     options.tube_bytes_max = 15;
@@ -379,12 +363,11 @@ static void limits_of_puts_hold_at_their_edges(void **state)
     expect(&a, "+5\n-memory\n-draining\n-error\n");
 }
 
-static void connections_are_counted_and_limited(void **state)
+SERVER_TEST(connections_are_counted_and_limited)
 {
     struct elapse__connection_facts facts = {0};
     struct elapse__server_statistics statistics;
     struct client a, b;
-    (void)state;
     options.connections_max = 2;
     serve();
     connect(&a);
@@ -411,10 +394,9 @@ static void connections_are_counted_and_limited(void **state)
     connect(&a);
 }
 
-static void a_stop_lets_replies_leave(void **state)
+SERVER_TEST(a_stop_lets_replies_leave)
 {
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     say(&a, "p t one\n");
@@ -429,27 +411,4 @@ static void a_stop_lets_replies_leave(void **state)
     assert_null(elapse__connection_new(f.server, present(), &(struct elapse__connection_facts){0}));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(no_byte_leaves_before_it_is_durable),
-        TEST(an_error_waits_for_what_came_before_it),
-        TEST(a_later_reply_waits_for_its_own_gate),
-        TEST(bytes_may_come_one_by_one),
-        TEST(a_pipeline_runs_in_slices),
-        TEST(a_long_command_goes_on_in_turns),
-        TEST(a_full_journal_takes_no_command),
-        TEST(a_client_that_does_not_read_is_not_served),
-        TEST(replies_without_bytes_are_bounded),
-        TEST(the_input_is_bounded),
-        TEST(a_quit_ends_when_all_was_sent),
-        TEST(a_half_closed_client_gets_its_replies),
-        TEST(a_browser_is_not_served),
-        TEST(the_first_byte_says_the_protocol),
-        TEST(idle_connections_end),
-        TEST(limits_of_puts_hold_at_their_edges),
-        TEST(connections_are_counted_and_limited),
-        TEST(a_stop_lets_replies_leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("reply")

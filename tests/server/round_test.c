@@ -31,11 +31,10 @@ static void hang_up_all(struct client *clients, unsigned count)
     rest();
 }
 
-static void all_connections_share_one_round(void **state)
+SERVER_TEST(all_connections_share_one_round)
 {
     enum { CLIENTS = 20, LINES = 900 };
     struct client clients[CLIENTS];
-    (void)state;
     for (int i = 0; i < CLIENTS; i++)
         connect(&clients[i]);
     turn();
@@ -56,12 +55,11 @@ static void all_connections_share_one_round(void **state)
 }
 
 /* Others have far more to do, and came before. */
-static void a_client_with_one_command_waits_for_a_quantum_of_each_other_one(void **state)
+SERVER_TEST(a_client_with_one_command_waits_for_a_quantum_of_each_other_one)
 {
     enum { CLIENTS = 6, LINES = 5000 };
     struct client clients[CLIENTS], last;
     int turns = 0;
-    (void)state;
     for (int i = 0; i < CLIENTS; i++) {
         connect(&clients[i]);
         say_often(&clients[i], "z\n", LINES);
@@ -79,11 +77,10 @@ static void a_client_with_one_command_waits_for_a_quantum_of_each_other_one(void
 }
 
 /* Bytes that leave give no turn before the others. */
-static void a_reader_gets_no_more_turns_than_its_own(void **state)
+SERVER_TEST(a_reader_gets_no_more_turns_than_its_own)
 {
     enum { LINES = 5000 };
     struct client a, b;
-    (void)state;
     connect(&a);
     connect(&b);
     turn();
@@ -96,12 +93,11 @@ static void a_reader_gets_no_more_turns_than_its_own(void **state)
     expect(&b, "-error\n");
 }
 
-static void the_bytes_of_a_command_count(void **state)
+SERVER_TEST(the_bytes_of_a_command_count)
 {
     enum { LINES = 40, BODY = 4000, UNITS = 1 + BODY / 1024 };
     struct client clients[5];
     char line[BODY + 16];
-    (void)state;
     for (int i = 0; i < 5; i++)
         connect(&clients[i]);
     turn();
@@ -119,11 +115,10 @@ static void the_bytes_of_a_command_count(void **state)
 }
 
 /* A putter at full speed waits for the journal, and has more to say. */
-static void a_putter_leaves_a_share_to_waiting_reserves(void **state)
+SERVER_TEST(a_putter_leaves_a_share_to_waiting_reserves)
 {
     enum { LINES = 3000 };
     struct client putter, worker, other;
-    (void)state;
     connect(&worker);
     say(&worker, "r 1000 1 w\n");
     connect(&other);
@@ -149,14 +144,13 @@ static void a_putter_leaves_a_share_to_waiting_reserves(void **state)
 }
 
 /* Each job costs a look at each tube: a command that would look too often hands out fewer. */
-static void a_reserve_of_many_tubes_is_bounded(void **state)
+SERVER_TEST(a_reserve_of_many_tubes_is_bounded)
 {
     enum { TUBES = 1000, LEAST = 32, MOST = 200, MOST_WITH_ROOM = 500 };
     static char line[4000];
     struct client a;
     size_t size;
     uint64_t left = TUBES;
-    (void)state;
     connect(&a);
     size = (size_t)sprintf(line, "r 0 1000");
     for (int i = 0; i < TUBES; i++) {
@@ -193,15 +187,4 @@ static void a_reserve_of_many_tubes_is_bounded(void **state)
     assert_int_equal(elapse__queue_statistics(f.engine.jobs).reserved, TUBES + MOST_WITH_ROOM);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(all_connections_share_one_round),
-        TEST(a_client_with_one_command_waits_for_a_quantum_of_each_other_one),
-        TEST(a_reader_gets_no_more_turns_than_its_own),
-        TEST(the_bytes_of_a_command_count),
-        TEST(a_putter_leaves_a_share_to_waiting_reserves),
-        TEST(a_reserve_of_many_tubes_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("round")

@@ -68,30 +68,27 @@ static uint64_t most_moves(uint64_t first, uint64_t span)
 
 /* A million timers in 2^20 ticks: a slot of level 1 has 128 on average, and one of level 2 has
  * 8192, which a batch at each of 64 ticks moves. */
-static void promise_6_no_tick_moves_many_of_a_million_timers(void **state)
+TEST(promise_6_no_tick_moves_many_of_a_million_timers)
 {
-    (void)state;
     assert_true(most_moves(1, (1 << 20) - 1) <= 2 * BATCH + FEW);
 }
 
 /* A million timers in 5000 ticks, on both sides of a multiple of 8192. A slot of level 1 has 25,600
  * of them, 200 for each of the 128 ticks before it; one of level 2 has half a million, 61 for
  * each of the 8192 ticks before it, which are moved in batches. */
-static void promise_6_no_tick_moves_many_of_a_burst(void **state)
+TEST(promise_6_no_tick_moves_many_of_a_burst)
 {
-    (void)state;
     assert_true(most_moves(4 * 8192 - 2500, 5000) <= 200 * 105 / 100 + BATCH);
 }
 
 /* All in the last tick of a slot of level 2, with few ticks between two visits. */
-static void promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart(void **state)
+TEST(promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart)
 {
     enum { STEP = 10, DEADLINE = 3 * 8192 - 1 };
     struct elapse_timer *timers = open_wheel(MANY);
     uint64_t most = 0;
     size_t popped = 0;
 
-    (void)state;
     start_uniformly(timers, DEADLINE, 1);
     for (uint64_t tick = DEADLINE % STEP; tick <= DEADLINE; tick += STEP) {
         uint64_t moves = moves_of_tick(tick, &popped);
@@ -104,14 +101,13 @@ static void promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart(vo
     free(timers);
 }
 
-static void cascading_ahead_leaves_pop_nothing_to_move(void **state)
+TEST(cascading_ahead_leaves_pop_nothing_to_move)
 {
     enum { FIRST = 8192, SPAN = 1000 };
     struct elapse_timer *timers = open_wheel(MANY);
     size_t calls = 0;
     size_t popped = 0;
 
-    (void)state;
     start_uniformly(timers, FIRST + 8192, SPAN);
     assert_int_equal(elapse_wheel_next_cascade(&wheel), FIRST);
     assert_true(elapse_wheel_cascade_ahead(&wheel, 1000)); /* too early */
@@ -143,13 +139,12 @@ static void cascading_ahead_leaves_pop_nothing_to_move(void **state)
 
 /* A jump into a slot before its first deadline: nothing is due, so pop moves a batch and no more.
  * Cascading ahead finishes the slot. */
-static void a_jump_into_a_slot_moves_a_batch(void **state)
+TEST(a_jump_into_a_slot_moves_a_batch)
 {
     enum { TIMERS = 10000, FIRST = 5 * 8192 };
     struct elapse_timer *timers = open_wheel(TIMERS);
     size_t calls = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < TIMERS; i++)
         elapse_wheel_start(&wheel, &timers[i], FIRST + 5000 + i / 10);
     elapse_wheel_advance(&wheel, FIRST + 100);
@@ -172,13 +167,12 @@ static void a_jump_into_a_slot_moves_a_batch(void **state)
 
 /* Stops during a cascade that is done in steps, of timers that the step before has moved. What the
  * cascade remembers of them is not used: their memory is the caller's (promise 12). */
-static void stops_between_two_steps_keep_the_order(void **state)
+TEST(stops_between_two_steps_keep_the_order)
 {
     enum { TIMERS = 6000, FIRST = 3 * 8192 };
     struct elapse_timer *timers = open_wheel(TIMERS);
     uint64_t number = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < TIMERS; i++)
         elapse_wheel_start(&wheel, &timers[i], FIRST + i / 100);
     elapse_wheel_advance(&wheel, FIRST - 8192);
@@ -197,12 +191,11 @@ static void stops_between_two_steps_keep_the_order(void **state)
 }
 
 /* A slot is used again after two blocks. The timers that its first cascade moved were popped. */
-static void a_slot_used_again_forgets_its_first_timers(void **state)
+TEST(a_slot_used_again_forgets_its_first_timers)
 {
     enum { TIMERS = 300, FIRST = 3 * 8192, ROUND = 128 * 8192 };
     struct elapse_timer *timers = open_wheel((size_t)2 * TIMERS);
 
-    (void)state;
     for (uint64_t round = 0; round < 2; round++) {
         struct elapse_timer *present = &timers[round * TIMERS];
         uint64_t deadline = round * ROUND + FIRST + 5000;
@@ -249,18 +242,16 @@ static void order_is_kept_in_a_slot(unsigned shift)
     free(timers);
 }
 
-static void new_timers_come_after_those_that_are_cascaded_ahead(void **state)
+TEST(new_timers_come_after_those_that_are_cascaded_ahead)
 {
-    (void)state;
     for (unsigned shift = 13; shift < 60; shift += 6)
         order_is_kept_in_a_slot(shift);
 }
 
-static void a_due_timer_comes_before_cascading_ahead(void **state)
+TEST(a_due_timer_comes_before_cascading_ahead)
 {
     struct elapse_timer *timers = open_wheel(FEW + 2);
 
-    (void)state;
     elapse_wheel_start(&wheel, &timers[0], 5);
     for (size_t i = 1; i < FEW + 2; i++)
         elapse_wheel_start(&wheel, &timers[i], 300);
@@ -303,29 +294,26 @@ static void a_cascade_goes_on_inside_the_slot_below(uint64_t deadline)
     free(timers);
 }
 
-static void a_cascade_goes_on_after_a_long_tick(void **state)
+TEST(a_cascade_goes_on_after_a_long_tick)
 {
-    (void)state;
     a_cascade_goes_on_inside_the_slot_below(5 * 8192 + 1023);
 }
 
-static void a_cascade_goes_on_at_the_end_of_time(void **state)
+TEST(a_cascade_goes_on_at_the_end_of_time)
 {
-    (void)state;
     a_cascade_goes_on_inside_the_slot_below(ELAPSE_NEVER);
 }
 
 /* A cascade that goes on when the clock is in the middle of a slot below with few timers, which the
  * pointer has to reach before they can be moved. True means that they are: pop moves nothing until
  * the first of them is due. */
-static void a_cascade_goes_on_into_a_slot_of_few_timers(void **state)
+TEST(a_cascade_goes_on_into_a_slot_of_few_timers)
 {
     enum { SLOT_TICKS = 128, SLOTS = 3, IN_EACH = FEW - 10, TIMERS = SLOTS * IN_EACH };
     enum { FIRST = 5 * 8192, DEADLINE = FIRST + 10 * SLOT_TICKS + 100 };
     struct elapse_timer *timers = open_wheel(TIMERS);
     size_t popped = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < TIMERS; i++)
         elapse_wheel_start(&wheel, &timers[i], DEADLINE + i % SLOTS * SLOT_TICKS);
     elapse_wheel_advance(&wheel, FIRST + SLOT_TICKS);
@@ -344,12 +332,11 @@ static void a_cascade_goes_on_into_a_slot_of_few_timers(void **state)
 
 /* A cascade that has emptied one slot at the pointer and has no moves left for the other. Its
  * timers are stopped then, and a start opens a slot at the clock, so that the pointer goes on. */
-static void stopping_what_a_cascade_has_left_lets_the_pointer_go_on(void **state)
+TEST(stopping_what_a_cascade_has_left_lets_the_pointer_go_on)
 {
     enum { DEADLINE = 5 * 8192 + 1000 };
     struct elapse_timer *timers = open_wheel(3);
 
-    (void)state;
     elapse_wheel_start(&wheel, &timers[0], DEADLINE);
     elapse_wheel_start(&wheel, &timers[1], DEADLINE);
     elapse_wheel_advance(&wheel, DEADLINE - 1);
@@ -377,23 +364,4 @@ static void stopping_what_a_cascade_has_left_lets_the_pointer_go_on(void **state
     free(timers);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_6_no_tick_moves_many_of_a_million_timers),
-        cmocka_unit_test(promise_6_no_tick_moves_many_of_a_burst),
-        cmocka_unit_test(promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart),
-        cmocka_unit_test(cascading_ahead_leaves_pop_nothing_to_move),
-        cmocka_unit_test(a_jump_into_a_slot_moves_a_batch),
-        cmocka_unit_test(stops_between_two_steps_keep_the_order),
-        cmocka_unit_test(a_slot_used_again_forgets_its_first_timers),
-        cmocka_unit_test(new_timers_come_after_those_that_are_cascaded_ahead),
-        cmocka_unit_test(a_due_timer_comes_before_cascading_ahead),
-        cmocka_unit_test(a_cascade_goes_on_after_a_long_tick),
-        cmocka_unit_test(a_cascade_goes_on_at_the_end_of_time),
-        cmocka_unit_test(a_cascade_goes_on_into_a_slot_of_few_timers),
-        cmocka_unit_test(stopping_what_a_cascade_has_left_lets_the_pointer_go_on),
-    };
-
-    return cmocka_run_group_tests_name("cascade_ahead", tests, NULL, NULL);
-}
+TEST_MAIN("cascade_ahead")

@@ -52,7 +52,7 @@ static void start_at_random(struct subject *subject, struct elapse_timer *timers
         start(subject, &timers[i], elapse_timer_deadline(&timers[i]) + i);
 }
 
-static void promise_6_cascading_by_ones_gives_the_same_sequence(void **state)
+TEST(promise_6_cascading_by_ones_gives_the_same_sequence)
 {
     static struct elapse_timer plain_timers[TIMERS];
     static struct elapse_timer cascaded_timers[TIMERS];
@@ -61,7 +61,6 @@ static void promise_6_cascading_by_ones_gives_the_same_sequence(void **state)
     struct subject *cascaded = subject_new(0);
     size_t timer_count = subject_kind()->parks ? FEW_TIMERS : TIMERS;
 
-    (void)state;
     start_at_random(plain, plain_timers, timer_count, 6);
     start_at_random(cascaded, cascaded_timers, timer_count, 6);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
@@ -80,12 +79,11 @@ static void promise_6_cascading_by_ones_gives_the_same_sequence(void **state)
     subject_free(cascaded);
 }
 
-static void promise_6_no_step_moves_more_than_it_may(void **state)
+TEST(promise_6_no_step_moves_more_than_it_may)
 {
     static struct elapse_timer timers[TIMERS];
     static const size_t budgets[] = {1, 2, 3, 10, 64, 1000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
         struct subject *subject = subject_new(0);
 
@@ -99,14 +97,13 @@ static void promise_6_no_step_moves_more_than_it_may(void **state)
     }
 }
 
-static void promise_6_after_cascade_says_so_pop_moves_nothing(void **state)
+TEST(promise_6_after_cascade_says_so_pop_moves_nothing)
 {
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
     bool moves_all = subject_kind()->next == NEXT_A_TURN_AHEAD || subject_kind()->parks;
     size_t timer_count = moves_all ? FEW_TIMERS : TIMERS;
 
-    (void)state;
     start_at_random(subject, timers, timer_count, 66);
     while (next(subject) != ELAPSE_NEVER) {
         uint64_t before;
@@ -125,12 +122,11 @@ static void promise_6_after_cascade_says_so_pop_moves_nothing(void **state)
     subject_free(subject);
 }
 
-static void promise_6_a_budget_of_nothing_moves_nothing(void **state)
+TEST(promise_6_a_budget_of_nothing_moves_nothing)
 {
     struct elapse_timer timers[10] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     assert_true(cascade(subject, 0));
     for (size_t i = 0; i < 10; i++)
         start(subject, &timers[i], 100000 + i);
@@ -143,12 +139,11 @@ static void promise_6_a_budget_of_nothing_moves_nothing(void **state)
     subject_free(subject);
 }
 
-static void promise_6_cascading_ahead_of_time_does_nothing(void **state)
+TEST(promise_6_cascading_ahead_of_time_does_nothing)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timer, 100000);
     advance(subject, 99999);
     assert_true(cascade(subject, SIZE_MAX));
@@ -160,14 +155,13 @@ static void promise_6_cascading_ahead_of_time_does_nothing(void **state)
     subject_free(subject);
 }
 
-static void promise_6_resumes_after_time_moved_on_in_mid_cascade(void **state)
+TEST(promise_6_resumes_after_time_moved_on_in_mid_cascade)
 {
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
     size_t popped = 0;
     uint64_t now = 70000;
 
-    (void)state;
     for (size_t i = 0; i < TIMERS; i++)
         start(subject, &timers[i], 70000 + i);
     while (count(subject) > 0) {
@@ -182,14 +176,13 @@ static void promise_6_resumes_after_time_moved_on_in_mid_cascade(void **state)
 
 /* A due timer is postponed to now, which one step moves; its old deadline is the least that is
  * known then. Another timer, whose slot is to be cascaded next, moves away. */
-static void promise_6_a_slot_is_left_between_two_steps(void **state)
+TEST(promise_6_a_slot_is_left_between_two_steps)
 {
     enum { NEAR = 20000, DUE = 3 * 8192 + 200, AWAY = 1000000 };
     struct elapse_timer postponed = {0};
     struct elapse_timer other = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &other, DUE);
     start(subject, &other, 5 * DUE);
     advance(subject, NEAR);
@@ -210,20 +203,4 @@ static void promise_6_a_slot_is_left_between_two_steps(void **state)
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_6_cascading_by_ones_gives_the_same_sequence),
-        cmocka_unit_test(promise_6_no_step_moves_more_than_it_may),
-        cmocka_unit_test(promise_6_after_cascade_says_so_pop_moves_nothing),
-        cmocka_unit_test(promise_6_a_budget_of_nothing_moves_nothing),
-        cmocka_unit_test(promise_6_cascading_ahead_of_time_does_nothing),
-        cmocka_unit_test(promise_6_resumes_after_time_moved_on_in_mid_cascade),
-        cmocka_unit_test(promise_6_a_slot_is_left_between_two_steps),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

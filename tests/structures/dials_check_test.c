@@ -47,12 +47,11 @@ static void expect_damage(struct damage_case *damage, unsigned broken)
     assert_int_equal(elapse_dials_check(&damage->opened.dials), 0);
 }
 
-static void check_finds_each_number_that_is_damaged(void **state)
+TEST(check_finds_each_number_that_is_damaged)
 {
     struct damage_case damage;
     struct elapse_dials *dials = &damage.opened.dials;
 
-    (void)state;
     make_case(&damage);
     dials->count++;
     expect_damage(&damage, 4);
@@ -73,12 +72,11 @@ static void check_finds_each_number_that_is_damaged(void **state)
     end_case(&damage);
 }
 
-static void check_finds_a_pointer_past_a_slot(void **state)
+TEST(check_finds_a_pointer_past_a_slot)
 {
     struct damage_case damage;
     struct elapse_dials *dials = &damage.opened.dials;
 
-    (void)state;
     make_case(&damage);
     for (uint64_t pointer = 1004; pointer < 2000; pointer++) {
         dials->clock = pointer;
@@ -94,12 +92,11 @@ static void check_finds_a_pointer_past_a_slot(void **state)
 }
 
 /* A single slot, in whose ticks the pointer is: all else is well. */
-static void check_finds_a_pointer_inside_a_slot(void **state)
+TEST(check_finds_a_pointer_inside_a_slot)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10);
     start_at(&opened, &timer, 57);
     elapse_dials_advance(&opened.dials, 55);
@@ -113,11 +110,10 @@ static void check_finds_a_pointer_inside_a_slot(void **state)
     close_dials(&opened);
 }
 
-static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
+TEST(check_finds_each_occupancy_bit_that_is_damaged)
 {
     struct damage_case damage;
 
-    (void)state;
     make_case(&damage);
     for (struct elapse__dials_level *level = damage.opened.dials.finest; level != NULL;
          level = level->coarser) {
@@ -139,13 +135,12 @@ static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
     end_case(&damage);
 }
 
-static void check_finds_each_ring_that_is_damaged(void **state)
+TEST(check_finds_each_ring_that_is_damaged)
 {
     struct damage_case damage;
     struct elapse_dials *dials = &damage.opened.dials;
     struct elapse__ring_node *const rings[] = {&dials->parked, &dials->never};
 
-    (void)state;
     make_case(&damage);
     for (size_t i = 0; i < 2; i++) {
         rings[i]->next = NULL;
@@ -175,12 +170,11 @@ static void check_finds_each_ring_that_is_damaged(void **state)
     end_case(&damage);
 }
 
-static void check_finds_each_timer_that_is_damaged(void **state)
+TEST(check_finds_each_timer_that_is_damaged)
 {
     struct damage_case damage;
     const struct elapse_dials *dials = &damage.opened.dials;
 
-    (void)state;
     make_case(&damage);
     for (size_t i = 0; i < TIMERS; i++) {
         struct elapse_timer *timer = &damage.timers[i];
@@ -212,12 +206,11 @@ static void check_finds_each_timer_that_is_damaged(void **state)
     end_case(&damage);
 }
 
-static void check_finds_a_wrong_least_of_the_parked(void **state)
+TEST(check_finds_a_wrong_least_of_the_parked)
 {
     struct damage_case damage;
     struct elapse_dials *dials = &damage.opened.dials;
 
-    (void)state;
     make_case(&damage);
     dials->parked_least = 1501;
     expect_damage(&damage, 6);
@@ -233,12 +226,11 @@ static void check_finds_a_wrong_least_of_the_parked(void **state)
     end_case(&damage);
 }
 
-static void check_finds_work_at_the_pointer_that_is_said_to_be_done(void **state)
+TEST(check_finds_work_at_the_pointer_that_is_said_to_be_done)
 {
     struct opened opened;
     struct elapse_timer timers[4] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10);
     for (size_t i = 0; i < 4; i++)
         start_at(&opened, &timers[i], i < 2 ? 55 : 255);
@@ -264,12 +256,11 @@ static void check_finds_work_at_the_pointer_that_is_said_to_be_done(void **state
     close_dials(&opened);
 }
 
-static void check_finds_levels_that_do_not_fit(void **state)
+TEST(check_finds_levels_that_do_not_fit)
 {
     struct damage_case damage;
     struct elapse_dials *dials = &damage.opened.dials;
 
-    (void)state;
     make_case(&damage);
     dials->levels++;
     expect_damage(&damage, 9);
@@ -290,19 +281,4 @@ static void check_finds_levels_that_do_not_fit(void **state)
     end_case(&damage);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_finds_each_number_that_is_damaged),
-        cmocka_unit_test(check_finds_a_pointer_past_a_slot),
-        cmocka_unit_test(check_finds_a_pointer_inside_a_slot),
-        cmocka_unit_test(check_finds_each_occupancy_bit_that_is_damaged),
-        cmocka_unit_test(check_finds_each_ring_that_is_damaged),
-        cmocka_unit_test(check_finds_each_timer_that_is_damaged),
-        cmocka_unit_test(check_finds_a_wrong_least_of_the_parked),
-        cmocka_unit_test(check_finds_work_at_the_pointer_that_is_said_to_be_done),
-        cmocka_unit_test(check_finds_levels_that_do_not_fit),
-    };
-
-    return cmocka_run_group_tests_name("dials_check", tests, NULL, NULL);
-}
+TEST_MAIN("dials_check")

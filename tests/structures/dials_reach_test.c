@@ -7,12 +7,11 @@ enum { MANY = 20 };
 
 /* ---- parking ---- */
 
-static void parked_timers_of_one_deadline_keep_the_order_of_arming(void **state)
+TEST(parked_timers_of_one_deadline_keep_the_order_of_arming)
 {
     struct opened opened;
     struct elapse_timer timers[6] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 2, 3);
     /* Out of reach twice, then on each level, then due, and a re-armed one. */
     start_at(&opened, &timers[0], 20);
@@ -38,12 +37,11 @@ static void parked_timers_of_one_deadline_keep_the_order_of_arming(void **state)
     close_dials(&opened);
 }
 
-static void a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline(void **state)
+TEST(a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline)
 {
     struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10);
     start_at(&opened, &timers[0], 1007);
     start_at(&opened, &timers[1], 1099);
@@ -65,14 +63,13 @@ static void a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline(void *
     close_dials(&opened);
 }
 
-static void there_is_at_most_one_visit_in_a_turn(void **state)
+TEST(there_is_at_most_one_visit_in_a_turn)
 {
     enum { TURNS = 50 };
     static struct elapse_timer timers[10 * TURNS];
     struct opened opened;
     uint64_t armed = 0;
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10);
     for (uint64_t i = 0; i < 10 * TURNS; i++)
         start_at(&opened, &timers[i], 10 * i + 5);
@@ -90,12 +87,11 @@ static void there_is_at_most_one_visit_in_a_turn(void **state)
     close_dials(&opened);
 }
 
-static void a_stopped_parked_timer_costs_one_spurious_visit(void **state)
+TEST(a_stopped_parked_timer_costs_one_spurious_visit)
 {
     struct opened opened;
     struct elapse_timer timers[2] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10);
     start_at(&opened, &timers[0], 505);
     start_at(&opened, &timers[1], 1005);
@@ -117,13 +113,12 @@ static void a_stopped_parked_timer_costs_one_spurious_visit(void **state)
 }
 
 /* In mid-visit new timers are started, in reach and out of it, and others are stopped. */
-static void a_visit_in_steps_keeps_the_order_of_arming(void **state)
+TEST(a_visit_in_steps_keeps_the_order_of_arming)
 {
     static struct elapse_timer near[2 * MANY];
     static struct elapse_timer far[2 * MANY];
     struct opened opened;
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10);
     for (size_t i = 0; i < MANY; i++) {
         start_at(&opened, &near[i], 1004);
@@ -173,9 +168,8 @@ static bool stop_it(struct elapse_timer *timer, void *context)
 }
 
 /* Of ten timers some lie on level 0, some aside, some are parked, and one is never due. */
-static void for_each_in_mid_visit_reaches_all_and_ends_anywhere(void **state)
+TEST(for_each_in_mid_visit_reaches_all_and_ends_anywhere)
 {
-    (void)state;
     for (size_t limit = 1; limit <= 10; limit++) {
         struct opened opened;
         struct elapse_timer timers[10] = {{.place = 0}};
@@ -199,12 +193,11 @@ static void for_each_in_mid_visit_reaches_all_and_ends_anywhere(void **state)
     }
 }
 
-static void all_timers_aside_can_be_stopped(void **state)
+TEST(all_timers_aside_can_be_stopped)
 {
     struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10);
     for (size_t i = 0; i < 3; i++)
         start_at(&opened, &timers[i], 20 + i);
@@ -220,12 +213,11 @@ static void all_timers_aside_can_be_stopped(void **state)
 
 /* A slot of level 1, one of level 2 and a visit, all at tick 1200, each with a timer for
  * 1205: the newest is the one of the finest level. */
-static void slots_that_begin_at_one_tick_cascade_in_order(void **state)
+TEST(slots_that_begin_at_one_tick_cascade_in_order)
 {
     struct opened opened;
     struct elapse_timer timers[4] = {{.place = 0}};
 
-    (void)state;
     for (size_t budget = 1; budget < 6; budget++) {
         OPEN(&opened, NULL, 0, 10, 10, 10);
         start_at(&opened, &timers[0], 1205);
@@ -246,7 +238,7 @@ static void slots_that_begin_at_one_tick_cascade_in_order(void **state)
 
 /* ---- growing ---- */
 
-static void a_level_is_made_when_a_deadline_needs_it(void **state)
+TEST(a_level_is_made_when_a_deadline_needs_it)
 {
     static const struct {
         uint64_t deadline;
@@ -259,7 +251,6 @@ static void a_level_is_made_when_a_deadline_needs_it(void **state)
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, &growth_allocator, 0, 10);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start_at(&opened, &timer, cases[i].deadline);
@@ -274,12 +265,11 @@ static void a_level_is_made_when_a_deadline_needs_it(void **state)
     close_dials(&opened);
 }
 
-static void grown_levels_have_the_slots_of_the_last_one_listed(void **state)
+TEST(grown_levels_have_the_slots_of_the_last_one_listed)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, &growth_allocator, 0, 60, 60, 24);
     start_at(&opened, &timer, UINT64_C(86400) * 23);
     assert_int_equal(elapse_dials_levels(&opened.dials), 4);
@@ -288,12 +278,11 @@ static void grown_levels_have_the_slots_of_the_last_one_listed(void **state)
     close_dials(&opened);
 }
 
-static void two_slots_grow_to_sixty_four_levels(void **state)
+TEST(two_slots_grow_to_sixty_four_levels)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, &growth_allocator, 0, 2);
     start_at(&opened, &timer, ELAPSE_TIME_MAX);
     assert_int_equal(elapse_dials_levels(&opened.dials), ELAPSE_SHAPE_LEVELS_MAX);
@@ -303,12 +292,11 @@ static void two_slots_grow_to_sixty_four_levels(void **state)
     close_dials(&opened);
 }
 
-static void without_memory_a_start_changes_nothing_and_works_later(void **state)
+TEST(without_memory_a_start_changes_nothing_and_works_later)
 {
     struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, &growth_allocator, 0, 10);
     start_at(&opened, &timers[0], 7);
     start_at(&opened, &timers[1], 7);
@@ -336,9 +324,8 @@ static void without_memory_a_start_changes_nothing_and_works_later(void **state)
 
 /* With memory for nothing more: no start within the delay fails, from wherever the pointer
  * may be in its slots; at its edge some start a tick farther off does. */
-static void no_start_within_what_was_reserved_can_fail(void **state)
+TEST(no_start_within_what_was_reserved_can_fail)
 {
-    (void)state;
     for (uint64_t delay = 1; delay < 1200; delay += delay < 15 ? 1 : 97) {
         struct elapse_timer timer = {0};
         struct opened opened;
@@ -367,12 +354,11 @@ static void no_start_within_what_was_reserved_can_fail(void **state)
     }
 }
 
-static void reserved_for_ever_no_start_can_fail(void **state)
+TEST(reserved_for_ever_no_start_can_fail)
 {
     struct elapse_timer timers[2] = {{.place = 0}};
     struct opened opened;
 
-    (void)state;
     OPEN(&opened, &growth_allocator, 5, 512);
     assert_int_equal(elapse_dials_reserve(&opened.dials, ELAPSE_NEVER), ELAPSE_OK);
     assert_int_equal(elapse_dials_levels(&opened.dials), 8);
@@ -384,11 +370,10 @@ static void reserved_for_ever_no_start_can_fail(void **state)
     close_dials(&opened);
 }
 
-static void reserving_without_memory_says_so(void **state)
+TEST(reserving_without_memory_says_so)
 {
     struct opened opened;
 
-    (void)state;
     OPEN(&opened, &growth_allocator, 0, 10);
     growth_limit(2);
     assert_int_equal(elapse_dials_reserve(&opened.dials, 5000), ELAPSE_ERROR_MEMORY);
@@ -403,25 +388,4 @@ static void reserving_without_memory_says_so(void **state)
     close_dials(&opened);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parked_timers_of_one_deadline_keep_the_order_of_arming),
-        cmocka_unit_test(a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline),
-        cmocka_unit_test(there_is_at_most_one_visit_in_a_turn),
-        cmocka_unit_test(a_stopped_parked_timer_costs_one_spurious_visit),
-        cmocka_unit_test(a_visit_in_steps_keeps_the_order_of_arming),
-        cmocka_unit_test(for_each_in_mid_visit_reaches_all_and_ends_anywhere),
-        cmocka_unit_test(all_timers_aside_can_be_stopped),
-        cmocka_unit_test(slots_that_begin_at_one_tick_cascade_in_order),
-        cmocka_unit_test(a_level_is_made_when_a_deadline_needs_it),
-        cmocka_unit_test(grown_levels_have_the_slots_of_the_last_one_listed),
-        cmocka_unit_test(two_slots_grow_to_sixty_four_levels),
-        cmocka_unit_test(without_memory_a_start_changes_nothing_and_works_later),
-        cmocka_unit_test(no_start_within_what_was_reserved_can_fail),
-        cmocka_unit_test(reserved_for_ever_no_start_can_fail),
-        cmocka_unit_test(reserving_without_memory_says_so),
-    };
-
-    return cmocka_run_group_tests_name("dials_reach", tests, NULL, NULL);
-}
+TEST_MAIN("dials_reach")

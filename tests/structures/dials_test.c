@@ -48,12 +48,11 @@ static void expect_placed(struct opened *opened, uint64_t deadline, unsigned lev
     assert_int_equal(elapse_dials_check(&opened->dials), 0);
 }
 
-static void ten_slots_a_level_as_in_the_growing_design(void **state)
+TEST(ten_slots_a_level_as_in_the_growing_design)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10, 10);
     expect_placed(&opened, 2, 0, 2, 2, 2);
     expect_placed(&opened, 9, 0, 9, 9, 9);
@@ -72,11 +71,10 @@ static void ten_slots_a_level_as_in_the_growing_design(void **state)
     close_dials(&opened);
 }
 
-static void a_slot_that_the_pointer_has_passed_is_used_again(void **state)
+TEST(a_slot_that_the_pointer_has_passed_is_used_again)
 {
     struct opened opened;
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10, 10);
     pass(&opened, 2);
     expect_placed(&opened, 11, 0, 1, 11, 11);
@@ -89,11 +87,10 @@ static void a_slot_that_the_pointer_has_passed_is_used_again(void **state)
     close_dials(&opened);
 }
 
-static void the_picture_at_the_head_of_the_source(void **state)
+TEST(the_picture_at_the_head_of_the_source)
 {
     struct opened opened;
 
-    (void)state;
     OPEN(&opened, NULL, 123, 10, 10, 10);
     expect_placed(&opened, 123, 0, 3, 123, 123);
     expect_placed(&opened, 131, 0, 1, 131, 131);
@@ -109,12 +106,11 @@ static void the_picture_at_the_head_of_the_source(void **state)
     close_dials(&opened);
 }
 
-static void seconds_and_minutes(void **state)
+TEST(seconds_and_minutes)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 60, 60);
     start_at(&opened, &timer, 70);
     expect_slot(&opened, 1, 1, 60, 119);
@@ -127,12 +123,11 @@ static void seconds_and_minutes(void **state)
     close_dials(&opened);
 }
 
-static void seconds_minutes_hours_and_days(void **state)
+TEST(seconds_minutes_hours_and_days)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 60, 60, 24, 30);
     assert_int_equal(elapse_dials_levels(&opened.dials), 4);
     assert_int_equal(elapse_dials_slots(&opened.dials, 0) + elapse_dials_slots(&opened.dials, 1) +
@@ -157,11 +152,10 @@ static void seconds_minutes_hours_and_days(void **state)
 }
 
 /* Two slots more than there are bits in two words, from every place of the pointer. */
-static void every_slot_is_found_from_every_pointer(void **state)
+TEST(every_slot_is_found_from_every_pointer)
 {
     enum { SLOTS = 130, SPAN = 3 * SLOTS };
 
-    (void)state;
     for (uint64_t pointer = 0; pointer < SLOTS; pointer++) {
         struct opened opened;
 
@@ -181,11 +175,10 @@ static void every_slot_is_found_from_every_pointer(void **state)
     }
 }
 
-static void next_is_early_by_less_than_a_slot(void **state)
+TEST(next_is_early_by_less_than_a_slot)
 {
     struct opened opened;
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10, 10);
     for (uint64_t deadline = 1; deadline < 1000; deadline++) {
         uint64_t width = deadline < 10 ? 1 : deadline < 100 ? 10 : 100;
@@ -199,12 +192,11 @@ static void next_is_early_by_less_than_a_slot(void **state)
     close_dials(&opened);
 }
 
-static void a_start_lets_the_pointer_catch_up_past_stopped_timers(void **state)
+TEST(a_start_lets_the_pointer_catch_up_past_stopped_timers)
 {
     struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10, 10);
     /* From tick 0, at which a slot of each level begins. */
     start_at(&opened, &timers[0], 0);
@@ -243,21 +235,19 @@ static void a_start_lets_the_pointer_catch_up_past_stopped_timers(void **state)
     close_dials(&opened);
 }
 
-static void four_dials_of_sixteen_slots_take_two_kibibytes_at_most(void **state)
+TEST(four_dials_of_sixteen_slots_take_two_kibibytes_at_most)
 {
     static const uint32_t slots[] = {16, 16, 16, 16};
     const struct elapse_shape shape = {.slots = slots, .levels = 4};
 
-    (void)state;
     assert_true(sizeof(struct elapse_dials) + elapse_dials_storage_bytes(&shape) <= 2048);
 }
 
-static void no_shape_is_eight_levels_that_reach_everything(void **state)
+TEST(no_shape_is_eight_levels_that_reach_everything)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     open_shape(&opened, NULL, 0);
     assert_true(opened.bytes <= 34 * 1024);
     assert_int_equal(elapse_dials_levels(&opened.dials), 8);
@@ -272,12 +262,11 @@ static void no_shape_is_eight_levels_that_reach_everything(void **state)
 }
 
 /* The levels past those that reach everything are wider than time is. */
-static void levels_may_be_more_than_time_needs(void **state)
+TEST(levels_may_be_more_than_time_needs)
 {
     struct opened opened;
     struct elapse_timer timers[2] = {{.place = 0}};
 
-    (void)state;
     OPEN(&opened, NULL, 7, 60000, 60000, 60000, 60000, 60000, 60000);
     start_at(&opened, &timers[0], ELAPSE_TIME_MAX);
     start_at(&opened, &timers[1], ELAPSE_TIME_MAX - 1);
@@ -288,7 +277,7 @@ static void levels_may_be_more_than_time_needs(void **state)
     close_dials(&opened);
 }
 
-static void a_header_of_another_version_is_refused(void **state)
+TEST(a_header_of_another_version_is_refused)
 {
     static const uint32_t slots[] = {10};
     const struct elapse_shape shape = {.slots = slots, .levels = 1};
@@ -296,7 +285,6 @@ static void a_header_of_another_version_is_refused(void **state)
     struct elapse_dials dials;
     struct elapse_dials before;
 
-    (void)state;
     memset(&dials, 0x5A, sizeof dials);
     before = dials;
     assert_int_equal(
@@ -308,7 +296,7 @@ static void a_header_of_another_version_is_refused(void **state)
     assert_memory_equal(&dials, &before, sizeof dials);
 }
 
-static void storage_that_is_missing_misplaced_or_small_is_refused(void **state)
+TEST(storage_that_is_missing_misplaced_or_small_is_refused)
 {
     const size_t half_aligned = _Alignof(struct elapse_timer) / 2;
     static const uint32_t slots[] = {10, 70};
@@ -317,7 +305,6 @@ static void storage_that_is_missing_misplaced_or_small_is_refused(void **state)
     char *storage = malloc(bytes + 8);
     struct elapse_dials dials;
 
-    (void)state;
     assert_int_equal(elapse_dials_init(&dials, &shape, NULL, bytes, 0), ELAPSE_ERROR_STORAGE);
     assert_int_equal(elapse_dials_init(&dials, &shape, storage + 1, bytes, 0),
                      ELAPSE_ERROR_STORAGE);
@@ -340,7 +327,7 @@ static void expect_no_shape(const struct elapse_shape *shape)
                      ELAPSE_ERROR_ARGUMENT);
 }
 
-static void wrong_shapes_are_refused(void **state)
+TEST(wrong_shapes_are_refused)
 {
     static const uint32_t least[] = {2, 2};
     static const uint32_t one[] = {2, 1};
@@ -349,7 +336,6 @@ static void wrong_shapes_are_refused(void **state)
     struct elapse_allocator lacking = growth_allocator;
     struct opened opened;
 
-    (void)state;
     for (size_t i = 0; i < sizeof many / sizeof *many; i++)
         many[i] = 2;
     expect_no_shape(&(struct elapse_shape){.slots = NULL, .levels = 1});
@@ -373,12 +359,11 @@ static void wrong_shapes_are_refused(void **state)
 
 /* Starting again the timer that held the pointer back lets the pointer follow the clock, so
  * that the timer lies on level 0. */
-static void a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started(void **state)
+TEST(a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started)
 {
     struct opened opened;
     struct elapse_timer timer = {0};
 
-    (void)state;
     OPEN(&opened, NULL, 0, 10, 10);
     start_at(&opened, &timer, 5);
     elapse_dials_advance(&opened.dials, 15);
@@ -389,25 +374,4 @@ static void a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started(voi
     close_dials(&opened);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_slots_a_level_as_in_the_growing_design),
-        cmocka_unit_test(a_slot_that_the_pointer_has_passed_is_used_again),
-        cmocka_unit_test(the_picture_at_the_head_of_the_source),
-        cmocka_unit_test(seconds_and_minutes),
-        cmocka_unit_test(seconds_minutes_hours_and_days),
-        cmocka_unit_test(every_slot_is_found_from_every_pointer),
-        cmocka_unit_test(next_is_early_by_less_than_a_slot),
-        cmocka_unit_test(a_start_lets_the_pointer_catch_up_past_stopped_timers),
-        cmocka_unit_test(a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started),
-        cmocka_unit_test(four_dials_of_sixteen_slots_take_two_kibibytes_at_most),
-        cmocka_unit_test(no_shape_is_eight_levels_that_reach_everything),
-        cmocka_unit_test(levels_may_be_more_than_time_needs),
-        cmocka_unit_test(a_header_of_another_version_is_refused),
-        cmocka_unit_test(storage_that_is_missing_misplaced_or_small_is_refused),
-        cmocka_unit_test(wrong_shapes_are_refused),
-    };
-
-    return cmocka_run_group_tests_name("dials", tests, NULL, NULL);
-}
+TEST_MAIN("dials")

@@ -57,12 +57,11 @@ static void expect_damage(struct damage_case *damage, unsigned broken)
     assert_int_equal(elapse_hashed_check(&damage->hashed), 0);
 }
 
-static void check_finds_each_number_that_is_damaged(void **state)
+TEST(check_finds_each_number_that_is_damaged)
 {
     struct damage_case damage;
     struct elapse_hashed *hashed = &damage.hashed;
 
-    (void)state;
     make_case(&damage);
     hashed->clock = ELAPSE_NEVER;
     expect_damage(&damage, 1);
@@ -89,12 +88,11 @@ static void check_finds_each_number_that_is_damaged(void **state)
     free(damage.storage);
 }
 
-static void check_finds_each_number_of_a_jump_that_is_damaged(void **state)
+TEST(check_finds_each_number_of_a_jump_that_is_damaged)
 {
     struct damage_case damage;
     struct elapse_hashed *hashed = &damage.hashed;
 
-    (void)state;
     make_case_of_a_jump(&damage);
     hashed->jump_origin = 1095;
     expect_damage(&damage, 9);
@@ -114,11 +112,10 @@ static void check_finds_each_number_of_a_jump_that_is_damaged(void **state)
     free(damage.storage);
 }
 
-static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
+TEST(check_finds_each_occupancy_bit_that_is_damaged)
 {
     struct damage_case damage;
 
-    (void)state;
     make_case(&damage);
     for (unsigned slot = 0; slot < 64; slot++) {
         damage.hashed.occupied[0] ^= UINT64_C(1) << slot;
@@ -137,11 +134,10 @@ static unsigned invariant_of(size_t number)
     return invariants[number];
 }
 
-static void check_finds_each_timer_that_is_damaged(void **state)
+TEST(check_finds_each_timer_that_is_damaged)
 {
     struct damage_case damage;
 
-    (void)state;
     make_case(&damage);
     for (size_t i = 0; i < TIMERS; i++) {
         struct elapse_timer *timer = &damage.timers[i];
@@ -173,11 +169,10 @@ static void check_finds_each_timer_that_is_damaged(void **state)
     free(damage.storage);
 }
 
-static void check_finds_rounds_counted_from_the_wrong_tick(void **state)
+TEST(check_finds_rounds_counted_from_the_wrong_tick)
 {
     struct damage_case damage;
 
-    (void)state;
     make_case_of_a_jump(&damage);
     for (size_t i = 0; i < TIMERS; i++) {
         damage.timers[i].place++;
@@ -189,13 +184,12 @@ static void check_finds_rounds_counted_from_the_wrong_tick(void **state)
 }
 
 /* Its deadline falls on the slot, and its rounds are right, but it belongs in a ring of its own. */
-static void check_finds_a_timer_for_never_in_a_slot(void **state)
+TEST(check_finds_a_timer_for_never_in_a_slot)
 {
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, SLOTS, 1000);
     struct elapse_timer timer = {0};
 
-    (void)state;
     elapse_hashed_start(&hashed, &timer, ELAPSE_NEVER - SLOTS);
     assert_int_equal(elapse_hashed_check(&hashed), 0);
     timer.deadline += SLOTS;
@@ -204,13 +198,12 @@ static void check_finds_a_timer_for_never_in_a_slot(void **state)
     free(storage);
 }
 
-static void check_finds_due_timers_out_of_order(void **state)
+TEST(check_finds_due_timers_out_of_order)
 {
     struct elapse_timer timers[3] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, SLOTS, 0);
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         elapse_hashed_start(&hashed, &timers[i], 11 + 2 * i);
     elapse_hashed_advance(&hashed, 40);
@@ -249,12 +242,11 @@ static void make_case_of_a_sort(struct damage_case *damage, bool dividing)
     damage->sound = *hashed;
 }
 
-static void check_finds_each_number_of_a_sort_that_is_damaged(void **state)
+TEST(check_finds_each_number_of_a_sort_that_is_damaged)
 {
     struct damage_case damage;
     struct elapse_hashed *hashed = &damage.hashed;
 
-    (void)state;
     make_case_of_a_sort(&damage, false);
     for (unsigned digit = 0; digit < 64; digit++) {
         hashed->digits_occupied ^= UINT64_C(1) << digit;
@@ -277,13 +269,12 @@ static void check_finds_each_number_of_a_sort_that_is_damaged(void **state)
     free(damage.storage);
 }
 
-static void check_finds_each_timer_of_a_sort_that_is_damaged(void **state)
+TEST(check_finds_each_timer_of_a_sort_that_is_damaged)
 {
     static const uint64_t wrong[] = {699, 50001, ELAPSE_NEVER};
     struct damage_case damage;
     unsigned invariant;
 
-    (void)state;
     for (unsigned dividing = 0; dividing < 2; dividing++) {
         make_case_of_a_sort(&damage, dividing);
         for (size_t i = 2; i < SORTED; i++) {
@@ -316,23 +307,21 @@ static void check_finds_each_timer_of_a_sort_that_is_damaged(void **state)
     }
 }
 
-static void check_finds_a_bucket_of_the_due_turn(void **state)
+TEST(check_finds_a_bucket_of_the_due_turn)
 {
     struct damage_case damage;
 
-    (void)state;
     make_case_of_a_sort(&damage, false);
     damage.timers[3].deadline = damage.timers[2].deadline;
     assert_int_equal(elapse_hashed_check(&damage.hashed), 10);
     free(damage.storage);
 }
 
-static void check_finds_a_jump_that_has_sorted_already(void **state)
+TEST(check_finds_a_jump_that_has_sorted_already)
 {
     struct damage_case damage;
     struct elapse_hashed *hashed = &damage.hashed;
 
-    (void)state;
     make_case_of_a_jump(&damage);
     hashed->due_turn = 1;
     expect_damage(&damage, 9);
@@ -343,7 +332,7 @@ static void check_finds_a_jump_that_has_sorted_already(void **state)
     free(damage.storage);
 }
 
-static void check_finds_a_link_that_leads_nowhere(void **state)
+TEST(check_finds_a_link_that_leads_nowhere)
 {
     struct damage_case damage;
     struct elapse_hashed *hashed = &damage.hashed;
@@ -351,7 +340,6 @@ static void check_finds_a_link_that_leads_nowhere(void **state)
     struct elapse__ring_node *lists[LISTS] = {&hashed->due, &hashed->aside, &hashed->never,
                                               &hashed->dividing};
 
-    (void)state;
     make_case(&damage);
     for (size_t i = 0; i < LISTS; i++) {
         lists[i]->next = NULL;
@@ -370,22 +358,4 @@ static void check_finds_a_link_that_leads_nowhere(void **state)
     free(damage.storage);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_finds_each_number_that_is_damaged),
-        cmocka_unit_test(check_finds_each_number_of_a_jump_that_is_damaged),
-        cmocka_unit_test(check_finds_each_occupancy_bit_that_is_damaged),
-        cmocka_unit_test(check_finds_each_timer_that_is_damaged),
-        cmocka_unit_test(check_finds_rounds_counted_from_the_wrong_tick),
-        cmocka_unit_test(check_finds_a_timer_for_never_in_a_slot),
-        cmocka_unit_test(check_finds_due_timers_out_of_order),
-        cmocka_unit_test(check_finds_each_number_of_a_sort_that_is_damaged),
-        cmocka_unit_test(check_finds_each_timer_of_a_sort_that_is_damaged),
-        cmocka_unit_test(check_finds_a_bucket_of_the_due_turn),
-        cmocka_unit_test(check_finds_a_jump_that_has_sorted_already),
-        cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
-    };
-
-    return cmocka_run_group_tests_name("hashed_check", tests, NULL, NULL);
-}
+TEST_MAIN("hashed_check")

@@ -27,14 +27,13 @@ static void go_half_a_jump(struct elapse_hashed *hashed, struct elapse_timer *ti
     assert_false(elapse_hashed_cascade(hashed, 3));
 }
 
-static void next_is_never_when_all_timers_of_half_a_jump_are_stopped(void **state)
+TEST(next_is_never_when_all_timers_of_half_a_jump_are_stopped)
 {
     struct elapse_timer timers[8] = {0};
     struct elapse_timer never = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 4, 0);
 
-    (void)state;
     go_half_a_jump(&hashed, timers);
     elapse_hashed_start(&hashed, &never, ELAPSE_NEVER);
     for (size_t i = 0; i < 8; i++) {
@@ -92,13 +91,12 @@ static size_t changed_since(const struct elapse_timer *timers, const struct elap
 }
 
 /* A move writes to a timer, and to its neighbours in the two rings: none does more. */
-static void promise_6_no_step_of_a_jump_does_more_than_its_moves(void **state)
+TEST(promise_6_no_step_of_a_jump_does_more_than_its_moves)
 {
     static struct elapse_timer timers[TIMERS];
     static struct elapse_timer copy[TIMERS];
     static const size_t budgets[] = {1, 2, 7};
 
-    (void)state;
     for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
         struct elapse_hashed hashed;
         void *storage = open_hashed(&hashed, 10, 0);
@@ -124,14 +122,13 @@ static void promise_6_no_step_of_a_jump_does_more_than_its_moves(void **state)
     }
 }
 
-static void promise_6_each_digit_of_the_turns_is_one_move_more(void **state)
+TEST(promise_6_each_digit_of_the_turns_is_one_move_more)
 {
     /* With one slot a turn is a tick: 64 turns are one digit, 4096 are two. No digit of
      * these turns is 0. */
     static const uint64_t farthest[] = {63, 65, 4095, 4096 + 65, 262143, 262144 + 4096 + 65};
     static struct elapse_timer timers[TIMERS];
 
-    (void)state;
     for (size_t i = 0; i < sizeof farthest / sizeof *farthest; i++) {
         struct elapse_hashed hashed;
         void *storage = open_hashed(&hashed, 1, 0);
@@ -145,13 +142,12 @@ static void promise_6_each_digit_of_the_turns_is_one_move_more(void **state)
     }
 }
 
-static void the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last(void **state)
+TEST(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last)
 {
     static struct elapse_timer timers[TIMERS];
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 1, 0);
 
-    (void)state;
     elapse_hashed_start(&hashed, &timers[0], 1);
     for (size_t n = 1; n < TIMERS; n++)
         elapse_hashed_start(&hashed, &timers[n], 5000 + n);
@@ -181,11 +177,10 @@ static size_t go_into_a_sort(struct elapse_hashed *hashed, struct elapse_timer *
 }
 
 /* However far the sort has come: some are stopped, some start at once and come last. */
-static void timers_stop_and_start_at_every_step_of_a_sort(void **state)
+TEST(timers_stop_and_start_at_every_step_of_a_sort)
 {
     static struct elapse_timer timers[TIMERS];
 
-    (void)state;
     for (size_t steps = 0; steps < 4 * TIMERS; steps += 13) {
         const uint64_t now = UINT64_C(1) << 25;
         struct elapse_timer at_once[2] = {0};
@@ -213,11 +208,10 @@ static void timers_stop_and_start_at_every_step_of_a_sort(void **state)
 }
 
 /* In every state of a sort all timers are walked over, counted in the dump, and cleared. */
-static void a_sort_hides_no_timer(void **state)
+TEST(a_sort_hides_no_timer)
 {
     static struct elapse_timer timers[TIMERS];
 
-    (void)state;
     for (size_t steps = 0; steps < 3 * TIMERS; steps += 31) {
         struct elapse_hashed hashed;
         struct picture picture = {0};
@@ -245,13 +239,12 @@ static void a_sort_hides_no_timer(void **state)
     }
 }
 
-static void a_jump_over_all_of_time_is_in_order(void **state)
+TEST(a_jump_over_all_of_time_is_in_order)
 {
     static struct elapse_timer timers[64];
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 1, 0);
 
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++)
         elapse_hashed_start(&hashed, &timers[bit], (UINT64_C(2) << (63 - bit)) - 2);
     elapse_hashed_advance(&hashed, ELAPSE_TIME_MAX);
@@ -261,17 +254,4 @@ static void a_jump_over_all_of_time_is_in_order(void **state)
     close_hashed(&hashed, storage);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(next_is_never_when_all_timers_of_half_a_jump_are_stopped),
-        cmocka_unit_test(promise_6_no_step_of_a_jump_does_more_than_its_moves),
-        cmocka_unit_test(promise_6_each_digit_of_the_turns_is_one_move_more),
-        cmocka_unit_test(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last),
-        cmocka_unit_test(timers_stop_and_start_at_every_step_of_a_sort),
-        cmocka_unit_test(a_sort_hides_no_timer),
-        cmocka_unit_test(a_jump_over_all_of_time_is_in_order),
-    };
-
-    return cmocka_run_group_tests_name("hashed_sort", tests, NULL, NULL);
-}
+TEST_MAIN("hashed_sort")

@@ -10,13 +10,12 @@
 
 enum { TIMERS = 200 };
 
-static void init_with_sizes_that_differ_is_an_abi_error(void **state)
+TEST(init_with_sizes_that_differ_is_an_abi_error)
 {
     struct elapse_hashed hashed;
     struct elapse_hashed before;
     uint64_t storage[64];
 
-    (void)state;
     memset(&hashed, 0x5A, sizeof hashed);
     before = hashed;
     assert_int_equal(
@@ -28,7 +27,7 @@ static void init_with_sizes_that_differ_is_an_abi_error(void **state)
     assert_memory_equal(&hashed, &before, sizeof hashed);
 }
 
-static void init_refuses_slots_and_storage_that_are_not_right(void **state)
+TEST(init_refuses_slots_and_storage_that_are_not_right)
 {
     const size_t half_aligned = _Alignof(struct elapse_timer) / 2;
     struct elapse_hashed hashed;
@@ -36,7 +35,6 @@ static void init_refuses_slots_and_storage_that_are_not_right(void **state)
     size_t bytes = elapse_hashed_storage_bytes(65);
     char *storage = malloc(bytes + 8);
 
-    (void)state;
     assert_non_null(storage);
     memset(&hashed, 0x5A, sizeof hashed);
     before = hashed;
@@ -56,9 +54,8 @@ static void init_refuses_slots_and_storage_that_are_not_right(void **state)
     free(storage);
 }
 
-static void storage_grows_with_the_slots_up_to_the_most(void **state)
+TEST(storage_grows_with_the_slots_up_to_the_most)
 {
-    (void)state;
     assert_true(elapse_hashed_storage_bytes(0) == SIZE_MAX);
     for (size_t slots = 1; slots < 1000; slots++)
         assert_true(elapse_hashed_storage_bytes(slots) < elapse_hashed_storage_bytes(slots + 1));
@@ -68,13 +65,12 @@ static void storage_grows_with_the_slots_up_to_the_most(void **state)
     assert_true(elapse_hashed_storage_bytes(SIZE_MAX) == SIZE_MAX);
 }
 
-static void works_with_the_most_slots(void **state)
+TEST(works_with_the_most_slots)
 {
     struct elapse_hashed hashed;
     struct elapse_timer timers[3] = {0};
     void *storage = open_hashed(&hashed, ELAPSE_HASHED_SLOTS_MAX, 0);
 
-    (void)state;
     elapse_hashed_start(&hashed, &timers[0], ELAPSE_HASHED_SLOTS_MAX - 1);
     elapse_hashed_start(&hashed, &timers[1], ELAPSE_HASHED_SLOTS_MAX);
     elapse_hashed_start(&hashed, &timers[2], ELAPSE_HASHED_SLOTS_MAX + 1);
@@ -89,7 +85,7 @@ static void works_with_the_most_slots(void **state)
     free(storage);
 }
 
-static void takes_its_shape_by_name(void **state)
+TEST(takes_its_shape_by_name)
 {
     static const uint32_t slots[] = {7, 7};
     static const uint32_t none[] = {0};
@@ -103,7 +99,6 @@ static void takes_its_shape_by_name(void **state)
     struct elapse_hashed hashed;
     uint64_t storage[1200];
 
-    (void)state;
     assert_non_null(structure);
     assert_int_equal(structure->shape_levels_max, 1);
     assert_int_equal(structure->instance_bytes, sizeof hashed);
@@ -134,7 +129,7 @@ static void expect_slot(const struct elapse_slot *slot, unsigned number, uint64_
     assert_int_equal(slot->count, count);
 }
 
-static void ten_slots_place_by_remainder_and_count_the_turns(void **state)
+TEST(ten_slots_place_by_remainder_and_count_the_turns)
 {
     static const uint64_t deadlines[] = {15, 5, 10, 25, 1, 0, ELAPSE_NEVER};
     static const uint64_t rounds[] = {1, 0, 0, 2, 0, 0, ELAPSE_NEVER};
@@ -144,7 +139,6 @@ static void ten_slots_place_by_remainder_and_count_the_turns(void **state)
     struct picture picture = {0};
     void *storage = open_hashed(&hashed, 10, 0);
 
-    (void)state;
     for (size_t i = 0; i < 7; i++) {
         elapse_hashed_start(&hashed, &timers[i], deadlines[i]);
         assert_true(elapse_hashed_rounds(&hashed, &timers[i]) == rounds[i]);
@@ -171,11 +165,10 @@ static void ten_slots_place_by_remainder_and_count_the_turns(void **state)
     close_hashed(&hashed, storage);
 }
 
-static void the_pointer_anywhere_places_as_at_the_beginning(void **state)
+TEST(the_pointer_anywhere_places_as_at_the_beginning)
 {
     static const uint64_t origins[] = {0, 3, 9, 10, 1234567, UINT64_C(1) << 63, UINT64_MAX - 50};
 
-    (void)state;
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
         for (uint64_t delay = 1; delay <= 48; delay++) {
             struct elapse_timer timer = {0};
@@ -195,13 +188,12 @@ static void the_pointer_anywhere_places_as_at_the_beginning(void **state)
     }
 }
 
-static void full_range_on_a_single_slot(void **state)
+TEST(full_range_on_a_single_slot)
 {
     struct elapse_timer timers[2] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 1, 0);
 
-    (void)state;
     elapse_hashed_start(&hashed, &timers[0], ELAPSE_TIME_MAX);
     elapse_hashed_start(&hashed, &timers[1], ELAPSE_TIME_MAX - 1);
     assert_true(elapse_hashed_rounds(&hashed, &timers[0]) == ELAPSE_TIME_MAX - 1);
@@ -216,13 +208,12 @@ static void full_range_on_a_single_slot(void **state)
 
 /* ---- the visits, and what they cost ---- */
 
-static void ten_minutes_on_sixty_slots_are_nine_visits(void **state)
+TEST(ten_minutes_on_sixty_slots_are_nine_visits)
 {
     static struct elapse_timer timers[TIMERS];
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 60, 0);
 
-    (void)state;
     for (size_t i = 0; i < TIMERS; i++)
         elapse_hashed_start(&hashed, &timers[i], 600);
     for (uint64_t second = 1; second < 600; second++) {
@@ -239,13 +230,12 @@ static void ten_minutes_on_sixty_slots_are_nine_visits(void **state)
     close_hashed(&hashed, storage);
 }
 
-static void a_jump_looks_at_each_timer_once(void **state)
+TEST(a_jump_looks_at_each_timer_once)
 {
     struct elapse_timer timers[3] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 60, 0);
 
-    (void)state;
     elapse_hashed_start(&hashed, &timers[0], 600);
     elapse_hashed_start(&hashed, &timers[1], 6000);
     elapse_hashed_start(&hashed, &timers[2], ELAPSE_NEVER);
@@ -268,11 +258,10 @@ static void a_jump_looks_at_each_timer_once(void **state)
     close_hashed(&hashed, storage);
 }
 
-static void no_step_of_time_looks_at_a_timer_twice(void **state)
+TEST(no_step_of_time_looks_at_a_timer_twice)
 {
     enum { SLOTS = 10 };
 
-    (void)state;
     for (uint64_t step = 1; step <= 4 * SLOTS; step++) {
         struct elapse_timer timers[SLOTS] = {0};
         struct elapse_hashed hashed;
@@ -289,7 +278,7 @@ static void no_step_of_time_looks_at_a_timer_twice(void **state)
 }
 
 /* However time goes on, a wheel that ticks would have made the same visits. */
-static void ticking_visits_do_not_depend_on_the_steps(void **state)
+TEST(ticking_visits_do_not_depend_on_the_steps)
 {
     static const uint64_t steps[] = {1, 7, 10, 11, 25, 1000, 100000};
     static struct elapse_timer timers[TIMERS];
@@ -318,13 +307,12 @@ static void ticking_visits_do_not_depend_on_the_steps(void **state)
     assert_true(ticking[0] > TIMERS);
 }
 
-static void empty_slots_are_passed_at_no_cost(void **state)
+TEST(empty_slots_are_passed_at_no_cost)
 {
     struct elapse_timer timer = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 1000, 0);
 
-    (void)state;
     for (size_t slot = 1; slot <= 1000; slot++) {
         elapse_hashed_start(&hashed, &timer, slot);
         assert_int_equal(elapse_hashed_next(&hashed), slot);
@@ -340,14 +328,13 @@ static void empty_slots_are_passed_at_no_cost(void **state)
     close_hashed(&hashed, storage);
 }
 
-static void next_is_the_next_occupied_slot_whatever_the_rounds(void **state)
+TEST(next_is_the_next_occupied_slot_whatever_the_rounds)
 {
     struct elapse_timer timers[3] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 10, 100);
     static const uint64_t wake_ups[] = {103, 107, 113, 117, 123, 133};
 
-    (void)state;
     elapse_hashed_start(&hashed, &timers[0], 133);
     elapse_hashed_start(&hashed, &timers[1], 117);
     elapse_hashed_start(&hashed, &timers[2], ELAPSE_NEVER);
@@ -364,12 +351,11 @@ static void next_is_the_next_occupied_slot_whatever_the_rounds(void **state)
 
 /* ---- order ---- */
 
-static void promise_4_always_in_the_order_of_arming(void **state)
+TEST(promise_4_always_in_the_order_of_arming)
 {
     static struct elapse_timer timers[TIMERS];
     static const uint64_t deadlines[] = {9, 10, 11, 25, 1009, 40};
 
-    (void)state;
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         struct elapse_hashed hashed;
         void *storage = open_hashed(&hashed, 10, 0);
@@ -393,7 +379,7 @@ static void promise_4_always_in_the_order_of_arming(void **state)
     }
 }
 
-static void promise_4_a_jump_over_many_turns_is_in_order(void **state)
+TEST(promise_4_a_jump_over_many_turns_is_in_order)
 {
     static struct elapse_timer timers[TIMERS];
     struct random_source source = {.state = 4};
@@ -423,14 +409,13 @@ static void promise_4_a_jump_over_many_turns_is_in_order(void **state)
 
 /* ---- in steps ---- */
 
-static void a_visit_in_steps_keeps_new_timers_behind(void **state)
+TEST(a_visit_in_steps_keeps_new_timers_behind)
 {
     struct elapse_timer timers[6] = {0};
     struct elapse_hashed hashed;
     struct picture picture = {0};
     void *storage = open_hashed(&hashed, 10, 0);
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         elapse_hashed_start(&hashed, &timers[i], 15);
     elapse_hashed_advance(&hashed, 5);
@@ -450,13 +435,12 @@ static void a_visit_in_steps_keeps_new_timers_behind(void **state)
     close_hashed(&hashed, storage);
 }
 
-static void a_visit_whose_timers_are_stopped_is_over(void **state)
+TEST(a_visit_whose_timers_are_stopped_is_over)
 {
     struct elapse_timer timers[4] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 10, 0);
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         elapse_hashed_start(&hashed, &timers[i], 5);
     elapse_hashed_advance(&hashed, 5);
@@ -473,7 +457,7 @@ static void a_visit_whose_timers_are_stopped_is_over(void **state)
 }
 
 /* Timers armed in mid jump, into slots that were visited, are, and will be. */
-static void a_jump_in_steps_takes_new_timers_anywhere(void **state)
+TEST(a_jump_in_steps_takes_new_timers_anywhere)
 {
     enum { OLD = 20, NEW = 20 };
     struct elapse_timer old[OLD] = {0};
@@ -481,7 +465,6 @@ static void a_jump_in_steps_takes_new_timers_anywhere(void **state)
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 10, 0);
 
-    (void)state;
     for (size_t i = 0; i < OLD; i++)
         elapse_hashed_start(&hashed, &old[i], i < 10 ? 10 + i : 60 + i);
     elapse_hashed_advance(&hashed, 50);
@@ -511,14 +494,13 @@ static void a_jump_in_steps_takes_new_timers_anywhere(void **state)
     close_hashed(&hashed, storage);
 }
 
-static void a_jump_goes_to_where_it_began_to_go(void **state)
+TEST(a_jump_goes_to_where_it_began_to_go)
 {
     struct elapse_timer timers[8] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 4, 0);
     uint64_t now = 100;
 
-    (void)state;
     for (size_t i = 0; i < 8; i++)
         elapse_hashed_start(&hashed, &timers[i], 97 + i);
     elapse_hashed_advance(&hashed, now);
@@ -543,14 +525,13 @@ static bool ends_at_one(struct elapse_timer *timer, void *left)
 }
 
 /* In mid visit: one due, two set aside, one in its slot again, one in another, one for never. */
-static void for_each_goes_through_every_ring_and_may_end_in_any(void **state)
+TEST(for_each_goes_through_every_ring_and_may_end_in_any)
 {
     static const uint64_t deadlines[] = {25, 25, 15, 5, 7, ELAPSE_NEVER};
     struct elapse_timer timers[6] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 10, 0);
 
-    (void)state;
     for (size_t i = 0; i < 6; i++)
         elapse_hashed_start(&hashed, &timers[i], deadlines[i]);
     elapse_hashed_advance(&hashed, 5);
@@ -573,13 +554,12 @@ static void go_half_a_jump(struct elapse_hashed *hashed, struct elapse_timer *ti
     assert_false(elapse_hashed_cascade(hashed, 3));
 }
 
-static void clear_ends_a_jump(void **state)
+TEST(clear_ends_a_jump)
 {
     struct elapse_timer timers[8] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 4, 0);
 
-    (void)state;
     go_half_a_jump(&hashed, timers);
     elapse_hashed_clear(&hashed);
     assert_int_equal(elapse_hashed_check(&hashed), 0);
@@ -590,13 +570,12 @@ static void clear_ends_a_jump(void **state)
     close_hashed(&hashed, storage);
 }
 
-static void stopping_all_in_a_jump_leaves_nothing_due(void **state)
+TEST(stopping_all_in_a_jump_leaves_nothing_due)
 {
     struct elapse_timer timers[8] = {0};
     struct elapse_hashed hashed;
     void *storage = open_hashed(&hashed, 4, 0);
 
-    (void)state;
     go_half_a_jump(&hashed, timers);
     for (size_t i = 0; i < 8; i++) {
         assert_true(elapse_hashed_stop(&hashed, &timers[i]));
@@ -608,33 +587,4 @@ static void stopping_all_in_a_jump_leaves_nothing_due(void **state)
     close_hashed(&hashed, storage);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(init_with_sizes_that_differ_is_an_abi_error),
-        cmocka_unit_test(init_refuses_slots_and_storage_that_are_not_right),
-        cmocka_unit_test(storage_grows_with_the_slots_up_to_the_most),
-        cmocka_unit_test(works_with_the_most_slots),
-        cmocka_unit_test(takes_its_shape_by_name),
-        cmocka_unit_test(ten_slots_place_by_remainder_and_count_the_turns),
-        cmocka_unit_test(the_pointer_anywhere_places_as_at_the_beginning),
-        cmocka_unit_test(full_range_on_a_single_slot),
-        cmocka_unit_test(ten_minutes_on_sixty_slots_are_nine_visits),
-        cmocka_unit_test(a_jump_looks_at_each_timer_once),
-        cmocka_unit_test(no_step_of_time_looks_at_a_timer_twice),
-        cmocka_unit_test(ticking_visits_do_not_depend_on_the_steps),
-        cmocka_unit_test(empty_slots_are_passed_at_no_cost),
-        cmocka_unit_test(next_is_the_next_occupied_slot_whatever_the_rounds),
-        cmocka_unit_test(promise_4_always_in_the_order_of_arming),
-        cmocka_unit_test(promise_4_a_jump_over_many_turns_is_in_order),
-        cmocka_unit_test(a_visit_in_steps_keeps_new_timers_behind),
-        cmocka_unit_test(a_visit_whose_timers_are_stopped_is_over),
-        cmocka_unit_test(a_jump_in_steps_takes_new_timers_anywhere),
-        cmocka_unit_test(a_jump_goes_to_where_it_began_to_go),
-        cmocka_unit_test(for_each_goes_through_every_ring_and_may_end_in_any),
-        cmocka_unit_test(clear_ends_a_jump),
-        cmocka_unit_test(stopping_all_in_a_jump_leaves_nothing_due),
-    };
-
-    return cmocka_run_group_tests_name("hashed", tests, NULL, NULL);
-}
+TEST_MAIN("hashed")

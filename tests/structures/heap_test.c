@@ -29,13 +29,12 @@ static void open_heap(struct roomy_heap *roomy, size_t capacity)
     assert_int_equal(elapse_heap_capacity(&roomy->heap), capacity);
 }
 
-static void init_with_sizes_that_differ_is_an_abi_error(void **state)
+TEST(init_with_sizes_that_differ_is_an_abi_error)
 {
     struct elapse_heap heap;
     struct elapse_heap before;
     uint64_t storage[64];
 
-    (void)state;
     memset(&heap, 0x5A, sizeof heap);
     before = heap;
     assert_int_equal(elapse_heap_init_sized(&heap, sizeof heap - 8, storage, sizeof storage, 0),
@@ -47,14 +46,13 @@ static void init_with_sizes_that_differ_is_an_abi_error(void **state)
     assert_memory_equal(&heap, &before, sizeof heap);
 }
 
-static void init_refuses_storage_that_is_not_right(void **state)
+TEST(init_refuses_storage_that_is_not_right)
 {
     struct elapse_heap heap;
     size_t bytes = elapse_heap_storage_bytes(4);
     size_t half_aligned = _Alignof(struct elapse__heap_entry) / 2;
     char *storage = malloc(bytes + 16);
 
-    (void)state;
     assert_non_null(storage);
     assert_int_equal(elapse_heap_init(&heap, NULL, bytes, 0), ELAPSE_ERROR_STORAGE);
     assert_int_equal(elapse_heap_init(&heap, storage, 0, 0), ELAPSE_ERROR_STORAGE);
@@ -67,11 +65,10 @@ static void init_refuses_storage_that_is_not_right(void **state)
     free(storage);
 }
 
-static void storage_bytes_and_capacity_fit_each_other(void **state)
+TEST(storage_bytes_and_capacity_fit_each_other)
 {
     char *storage = malloc(elapse_heap_storage_bytes(101));
 
-    (void)state;
     assert_non_null(storage);
     for (size_t capacity = 1; capacity <= 100; capacity++) {
         size_t bytes = elapse_heap_storage_bytes(capacity);
@@ -90,9 +87,8 @@ static void storage_bytes_and_capacity_fit_each_other(void **state)
     free(storage);
 }
 
-static void storage_bytes_beyond_memory_is_size_max(void **state)
+TEST(storage_bytes_beyond_memory_is_size_max)
 {
-    (void)state;
     assert_true(elapse_heap_storage_bytes(SIZE_MAX) == SIZE_MAX);
     assert_true(elapse_heap_storage_bytes(SIZE_MAX / 2) == SIZE_MAX);
     assert_true(elapse_heap_storage_bytes(SIZE_MAX / sizeof(struct elapse__heap_entry) + 1) ==
@@ -101,12 +97,11 @@ static void storage_bytes_beyond_memory_is_size_max(void **state)
     assert_true(elapse_heap_storage_bytes(1000) <= 16 * 1000 + 64);
 }
 
-static void a_full_heap_refuses_a_new_timer_and_takes_others_again(void **state)
+TEST(a_full_heap_refuses_a_new_timer_and_takes_others_again)
 {
     struct roomy_heap roomy;
     struct elapse_heap *heap = &roomy.heap;
 
-    (void)state;
     open_heap(&roomy, 3);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(elapse_heap_start(heap, &roomy.timers[i], 100 + i), ELAPSE_OK);
@@ -129,12 +124,11 @@ static void a_full_heap_refuses_a_new_timer_and_takes_others_again(void **state)
     free(roomy.storage);
 }
 
-static void move_storage_keeps_every_timer(void **state)
+TEST(move_storage_keeps_every_timer)
 {
     struct roomy_heap roomy;
     size_t capacity = 1;
 
-    (void)state;
     open_heap(&roomy, capacity);
     for (size_t i = 0; i < TIMERS; i++) {
         if (i == capacity) {
@@ -157,13 +151,12 @@ static void move_storage_keeps_every_timer(void **state)
     free(roomy.storage);
 }
 
-static void move_storage_to_less_and_its_errors(void **state)
+TEST(move_storage_to_less_and_its_errors)
 {
     struct roomy_heap roomy;
     size_t bytes = elapse_heap_storage_bytes(3);
     char *storage = malloc(bytes + 8);
 
-    (void)state;
     assert_non_null(storage);
     open_heap(&roomy, 10);
     for (size_t i = 0; i < 3; i++)
@@ -185,11 +178,10 @@ static void move_storage_to_less_and_its_errors(void **state)
     free(storage);
 }
 
-static void promise_4_always_in_the_order_of_arming(void **state)
+TEST(promise_4_always_in_the_order_of_arming)
 {
     struct roomy_heap roomy;
 
-    (void)state;
     open_heap(&roomy, TIMERS);
     for (size_t i = 0; i < TIMERS; i++)
         assert_int_equal(elapse_heap_start(&roomy.heap, &roomy.timers[i], 9), ELAPSE_OK);
@@ -204,11 +196,10 @@ static void promise_4_always_in_the_order_of_arming(void **state)
     free(roomy.storage);
 }
 
-static void promise_10_next_is_exact_after_stops_and_moves_too(void **state)
+TEST(promise_10_next_is_exact_after_stops_and_moves_too)
 {
     struct roomy_heap roomy;
 
-    (void)state;
     open_heap(&roomy, TIMERS);
     for (size_t i = 0; i < TIMERS; i++)
         assert_int_equal(elapse_heap_start(&roomy.heap, &roomy.timers[i], 10 + i), ELAPSE_OK);
@@ -223,11 +214,10 @@ static void promise_10_next_is_exact_after_stops_and_moves_too(void **state)
     free(roomy.storage);
 }
 
-static void cascade_has_nothing_to_do(void **state)
+TEST(cascade_has_nothing_to_do)
 {
     struct roomy_heap roomy;
 
-    (void)state;
     open_heap(&roomy, TIMERS);
     assert_true(elapse_heap_cascade(&roomy.heap, 0));
     for (size_t i = 0; i < TIMERS; i++)
@@ -238,7 +228,7 @@ static void cascade_has_nothing_to_do(void **state)
     free(roomy.storage);
 }
 
-static void check_finds_each_field_that_is_damaged(void **state)
+TEST(check_finds_each_field_that_is_damaged)
 {
     struct roomy_heap roomy;
     struct elapse_heap *heap = &roomy.heap;
@@ -246,7 +236,6 @@ static void check_finds_each_field_that_is_damaged(void **state)
     struct elapse__heap_entry entry;
     struct elapse_timer timer;
 
-    (void)state;
     open_heap(&roomy, TIMERS);
     for (size_t i = 0; i < TIMERS; i++)
         assert_int_equal(elapse_heap_start(heap, &roomy.timers[i], 90 - i), ELAPSE_OK);
@@ -294,11 +283,10 @@ static void check_finds_each_field_that_is_damaged(void **state)
     free(roomy.storage);
 }
 
-static void check_finds_arming_order_broken_at_one_deadline(void **state)
+TEST(check_finds_arming_order_broken_at_one_deadline)
 {
     struct roomy_heap roomy;
 
-    (void)state;
     open_heap(&roomy, TIMERS);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(elapse_heap_start(&roomy.heap, &roomy.timers[i], 7), ELAPSE_OK);
@@ -307,22 +295,4 @@ static void check_finds_arming_order_broken_at_one_deadline(void **state)
     free(roomy.storage);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(init_with_sizes_that_differ_is_an_abi_error),
-        cmocka_unit_test(init_refuses_storage_that_is_not_right),
-        cmocka_unit_test(storage_bytes_and_capacity_fit_each_other),
-        cmocka_unit_test(storage_bytes_beyond_memory_is_size_max),
-        cmocka_unit_test(a_full_heap_refuses_a_new_timer_and_takes_others_again),
-        cmocka_unit_test(move_storage_keeps_every_timer),
-        cmocka_unit_test(move_storage_to_less_and_its_errors),
-        cmocka_unit_test(promise_4_always_in_the_order_of_arming),
-        cmocka_unit_test(promise_10_next_is_exact_after_stops_and_moves_too),
-        cmocka_unit_test(cascade_has_nothing_to_do),
-        cmocka_unit_test(check_finds_each_field_that_is_damaged),
-        cmocka_unit_test(check_finds_arming_order_broken_at_one_deadline),
-    };
-
-    return cmocka_run_group_tests_name("heap", tests, NULL, NULL);
-}
+TEST_MAIN("heap")

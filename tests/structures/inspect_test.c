@@ -38,13 +38,12 @@ static void start_at_random(struct subject *subject, struct elapse_timer *timers
         start(subject, &timers[i], i % 50 == 3 ? ELAPSE_NEVER : random_of_bits(&source, 63));
 }
 
-static void for_each_visits_every_pending_timer_once(void **state)
+TEST(for_each_visits_every_pending_timer_once)
 {
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
     struct visits visits = {.subject = subject, .timers = timers};
 
-    (void)state;
     subject->structure->for_each(subject->instance, visit, &visits);
     assert_int_equal(visits.count, 0);
     start_at_random(subject, timers);
@@ -56,12 +55,11 @@ static void for_each_visits_every_pending_timer_once(void **state)
     subject_free(subject);
 }
 
-static void for_each_ends_when_the_visitor_says_so(void **state)
+TEST(for_each_ends_when_the_visitor_says_so)
 {
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start_at_random(subject, timers);
     for (size_t limit = 1; limit < TIMERS; limit += 7) {
         struct visits visits = {.subject = subject, .timers = timers, .limit = limit};
@@ -73,11 +71,10 @@ static void for_each_ends_when_the_visitor_says_so(void **state)
     subject_free(subject);
 }
 
-static void for_each_may_stop_the_timer_it_visits(void **state)
+TEST(for_each_may_stop_the_timer_it_visits)
 {
     static struct elapse_timer timers[TIMERS];
 
-    (void)state;
     for (size_t limit = 0; limit < TIMERS; limit += 99) {
         struct subject *subject = subject_new(0);
         struct visits visits = {
@@ -103,7 +100,7 @@ static void for_each_may_stop_the_timer_it_visits(void **state)
 }
 
 /* The walk that ended early after a stop leaves everything in order. */
-static void for_each_that_stopped_and_ended_leaves_order_intact(void **state)
+TEST(for_each_that_stopped_and_ended_leaves_order_intact)
 {
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
@@ -111,7 +108,6 @@ static void for_each_that_stopped_and_ended_leaves_order_intact(void **state)
         .subject = subject, .timers = timers, .limit = TIMERS / 3, .stops_odd = true};
     size_t pending;
 
-    (void)state;
     start_at_random(subject, timers);
     subject->structure->for_each(subject->instance, visit, &visits);
     pending = count(subject);
@@ -124,12 +120,11 @@ static void for_each_that_stopped_and_ended_leaves_order_intact(void **state)
     subject_free(subject);
 }
 
-static void clear_stops_all_and_leaves_the_time(void **state)
+TEST(clear_stops_all_and_leaves_the_time)
 {
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(5);
 
-    (void)state;
     subject->structure->clear(subject->instance);
     start_at_random(subject, timers);
     advance(subject, 600);
@@ -188,7 +183,7 @@ static void describe(const struct elapse_slot *slot, void *context)
     description->count += slot->count;
 }
 
-static void dump_describes_each_pending_timer_once_in_its_range(void **state)
+TEST(dump_describes_each_pending_timer_once_in_its_range)
 {
     static struct elapse_timer timers[TIMERS];
     struct random_source source = {.state = 5};
@@ -222,13 +217,12 @@ static void add_count(const struct elapse_slot *slot, void *context)
 
 /* In a wheel they are in its last slot; but one that was postponed is still
  * in the slot of its earlier deadline. */
-static void dump_of_timers_armed_for_never(void **state)
+TEST(dump_of_timers_armed_for_never)
 {
     struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(0);
     struct never_slot seen = {0};
 
-    (void)state;
     start(subject, &timers[0], ELAPSE_NEVER);
     start(subject, &timers[1], 100);
     start(subject, &timers[2], 100);
@@ -245,11 +239,10 @@ static void dump_of_timers_armed_for_never(void **state)
 }
 
 /* Postponed to ELAPSE_NEVER, the timer goes there when the slot of its earlier deadline is due. */
-static void dump_of_a_timer_postponed_to_never_after_its_first_deadline(void **state)
+TEST(dump_of_a_timer_postponed_to_never_after_its_first_deadline)
 {
     static const uint64_t deadlines[] = {5, 1000, UINT64_C(1) << 40};
 
-    (void)state;
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         struct elapse_timer timer = {0};
         struct subject *subject = subject_new(0);
@@ -266,12 +259,11 @@ static void dump_of_a_timer_postponed_to_never_after_its_first_deadline(void **s
     }
 }
 
-static void remaining_is_the_time_to_the_deadline(void **state)
+TEST(remaining_is_the_time_to_the_deadline)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(100);
 
-    (void)state;
     assert_true(subject->structure->remaining(subject->instance, &timer) == ELAPSE_NEVER);
     start(subject, &timer, 350);
     assert_int_equal(subject->structure->remaining(subject->instance, &timer), 250);
@@ -287,12 +279,11 @@ static void remaining_is_the_time_to_the_deadline(void **state)
     subject_free(subject);
 }
 
-static void count_follows_every_change(void **state)
+TEST(count_follows_every_change)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         start(subject, &timers[i], 50);
         start(subject, &timers[i], 60);
@@ -309,23 +300,4 @@ static void count_follows_every_change(void **state)
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(for_each_visits_every_pending_timer_once),
-        cmocka_unit_test(for_each_ends_when_the_visitor_says_so),
-        cmocka_unit_test(for_each_may_stop_the_timer_it_visits),
-        cmocka_unit_test(for_each_that_stopped_and_ended_leaves_order_intact),
-        cmocka_unit_test(clear_stops_all_and_leaves_the_time),
-        cmocka_unit_test(dump_describes_each_pending_timer_once_in_its_range),
-        cmocka_unit_test(dump_of_timers_armed_for_never),
-        cmocka_unit_test(dump_of_a_timer_postponed_to_never_after_its_first_deadline),
-        cmocka_unit_test(remaining_is_the_time_to_the_deadline),
-        cmocka_unit_test(count_follows_every_change),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

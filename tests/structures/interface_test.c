@@ -10,28 +10,25 @@
 #include <elapse/version.h>
 #include <elapse/wheel.h>
 
-static void sizes_stay_within_their_limits(void **state)
+TEST(sizes_stay_within_their_limits)
 {
-    (void)state;
     assert_true(sizeof(struct elapse_timer) <= 40);
     if (sizeof(void *) == 8)
         assert_int_equal(sizeof(struct elapse_timer), 32);
     assert_true(sizeof(struct elapse_wheel) <= 128 * 1024);
 }
 
-static void timer_init_makes_an_idle_timer(void **state)
+TEST(timer_init_makes_an_idle_timer)
 {
     struct elapse_timer timer;
 
-    (void)state;
     memset(&timer, 0xA5, sizeof timer);
     elapse_timer_init(&timer);
     assert_false(elapse_timer_pending(&timer));
 }
 
-static void deadline_after_saturates_and_never_wraps(void **state)
+TEST(deadline_after_saturates_and_never_wraps)
 {
-    (void)state;
     assert_int_equal(elapse_deadline_after(0, 0), 0);
     assert_int_equal(elapse_deadline_after(5, 0), 5);
     assert_int_equal(elapse_deadline_after(5, 7), 12);
@@ -49,18 +46,16 @@ static void deadline_after_saturates_and_never_wraps(void **state)
                 ELAPSE_TIME_MAX);
 }
 
-static void the_end_of_time_is_where_it_should_be(void **state)
+TEST(the_end_of_time_is_where_it_should_be)
 {
-    (void)state;
     assert_true(ELAPSE_NEVER == UINT64_MAX);
     assert_true(ELAPSE_TIME_MAX == UINT64_MAX - 1);
 }
 
-static void structures_are_found_by_name_and_number(void **state)
+TEST(structures_are_found_by_name_and_number)
 {
     size_t number = 0;
 
-    (void)state;
     assert_string_equal(elapse_structure_at(0)->name, "wheel");
     assert_non_null(elapse_structure_find("wheel"));
     assert_non_null(elapse_structure_find("heap"));
@@ -79,14 +74,13 @@ static void structures_are_found_by_name_and_number(void **state)
     assert_null(elapse_structure_find("Heap"));
 }
 
-static void the_wheel_needs_no_storage_and_the_heap_does(void **state)
+TEST(the_wheel_needs_no_storage_and_the_heap_does)
 {
     const struct elapse_structure *wheel = elapse_structure_find("wheel");
     const struct elapse_structure *heap = elapse_structure_find("heap");
     struct elapse_wheel wheel_instance;
     struct elapse_heap heap_instance;
 
-    (void)state;
     assert_int_equal(wheel->storage_bytes(NULL, 0), 0);
     assert_int_equal(wheel->storage_bytes(NULL, 1000000), 0);
     assert_int_equal(wheel->instance_bytes, sizeof(struct elapse_wheel));
@@ -99,7 +93,7 @@ static void the_wheel_needs_no_storage_and_the_heap_does(void **state)
     assert_int_equal(heap->init(&heap_instance, NULL, NULL, 0, 7), ELAPSE_ERROR_STORAGE);
 }
 
-static void error_texts_are_sentences_and_differ(void **state)
+TEST(error_texts_are_sentences_and_differ)
 {
     static const enum elapse_error errors[] = {ELAPSE_OK,
                                                ELAPSE_ERROR_ABI,
@@ -124,7 +118,6 @@ static void error_texts_are_sentences_and_differ(void **state)
                                                ELAPSE_ERROR_BROKEN};
     enum { ERRORS = sizeof errors / sizeof *errors };
 
-    (void)state;
     for (size_t i = 0; i < ERRORS; i++) {
         const char *text = elapse_error_text(errors[i]);
 
@@ -137,38 +130,21 @@ static void error_texts_are_sentences_and_differ(void **state)
     }
 }
 
-static void error_text_of_an_unknown_number(void **state)
+TEST(error_text_of_an_unknown_number)
 {
-    (void)state;
     assert_string_equal(elapse_error_text((enum elapse_error)(ELAPSE_ERROR_BROKEN + 1)),
                         "unknown error");
     assert_string_equal(elapse_error_text((enum elapse_error)1000), "unknown error");
 }
 
-static void version_of_header_and_library_agree(void **state)
+TEST(version_of_header_and_library_agree)
 {
     char text[40];
 
-    (void)state;
     assert_string_equal(elapse_version(), ELAPSE_VERSION_TEXT);
     snprintf(text, sizeof text, "%d.%d.%d", ELAPSE_VERSION_MAJOR, ELAPSE_VERSION_MINOR,
              ELAPSE_VERSION_PATCH);
     assert_string_equal(text, ELAPSE_VERSION_TEXT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_stay_within_their_limits),
-        cmocka_unit_test(timer_init_makes_an_idle_timer),
-        cmocka_unit_test(deadline_after_saturates_and_never_wraps),
-        cmocka_unit_test(the_end_of_time_is_where_it_should_be),
-        cmocka_unit_test(structures_are_found_by_name_and_number),
-        cmocka_unit_test(the_wheel_needs_no_storage_and_the_heap_does),
-        cmocka_unit_test(error_texts_are_sentences_and_differ),
-        cmocka_unit_test(error_text_of_an_unknown_number),
-        cmocka_unit_test(version_of_header_and_library_agree),
-    };
-
-    return cmocka_run_group_tests_name("interface", tests, NULL, NULL);
-}
+TEST_MAIN("interface")

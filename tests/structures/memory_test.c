@@ -23,12 +23,11 @@ static void claim_all(struct elapse_timer *timers)
         assert_true(timer_claim(&timers[i]));
 }
 
-static void promise_12_zero_memory_is_an_idle_timer(void **state)
+TEST(promise_12_zero_memory_is_an_idle_timer)
 {
     static struct elapse_timer timer;
     struct subject *subject = subject_new(0);
 
-    (void)state;
     assert_false(elapse_timer_pending(&timer));
     assert_false(stop(subject, &timer));
     start(subject, &timer, 0);
@@ -36,11 +35,10 @@ static void promise_12_zero_memory_is_an_idle_timer(void **state)
     subject_free(subject);
 }
 
-static void promise_12_popped_timers_are_left_alone(void **state)
+TEST(promise_12_popped_timers_are_left_alone)
 {
     static const uint64_t steps[] = {0, 1, 3, 100, 100000, UINT64_C(1) << 50};
 
-    (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         struct elapse_timer timers[TIMERS];
         struct subject *subject = subject_new(0);
@@ -58,14 +56,13 @@ static void promise_12_popped_timers_are_left_alone(void **state)
     }
 }
 
-static void promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone(void **state)
+TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
     struct elapse_timer *timer;
     size_t number = TIMERS;
 
-    (void)state;
     start_all(subject, timers, 1);
     advance(subject, 5000);
     /* From both ends: the first are popped, the last stopped. */
@@ -81,12 +78,11 @@ static void promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone
     subject_free(subject);
 }
 
-static void promise_12_stopped_timers_are_left_alone(void **state)
+TEST(promise_12_stopped_timers_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start_all(subject, timers, 9);
     for (size_t i = 0; i < TIMERS; i += 2) {
         assert_true(stop(subject, &timers[i]));
@@ -115,12 +111,11 @@ static bool stop_and_release(struct elapse_timer *timer, void *context)
     return true;
 }
 
-static void promise_12_visited_timers_may_be_released_at_once(void **state)
+TEST(promise_12_visited_timers_may_be_released_at_once)
 {
     struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start_all(subject, timers, 77);
     subject->structure->for_each(subject->instance, stop_and_release, subject);
     assert_int_equal(count(subject), 0);
@@ -130,12 +125,11 @@ static void promise_12_visited_timers_may_be_released_at_once(void **state)
     subject_free(subject);
 }
 
-static void promise_12_cleared_timers_are_left_alone(void **state)
+TEST(promise_12_cleared_timers_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start_all(subject, timers, 50);
     start(subject, &timers[7], ELAPSE_NEVER);
     subject->structure->clear(subject->instance);
@@ -149,19 +143,4 @@ static void promise_12_cleared_timers_are_left_alone(void **state)
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_12_zero_memory_is_an_idle_timer),
-        cmocka_unit_test(promise_12_popped_timers_are_left_alone),
-        cmocka_unit_test(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone),
-        cmocka_unit_test(promise_12_stopped_timers_are_left_alone),
-        cmocka_unit_test(promise_12_visited_timers_may_be_released_at_once),
-        cmocka_unit_test(promise_12_cleared_timers_are_left_alone),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

@@ -4,12 +4,11 @@
  */
 #include "subject.h"
 
-static void promise_10_nothing_pending_is_never(void **state)
+TEST(promise_10_nothing_pending_is_never)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(99);
 
-    (void)state;
     assert_true(next(subject) == ELAPSE_NEVER);
     start(subject, &timer, 105);
     advance(subject, 105);
@@ -18,12 +17,11 @@ static void promise_10_nothing_pending_is_never(void **state)
     subject_free(subject);
 }
 
-static void promise_10_exact_as_timers_are_started(void **state)
+TEST(promise_10_exact_as_timers_are_started)
 {
     struct elapse_timer timers[64] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (unsigned bits = 64; bits-- > 1;) {
         start(subject, &timers[bits], (UINT64_C(1) << bits) + 3);
         expect_next(subject, (UINT64_C(1) << bits) + 3);
@@ -33,12 +31,11 @@ static void promise_10_exact_as_timers_are_started(void **state)
     subject_free(subject);
 }
 
-static void promise_10_exact_for_a_timer_of_now_or_past(void **state)
+TEST(promise_10_exact_for_a_timer_of_now_or_past)
 {
     struct elapse_timer timers[2] = {0};
     struct subject *subject = subject_new(5000);
 
-    (void)state;
     start(subject, &timers[0], 5000);
     expect_next(subject, 5000);
     assert_true(stop(subject, &timers[0]));
@@ -48,11 +45,10 @@ static void promise_10_exact_for_a_timer_of_now_or_past(void **state)
 }
 
 /* A deadline one turn of a level ahead lies in the slot that time is in now. */
-static void promise_10_exact_when_a_timer_wraps_onto_the_current_slot(void **state)
+TEST(promise_10_exact_when_a_timer_wraps_onto_the_current_slot)
 {
     static const uint64_t turns[] = {256, 16384, UINT64_C(1) << 20, UINT64_C(1) << 38};
 
-    (void)state;
     for (size_t i = 0; i < sizeof turns / sizeof *turns; i++) {
         for (uint64_t deadline = 99 + turns[i]; deadline <= 101 + turns[i]; deadline++) {
             struct elapse_timer timer = {0};
@@ -66,12 +62,11 @@ static void promise_10_exact_when_a_timer_wraps_onto_the_current_slot(void **sta
     }
 }
 
-static void promise_10_exact_between_two_pops(void **state)
+TEST(promise_10_exact_between_two_pops)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[0], 7);
     start(subject, &timers[1], 9);
     start(subject, &timers[2], 100000);
@@ -84,13 +79,12 @@ static void promise_10_exact_between_two_pops(void **state)
     subject_free(subject);
 }
 
-static void promise_10_following_it_visits_each_deadline_once(void **state)
+TEST(promise_10_following_it_visits_each_deadline_once)
 {
     enum { TIMERS = 189 };
     struct elapse_timer timers[TIMERS] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (unsigned i = 0; i < TIMERS; i++)
         start(subject, &timers[i], (UINT64_C(5) << i / 3) + i % 3);
     for (unsigned i = 0; i < TIMERS;) {
@@ -106,9 +100,8 @@ static void promise_10_following_it_visits_each_deadline_once(void **state)
     subject_free(subject);
 }
 
-static void promise_10_a_lone_far_timer_costs_one_wake_up(void **state)
+TEST(promise_10_a_lone_far_timer_costs_one_wake_up)
 {
-    (void)state;
     for (unsigned bits = 1; bits < 64; bits++) {
         struct elapse_timer timer = {0};
         struct subject *subject = subject_new(1);
@@ -119,12 +112,11 @@ static void promise_10_a_lone_far_timer_costs_one_wake_up(void **state)
     }
 }
 
-static void promise_10_after_a_stop_it_is_early_or_exact(void **state)
+TEST(promise_10_after_a_stop_it_is_early_or_exact)
 {
     struct elapse_timer timers[2] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[0], 3000);
     start(subject, &timers[1], 3005);
     assert_true(stop(subject, &timers[0]));
@@ -136,11 +128,10 @@ static void promise_10_after_a_stop_it_is_early_or_exact(void **state)
     subject_free(subject);
 }
 
-static void promise_10_after_a_postponement_it_is_early_or_exact(void **state)
+TEST(promise_10_after_a_postponement_it_is_early_or_exact)
 {
     static const uint64_t later[] = {3001, 3500, 20000, UINT64_C(1) << 45, ELAPSE_NEVER};
 
-    (void)state;
     for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
         struct elapse_timer timer = {0};
         struct subject *subject = subject_new(0);
@@ -156,12 +147,11 @@ static void promise_10_after_a_postponement_it_is_early_or_exact(void **state)
     }
 }
 
-static void promise_10_a_move_to_an_earlier_deadline_is_seen_at_once(void **state)
+TEST(promise_10_a_move_to_an_earlier_deadline_is_seen_at_once)
 {
     struct elapse_timer timers[2] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[0], UINT64_C(1) << 40);
     start(subject, &timers[1], 1000000);
     for (uint64_t deadline = 900000; deadline > 1; deadline /= 3) {
@@ -171,14 +161,13 @@ static void promise_10_a_move_to_an_earlier_deadline_is_seen_at_once(void **stat
     subject_free(subject);
 }
 
-static void promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups(void **state)
+TEST(promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups)
 {
     enum { PERIOD = 30000, RESTARTS = 10000 };
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(0);
     size_t wake_ups = 0;
 
-    (void)state;
     start(subject, &timer, PERIOD);
     for (uint64_t now = 0; now < UINT64_C(10) * RESTARTS; now += 10) {
         if (next(subject) <= now) {
@@ -195,24 +184,4 @@ static void promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups(vo
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_10_nothing_pending_is_never),
-        cmocka_unit_test(promise_10_exact_as_timers_are_started),
-        cmocka_unit_test(promise_10_exact_for_a_timer_of_now_or_past),
-        cmocka_unit_test(promise_10_exact_when_a_timer_wraps_onto_the_current_slot),
-        cmocka_unit_test(promise_10_exact_between_two_pops),
-        cmocka_unit_test(promise_10_following_it_visits_each_deadline_once),
-        cmocka_unit_test(promise_10_a_lone_far_timer_costs_one_wake_up),
-        cmocka_unit_test(promise_10_after_a_stop_it_is_early_or_exact),
-        cmocka_unit_test(promise_10_after_a_postponement_it_is_early_or_exact),
-        cmocka_unit_test(promise_10_a_move_to_an_earlier_deadline_is_seen_at_once),
-        cmocka_unit_test(promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

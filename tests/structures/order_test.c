@@ -5,12 +5,11 @@
 
 enum { TIMERS = 300 };
 
-static void promise_4_by_deadline_across_all_levels(void **state)
+TEST(promise_4_by_deadline_across_all_levels)
 {
     struct elapse_timer timers[63] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     /* 37 is prime to 63: every timer once, in a scattered order. */
     for (size_t i = 0; i < 63; i++) {
         size_t number = i * 37 % 63;
@@ -39,9 +38,8 @@ static void pops_in_arming_order(uint64_t distance, bool cascade)
     subject_free(subject);
 }
 
-static void promise_4_at_one_deadline_in_the_order_of_arming(void **state)
+TEST(promise_4_at_one_deadline_in_the_order_of_arming)
 {
-    (void)state;
     for (unsigned bits = 0; bits < 63; bits++) {
         pops_in_arming_order(UINT64_C(1) << bits, false);
         pops_in_arming_order((UINT64_C(1) << bits) + 5, true);
@@ -50,12 +48,11 @@ static void promise_4_at_one_deadline_in_the_order_of_arming(void **state)
 
 /* One timer more at each halving of the distance: each is armed when the deadline is
  * on a lower level than for those before it, and yet comes after them. */
-static void promise_4_arming_order_survives_the_descent_through_levels(void **state)
+TEST(promise_4_arming_order_survives_the_descent_through_levels)
 {
     enum { STEPS = 50 };
     const uint64_t deadline = (UINT64_C(1) << STEPS) + 12345;
 
-    (void)state;
     for (int popping = 0; popping < 2; popping++) {
         struct elapse_timer timers[STEPS] = {0};
         struct subject *subject = subject_new(12345);
@@ -73,13 +70,12 @@ static void promise_4_arming_order_survives_the_descent_through_levels(void **st
     }
 }
 
-static void promise_4_two_deadlines_interleaved_in_one_slot(void **state)
+TEST(promise_4_two_deadlines_interleaved_in_one_slot)
 {
     struct elapse_timer even[TIMERS] = {0};
     struct elapse_timer odd[TIMERS] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (size_t i = 0; i < TIMERS; i++) {
         start(subject, &odd[i], 70001);
         start(subject, &even[i], 70000);
@@ -92,12 +88,11 @@ static void promise_4_two_deadlines_interleaved_in_one_slot(void **state)
     subject_free(subject);
 }
 
-static void promise_4_a_past_deadline_counts_as_now(void **state)
+TEST(promise_4_a_past_deadline_counts_as_now)
 {
     struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[0], 8);
     start(subject, &timers[1], 10);
     advance(subject, 10);
@@ -108,11 +103,10 @@ static void promise_4_a_past_deadline_counts_as_now(void **state)
     subject_free(subject);
 }
 
-static void promise_4_moved_to_an_earlier_deadline_goes_behind_those_there(void **state)
+TEST(promise_4_moved_to_an_earlier_deadline_goes_behind_those_there)
 {
     static const uint64_t deadlines[] = {10, 300, 20000, UINT64_C(1) << 40};
 
-    (void)state;
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         struct elapse_timer timers[3] = {0};
         struct subject *subject = subject_new(0);
@@ -130,12 +124,11 @@ static void promise_4_moved_to_an_earlier_deadline_goes_behind_those_there(void 
 
 /* A timer is postponed and then moved back, to a tick between its first deadline and its second:
  * that is a move to an earlier deadline, and order is exact again. */
-static void promise_4_postponed_and_taken_back_goes_behind_those_there(void **state)
+TEST(promise_4_postponed_and_taken_back_goes_behind_those_there)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[1], 5);
     start(subject, &timers[0], 700);
     start(subject, &timers[1], 90000);
@@ -147,12 +140,11 @@ static void promise_4_postponed_and_taken_back_goes_behind_those_there(void **st
     subject_free(subject);
 }
 
-static void promise_4_a_postponed_timer_comes_after_every_earlier_deadline(void **state)
+TEST(promise_4_a_postponed_timer_comes_after_every_earlier_deadline)
 {
     struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[3], 10);
     start(subject, &timers[0], 10);
     start(subject, &timers[1], 11);
@@ -168,13 +160,12 @@ static void promise_4_a_postponed_timer_comes_after_every_earlier_deadline(void 
 }
 
 /* The one freedom there is: any position among those of its deadline, but no other. */
-static void promise_4_started_again_for_the_same_deadline_stays_at_it(void **state)
+TEST(promise_4_started_again_for_the_same_deadline_stays_at_it)
 {
     struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(0);
     size_t after = 0;
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         start(subject, &timers[i], 500);
     start(subject, &timers[3], 501);
@@ -192,12 +183,11 @@ static void promise_4_started_again_for_the_same_deadline_stays_at_it(void **sta
     subject_free(subject);
 }
 
-static void promise_4_stopped_and_started_is_a_new_arming(void **state)
+TEST(promise_4_stopped_and_started_is_a_new_arming)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[2], 500);
     start(subject, &timers[0], 500);
     start(subject, &timers[1], 500);
@@ -210,11 +200,10 @@ static void promise_4_stopped_and_started_is_a_new_arming(void **state)
 }
 
 /* A late start lands on a lower level than older, earlier timers beside it. */
-static void promise_4_a_late_start_does_not_overtake_an_earlier_deadline(void **state)
+TEST(promise_4_a_late_start_does_not_overtake_an_earlier_deadline)
 {
     static const uint64_t borders[] = {256, 512, 16384, 16384 * 64, UINT64_C(1) << 32};
 
-    (void)state;
     for (size_t i = 0; i < sizeof borders / sizeof *borders; i++) {
         struct elapse_timer timers[2] = {0};
         struct subject *subject = subject_new(0);
@@ -229,24 +218,4 @@ static void promise_4_a_late_start_does_not_overtake_an_earlier_deadline(void **
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_4_by_deadline_across_all_levels),
-        cmocka_unit_test(promise_4_at_one_deadline_in_the_order_of_arming),
-        cmocka_unit_test(promise_4_arming_order_survives_the_descent_through_levels),
-        cmocka_unit_test(promise_4_two_deadlines_interleaved_in_one_slot),
-        cmocka_unit_test(promise_4_a_past_deadline_counts_as_now),
-        cmocka_unit_test(promise_4_moved_to_an_earlier_deadline_goes_behind_those_there),
-        cmocka_unit_test(promise_4_postponed_and_taken_back_goes_behind_those_there),
-        cmocka_unit_test(promise_4_a_postponed_timer_comes_after_every_earlier_deadline),
-        cmocka_unit_test(promise_4_started_again_for_the_same_deadline_stays_at_it),
-        cmocka_unit_test(promise_4_stopped_and_started_is_a_new_arming),
-        cmocka_unit_test(promise_4_a_late_start_does_not_overtake_an_earlier_deadline),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

@@ -3,12 +3,11 @@
  */
 #include "subject.h"
 
-static void promise_8_never_is_armed_and_counted_and_not_popped(void **state)
+TEST(promise_8_never_is_armed_and_counted_and_not_popped)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timer, ELAPSE_NEVER);
     assert_int_equal(count(subject), 1);
     assert_true(elapse_timer_deadline(&timer) == ELAPSE_NEVER);
@@ -22,12 +21,11 @@ static void promise_8_never_is_armed_and_counted_and_not_popped(void **state)
     subject_free(subject);
 }
 
-static void promise_8_never_does_not_disturb_a_near_timer(void **state)
+TEST(promise_8_never_does_not_disturb_a_near_timer)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(1000);
 
-    (void)state;
     start(subject, &timers[1], ELAPSE_NEVER);
     start(subject, &timers[0], 1025);
     start(subject, &timers[2], ELAPSE_TIME_MAX);
@@ -39,12 +37,11 @@ static void promise_8_never_does_not_disturb_a_near_timer(void **state)
     subject_free(subject);
 }
 
-static void promise_8_never_and_back(void **state)
+TEST(promise_8_never_and_back)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (uint64_t turn = 1; turn < 50; turn++) {
         start(subject, &timer, ELAPSE_NEVER);
         advance(subject, turn * 1000);
@@ -62,12 +59,11 @@ static void promise_8_never_and_back(void **state)
     subject_free(subject);
 }
 
-static void promise_8_time_is_clamped_to_the_last_tick(void **state)
+TEST(promise_8_time_is_clamped_to_the_last_tick)
 {
     struct elapse_timer timers[2] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[0], ELAPSE_TIME_MAX);
     start(subject, &timers[1], ELAPSE_NEVER);
     advance(subject, ELAPSE_TIME_MAX - 1);
@@ -82,12 +78,11 @@ static void promise_8_time_is_clamped_to_the_last_tick(void **state)
     subject_free(subject);
 }
 
-static void promise_8_an_origin_of_never_is_the_last_tick(void **state)
+TEST(promise_8_an_origin_of_never_is_the_last_tick)
 {
     struct elapse_timer timers[2] = {0};
     struct subject *subject = subject_new(ELAPSE_NEVER);
 
-    (void)state;
     assert_true(subject->structure->now(subject->instance) == ELAPSE_TIME_MAX);
     start(subject, &timers[0], ELAPSE_TIME_MAX);
     start(subject, &timers[1], ELAPSE_NEVER);
@@ -97,11 +92,10 @@ static void promise_8_an_origin_of_never_is_the_last_tick(void **state)
 }
 
 /* A delay of everything must not come out at once, as it would after a sum wraps. */
-static void promise_8_the_longest_delay_from_any_time_is_never(void **state)
+TEST(promise_8_the_longest_delay_from_any_time_is_never)
 {
     static const uint64_t origins[] = {1, 1000, UINT64_C(1) << 63, ELAPSE_TIME_MAX};
 
-    (void)state;
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
         struct elapse_timer timer = {0};
         struct subject *subject = subject_new(origins[i]);
@@ -115,7 +109,7 @@ static void promise_8_the_longest_delay_from_any_time_is_never(void **state)
     }
 }
 
-static void promise_8_across_the_middle_and_to_the_end_of_time(void **state)
+TEST(promise_8_across_the_middle_and_to_the_end_of_time)
 {
     static const uint64_t deadlines[] = {
         (UINT64_C(1) << 63) - 1, UINT64_C(1) << 63,   (UINT64_C(1) << 63) + 1,
@@ -124,7 +118,6 @@ static void promise_8_across_the_middle_and_to_the_end_of_time(void **state)
     enum { TIMERS = sizeof deadlines / sizeof *deadlines };
     static const uint64_t origins[] = {0, 12345, (UINT64_C(1) << 63) - 2};
 
-    (void)state;
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
         struct elapse_timer timers[TIMERS] = {0};
         struct subject *subject = subject_new(origins[i]);
@@ -144,12 +137,11 @@ static void promise_8_across_the_middle_and_to_the_end_of_time(void **state)
     }
 }
 
-static void promise_8_jump_from_zero_to_the_end(void **state)
+TEST(promise_8_jump_from_zero_to_the_end)
 {
     struct elapse_timer timers[64] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (unsigned bits = 0; bits < 64; bits++)
         start(subject, &timers[bits], UINT64_MAX >> bits);
     advance(subject, ELAPSE_NEVER);
@@ -160,21 +152,4 @@ static void promise_8_jump_from_zero_to_the_end(void **state)
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_8_never_is_armed_and_counted_and_not_popped),
-        cmocka_unit_test(promise_8_never_does_not_disturb_a_near_timer),
-        cmocka_unit_test(promise_8_never_and_back),
-        cmocka_unit_test(promise_8_time_is_clamped_to_the_last_tick),
-        cmocka_unit_test(promise_8_an_origin_of_never_is_the_last_tick),
-        cmocka_unit_test(promise_8_the_longest_delay_from_any_time_is_never),
-        cmocka_unit_test(promise_8_across_the_middle_and_to_the_end_of_time),
-        cmocka_unit_test(promise_8_jump_from_zero_to_the_end),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

@@ -7,12 +7,11 @@
 
 #include "random.h"
 
-static void promise_7_a_due_timer_stopped_between_pops_is_not_delivered(void **state)
+TEST(promise_7_a_due_timer_stopped_between_pops_is_not_delivered)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         start(subject, &timers[i], 700);
     advance(subject, 700);
@@ -24,11 +23,10 @@ static void promise_7_a_due_timer_stopped_between_pops_is_not_delivered(void **s
     subject_free(subject);
 }
 
-static void promise_7_a_due_timer_postponed_between_pops_comes_later(void **state)
+TEST(promise_7_a_due_timer_postponed_between_pops_comes_later)
 {
     static const uint64_t later[] = {701, 760, 1000, 100000, UINT64_C(1) << 50};
 
-    (void)state;
     for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
         struct elapse_timer timers[3] = {0};
         struct subject *subject = subject_new(0);
@@ -48,12 +46,11 @@ static void promise_7_a_due_timer_postponed_between_pops_comes_later(void **stat
     }
 }
 
-static void promise_7_due_at_once_comes_out_of_the_running_loop(void **state)
+TEST(promise_7_due_at_once_comes_out_of_the_running_loop)
 {
     struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start(subject, &timers[0], 100);
     start(subject, &timers[1], 200);
     advance(subject, 200);
@@ -67,12 +64,11 @@ static void promise_7_due_at_once_comes_out_of_the_running_loop(void **state)
     subject_free(subject);
 }
 
-static void promise_7_each_link_of_a_chain_comes_at_once(void **state)
+TEST(promise_7_each_link_of_a_chain_comes_at_once)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(50);
 
-    (void)state;
     start(subject, &timer, 50);
     for (int ring_node = 0; ring_node < 1000; ring_node++) {
         expect_pop(subject, &timer);
@@ -83,11 +79,10 @@ static void promise_7_each_link_of_a_chain_comes_at_once(void **state)
     subject_free(subject);
 }
 
-static void promise_7_a_timer_that_starts_itself_again_keeps_firing(void **state)
+TEST(promise_7_a_timer_that_starts_itself_again_keeps_firing)
 {
     static const uint64_t periods[] = {1, 255, 256, 257, 16384, 1048576};
 
-    (void)state;
     for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
         struct elapse_timer timer = {0};
         struct subject *subject = subject_new(3);
@@ -104,7 +99,7 @@ static void promise_7_a_timer_that_starts_itself_again_keeps_firing(void **state
     }
 }
 
-static void promise_7_stopping_moving_and_starting_between_cascades(void **state)
+TEST(promise_7_stopping_moving_and_starting_between_cascades)
 {
     enum { TIMERS = 200 };
     struct elapse_timer timers[TIMERS] = {0};
@@ -113,7 +108,6 @@ static void promise_7_stopping_moving_and_starting_between_cascades(void **state
     const uint64_t first = UINT64_C(1) << 30;
     size_t step = 0;
 
-    (void)state;
     for (size_t i = 0; i < TIMERS; i++)
         start(subject, &timers[i], first + i * 50);
     advance(subject, first + TIMERS * 50);
@@ -132,7 +126,7 @@ static void promise_7_stopping_moving_and_starting_between_cascades(void **state
     subject_free(subject);
 }
 
-static void promise_7_timers_freed_as_they_are_popped_and_stopped(void **state)
+TEST(promise_7_timers_freed_as_they_are_popped_and_stopped)
 {
     enum { TIMERS = 500 };
     struct elapse_timer *timers[TIMERS];
@@ -140,7 +134,6 @@ static void promise_7_timers_freed_as_they_are_popped_and_stopped(void **state)
     struct elapse_timer *timer;
     size_t freed = 0;
 
-    (void)state;
     for (size_t i = 0; i < TIMERS; i++) {
         timers[i] = calloc(1, sizeof *timers[i]);
         assert_non_null(timers[i]);
@@ -162,13 +155,12 @@ static void promise_7_timers_freed_as_they_are_popped_and_stopped(void **state)
     subject_free(subject);
 }
 
-static void promise_7_clear_in_the_middle_of_a_loop(void **state)
+TEST(promise_7_clear_in_the_middle_of_a_loop)
 {
     enum { TIMERS = 100 };
     struct elapse_timer timers[TIMERS] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (int cascades = 0; cascades < 2; cascades++) {
         uint64_t now = subject->structure->now(subject->instance);
 
@@ -190,7 +182,7 @@ static void promise_7_clear_in_the_middle_of_a_loop(void **state)
     subject_free(subject);
 }
 
-static void promise_7_all_stopped_in_a_random_order(void **state)
+TEST(promise_7_all_stopped_in_a_random_order)
 {
     enum { TIMERS = 1000 };
     static struct elapse_timer timers[TIMERS];
@@ -217,13 +209,12 @@ static void promise_7_all_stopped_in_a_random_order(void **state)
     subject_free(subject);
 }
 
-static void promise_7_rapid_moves_to_earlier_deadlines_lose_none(void **state)
+TEST(promise_7_rapid_moves_to_earlier_deadlines_lose_none)
 {
     enum { TIMERS = 1000, MOVES = 10 };
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (uint64_t move = 0; move < MOVES; move++) {
         for (size_t i = 0; i < TIMERS; i++)
             start(subject, &timers[i], (MOVES - move) * 1000 + i);
@@ -238,23 +229,4 @@ static void promise_7_rapid_moves_to_earlier_deadlines_lose_none(void **state)
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_7_a_due_timer_stopped_between_pops_is_not_delivered),
-        cmocka_unit_test(promise_7_a_due_timer_postponed_between_pops_comes_later),
-        cmocka_unit_test(promise_7_due_at_once_comes_out_of_the_running_loop),
-        cmocka_unit_test(promise_7_each_link_of_a_chain_comes_at_once),
-        cmocka_unit_test(promise_7_a_timer_that_starts_itself_again_keeps_firing),
-        cmocka_unit_test(promise_7_stopping_moving_and_starting_between_cascades),
-        cmocka_unit_test(promise_7_timers_freed_as_they_are_popped_and_stopped),
-        cmocka_unit_test(promise_7_clear_in_the_middle_of_a_loop),
-        cmocka_unit_test(promise_7_all_stopped_in_a_random_order),
-        cmocka_unit_test(promise_7_rapid_moves_to_earlier_deadlines_lose_none),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

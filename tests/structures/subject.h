@@ -5,15 +5,13 @@
 #ifndef ELAPSE_TESTS_SUBJECT_H
 #define ELAPSE_TESTS_SUBJECT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
 #include <elapse/structure.h>
 
+#include "../support/test.h"
 #include "kind.h"
 
 enum { SUBJECT_CAPACITY = 4096 };
@@ -26,6 +24,17 @@ struct subject {
 
 /* Turns to the next kind of structure; false after the last. */
 bool subject_turn(void);
+
+/* Runs the tests of the file once for each kind of structure. */
+#define TEST_MAIN_OF_SUBJECTS                              \
+    int main(void)                                         \
+    {                                                      \
+        int failures = 0;                                  \
+                                                           \
+        while (subject_turn())                             \
+            failures += run_tests_of_file(subject_name()); \
+        return failures;                                   \
+    }
 
 /* The kind whose turn it is. */
 const char *subject_name(void);

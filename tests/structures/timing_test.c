@@ -39,9 +39,8 @@ static void pops_on_the_tick(uint64_t origin, uint64_t distance)
     subject_free(subject);
 }
 
-static void promise_1_not_a_tick_early_and_on_the_tick(void **state)
+TEST(promise_1_not_a_tick_early_and_on_the_tick)
 {
-    (void)state;
     for_distances(pops_on_the_tick);
 }
 
@@ -64,19 +63,17 @@ static void steps_down_without_being_early(uint64_t origin, uint64_t distance)
     subject_free(subject);
 }
 
-static void promise_1_never_early_when_approached_in_halves(void **state)
+TEST(promise_1_never_early_when_approached_in_halves)
 {
-    (void)state;
     for_distances(steps_down_without_being_early);
 }
 
-static void promise_1_never_early_tick_by_tick(void **state)
+TEST(promise_1_never_early_tick_by_tick)
 {
     enum { TIMERS = 700 };
     struct elapse_timer timers[TIMERS] = {0};
     struct subject *subject = subject_new(200);
 
-    (void)state;
     for (size_t i = 0; i < TIMERS; i++)
         start(subject, &timers[i], 200 + i);
     for (size_t i = 0; i < TIMERS; i++) {
@@ -87,12 +84,11 @@ static void promise_1_never_early_tick_by_tick(void **state)
     subject_free(subject);
 }
 
-static void promise_2_popped_once(void **state)
+TEST(promise_2_popped_once)
 {
     struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
-    (void)state;
     start(subject, &timer, 5);
     assert_int_equal(count(subject), 1);
     advance(subject, 5);
@@ -105,12 +101,11 @@ static void promise_2_popped_once(void **state)
     subject_free(subject);
 }
 
-static void promise_2_stopped_once_and_never_popped(void **state)
+TEST(promise_2_stopped_once_and_never_popped)
 {
     struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
-    (void)state;
     start(subject, &timer, 5000);
     assert_true(stop(subject, &timer));
     assert_false(stop(subject, &timer));
@@ -120,11 +115,10 @@ static void promise_2_stopped_once_and_never_popped(void **state)
     subject_free(subject);
 }
 
-static void promise_2_re_armed_ends_once_at_the_new_deadline(void **state)
+TEST(promise_2_re_armed_ends_once_at_the_new_deadline)
 {
     static const uint64_t deadlines[][2] = {{100, 50}, {100, 100000}, {100000, 100}, {5, 6}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         struct subject *subject = subject_new(0);
         struct elapse_timer timer = {0};
@@ -143,12 +137,11 @@ static void promise_2_re_armed_ends_once_at_the_new_deadline(void **state)
     }
 }
 
-static void promise_2_popped_timer_can_be_started_again(void **state)
+TEST(promise_2_popped_timer_can_be_started_again)
 {
     struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
-    (void)state;
     for (uint64_t turn = 1; turn <= 100; turn++) {
         start(subject, &timer, turn * 256);
         advance(subject, turn * 256);
@@ -157,11 +150,10 @@ static void promise_2_popped_timer_can_be_started_again(void **state)
     subject_free(subject);
 }
 
-static void promise_3_one_loop_pops_all_levels_after_a_jump(void **state)
+TEST(promise_3_one_loop_pops_all_levels_after_a_jump)
 {
     enum { TIMERS = 3 * 63 };
 
-    (void)state;
     for (size_t i = 0; i < ORIGINS; i++) {
         struct elapse_timer timers[TIMERS] = {0};
         struct subject *subject = subject_new(origins[i]);
@@ -180,13 +172,12 @@ static void promise_3_one_loop_pops_all_levels_after_a_jump(void **state)
     }
 }
 
-static void promise_3_advances_over_25_90_and_240_seconds(void **state)
+TEST(promise_3_advances_over_25_90_and_240_seconds)
 {
     static const uint64_t seconds_ms[] = {25000, 90000, 240000};
     static const uint64_t advances_ms[] = {10000, 180000, 600000};
     static const size_t fired[] = {0, 2, 1};
 
-    (void)state;
     for (size_t i = 0; i < ORIGINS; i++) {
         struct elapse_timer timers[3] = {0};
         struct subject *subject = subject_new(origins[i]);
@@ -201,12 +192,11 @@ static void promise_3_advances_over_25_90_and_240_seconds(void **state)
     }
 }
 
-static void promise_3_a_deadline_of_now_or_past_needs_no_advance(void **state)
+TEST(promise_3_a_deadline_of_now_or_past_needs_no_advance)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(1000);
 
-    (void)state;
     start(subject, &timers[0], 1000);
     start(subject, &timers[1], 999);
     start(subject, &timers[2], 0);
@@ -219,12 +209,11 @@ static void promise_3_a_deadline_of_now_or_past_needs_no_advance(void **state)
     subject_free(subject);
 }
 
-static void promise_3_a_turn_of_a_level_later_is_not_the_same_slot(void **state)
+TEST(promise_3_a_turn_of_a_level_later_is_not_the_same_slot)
 {
     struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(100);
 
-    (void)state;
     start(subject, &timers[3], 100 + 3 * 16384);
     start(subject, &timers[2], 100 + 2 * 256);
     start(subject, &timers[1], 100 + 256);
@@ -243,12 +232,11 @@ static void promise_3_a_turn_of_a_level_later_is_not_the_same_slot(void **state)
     subject_free(subject);
 }
 
-static void promise_9_time_going_backwards_is_ignored(void **state)
+TEST(promise_9_time_going_backwards_is_ignored)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(1000000);
 
-    (void)state;
     start(subject, &timers[0], 1000010);
     for (unsigned bits = 0; bits < 19; bits++) {
         advance(subject, 1000000 - 3 * (UINT64_C(1) << bits));
@@ -265,12 +253,11 @@ static void promise_9_time_going_backwards_is_ignored(void **state)
     subject_free(subject);
 }
 
-static void promise_9_asking_the_same_time_again_changes_nothing(void **state)
+TEST(promise_9_asking_the_same_time_again_changes_nothing)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(7);
 
-    (void)state;
     start(subject, &timer, 9);
     advance(subject, 7);
     advance(subject, 8);
@@ -281,26 +268,4 @@ static void promise_9_asking_the_same_time_again_changes_nothing(void **state)
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_1_not_a_tick_early_and_on_the_tick),
-        cmocka_unit_test(promise_1_never_early_when_approached_in_halves),
-        cmocka_unit_test(promise_1_never_early_tick_by_tick),
-        cmocka_unit_test(promise_2_popped_once),
-        cmocka_unit_test(promise_2_stopped_once_and_never_popped),
-        cmocka_unit_test(promise_2_re_armed_ends_once_at_the_new_deadline),
-        cmocka_unit_test(promise_2_popped_timer_can_be_started_again),
-        cmocka_unit_test(promise_3_one_loop_pops_all_levels_after_a_jump),
-        cmocka_unit_test(promise_3_advances_over_25_90_and_240_seconds),
-        cmocka_unit_test(promise_3_a_deadline_of_now_or_past_needs_no_advance),
-        cmocka_unit_test(promise_3_a_turn_of_a_level_later_is_not_the_same_slot),
-        cmocka_unit_test(promise_9_time_going_backwards_is_ignored),
-        cmocka_unit_test(promise_9_asking_the_same_time_again_changes_nothing),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

@@ -41,12 +41,11 @@ static void expect_damage(struct damage_case *damage, unsigned broken)
     assert_int_equal(elapse_wheel_check(&damage->wheel), 0);
 }
 
-static void check_finds_each_number_that_is_damaged(void **state)
+TEST(check_finds_each_number_that_is_damaged)
 {
     static struct damage_case damage;
     struct elapse_wheel *wheel = &damage.wheel;
 
-    (void)state;
     make_case(&damage);
     wheel->started++;
     expect_damage(&damage, 4);
@@ -81,12 +80,11 @@ static void check_finds_each_number_that_is_damaged(void **state)
     expect_damage(&damage, 1);
 }
 
-static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
+TEST(check_finds_each_occupancy_bit_that_is_damaged)
 {
     static struct damage_case damage;
     struct elapse_wheel *wheel = &damage.wheel;
 
-    (void)state;
     make_case(&damage);
     for (unsigned word = 0; word < ELAPSE__WHEEL_WORDS; word++) {
         wheel->occupied_words ^= UINT64_C(1) << word;
@@ -100,13 +98,12 @@ static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
     }
 }
 
-static void check_finds_a_slot_whose_least_is_late_or_whose_ring_is_lost(void **state)
+TEST(check_finds_a_slot_whose_least_is_late_or_whose_ring_is_lost)
 {
     static struct damage_case damage;
     struct elapse_wheel *wheel = &damage.wheel;
     size_t occupied = 0;
 
-    (void)state;
     make_case(&damage);
     for (size_t i = 0; i < ELAPSE__WHEEL_SLOTS; i++) {
         struct elapse__ring_node *ring = &wheel->slots[i].timers;
@@ -126,11 +123,10 @@ static void check_finds_a_slot_whose_least_is_late_or_whose_ring_is_lost(void **
     assert_int_equal(occupied, 6);
 }
 
-static void check_finds_each_timer_that_is_damaged(void **state)
+TEST(check_finds_each_timer_that_is_damaged)
 {
     static struct damage_case damage;
 
-    (void)state;
     make_case(&damage);
     for (size_t i = 0; i < 12; i++) {
         struct elapse_timer *timer = &damage.timers[i];
@@ -156,11 +152,10 @@ static void check_finds_each_timer_that_is_damaged(void **state)
     }
 }
 
-static void check_finds_a_link_that_leads_nowhere(void **state)
+TEST(check_finds_a_link_that_leads_nowhere)
 {
     static struct damage_case damage;
 
-    (void)state;
     make_case(&damage);
     for (size_t i = 0; i < 12; i++) {
         struct elapse__ring_node *next = damage.timers[i].keep.ring_node.next;
@@ -180,13 +175,12 @@ static void check_finds_a_link_that_leads_nowhere(void **state)
     }
 }
 
-static void check_finds_a_pointer_past_a_slot(void **state)
+TEST(check_finds_a_pointer_past_a_slot)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer near = {0};
     struct elapse_timer far = {0};
 
-    (void)state;
     open_wheel(&wheel, 1000);
     elapse_wheel_start(&wheel, &far, 1300);
     elapse_wheel_advance(&wheel, 2000);
@@ -203,13 +197,12 @@ static void check_finds_a_pointer_past_a_slot(void **state)
     assert_int_equal(elapse_wheel_check(&wheel), 5);
 }
 
-static void check_finds_a_least_outside_its_slot(void **state)
+TEST(check_finds_a_least_outside_its_slot)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timer = {0};
     static const uint64_t deadlines[] = {1003, 1300, 40000};
 
-    (void)state;
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         open_wheel(&wheel, 1000);
         elapse_timer_init(&timer);
@@ -235,13 +228,12 @@ static void check_finds_a_least_outside_its_slot(void **state)
 }
 
 /* `least` is neither before the slots, also while their timers are due, nor before the pointer. */
-static void check_finds_a_least_that_lags_behind(void **state)
+TEST(check_finds_a_least_that_lags_behind)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timers[3] = {0};
     struct elapse__wheel_slot *slot = wheel.slots;
 
-    (void)state;
     open_wheel(&wheel, 0);
     for (size_t i = 0; i < 3; i++)
         elapse_wheel_start(&wheel, &timers[i], 70000 + 200 * i);
@@ -261,13 +253,12 @@ static void check_finds_a_least_that_lags_behind(void **state)
     assert_int_equal(elapse_wheel_check(&wheel), 7);
 }
 
-static void check_finds_a_cascade_of_the_wrong_slot(void **state)
+TEST(check_finds_a_cascade_of_the_wrong_slot)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timers[6] = {0};
     uint32_t cascading;
 
-    (void)state;
     open_wheel(&wheel, 0);
     for (size_t i = 0; i < 6; i++)
         elapse_wheel_start(&wheel, &timers[i], i < 3 ? 70000 + 200 * i : 7000000);
@@ -285,14 +276,13 @@ static void check_finds_a_cascade_of_the_wrong_slot(void **state)
     assert_int_equal(elapse_wheel_check(&wheel), 0);
 }
 
-static void check_finds_a_slot_that_is_not_cascaded_in_time(void **state)
+TEST(check_finds_a_slot_that_is_not_cascaded_in_time)
 {
     enum { TIMERS = ELAPSE__WHEEL_FEW + 1, DEADLINE = 1300 };
     static struct damage_case damage;
     struct elapse_wheel *wheel = &damage.wheel;
     struct elapse_timer timers[TIMERS] = {0};
 
-    (void)state;
     memset(&damage, 0, sizeof damage);
     open_wheel(wheel, 1000);
     for (size_t i = 0; i < TIMERS; i++)
@@ -317,20 +307,4 @@ static void check_finds_a_slot_that_is_not_cascaded_in_time(void **state)
     expect_damage(&damage, 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_finds_each_number_that_is_damaged),
-        cmocka_unit_test(check_finds_each_occupancy_bit_that_is_damaged),
-        cmocka_unit_test(check_finds_a_slot_whose_least_is_late_or_whose_ring_is_lost),
-        cmocka_unit_test(check_finds_each_timer_that_is_damaged),
-        cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
-        cmocka_unit_test(check_finds_a_pointer_past_a_slot),
-        cmocka_unit_test(check_finds_a_least_outside_its_slot),
-        cmocka_unit_test(check_finds_a_least_that_lags_behind),
-        cmocka_unit_test(check_finds_a_cascade_of_the_wrong_slot),
-        cmocka_unit_test(check_finds_a_slot_that_is_not_cascaded_in_time),
-    };
-
-    return cmocka_run_group_tests_name("wheel_check", tests, NULL, NULL);
-}
+TEST_MAIN("wheel_check")

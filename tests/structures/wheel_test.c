@@ -14,12 +14,11 @@ static void open_wheel(struct elapse_wheel *wheel, uint64_t now)
     assert_int_equal(elapse_wheel_init(wheel, now), ELAPSE_OK);
 }
 
-static void init_with_sizes_that_differ_is_an_abi_error(void **state)
+TEST(init_with_sizes_that_differ_is_an_abi_error)
 {
     static struct elapse_wheel wheel;
     static struct elapse_wheel before;
 
-    (void)state;
     memset(&wheel, 0x5A, sizeof wheel);
     before = wheel;
     assert_int_equal(elapse_wheel_init_sized(&wheel, sizeof wheel - 8, 0), ELAPSE_ERROR_ABI);
@@ -28,12 +27,11 @@ static void init_with_sizes_that_differ_is_an_abi_error(void **state)
     assert_memory_equal(&wheel, &before, sizeof wheel);
 }
 
-static void init_makes_a_used_wheel_empty_again(void **state)
+TEST(init_makes_a_used_wheel_empty_again)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timer = {0};
 
-    (void)state;
     open_wheel(&wheel, 100);
     elapse_wheel_start(&wheel, &timer, 200);
     open_wheel(&wheel, 5);
@@ -49,12 +47,11 @@ static void init_makes_a_used_wheel_empty_again(void **state)
     assert_ptr_equal(elapse_wheel_pop(&wheel), &timer);
 }
 
-static void the_functions_of_the_header_work_on_the_wheel(void **state)
+TEST(the_functions_of_the_header_work_on_the_wheel)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timer = {0};
 
-    (void)state;
     open_wheel(&wheel, 10);
     elapse_wheel_start_window(&wheel, &timer, 33, 63);
     assert_int_equal(elapse_wheel_next(&wheel), 48);
@@ -71,14 +68,13 @@ static void the_functions_of_the_header_work_on_the_wheel(void **state)
     assert_int_equal(elapse_wheel_check(&wheel), 0);
 }
 
-static void promise_5_a_hundred_thousand_timers_without_storage(void **state)
+TEST(promise_5_a_hundred_thousand_timers_without_storage)
 {
     enum { TIMERS = 100000 };
     static struct elapse_wheel wheel;
     struct elapse_timer *timers = calloc(TIMERS, sizeof *timers);
     size_t popped = 0;
 
-    (void)state;
     assert_non_null(timers);
     open_wheel(&wheel, 0);
     for (size_t i = 0; i < TIMERS; i++)
@@ -91,12 +87,11 @@ static void promise_5_a_hundred_thousand_timers_without_storage(void **state)
     free(timers);
 }
 
-static void promise_6_starting_and_stopping_move_nothing(void **state)
+TEST(promise_6_starting_and_stopping_move_nothing)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timers[100] = {0};
 
-    (void)state;
     open_wheel(&wheel, 0);
     for (uint64_t turn = 0; turn < 10; turn++) {
         for (uint64_t i = 0; i < 100; i++)
@@ -109,12 +104,11 @@ static void promise_6_starting_and_stopping_move_nothing(void **state)
     assert_int_equal(elapse_wheel_moves(&wheel), 0);
 }
 
-static void promise_6_empty_time_costs_nothing(void **state)
+TEST(promise_6_empty_time_costs_nothing)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timer = {0};
 
-    (void)state;
     open_wheel(&wheel, 0);
     elapse_wheel_start(&wheel, &timer, UINT64_C(1) << 62);
     for (unsigned bits = 0; bits < 62; bits++) {
@@ -128,13 +122,12 @@ static void promise_6_empty_time_costs_nothing(void **state)
     assert_true(elapse_wheel_moves(&wheel) <= 1);
 }
 
-static void promise_6_at_most_one_move_a_level(void **state)
+TEST(promise_6_at_most_one_move_a_level)
 {
     enum { TIMERS = 1000 };
     static struct elapse_wheel wheel;
     static struct elapse_timer timers[TIMERS];
 
-    (void)state;
     open_wheel(&wheel, 0);
     for (uint64_t i = 0; i < TIMERS; i++)
         elapse_wheel_start(&wheel, &timers[i], (UINT64_C(1) << 60) + (i * i << i % 50));
@@ -147,12 +140,11 @@ static void promise_6_at_most_one_move_a_level(void **state)
     assert_true(elapse_wheel_moves(&wheel) <= (uint64_t)TIMERS * ELAPSE__WHEEL_UPPER_LEVELS);
 }
 
-static void promise_6_postponing_moves_once_when_the_slot_is_due(void **state)
+TEST(promise_6_postponing_moves_once_when_the_slot_is_due)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timer = {0};
 
-    (void)state;
     open_wheel(&wheel, 0);
     for (uint64_t i = 0; i < 1000; i++)
         elapse_wheel_start(&wheel, &timer, 50000 + i * 100);
@@ -164,11 +156,10 @@ static void promise_6_postponing_moves_once_when_the_slot_is_due(void **state)
 }
 
 /* A timer that is alone in a slot of any level is popped from there. */
-static void promise_6_a_lone_timer_is_never_moved(void **state)
+TEST(promise_6_a_lone_timer_is_never_moved)
 {
     static struct elapse_wheel wheel;
 
-    (void)state;
     for (unsigned bit = 0; bit < 64; bit++) {
         struct elapse_timer timer = {0};
         uint64_t deadline = UINT64_C(1) << bit;
@@ -183,12 +174,11 @@ static void promise_6_a_lone_timer_is_never_moved(void **state)
 
 /* The pointer follows the clock before a slot is opened, so that near deadlines start on level
  * 0, however far time went on without a pop. */
-static void promise_6_near_deadlines_start_on_level_0_after_a_jump(void **state)
+TEST(promise_6_near_deadlines_start_on_level_0_after_a_jump)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timers[2] = {0};
 
-    (void)state;
     open_wheel(&wheel, 0);
     elapse_wheel_advance(&wheel, 1025);
     elapse_wheel_start(&wheel, &timers[0], 1026);
@@ -199,12 +189,11 @@ static void promise_6_near_deadlines_start_on_level_0_after_a_jump(void **state)
     assert_int_equal(elapse_wheel_moves(&wheel), 0);
 }
 
-static void promise_6_the_move_of_a_postponed_timer_is_counted(void **state)
+TEST(promise_6_the_move_of_a_postponed_timer_is_counted)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timer = {0};
 
-    (void)state;
     open_wheel(&wheel, 0);
     elapse_wheel_start(&wheel, &timer, 5);
     elapse_wheel_start(&wheel, &timer, 6);
@@ -213,21 +202,4 @@ static void promise_6_the_move_of_a_postponed_timer_is_counted(void **state)
     assert_int_equal(elapse_wheel_moves(&wheel), 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(init_with_sizes_that_differ_is_an_abi_error),
-        cmocka_unit_test(init_makes_a_used_wheel_empty_again),
-        cmocka_unit_test(the_functions_of_the_header_work_on_the_wheel),
-        cmocka_unit_test(promise_5_a_hundred_thousand_timers_without_storage),
-        cmocka_unit_test(promise_6_starting_and_stopping_move_nothing),
-        cmocka_unit_test(promise_6_empty_time_costs_nothing),
-        cmocka_unit_test(promise_6_at_most_one_move_a_level),
-        cmocka_unit_test(promise_6_postponing_moves_once_when_the_slot_is_due),
-        cmocka_unit_test(promise_6_a_lone_timer_is_never_moved),
-        cmocka_unit_test(promise_6_near_deadlines_start_on_level_0_after_a_jump),
-        cmocka_unit_test(promise_6_the_move_of_a_postponed_timer_is_counted),
-    };
-
-    return cmocka_run_group_tests_name("wheel", tests, NULL, NULL);
-}
+TEST_MAIN("wheel")

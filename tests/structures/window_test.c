@@ -25,13 +25,12 @@ static uint64_t search(uint64_t earliest, uint64_t latest)
     return best;
 }
 
-static void promise_11_the_tick_with_the_most_trailing_zeros(void **state)
+TEST(promise_11_the_tick_with_the_most_trailing_zeros)
 {
     enum { TICKS = 70 };
     static const uint64_t bases[] = {0, 200, (UINT64_C(1) << 32) - 35, (UINT64_C(1) << 63) - 35,
                                      ELAPSE_TIME_MAX - TICKS};
 
-    (void)state;
     for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         for (uint64_t earliest = bases[i]; earliest < bases[i] + TICKS; earliest++) {
             for (uint64_t latest = earliest; latest < bases[i] + TICKS; latest++)
@@ -41,7 +40,7 @@ static void promise_11_the_tick_with_the_most_trailing_zeros(void **state)
     }
 }
 
-static void promise_11_wide_windows_as_rounding_says(void **state)
+TEST(promise_11_wide_windows_as_rounding_says)
 {
     struct random_source source = {.state = 11};
 
@@ -58,9 +57,8 @@ static void promise_11_wide_windows_as_rounding_says(void **state)
     }
 }
 
-static void promise_11_odd_windows(void **state)
+TEST(promise_11_odd_windows)
 {
-    (void)state;
     assert_int_equal(elapse_deadline_in_window(0, 0, 0), 0);
     assert_int_equal(elapse_deadline_in_window(0, 0, 100), 0);
     assert_int_equal(elapse_deadline_in_window(0, 1, 100), 64);
@@ -82,7 +80,7 @@ static void promise_11_odd_windows(void **state)
                 ELAPSE_TIME_MAX);
 }
 
-static void promise_11_fires_once_inside_the_window(void **state)
+TEST(promise_11_fires_once_inside_the_window)
 {
     struct random_source source = {.state = 1111};
 
@@ -108,24 +106,22 @@ static void promise_11_fires_once_inside_the_window(void **state)
     }
 }
 
-static void promise_11_overlapping_windows_share_a_wake_up(void **state)
+TEST(promise_11_overlapping_windows_share_a_wake_up)
 {
     struct elapse_timer timers[30] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (uint64_t i = 0; i < 30; i++)
         start_window(subject, &timers[i], 30000 + i, 32000 + i);
     assert_int_equal(follow_next(subject), 30);
     subject_free(subject);
 }
 
-static void promise_11_re_arms_a_pending_timer(void **state)
+TEST(promise_11_re_arms_a_pending_timer)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(10);
 
-    (void)state;
     start(subject, &timer, 1000);
     start_window(subject, &timer, 33, 63);
     assert_int_equal(count(subject), 1);
@@ -141,12 +137,11 @@ static void promise_11_re_arms_a_pending_timer(void **state)
     subject_free(subject);
 }
 
-static void promise_11_order_goes_by_the_tick_chosen(void **state)
+TEST(promise_11_order_goes_by_the_tick_chosen)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     start_window(subject, &timers[1], 100, 200);
     start(subject, &timers[2], 129);
     start(subject, &timers[0], 127);
@@ -156,20 +151,4 @@ static void promise_11_order_goes_by_the_tick_chosen(void **state)
     subject_free(subject);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_11_the_tick_with_the_most_trailing_zeros),
-        cmocka_unit_test(promise_11_wide_windows_as_rounding_says),
-        cmocka_unit_test(promise_11_odd_windows),
-        cmocka_unit_test(promise_11_fires_once_inside_the_window),
-        cmocka_unit_test(promise_11_overlapping_windows_share_a_wake_up),
-        cmocka_unit_test(promise_11_re_arms_a_pending_timer),
-        cmocka_unit_test(promise_11_order_goes_by_the_tick_chosen),
-    };
-    int failures = 0;
-
-    while (subject_turn())
-        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
-    return failures;
-}
+TEST_MAIN_OF_SUBJECTS

@@ -1,19 +1,17 @@
 /*
  * What a reply means: its bytes in, a status and a text out.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Both cmocka and the program have a function of this name. */
 #define print_error cmocka_print_error
-#include <cmocka.h>
 #undef print_error
 
 #include <stdio.h>
 #include <string.h>
 
+#include "../../support/test.h"
 #include "client/answer.h"
 #include "client/render.h"
 #include "client/request.h"
@@ -40,12 +38,11 @@ static enum exit_status put_status(const char *bytes, bool keeps)
     return status;
 }
 
-static void test_put(void **state)
+TEST(test_put)
 {
     redisReply *reply = reply_of("*2\r\n:17\r\n+scheduled\r\n");
     struct answer answer = answer_to_put(reply, false);
 
-    (void)state;
     assert_int_equal(answer.id, 17);
     assert_string_equal(answer.word, "scheduled");
     assert_null(answer.error);
@@ -84,9 +81,8 @@ static enum exit_status word_status(const char *bytes, bool running_is_well)
     return status;
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     assert_int_equal(word_status("+removed\r\n", true), STATUS_OK);
     assert_int_equal(word_status("+running\r\n", true), STATUS_OK);
     assert_int_equal(word_status("+running\r\n", false), STATUS_TAKEN);
@@ -97,9 +93,8 @@ static void test_words(void **state)
     assert_int_equal(word_status("+a\"b\r\n", true), STATUS_FAILED);
 }
 
-static void test_many_parts(void **state)
+TEST(test_many_parts)
 {
-    (void)state;
     assert_int_equal(answer_join(STATUS_OK, STATUS_OK), STATUS_OK);
     assert_int_equal(answer_join(STATUS_OK, STATUS_GONE), STATUS_GONE);
     assert_int_equal(answer_join(STATUS_GONE, STATUS_OK), STATUS_GONE);
@@ -108,9 +103,8 @@ static void test_many_parts(void **state)
     assert_int_equal(answer_join(STATUS_UNKNOWN, STATUS_FULL), STATUS_UNKNOWN);
 }
 
-static void test_lost_connections(void **state)
+TEST(test_lost_connections)
 {
-    (void)state;
     assert_int_equal(answer_status_of_fault(CONNECTION_WORKS), STATUS_OK);
     assert_int_equal(answer_status_of_fault(CONNECTION_REFUSED), STATUS_NO_SERVER);
     assert_int_equal(answer_status_of_fault(CONNECTION_STRANGE), STATUS_NO_SERVER);
@@ -118,7 +112,7 @@ static void test_lost_connections(void **state)
     assert_int_equal(answer_status_of_fault(CONNECTION_BROKEN), STATUS_UNKNOWN);
 }
 
-static void test_maps(void **state)
+TEST(test_maps)
 {
     static const char bytes[] = "*14\r\n$2\r\nid\r\n:1234\r\n$5\r\nlease\r\n$-1\r\n"
                                 "$9\r\nrecurring\r\n:1\r\n$4\r\nbody\r\n$3\r\na\tb\r\n"
@@ -128,7 +122,6 @@ static void test_maps(void **state)
     struct elapse__json json = {.failed = false};
     struct elapse__buffer lines = {.bytes = NULL};
 
-    (void)state;
     assert_int_equal(answer_number(map, "id"), 1234);
     assert_int_equal(answer_number(map, "lease"), 0);
     assert_int_equal(answer_number(map, "nothing"), 0);
@@ -147,7 +140,7 @@ static void test_maps(void **state)
 }
 
 /* What would need escapes as a name is none. */
-static void test_strange_names(void **state)
+TEST(test_strange_names)
 {
     static const char bytes[] = "*8\r\n$4\r\n\x1b[2J\r\n:1\r\n$2\r\nid\r\n:2\r\n"
                                 "$3\r\na\"b\r\n:3\r\n$0\r\n\r\n:4\r\n";
@@ -155,7 +148,6 @@ static void test_strange_names(void **state)
     struct elapse__json json = {.failed = false};
     struct elapse__buffer out = {.bytes = NULL};
 
-    (void)state;
     render_json(&json, map);
     assert_string_equal(buffer_string(&json.text), "{\"id\":2}");
     elapse__json_free(&json);
@@ -166,7 +158,7 @@ static void test_strange_names(void **state)
 }
 
 /* A terminal takes U+009B for the begin of a command, and many take the byte 9b alone. */
-static void test_texts_for_a_terminal(void **state)
+TEST(test_texts_for_a_terminal)
 {
     static const struct {
         const char *text;
@@ -182,7 +174,6 @@ static void test_texts_for_a_terminal(void **state)
         {"\xc2\x1b\xe2\x82z", "????z"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char bytes[64];
         struct elapse__buffer out = {.bytes = NULL};
@@ -195,7 +186,7 @@ static void test_texts_for_a_terminal(void **state)
     }
 }
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
     static const struct {
         uint64_t milliseconds;
@@ -205,7 +196,6 @@ static void test_durations(void **state)
         {60000, "1m"}, {3600001, "1h"}, {86400000, "1d"}, {90061000, "1d 1h"}, {86460000, "1d"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct elapse__buffer out = {.bytes = NULL};
         render_duration(&out, cases[i].milliseconds);
@@ -214,12 +204,11 @@ static void test_durations(void **state)
     }
 }
 
-static void test_requests(void **state)
+TEST(test_requests)
 {
     static struct request request;
     struct elapse__buffer out = {.bytes = NULL};
 
-    (void)state;
     request_add_text(&request, "PUT");
     request_add(&request, "\0\r\n", 3);
     request_add(&request, "", 0);
@@ -233,15 +222,4 @@ static void test_requests(void **state)
     request_free(&request);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put),           cmocka_unit_test(test_words),
-        cmocka_unit_test(test_many_parts),    cmocka_unit_test(test_lost_connections),
-        cmocka_unit_test(test_maps),          cmocka_unit_test(test_texts_for_a_terminal),
-        cmocka_unit_test(test_durations),     cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_strange_names),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("answer")

@@ -2,14 +2,11 @@
  * A connection to a name with two addresses: the empty host, which is 0.0.0.0 and ::. And one whose
  * time is over.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Both cmocka and the program have a function of this name. */
 #define print_error cmocka_print_error
-#include <cmocka.h>
 #undef print_error
 
 #include <arpa/inet.h>
@@ -21,6 +18,7 @@
 #include <unistd.h>
 
 #include "../../src/os/sockets.h"
+#include "../../support/test.h"
 #include "client/connection.h"
 #include "client/session.h"
 
@@ -133,12 +131,11 @@ static void end(struct fixture *fixture)
     (void)close(fixture->there);
 }
 
-static void test_an_address_that_does_not_answer_leaves_time_to_the_next(void **state)
+TEST(test_an_address_that_does_not_answer_leaves_time_to_the_next)
 {
     struct fixture fixture;
     struct request request = {.count = 0};
 
-    (void)state;
     begin(&fixture, 2 * SECOND_NS);
     request_add_text(&request, "PING");
     connection_add(fixture.connection, &request);
@@ -152,12 +149,11 @@ static void test_an_address_that_does_not_answer_leaves_time_to_the_next(void **
     end(&fixture);
 }
 
-static void test_all_addresses_together_have_the_time_limit(void **state)
+TEST(test_all_addresses_together_have_the_time_limit)
 {
     struct fixture fixture;
     struct request request = {.count = 0};
 
-    (void)state;
     begin(&fixture, SECOND_NS / 2);
     (void)close(fixture.there);
     fixture.there = -1;
@@ -221,12 +217,11 @@ static void wait_too_late(const struct fixture *fixture)
     session_wait(fixture->connection, &fixture->settings, NULL, since_ns);
 }
 
-static void test_a_reply_that_is_there_when_the_time_is_over(void **state)
+TEST(test_a_reply_that_is_there_when_the_time_is_over)
 {
     struct fixture fixture;
     static const char reply[] = "+PONG\r\n";
 
-    (void)state;
     int accepted = send_ping(&fixture);
     assert_int_equal(write(accepted, reply, sizeof reply - 1), sizeof reply - 1);
     wait_too_late(&fixture);
@@ -241,11 +236,10 @@ static void test_a_reply_that_is_there_when_the_time_is_over(void **state)
     end(&fixture);
 }
 
-static void test_a_part_of_a_reply_when_the_time_is_over(void **state)
+TEST(test_a_part_of_a_reply_when_the_time_is_over)
 {
     struct fixture fixture;
 
-    (void)state;
     int accepted = send_ping(&fixture);
     assert_int_equal(write(accepted, "+PO", 3), 3);
     wait_too_late(&fixture);
@@ -255,11 +249,10 @@ static void test_a_part_of_a_reply_when_the_time_is_over(void **state)
     end(&fixture);
 }
 
-static void test_an_end_when_the_time_is_over(void **state)
+TEST(test_an_end_when_the_time_is_over)
 {
     struct fixture fixture;
 
-    (void)state;
     int accepted = send_ping(&fixture);
     (void)close(accepted);
     wait_too_late(&fixture);
@@ -270,27 +263,14 @@ static void test_an_end_when_the_time_is_over(void **state)
 }
 
 /* A connection that is not made yet is not made at the last moment: the request is not sent. */
-static void test_nothing_is_sent_when_the_time_is_over(void **state)
+TEST(test_nothing_is_sent_when_the_time_is_over)
 {
     struct fixture fixture;
 
-    (void)state;
     add_ping(&fixture);
     wait_too_late(&fixture);
     assert_int_equal(connection_fault(fixture.connection), CONNECTION_REFUSED);
     end(&fixture);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_address_that_does_not_answer_leaves_time_to_the_next),
-        cmocka_unit_test(test_all_addresses_together_have_the_time_limit),
-        cmocka_unit_test(test_a_reply_that_is_there_when_the_time_is_over),
-        cmocka_unit_test(test_a_part_of_a_reply_when_the_time_is_over),
-        cmocka_unit_test(test_an_end_when_the_time_is_over),
-        cmocka_unit_test(test_nothing_is_sent_when_the_time_is_over),
-    };
-
-    return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
-}
+TEST_MAIN("connection")

@@ -1,17 +1,14 @@
 /*
  * The picture of elapse top, in windows of every size.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <string.h>
 
 #include "../../../src/base/utf8.h"
+#include "../../support/test.h"
 #include "client/top_view.h"
 
 static struct top_sample now;
@@ -44,9 +41,8 @@ static const char *draw(const struct top_look *look, const struct top_sample *ea
     return buffer_string(&out);
 }
 
-static void test_it_fits_every_window(void **state)
+TEST(test_it_fits_every_window)
 {
-    (void)state;
     begin();
     for (int i = 0; i < 300; i++) {
         char name[TOP_NAME_BYTES];
@@ -85,11 +81,10 @@ static void test_it_fits_every_window(void **state)
     }
 }
 
-static void test_how_fast_it_changes(void **state)
+TEST(test_how_fast_it_changes)
 {
     struct top_look look = {.columns = 80, .server = "server"};
 
-    (void)state;
     begin();
     now.server.total_put = 500;
     before.server.total_put = 100;
@@ -110,11 +105,10 @@ static void test_how_fast_it_changes(void **state)
     assert_non_null(strstr(draw(&look, &before), "put -/s"));
 }
 
-static void test_what_it_warns_of(void **state)
+TEST(test_what_it_warns_of)
 {
     struct top_look look = {.columns = 80, .server = "server", .is_live = true};
 
-    (void)state;
     begin();
     assert_non_null(strstr(draw(&look, NULL), "\nno tubes\nq: quit\n"));
     now.is_disk_full = true;
@@ -125,9 +119,8 @@ static void test_what_it_warns_of(void **state)
     assert_non_null(strstr(draw(&look, NULL), "\nno news: connection refused\n"));
 }
 
-static void test_the_busiest_tubes_come_first(void **state)
+TEST(test_the_busiest_tubes_come_first)
 {
-    (void)state;
     begin();
     add_tube(&now, "b", 1, 0);
     add_tube(&now, "a", 1, 0);
@@ -140,11 +133,10 @@ static void test_the_busiest_tubes_come_first(void **state)
         assert_int_equal(now.tubes[i].name[0], "cabde"[i]);
 }
 
-static void test_styles_change_no_text(void **state)
+TEST(test_styles_change_no_text)
 {
     struct top_look look = {.columns = 40, .rows = 12, .server = "server", .is_live = true};
 
-    (void)state;
     begin();
     add_tube(&now, "orders", 1, 1);
     char plain[4000];
@@ -165,15 +157,4 @@ static void test_styles_change_no_text(void **state)
     assert_true(strlen(styled) > at);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_fits_every_window),
-        cmocka_unit_test(test_how_fast_it_changes),
-        cmocka_unit_test(test_what_it_warns_of),
-        cmocka_unit_test(test_the_busiest_tubes_come_first),
-        cmocka_unit_test(test_styles_change_no_text),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("top_view")

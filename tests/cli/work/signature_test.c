@@ -2,18 +2,16 @@
  * A signature that OpenSSL refuses to make, by an HMAC in place of its own. Whether a signature is
  * the right one, test_work_hooks.py checks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Both cmocka and the program have a function of this name. */
 #define print_error cmocka_print_error
-#include <cmocka.h>
 #undef print_error
 
 #include <openssl/hmac.h>
 
+#include "../../support/test.h"
 #include "work/signature.h"
 
 /* The names are those of OpenSSL's header. */
@@ -30,18 +28,12 @@ unsigned char *HMAC(const EVP_MD *evp_md, const void *key, int key_len, const un
     return NULL;
 }
 
-static void test_nothing_goes_out_unsigned(void **state)
+TEST(test_nothing_goes_out_unsigned)
 {
     char signature[SIGNATURE_BYTES];
     const struct handed handed = {.id = 1, .body = "x", .body_length = 1};
 
-    (void)state;
     assert_false(signature_write(signature, "secret", 1, &handed));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_nothing_goes_out_unsigned)};
-
-    return cmocka_run_group_tests_name("signature", tests, NULL, NULL);
-}
+TEST_MAIN("signature")

@@ -1,15 +1,12 @@
 /*
  * What a worker decides: events in, effects out, at times that the test sets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include <string.h>
 
+#include "../../support/test.h"
 #include "work/worker.h"
 
 static struct worker worker;
@@ -51,9 +48,8 @@ static struct work_job *start_one(uint64_t id)
     return job;
 }
 
-static void test_it_reserves_as_many_as_it_can_do(void **state)
+TEST(test_it_reserves_as_many_as_it_can_do)
 {
-    (void)state;
     begin(3);
     assert_int_equal(next(EFFECT_RESERVE).count, 3);
     expect_nothing();
@@ -74,11 +70,10 @@ static void test_it_reserves_as_many_as_it_can_do(void **state)
     assert_int_equal(worker.done, 1);
 }
 
-static void test_more_jobs_than_asked_for_are_refused(void **state)
+TEST(test_more_jobs_than_asked_for_are_refused)
 {
     char lease[WORKER_LEASE_BYTES + 1];
 
-    (void)state;
     begin(1);
     (void)next(EFFECT_RESERVE);
     memset(lease, '1', WORKER_LEASE_BYTES);
@@ -89,9 +84,8 @@ static void test_more_jobs_than_asked_for_are_refused(void **state)
     assert_null(worker_handed(&worker, now_ns, 2, "1-2"));
 }
 
-static void test_a_failed_job_is_tried_again_as_it_was_put(void **state)
+TEST(test_a_failed_job_is_tried_again_as_it_was_put)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     worker_ran(&worker, job, WORK_FAILED);
@@ -102,9 +96,8 @@ static void test_a_failed_job_is_tried_again_as_it_was_put(void **state)
     assert_int_equal(worker.lost, 0);
 }
 
-static void test_a_backoff_takes_the_place_of_the_jobs_own(void **state)
+TEST(test_a_backoff_takes_the_place_of_the_jobs_own)
 {
-    (void)state;
     begin(1);
     worker.options.has_backoff = true;
     worker.options.backoff_ms = 250;
@@ -113,9 +106,8 @@ static void test_a_backoff_takes_the_place_of_the_jobs_own(void **state)
     assert_int_equal(next(EFFECT_NACK_IN).delay_ms, 250);
 }
 
-static void test_what_could_not_begin_has_not_failed(void **state)
+TEST(test_what_could_not_begin_has_not_failed)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     worker_ran(&worker, job, WORK_NOT_BEGUN);
@@ -123,11 +115,10 @@ static void test_what_could_not_begin_has_not_failed(void **state)
     assert_int_equal(worker.failed, 0);
 }
 
-static void test_a_lease_is_extended_three_times(void **state)
+TEST(test_a_lease_is_extended_three_times)
 {
     const uint64_t ttr_ns = 3000000000;
 
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     expect_nothing();
@@ -151,9 +142,8 @@ static void test_a_lease_is_extended_three_times(void **state)
     (void)next(EFFECT_ACK);
 }
 
-static void test_a_short_lease_is_extended_at_once(void **state)
+TEST(test_a_short_lease_is_extended_at_once)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     now_ns += WORKER_LOOK_AFTER_NS;
@@ -162,9 +152,8 @@ static void test_a_short_lease_is_extended_at_once(void **state)
     (void)next(EFFECT_EXTEND);
 }
 
-static void test_an_error_asks_again_later(void **state)
+TEST(test_an_error_asks_again_later)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     now_ns += WORKER_LOOK_AFTER_NS;
@@ -183,9 +172,8 @@ static void test_an_error_asks_again_later(void **state)
     (void)next(EFFECT_ACK);
 }
 
-static void test_cancelled_work_ends_with_a_nack(void **state)
+TEST(test_cancelled_work_ends_with_a_nack)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     now_ns += WORKER_LOOK_AFTER_NS;
@@ -202,9 +190,8 @@ static void test_cancelled_work_ends_with_a_nack(void **state)
     (void)next(EFFECT_NACK);
 }
 
-static void test_work_without_a_lease_is_ended_and_not_told(void **state)
+TEST(test_work_without_a_lease_is_ended_and_not_told)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     now_ns += WORKER_LOOK_AFTER_NS;
@@ -216,9 +203,8 @@ static void test_work_without_a_lease_is_ended_and_not_told(void **state)
     assert_int_equal(worker.lost, 1);
 }
 
-static void test_the_end_is_said_again_on_the_next_connection(void **state)
+TEST(test_the_end_is_said_again_on_the_next_connection)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     worker_ran(&worker, job, WORK_DONE);
@@ -233,9 +219,8 @@ static void test_the_end_is_said_again_on_the_next_connection(void **state)
     (void)next(EFFECT_FORGET);
 }
 
-static void test_an_extension_is_not_awaited_on_a_lost_connection(void **state)
+TEST(test_an_extension_is_not_awaited_on_a_lost_connection)
 {
-    (void)state;
     begin(1);
     (void)start_one(1);
     now_ns += WORKER_LOOK_AFTER_NS;
@@ -246,9 +231,8 @@ static void test_an_extension_is_not_awaited_on_a_lost_connection(void **state)
     (void)next(EFFECT_LOOK);
 }
 
-static void test_a_lost_reserve_is_sent_again(void **state)
+TEST(test_a_lost_reserve_is_sent_again)
 {
-    (void)state;
     begin(2);
     (void)next(EFFECT_RESERVE);
     worker_taker_changed(&worker, false);
@@ -261,9 +245,8 @@ static void test_a_lost_reserve_is_sent_again(void **state)
     (void)next(EFFECT_RESERVE);
 }
 
-static void test_a_stop_finishes_the_work_under_way(void **state)
+TEST(test_a_stop_finishes_the_work_under_way)
 {
-    (void)state;
     begin(2);
     struct work_job *job = start_one(1);
     (void)next(EFFECT_RESERVE);
@@ -287,9 +270,8 @@ static void test_a_stop_finishes_the_work_under_way(void **state)
     assert_true(worker_is_finished(&worker));
 }
 
-static void test_giving_up_gives_jobs_back(void **state)
+TEST(test_giving_up_gives_jobs_back)
 {
-    (void)state;
     begin(1);
     struct work_job *job = start_one(1);
     worker_give_up(&worker);
@@ -306,9 +288,8 @@ static void test_giving_up_gives_jobs_back(void **state)
     (void)next(EFFECT_ACK);
 }
 
-static void test_the_time_limit_is_a_failure(void **state)
+TEST(test_the_time_limit_is_a_failure)
 {
-    (void)state;
     begin(1);
     worker.options.limit_ns = 50;
     struct work_job *job = start_one(1);
@@ -322,9 +303,8 @@ static void test_the_time_limit_is_a_failure(void **state)
     (void)next(EFFECT_NACK);
 }
 
-static void test_work_that_was_stopped_is_not_done(void **state)
+TEST(test_work_that_was_stopped_is_not_done)
 {
-    (void)state;
     begin(1);
     worker.options.limit_ns = 50;
     struct work_job *job = start_one(1);
@@ -350,9 +330,8 @@ static void test_work_that_was_stopped_is_not_done(void **state)
     (void)next(EFFECT_ACK);
 }
 
-static void test_it_ends_when_there_is_no_job(void **state)
+TEST(test_it_ends_when_there_is_no_job)
 {
-    (void)state;
     begin(2);
     worker.options.until_empty = true;
     struct work_job *job = start_one(1);
@@ -373,9 +352,8 @@ static void test_it_ends_when_there_is_no_job(void **state)
     assert_true(worker_is_finished(&worker));
 }
 
-static void test_a_job_that_is_ready_again_is_not_left_behind(void **state)
+TEST(test_a_job_that_is_ready_again_is_not_left_behind)
 {
-    (void)state;
     begin(2);
     worker.options.until_empty = true;
     struct work_job *job = start_one(1);
@@ -516,11 +494,10 @@ static void run_effects(struct follow *follow)
     assert_true(worker_wake_ns(&worker) > now_ns);
 }
 
-static void test_anything_can_happen(void **state)
+TEST(test_anything_can_happen)
 {
     uint64_t seed = 20261122;
 
-    (void)state;
     for (int run = 0; run < 5; run++) {
         struct follow follow = {.can_tell = true};
         begin(JOBS);
@@ -546,30 +523,4 @@ static void test_anything_can_happen(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_reserves_as_many_as_it_can_do),
-        cmocka_unit_test(test_more_jobs_than_asked_for_are_refused),
-        cmocka_unit_test(test_a_failed_job_is_tried_again_as_it_was_put),
-        cmocka_unit_test(test_a_backoff_takes_the_place_of_the_jobs_own),
-        cmocka_unit_test(test_what_could_not_begin_has_not_failed),
-        cmocka_unit_test(test_a_lease_is_extended_three_times),
-        cmocka_unit_test(test_a_short_lease_is_extended_at_once),
-        cmocka_unit_test(test_an_error_asks_again_later),
-        cmocka_unit_test(test_cancelled_work_ends_with_a_nack),
-        cmocka_unit_test(test_work_without_a_lease_is_ended_and_not_told),
-        cmocka_unit_test(test_the_end_is_said_again_on_the_next_connection),
-        cmocka_unit_test(test_an_extension_is_not_awaited_on_a_lost_connection),
-        cmocka_unit_test(test_a_lost_reserve_is_sent_again),
-        cmocka_unit_test(test_a_stop_finishes_the_work_under_way),
-        cmocka_unit_test(test_giving_up_gives_jobs_back),
-        cmocka_unit_test(test_the_time_limit_is_a_failure),
-        cmocka_unit_test(test_work_that_was_stopped_is_not_done),
-        cmocka_unit_test(test_it_ends_when_there_is_no_job),
-        cmocka_unit_test(test_a_job_that_is_ready_again_is_not_left_behind),
-        cmocka_unit_test(test_anything_can_happen),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("worker")

@@ -2,16 +2,14 @@
  * The owner's side of the inbox, step by step: when it polls, what it runs, what leaves with which
  * group. The queue is a stand-in that answers as the test says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 /* cmocka wants those before it. */
-#include <cmocka.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../../src/cluster/inbox/inbox.h"
+#include "../../support/test.h"
 
 static struct {
     struct elapse__inbox *inbox;
@@ -114,11 +112,12 @@ static struct elapse__inbox_figures figures(void)
     return figures;
 }
 
+#define INBOX_TEST(function) TEST_WITH(function, set_up, tear_down)
+
 /* ---- when it polls ---- */
 
-static void test_polls_follow_the_traffic(void **state)
+INBOX_TEST(test_polls_follow_the_traffic)
 {
-    (void)state;
     ask();
     assert_int_equal(at.poll.rows_max, 500);
     assert_int_equal(at.poll.bytes_max, 1 << 20);
@@ -143,9 +142,8 @@ static void test_polls_follow_the_traffic(void **state)
     assert_int_equal(figures().moved, 4);
 }
 
-static void test_an_idle_inbox_is_polled_less(void **state)
+INBOX_TEST(test_an_idle_inbox_is_polled_less)
 {
-    (void)state;
     uint64_t began_ms = at.now_ms;
     while (at.now_ms < began_ms + 10000) {
         ask();
@@ -165,9 +163,8 @@ static void test_an_idle_inbox_is_polled_less(void **state)
     next_after(10);
 }
 
-static void test_a_full_poll_is_followed_at_once(void **state)
+INBOX_TEST(test_a_full_poll_is_followed_at_once)
 {
-    (void)state;
     ask();
     at.now_ms += 30; /* also by a slow database: there is more */
     come(1, ELAPSE__INBOX_ROWS_MAX);
@@ -184,9 +181,8 @@ static void test_a_full_poll_is_followed_at_once(void **state)
     next_after(5);
 }
 
-static void test_a_slow_database_is_asked_less(void **state)
+INBOX_TEST(test_a_slow_database_is_asked_less)
 {
-    (void)state;
     ask();
     at.now_ms += 10;
     come(0, 0);
@@ -197,10 +193,9 @@ static void test_a_slow_database_is_asked_less(void **state)
     next_after(1000);
 }
 
-static void test_a_poll_that_fails_is_tried_again(void **state)
+INBOX_TEST(test_a_poll_that_fails_is_tried_again)
 {
     static const uint64_t pauses[] = {50, 100, 200, 400, 800, 1000, 1000};
-    (void)state;
     for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
         ask();
         elapse__inbox_failed(at.inbox, at.now_ms, at.poll.serial);
@@ -217,9 +212,8 @@ static void test_a_poll_that_fails_is_tried_again(void **state)
 }
 
 /* I2 */
-static void test_no_poll_while_rows_are_held(void **state)
+INBOX_TEST(test_no_poll_while_rows_are_held)
 {
-    (void)state;
     ask();
     come(1, 2);
     assert_int_equal(elapse__inbox_next_ms(at.inbox), UINT64_MAX);
@@ -234,9 +228,8 @@ static void test_no_poll_while_rows_are_held(void **state)
 /* ---- owners ---- */
 
 /* I1 */
-static void test_rows_of_an_earlier_time_are_ignored(void **state)
+INBOX_TEST(test_rows_of_an_earlier_time_are_ignored)
 {
-    (void)state;
     ask();
     elapse__inbox_disown(at.inbox);
     come(1, 2);
@@ -253,9 +246,8 @@ static void test_rows_of_an_earlier_time_are_ignored(void **state)
     assert_int_equal(at.commands, 2);
 }
 
-static void test_rows_that_were_not_moved_are_forgotten(void **state)
+INBOX_TEST(test_rows_that_were_not_moved_are_forgotten)
 {
-    (void)state;
     ask();
     come(1, 3);
     attach(1, 1, 1);
@@ -273,9 +265,8 @@ static void test_rows_that_were_not_moved_are_forgotten(void **state)
 /* ---- groups ---- */
 
 /* I4 */
-static void test_each_row_goes_with_the_group_that_has_its_command(void **state)
+INBOX_TEST(test_each_row_goes_with_the_group_that_has_its_command)
 {
-    (void)state;
     at.position = 100;
     ask();
     come(1, 4); /* positions 101 to 104 */
@@ -294,9 +285,8 @@ static void test_each_row_goes_with_the_group_that_has_its_command(void **state)
 }
 
 /* A command that wrote nothing has the gate of those before it. */
-static void test_a_row_without_a_record_goes_with_any_group(void **state)
+INBOX_TEST(test_a_row_without_a_record_goes_with_any_group)
 {
-    (void)state;
     at.answers[0] = (struct elapse__queue_answer){.result = ELAPSE__QUEUE_GONE, .position = 7};
     at.answers[1] = (struct elapse__queue_answer){.result = ELAPSE__QUEUE_REMOVED, .position = 9};
     at.answers[2] = (struct elapse__queue_answer){.result = ELAPSE__QUEUE_GONE, .position = 9};
@@ -312,9 +302,8 @@ static void test_a_row_without_a_record_goes_with_any_group(void **state)
 /* ---- rows that are refused, or wait ---- */
 
 /* I6 */
-static void test_a_refused_row_leaves_with_its_reason(void **state)
+INBOX_TEST(test_a_refused_row_leaves_with_its_reason)
 {
-    (void)state;
     at.answers[1] = (struct elapse__queue_answer){.result = ELAPSE__QUEUE_KEY_TAKEN, .id = 42};
     at.answers[3] = (struct elapse__queue_answer){.result = ELAPSE__QUEUE_ARGUMENT,
                                                   .fault = "the body is too long"};
@@ -332,9 +321,8 @@ static void test_a_refused_row_leaves_with_its_reason(void **state)
     assert_int_equal(figures().moved, 5);
 }
 
-static void test_a_row_that_cannot_be_read_is_refused_unrun(void **state)
+INBOX_TEST(test_a_row_that_cannot_be_read_is_refused_unrun)
 {
-    (void)state;
     ask();
     for (size_t i = 0; i < 2; i++)
         at.rows[i] = (struct elapse__inbox_row){.id = (int64_t)i + 1, .what = text("cancel")};
@@ -348,10 +336,9 @@ static void test_a_row_that_cannot_be_read_is_refused_unrun(void **state)
     elapse__inbox_confirmed(at.inbox, at.now_ms);
 }
 
-static void test_any_reason_fits(void **state)
+INBOX_TEST(test_any_reason_fits)
 {
     char fault[300];
-    (void)state;
     memset(fault, 'x', sizeof fault);
     fault[sizeof fault - 1] = '\0';
     at.answers[0] = (struct elapse__queue_answer){.result = ELAPSE__QUEUE_ARGUMENT, .fault = fault};
@@ -398,18 +385,16 @@ static void check_waits(enum elapse__queue_result result, enum elapse__inbox_wai
     next_after(5);
 }
 
-static void test_a_row_that_cannot_run_now_is_waited_for(void **state)
+INBOX_TEST(test_a_row_that_cannot_run_now_is_waited_for)
 {
-    (void)state;
     check_waits(ELAPSE__QUEUE_LIMIT, ELAPSE__INBOX_WAITS_LIMIT);
     check_waits(ELAPSE__QUEUE_TOKENS_FULL, ELAPSE__INBOX_WAITS_LIMIT);
     check_waits(ELAPSE__QUEUE_REFUSED, ELAPSE__INBOX_WAITS_DISK);
     check_waits(ELAPSE__QUEUE_NO_MEMORY, ELAPSE__INBOX_WAITS_MEMORY);
 }
 
-static void test_a_busy_journal_is_waited_for(void **state)
+INBOX_TEST(test_a_busy_journal_is_waited_for)
 {
-    (void)state;
     at.takes_nothing = true;
     ask();
     come(1, 3);
@@ -424,9 +409,8 @@ static void test_a_busy_journal_is_waited_for(void **state)
     assert_int_equal(figures().waits, ELAPSE__INBOX_WAITS_NOT);
 }
 
-static void test_rows_out_of_order_are_not_run(void **state)
+INBOX_TEST(test_rows_out_of_order_are_not_run)
 {
-    (void)state;
     ask();
     for (size_t i = 0; i < 3; i++)
         at.rows[i] = (struct elapse__inbox_row){.id = 5, .what = text("cancel")};
@@ -437,27 +421,4 @@ static void test_rows_out_of_order_are_not_run(void **state)
     next_after(50);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_polls_follow_the_traffic),
-        TEST(test_an_idle_inbox_is_polled_less),
-        TEST(test_a_full_poll_is_followed_at_once),
-        TEST(test_a_slow_database_is_asked_less),
-        TEST(test_a_poll_that_fails_is_tried_again),
-        TEST(test_no_poll_while_rows_are_held),
-        TEST(test_rows_of_an_earlier_time_are_ignored),
-        TEST(test_rows_that_were_not_moved_are_forgotten),
-        TEST(test_each_row_goes_with_the_group_that_has_its_command),
-        TEST(test_a_row_without_a_record_goes_with_any_group),
-        TEST(test_a_refused_row_leaves_with_its_reason),
-        TEST(test_a_row_that_cannot_be_read_is_refused_unrun),
-        TEST(test_any_reason_fits),
-        TEST(test_a_row_that_cannot_run_now_is_waited_for),
-        TEST(test_a_busy_journal_is_waited_for),
-        TEST(test_rows_out_of_order_are_not_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("poll")

@@ -39,11 +39,10 @@ static struct elapse__queue_view put_and_look(struct fixture *f,
     return look(f, answer.id);
 }
 
-static void test_a_put_is_a_put(void **state)
+QUEUE_TEST(test_a_put_is_a_put)
 {
     struct elapse__inbox_command command;
     struct elapse__inbox_row row = put_row();
-    (void)state;
     row.tag = text("g");
     row.token = text("o");
     row.if_key = text("debounce");
@@ -74,7 +73,7 @@ static void test_a_put_is_a_put(void **state)
     assert_int_equal(command.put.backoff_max_ms, 600000);
 }
 
-static void test_each_kind_of_time(void **state)
+QUEUE_TEST(test_each_kind_of_time)
 {
     struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
@@ -100,7 +99,7 @@ static void test_each_kind_of_time(void **state)
     assert_true(put_and_look(f, &row).recurring);
 }
 
-static void test_a_delay_began_when_the_row_was_made(void **state)
+QUEUE_TEST(test_a_delay_began_when_the_row_was_made)
 {
     struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
@@ -121,7 +120,7 @@ static void test_a_delay_began_when_the_row_was_made(void **state)
 }
 
 /* The rest of the delay is no longer than MAX, whatever the age. */
-static void test_a_debounced_row_that_waited(void **state)
+QUEUE_TEST(test_a_debounced_row_that_waited)
 {
     struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
@@ -131,7 +130,7 @@ static void test_a_debounced_row_that_waited(void **state)
     assert_int_equal(put_and_look(f, &row).due_ms, f->now.wall_ms + 3000);
 }
 
-static void test_cancel_and_reschedule(void **state)
+QUEUE_TEST(test_cancel_and_reschedule)
 {
     struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
@@ -163,10 +162,9 @@ static void check_refused(struct elapse__inbox_row row, const char *reason)
     assert_string_equal(elapse__inbox_read(&row, &command), reason);
 }
 
-static void test_what_no_function_of_ours_has_made(void **state)
+QUEUE_TEST(test_what_no_function_of_ours_has_made)
 {
     struct elapse__inbox_row row = put_row();
-    (void)state;
     row.what = text("puts");
     check_refused(row, "this version knows no such call");
     row.what = text("");
@@ -190,12 +188,11 @@ static void test_what_no_function_of_ours_has_made(void **state)
     check_refused(row, "priority and retry are at most 4294967295");
 }
 
-static void test_no_number_is_below_0(void **state)
+QUEUE_TEST(test_no_number_is_below_0)
 {
     struct elapse__inbox_row row = put_row();
     int64_t *numbers[] = {&row.max_ms, &row.priority,       &row.ttr_ms,        &row.expire_ms,
                           &row.retry,  &row.backoff_min_ms, &row.backoff_max_ms};
-    (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         int64_t was = *numbers[i];
         *numbers[i] = -1;
@@ -207,7 +204,7 @@ static void test_no_number_is_below_0(void **state)
 }
 
 /* What the queue itself refuses: SQL cannot read a cron expression. */
-static void test_the_queue_has_the_last_word(void **state)
+QUEUE_TEST(test_the_queue_has_the_last_word)
 {
     struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
@@ -222,17 +219,4 @@ static void test_the_queue_has_the_last_word(void **state)
     assert_int_equal(run(f, &row).result, ELAPSE__QUEUE_ARGUMENT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_a_put_is_a_put),
-        TEST(test_each_kind_of_time),
-        TEST(test_a_delay_began_when_the_row_was_made),
-        TEST(test_a_debounced_row_that_waited),
-        TEST(test_cancel_and_reschedule),
-        TEST(test_what_no_function_of_ours_has_made),
-        TEST(test_no_number_is_below_0),
-        TEST(test_the_queue_has_the_last_word),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("row")

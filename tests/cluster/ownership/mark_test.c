@@ -17,9 +17,8 @@ static void own_and_lose(void)
     expect_good(ELAPSE__STATEMENT_BEAT, 1);
 }
 
-static void an_owner_that_lost_groups_marks_the_row(void **state)
+PARTITION_TEST(an_owner_that_lost_groups_marks_the_row)
 {
-    (void)state;
     own_and_lose();
     assert_false(elapse__partition_takes_group(at.partition));
     expect_confirmed_mark(1, 1);
@@ -29,9 +28,8 @@ static void an_owner_that_lost_groups_marks_the_row(void **state)
 }
 
 /* The barrier would wait for a standby, and others might take over meanwhile. */
-static void an_owner_finds_lost_groups_before_a_barrier(void **state)
+PARTITION_TEST(an_owner_finds_lost_groups_before_a_barrier)
 {
-    (void)state;
     own();
     remember();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
@@ -45,9 +43,8 @@ static void an_owner_finds_lost_groups_before_a_barrier(void **state)
 }
 
 /* An unclear one is written again, on a new connection, and one that failed, too. */
-static void a_mark_is_tried_until_it_is_confirmed(void **state)
+PARTITION_TEST(a_mark_is_tried_until_it_is_confirmed)
 {
-    (void)state;
     own_and_lose();
     expect_mark(1, 1);
     struct elapse__statement_result result = good(1);
@@ -81,9 +78,8 @@ static void a_mark_is_tried_until_it_is_confirmed(void **state)
 }
 
 /* The right standby was promoted meanwhile. */
-static void a_database_that_has_all_groups_is_not_marked(void **state)
+PARTITION_TEST(a_database_that_has_all_groups_is_not_marked)
 {
-    (void)state;
     own_and_lose();
     expect_outcome(ELAPSE__STATEMENT_MARK, ELAPSE__OUTCOME_LOST);
     at.row.last_group = 1;
@@ -94,9 +90,8 @@ static void a_database_that_has_all_groups_is_not_marked(void **state)
 }
 
 /* It was the operator's command that had locked the row. */
-static void a_row_that_was_repaired_meanwhile_is_not_marked(void **state)
+PARTITION_TEST(a_row_that_was_repaired_meanwhile_is_not_marked)
 {
-    (void)state;
     own_and_lose();
     expect_outcome(ELAPSE__STATEMENT_MARK, ELAPSE__OUTCOME_LOCKED);
     expect_good(ELAPSE__STATEMENT_TERMINATE, 0);
@@ -145,18 +140,16 @@ static void look_into_log_again(uint64_t hash_of_fifth)
 }
 
 /* The row alone does not show it. */
-static void a_fork_is_marked_until_it_is_confirmed(void **state)
+PARTITION_TEST(a_fork_is_marked_until_it_is_confirmed)
 {
-    (void)state;
     follow_to(54);
     for (unsigned attempt = 0; attempt < 2; attempt++)
         look_into_log_again(54);
     expect_confirmed_mark(2, 5);
 }
 
-static void a_longer_log_that_has_all_groups_is_not_marked(void **state)
+PARTITION_TEST(a_longer_log_that_has_all_groups_is_not_marked)
 {
-    (void)state;
     follow_to(54);
     look_into_log_again(55);
     assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
@@ -164,9 +157,8 @@ static void a_longer_log_that_has_all_groups_is_not_marked(void **state)
 }
 
 /* Others have gone on for long. */
-static void a_log_that_was_trimmed_since_is_not_marked(void **state)
+PARTITION_TEST(a_log_that_was_trimmed_since_is_not_marked)
 {
-    (void)state;
     follow_to(54);
     expect_outcome(ELAPSE__STATEMENT_MARK, ELAPSE__OUTCOME_LOST);
     connect_and_look();
@@ -176,9 +168,8 @@ static void a_log_that_was_trimmed_since_is_not_marked(void **state)
 }
 
 /* Its owner goes on. */
-static void a_row_of_a_later_epoch_is_not_marked(void **state)
+PARTITION_TEST(a_row_of_a_later_epoch_is_not_marked)
 {
-    (void)state;
     own_and_lose();
     at.row.epoch = 2;
     expect_good(ELAPSE__STATEMENT_MARK, 1);
@@ -187,9 +178,8 @@ static void a_row_of_a_later_epoch_is_not_marked(void **state)
 }
 
 /* An operator has accepted the loss, and began a later epoch. */
-static void a_node_that_comes_late_marks_for_the_epochs_it_knows(void **state)
+PARTITION_TEST(a_node_that_comes_late_marks_for_the_epochs_it_knows)
 {
-    (void)state;
     begin_with_five_groups();
     at.row.epoch = 3;
     at.row.last_group = 4;
@@ -200,9 +190,8 @@ static void a_node_that_comes_late_marks_for_the_epochs_it_knows(void **state)
 }
 
 /* The same, and the others have handed over. It finds the fork when it owns the partition. */
-static void a_node_that_comes_late_and_owns_marks_for_the_epochs_before(void **state)
+PARTITION_TEST(a_node_that_comes_late_and_owns_marks_for_the_epochs_before)
 {
-    (void)state;
     begin_with_five_groups();
     at.row.epoch = 3;
     at.row.last_group = 7;
@@ -212,9 +201,8 @@ static void a_node_that_comes_late_and_owns_marks_for_the_epochs_before(void **s
     expect_confirmed_mark(2, 5);
 }
 
-static void handing_over_does_not_end_the_attempts_at_once(void **state)
+PARTITION_TEST(handing_over_does_not_end_the_attempts_at_once)
 {
-    (void)state;
     own_and_lose();
     expect_outcome(ELAPSE__STATEMENT_MARK, ELAPSE__OUTCOME_LOST);
     elapse__partition_hand_over(at.partition, at.now_ms);
@@ -229,9 +217,8 @@ static void handing_over_does_not_end_the_attempts_at_once(void **state)
     expect_nothing();
 }
 
-static void a_follower_that_sees_a_mark_stops(void **state)
+PARTITION_TEST(a_follower_that_sees_a_mark_stops)
 {
-    (void)state;
     connect_and_look();
     at.now_ms += LEASE_MS;
     at.row.owner = "";
@@ -243,9 +230,8 @@ static void a_follower_that_sees_a_mark_stops(void **state)
     expect_nothing();
 }
 
-static void an_owner_that_sees_a_mark_stops(void **state)
+PARTITION_TEST(an_owner_that_sees_a_mark_stops)
 {
-    (void)state;
     own();
     remember();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
@@ -259,9 +245,8 @@ static void an_owner_that_sees_a_mark_stops(void **state)
 }
 
 /* Another one was faster. */
-static void an_owner_that_lost_groups_says_so_although_there_is_a_mark(void **state)
+PARTITION_TEST(an_owner_that_lost_groups_says_so_although_there_is_a_mark)
 {
-    (void)state;
     own();
     remember();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
@@ -274,10 +259,9 @@ static void an_owner_that_lost_groups_says_so_although_there_is_a_mark(void **st
 }
 
 /* The epochs that it knows are those of groups that it has, and of rows that end with them. */
-static void epochs_are_seen_in_the_log(void **state)
+PARTITION_TEST(epochs_are_seen_in_the_log)
 {
     uint64_t mark;
-    (void)state;
     at.row.last_group = 2;
     at.row.last_hash = 1234;
     at.row.epoch = 9;
@@ -299,12 +283,11 @@ static void epochs_are_seen_in_the_log(void **state)
     assert_int_equal(elapse__partition_memory(at.partition, &mark).seen_epoch, 9);
 }
 
-static void an_owner_has_seen_its_epoch(void **state)
+PARTITION_TEST(an_owner_has_seen_its_epoch)
 {
     uint64_t mark;
     struct elapse__partition_log_row log = {
         .group = 1, .hash_of_previous = 99, .bytes = "a", .size = 1};
-    (void)state;
     at.row.last_group = 1;
     at.row.last_hash = elapse__chain_next(99, "a", 1);
     own();
@@ -339,9 +322,8 @@ static void look_until(uint64_t at_ms)
     at.now_ms = at_ms;
 }
 
-static void a_follower_waits_two_leases_on_a_new_timeline(void **state)
+PARTITION_TEST(a_follower_waits_two_leases_on_a_new_timeline)
 {
-    (void)state;
     meet_new_timeline("other");
     uint64_t found_ms = at.now_ms;
     look_until(found_ms + 2 * LEASE_MS);
@@ -350,9 +332,8 @@ static void a_follower_waits_two_leases_on_a_new_timeline(void **state)
 }
 
 /* The row may be that of a moment between two owners, of which the second one is forgotten. */
-static void nobody_owns_at_once_on_a_new_timeline(void **state)
+PARTITION_TEST(nobody_owns_at_once_on_a_new_timeline)
 {
-    (void)state;
     meet_new_timeline("");
     uint64_t found_ms = at.now_ms;
     look_until(found_ms + 2 * LEASE_MS - 1);
@@ -361,9 +342,8 @@ static void nobody_owns_at_once_on_a_new_timeline(void **state)
 }
 
 /* Another connection neither ends the wait nor begins it again. */
-static void the_wait_is_for_the_timeline(void **state)
+PARTITION_TEST(the_wait_is_for_the_timeline)
 {
-    (void)state;
     meet_new_timeline("");
     uint64_t found_ms = at.now_ms;
     look_until(found_ms + LEASE_MS);
@@ -375,29 +355,4 @@ static void the_wait_is_for_the_timeline(void **state)
     expect(ELAPSE__STATEMENT_TAKE_OVER);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(an_owner_that_lost_groups_marks_the_row),
-        TEST(an_owner_finds_lost_groups_before_a_barrier),
-        TEST(a_mark_is_tried_until_it_is_confirmed),
-        TEST(a_database_that_has_all_groups_is_not_marked),
-        TEST(a_row_that_was_repaired_meanwhile_is_not_marked),
-        TEST(a_fork_is_marked_until_it_is_confirmed),
-        TEST(a_longer_log_that_has_all_groups_is_not_marked),
-        TEST(a_log_that_was_trimmed_since_is_not_marked),
-        TEST(a_row_of_a_later_epoch_is_not_marked),
-        TEST(a_node_that_comes_late_marks_for_the_epochs_it_knows),
-        TEST(a_node_that_comes_late_and_owns_marks_for_the_epochs_before),
-        TEST(handing_over_does_not_end_the_attempts_at_once),
-        TEST(a_follower_that_sees_a_mark_stops),
-        TEST(an_owner_that_sees_a_mark_stops),
-        TEST(an_owner_that_lost_groups_says_so_although_there_is_a_mark),
-        TEST(epochs_are_seen_in_the_log),
-        TEST(an_owner_has_seen_its_epoch),
-        TEST(a_follower_waits_two_leases_on_a_new_timeline),
-        TEST(nobody_owns_at_once_on_a_new_timeline),
-        TEST(the_wait_is_for_the_timeline),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("mark")

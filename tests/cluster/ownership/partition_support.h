@@ -4,15 +4,12 @@
 #ifndef ELAPSE_TESTS_PARTITION_SUPPORT_H
 #define ELAPSE_TESTS_PARTITION_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 /* cmocka wants those before it. */
-#include <cmocka.h>
-
 #include "../../../src/cluster/ownership/chain.h"
 #include "../../../src/cluster/ownership/partition.h"
+#include "../../support/test.h"
 
 enum { LEASE_MS = 1000 };
 
@@ -57,6 +54,6 @@ void expect_mark(uint64_t epoch, uint64_t group);
 /* Then it stops. */
 void expect_confirmed_mark(uint64_t epoch, uint64_t group);
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define PARTITION_TEST(function) TEST_WITH(function, set_up, tear_down)
 
 #endif

@@ -5,9 +5,8 @@
 
 /* ---- the lease ---- */
 
-static void standby_waits_for_the_whole_lease(void **state)
+PARTITION_TEST(standby_waits_for_the_whole_lease)
 {
-    (void)state;
     connect_and_look();
     uint64_t seen_ms = at.now_ms;
     at.now_ms = seen_ms + LEASE_MS - 1;
@@ -17,9 +16,8 @@ static void standby_waits_for_the_whole_lease(void **state)
     expect(ELAPSE__STATEMENT_TAKE_OVER);
 }
 
-static void a_beat_begins_the_wait_again(void **state)
+PARTITION_TEST(a_beat_begins_the_wait_again)
 {
-    (void)state;
     connect_and_look();
     at.now_ms += LEASE_MS - 1;
     at.row.beat++;
@@ -32,9 +30,8 @@ static void a_beat_begins_the_wait_again(void **state)
     expect(ELAPSE__STATEMENT_TAKE_OVER);
 }
 
-static void another_connection_begins_the_wait_again(void **state)
+PARTITION_TEST(another_connection_begins_the_wait_again)
 {
-    (void)state;
     connect_and_look();
     at.now_ms += LEASE_MS - 1;
     expect_outcome(ELAPSE__STATEMENT_READ_ROW, ELAPSE__OUTCOME_LOST);
@@ -43,9 +40,8 @@ static void another_connection_begins_the_wait_again(void **state)
     expect_nothing();
 }
 
-static void owner_answers_for_nine_tenths_from_the_sending(void **state)
+PARTITION_TEST(owner_answers_for_nine_tenths_from_the_sending)
 {
-    (void)state;
     own();
     assert_int_equal(role(), ELAPSE__ROLE_OWNING);
     remember();
@@ -62,9 +58,8 @@ static void owner_answers_for_nine_tenths_from_the_sending(void **state)
     assert_int_equal(elapse__partition_answer_until_ms(at.partition), sent_ms + LEASE_MS * 9 / 10);
 }
 
-static void nothing_is_answered_before_the_memory_is_kept(void **state)
+PARTITION_TEST(nothing_is_answered_before_the_memory_is_kept)
 {
-    (void)state;
     own();
     assert_int_equal(role(), ELAPSE__ROLE_OWNING);
     assert_int_equal(elapse__partition_answer_until_ms(at.partition), 0);
@@ -80,9 +75,8 @@ static void nothing_is_answered_before_the_memory_is_kept(void **state)
 }
 
 /* Reading a long log takes longer than a lease, which must go on. */
-static void beats_while_catching_up(void **state)
+PARTITION_TEST(beats_while_catching_up)
 {
-    (void)state;
     at.row.last_group = 3;
     at.row.last_hash = 1234;
     own();
@@ -104,9 +98,8 @@ static void beats_while_catching_up(void **state)
 
 /* ---- appends ---- */
 
-static void an_unclear_append_waits_for_a_barrier(void **state)
+PARTITION_TEST(an_unclear_append_waits_for_a_barrier)
 {
-    (void)state;
     own();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
     submit();
@@ -130,13 +123,12 @@ static void an_unclear_append_waits_for_a_barrier(void **state)
 }
 
 /* R10 */
-static void a_group_whose_rows_are_gone_is_given_up(void **state)
+PARTITION_TEST(a_group_whose_rows_are_gone_is_given_up)
 {
     static const int64_t ids[] = {5, 9};
     static const char *const reasons[] = {NULL, "ERR why"};
     const struct elapse__partition_group group = {
         .bytes = "group", .size = 5, .inbox = ids, .inbox_reasons = reasons, .inbox_count = 2};
-    (void)state;
     own();
     remember();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
@@ -165,9 +157,8 @@ static void a_group_whose_rows_are_gone_is_given_up(void **state)
     assert_int_equal(at.owned_epoch, 2);
 }
 
-static void an_append_that_did_not_happen_is_sent_again(void **state)
+PARTITION_TEST(an_append_that_did_not_happen_is_sent_again)
 {
-    (void)state;
     own();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
     submit();
@@ -181,9 +172,8 @@ static void an_append_that_did_not_happen_is_sent_again(void **state)
     assert_int_equal(at.confirmed, 1);
 }
 
-static void a_barrier_without_a_row_fences(void **state)
+PARTITION_TEST(a_barrier_without_a_row_fences)
 {
-    (void)state;
     own();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
     submit();
@@ -197,9 +187,8 @@ static void a_barrier_without_a_row_fences(void **state)
     expect(ELAPSE__STATEMENT_CONNECT);
 }
 
-static void a_late_result_is_ignored(void **state)
+PARTITION_TEST(a_late_result_is_ignored)
 {
-    (void)state;
     own();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
     submit();
@@ -216,9 +205,8 @@ static void a_late_result_is_ignored(void **state)
     assert_int_equal(at.confirmed, 0);
 }
 
-static void a_row_that_is_blocked_is_freed(void **state)
+PARTITION_TEST(a_row_that_is_blocked_is_freed)
 {
-    (void)state;
     own();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
     submit();
@@ -228,9 +216,8 @@ static void a_row_that_is_blocked_is_freed(void **state)
     assert_int_equal(at.confirmed, 1);
 }
 
-static void handing_over_waits_for_the_group(void **state)
+PARTITION_TEST(handing_over_waits_for_the_group)
 {
-    (void)state;
     own();
     remember();
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
@@ -249,9 +236,8 @@ static void handing_over_waits_for_the_group(void **state)
     assert_int_equal(elapse__partition_next_ms(at.partition), UINT64_MAX);
 }
 
-static void handing_over_ends_without_the_database(void **state)
+PARTITION_TEST(handing_over_ends_without_the_database)
 {
-    (void)state;
     own();
     expect(ELAPSE__STATEMENT_MAKE_TABLE);
     elapse__partition_hand_over(at.partition, at.now_ms);
@@ -262,9 +248,8 @@ static void handing_over_ends_without_the_database(void **state)
 
 /* ---- what must not go on ---- */
 
-static void stops_without_a_row(void **state)
+PARTITION_TEST(stops_without_a_row)
 {
-    (void)state;
     expect_good(ELAPSE__STATEMENT_CONNECT, 0);
     expect_good(ELAPSE__STATEMENT_SESSION, 1);
     expect_good(ELAPSE__STATEMENT_READ_ROW, 0);
@@ -272,17 +257,15 @@ static void stops_without_a_row(void **state)
     expect_nothing();
 }
 
-static void stops_at_another_lease(void **state)
+PARTITION_TEST(stops_at_another_lease)
 {
-    (void)state;
     at.row.lease_ms = LEASE_MS + 1;
     connect_and_look();
     assert_int_equal(at.stop, ELAPSE__STOP_LEASE);
 }
 
-static void stops_when_an_epoch_is_lost(void **state)
+PARTITION_TEST(stops_when_an_epoch_is_lost)
 {
-    (void)state;
     elapse__partition_free(at.partition);
     struct elapse__partition_options options = options_of();
     options.memory.epoch = options.memory.seen_epoch = 5;
@@ -293,9 +276,8 @@ static void stops_when_an_epoch_is_lost(void **state)
 }
 
 /* One group above the durable ones may go back. It is no loss. */
-static void builds_again_when_the_last_group_went_back(void **state)
+PARTITION_TEST(builds_again_when_the_last_group_went_back)
 {
-    (void)state;
     elapse__partition_free(at.partition);
     struct elapse__partition_options options = options_of();
     options.confirmed = (struct elapse__partition_log_place){4, 44};
@@ -310,9 +292,8 @@ static void builds_again_when_the_last_group_went_back(void **state)
     assert_int_equal(at.statement.group, 1);
 }
 
-static void stops_when_a_durable_group_went_back(void **state)
+PARTITION_TEST(stops_when_a_durable_group_went_back)
 {
-    (void)state;
     begin_with_five_groups();
     at.row.epoch = 2;
     at.row.last_group = 4;
@@ -339,9 +320,8 @@ static void own_tables(void)
 }
 
 /* A tail in the middle of a table frees nothing: it waits for the beat. */
-static void a_table_is_dropped_without_waiting_for_the_beat(void **state)
+PARTITION_TEST(a_table_is_dropped_without_waiting_for_the_beat)
 {
-    (void)state;
     own_tables();
     elapse__partition_trim(at.partition, ELAPSE__LOG_TABLE_GROUPS - 1);
     expect_nothing();
@@ -361,9 +341,8 @@ static void a_table_is_dropped_without_waiting_for_the_beat(void **state)
 
 /* ---- databases ---- */
 
-static void tries_the_next_host(void **state)
+PARTITION_TEST(tries_the_next_host)
 {
-    (void)state;
     expect(ELAPSE__STATEMENT_CONNECT);
     assert_int_equal(at.statement.host, 0);
     struct elapse__statement_result result = good(0);
@@ -375,9 +354,8 @@ static void tries_the_next_host(void **state)
     assert_int_equal(at.statement.host, 1);
 }
 
-static void a_database_without_standbys_needs_consent(void **state)
+PARTITION_TEST(a_database_without_standbys_needs_consent)
 {
-    (void)state;
     at.settings.standby_names = " ";
     expect_good(ELAPSE__STATEMENT_CONNECT, 0);
     expect_good(ELAPSE__STATEMENT_SESSION, 1);
@@ -391,9 +369,8 @@ static void a_database_without_standbys_needs_consent(void **state)
     assert_int_equal(at.owned_epoch, 1);
 }
 
-static void judges_settings(void **state)
+PARTITION_TEST(judges_settings)
 {
-    (void)state;
     struct elapse__partition_settings settings = {"ANY 1 (a, b)", "on", 1};
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NONE);
     settings.commit = "remote_apply";
@@ -407,9 +384,8 @@ static void judges_settings(void **state)
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NO_STANDBY);
 }
 
-static void judges_sessions(void **state)
+PARTITION_TEST(judges_sessions)
 {
-    (void)state;
     struct elapse__partition_session session = {.system_identifier = 7, .timeline = 3};
     assert_int_equal(elapse__trust_session(&session, 0, 0), ELAPSE__COMPLAINT_NONE);
     assert_int_equal(elapse__trust_session(&session, 7, 3), ELAPSE__COMPLAINT_NONE);
@@ -419,9 +395,8 @@ static void judges_sessions(void **state)
     assert_int_equal(elapse__trust_session(&session, 0, 0), ELAPSE__COMPLAINT_IN_RECOVERY);
 }
 
-static void chains_differ_by_what_comes_before(void **state)
+PARTITION_TEST(chains_differ_by_what_comes_before)
 {
-    (void)state;
     uint8_t identity[ELAPSE__CHAIN_IDENTITY_BYTES] = {1};
     uint64_t genesis = elapse__chain_genesis(identity, 0);
     assert_int_not_equal(genesis, elapse__chain_genesis(identity, 1));
@@ -431,34 +406,4 @@ static void chains_differ_by_what_comes_before(void **state)
     assert_int_not_equal(elapse__chain_next(1, "a", 1), elapse__chain_next(1, "b", 1));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(standby_waits_for_the_whole_lease),
-        TEST(a_beat_begins_the_wait_again),
-        TEST(another_connection_begins_the_wait_again),
-        TEST(owner_answers_for_nine_tenths_from_the_sending),
-        TEST(nothing_is_answered_before_the_memory_is_kept),
-        TEST(beats_while_catching_up),
-        TEST(an_unclear_append_waits_for_a_barrier),
-        TEST(a_group_whose_rows_are_gone_is_given_up),
-        TEST(an_append_that_did_not_happen_is_sent_again),
-        TEST(a_barrier_without_a_row_fences),
-        TEST(a_late_result_is_ignored),
-        TEST(a_row_that_is_blocked_is_freed),
-        TEST(handing_over_waits_for_the_group),
-        TEST(handing_over_ends_without_the_database),
-        TEST(stops_without_a_row),
-        TEST(stops_at_another_lease),
-        TEST(stops_when_an_epoch_is_lost),
-        TEST(builds_again_when_the_last_group_went_back),
-        TEST(stops_when_a_durable_group_went_back),
-        TEST(a_table_is_dropped_without_waiting_for_the_beat),
-        TEST(tries_the_next_host),
-        TEST(a_database_without_standbys_needs_consent),
-        TEST(judges_settings),
-        TEST(judges_sessions),
-        TEST(chains_differ_by_what_comes_before),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("partition")

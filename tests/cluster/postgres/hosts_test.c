@@ -1,22 +1,18 @@
 /*
  * Connection strings of several hosts become strings of one host each.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../src/cluster/postgres/hosts.h"
 #include "../../../src/cluster/postgres/link.h"
+#include "../../support/test.h"
 
-static void each_host_has_its_string(void **state)
+TEST(each_host_has_its_string)
 {
     struct elapse__hosts hosts = {.count = 0};
 
-    (void)state;
     assert_null(elapse__hosts_add(&hosts, "host=a,b port=1,2 dbname=d"));
     assert_null(elapse__hosts_add(&hosts, "postgresql://u@c,d:7/e"));
     assert_int_equal(hosts.count, 4);
@@ -33,33 +29,30 @@ static void each_host_has_its_string(void **state)
     assert_int_equal(hosts.count, 0);
 }
 
-static void one_port_is_that_of_all_hosts(void **state)
+TEST(one_port_is_that_of_all_hosts)
 {
     struct elapse__hosts hosts = {.count = 0};
 
-    (void)state;
     assert_null(elapse__hosts_add(&hosts, "host=a,b port=9"));
     assert_int_equal(hosts.count, 2);
     assert_non_null(strstr(hosts.texts[1], "port='9'"));
     elapse__hosts_free(&hosts);
 }
 
-static void quotes_stay_what_they_are(void **state)
+TEST(quotes_stay_what_they_are)
 {
     struct elapse__hosts hosts = {.count = 0};
 
-    (void)state;
     assert_null(elapse__hosts_add(&hosts, "host=a password='it\\'s \\\\'"));
     assert_non_null(strstr(hosts.texts[0], "password='it\\'s \\\\'"));
     assert_null(elapse__database_link_refuse_host(hosts.texts[0]));
     elapse__hosts_free(&hosts);
 }
 
-static void other_strings_are_refused(void **state)
+TEST(other_strings_are_refused)
 {
     struct elapse__hosts hosts = {.count = 0};
 
-    (void)state;
     assert_non_null(elapse__hosts_add(&hosts, "nonsense"));
     assert_non_null(elapse__hosts_add(&hosts, "host=a,b,c port=1,2"));
     assert_int_equal(hosts.count, 0);
@@ -71,7 +64,7 @@ static void other_strings_are_refused(void **state)
 }
 
 /* A password may be in a string that is not written well. */
-static void words_have_nothing_of_the_string(void **state)
+TEST(words_have_nothing_of_the_string)
 {
     static const char *const strings[] = {
         "host=a password=tell nobody",
@@ -85,7 +78,6 @@ static void words_have_nothing_of_the_string(void **state)
         "host=a port=nobody",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
         struct elapse__hosts hosts = {.count = 0};
         const char *words = elapse__hosts_add(&hosts, strings[i]);
@@ -98,26 +90,14 @@ static void words_have_nothing_of_the_string(void **state)
     }
 }
 
-static void paths_may_have_any_sign(void **state)
+TEST(paths_may_have_any_sign)
 {
     struct elapse__hosts hosts = {.count = 0};
 
-    (void)state;
     assert_null(elapse__hosts_add(&hosts, "host=/run/a@b,@abstract port=,1"));
     assert_null(elapse__hosts_add(&hosts, "postgresql://u:a%40b%2Fc@h/d"));
     assert_int_equal(hosts.count, 3);
     elapse__hosts_free(&hosts);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_host_has_its_string),
-        cmocka_unit_test(one_port_is_that_of_all_hosts),
-        cmocka_unit_test(quotes_stay_what_they_are),
-        cmocka_unit_test(other_strings_are_refused),
-        cmocka_unit_test(words_have_nothing_of_the_string),
-        cmocka_unit_test(paths_may_have_any_sign),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("hosts")

@@ -2,15 +2,12 @@
  * A runner that cannot be started leaves nothing behind that could be used.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "../../../src/cluster/postgres/runner.h"
 #include "../../../src/os/os.h"
+#include "../../support/test.h"
 
 static int refuse_thread(struct elapse__os_thread *thread, size_t stack_bytes,
                          void *(*main)(void *argument), void *argument)
@@ -44,29 +41,20 @@ static int start(const struct elapse__os *os)
     return error;
 }
 
-static void without_a_thread_there_is_no_runner(void **state)
+TEST(without_a_thread_there_is_no_runner)
 {
     struct elapse__os os = *elapse__os;
 
-    (void)state;
     os.thread_start = refuse_thread;
     assert_int_equal(start(&os), EAGAIN);
 }
 
-static void without_a_lock_there_is_no_runner(void **state)
+TEST(without_a_lock_there_is_no_runner)
 {
     struct elapse__os os = *elapse__os;
 
-    (void)state;
     os.lock_init = refuse_lock;
     assert_int_equal(start(&os), ENOMEM);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_thread_there_is_no_runner),
-        cmocka_unit_test(without_a_lock_there_is_no_runner),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("start")

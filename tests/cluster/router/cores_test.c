@@ -2,12 +2,8 @@
  * The router over real partitions: the core of the server, its queue and its journal, on a
  * simulated disk. With one partition, each reply is the one that a server without a router gives.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +14,7 @@
 #include "../../../src/protocol/resp_value.h"
 #include "../../../src/server/core/core.h"
 #include "../../../src/server/core/session.h"
+#include "../../support/test.h"
 #include "random.h"
 #include "sim_disk.h"
 
@@ -323,7 +320,7 @@ static void make_line(struct random_source *random, char *line)
     *line = '\0';
 }
 
-static void one_partition_answers_as_a_server(void **state)
+TEST_WITH(one_partition_answers_as_a_server, NULL, end)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -369,11 +366,10 @@ static unsigned occurrences(const char *text, const char *fragment)
     return count;
 }
 
-static void jobs_are_worked_on_wherever_they_are(void **state)
+TEST_WITH(jobs_are_worked_on_wherever_they_are, NULL, end)
 {
     char line[4000] = "ACK";
     bool seen[200] = {false};
-    (void)state;
 
     begin(3);
     struct elapse__router_client *client = meet();
@@ -405,11 +401,10 @@ static void jobs_are_worked_on_wherever_they_are(void **state)
     assert_non_null(strstr(ask(client, "STATS"), "$10\r\ntotal_done\r\n:60\r\n"));
 }
 
-static void a_walk_lists_each_job_once(void **state)
+TEST_WITH(a_walk_lists_each_job_once, NULL, end)
 {
     unsigned listed = 0;
     char line[64] = "LIST t COUNT 4";
-    (void)state;
 
     begin(3);
     struct elapse__router_client *client = meet();
@@ -431,10 +426,9 @@ static void a_walk_lists_each_job_once(void **state)
                         "*4\r\n$7\r\nremoved\r\n:40\r\n$7\r\nrunning\r\n:0\r\n");
 }
 
-static void a_job_that_is_given_back_is_as_before(void **state)
+TEST_WITH(a_job_that_is_given_back_is_as_before, NULL, end)
 {
     const uint8_t *bytes;
-    (void)state;
 
     begin(3);
     struct elapse__router_client *client = meet();
@@ -457,11 +451,10 @@ static void a_job_that_is_given_back_is_as_before(void **state)
     assert_non_null(strstr(ask(client, "STATS t"), "$10\r\ntotal_dead\r\n:1\r\n"));
 }
 
-static void a_wait_ends_when_a_job_comes(void **state)
+TEST_WITH(a_wait_ends_when_a_job_comes, NULL, end)
 {
     static char line[200];
     const uint8_t *bytes;
-    (void)state;
 
     begin(3);
     struct elapse__router_client *client = meet();
@@ -478,14 +471,4 @@ static void a_wait_ends_when_a_job_comes(void **state)
     assert_true(elapse__router_client_output(worker, &bytes) > 10);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(one_partition_answers_as_a_server, end),
-        cmocka_unit_test_teardown(jobs_are_worked_on_wherever_they_are, end),
-        cmocka_unit_test_teardown(a_walk_lists_each_job_once, end),
-        cmocka_unit_test_teardown(a_job_that_is_given_back_is_as_before, end),
-        cmocka_unit_test_teardown(a_wait_ends_when_a_job_comes, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("cores")

@@ -4,14 +4,11 @@
 #ifndef ELAPSE_TESTS_ROUTER_FIXTURE_H
 #define ELAPSE_TESTS_ROUTER_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "../../../src/cluster/router/router.h"
+#include "../../support/test.h"
 
 enum { LINKS_MAX = 16, TEXT_MAX = 1 << 20 };
 

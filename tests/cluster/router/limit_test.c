@@ -6,11 +6,11 @@
 
 #include "fixture.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
 
 /* ---- memory ---- */
 
-static void a_client_that_does_not_read_is_not_read(void **state)
+ROUTER_TEST(a_client_that_does_not_read_is_not_read)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -36,7 +36,7 @@ static void a_client_that_does_not_read_is_not_read(void **state)
     assert_int_equal(size, taken * strlen("$28\r\n0123456789012345678901234567\r\n"));
 }
 
-static void replies_that_are_expected_count(void **state)
+ROUTER_TEST(replies_that_are_expected_count)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -53,7 +53,7 @@ static void replies_that_are_expected_count(void **state)
     expect_sent(f, f->links[0], "LOOKUPID 2\nLOOKUPID 2\n");
 }
 
-static void a_lane_that_is_full_holds_up_its_own_clients_only(void **state)
+ROUTER_TEST(a_lane_that_is_full_holds_up_its_own_clients_only)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -85,7 +85,7 @@ static void a_lane_that_is_full_holds_up_its_own_clients_only(void **state)
     expect(f, other, "+ok\r\n");
 }
 
-static void a_link_takes_a_piece_at_a_time(void **state)
+ROUTER_TEST(a_link_takes_a_piece_at_a_time)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -104,7 +104,7 @@ static void a_link_takes_a_piece_at_a_time(void **state)
     assert_int_equal(count, 100);
 }
 
-static void the_input_has_a_limit(void **state)
+ROUTER_TEST(the_input_has_a_limit)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -122,7 +122,7 @@ static void the_input_has_a_limit(void **state)
     assert_int_equal(elapse__router_client_room(c), 100);
 }
 
-static void clients_have_a_limit(void **state)
+ROUTER_TEST(clients_have_a_limit)
 {
     struct fixture *f = *state;
     struct elapse__router_figures figures;
@@ -141,7 +141,7 @@ static void clients_have_a_limit(void **state)
 
 /* ---- ends ---- */
 
-static void a_half_closed_client_gets_its_replies(void **state)
+ROUTER_TEST(a_half_closed_client_gets_its_replies)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -160,7 +160,7 @@ static void a_half_closed_client_gets_its_replies(void **state)
     assert_true(elapse__router_client_wants_end(c));
 }
 
-static void what_a_gone_client_said_is_done(void **state)
+ROUTER_TEST(what_a_gone_client_said_is_done)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -181,7 +181,7 @@ static void begin_with_one(struct fixture *f)
     begin(f);
 }
 
-static void beanstalkd_passes_as_it_is(void **state)
+ROUTER_TEST(beanstalkd_passes_as_it_is)
 {
     struct fixture *f = *state;
 
@@ -205,7 +205,7 @@ static void beanstalkd_passes_as_it_is(void **state)
     assert_true(elapse__router_client_wants_end(c));
 }
 
-static void a_pipe_to_this_node_has_no_greeting(void **state)
+ROUTER_TEST(a_pipe_to_this_node_has_no_greeting)
 {
     struct fixture *f = *state;
 
@@ -218,7 +218,7 @@ static void a_pipe_to_this_node_has_no_greeting(void **state)
     assert_true(elapse__router_link_wants_end(last(f)));
 }
 
-static void a_pipe_holds_its_bytes_back(void **state)
+ROUTER_TEST(a_pipe_holds_its_bytes_back)
 {
     struct fixture *f = *state;
     char bytes[3001];
@@ -245,7 +245,7 @@ static void a_pipe_holds_its_bytes_back(void **state)
     assert_int_equal(taken, (64 << 10) - 1 + 1000);
 }
 
-static void a_pipe_waits_for_an_owner_so_long(void **state)
+ROUTER_TEST(a_pipe_waits_for_an_owner_so_long)
 {
     struct fixture *f = *state;
 
@@ -266,7 +266,7 @@ static void a_pipe_waits_for_an_owner_so_long(void **state)
     assert_false(elapse__router_client_wants_end(patient));
 }
 
-static void beanstalkd_takes_one_partition(void **state)
+ROUTER_TEST(beanstalkd_takes_one_partition)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -278,22 +278,4 @@ static void beanstalkd_takes_one_partition(void **state)
     assert_true(elapse__router_client_wants_end(c));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_client_that_does_not_read_is_not_read),
-        TEST(replies_that_are_expected_count),
-        TEST(a_lane_that_is_full_holds_up_its_own_clients_only),
-        TEST(a_link_takes_a_piece_at_a_time),
-        TEST(the_input_has_a_limit),
-        TEST(clients_have_a_limit),
-        TEST(a_half_closed_client_gets_its_replies),
-        TEST(what_a_gone_client_said_is_done),
-        TEST(beanstalkd_passes_as_it_is),
-        TEST(a_pipe_to_this_node_has_no_greeting),
-        TEST(a_pipe_holds_its_bytes_back),
-        TEST(a_pipe_waits_for_an_owner_so_long),
-        TEST(beanstalkd_takes_one_partition),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("limit")

@@ -7,7 +7,6 @@
 
 #include "fixture.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define UNKNOWN_1                                                                                  \
     "-UNKNOWN partition 1 was lost before it answered: the command may have been done, or may be " \
     "done yet\r\n"
@@ -24,7 +23,9 @@ static struct elapse__router_link *again(struct fixture *f)
     return last(f);
 }
 
-static void what_was_wholly_sent_is_unknown(void **state)
+#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
+
+ROUTER_TEST(what_was_wholly_sent_is_unknown)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -39,7 +40,7 @@ static void what_was_wholly_sent_is_unknown(void **state)
     expect_sent(f, last(f), "");
 }
 
-static void what_was_partly_sent_is_sent_again(void **state)
+ROUTER_TEST(what_was_partly_sent_is_sent_again)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -57,7 +58,7 @@ static void what_was_partly_sent_is_sent_again(void **state)
     expect(f, c, "+ok\r\n+gone\r\n");
 }
 
-static void an_owner_that_leaves_answers_what_it_has_got(void **state)
+ROUTER_TEST(an_owner_that_leaves_answers_what_it_has_got)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -78,7 +79,7 @@ static void an_owner_that_leaves_answers_what_it_has_got(void **state)
     expect(f, c, "+gone\r\n");
 }
 
-static void an_owner_that_leaves_idly_is_left_at_once(void **state)
+ROUTER_TEST(an_owner_that_leaves_idly_is_left_at_once)
 {
     struct fixture *f = *state;
 
@@ -86,7 +87,7 @@ static void an_owner_that_leaves_idly_is_left_at_once(void **state)
     assert_true(elapse__router_link_wants_end(f->links[1]));
 }
 
-static void looks_and_tokens_are_sent_again(void **state)
+ROUTER_TEST(looks_and_tokens_are_sent_again)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -101,7 +102,7 @@ static void looks_and_tokens_are_sent_again(void **state)
     expect(f, c, "$-1\r\n*2\r\n:5\r\n+known\r\n" UNKNOWN_1 "*2\r\n:7\r\n+scheduled\r\n");
 }
 
-static void what_waits_too_long_was_not_done(void **state)
+ROUTER_TEST(what_waits_too_long_was_not_done)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -118,7 +119,7 @@ static void what_waits_too_long_was_not_done(void **state)
     expect(f, c, TRY_1);
 }
 
-static void a_put_with_a_token_that_was_sent_ends_unknown(void **state)
+ROUTER_TEST(a_put_with_a_token_that_was_sent_ends_unknown)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -135,7 +136,7 @@ static void a_put_with_a_token_that_was_sent_ends_unknown(void **state)
     expect(f, c, UNKNOWN_1 TRY_1 UNKNOWN_1);
 }
 
-static void a_silent_link_is_lost(void **state)
+ROUTER_TEST(a_silent_link_is_lost)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -157,7 +158,7 @@ static void a_silent_link_is_lost(void **state)
     greet(f, again(f));
 }
 
-static void sweeps_may_take_longer(void **state)
+ROUTER_TEST(sweeps_may_take_longer)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -176,7 +177,7 @@ static void sweeps_may_take_longer(void **state)
     assert_int_equal(strncmp(got(f, c), "-UNKNOWN partition 0 ", 21), 0);
 }
 
-static void an_old_owner_may_still_answer(void **state)
+ROUTER_TEST(an_old_owner_may_still_answer)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -197,7 +198,7 @@ static void an_old_owner_may_still_answer(void **state)
     expect(f, c, "+ok\r\n+gone\r\n");
 }
 
-static void an_old_owner_is_not_waited_for(void **state)
+ROUTER_TEST(an_old_owner_is_not_waited_for)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -212,7 +213,7 @@ static void an_old_owner_is_not_waited_for(void **state)
     expect(f, c, UNKNOWN_1);
 }
 
-static void what_an_owner_refuses_goes_to_the_next(void **state)
+ROUTER_TEST(what_an_owner_refuses_goes_to_the_next)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -232,7 +233,7 @@ static void what_an_owner_refuses_goes_to_the_next(void **state)
     expect(f, c, "+ok\r\n+ok\r\n+ok\r\n+gone\r\n");
 }
 
-static void what_was_refused_goes_before_what_was_lost(void **state)
+ROUTER_TEST(what_was_refused_goes_before_what_was_lost)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -247,7 +248,7 @@ static void what_was_refused_goes_before_what_was_lost(void **state)
     expect(f, c, "+ok\r\n" UNKNOWN_1 "$-1\r\n");
 }
 
-static void a_link_that_does_not_open_is_tried_later_and_later(void **state)
+ROUTER_TEST(a_link_that_does_not_open_is_tried_later_and_later)
 {
     struct fixture *f = *state;
     uint64_t waits[7];
@@ -270,7 +271,7 @@ static void a_link_that_does_not_open_is_tried_later_and_later(void **state)
         assert_int_equal(waits[i], expected[i]);
 }
 
-static void bytes_that_are_no_answer_end_the_link(void **state)
+ROUTER_TEST(bytes_that_are_no_answer_end_the_link)
 {
     static const char *const wrong[] = {"+ok\r\n+ok\r\n", "hello\r\n",
                                         "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"};
@@ -287,7 +288,7 @@ static void bytes_that_are_no_answer_end_the_link(void **state)
     }
 }
 
-static void an_answer_before_the_command_ends_the_link(void **state)
+ROUTER_TEST(an_answer_before_the_command_ends_the_link)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -299,7 +300,7 @@ static void an_answer_before_the_command_ends_the_link(void **state)
     expect_sent(f, last(f), "KICKID 3\n");
 }
 
-static void a_reply_has_a_limit(void **state)
+ROUTER_TEST(a_reply_has_a_limit)
 {
     struct fixture *f = *state;
     char bytes[1001];
@@ -317,7 +318,7 @@ static void a_reply_has_a_limit(void **state)
     assert_true(elapse__router_link_wants_end(f->links[1]));
 }
 
-static void a_reply_may_fill_the_output(void **state)
+ROUTER_TEST(a_reply_may_fill_the_output)
 {
     struct fixture *f = *state;
 
@@ -333,7 +334,7 @@ static void a_reply_may_fill_the_output(void **state)
     assert_false(elapse__router_link_wants_end(f->links[1]));
 }
 
-static void it_is_idle_when_all_is_answered(void **state)
+ROUTER_TEST(it_is_idle_when_all_is_answered)
 {
     struct fixture *f = *state;
 
@@ -355,28 +356,4 @@ static void it_is_idle_when_all_is_answered(void **state)
     assert_true(elapse__router_is_idle(f->router));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_was_wholly_sent_is_unknown),
-        TEST(what_was_partly_sent_is_sent_again),
-        TEST(an_owner_that_leaves_answers_what_it_has_got),
-        TEST(an_owner_that_leaves_idly_is_left_at_once),
-        TEST(looks_and_tokens_are_sent_again),
-        TEST(what_waits_too_long_was_not_done),
-        TEST(a_put_with_a_token_that_was_sent_ends_unknown),
-        TEST(a_silent_link_is_lost),
-        TEST(sweeps_may_take_longer),
-        TEST(an_old_owner_may_still_answer),
-        TEST(an_old_owner_is_not_waited_for),
-        TEST(what_an_owner_refuses_goes_to_the_next),
-        TEST(what_was_refused_goes_before_what_was_lost),
-        TEST(a_link_that_does_not_open_is_tried_later_and_later),
-        TEST(bytes_that_are_no_answer_end_the_link),
-        TEST(an_answer_before_the_command_ends_the_link),
-        TEST(a_reply_has_a_limit),
-        TEST(a_reply_may_fill_the_output),
-        TEST(it_is_idle_when_all_is_answered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("loss")

@@ -6,8 +6,6 @@
 
 #include "fixture.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 #define JOB(id, lease)                                                       \
     "*8\r\n:" id "\r\n$3\r\n" lease "\r\n$1\r\nt\r\n_\r\n$2\r\nhi\r\n:1\r\n" \
     ":1\r\n:0\r\n"
@@ -15,7 +13,9 @@
     "*8\r\n:" id "\r\n$3\r\n" lease "\r\n$1\r\nt\r\n$-1\r\n$2\r\nhi\r\n:1\r\n" \
     ":1\r\n:0\r\n"
 
-static void this_node_is_asked_first(void **state)
+#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
+
+ROUTER_TEST(this_node_is_asked_first)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -35,7 +35,7 @@ static void this_node_is_asked_first(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void no_partition_is_left_out(void **state)
+ROUTER_TEST(no_partition_is_left_out)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -56,7 +56,7 @@ static void no_partition_is_left_out(void **state)
     assert_in_range(asked[1], 1, 8);
 }
 
-static void nothing_is_an_empty_array(void **state)
+ROUTER_TEST(nothing_is_an_empty_array)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -70,7 +70,7 @@ static void nothing_is_an_empty_array(void **state)
     expect(f, c, "*0\r\n+PONG\r\n");
 }
 
-static void an_error_is_the_reply(void **state)
+ROUTER_TEST(an_error_is_the_reply)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -82,7 +82,7 @@ static void an_error_is_the_reply(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void commands_that_are_not_well_formed_are_refused(void **state)
+ROUTER_TEST(commands_that_are_not_well_formed_are_refused)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -98,7 +98,7 @@ static void commands_that_are_not_well_formed_are_refused(void **state)
                 "RESERVE t wait 1s WAIT 1s\n");
 }
 
-static void without_partitions_it_says_so(void **state)
+ROUTER_TEST(without_partitions_it_says_so)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -139,7 +139,7 @@ static unsigned deny(struct fixture *f)
     return asked;
 }
 
-static void a_wait_ends_in_time(void **state)
+ROUTER_TEST(a_wait_ends_in_time)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -156,7 +156,7 @@ static void a_wait_ends_in_time(void **state)
     expect(f, c, "*0\r\n+PONG\r\n");
 }
 
-static void an_answer_that_is_under_way_is_waited_for(void **state)
+ROUTER_TEST(an_answer_that_is_under_way_is_waited_for)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -178,7 +178,7 @@ static void an_answer_that_is_under_way_is_waited_for(void **state)
     expect(f, c, "*0\r\n");
 }
 
-static void news_are_asked_about_at_once(void **state)
+ROUTER_TEST(news_are_asked_about_at_once)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -198,7 +198,7 @@ static void news_are_asked_about_at_once(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void without_news_it_asks_again(void **state)
+ROUTER_TEST(without_news_it_asks_again)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -217,7 +217,7 @@ static void without_news_it_asks_again(void **state)
     }
 }
 
-static void jobs_that_came_during_the_first_round_are_seen(void **state)
+ROUTER_TEST(jobs_that_came_during_the_first_round_are_seen)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -234,7 +234,7 @@ static void jobs_that_came_during_the_first_round_are_seen(void **state)
     expect_sent(f, f->links[0], "RESERVE t\n");
 }
 
-static void waiters_are_asked_in_their_order(void **state)
+ROUTER_TEST(waiters_are_asked_in_their_order)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c[3];
@@ -259,7 +259,7 @@ static void waiters_are_asked_in_their_order(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void the_same_tubes_are_asked_for_once(void **state)
+ROUTER_TEST(the_same_tubes_are_asked_for_once)
 {
     struct fixture *f = *state;
 
@@ -275,7 +275,7 @@ static void the_same_tubes_are_asked_for_once(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void nobody_is_asked_about_twice_at_a_time(void **state)
+ROUTER_TEST(nobody_is_asked_about_twice_at_a_time)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -297,7 +297,7 @@ static void nobody_is_asked_about_twice_at_a_time(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void a_new_link_is_news(void **state)
+ROUTER_TEST(a_new_link_is_news)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -320,7 +320,7 @@ static void a_new_link_is_news(void **state)
 
 /* ---- giving back ---- */
 
-static void jobs_for_a_gone_client_are_given_back(void **state)
+ROUTER_TEST(jobs_for_a_gone_client_are_given_back)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -334,7 +334,7 @@ static void jobs_for_a_gone_client_are_given_back(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void replies_that_were_not_wholly_sent_are_given_back(void **state)
+ROUTER_TEST(replies_that_were_not_wholly_sent_are_given_back)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -354,7 +354,7 @@ static void replies_that_were_not_wholly_sent_are_given_back(void **state)
     expect_sent(f, f->links[0], "NACK 4 1-8 IN 0s\n");
 }
 
-static void replies_that_were_sent_stay(void **state)
+ROUTER_TEST(replies_that_were_sent_stay)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -370,7 +370,7 @@ static void replies_that_were_sent_stay(void **state)
     assert_int_equal(figures.given_back, 0);
 }
 
-static void a_gone_client_waits_no_more(void **state)
+ROUTER_TEST(a_gone_client_waits_no_more)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c;
@@ -397,7 +397,7 @@ static void a_gone_client_waits_no_more(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void commands_behind_it_wait(void **state)
+ROUTER_TEST(commands_behind_it_wait)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -410,29 +410,4 @@ static void commands_behind_it_wait(void **state)
     expect_sent(f, f->links[1], "KICKID 5\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(this_node_is_asked_first),
-        TEST(no_partition_is_left_out),
-        TEST(nothing_is_an_empty_array),
-        TEST(an_error_is_the_reply),
-        TEST(commands_that_are_not_well_formed_are_refused),
-        TEST(without_partitions_it_says_so),
-        TEST(a_wait_ends_in_time),
-        TEST(an_answer_that_is_under_way_is_waited_for),
-        TEST(news_are_asked_about_at_once),
-        TEST(without_news_it_asks_again),
-        TEST(jobs_that_came_during_the_first_round_are_seen),
-        TEST(waiters_are_asked_in_their_order),
-        TEST(the_same_tubes_are_asked_for_once),
-        TEST(nobody_is_asked_about_twice_at_a_time),
-        TEST(a_new_link_is_news),
-        TEST(jobs_for_a_gone_client_are_given_back),
-        TEST(replies_that_were_not_wholly_sent_are_given_back),
-        TEST(replies_that_were_sent_stay),
-        TEST(a_gone_client_waits_no_more),
-        TEST(commands_behind_it_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("reserve")

@@ -6,19 +6,16 @@
 
 #include "fixture.h"
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 static uint32_t partition_of(uint32_t partitions, const char *tube, const char *key)
 {
     return elapse__router_partition_of_key(partitions, tube, strlen(tube), key, strlen(key));
 }
 
 /* Data lie where the rule said: these never change. */
-static void the_partition_of_a_key_never_changes(void **state)
+TEST(the_partition_of_a_key_never_changes)
 {
     unsigned counts[7] = {0};
     char key[16];
-    (void)state;
 
     assert_int_equal(partition_of(1, "orders", "4711"), 0);
     assert_int_equal(partition_of(1024, "", ""), 659);
@@ -33,7 +30,9 @@ static void the_partition_of_a_key_never_changes(void **state)
         assert_in_range(counts[i], 880, 1120);
 }
 
-static void commands_go_to_their_partitions(void **state)
+#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
+
+ROUTER_TEST(commands_go_to_their_partitions)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -54,7 +53,7 @@ static void append(char *text, size_t size, const char *more)
     (void)snprintf(text + end, size - end, "%s", more);
 }
 
-static void keys_and_tokens_choose_the_partition(void **state)
+ROUTER_TEST(keys_and_tokens_choose_the_partition)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -79,7 +78,7 @@ static void keys_and_tokens_choose_the_partition(void **state)
     expect_sent(f, f->links[1], expected[1]);
 }
 
-static void a_put_without_key_stays_at_home(void **state)
+ROUTER_TEST(a_put_without_key_stays_at_home)
 {
     struct fixture *f = *state;
 
@@ -92,7 +91,7 @@ static void a_put_without_key_stays_at_home(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void a_put_without_key_goes_where_somebody_is(void **state)
+ROUTER_TEST(a_put_without_key_goes_where_somebody_is)
 {
     struct fixture *f = *state;
 
@@ -102,7 +101,7 @@ static void a_put_without_key_goes_where_somebody_is(void **state)
     expect_sent(f, f->links[1], "PUT t b\nPUT t b\nPUT t b\n");
 }
 
-static void replies_are_in_the_order_of_the_commands(void **state)
+ROUTER_TEST(replies_are_in_the_order_of_the_commands)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -116,7 +115,7 @@ static void replies_are_in_the_order_of_the_commands(void **state)
     expect(f, c, "+gone\r\n+PONG\r\n-ERR four\r\n");
 }
 
-static void answers_come_in_pieces(void **state)
+ROUTER_TEST(answers_come_in_pieces)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -131,7 +130,7 @@ static void answers_come_in_pieces(void **state)
     expect(f, c, "*2\r\n$4\r\nbody\r\n$4\r\n\r\n+x\r\n");
 }
 
-static void replies_have_the_version_of_their_command(void **state)
+ROUTER_TEST(replies_have_the_version_of_their_command)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -144,7 +143,7 @@ static void replies_have_the_version_of_their_command(void **state)
     assert_non_null(strstr(all, "*0\r\n%1\r\n$3\r\nkey\r\n_\r\n"));
 }
 
-static void items_are_split_and_joined(void **state)
+ROUTER_TEST(items_are_split_and_joined)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -160,7 +159,7 @@ static void items_are_split_and_joined(void **state)
     expect(f, c, "*2\r\n+ok\r\n+gone\r\n*2\r\n+ok\r\n-OOM none\r\n");
 }
 
-static void one_wrong_item_goes_nowhere_else(void **state)
+ROUTER_TEST(one_wrong_item_goes_nowhere_else)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -175,7 +174,7 @@ static void one_wrong_item_goes_nowhere_else(void **state)
     expect_sent(f, f->links[1], "");
 }
 
-static void a_walk_over_pages_comes_to_all_partitions(void **state)
+ROUTER_TEST(a_walk_over_pages_comes_to_all_partitions)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -202,7 +201,7 @@ static void a_walk_over_pages_comes_to_all_partitions(void **state)
     expect(f, c, "-ERR x\r\n");
 }
 
-static void statistics_are_added_up(void **state)
+ROUTER_TEST(statistics_are_added_up)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -222,7 +221,7 @@ static void statistics_are_added_up(void **state)
            "*2\r\n$5\r\npause\r\n:5\r\n$-1\r\n");
 }
 
-static void kick_asks_partitions_in_turn(void **state)
+ROUTER_TEST(kick_asks_partitions_in_turn)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -246,7 +245,7 @@ static void kick_asks_partitions_in_turn(void **state)
     expect(f, c, ":1\r\n");
 }
 
-static void a_sweep_waits_for_the_commands_before_it(void **state)
+ROUTER_TEST(a_sweep_waits_for_the_commands_before_it)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -267,7 +266,7 @@ static void a_sweep_waits_for_the_commands_before_it(void **state)
     expect(f, c, "+ok\r\n*4\r\n$7\r\nremoved\r\n:9\r\n$7\r\nrunning\r\n:1\r\n");
 }
 
-static void a_pause_of_one_partition_is_enough(void **state)
+ROUTER_TEST(a_pause_of_one_partition_is_enough)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -280,7 +279,7 @@ static void a_pause_of_one_partition_is_enough(void **state)
     expect(f, c, "+ok\r\n+gone\r\n-ERR no\r\n");
 }
 
-static void a_node_is_given_to_the_partition_that_it_asks_for(void **state)
+ROUTER_TEST(a_node_is_given_to_the_partition_that_it_asks_for)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -297,7 +296,7 @@ static void a_node_is_given_to_the_partition_that_it_asks_for(void **state)
     elapse__router_client_closed(c, f->now);
 }
 
-static void a_node_that_does_not_wait_is_ended(void **state)
+ROUTER_TEST(a_node_that_does_not_wait_is_ended)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -308,7 +307,7 @@ static void a_node_that_does_not_wait_is_ended(void **state)
     assert_false(elapse__router_client_given(c, &given));
 }
 
-static void a_node_that_gives_wrong_facts_stays_a_client(void **state)
+ROUTER_TEST(a_node_that_gives_wrong_facts_stays_a_client)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -330,7 +329,7 @@ static void a_node_that_gives_wrong_facts_stays_a_client(void **state)
     assert_true(elapse__router_client_room(c) > 0);
 }
 
-static void commands_that_do_not_exist_are_refused(void **state)
+ROUTER_TEST(commands_that_do_not_exist_are_refused)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -356,7 +355,7 @@ static const void *link_password(void *context, size_t *size)
     return password_of_links;
 }
 
-static void a_password_comes_first(void **state)
+ROUTER_TEST(a_password_comes_first)
 {
     struct fixture *f = *state;
 
@@ -379,7 +378,7 @@ static void a_password_comes_first(void **state)
     expect_sent(f, f->links[0], "");
 }
 
-static void links_greet(void **state)
+ROUTER_TEST(links_greet)
 {
     struct fixture *f = *state;
 
@@ -400,7 +399,7 @@ static void links_greet(void **state)
     expect_sent(f, last(f), "KICKID 11\n");
 }
 
-static void each_greeting_has_the_password_of_its_time(void **state)
+ROUTER_TEST(each_greeting_has_the_password_of_its_time)
 {
     struct fixture *f = *state;
 
@@ -413,7 +412,7 @@ static void each_greeting_has_the_password_of_its_time(void **state)
     password_of_links = "sesame";
 }
 
-static void the_router_says_what_the_trouble_with_an_owner_is(void **state)
+ROUTER_TEST(the_router_says_what_the_trouble_with_an_owner_is)
 {
     struct fixture *f = *state;
 
@@ -441,7 +440,7 @@ static void the_router_says_what_the_trouble_with_an_owner_is(void **state)
     assert_string_equal(elapse__router_trouble(f->router, 1), "");
 }
 
-static void what_clients_expect(void **state)
+ROUTER_TEST(what_clients_expect)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -466,7 +465,7 @@ static void what_clients_expect(void **state)
     assert_true(elapse__router_client_wants_end(c));
 }
 
-static void a_broken_command_ends_the_client(void **state)
+ROUTER_TEST(a_broken_command_ends_the_client)
 {
     struct fixture *f = *state;
     struct elapse__router_client *c = client(f);
@@ -482,7 +481,7 @@ static void a_broken_command_ends_the_client(void **state)
     assert_int_equal(elapse__router_client_room(c), 0);
 }
 
-static void options_have_ranges(void **state)
+ROUTER_TEST(options_have_ranges)
 {
     struct fixture *f = *state;
     struct elapse__router_options options = f->options;
@@ -498,35 +497,4 @@ static void options_have_ranges(void **state)
     assert_null(elapse__router_new(&options, 0));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_partition_of_a_key_never_changes),
-        TEST(commands_go_to_their_partitions),
-        TEST(keys_and_tokens_choose_the_partition),
-        TEST(a_put_without_key_stays_at_home),
-        TEST(a_put_without_key_goes_where_somebody_is),
-        TEST(replies_are_in_the_order_of_the_commands),
-        TEST(answers_come_in_pieces),
-        TEST(replies_have_the_version_of_their_command),
-        TEST(items_are_split_and_joined),
-        TEST(one_wrong_item_goes_nowhere_else),
-        TEST(a_walk_over_pages_comes_to_all_partitions),
-        TEST(statistics_are_added_up),
-        TEST(kick_asks_partitions_in_turn),
-        TEST(a_sweep_waits_for_the_commands_before_it),
-        TEST(a_pause_of_one_partition_is_enough),
-        TEST(a_node_is_given_to_the_partition_that_it_asks_for),
-        TEST(a_node_that_does_not_wait_is_ended),
-        TEST(a_node_that_gives_wrong_facts_stays_a_client),
-        TEST(commands_that_do_not_exist_are_refused),
-        TEST(a_password_comes_first),
-        TEST(links_greet),
-        TEST(each_greeting_has_the_password_of_its_time),
-        TEST(the_router_says_what_the_trouble_with_an_owner_is),
-        TEST(what_clients_expect),
-        TEST(a_broken_command_ends_the_client),
-        TEST(options_have_ranges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("route")

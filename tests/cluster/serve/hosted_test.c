@@ -2,20 +2,17 @@
  * A partition of a node whose disk, system or store refuses something.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../src/cluster/ownership/chain.h"
 #include "../../../src/cluster/serve/inner.h"
 #include "../../../src/os/os.h"
 #include "../../engine/store/directory.h"
+#include "../../support/test.h"
 
 enum { ATTEMPTS_A_LINE = 600 };
 
@@ -55,7 +52,7 @@ static int refuse_random(void *bytes, size_t count)
     return EIO;
 }
 
-static void without_a_random_number_a_life_does_not_begin(void **state)
+TEST_WITH(without_a_random_number_a_life_does_not_begin, set_up, tear_down)
 {
     struct elapse__cluster_partition *partition = *state;
     const struct elapse__os *before = elapse__os;
@@ -70,7 +67,7 @@ static void without_a_random_number_a_life_does_not_begin(void **state)
 }
 
 /* The runner tries again every tenth of a second. */
-static void a_disk_that_refuses_has_a_line_each_minute(void **state)
+TEST_WITH(a_disk_that_refuses_has_a_line_each_minute, set_up, tear_down)
 {
     const struct elapse__partition_memory memory = {.system_identifier = 1};
     struct elapse__cluster_partition *partition = *state;
@@ -89,7 +86,7 @@ static void a_disk_that_refuses_has_a_line_each_minute(void **state)
     assert_int_equal(partition->waits, 0);
 }
 
-static void a_store_that_takes_nothing_wakes_nobody(void **state)
+TEST_WITH(a_store_that_takes_nothing_wakes_nobody, set_up, tear_down)
 {
     struct elapse__cluster_partition *partition = *state;
     struct elapse_queue_options queue;
@@ -115,14 +112,4 @@ static void a_store_that_takes_nothing_wakes_nobody(void **state)
     assert_int_equal(elapse_queue_close(partition->store), ELAPSE_OK);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_a_random_number_a_life_does_not_begin, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_disk_that_refuses_has_a_line_each_minute, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_store_that_takes_nothing_wakes_nobody, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("hosted")

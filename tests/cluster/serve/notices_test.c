@@ -2,17 +2,14 @@
  * Lines for the log from the thread of a runner: none is lost while there is room, and then the
  * oldest ones are.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../src/cluster/serve/inner.h"
 #include "../../../src/os/os.h"
+#include "../../support/test.h"
 
 static struct elapse__cluster_partition *set_up(void)
 {
@@ -41,11 +38,10 @@ static void say(struct elapse__cluster_partition *partition, unsigned count)
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_NOTICE, "line %u", i);
 }
 
-static void lines_wait_in_their_order(void **state)
+TEST(lines_wait_in_their_order)
 {
     struct elapse__cluster_partition *partition = set_up();
 
-    (void)state;
     say(partition, ELAPSE__CLUSTER_PARTITION_NOTICES);
     assert_int_equal(partition->notice_count, ELAPSE__CLUSTER_PARTITION_NOTICES);
     assert_int_equal(partition->notices_lost, 0);
@@ -56,11 +52,10 @@ static void lines_wait_in_their_order(void **state)
     tear_down(partition);
 }
 
-static void the_oldest_lines_make_room(void **state)
+TEST(the_oldest_lines_make_room)
 {
     struct elapse__cluster_partition *partition = set_up();
 
-    (void)state;
     say(partition, ELAPSE__CLUSTER_PARTITION_NOTICES + 2);
     assert_int_equal(partition->notice_count, ELAPSE__CLUSTER_PARTITION_NOTICES);
     assert_int_equal(partition->notices_lost, 2);
@@ -72,11 +67,4 @@ static void the_oldest_lines_make_room(void **state)
     tear_down(partition);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_wait_in_their_order),
-        cmocka_unit_test(the_oldest_lines_make_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("notices")

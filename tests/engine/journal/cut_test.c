@@ -12,15 +12,12 @@
  * and about the group that frees a file.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"
 
@@ -134,9 +131,8 @@ static void open_and_compare(uint64_t seed)
 }
 
 /* No spare is free on a full disk, so the life goes on in the old segment. */
-static void stale_records_do_not_follow_a_group_on_a_full_disk(void **state)
+TEST(stale_records_do_not_follow_a_group_on_a_full_disk)
 {
-    (void)state;
     const uint64_t capacity = (3 << SEGMENT_BITS) + SECTOR; /* and the file "lock" */
     const uint32_t body = ELAPSE__COMMIT_BYTES;
     for (uint64_t seed = 1; seed <= 200; seed++) {
@@ -163,9 +159,8 @@ static void stale_records_do_not_follow_a_group_on_a_full_disk(void **state)
 
 /* The next life seals the old segment, and loses its power while it does: the SEAL's COMMIT is not
  * on the disk, but that of the old group is. */
-static void stale_records_do_not_follow_a_seal(void **state)
+TEST(stale_records_do_not_follow_a_seal)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 4000; seed++) {
         struct elapse__operation operation = {.kind = ELAPSE__OPERATION_READ};
         sim_disk_begin(seed);
@@ -197,9 +192,8 @@ static void stale_records_do_not_follow_a_seal(void **state)
 
 /* Recovery checks no bodies of the segment before the head, so that one is whole before its SEAL is
  * written: also with an interval, when groups are written without a sync after each. */
-static void segment_is_synced_before_it_is_sealed(void **state)
+TEST(segment_is_synced_before_it_is_sealed)
 {
-    (void)state;
     struct elapse__operation operation;
     int unsynced = ELAPSE__NO_FILE, last_synced = ELAPSE__NO_FILE;
     unsigned seals = 0, groups_without_sync = 0;
@@ -272,9 +266,8 @@ static void write_moved_tail(void)
 /* The sync of a COMMIT that frees a file fails: the page cache shows it, and the disk may not have
  * it. Until the next life has written it again, the file has to stay: the power may go at each call
  * of the recovery. */
-static void freed_files_stay_until_the_log_is_repaired(void **state)
+TEST(freed_files_stay_until_the_log_is_repaired)
 {
-    (void)state;
     unsigned crashes = 0;
     for (uint64_t seed = 1; seed <= 5; seed++) {
         for (uint64_t calls = 1, was_open = 0; !was_open; calls++) {
@@ -307,9 +300,8 @@ static void freed_files_stay_until_the_log_is_repaired(void **state)
 
 /* With an interval a group is synced later, but one that frees a file is not: the owner may wait
  * for that file. */
-static void moved_tail_is_synced_at_once(void **state)
+TEST(moved_tail_is_synced_at_once)
 {
-    (void)state;
     sim_disk_begin(1);
     owner_begin(&owner);
     interval_ms = 1000;
@@ -321,9 +313,8 @@ static void moved_tail_is_synced_at_once(void **state)
 }
 
 /* Each life deletes something, and ends without a word. */
-static void restarts_on_a_full_disk_use_up_nothing(void **state)
+TEST(restarts_on_a_full_disk_use_up_nothing)
 {
-    (void)state;
     enum { RESTARTS = 20 };
     int error = 0;
     sim_disk_begin(1);
@@ -377,9 +368,8 @@ static uint32_t fill_disk(uint64_t *now_ms, uint32_t body_size)
 }
 
 /* The dead jobs lie between live ones, so each segment has to be cleaned. */
-static void full_disk_takes_jobs_again_when_every_second_one_has_ended(void **state)
+TEST(full_disk_takes_jobs_again_when_every_second_one_has_ended)
 {
-    (void)state;
     uint64_t now_ms = 0;
     sim_disk_begin(1);
     sim_disk_set_faults(&(struct sim_disk_faults){.capacity = 32 << SEGMENT_BITS});
@@ -402,10 +392,9 @@ static void full_disk_takes_jobs_again_when_every_second_one_has_ended(void **st
  * could use up the spares that deletes need, long before it comes to what has ended. No delete is
  * refused: not if jobs were changed before the disk was full, and not if that comes later, when
  * changes end as soon as the copies would grow too much. */
-static void full_disk_deletes_jobs_whose_copies_grow(void **state)
+TEST(full_disk_deletes_jobs_whose_copies_grow)
 {
     enum { ORDERS = 3, LARGE_BITS = 17, SEGMENTS = 64, BODY = 1900, GROWTH = 560 };
-    (void)state;
     segment_bits = LARGE_BITS;
     for (unsigned variant = 0; variant < 8 * ORDERS; variant++) {
         uint64_t now_ms = 0;
@@ -441,17 +430,4 @@ static void full_disk_deletes_jobs_whose_copies_grow(void **state)
     segment_bits = SEGMENT_BITS;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stale_records_do_not_follow_a_group_on_a_full_disk),
-        cmocka_unit_test(stale_records_do_not_follow_a_seal),
-        cmocka_unit_test(segment_is_synced_before_it_is_sealed),
-        cmocka_unit_test(freed_files_stay_until_the_log_is_repaired),
-        cmocka_unit_test(moved_tail_is_synced_at_once),
-        cmocka_unit_test(restarts_on_a_full_disk_use_up_nothing),
-        cmocka_unit_test(full_disk_takes_jobs_again_when_every_second_one_has_ended),
-        cmocka_unit_test(full_disk_deletes_jobs_whose_copies_grow),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("cut")

@@ -6,16 +6,13 @@
  *      body        open is content, and the damage shows when the body is read
  *      harmless    nothing acknowledged lay there, and every job is whole
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"
 
@@ -76,9 +73,8 @@ static bool opens_whole(bool *body_is_damaged)
     return true;
 }
 
-static void each_flipped_byte_is_noticed_or_harmless(void **state)
+TEST(each_flipped_byte_is_noticed_or_harmless)
 {
-    (void)state;
     unsigned refused = 0, bodies = 0, harmless = 0;
     for (unsigned segment = 1; segment <= 3; segment++) {
         for (size_t offset = 0; offset < 16384; offset += step) {
@@ -105,9 +101,8 @@ static void each_flipped_byte_is_noticed_or_harmless(void **state)
     assert_true(refused > 0 && bodies > 0 && harmless > 0);
 }
 
-static void each_removed_segment_is_named(void **state)
+TEST(each_removed_segment_is_named)
 {
-    (void)state;
     for (unsigned segment = 1; segment <= 3; segment++) {
         char name[ELAPSE__FILE_NAME_BYTES];
         make_journal();
@@ -120,9 +115,8 @@ static void each_removed_segment_is_named(void **state)
     }
 }
 
-static void unknown_version_is_refused_by_name(void **state)
+TEST(unknown_version_is_refused_by_name)
 {
-    (void)state;
     size_t size;
     make_journal();
     sim_disk_content("data/journal", "2.log", &size)[8] = 9;
@@ -133,9 +127,8 @@ static void unknown_version_is_refused_by_name(void **state)
     sim_disk_end();
 }
 
-static void second_process_is_refused(void **state)
+TEST(second_process_is_refused)
 {
-    (void)state;
     make_journal();
     assert_true(open_journal());
     struct elapse__journal *first = owner.journal;
@@ -145,9 +138,8 @@ static void second_process_is_refused(void **state)
     sim_disk_end();
 }
 
-static void record_is_whole_at_its_own_place_only(void **state)
+TEST(record_is_whole_at_its_own_place_only)
 {
-    (void)state;
     uint8_t bytes[64];
     struct elapse__frame frame;
     struct elapse__record record = {
@@ -164,18 +156,12 @@ static void record_is_whole_at_its_own_place_only(void **state)
 }
 
 /* damage [STEP] */
+
 int main(int argument_count, char **arguments)
 {
     if (argument_count > 1)
         step = strtoul(arguments[1], NULL, 10);
     if (step == 0 || step > ELAPSE__SEAL_BYTES + ELAPSE__COMMIT_BYTES)
         return EXIT_FAILURE;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_flipped_byte_is_noticed_or_harmless),
-        cmocka_unit_test(each_removed_segment_is_named),
-        cmocka_unit_test(unknown_version_is_refused_by_name),
-        cmocka_unit_test(second_process_is_refused),
-        cmocka_unit_test(record_is_whole_at_its_own_place_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_tests_of_file("damage");
 }

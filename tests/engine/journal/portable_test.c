@@ -1,17 +1,14 @@
 /*
  * Groups as they lie in a replicated log: each is read as it was written, and nothing else is read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../src/engine/journal/frame.h"
 #include "../../../src/engine/journal/portable.h"
+#include "../../support/test.h"
 
 enum { ROOM = 1 << 16 };
 
@@ -45,9 +42,8 @@ static size_t make_frames(unsigned count, uint8_t *frames)
 static const struct elapse__portable_facts facts = {
     .tail = UINT64_C(0x1122334455667788), .next_id = 77, .wall_ms = -5};
 
-static void test_a_group_is_read_as_it_was_written(void **state)
+TEST(test_a_group_is_read_as_it_was_written)
 {
-    (void)state;
     static uint8_t frames[ROOM], bytes[ROOM];
     for (unsigned count = 0; count <= 4; count++) {
         size_t frames_size = make_frames(count, frames);
@@ -78,9 +74,8 @@ static void test_a_group_is_read_as_it_was_written(void **state)
 }
 
 /* The same records at another position, in another journal, are the same bytes. */
-static void test_a_place_leaves_no_trace(void **state)
+TEST(test_a_place_leaves_no_trace)
 {
-    (void)state;
     static uint8_t frames[ROOM], bytes[ROOM], others[ROOM];
     struct elapse__record record = record_of(2);
     size_t size = (size_t)elapse__frame_bytes(record.fields_size, record.body_size);
@@ -91,9 +86,8 @@ static void test_a_place_leaves_no_trace(void **state)
     assert_memory_equal(bytes, others, portable);
 }
 
-static void test_the_layout(void **state)
+TEST(test_the_layout)
 {
-    (void)state;
     static uint8_t frames[ROOM], bytes[ROOM];
     static const uint8_t expected[] = {
         1,    0,    0,    0,    1, 0, 0, 0, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33,
@@ -105,9 +99,8 @@ static void test_the_layout(void **state)
     assert_memory_equal(bytes, expected, sizeof expected);
 }
 
-static void test_a_cut_group_is_refused(void **state)
+TEST(test_a_cut_group_is_refused)
 {
-    (void)state;
     static uint8_t frames[ROOM], bytes[ROOM];
     size_t size = elapse__portable_encode(&facts, frames, make_frames(4, frames), bytes);
     for (size_t cut = 0; cut < size; cut++) {
@@ -120,9 +113,8 @@ static void test_a_cut_group_is_refused(void **state)
     }
 }
 
-static void test_a_changed_group_is_refused_or_stays_within(void **state)
+TEST(test_a_changed_group_is_refused_or_stays_within)
 {
-    (void)state;
     static uint8_t frames[ROOM], bytes[ROOM];
     size_t size = elapse__portable_encode(&facts, frames, make_frames(4, frames), bytes);
     for (size_t at = 0; at < size * 8; at++) {
@@ -140,14 +132,4 @@ static void test_a_changed_group_is_refused_or_stays_within(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_group_is_read_as_it_was_written),
-        cmocka_unit_test(test_a_place_leaves_no_trace),
-        cmocka_unit_test(test_the_layout),
-        cmocka_unit_test(test_a_cut_group_is_refused),
-        cmocka_unit_test(test_a_changed_group_is_refused_or_stays_within),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("portable")

@@ -4,16 +4,13 @@
  * is lost.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../src/engine/journal/journal.h"
+#include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"
 
@@ -108,9 +105,8 @@ static void read_together(unsigned lost)
     bad_offset = bad;
 }
 
-static void one_window_serves_all(void **state)
+TEST_WITH(one_window_serves_all, begin, end)
 {
-    (void)state;
     struct elapse__journal_reading readings[JOBS];
     for (unsigned i = 0; i < JOBS; i++)
         elapse__journal_read_begin(owner.journal, owner.jobs[i + 1].position, BODY_BYTES,
@@ -127,9 +123,8 @@ static void one_window_serves_all(void **state)
     read_together(0);
 }
 
-static void a_bad_sector_takes_one_body_alone(void **state)
+TEST_WITH(a_bad_sector_takes_one_body_alone, begin, end)
 {
-    (void)state;
     for (unsigned job = 1; job <= JOBS; job++) {
         readings_spoilt = 0;
         bad_offset = offset_of(job) + 100;
@@ -138,9 +133,8 @@ static void a_bad_sector_takes_one_body_alone(void **state)
     }
 }
 
-static void a_window_that_ends_early_is_read_on(void **state)
+TEST_WITH(a_window_that_ends_early_is_read_on, begin, end)
 {
-    (void)state;
     gives_less = true;
     for (unsigned job = 1; job <= JOBS; job++) {
         bad_offset = offset_of(job) + 100;
@@ -150,9 +144,8 @@ static void a_window_that_ends_early_is_read_on(void **state)
 }
 
 /* The disk refuses the long reading, and reads each record by itself. */
-static void a_window_that_cannot_be_read_loses_nothing(void **state)
+TEST_WITH(a_window_that_cannot_be_read_loses_nothing, begin, end)
 {
-    (void)state;
     least = 2 * BODY_BYTES;
     for (unsigned job = 1; job <= JOBS; job++) {
         readings_spoilt = 0;
@@ -162,13 +155,4 @@ static void a_window_that_cannot_be_read_loses_nothing(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_window_serves_all, begin, end),
-        cmocka_unit_test_setup_teardown(a_bad_sector_takes_one_body_alone, begin, end),
-        cmocka_unit_test_setup_teardown(a_window_that_ends_early_is_read_on, begin, end),
-        cmocka_unit_test_setup_teardown(a_window_that_cannot_be_read_loses_nothing, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("read")

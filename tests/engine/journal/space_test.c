@@ -3,13 +3,10 @@
  * steps; nothing waits until all is done, so cleaning has to keep pace.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
+#include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"
 
@@ -126,26 +123,17 @@ static void expect_at_most(uint32_t stays, unsigned steps, uint64_t segments)
     end();
 }
 
-static void steady_churn_takes_four_segments_more(void **state)
+TEST(steady_churn_takes_four_segments_more)
 {
-    (void)state;
     expect_at_most(0, 3, 4);
     expect_at_most(0, 30, 4);
 }
 
-static void jobs_that_stay_take_no_more(void **state)
+TEST(jobs_that_stay_take_no_more)
 {
-    (void)state;
     expect_at_most(2, 3, 4);
     expect_at_most(2, 30, 4);
     expect_at_most(10, 3, 4);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(steady_churn_takes_four_segments_more),
-        cmocka_unit_test(jobs_that_stay_take_no_more),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("space")

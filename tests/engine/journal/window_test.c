@@ -2,14 +2,11 @@
  * Open reads the segments below the head through a window, which is smaller than they are: records
  * lie across its end, and bodies that are longer are not read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include "../../../src/engine/journal/walk.h"
+#include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"
 
@@ -68,18 +65,16 @@ static uint32_t random_size(void)
     return (uint32_t)(sim_disk_random() % (sim_disk_random() % 8 == 0 ? 20000 : 700));
 }
 
-static void records_lie_across_the_end_of_the_window(void **state)
+TEST_WITH(records_lie_across_the_end_of_the_window, begin, end)
 {
-    (void)state;
     while (owner.live_bytes < 3 * (uint64_t)SEGMENT)
         assert_int_equal(owner_put_durably(&owner, random_size()), 0);
     reopen();
 }
 
 /* Only where a window or a segment begins, one may come that nobody has announced. */
-static void the_owner_hears_of_records_before_they_come(void **state)
+TEST_WITH(the_owner_hears_of_records_before_they_come, begin, end)
 {
-    (void)state;
     for (unsigned i = 0; i < 10000; i++)
         assert_int_equal(owner_put_durably(&owner, 300), 0);
     reopen();
@@ -89,10 +84,9 @@ static void the_owner_hears_of_records_before_they_come(void **state)
     assert_true(owner.heard_twice * 100 >= owner.replayed * 95);
 }
 
-static void bodies_longer_than_the_window_are_not_read(void **state)
+TEST_WITH(bodies_longer_than_the_window_are_not_read, begin, end)
 {
     struct elapse__journal_figures figures;
-    (void)state;
     for (unsigned i = 0; i < 11; i++)
         assert_int_equal(owner_put_durably(&owner, LONG_BODY), 0);
     elapse__journal_free(owner.journal);
@@ -107,12 +101,4 @@ static void bodies_longer_than_the_window_are_not_read(void **state)
     assert_true(for_open <= figures.log_bytes / 2 + 2 * (uint64_t)SEGMENT);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(records_lie_across_the_end_of_the_window, begin, end),
-        cmocka_unit_test_setup_teardown(the_owner_hears_of_records_before_they_come, begin, end),
-        cmocka_unit_test_setup_teardown(bodies_longer_than_the_window_are_not_read, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("window")

@@ -2,18 +2,15 @@
  * The engine without a store: records of other journals, and the memory of the queue.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../src/engine/jobs.h"
 #include "../../../src/os/memory_files.h"
 #include "../../../src/queue/fields.h"
+#include "../../support/test.h"
 
 /* An allocator that counts, and that refuses calls. */
 struct counting {
@@ -111,9 +108,8 @@ static void reopen(void)
     open_engine(0, NULL);
 }
 
-static void test_a_load_that_a_limit_refuses(void **state)
+TEST_WITH(test_a_load_that_a_limit_refuses, set_up, tear_down)
 {
-    (void)state;
     open_engine(1, NULL);
     assert_int_equal(load(1, "one"), 0);
     uint64_t end = engine.last_position;
@@ -126,9 +122,8 @@ static void test_a_load_that_a_limit_refuses(void **state)
     assert_int_equal(elapse__queue_last_id(engine.jobs), 3);
 }
 
-static void test_a_load_without_memory(void **state)
+TEST_WITH(test_a_load_without_memory, set_up, tear_down)
 {
-    (void)state;
     struct counting counting = {.bytes = 0};
     const struct elapse_allocator memory = {count_allocate, count_release, &counting};
     open_engine(0, &memory);
@@ -143,9 +138,8 @@ static void test_a_load_without_memory(void **state)
 
 /* The allocator is the caller's also after all jobs were forgotten, and without the struct that the
  * options had. */
-static void test_the_allocator_stays(void **state)
+TEST_WITH(test_the_allocator_stays, set_up, tear_down)
 {
-    (void)state;
     struct counting counting = {.bytes = 0};
     struct elapse_allocator memory = {count_allocate, count_release, &counting};
     open_engine(0, &memory);
@@ -162,12 +156,4 @@ static void test_the_allocator_stays(void **state)
     assert_int_equal(counting.bytes, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_load_that_a_limit_refuses, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_load_without_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_allocator_stays, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("engine")

@@ -2,12 +2,8 @@
  * Zeros past the page cache: whatever the file system thinks of that, they are where they should
  * be, and the file is written and read as before. And directories, whose names stay.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +16,7 @@
 #include <unistd.h>
 
 #include "../../../src/os/memory_files.h"
+#include "../../support/test.h"
 #include "directory.h"
 
 enum { PAGE = ELAPSE__FILE_PAGE_MAX, SIZE = (3 << 20) + PAGE };
@@ -108,27 +105,24 @@ static void check_filling(const struct elapse__files *files, const char *path)
     files->close(file);
 }
 
-static void files_on_a_disk_are_filled(void **state)
+TEST(files_on_a_disk_are_filled)
 {
-    (void)state;
     check_filling(&elapse__files_linux, directory_make());
     directory_remove();
 }
 
-static void files_in_memory_are_filled(void **state)
+TEST(files_in_memory_are_filled)
 {
     char path[ELAPSE__MEMORY_PATH_BYTES];
 
-    (void)state;
     elapse__memory_path(path);
     check_filling(&elapse__files_in_memory, path);
     elapse__memory_forget(path);
 }
 
 /* A file system that wants another alignment refuses it, as all do here. */
-static void zeros_go_to_any_place(void **state)
+TEST(zeros_go_to_any_place)
 {
-    (void)state;
     int file = make_file(&elapse__files_linux, directory_make());
     write_letters(&elapse__files_linux, file, 0, SIZE);
     fill(&elapse__files_linux, file, 77, 2 * PAGE + 5);
@@ -139,12 +133,11 @@ static void zeros_go_to_any_place(void **state)
     directory_remove();
 }
 
-static void a_file_that_cannot_be_written_cannot_be_filled(void **state)
+TEST(a_file_that_cannot_be_written_cannot_be_filled)
 {
     int directory, file;
     size_t done = 7;
 
-    (void)state;
     const char *path = directory_make();
     elapse__files_linux.close(make_file(&elapse__files_linux, path));
     assert_int_equal(elapse__files_linux.open_directory(path, &directory), 0);
@@ -171,11 +164,10 @@ static bool syncs_above(const char *path, const char *above)
     return synced == got.st_ino;
 }
 
-static void the_name_of_a_directory_is_synced(void **state)
+TEST(the_name_of_a_directory_is_synced)
 {
     char path[512], before[512];
 
-    (void)state;
     const char *above = directory_make();
     (void)snprintf(path, sizeof path, "%s/absolute", above);
     assert_true(syncs_above(path, above));
@@ -192,11 +184,10 @@ static void the_name_of_a_directory_is_synced(void **state)
     directory_remove();
 }
 
-static void a_directory_whose_name_cannot_be_synced(void **state)
+TEST(a_directory_whose_name_cannot_be_synced)
 {
     char path[512];
 
-    (void)state;
     (void)snprintf(path, sizeof path, "%s/new", directory_make());
     sync_error = EIO;
     assert_int_equal(elapse__files_linux.make_directory(path), EIO);
@@ -210,16 +201,4 @@ static void a_directory_whose_name_cannot_be_synced(void **state)
     directory_remove();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_on_a_disk_are_filled),
-        cmocka_unit_test(files_in_memory_are_filled),
-        cmocka_unit_test(zeros_go_to_any_place),
-        cmocka_unit_test(a_file_that_cannot_be_written_cannot_be_filled),
-        cmocka_unit_test(the_name_of_a_directory_is_synced),
-        cmocka_unit_test(a_directory_whose_name_cannot_be_synced),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("files")

@@ -5,14 +5,12 @@
 #ifndef ELAPSE_TEST_STORE_FIXTURE_H
 #define ELAPSE_TEST_STORE_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
-
 #include <elapse/queue.h>
+
+#include "../../support/test.h"
 
 extern struct elapse_queue *queue;
 extern const char *directory;

@@ -48,11 +48,12 @@ static void need_body(const char *tube, size_t bytes)
     elapse_reserved_free(&job);
 }
 
-static void the_longest_body(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
+STORE_TEST(the_longest_body)
 {
     struct elapse_put put = {.tube = "tube", .body = letters, .body_bytes = BODY_MAX};
 
-    (void)state;
     need_put(&put);
     put.body_bytes++;
     put_is_refused(&put);
@@ -60,7 +61,7 @@ static void the_longest_body(void **state)
     need_body("tube", BODY_MAX);
 }
 
-static void the_longest_names(void **state)
+STORE_TEST(the_longest_names)
 {
     char tube[ELAPSE_TUBE_BYTES_MAX + 2] = "";
     struct elapse_put put = {
@@ -76,7 +77,6 @@ static void the_longest_names(void **state)
     struct elapse_answer answer;
     struct elapse_job job;
 
-    (void)state;
     memset(tube, 't', ELAPSE_TUBE_BYTES_MAX);
     need_put(&put);
     reopen();
@@ -101,7 +101,7 @@ static void the_longest_names(void **state)
     put_is_refused(&put);
 }
 
-static void the_longest_delay(void **state)
+STORE_TEST(the_longest_delay)
 {
     struct elapse_put put = {.tube = "tube", .delay_ms = (uint64_t)ELAPSE_JOB_DELAY_MS_MAX};
     struct elapse_job job;
@@ -119,14 +119,13 @@ static void the_longest_delay(void **state)
     assert_true(job.left_ms > (uint64_t)ELAPSE_JOB_DELAY_MS_MAX - HOUR_MS);
 }
 
-static void a_thousand_tubes_in_a_reserve(void **state)
+STORE_TEST(a_thousand_tubes_in_a_reserve)
 {
     enum { TUBES = 1000 };
     static char names[TUBES + 1][8];
     static const char *tubes[TUBES + 1];
     struct elapse_reserved job;
 
-    (void)state;
     for (unsigned i = 0; i <= TUBES; i++) {
         snprintf(names[i], sizeof names[i], "t%u", i);
         tubes[i] = names[i];
@@ -144,7 +143,7 @@ static void a_thousand_tubes_in_a_reserve(void **state)
 
 /* 1,023 sets of ttr, retry and back-off have a number in the entry of a job; the others, and jobs
  * that had one of them, in a side record. */
-static void more_sets_of_options_than_fit_into_entries(void **state)
+STORE_TEST(more_sets_of_options_than_fit_into_entries)
 {
     enum { SETS = 1023 + 200 };
     char key[16];
@@ -152,7 +151,6 @@ static void more_sets_of_options_than_fit_into_entries(void **state)
     struct elapse_answer answer;
     struct elapse_job job;
 
-    (void)state;
     for (unsigned i = 0; i < SETS; i++) {
         put.key_bytes = (size_t)snprintf(key, sizeof key, "%u", i);
         put.ttr_ms = 1000 + i;
@@ -183,7 +181,7 @@ static void open_with(const struct elapse_queue_options *options)
         fail_msg("%s", fault.text);
 }
 
-static void the_last_token_job_and_tube(void **state)
+STORE_TEST(the_last_token_job_and_tube)
 {
     enum { MOST = 5 };
     struct elapse_queue_options options;
@@ -191,7 +189,6 @@ static void the_last_token_job_and_tube(void **state)
     struct elapse_answer answer;
     const char *names[] = {"a", "b", "c", "d", "e", "f"};
 
-    (void)state;
     elapse_queue_options_init(&options);
     options.tokens_max = options.jobs_max = options.tubes_max = MOST;
     open_with(&options);
@@ -229,7 +226,7 @@ static void churn(void)
     }
 }
 
-static void the_largest_record_of_the_smallest_segment(void **state)
+STORE_TEST(the_largest_record_of_the_smallest_segment)
 {
     char tube[ELAPSE_TUBE_BYTES_MAX + 1] = "";
     struct elapse_queue_options options;
@@ -244,7 +241,6 @@ static void the_largest_record_of_the_smallest_segment(void **state)
         .expire_ms = HOUR_MS,
     };
 
-    (void)state;
     memset(tube, 't', ELAPSE_TUBE_BYTES_MAX);
     assert_int_equal(elapse_queue_close(queue), ELAPSE_OK);
     directory_remove();
@@ -273,20 +269,8 @@ static void the_largest_record_of_the_smallest_segment(void **state)
     need_body(tube, accepted);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(the_longest_body),
-        TEST(the_longest_names),
-        TEST(the_longest_delay),
-        TEST(a_thousand_tubes_in_a_reserve),
-        TEST(more_sets_of_options_than_fit_into_entries),
-        TEST(the_last_token_job_and_tube),
-        TEST(the_largest_record_of_the_smallest_segment),
-    };
-
     fill_letters();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_tests_of_file("limits");
 }

@@ -2,15 +2,12 @@
  * The numbers that a node must not forget, over a disk that loses its power.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "../../../src/engine/store/remember.h"
+#include "../../support/test.h"
 #include "sim_disk.h"
 
 static struct elapse__store_memory recall(void)
@@ -41,9 +38,8 @@ static void expect(uint64_t epoch)
     assert_int_equal(memory.genesis, expected.genesis);
 }
 
-static void test_nothing_is_there_at_first(void **state)
+TEST(test_nothing_is_there_at_first)
 {
-    (void)state;
     sim_disk_begin(1);
     assert_int_equal(recall().system_identifier, 0);
     struct elapse__store_memory memory = numbers(3);
@@ -53,9 +49,8 @@ static void test_nothing_is_there_at_first(void **state)
 }
 
 /* After a crash at each call: the old numbers or the new ones, and the new ones if it returned. */
-static void test_each_crash(void **state)
+TEST(test_each_crash)
 {
-    (void)state;
     for (uint64_t calls = 1; calls < 12; calls++) {
         for (uint64_t seed = 1; seed < 40; seed++) {
             struct elapse__store_memory memory = numbers(1);
@@ -72,9 +67,8 @@ static void test_each_crash(void **state)
     }
 }
 
-static void test_damage_is_noticed(void **state)
+TEST(test_damage_is_noticed)
 {
-    (void)state;
     struct elapse__store_memory memory = numbers(5);
     size_t size;
     sim_disk_begin(1);
@@ -91,12 +85,4 @@ static void test_damage_is_noticed(void **state)
     sim_disk_end();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_is_there_at_first),
-        cmocka_unit_test(test_each_crash),
-        cmocka_unit_test(test_damage_is_noticed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("remember")

@@ -32,12 +32,13 @@ static void *close_queue(void *error)
     return NULL;
 }
 
-static void every_call_answers_broken_after_a_failed_sync(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
+STORE_TEST(every_call_answers_broken_after_a_failed_sync)
 {
     struct elapse_reserved job;
     struct elapse_job found;
 
-    (void)state;
     put_job("before", "x", 3600000);
     intercept_syncs(true);
     struct elapse_answer answer = put_later("after");
@@ -84,13 +85,12 @@ static enum elapse_error put_until_refused(void)
 
 /* Nothing but the refused puts themselves can tell the journal to look at the disk again: all else
  * rests meanwhile. */
-static void puts_go_on_when_a_full_disk_has_room_again(void **state)
+STORE_TEST(puts_go_on_when_a_full_disk_has_room_again)
 {
     const struct timespec moment = {.tv_nsec = 50000000};
     struct elapse_put put = {.tube = "tube", .body = "x", .body_bytes = 1, .delay_ms = 3600000};
     enum elapse_error error;
 
-    (void)state;
     intercept_space(true);
     assert_int_equal(put_until_refused(), ELAPSE_ERROR_DISK_FULL);
     wait_for_rest();
@@ -106,12 +106,11 @@ static void puts_go_on_when_a_full_disk_has_room_again(void **state)
     assert_int_equal(error, ELAPSE_OK);
 }
 
-static void a_time_beyond_the_alarms_does_not_go_off(void **state)
+STORE_TEST(a_time_beyond_the_alarms_does_not_go_off)
 {
     struct elapse_put put = {.tube = "tube", .due = ELAPSE_DUE_AT};
     const int64_t year_2560_ms = INT64_C(18618681600000);
 
-    (void)state;
     put.at_ms = year_2560_ms;
     assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
     unsigned before = intercept_count_timers();
@@ -119,14 +118,13 @@ static void a_time_beyond_the_alarms_does_not_go_off(void **state)
     assert_in_range(intercept_count_timers() - before, 0, 10);
 }
 
-static void close_ends_while_the_journal_cleans(void **state)
+STORE_TEST(close_ends_while_the_journal_cleans)
 {
     enum elapse_error error = ELAPSE_ERROR_SYSTEM;
     pthread_t thread;
     char key[32];
     struct elapse_job job;
 
-    (void)state;
     put_later("stays");
     intercept_reading(4096, 0);
     for (unsigned i = 0; i < 100000 && !intercept_is_held(); i++) {
@@ -144,12 +142,11 @@ static void close_ends_while_the_journal_cleans(void **state)
     assert_int_equal(elapse_queue_look_up(queue, "tube", "stays", 5, &job), ELAPSE_OK);
 }
 
-static void a_sync_follows_within_the_interval(void **state)
+STORE_TEST(a_sync_follows_within_the_interval)
 {
     struct elapse_queue_options options;
     uint64_t least_ms = UINT64_MAX;
 
-    (void)state;
     assert_int_equal(elapse_queue_close(queue), ELAPSE_OK);
     elapse_queue_options_init(&options);
     options.segment_bytes = 64 << 10;
@@ -170,16 +167,4 @@ static void a_sync_follows_within_the_interval(void **state)
     assert_in_range(least_ms, 0, 50);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(every_call_answers_broken_after_a_failed_sync),
-        TEST(puts_go_on_when_a_full_disk_has_room_again),
-        TEST(a_time_beyond_the_alarms_does_not_go_off),
-        TEST(a_sync_follows_within_the_interval),
-        TEST(close_ends_while_the_journal_cleans),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_fault")

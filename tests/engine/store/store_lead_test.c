@@ -145,27 +145,17 @@ static void leave_beside_a_record(void)
         (void)usleep(1000);
 }
 
-static void committer_that_leaves_wakes_the_commit_thread(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_queue, close_fixture)
+
+STORE_TEST(committer_that_leaves_wakes_the_commit_thread)
 {
-    (void)state;
     leave_beside_a_record();
 }
 
-static void so_it_does_for_one_that_watches_the_descriptor(void **state)
+STORE_TEST(so_it_does_for_one_that_watches_the_descriptor)
 {
-    (void)state;
     assert_true(elapse_queue_descriptor(queue) >= 0);
     leave_beside_a_record();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(committer_that_leaves_wakes_the_commit_thread),
-        TEST(so_it_does_for_one_that_watches_the_descriptor),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_lead")

@@ -9,23 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static void a_second_open_of_the_directory_is_refused(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
+STORE_TEST(a_second_open_of_the_directory_is_refused)
 {
     struct elapse_queue_fault fault;
     struct elapse_queue *second;
 
-    (void)state;
     assert_int_equal(elapse_queue_open(directory, NULL, &second, &fault), ELAPSE_ERROR_IN_USE);
     assert_null(second);
     assert_non_null(strstr(fault.text, directory));
 }
 
-static void bad_options_are_refused(void **state)
+STORE_TEST(bad_options_are_refused)
 {
     struct elapse_queue_options options;
     struct elapse_queue *second;
 
-    (void)state;
     elapse_queue_options_init(&options);
     options.segment_bytes = (16 << 10) - 1;
     assert_int_equal(elapse_queue_open(directory, &options, &second, NULL), ELAPSE_ERROR_ARGUMENT);
@@ -38,12 +38,11 @@ static void bad_options_are_refused(void **state)
     assert_int_equal(elapse_queue_open(directory, &options, &second, NULL), ELAPSE_ERROR_ABI);
 }
 
-static void a_directory_that_cannot_be_made(void **state)
+STORE_TEST(a_directory_that_cannot_be_made)
 {
     struct elapse_queue_fault fault;
     struct elapse_queue *second;
 
-    (void)state;
     assert_int_equal(elapse_queue_open("/dev/null/queue", NULL, &second, &fault),
                      ELAPSE_ERROR_SYSTEM);
     assert_non_null(strstr(fault.text, "/dev/null/queue"));
@@ -58,12 +57,11 @@ static void *wait_for_a_job(void *error)
     return NULL;
 }
 
-static void close_ends_a_waiting_reserve(void **state)
+STORE_TEST(close_ends_a_waiting_reserve)
 {
     pthread_t thread;
     enum elapse_error error = ELAPSE_OK;
 
-    (void)state;
     assert_int_equal(pthread_create(&thread, NULL, wait_for_a_job, &error), 0);
     (void)usleep(20000); /* most likely it waits by now; if not, it must answer the same */
     assert_int_equal(elapse_queue_close(queue), ELAPSE_OK);
@@ -72,34 +70,31 @@ static void close_ends_a_waiting_reserve(void **state)
     queue = open_small();
 }
 
-static void what_was_not_committed_is_durable_after_close(void **state)
+STORE_TEST(what_was_not_committed_is_durable_after_close)
 {
     struct elapse_put put = {.tube = "tube", .key = "k", .key_bytes = 1, .delay_ms = 3600000};
     struct elapse_job job;
 
-    (void)state;
     assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
     reopen();
     assert_int_equal(elapse_queue_look_up(queue, "tube", "k", 1, &job), ELAPSE_OK);
 }
 
-static void commit_of_a_position_that_does_not_come_times_out(void **state)
+STORE_TEST(commit_of_a_position_that_does_not_come_times_out)
 {
-    (void)state;
     struct elapse_answer answer = put_job(NULL, "x", 5);
     assert_true(elapse_queue_durable(queue) >= answer.position);
     assert_int_equal(elapse_queue_commit(queue, answer.position, 0), ELAPSE_OK);
     assert_int_equal(elapse_queue_commit(queue, UINT64_MAX, 1), ELAPSE_ERROR_TIMEOUT);
 }
 
-static void a_flipped_byte_is_refused_by_name(void **state)
+STORE_TEST(a_flipped_byte_is_refused_by_name)
 {
     struct elapse_queue_fault fault;
     struct elapse_queue *second;
     char path[512];
     unsigned char byte;
 
-    (void)state;
     put_job("k", "a body that is durable", 3600000);
     assert_int_equal(elapse_queue_close(queue), ELAPSE_OK);
     snprintf(path, sizeof path, "%s/journal/1.log", directory);
@@ -117,19 +112,4 @@ static void a_flipped_byte_is_refused_by_name(void **state)
     queue = open_small();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_second_open_of_the_directory_is_refused),
-        TEST(bad_options_are_refused),
-        TEST(a_directory_that_cannot_be_made),
-        TEST(close_ends_a_waiting_reserve),
-        TEST(what_was_not_committed_is_durable_after_close),
-        TEST(commit_of_a_position_that_does_not_come_times_out),
-        TEST(a_flipped_byte_is_refused_by_name),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_life")

@@ -207,9 +207,8 @@ static bool has(struct elapse_queue *store, const char *key)
 
 /* ---- tests ---- */
 
-static void test_the_reply_waits_for_the_log(void **state)
+TEST_WITH(test_the_reply_waits_for_the_log, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a");
     own(store);
     put_and_commit(store, "first");
@@ -224,9 +223,8 @@ static void test_the_reply_waits_for_the_log(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
-static void test_a_follower_takes_no_commands(void **state)
+TEST_WITH(test_a_follower_takes_no_commands, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a"), *other = open_node("b");
     struct elapse_put arguments = {.tube = "tube"};
     struct elapse_queue_counts statistics;
@@ -242,9 +240,8 @@ static void test_a_follower_takes_no_commands(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
-static void test_a_take_over(void **state)
+TEST_WITH(test_a_take_over, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a"), *other = open_node("b");
     struct elapse_reserved reserved;
     own(store);
@@ -321,9 +318,8 @@ static void *commit_forever(void *argument)
     return NULL;
 }
 
-static void test_a_fence_in_the_middle_of_a_group(void **state)
+TEST_WITH(test_a_fence_in_the_middle_of_a_group, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a");
     struct committer committer = {.store = store};
     pthread_t thread;
@@ -356,9 +352,8 @@ static void test_a_fence_in_the_middle_of_a_group(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
-static void test_a_log_that_takes_no_more(void **state)
+TEST_WITH(test_a_log_that_takes_no_more, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a");
     own(store);
     put_and_commit(store, "kept");
@@ -370,9 +365,8 @@ static void test_a_log_that_takes_no_more(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
-static void test_a_rebuild(void **state)
+TEST_WITH(test_a_rebuild, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a"), *other = open_node("b");
     own(store);
     put_and_commit(store, "one");
@@ -390,9 +384,8 @@ static void test_a_rebuild(void **state)
     assert_int_equal(elapse_queue_close(other), ELAPSE_OK);
 }
 
-static void test_a_group_without_records(void **state)
+TEST_WITH(test_a_group_without_records, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a"), *other = open_node("b");
     own(store);
     put_and_commit(store, "one");
@@ -406,9 +399,8 @@ static void test_a_group_without_records(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
-static void test_bytes_that_are_no_group(void **state)
+TEST_WITH(test_bytes_that_are_no_group, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a");
     uint8_t bytes[64] = {9};
     struct elapse__engine_group group = {1, 1, GENESIS, bytes, sizeof bytes};
@@ -432,9 +424,8 @@ static enum elapse_error try_to_follow(struct elapse_queue *store, uint64_t numb
                                                                       group->bytes, group->size});
 }
 
-static void test_a_group_of_another_partition(void **state)
+TEST_WITH(test_a_group_of_another_partition, set_up, tear_down)
 {
-    (void)state;
     struct elapse__store_place place;
     struct elapse_queue *store = open_node("a");
     partition = 2;
@@ -456,9 +447,8 @@ static void test_a_group_of_another_partition(void **state)
 }
 
 /* What the owner knew beside the records: ids that were given, and its clock. */
-static void test_facts_of_a_group(void **state)
+TEST_WITH(test_facts_of_a_group, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a");
     const struct elapse__portable_facts facts = {.tail = 1, .next_id = 4003, .wall_ms = 1 << 30};
     struct elapse__store_place place;
@@ -476,9 +466,8 @@ static void test_facts_of_a_group(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
-static void test_directories_of_two_kinds(void **state)
+TEST_WITH(test_directories_of_two_kinds, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue_fault fault;
     struct elapse_queue *store = open_node("a"), *none;
     own(store);
@@ -514,9 +503,8 @@ static bool count_job(void *context, const struct elapse__upkeep_job *job)
 }
 
 /* Check and export read a node's copy, and leave it as it is; repair has nothing to do there. */
-static void test_upkeep(void **state)
+TEST_WITH(test_upkeep, set_up, tear_down)
 {
-    (void)state;
     struct elapse__upkeep_report report;
     struct elapse__upkeep_fault fault;
     char path[512], repaired[512], segment[600];
@@ -627,9 +615,8 @@ static void put_round(struct elapse_queue *store, unsigned round)
 }
 
 /* An owner's files, a follower's, and those of a node that was both, and that read all anew. */
-static void test_files_have_the_groups_of_the_log(void **state)
+TEST_WITH(test_files_have_the_groups_of_the_log, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a"), *other = open_node("b");
     own(store);
     for (unsigned round = 0; round < 30; round++)
@@ -674,9 +661,8 @@ static struct elapse_queue *open_behind(const char *name)
 }
 
 /* As where a file is needed no more, and the next one begins with the place of its last group. */
-static void test_the_first_group_may_be_gone(void **state)
+TEST_WITH(test_the_first_group_may_be_gone, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *other = open_behind("b"), *third = open_node("c");
     struct elapse__upkeep_local_log log;
     struct elapse__upkeep_fault fault;
@@ -696,9 +682,8 @@ static void test_the_first_group_may_be_gone(void **state)
 }
 
 /* Each group is what its hash says, and yet they are no chain. */
-static void test_groups_that_are_no_chain_are_not_taken(void **state)
+TEST_WITH(test_groups_that_are_no_chain_are_not_taken, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *other = open_behind("b");
     struct group *last = &groups[log_end()];
     last->previous_hash++;
@@ -729,9 +714,8 @@ static void damage(const char *name)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_damaged_groups_are_not_taken(void **state)
+TEST_WITH(test_damaged_groups_are_not_taken, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a");
     own(store);
     /* Damage behind the last sync is that of a crash: the files end before it. */
@@ -758,9 +742,8 @@ static unsigned remove_newest(const char *name)
 }
 
 /* Else the log would silently end with the file before. */
-static void test_files_whose_end_is_missing_are_not_taken(void **state)
+TEST_WITH(test_files_whose_end_is_missing_are_not_taken, set_up, tear_down)
 {
-    (void)state;
     struct elapse_queue *store = open_node("a");
     own(store);
     for (unsigned round = 0; round < 30; round++)
@@ -773,28 +756,4 @@ static void test_files_whose_end_is_missing_are_not_taken(void **state)
     refuse_local("a", 1, ".log: the file is missing");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_reply_waits_for_the_log, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_follower_takes_no_commands, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_take_over, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_fence_in_the_middle_of_a_group, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_log_that_takes_no_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_rebuild, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_group_without_records, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bytes_that_are_no_group, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_group_of_another_partition, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_facts_of_a_group, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_upkeep, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_directories_of_two_kinds, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_files_have_the_groups_of_the_log, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_first_group_may_be_gone, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damaged_groups_are_not_taken, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_files_whose_end_is_missing_are_not_taken, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_groups_that_are_no_chain_are_not_taken, set_up,
-                                        tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_log")

@@ -106,11 +106,10 @@ static uint64_t count_delayed(struct elapse_queue *from)
     return counts.delayed;
 }
 
-static void queues_in_memory_do_not_meet(void **state)
+TEST(queues_in_memory_do_not_meet)
 {
     struct elapse_queue *one = open_in_memory(), *two = open_in_memory();
 
-    (void)state;
     for (unsigned i = 0; i < 200; i++) {
         assert_int_equal(put_number(one, i, 0), ELAPSE_OK);
         assert_int_equal(put_number(two, 1000 + i, i % 2 == 0 ? 0 : HOUR_MS), ELAPSE_OK);
@@ -133,13 +132,12 @@ static void queues_in_memory_do_not_meet(void **state)
 }
 
 /* More than any table of queues could forget to clear. */
-static void a_queue_in_memory_leaves_nothing_behind(void **state)
+TEST(a_queue_in_memory_leaves_nothing_behind)
 {
     enum { QUEUES = 40, AT_ONCE = 12 };
     struct elapse_queue *open[AT_ONCE];
     unsigned before;
 
-    (void)state;
     close_it(open_in_memory());
     before = count_descriptors();
     for (unsigned i = 0; i < QUEUES; i++) {
@@ -159,13 +157,12 @@ static void a_queue_in_memory_leaves_nothing_behind(void **state)
     assert_int_equal(count_descriptors(), before);
 }
 
-static void a_directory_is_needed_unless_the_queue_is_in_memory(void **state)
+TEST(a_directory_is_needed_unless_the_queue_is_in_memory)
 {
     struct elapse_queue_options options;
     struct elapse_queue_fault fault;
     struct elapse_queue *opened;
 
-    (void)state;
     assert_int_equal(elapse_queue_open(NULL, NULL, &opened, &fault), ELAPSE_ERROR_ARGUMENT);
     assert_null(opened);
     assert_non_null(strstr(fault.text, "directory"));
@@ -235,29 +232,16 @@ static void a_full_queue_goes_on(const char *path, enum elapse_durability durabi
     close_it(full);
 }
 
-static void a_full_memory_refuses_jobs_and_loses_none(void **state)
+TEST(a_full_memory_refuses_jobs_and_loses_none)
 {
-    (void)state;
     a_full_queue_goes_on(NULL, ELAPSE_DURABILITY_MEMORY);
 }
 
-static void a_process_without_descriptors_does_not_break_a_queue(void **state)
+TEST(a_process_without_descriptors_does_not_break_a_queue)
 {
-    (void)state;
     const char *path = directory_make();
     a_full_queue_goes_on(path, ELAPSE_DURABILITY_SYNC);
     directory_remove();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queues_in_memory_do_not_meet),
-        cmocka_unit_test(a_queue_in_memory_leaves_nothing_behind),
-        cmocka_unit_test(a_directory_is_needed_unless_the_queue_is_in_memory),
-        cmocka_unit_test(a_full_memory_refuses_jobs_and_loses_none),
-        cmocka_unit_test(a_process_without_descriptors_does_not_break_a_queue),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_memory")

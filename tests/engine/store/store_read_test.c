@@ -14,7 +14,9 @@ static void *reserve_one(void *job)
     return NULL;
 }
 
-static void a_slow_reading_holds_up_nobody_else(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
+STORE_TEST(a_slow_reading_holds_up_nobody_else)
 {
     struct elapse_reserved job;
     struct elapse_job found;
@@ -44,14 +46,13 @@ static void *reserve_none(void *error)
     return NULL;
 }
 
-static void a_job_cancelled_while_it_is_read_is_not_handed_out(void **state)
+STORE_TEST(a_job_cancelled_while_it_is_read_is_not_handed_out)
 {
     enum elapse_error error = ELAPSE_OK;
     struct elapse_answer answer;
     struct elapse_job found;
     pthread_t thread;
 
-    (void)state;
     put_job("slow", "body", 0);
     intercept_reading(1, 0);
     assert_int_equal(pthread_create(&thread, NULL, reserve_none, &error), 0);
@@ -64,7 +65,7 @@ static void a_job_cancelled_while_it_is_read_is_not_handed_out(void **state)
     assert_int_equal(elapse_queue_look_up_id(queue, answer.id, &found), ELAPSE_ERROR_GONE);
 }
 
-static void a_job_that_cannot_be_read_does_not_block_its_tube(void **state)
+STORE_TEST(a_job_that_cannot_be_read_does_not_block_its_tube)
 {
     struct elapse_reserved job;
     struct elapse_job found;
@@ -86,7 +87,7 @@ static void a_job_that_cannot_be_read_does_not_block_its_tube(void **state)
     elapse_reserved_free(&job);
 }
 
-static void a_file_is_not_used_again_while_it_is_read(void **state)
+STORE_TEST(a_file_is_not_used_again_while_it_is_read)
 {
     struct elapse_put put = {
         .tube = "other", .key = "key", .key_bytes = 3, .body = "0123456789", .body_bytes = 10};
@@ -94,7 +95,6 @@ static void a_file_is_not_used_again_while_it_is_read(void **state)
     struct elapse_reserved job;
     pthread_t thread;
 
-    (void)state;
     put.delay_ms = 3600000;
     put_job("slow", "body", 0);
     intercept_reading(1, 0);
@@ -125,12 +125,11 @@ static void *close_queue(void *error)
     return NULL;
 }
 
-static void close_waits_for_a_call_under_way(void **state)
+STORE_TEST(close_waits_for_a_call_under_way)
 {
     enum elapse_error reserved = ELAPSE_ERROR_SYSTEM, closed = ELAPSE_ERROR_SYSTEM;
     pthread_t reserver, closer;
 
-    (void)state;
     put_job("slow", "body", 0);
     intercept_reading(1, 0);
     assert_int_equal(pthread_create(&reserver, NULL, reserve_now, &reserved), 0);
@@ -145,16 +144,4 @@ static void close_waits_for_a_call_under_way(void **state)
     queue = open_small();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_slow_reading_holds_up_nobody_else),
-        TEST(a_job_cancelled_while_it_is_read_is_not_handed_out),
-        TEST(a_file_is_not_used_again_while_it_is_read),
-        TEST(close_waits_for_a_call_under_way),
-        TEST(a_job_that_cannot_be_read_does_not_block_its_tube),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_read")

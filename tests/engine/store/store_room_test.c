@@ -83,12 +83,13 @@ static void *make_room(void *unused)
     return unused;
 }
 
-static void reserve_waits_for_room_whatever_its_timeout(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
+STORE_TEST(reserve_waits_for_room_whatever_its_timeout)
 {
     struct elapse_reserved job;
     pthread_t thread;
 
-    (void)state;
     put_job(NULL, "body", 0);
     refusals = 0;
     refuses = true;
@@ -124,7 +125,7 @@ static void hand_out_all(struct elapse_held *held)
     refuses = true;
 }
 
-static void ack_many_goes_on_where_there_was_no_room(void **state)
+STORE_TEST(ack_many_goes_on_where_there_was_no_room)
 {
     struct elapse_held held[ACKS];
     enum elapse_result results[ACKS];
@@ -132,7 +133,6 @@ static void ack_many_goes_on_where_there_was_no_room(void **state)
     struct elapse_queue_counts counts;
     pthread_t thread;
 
-    (void)state;
     hand_out_all(held);
     assert_int_equal(pthread_create(&thread, NULL, make_room, NULL), 0);
     assert_int_equal(elapse_queue_ack_many(queue, held, ACKS, results, &answer), ELAPSE_OK);
@@ -146,14 +146,13 @@ static void ack_many_goes_on_where_there_was_no_room(void **state)
     assert_int_equal(counts.reserved, 0);
 }
 
-static void ack_many_says_how_far_it_came_before_an_error(void **state)
+STORE_TEST(ack_many_says_how_far_it_came_before_an_error)
 {
     struct elapse_held held[ACKS];
     enum elapse_result results[ACKS];
     struct elapse_answer answer;
     struct elapse_queue_counts counts;
 
-    (void)state;
     hand_out_all(held);
     refusal = ENOSPC;
     assert_int_equal(elapse_queue_ack_many(queue, held, ACKS, results, &answer),
@@ -186,13 +185,12 @@ struct elapse__queue_turned __wrap_elapse__queue_turn(struct elapse__queue *jobs
     return (struct elapse__queue_turned){.ready = 0};
 }
 
-static void a_job_behind_many_that_have_expired_is_found(void **state)
+STORE_TEST(a_job_behind_many_that_have_expired_is_found)
 {
     struct elapse_put put = {.tube = "tube", .body = "x", .body_bytes = 1, .expire_ms = 1};
     struct elapse_queue_counts counts;
     struct elapse_reserved job;
 
-    (void)state;
     _Static_assert(EXPIRED > 2 * ELAPSE__QUEUE_TURN_MAX, "several looks are needed");
     time_stands_still = true;
     for (unsigned i = 0; i < EXPIRED; i++)
@@ -209,16 +207,4 @@ static void a_job_behind_many_that_have_expired_is_found(void **state)
     assert_int_equal(counts.expired, EXPIRED);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(reserve_waits_for_room_whatever_its_timeout),
-        TEST(ack_many_goes_on_where_there_was_no_room),
-        TEST(ack_many_says_how_far_it_came_before_an_error),
-        TEST(a_job_behind_many_that_have_expired_is_found),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_room")

@@ -41,13 +41,14 @@ static enum elapse_error put_and_cancel(unsigned number)
                               : error;
 }
 
-static void commands_answer_when_cleaning_fails_for_good(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
+STORE_TEST(commands_answer_when_cleaning_fails_for_good)
 {
     enum elapse_error error = ELAPSE_OK;
     struct elapse_reserved job;
     struct elapse_job found;
 
-    (void)state;
     put_job("stays", "x", 3600000);
     for (unsigned i = 0; i < 10000 && error == ELAPSE_OK; i++)
         error = put_and_cancel(i);
@@ -57,13 +58,4 @@ static void commands_answer_when_cleaning_fails_for_good(void **state)
     assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(commands_answer_when_cleaning_fails_for_good),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_stuck")

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static void a_job_is_there_after_a_restart(void **state)
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
+STORE_TEST(a_job_is_there_after_a_restart)
 {
     struct elapse_job job;
 
@@ -23,12 +25,11 @@ static void a_job_is_there_after_a_restart(void **state)
     assert_true(job.left_ms > 3500000 && job.left_ms <= 3600000);
 }
 
-static void a_cancelled_job_is_gone_after_a_restart(void **state)
+STORE_TEST(a_cancelled_job_is_gone_after_a_restart)
 {
     struct elapse_answer answer;
     struct elapse_job job;
 
-    (void)state;
     put_job("order", "body", 3600000);
     assert_int_equal(elapse_queue_cancel(queue, "tube", "order", 5, &answer), ELAPSE_OK);
     assert_int_equal(answer.result, ELAPSE_RESULT_REMOVED);
@@ -39,11 +40,10 @@ static void a_cancelled_job_is_gone_after_a_restart(void **state)
     assert_int_equal(answer.result, ELAPSE_RESULT_GONE);
 }
 
-static void reserve_hands_out_body_key_and_tube(void **state)
+STORE_TEST(reserve_hands_out_body_key_and_tube)
 {
     struct elapse_reserved job;
 
-    (void)state;
     struct elapse_answer answer = put_job("key", "a body", 0);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
     assert_int_equal(job.id, answer.id);
@@ -61,11 +61,10 @@ static void reserve_hands_out_body_key_and_tube(void **state)
     assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
 }
 
-static void an_empty_body_is_a_body(void **state)
+STORE_TEST(an_empty_body_is_a_body)
 {
     struct elapse_reserved job;
 
-    (void)state;
     put_job(NULL, "", 0);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
     assert_int_equal(job.body_bytes, 0);
@@ -74,11 +73,10 @@ static void an_empty_body_is_a_body(void **state)
     elapse_reserved_free(&job);
 }
 
-static void reserve_waits_until_a_job_is_due(void **state)
+STORE_TEST(reserve_waits_until_a_job_is_due)
 {
     struct elapse_reserved job;
 
-    (void)state;
     put_job(NULL, "later", 60);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
     assert_int_equal(elapse_queue_reserve(queue, "tube", ELAPSE_QUEUE_FOREVER_MS, &job), ELAPSE_OK);
@@ -86,14 +84,13 @@ static void reserve_waits_until_a_job_is_due(void **state)
     elapse_reserved_free(&job);
 }
 
-static void reserve_any_takes_the_least_priority_of_all_tubes(void **state)
+STORE_TEST(reserve_any_takes_the_least_priority_of_all_tubes)
 {
     static const char *const tubes[] = {"one", "two"};
     struct elapse_put put = {.tube = "one", .body = "1", .body_bytes = 1, .priority = 7};
     struct elapse_answer answer;
     struct elapse_reserved job;
 
-    (void)state;
     assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
     put.tube = "two";
     put.priority = 3;
@@ -106,13 +103,12 @@ static void reserve_any_takes_the_least_priority_of_all_tubes(void **state)
     assert_int_equal(elapse_queue_reserve_any(queue, tubes, 1001, 0, &job), ELAPSE_ERROR_ARGUMENT);
 }
 
-static void a_lease_that_ends_gives_the_job_to_another_worker(void **state)
+STORE_TEST(a_lease_that_ends_gives_the_job_to_another_worker)
 {
     struct elapse_put put = {.tube = "tube", .body = "x", .body_bytes = 1, .ttr_ms = 1};
     struct elapse_reserved first;
     struct elapse_reserved second;
 
-    (void)state;
     assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &first), ELAPSE_OK);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &second), ELAPSE_OK);
@@ -124,13 +120,12 @@ static void a_lease_that_ends_gives_the_job_to_another_worker(void **state)
     elapse_reserved_free(&second);
 }
 
-static void a_lease_survives_a_restart_and_its_name_never_repeats(void **state)
+STORE_TEST(a_lease_survives_a_restart_and_its_name_never_repeats)
 {
     struct elapse_reserved before;
     struct elapse_reserved after;
     struct elapse_answer answer;
 
-    (void)state;
     put_job(NULL, "one", 0);
     put_job(NULL, "two", 0);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &before), ELAPSE_OK);
@@ -145,12 +140,11 @@ static void a_lease_survives_a_restart_and_its_name_never_repeats(void **state)
     elapse_reserved_free(&after);
 }
 
-static void a_cancelled_job_tells_its_worker(void **state)
+STORE_TEST(a_cancelled_job_tells_its_worker)
 {
     struct elapse_reserved job;
     struct elapse_answer answer;
 
-    (void)state;
     put_job("key", "x", 0);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
     assert_int_equal(elapse_queue_cancel(queue, "tube", "key", 3, &answer), ELAPSE_OK);
@@ -160,7 +154,7 @@ static void a_cancelled_job_tells_its_worker(void **state)
     elapse_reserved_free(&job);
 }
 
-static void nack_in_and_bury_and_kick(void **state)
+STORE_TEST(nack_in_and_bury_and_kick)
 {
     struct elapse_reserved job;
     struct elapse_job found;
@@ -188,13 +182,12 @@ static void nack_in_and_bury_and_kick(void **state)
     assert_null(found.reason);
 }
 
-static void reschedule_moves_a_job(void **state)
+STORE_TEST(reschedule_moves_a_job)
 {
     struct elapse_due_time time = {.due = ELAPSE_DUE_IN, .delay_ms = 0};
     struct elapse_answer answer;
     struct elapse_reserved job;
 
-    (void)state;
     put_job("key", "x", 3600000);
     assert_int_equal(elapse_queue_reschedule(queue, "tube", "key", 3, &time, &answer), ELAPSE_OK);
     assert_int_equal(answer.result, ELAPSE_RESULT_RESCHEDULED);
@@ -204,13 +197,12 @@ static void reschedule_moves_a_job(void **state)
     elapse_reserved_free(&job);
 }
 
-static void errors_name_the_argument(void **state)
+STORE_TEST(errors_name_the_argument)
 {
     static char long_name[ELAPSE_TUBE_BYTES_MAX + 2];
     struct elapse_put put = {.tube = long_name, .body_bytes = 0};
     struct elapse_answer answer;
 
-    (void)state;
     memset(long_name, 't', sizeof long_name - 1);
     assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_ERROR_ARGUMENT);
     assert_non_null(answer.fault);
@@ -219,14 +211,13 @@ static void errors_name_the_argument(void **state)
     assert_null(answer.fault);
 }
 
-static void a_body_that_no_segment_holds_is_named(void **state)
+STORE_TEST(a_body_that_no_segment_holds_is_named)
 {
     static char body[65535];
     struct elapse_queue_options options;
     struct elapse_put put = {.tube = "tube", .body = body, .body_bytes = sizeof body};
     struct elapse_answer answer;
 
-    (void)state;
     assert_int_equal(elapse_queue_close(queue), ELAPSE_OK);
     elapse_queue_options_init(&options);
     assert_int_equal(elapse_queue_open(directory, &options, &queue, NULL), ELAPSE_OK);
@@ -234,11 +225,10 @@ static void a_body_that_no_segment_holds_is_named(void **state)
     assert_non_null(answer.fault);
 }
 
-static void file_bytes_count_the_spare_files(void **state)
+STORE_TEST(file_bytes_count_the_spare_files)
 {
     struct elapse_queue_counts statistics;
 
-    (void)state;
     for (unsigned i = 0; i < 10000; i++) { /* three files are made in the background */
         assert_int_equal(elapse_queue_statistics(queue, NULL, &statistics), ELAPSE_OK);
         if (statistics.file_bytes >= (statistics.segments + 3) << 16)
@@ -248,13 +238,12 @@ static void file_bytes_count_the_spare_files(void **state)
     assert_int_equal(statistics.file_bytes, (statistics.segments + 3) << 16);
 }
 
-static void a_key_that_is_taken(void **state)
+STORE_TEST(a_key_that_is_taken)
 {
     struct elapse_put put = {
         .tube = "tube", .key = "key", .key_bytes = 3, .if_key = ELAPSE_IF_KEY_FAIL};
     struct elapse_answer answer;
 
-    (void)state;
     struct elapse_answer first = put_job("key", "x", 3600000);
     assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_ERROR_KEY_PENDING);
     assert_int_equal(answer.id, first.id);
@@ -267,7 +256,7 @@ static void a_key_that_is_taken(void **state)
     assert_true(answer.id != first.id);
 }
 
-static void list_and_cancel_all_by_tag(void **state)
+STORE_TEST(list_and_cancel_all_by_tag)
 {
     enum { JOBS = 700 };
     struct elapse_job jobs[33];
@@ -278,7 +267,6 @@ static void list_and_cancel_all_by_tag(void **state)
     size_t count;
     size_t listed = 0;
 
-    (void)state;
     for (unsigned i = 0; i < JOBS; i++) {
         struct elapse_put put = {.tube = "tube",
                                  .tag = i % 2 ? "odd" : "even",
@@ -299,14 +287,13 @@ static void list_and_cancel_all_by_tag(void **state)
     assert_int_equal(listed, JOBS / 2);
 }
 
-static void statistics_and_tubes(void **state)
+STORE_TEST(statistics_and_tubes)
 {
     struct elapse_queue_counts statistics;
     char name[ELAPSE_TUBE_BYTES_MAX + 1];
     uint64_t cursor = 0;
     unsigned tubes = 0;
 
-    (void)state;
     put_job(NULL, "x", 3600000);
     put_job(NULL, "y", 0);
     assert_int_equal(elapse_queue_statistics(queue, NULL, &statistics), ELAPSE_OK);
@@ -324,11 +311,10 @@ static void statistics_and_tubes(void **state)
     assert_int_equal(tubes, 1);
 }
 
-static void a_paused_tube_hands_out_nothing(void **state)
+STORE_TEST(a_paused_tube_hands_out_nothing)
 {
     struct elapse_reserved job;
 
-    (void)state;
     put_job(NULL, "x", 0);
     assert_int_equal(elapse_queue_pause(queue, "tube", 3600000), ELAPSE_OK);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
@@ -338,12 +324,11 @@ static void a_paused_tube_hands_out_nothing(void **state)
     assert_int_equal(elapse_queue_pause(queue, "no", 5), ELAPSE_ERROR_GONE);
 }
 
-static void the_descriptor_tells_when_a_job_is_due(void **state)
+STORE_TEST(the_descriptor_tells_when_a_job_is_due)
 {
     struct pollfd watched = {.fd = elapse_queue_descriptor(queue), .events = POLLIN};
     struct elapse_reserved job;
 
-    (void)state;
     put_job(NULL, "x", 50);
     for (;;) {
         elapse_queue_quiet(queue);
@@ -356,14 +341,13 @@ static void the_descriptor_tells_when_a_job_is_due(void **state)
     elapse_reserved_free(&job);
 }
 
-static void a_recurring_job_keeps_its_id(void **state)
+STORE_TEST(a_recurring_job_keeps_its_id)
 {
     struct elapse_put put = {
         .tube = "tube", .due = ELAPSE_DUE_EVERY, .period_ms = 20, .body = "tick", .body_bytes = 4};
     struct elapse_answer answer;
     struct elapse_reserved job;
 
-    (void)state;
     assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
     for (unsigned i = 0; i < 3; i++) {
         assert_int_equal(elapse_queue_reserve(queue, "tube", 60000, &job), ELAPSE_OK);
@@ -377,14 +361,13 @@ static void a_recurring_job_keeps_its_id(void **state)
 }
 
 /* Many small segments come and go; what lives in the first one stays. */
-static void space_is_used_again(void **state)
+STORE_TEST(space_is_used_again)
 {
     static char body[1000];
     struct elapse_queue_counts statistics;
     struct elapse_reserved job;
     struct elapse_answer answer;
 
-    (void)state;
     put_job("first", "stays", 0);
     for (unsigned i = 0; i < 2000; i++) {
         struct elapse_put put = {.tube = "churn",
@@ -405,33 +388,4 @@ static void space_is_used_again(void **state)
     elapse_reserved_free(&job);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_job_is_there_after_a_restart),
-        TEST(a_cancelled_job_is_gone_after_a_restart),
-        TEST(reserve_hands_out_body_key_and_tube),
-        TEST(an_empty_body_is_a_body),
-        TEST(reserve_waits_until_a_job_is_due),
-        TEST(reserve_any_takes_the_least_priority_of_all_tubes),
-        TEST(a_lease_that_ends_gives_the_job_to_another_worker),
-        TEST(a_lease_survives_a_restart_and_its_name_never_repeats),
-        TEST(a_cancelled_job_tells_its_worker),
-        TEST(nack_in_and_bury_and_kick),
-        TEST(reschedule_moves_a_job),
-        TEST(errors_name_the_argument),
-        TEST(a_body_that_no_segment_holds_is_named),
-        TEST(file_bytes_count_the_spare_files),
-        TEST(a_key_that_is_taken),
-        TEST(list_and_cancel_all_by_tag),
-        TEST(statistics_and_tubes),
-        TEST(a_paused_tube_hands_out_nothing),
-        TEST(the_descriptor_tells_when_a_job_is_due),
-        TEST(a_recurring_job_keeps_its_id),
-        TEST(space_is_used_again),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store")

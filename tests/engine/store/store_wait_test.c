@@ -12,9 +12,11 @@
 
 static const char *const tube = "tube";
 
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
 /* ---- several at once ---- */
 
-static void reserve_many_takes_ready_jobs_in_order(void **state)
+STORE_TEST(reserve_many_takes_ready_jobs_in_order)
 {
     static const char *const tubes[] = {"one", "two"};
     struct elapse_put put = {.tube = "one", .body = "b", .body_bytes = 1};
@@ -22,7 +24,6 @@ static void reserve_many_takes_ready_jobs_in_order(void **state)
     struct elapse_answer answer;
     size_t count;
 
-    (void)state;
     for (uint32_t i = 0; i < 12; i++) {
         put.tube = tubes[i % 2];
         put.priority = 12 - i;
@@ -49,14 +50,13 @@ static void reserve_many_takes_ready_jobs_in_order(void **state)
     assert_int_equal(count, 0);
 }
 
-static void reserve_many_has_limits(void **state)
+STORE_TEST(reserve_many_has_limits)
 {
     static struct elapse_reserved jobs[ELAPSE_RESERVE_MAX];
     struct elapse_put put = {.tube = tube};
     struct elapse_queue_counts counts;
     size_t count = 7;
 
-    (void)state;
     assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 0, jobs, 0, &count),
                      ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(count, 0);
@@ -83,7 +83,7 @@ static void reserve_many_has_limits(void **state)
         elapse_reserved_free(&jobs[i]);
 }
 
-static void ack_many_says_of_each_job_whether_it_is_done(void **state)
+STORE_TEST(ack_many_says_of_each_job_whether_it_is_done)
 {
     enum { JOBS = 5, UNKNOWN = JOBS, HELD };
     struct elapse_reserved jobs[JOBS];
@@ -93,7 +93,6 @@ static void ack_many_says_of_each_job_whether_it_is_done(void **state)
     struct elapse_queue_counts counts;
     size_t count;
 
-    (void)state;
     for (unsigned i = 0; i < JOBS; i++)
         put_job(NULL, "body", 0);
     assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 10000, jobs, JOBS, &count),
@@ -122,13 +121,12 @@ static void ack_many_says_of_each_job_whether_it_is_done(void **state)
     assert_int_equal(elapse_queue_ack(queue, held[3].id, held[3].lease, NULL), ELAPSE_ERROR_GONE);
 }
 
-static void ack_many_has_limits(void **state)
+STORE_TEST(ack_many_has_limits)
 {
     static struct elapse_held held[ELAPSE_RESERVE_MAX + 1];
     static enum elapse_result results[ELAPSE_RESERVE_MAX];
     struct elapse_answer answer;
 
-    (void)state;
     assert_int_equal(elapse_queue_ack_many(queue, held, 0, NULL, &answer), ELAPSE_ERROR_ARGUMENT);
     assert_non_null(answer.fault);
     assert_int_equal(elapse_queue_ack_many(queue, held, ELAPSE_RESERVE_MAX + 1, NULL, NULL),
@@ -140,13 +138,12 @@ static void ack_many_has_limits(void **state)
         assert_int_equal(results[i], ELAPSE_RESULT_GONE);
 }
 
-static void reserve_many_survives_a_restart(void **state)
+STORE_TEST(reserve_many_survives_a_restart)
 {
     struct elapse_reserved jobs[3];
     struct elapse_answer answer;
     size_t count;
 
-    (void)state;
     for (unsigned i = 0; i < 3; i++)
         put_job(NULL, "body", 0);
     assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 10000, jobs, 3, &count), ELAPSE_OK);
@@ -199,7 +196,7 @@ static void wait_until_done(const unsigned *expected)
             (void)usleep(50);
 }
 
-static void each_job_finds_a_worker_that_waits(void **state)
+STORE_TEST(each_job_finds_a_worker_that_waits)
 {
     static const struct {
         unsigned first, count;
@@ -207,7 +204,6 @@ static void each_job_finds_a_worker_that_waits(void **state)
     struct worker workers[WORKERS];
     unsigned expected[TUBES] = {0};
 
-    (void)state;
     for (unsigned i = 0; i < TUBES; i++)
         done[i] = 0;
     for (unsigned i = 0; i < WORKERS; i++) {
@@ -231,7 +227,7 @@ static void each_job_finds_a_worker_that_waits(void **state)
 }
 
 /* A job that a worker gives back, that is kicked, or whose tube goes on, wakes another one. */
-static void what_becomes_ready_by_a_verb_wakes_a_worker(void **state)
+STORE_TEST(what_becomes_ready_by_a_verb_wakes_a_worker)
 {
     struct worker worker = {.first = 0, .count = 1};
     struct elapse_put put = {.tube = "a", .key = "k", .key_bytes = 1};
@@ -239,7 +235,6 @@ static void what_becomes_ready_by_a_verb_wakes_a_worker(void **state)
     struct elapse_reserved job;
     unsigned expected[TUBES] = {0};
 
-    (void)state;
     for (unsigned i = 0; i < TUBES; i++)
         done[i] = 0;
     assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
@@ -294,12 +289,11 @@ static void wait_until_durable(uint64_t position)
     }
 }
 
-static void what_nobody_waits_for_becomes_durable_all_the_same(void **state)
+STORE_TEST(what_nobody_waits_for_becomes_durable_all_the_same)
 {
     struct elapse_put put = {.tube = tube, .delay_ms = 3600000};
     struct elapse_answer answer;
 
-    (void)state;
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned i = 0; i < 20; i++) {
             assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
@@ -322,7 +316,7 @@ static void *reserve_one(void *error)
     return NULL;
 }
 
-static void stop_ends_waiting_and_lets_workers_finish(void **state)
+STORE_TEST(stop_ends_waiting_and_lets_workers_finish)
 {
     struct elapse_put put = {.tube = tube};
     struct elapse_reserved jobs[4];
@@ -332,7 +326,6 @@ static void stop_ends_waiting_and_lets_workers_finish(void **state)
     pthread_t thread;
     size_t count;
 
-    (void)state;
     put_job("later", "x", 3600000);
     for (unsigned i = 0; i < 4; i++)
         put_job(NULL, "x", 0);
@@ -366,21 +359,4 @@ static void stop_ends_waiting_and_lets_workers_finish(void **state)
     assert_int_equal(counts.reserved, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(reserve_many_takes_ready_jobs_in_order),
-        TEST(reserve_many_has_limits),
-        TEST(ack_many_says_of_each_job_whether_it_is_done),
-        TEST(ack_many_has_limits),
-        TEST(reserve_many_survives_a_restart),
-        TEST(each_job_finds_a_worker_that_waits),
-        TEST(what_becomes_ready_by_a_verb_wakes_a_worker),
-        TEST(what_nobody_waits_for_becomes_durable_all_the_same),
-        TEST(stop_ends_waiting_and_lets_workers_finish),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("store_wait")

@@ -62,13 +62,12 @@ static void lock_orders_or_give_up(void *context, const struct elapse_run *run)
     locking->locked = pthread_mutex_timedlock(&locking->orders, &until);
 }
 
-static void waiting_with_a_lock_that_the_action_needs(void **state)
+TEST(waiting_with_a_lock_that_the_action_needs)
 {
     static struct locking locking;
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = {.action = lock_orders, .context = &locking};
 
-    (void)state;
     locking = locking_ready();
     pthread_mutex_lock(&locking.orders);
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
@@ -79,13 +78,12 @@ static void waiting_with_a_lock_that_the_action_needs(void **state)
     scheduler_end(scheduler);
 }
 
-static void closing_with_a_lock_that_the_action_needs(void **state)
+TEST(closing_with_a_lock_that_the_action_needs)
 {
     static struct locking locking;
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = {.action = lock_orders_or_give_up, .context = &locking};
 
-    (void)state;
     locking = locking_ready();
     pthread_mutex_lock(&locking.orders);
     (void)schedule_after(scheduler, &task, 0);
@@ -96,13 +94,12 @@ static void closing_with_a_lock_that_the_action_needs(void **state)
     scheduler_end(scheduler);
 }
 
-static void stepping_with_a_lock_that_the_action_needs(void **state)
+TEST(stepping_with_a_lock_that_the_action_needs)
 {
     static struct locking locking;
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = {.action = lock_orders_or_give_up, .context = &locking};
 
-    (void)state;
     locking = locking_ready();
     (void)schedule_at(scheduler, &task, TICK_NS);
     pthread_mutex_lock(&locking.orders);
@@ -122,7 +119,7 @@ static void lock_orders_at_the_end(void *context)
 }
 
 /* Cancels; replaces by the key. Both destroy the old context before they return. */
-static void cancelling_with_a_lock_that_the_destructor_needs(void **state)
+TEST(cancelling_with_a_lock_that_the_destructor_needs)
 {
     static struct locking locking;
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -132,7 +129,6 @@ static void cancelling_with_a_lock_that_the_destructor_needs(void **state)
                                .key = "order 7",
                                .key_bytes = 7};
 
-    (void)state;
     locking = locking_ready();
     (void)schedule_at(scheduler, &task, TICK_NS);
     pthread_mutex_lock(&locking.orders);
@@ -170,14 +166,13 @@ static void wait_for_the_patient(void *context, const struct elapse_run *run)
     pair->hasty_answer = elapse_task_cancel_wait(run->scheduler, pair->handles[0], GIVE_UP_NS);
 }
 
-static void two_actions_that_wait_for_each_other(void **state)
+TEST(two_actions_that_wait_for_each_other)
 {
     static struct pair pair;
     struct elapse_scheduler *scheduler = started_new(2);
     struct elapse_task patient = {.action = wait_for_the_hasty, .context = &pair};
     struct elapse_task hasty = {.action = wait_for_the_patient, .context = &pair};
 
-    (void)state;
     pthread_barrier_init(&pair.begun, NULL, 3);
     pair.handles[0] = schedule_after(scheduler, &patient, 0);
     pair.handles[1] = schedule_after(scheduler, &hasty, 0);
@@ -215,11 +210,10 @@ static void do_errand(void *context, const struct elapse_run *run)
 }
 
 /* With workers = 0 the clock's thread is the one worker. */
-static void an_action_that_waits_for_a_task_behind_it(void **state)
+TEST(an_action_that_waits_for_a_task_behind_it)
 {
     static struct errand errand;
 
-    (void)state;
     for (unsigned workers = 0; workers <= 1; workers++) {
         struct elapse_scheduler *scheduler = started_new(workers);
         struct elapse_task waits = {.action = wait_for_errand, .context = &errand};
@@ -255,14 +249,13 @@ static void *close_with_a_taken_task(void *context)
     return NULL;
 }
 
-static void a_taker_that_waits_for_what_it_has_taken(void **state)
+TEST(a_taker_that_waits_for_what_it_has_taken)
 {
     static struct taking taking;
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     pthread_t closer;
 
-    (void)state;
     options.pull = true;
     taking.scheduler = scheduler_new(&options);
     (void)schedule_at(taking.scheduler, &task, TICK_NS);
@@ -280,17 +273,4 @@ static void a_taker_that_waits_for_what_it_has_taken(void **state)
     scheduler_end(taking.scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waiting_with_a_lock_that_the_action_needs),
-        cmocka_unit_test(closing_with_a_lock_that_the_action_needs),
-        cmocka_unit_test(stepping_with_a_lock_that_the_action_needs),
-        cmocka_unit_test(cancelling_with_a_lock_that_the_destructor_needs),
-        cmocka_unit_test(two_actions_that_wait_for_each_other),
-        cmocka_unit_test(an_action_that_waits_for_a_task_behind_it),
-        cmocka_unit_test(a_taker_that_waits_for_what_it_has_taken),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("deadlocks")

@@ -125,24 +125,21 @@ static void tasks_are_cascaded_before_they_are_due(unsigned workers)
     end(scheduler);
 }
 
-static void the_clock_thread_cascades_while_it_waits(void **state)
+TEST(the_clock_thread_cascades_while_it_waits)
 {
-    (void)state;
     tasks_are_cascaded_before_they_are_due(1);
 }
 
-static void a_clock_thread_without_workers_cascades_too(void **state)
+TEST(a_clock_thread_without_workers_cascades_too)
 {
-    (void)state;
     tasks_are_cascaded_before_they_are_due(0);
 }
 
 /* The others have none, so that the clock thread has to look at this very shard. */
-static void the_tasks_of_each_shard_are_cascaded(void **state)
+TEST(the_tasks_of_each_shard_are_cascaded)
 {
     enum { SHARDS = 3 };
 
-    (void)state;
     for (unsigned shard = 0; shard < SHARDS; shard++) {
         struct elapse_scheduler *scheduler = started_with_shards(1, SHARDS);
         uint64_t tick = schedule_many_in(scheduler, shard, MANY);
@@ -155,13 +152,12 @@ static void the_tasks_of_each_shard_are_cascaded(void **state)
     }
 }
 
-static void few_tasks_cause_no_wake_up(void **state)
+TEST(few_tasks_cause_no_wake_up)
 {
     struct elapse_scheduler *scheduler = started(1);
     uint64_t tick = schedule_many(scheduler, FEW);
     uint64_t alarms = fake_os_count(FAKE_OS_ALARM_SET);
 
-    (void)state;
     advance_to(scheduler, tick - 1);
     assert_int_equal(fake_os_count(FAKE_OS_ALARM_SET), alarms);
     assert_int_equal(elapse_wheel_moves(&scheduler->shards[0].wheel), 0);
@@ -169,7 +165,7 @@ static void few_tasks_cause_no_wake_up(void **state)
 }
 
 /* A slot causes one wake-up, and one more on each level below. */
-static void many_tasks_cause_one_wake_up_for_each_level(void **state)
+TEST(many_tasks_cause_one_wake_up_for_each_level)
 {
     struct elapse_scheduler *scheduler = started(1);
     uint64_t tick = schedule_many(scheduler, MANY);
@@ -177,7 +173,6 @@ static void many_tasks_cause_one_wake_up_for_each_level(void **state)
     uint64_t readings = fake_os_readings(ELAPSE__OS_MONOTONIC);
     uint64_t woken = 0;
 
-    (void)state;
     for (; now < tick; now++) {
         fake_os_advance(scheduler->options.tick_ns);
         fake_os_wait_idle();
@@ -189,15 +184,4 @@ static void many_tasks_cause_one_wake_up_for_each_level(void **state)
     end(scheduler);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_clock_thread_cascades_while_it_waits),
-        cmocka_unit_test(a_clock_thread_without_workers_cascades_too),
-        cmocka_unit_test(the_tasks_of_each_shard_are_cascaded),
-        cmocka_unit_test(few_tasks_cause_no_wake_up),
-        cmocka_unit_test(many_tasks_cause_one_wake_up_for_each_level),
-    };
-
-    return cmocka_run_group_tests_name("scheduler_cascade_ahead", tests, NULL, NULL);
-}
+TEST_MAIN("scheduler_cascade_ahead")

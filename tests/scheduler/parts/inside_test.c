@@ -24,13 +24,12 @@ static struct elapse_scheduler *manual_new(void)
     return scheduler;
 }
 
-static void the_key_index_has_a_bucket_for_each_key(void **state)
+TEST(the_key_index_has_a_bucket_for_each_key)
 {
     struct elapse_scheduler *scheduler = manual_new();
     const struct elapse__key_index *keys = &scheduler->shards[0].keys;
     size_t longest = 0;
 
-    (void)state;
     for (uint32_t number = 0; number < 40000; number++) {
         const struct elapse_task task = {
             .action = nothing, .key = &number, .key_bytes = sizeof number};
@@ -59,9 +58,8 @@ static void the_key_index_has_a_bucket_for_each_key(void **state)
 }
 
 /* Wherever the last cancels stand in the ring of tasks that are UNLINKING. */
-static void trimming_finds_every_task_that_has_ended(void **state)
+TEST(trimming_finds_every_task_that_has_ended)
 {
-    (void)state;
     for (unsigned cancels = 1; cancels <= 2 * ELAPSE__UNLINKING_MAX + 1; cancels++) {
         struct elapse_scheduler *scheduler = manual_new();
         const struct elapse_task task = {.action = nothing};
@@ -80,13 +78,12 @@ static void trimming_finds_every_task_that_has_ended(void **state)
 }
 
 /* Of several blocks, and wherever the tasks stand that are left. */
-static void trimming_gives_back_every_empty_block_and_no_other(void **state)
+TEST(trimming_gives_back_every_empty_block_and_no_other)
 {
     enum { BLOCKS = 5, TASKS = BLOCKS * ELAPSE__BLOCK_TASKS };
     static struct elapse_handle handles[TASKS];
     const struct elapse_task task = {.action = nothing};
 
-    (void)state;
     for (unsigned kept = 0; kept < BLOCKS; kept++) {
         struct elapse_scheduler *scheduler = manual_new();
 
@@ -107,13 +104,4 @@ static void trimming_gives_back_every_empty_block_and_no_other(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_key_index_has_a_bucket_for_each_key),
-        cmocka_unit_test(trimming_finds_every_task_that_has_ended),
-        cmocka_unit_test(trimming_gives_back_every_empty_block_and_no_other),
-    };
-
-    return cmocka_run_group_tests_name("inside", tests, NULL, NULL);
-}
+TEST_MAIN("inside")

@@ -15,7 +15,7 @@ static const struct elapse__hash_secret reference_secret = {
     .high = UINT64_C(0x0f0e0d0c0b0a0908),
 };
 
-static void it_is_siphash_1_3(void **state)
+TEST(it_is_siphash_1_3)
 {
     /* Of the bytes 0, 1, 2 ... up to this many. OpenSSL prints the bytes of the hash from the
      * lowest on. */
@@ -31,7 +31,6 @@ static void it_is_siphash_1_3(void **state)
     unsigned char key[64];
     const uint16_t one = 1;
 
-    (void)state;
     /* The words of a key are taken in the machine's order: elsewhere it is another hash. */
     if (*(const unsigned char *)&one != 1)
         skip();
@@ -52,12 +51,11 @@ static int by_value(const void *one, const void *other)
     return (left > right) - (left < right);
 }
 
-static void keys_of_nothing_but_zeros_differ_by_their_length(void **state)
+TEST(keys_of_nothing_but_zeros_differ_by_their_length)
 {
     static const unsigned char zeros[1024];
     uint64_t hashes[1025];
 
-    (void)state;
     for (size_t bytes = 0; bytes <= sizeof zeros; bytes++)
         hashes[bytes] = elapse__key_hash(&reference_secret, zeros, bytes);
     qsort(hashes, 1025, sizeof *hashes, by_value);
@@ -66,12 +64,11 @@ static void keys_of_nothing_but_zeros_differ_by_their_length(void **state)
 }
 
 /* Not one of a million collides: of 64 random bits that would be one chance in 37 million. */
-static void a_million_numbers_have_a_million_hashes(void **state)
+TEST(a_million_numbers_have_a_million_hashes)
 {
     enum { KEYS = 1000000 };
     uint64_t *hashes = malloc(KEYS * sizeof *hashes);
 
-    (void)state;
     assert_non_null(hashes);
     for (uint32_t number = 0; number < KEYS; number++)
         hashes[number] = elapse__key_hash(&reference_secret, &number, sizeof number);
@@ -81,12 +78,11 @@ static void a_million_numbers_have_a_million_hashes(void **state)
     free(hashes);
 }
 
-static void each_bit_of_key_and_secret_counts(void **state)
+TEST(each_bit_of_key_and_secret_counts)
 {
     unsigned char key[21] = "a key of three words";
     uint64_t hash = elapse__key_hash(&reference_secret, key, sizeof key);
 
-    (void)state;
     for (size_t bit = 0; bit < 8 * sizeof key; bit++) {
         key[bit / 8] ^= (unsigned char)(1U << bit % 8);
         assert_int_not_equal(elapse__key_hash(&reference_secret, key, sizeof key), hash);
@@ -103,13 +99,12 @@ static void each_bit_of_key_and_secret_counts(void **state)
     }
 }
 
-static void where_the_key_lies_does_not_matter(void **state)
+TEST(where_the_key_lies_does_not_matter)
 {
     unsigned char room[8 + 40];
     unsigned char key[40];
     uint64_t hash;
 
-    (void)state;
     for (size_t i = 0; i < sizeof key; i++)
         key[i] = (unsigned char)(i * 7);
     hash = elapse__key_hash(&reference_secret, key, sizeof key);
@@ -119,25 +114,12 @@ static void where_the_key_lies_does_not_matter(void **state)
     }
 }
 
-static void no_two_secrets_are_the_same(void **state)
+TEST(no_two_secrets_are_the_same)
 {
     struct elapse__hash_secret one = elapse__key_secret_make();
     struct elapse__hash_secret other = elapse__key_secret_make();
 
-    (void)state;
     assert_true(one.low != other.low || one.high != other.high);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_siphash_1_3),
-        cmocka_unit_test(keys_of_nothing_but_zeros_differ_by_their_length),
-        cmocka_unit_test(a_million_numbers_have_a_million_hashes),
-        cmocka_unit_test(each_bit_of_key_and_secret_counts),
-        cmocka_unit_test(where_the_key_lies_does_not_matter),
-        cmocka_unit_test(no_two_secrets_are_the_same),
-    };
-
-    return cmocka_run_group_tests_name("key hash", tests, NULL, NULL);
-}
+TEST_MAIN("key hash")

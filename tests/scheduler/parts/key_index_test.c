@@ -125,24 +125,22 @@ static void operate(uint64_t seed, unsigned hash_bits, uint64_t refused_one_in)
     end();
 }
 
-static void random_operations_go_as_with_an_array(void **state)
+TEST(random_operations_go_as_with_an_array)
 {
-    (void)state;
     operate(11, 64, 0);
     operate(12, 64, 2);
     operate(13, 12, 0);
 }
 
 /* Each hash belongs to twenty keys, so only their bytes distinguish them. */
-static void keys_of_one_hash_are_distinguished(void **state)
+TEST(keys_of_one_hash_are_distinguished)
 {
-    (void)state;
     operate(14, 10, 3);
 }
 
 /* ---- growth ---- */
 
-static void it_splits_a_bucket_at_a_time_through_several_segments(void **state)
+TEST(it_splits_a_bucket_at_a_time_through_several_segments)
 {
     struct random_source random = {.state = 21};
     size_t segments = 0;
@@ -162,7 +160,7 @@ static void it_splits_a_bucket_at_a_time_through_several_segments(void **state)
     end();
 }
 
-static void without_memory_its_buckets_get_longer(void **state)
+TEST(without_memory_its_buckets_get_longer)
 {
     struct random_source random = {.state = 22};
 
@@ -185,7 +183,7 @@ static void without_memory_its_buckets_get_longer(void **state)
     end();
 }
 
-static void a_segment_that_is_there_already_is_refused(void **state)
+TEST(a_segment_that_is_there_already_is_refused)
 {
     struct random_source random = {.state = 23};
     struct elapse__key_bucket *second;
@@ -208,7 +206,7 @@ static void a_segment_that_is_there_already_is_refused(void **state)
     end();
 }
 
-static void a_key_that_is_put_back_wants_nothing_new(void **state)
+TEST(a_key_that_is_put_back_wants_nothing_new)
 {
     struct random_source random = {.state = 24};
 
@@ -228,7 +226,7 @@ static void a_key_that_is_put_back_wants_nothing_new(void **state)
     end();
 }
 
-static void no_memory_is_no_key_and_no_segment(void **state)
+TEST(no_memory_is_no_key_and_no_segment)
 {
     struct random_source random = {.state = 25};
 
@@ -244,7 +242,7 @@ static void no_memory_is_no_key_and_no_segment(void **state)
 
 /* ---- keys ---- */
 
-static void keys_of_one_hash_may_differ_in_length_alone(void **state)
+TEST(keys_of_one_hash_may_differ_in_length_alone)
 {
     static const char bytes[] = "aaaaaaaa";
     struct random_source random = {.state = 26};
@@ -271,18 +269,4 @@ static void keys_of_one_hash_may_differ_in_length_alone(void **state)
     end();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_operations_go_as_with_an_array),
-        cmocka_unit_test(keys_of_one_hash_are_distinguished),
-        cmocka_unit_test(it_splits_a_bucket_at_a_time_through_several_segments),
-        cmocka_unit_test(without_memory_its_buckets_get_longer),
-        cmocka_unit_test(a_segment_that_is_there_already_is_refused),
-        cmocka_unit_test(a_key_that_is_put_back_wants_nothing_new),
-        cmocka_unit_test(no_memory_is_no_key_and_no_segment),
-        cmocka_unit_test(keys_of_one_hash_may_differ_in_length_alone),
-    };
-
-    return cmocka_run_group_tests_name("key index", tests, NULL, NULL);
-}
+TEST_MAIN("key index")

@@ -6,11 +6,10 @@
 
 #include "lateness.h"
 
-static void each_bucket_ends_where_the_next_begins(void **state)
+TEST(each_bucket_ends_where_the_next_begins)
 {
     uint64_t least_ns = 0;
 
-    (void)state;
     for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++) {
         uint64_t greatest_ns = elapse__lateness_greatest_ns(bucket);
 
@@ -25,7 +24,7 @@ static void each_bucket_ends_where_the_next_begins(void **state)
     assert_int_equal(least_ns, 0); /* the last bucket ends with the last number */
 }
 
-static void any_lateness_is_within_an_eighth_of_its_buckets_greatest(void **state)
+TEST(any_lateness_is_within_an_eighth_of_its_buckets_greatest)
 {
     struct random_source random = {.state = 3};
 
@@ -41,7 +40,7 @@ static void any_lateness_is_within_an_eighth_of_its_buckets_greatest(void **stat
     }
 }
 
-static void later_is_never_in_an_earlier_bucket(void **state)
+TEST(later_is_never_in_an_earlier_bucket)
 {
     struct random_source random = {.state = 4};
 
@@ -56,9 +55,8 @@ static void later_is_never_in_an_earlier_bucket(void **state)
     }
 }
 
-static void both_edges(void **state)
+TEST(both_edges)
 {
-    (void)state;
     for (unsigned lateness_ns = 0; lateness_ns <= 15; lateness_ns++)
         assert_int_equal(elapse__lateness_bucket(lateness_ns), lateness_ns);
     assert_int_equal(elapse__lateness_bucket(16), 16);
@@ -68,14 +66,4 @@ static void both_edges(void **state)
     assert_int_equal(elapse__lateness_greatest_ns(ELAPSE_LATENESS_BUCKETS - 1), UINT64_MAX);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_bucket_ends_where_the_next_begins),
-        cmocka_unit_test(any_lateness_is_within_an_eighth_of_its_buckets_greatest),
-        cmocka_unit_test(later_is_never_in_an_earlier_bucket),
-        cmocka_unit_test(both_edges),
-    };
-
-    return cmocka_run_group_tests_name("lateness", tests, NULL, NULL);
-}
+TEST_MAIN("lateness")

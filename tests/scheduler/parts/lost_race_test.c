@@ -130,21 +130,19 @@ static enum elapse_error schedule_by_wall_clock(struct race *race, unsigned numb
     return elapse_task_schedule_at_wall_clock(race->scheduler, &task, ELAPSE_MILLISECOND_NS, NULL);
 }
 
-static void the_loser_of_a_block_keeps_it_as_room_to_come(void **state)
+TEST(the_loser_of_a_block_keeps_it_as_room_to_come)
 {
     struct race race;
 
-    (void)state;
     begin(&race, schedule_plain);
     lose(&race, 1024 * sizeof(void *)); /* the block; tasks are smaller on machines of 32 bits */
     end(&race);
 }
 
-static void the_loser_of_a_segment_releases_it(void **state)
+TEST(the_loser_of_a_segment_releases_it)
 {
     struct race race;
 
-    (void)state;
     begin(&race, schedule_with_key);
     /* The next insertion wants the first segment of 64 buckets; the block is there. */
     for (unsigned number = 0; number < 64; number++)
@@ -153,11 +151,10 @@ static void the_loser_of_a_segment_releases_it(void **state)
     end(&race);
 }
 
-static void the_loser_of_a_wheel_releases_it(void **state)
+TEST(the_loser_of_a_wheel_releases_it)
 {
     struct race race;
 
-    (void)state;
     begin(&race, schedule_by_wall_clock);
     /* The block first, so that the next large allocation is the wheel. */
     assert_int_equal(schedule_plain(&race, 0), ELAPSE_OK);
@@ -165,13 +162,4 @@ static void the_loser_of_a_wheel_releases_it(void **state)
     end(&race);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loser_of_a_block_keeps_it_as_room_to_come),
-        cmocka_unit_test(the_loser_of_a_segment_releases_it),
-        cmocka_unit_test(the_loser_of_a_wheel_releases_it),
-    };
-
-    return cmocka_run_group_tests_name("lost races", tests, NULL, NULL);
-}
+TEST_MAIN("lost races")

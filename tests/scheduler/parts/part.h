@@ -5,16 +5,14 @@
 #ifndef ELAPSE_TESTS_PART_H
 #define ELAPSE_TESTS_PART_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <elapse/scheduler.h>
 
+#include "../../support/test.h"
 #include "aligned_memory.h"
 #include "random.h"
 

@@ -71,7 +71,7 @@ static void check_some_period(struct random_source *random, uint64_t last_ns)
     check_period(last_ns, period_ns, now_ns > UINT64_MAX ? UINT64_MAX : (uint64_t)now_ns);
 }
 
-static void a_period_goes_on_as_if_counted(void **state)
+TEST(a_period_goes_on_as_if_counted)
 {
     struct random_source random = {.state = 51};
 
@@ -80,7 +80,7 @@ static void a_period_goes_on_as_if_counted(void **state)
         check_some_period(&random, random_of_bits(&random, 64));
 }
 
-static void a_period_ends_with_time(void **state)
+TEST(a_period_ends_with_time)
 {
     struct random_source random = {.state = 52};
 
@@ -89,11 +89,10 @@ static void a_period_ends_with_time(void **state)
         check_some_period(&random, UINT64_MAX - random_of_bits(&random, 64));
 }
 
-static void the_edges_of_periods(void **state)
+TEST(the_edges_of_periods)
 {
     static const uint64_t edges[] = {1, 2, 3, 1000, ELAPSE_PERIOD_NS_MAX - 1, ELAPSE_PERIOD_NS_MAX};
 
-    (void)state;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
         for (uint64_t near = 0; near < 4; near++) {
             check_period(0, edges[i], near);
@@ -108,22 +107,20 @@ static void the_edges_of_periods(void **state)
 }
 
 /* A clock that stands, or goes back, makes nothing come again. */
-static void the_next_is_after_the_last_whatever_the_clock_says(void **state)
+TEST(the_next_is_after_the_last_whatever_the_clock_says)
 {
-    (void)state;
     check_period(1000000, 10, 0);
     check_period(1000000, 10, 999999);
     check_period(1000000, 10, 1000009);
 }
 
 /* No loop could: it is computed, so the time is that of a division. */
-static void a_billion_missed_are_counted(void **state)
+TEST(a_billion_missed_are_counted)
 {
     struct elapse__recurrence recurrence = {
         .kind = ELAPSE_RECUR_PERIOD, .if_missed = ELAPSE_MISSED_SKIP, .period_ns = 1};
     struct elapse__occurrence next = next_of(&recurrence, UINT64_MAX - 1);
 
-    (void)state;
     assert_int_equal(next.ns, UINT64_MAX - 1);
     assert_int_equal(next.missed, UINT64_MAX - 2);
     recurrence.if_missed = ELAPSE_MISSED_BURST;
@@ -134,7 +131,7 @@ static void a_billion_missed_are_counted(void **state)
 
 /* ---- after each ---- */
 
-static void after_each_counts_from_the_return(void **state)
+TEST(after_each_counts_from_the_return)
 {
     struct random_source random = {.state = 53};
 
@@ -156,12 +153,11 @@ static void after_each_counts_from_the_return(void **state)
     }
 }
 
-static void what_does_not_recur_has_no_next(void **state)
+TEST(what_does_not_recur_has_no_next)
 {
     struct elapse__recurrence recurrence = {.kind = ELAPSE_RECUR_NEVER, .period_ns = 5};
     struct elapse__occurrence next;
 
-    (void)state;
     assert_false(elapse__recurrence_next(&recurrence, 5, &next));
 }
 
@@ -178,7 +174,7 @@ static struct elapse__recurrence each_minute(enum elapse_missed if_missed)
     return recurrence;
 }
 
-static void cron_goes_on_as_if_counted(void **state)
+TEST(cron_goes_on_as_if_counted)
 {
     struct elapse__recurrence skip = each_minute(ELAPSE_MISSED_SKIP);
     struct elapse__recurrence burst = each_minute(ELAPSE_MISSED_BURST);
@@ -212,25 +208,23 @@ static void cron_goes_on_as_if_counted(void **state)
 
 /* Ten years of minutes are five million: they are not counted one by one to the end, but the
  * next is right nevertheless. */
-static void cron_counts_missed_ones_up_to_a_bound(void **state)
+TEST(cron_counts_missed_ones_up_to_a_bound)
 {
     struct elapse__recurrence skip = each_minute(ELAPSE_MISSED_SKIP);
     uint64_t now_ns = 3650 * ELAPSE_DAY_NS + 1;
     struct elapse__occurrence next = next_of(&skip, now_ns);
 
-    (void)state;
     assert_int_equal(next.ns, 3650 * ELAPSE_DAY_NS + MINUTE_NS);
     assert_int_equal(next.missed, 10000);
 }
 
-static void the_moments_of_cron_end_with_time(void **state)
+TEST(the_moments_of_cron_end_with_time)
 {
     struct elapse__recurrence skip = each_minute(ELAPSE_MISSED_SKIP);
     struct elapse__occurrence next;
     uint64_t last_ns = UINT64_MAX / MINUTE_NS * MINUTE_NS;
     uint64_t next_ns;
 
-    (void)state;
     assert_true(elapse__cron_next_ns(&skip.cron, ELAPSE_ZONE_UTC, last_ns - 1, &next_ns));
     assert_int_equal(next_ns, last_ns);
     assert_false(elapse__cron_next_ns(&skip.cron, ELAPSE_ZONE_UTC, last_ns, &next_ns));
@@ -243,12 +237,11 @@ static void the_moments_of_cron_end_with_time(void **state)
 }
 
 /* Cron has whole seconds: what lies within one is after its beginning and before the next. */
-static void a_moment_of_cron_is_after_any_part_of_the_second_before(void **state)
+TEST(a_moment_of_cron_is_after_any_part_of_the_second_before)
 {
     struct elapse__recurrence skip = each_minute(ELAPSE_MISSED_SKIP);
     uint64_t next_ns;
 
-    (void)state;
     assert_true(elapse__cron_next_ns(&skip.cron, ELAPSE_ZONE_UTC, MINUTE_NS - 1, &next_ns));
     assert_int_equal(next_ns, MINUTE_NS);
     assert_true(elapse__cron_next_ns(&skip.cron, ELAPSE_ZONE_UTC, MINUTE_NS, &next_ns));
@@ -257,21 +250,4 @@ static void a_moment_of_cron_is_after_any_part_of_the_second_before(void **state
     assert_int_equal(next_ns, 2 * MINUTE_NS);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_period_goes_on_as_if_counted),
-        cmocka_unit_test(a_period_ends_with_time),
-        cmocka_unit_test(the_edges_of_periods),
-        cmocka_unit_test(the_next_is_after_the_last_whatever_the_clock_says),
-        cmocka_unit_test(a_billion_missed_are_counted),
-        cmocka_unit_test(after_each_counts_from_the_return),
-        cmocka_unit_test(what_does_not_recur_has_no_next),
-        cmocka_unit_test(cron_goes_on_as_if_counted),
-        cmocka_unit_test(cron_counts_missed_ones_up_to_a_bound),
-        cmocka_unit_test(the_moments_of_cron_end_with_time),
-        cmocka_unit_test(a_moment_of_cron_is_after_any_part_of_the_second_before),
-    };
-
-    return cmocka_run_group_tests_name("recurrence", tests, NULL, NULL);
-}
+TEST_MAIN("recurrence")

@@ -83,11 +83,10 @@ static void age(struct elapse__task *task)
 
 /* ---- room ---- */
 
-static void a_new_table_has_nothing(void **state)
+TEST(a_new_table_has_nothing)
 {
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture);
     assert_false(elapse__task_table_has_room(&fixture.table));
     assert_null(elapse__task_table_at(&fixture.table, 0));
@@ -99,12 +98,11 @@ static void a_new_table_has_nothing(void **state)
     end(&fixture);
 }
 
-static void each_task_has_an_index_of_its_own(void **state)
+TEST(each_task_has_an_index_of_its_own)
 {
     static struct elapse__task *taken[TASKS];
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture);
     memset(taken, 0, sizeof taken);
     for (unsigned i = 0; i < TASKS; i++) {
@@ -129,12 +127,11 @@ static void each_task_has_an_index_of_its_own(void **state)
     end(&fixture);
 }
 
-static void room_is_made_whole_or_not_at_all(void **state)
+TEST(room_is_made_whole_or_not_at_all)
 {
     struct fixture fixture;
     struct elapse__task_room room;
 
-    (void)state;
     begin(&fixture);
     for (size_t allowed = 0; allowed < 2; allowed++) {
         fixture.counting.until_refused = allowed;
@@ -145,14 +142,13 @@ static void room_is_made_whole_or_not_at_all(void **state)
 }
 
 /* Two threads have seen the table full, and each comes with what it asked for. */
-static void of_two_rooms_made_at_once_nothing_is_lost(void **state)
+TEST(of_two_rooms_made_at_once_nothing_is_lost)
 {
     struct fixture fixture;
     struct elapse__task_room one;
     struct elapse__task_room other;
     uint32_t capacity;
 
-    (void)state;
     begin(&fixture);
     capacity = elapse__task_table_capacity_needed(&fixture.table);
     assert_true(elapse__task_room_make(&one, capacity, &fixture.memory));
@@ -172,13 +168,12 @@ static void of_two_rooms_made_at_once_nothing_is_lost(void **state)
 }
 
 /* Both asked while there was one record left; the second finds none. */
-static void a_block_without_a_record_is_left_over(void **state)
+TEST(a_block_without_a_record_is_left_over)
 {
     struct fixture fixture;
     struct elapse__task_room room;
     uint32_t capacity;
 
-    (void)state;
     begin(&fixture);
     capacity = elapse__task_table_capacity_needed(&fixture.table);
     for (uint32_t block = 0; block < capacity; block++)
@@ -191,12 +186,11 @@ static void a_block_without_a_record_is_left_over(void **state)
     end(&fixture);
 }
 
-static void there_is_a_last_block(void **state)
+TEST(there_is_a_last_block)
 {
     struct fixture fixture;
     struct elapse__task_room room;
 
-    (void)state;
     begin(&fixture);
     assert_true(elapse__task_room_make(&room, ELAPSE__BLOCKS_MAX, &fixture.memory));
     elapse__task_table_grow(&fixture.table, &room);
@@ -209,7 +203,7 @@ static void there_is_a_last_block(void **state)
 
 /* ---- giving ---- */
 
-static void a_task_that_was_given_is_not_found(void **state)
+TEST(a_task_that_was_given_is_not_found)
 {
     struct fixture fixture;
     struct elapse__task *task;
@@ -282,7 +276,7 @@ static void model_shrink(struct fixture *fixture, struct model *model, uint32_t 
     }
 }
 
-static void no_generation_is_used_twice_with_an_index(void **state)
+TEST(no_generation_is_used_twice_with_an_index)
 {
     static struct model model;
     struct random_source random = {.state = 31};
@@ -314,12 +308,11 @@ static void no_generation_is_used_twice_with_an_index(void **state)
 
 /* ---- giving blocks back ---- */
 
-static void a_block_that_was_given_back_comes_again_with_later_generations(void **state)
+TEST(a_block_that_was_given_back_comes_again_with_later_generations)
 {
     struct fixture fixture;
     struct elapse__task *task;
 
-    (void)state;
     begin(&fixture);
     for (uint32_t life = 1; life <= 5; life++) {
         task = take(&fixture);
@@ -335,12 +328,11 @@ static void a_block_that_was_given_back_comes_again_with_later_generations(void 
     end(&fixture);
 }
 
-static void any_block_of_those_with_room_can_go(void **state)
+TEST(any_block_of_those_with_room_can_go)
 {
     enum { FEW = 5 };
     struct fixture fixture;
 
-    (void)state;
     for (uint32_t first = 0; first < FEW; first++) {
         begin(&fixture);
         for (unsigned block = 0; block < FEW; block++)
@@ -358,12 +350,11 @@ static void any_block_of_those_with_room_can_go(void **state)
 
 /* ---- the end of the generations ---- */
 
-static void an_index_without_generations_is_not_used_again(void **state)
+TEST(an_index_without_generations_is_not_used_again)
 {
     struct fixture fixture;
     struct elapse__task *old;
 
-    (void)state;
     begin(&fixture);
     old = take(&fixture);
     for (unsigned i = 1; i < ELAPSE__BLOCK_TASKS; i++)
@@ -377,12 +368,11 @@ static void an_index_without_generations_is_not_used_again(void **state)
     end(&fixture);
 }
 
-static void the_others_of_its_block_go_on(void **state)
+TEST(the_others_of_its_block_go_on)
 {
     struct fixture fixture;
     struct elapse__task *tasks[ELAPSE__BLOCK_TASKS];
 
-    (void)state;
     begin(&fixture);
     for (unsigned i = 0; i < ELAPSE__BLOCK_TASKS; i++)
         tasks[i] = take(&fixture);
@@ -398,13 +388,12 @@ static void the_others_of_its_block_go_on(void **state)
 }
 
 /* A block given back would forget which of its indices are used up. */
-static void a_block_with_such_an_index_stays(void **state)
+TEST(a_block_with_such_an_index_stays)
 {
     struct fixture fixture;
     struct elapse__task *old;
     struct elapse__task *other;
 
-    (void)state;
     begin(&fixture);
     old = take(&fixture);
     other = take(&fixture);
@@ -416,12 +405,11 @@ static void a_block_with_such_an_index_stays(void **state)
 }
 
 /* Places that were never used begin with the block's generation: there is none left for them. */
-static void nor_are_the_places_of_its_block_that_were_never_used(void **state)
+TEST(nor_are_the_places_of_its_block_that_were_never_used)
 {
     struct fixture fixture;
     struct elapse__task *old;
 
-    (void)state;
     begin(&fixture);
     old = take(&fixture);
     age(old);
@@ -432,13 +420,12 @@ static void nor_are_the_places_of_its_block_that_were_never_used(void **state)
 }
 
 /* The same, where another of the block is given after it. */
-static void its_block_is_not_listed_twice(void **state)
+TEST(its_block_is_not_listed_twice)
 {
     struct fixture fixture;
     struct elapse__task *old;
     struct elapse__task *other;
 
-    (void)state;
     begin(&fixture);
     old = take(&fixture);
     other = take(&fixture);
@@ -455,7 +442,7 @@ static void its_block_is_not_listed_twice(void **state)
 
 /* ---- prefetching ---- */
 
-static void prefetching_any_index_is_harmless(void **state)
+TEST(prefetching_any_index_is_harmless)
 {
     struct random_source random = {.state = 41};
     struct fixture fixture;
@@ -478,26 +465,4 @@ static void prefetching_any_index_is_harmless(void **state)
     end(&fixture);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_table_has_nothing),
-        cmocka_unit_test(each_task_has_an_index_of_its_own),
-        cmocka_unit_test(room_is_made_whole_or_not_at_all),
-        cmocka_unit_test(of_two_rooms_made_at_once_nothing_is_lost),
-        cmocka_unit_test(a_block_without_a_record_is_left_over),
-        cmocka_unit_test(there_is_a_last_block),
-        cmocka_unit_test(a_task_that_was_given_is_not_found),
-        cmocka_unit_test(no_generation_is_used_twice_with_an_index),
-        cmocka_unit_test(a_block_that_was_given_back_comes_again_with_later_generations),
-        cmocka_unit_test(any_block_of_those_with_room_can_go),
-        cmocka_unit_test(an_index_without_generations_is_not_used_again),
-        cmocka_unit_test(the_others_of_its_block_go_on),
-        cmocka_unit_test(a_block_with_such_an_index_stays),
-        cmocka_unit_test(nor_are_the_places_of_its_block_that_were_never_used),
-        cmocka_unit_test(its_block_is_not_listed_twice),
-        cmocka_unit_test(prefetching_any_index_is_harmless),
-    };
-
-    return cmocka_run_group_tests_name("task table", tests, NULL, NULL);
-}
+TEST_MAIN("task table")

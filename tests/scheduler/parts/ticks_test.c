@@ -35,7 +35,7 @@ static void check(uint64_t time_ns, uint64_t tick_ns)
     assert_true(due < ELAPSE_NEVER);
 }
 
-static void any_time_is_rounded_as_it_should(void **state)
+TEST(any_time_is_rounded_as_it_should)
 {
     struct random_source random = {.state = 1};
 
@@ -49,9 +49,8 @@ static void any_time_is_rounded_as_it_should(void **state)
     }
 }
 
-static void both_edges_are_rounded_as_they_should(void **state)
+TEST(both_edges_are_rounded_as_they_should)
 {
-    (void)state;
     for (unsigned i = 0; i < TICK_LENGTHS; i++) {
         uint64_t tick_ns = tick_lengths_ns[i];
         uint64_t last_begin_ns = UINT64_MAX / tick_ns * tick_ns;
@@ -65,7 +64,7 @@ static void both_edges_are_rounded_as_they_should(void **state)
     }
 }
 
-static void a_tick_begins_at_its_product(void **state)
+TEST(a_tick_begins_at_its_product)
 {
     struct random_source random = {.state = 2};
 
@@ -82,9 +81,8 @@ static void a_tick_begins_at_its_product(void **state)
     }
 }
 
-static void what_begins_beyond_the_end_of_time_never_begins(void **state)
+TEST(what_begins_beyond_the_end_of_time_never_begins)
 {
-    (void)state;
     assert_int_equal(elapse__tick_begins_ns(ELAPSE_NEVER, 1), ELAPSE_NEVER);
     assert_int_equal(elapse__tick_begins_ns(ELAPSE_NEVER, 1000000), ELAPSE_NEVER);
     assert_int_equal(elapse__tick_begins_ns(ELAPSE_TIME_MAX, 1), ELAPSE_TIME_MAX);
@@ -94,14 +92,4 @@ static void what_begins_beyond_the_end_of_time_never_begins(void **state)
         ELAPSE_NEVER);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_time_is_rounded_as_it_should),
-        cmocka_unit_test(both_edges_are_rounded_as_they_should),
-        cmocka_unit_test(a_tick_begins_at_its_product),
-        cmocka_unit_test(what_begins_beyond_the_end_of_time_never_begins),
-    };
-
-    return cmocka_run_group_tests_name("ticks", tests, NULL, NULL);
-}
+TEST_MAIN("ticks")

@@ -49,14 +49,13 @@ static uint32_t take(struct fixture *fixture, struct elapse__worker *worker)
     return queued.handle.index;
 }
 
-static void handles_come_out_in_the_order_they_went_in(void **state)
+TEST(handles_come_out_in_the_order_they_went_in)
 {
     struct fixture fixture;
     struct elapse__worker worker = {0};
     uint32_t put = 0;
     uint32_t taken = 0;
 
-    (void)state;
     begin(&fixture, 3);
     elapse__work_queue_expect_worker(&fixture.queue);
     elapse__work_queue_worker_made(&fixture.queue, true);
@@ -143,12 +142,11 @@ static bool leaves(struct fixture *fixture, struct elapse__worker *worker)
     return !elapse__work_queue_take(&fixture->queue, worker, &queued, &kick) && worker->left;
 }
 
-static void each_worker_that_leaves_joins_the_one_before_it(void **state)
+TEST(each_worker_that_leaves_joins_the_one_before_it)
 {
     struct fixture fixture;
     struct elapse__worker workers[] = {{.number = 7}, {.number = 3}, {.number = 5}};
 
-    (void)state;
     begin_leaving(&fixture, 4);
     assert_true(leaves(&fixture, &workers[0]));
     assert_int_equal(workers[0].to_join, ELAPSE__NO_WORKER);
@@ -162,12 +160,11 @@ static void each_worker_that_leaves_joins_the_one_before_it(void **state)
     end_leaving(&fixture);
 }
 
-static void a_worker_whose_time_is_up_takes_a_task_that_has_come(void **state)
+TEST(a_worker_whose_time_is_up_takes_a_task_that_has_come)
 {
     struct fixture fixture;
     struct elapse__worker worker = {.number = 0};
 
-    (void)state;
     begin_leaving(&fixture, 2);
     waited_for = &fixture.queue;
     assert_int_equal(take(&fixture, &worker), 7);
@@ -179,12 +176,11 @@ static void a_worker_whose_time_is_up_takes_a_task_that_has_come(void **state)
 }
 
 /* Its thread might have to be joined before it is known. */
-static void no_worker_leaves_while_another_is_being_made(void **state)
+TEST(no_worker_leaves_while_another_is_being_made)
 {
     struct fixture fixture;
     struct elapse__worker worker = {.number = 0};
 
-    (void)state;
     begin_leaving(&fixture, 2);
     elapse__work_queue_expect_worker(&fixture.queue);
     waited_for = &fixture.queue;
@@ -211,9 +207,8 @@ static _Noreturn void overflow(int descriptor)
 }
 #endif
 
-static void more_handles_than_places_stop_the_program_with_a_message(void **state)
+TEST(more_handles_than_places_stop_the_program_with_a_message)
 {
-    (void)state;
 #ifndef ELAPSE__ASSERTIONS
     skip();
 #else
@@ -242,15 +237,4 @@ static void more_handles_than_places_stop_the_program_with_a_message(void **stat
 #endif
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handles_come_out_in_the_order_they_went_in),
-        cmocka_unit_test(each_worker_that_leaves_joins_the_one_before_it),
-        cmocka_unit_test(a_worker_whose_time_is_up_takes_a_task_that_has_come),
-        cmocka_unit_test(no_worker_leaves_while_another_is_being_made),
-        cmocka_unit_test(more_handles_than_places_stop_the_program_with_a_message),
-    };
-
-    return cmocka_run_group_tests_name("work queue", tests, NULL, NULL);
-}
+TEST_MAIN("work queue")

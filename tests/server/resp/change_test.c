@@ -9,9 +9,8 @@
 
 #include "../../../src/protocol/resp_parse.h"
 
-static void cancel(void **state)
+RESP_TEST(cancel)
 {
-    (void)state;
     says("PUT t b KEY delayed IN 1h", "*2|:1|+scheduled|");
     says("PUT t b KEY ready PRIORITY 2000", "*2|:2|+scheduled|");
     says("PUT t b KEY reserved", "*2|:3|+scheduled|");
@@ -24,9 +23,8 @@ static void cancel(void **state)
     begins(&c, "CANCEL t", "-ERR wrong number of arguments for 'cancel' command");
 }
 
-static void cancel_id(void **state)
+RESP_TEST(cancel_id)
 {
-    (void)state;
     says("PUT t b", "*2|:1|+scheduled|");
     says("PUT t b", "*2|:2|+scheduled|");
     /* All arguments are checked before anything is done. */
@@ -38,7 +36,7 @@ static void cancel_id(void **state)
 }
 
 /* More keys than one group of the journal takes, while it is full: each key is cancelled once. */
-static void cancel_while_the_journal_is_full(void **state)
+RESP_TEST(cancel_while_the_journal_is_full)
 {
     enum { KEYS = 300 };
     static char command[1 << 14];
@@ -46,7 +44,6 @@ static void cancel_while_the_journal_is_full(void **state)
     static const char filler[20000] = "";
     size_t size = 0;
 
-    (void)state;
     for (unsigned round = 0; round < 12; round++) {
         size = (size_t)sprintf(command, "CANCEL t");
         ask_many(&c, KEYS, "PUT t b IN 1h KEY key%u");
@@ -87,7 +84,7 @@ static void say_slowly(const char *bytes, size_t size)
 }
 
 /* As many keys as one command can name, each as long as it can be. */
-static void longest_cancel(void **state)
+RESP_TEST(longest_cancel)
 {
     enum { KEYS = ELAPSE__WIRE_RESP_ARGUMENTS_MAX - 2, KEY_BYTES = 250 };
     static char command[KEYS * (KEY_BYTES + 8) + 64];
@@ -95,7 +92,6 @@ static void longest_cancel(void **state)
     size_t size = (size_t)sprintf(command, "*%d\r\n$6\r\nCANCEL\r\n$1\r\nt\r\n", KEYS + 2);
     size_t reply = (size_t)sprintf(expected, "*%d|", KEYS);
 
-    (void)state;
     for (int i = 0; i < KEYS; i++) {
         size += (size_t)sprintf(command + size, "$250\r\n%0250d\r\n", i);
         reply += (size_t)sprintf(expected + reply, "+gone|");
@@ -104,7 +100,7 @@ static void longest_cancel(void **state)
     hear(&c, expected);
 }
 
-static void cancel_all(void **state)
+RESP_TEST(cancel_all)
 {
     (void)state;
     says("PUT t b IN 1h TAG x", "*2|:1|+scheduled|");
@@ -124,12 +120,11 @@ static void cancel_all(void **state)
 }
 
 /* It goes on in slices; other connections are served meanwhile, and commands behind it wait. */
-static void cancel_all_of_many(void **state)
+RESP_TEST(cancel_all_of_many)
 {
     enum { JOBS = 3000 };
     struct client other;
 
-    (void)state;
     connect(&other);
     ask_many(&c, JOBS, "PUT t b IN 1h");
     ask(&c, "CANCELALL t");
@@ -142,9 +137,8 @@ static void cancel_all_of_many(void **state)
     hear(&other, "*2|:3001|+scheduled|");
 }
 
-static void reschedule(void **state)
+RESP_TEST(reschedule)
 {
-    (void)state;
     says("PUT t b KEY k IN 1h", "*2|:1|+scheduled|");
     says("RESCHEDULE t k IN 2h", "+rescheduled|");
     assert_int_equal(look_at(1).due_ms, present().wall_ms + 7200000);
@@ -162,9 +156,8 @@ static void reschedule(void **state)
     begins(&c, "RESCHEDULEID 1 IN 1s 2s", "-ERR wrong number");
 }
 
-static void kick(void **state)
+RESP_TEST(kick)
 {
-    (void)state;
     says("PUT t b IN 3h", "*2|:1|+scheduled|");
     says("PUT t b IN 1h", "*2|:2|+scheduled|");
     says("PUT t b IN 2h", "*2|:3|+scheduled|");
@@ -185,9 +178,8 @@ static void kick(void **state)
     begins(&c, "KICKID x", "-ERR");
 }
 
-static void pause_tube(void **state)
+RESP_TEST(pause_tube)
 {
-    (void)state;
     says("PAUSE t 1h", "+gone|");
     says("PUT t b", "*2|:1|+scheduled|");
     says("PAUSE t 1h", "+ok|");
@@ -197,19 +189,4 @@ static void pause_tube(void **state)
     says("PAUSE t soon", "-ERR a number is missing: 'soon'|");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RESP_TEST(cancel),
-        RESP_TEST(cancel_id),
-        RESP_TEST(cancel_while_the_journal_is_full),
-        RESP_TEST(longest_cancel),
-        RESP_TEST(cancel_all),
-        RESP_TEST(cancel_all_of_many),
-        RESP_TEST(reschedule),
-        RESP_TEST(kick),
-        RESP_TEST(pause_tube),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("change")

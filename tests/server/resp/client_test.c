@@ -21,9 +21,8 @@ static void with_passwords(void)
     connect(&c);
 }
 
-static void small_ones(void **state)
+RESP_TEST(small_ones)
 {
-    (void)state;
     says("PING", "+PONG|");
     says("ping 'a b'", "$3|a b|");
     begins(&c, "PING a b", "-ERR wrong number of arguments for 'ping' command");
@@ -47,9 +46,8 @@ static void small_ones(void **state)
     assert_non_null(strstr(reply, "\r\nloading:0\r\n"));
 }
 
-static void client(void **state)
+RESP_TEST(client)
 {
-    (void)state;
     says("CLIENT GETNAME", "$-1|");
     says("CLIENT SETNAME worker-1", "+OK|");
     says("client getname", "$8|worker-1|");
@@ -67,9 +65,8 @@ static void client(void **state)
            "-ERR the name of a client");
 }
 
-static void hello(void **state)
+RESP_TEST(hello)
 {
-    (void)state;
     says("HELLO", "*14|$6|server|$6|elapse|$7|version|$5|" ELAPSE_VERSION_TEXT
                   "|$5|proto|:2|$2|id|:1|$4|mode|"
                   "$10|standalone|$4|role|$6|master|$7|modules|*0|");
@@ -91,17 +88,15 @@ static void hello(void **state)
     says("CLIENT GETNAME", "$-1|");
 }
 
-static void no_password_needed(void **state)
+RESP_TEST(no_password_needed)
 {
-    (void)state;
     begins(&c, "AUTH secret", "-ERR AUTH called without any password configured");
     begins(&c, "HELLO 3 AUTH default anything", "%7|");
     begins(&c, "AUTH a b c", "-ERR syntax error");
 }
 
-static void passwords_come_first(void **state)
+RESP_TEST(passwords_come_first)
 {
-    (void)state;
     with_passwords();
     for (unsigned i = 0; elapse__resp_command_at(i) != NULL; i++) {
         const struct elapse__resp_command *command = elapse__resp_command_at(i);
@@ -132,9 +127,8 @@ static void passwords_come_first(void **state)
     says("QUIT", "+OK|");
 }
 
-static void quit(void **state)
+RESP_TEST(quit)
 {
-    (void)state;
     say(&c, "*1\r\n$4\r\nQUIT\r\n*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\nb\r\n");
     hear(&c, "+OK|");
     assert_true(elapse__connection_wants_end(c.connection));
@@ -142,7 +136,7 @@ static void quit(void **state)
 }
 
 /* What was understood before is done and answered. */
-static void bytes_that_are_no_resp(void **state)
+RESP_TEST(bytes_that_are_no_resp)
 {
     static const struct {
         const char *bytes;
@@ -154,7 +148,6 @@ static void bytes_that_are_no_resp(void **state)
         {"*1\r\n*1\r\n", "-ERR Protocol error: expected '$'|"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct client other;
         connect(&other);
@@ -166,11 +159,10 @@ static void bytes_that_are_no_resp(void **state)
 }
 
 /* Each command is found, also in small letters and cut into single bytes, and no other name is. */
-static void table(void **state)
+RESP_TEST(table)
 {
     unsigned count = 0;
 
-    (void)state;
     for (; elapse__resp_command_at(count) != NULL; count++) {
         const struct elapse__resp_command *command = elapse__resp_command_at(count);
         unsigned char small[16] = "";
@@ -195,12 +187,11 @@ static void table(void **state)
     assert_true(count >= 29);
 }
 
-static void command(void **state)
+RESP_TEST(command)
 {
     unsigned count = 0;
     char text[32];
 
-    (void)state;
     while (elapse__resp_command_at(count) != NULL)
         count++;
     sprintf(text, ":%u|", count);
@@ -225,11 +216,10 @@ static void command(void **state)
 }
 
 /* Commands in many pieces, and many in one. */
-static void pieces(void **state)
+RESP_TEST(pieces)
 {
     static const char put[] = "*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$4\r\nb\r\nb\r\n";
 
-    (void)state;
     for (size_t i = 0; i < sizeof put - 1; i++)
         say_bytes(&c, put + i, 1);
     hear(&c, "*2|:1|+scheduled|");
@@ -243,20 +233,4 @@ static void pieces(void **state)
     hear(&c, "$1|x|");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RESP_TEST(small_ones),
-        RESP_TEST(client),
-        RESP_TEST(hello),
-        RESP_TEST(no_password_needed),
-        RESP_TEST(passwords_come_first),
-        RESP_TEST(quit),
-        RESP_TEST(bytes_that_are_no_resp),
-        RESP_TEST(table),
-        RESP_TEST(command),
-        RESP_TEST(pieces),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("client")

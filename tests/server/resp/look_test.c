@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void look_up(void **state)
+RESP_TEST(look_up)
 {
     (void)state;
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
@@ -51,7 +51,7 @@ static void shows(const char *words, const char *name_and_value)
         assert_string_equal(reply, pattern);
 }
 
-static void states(void **state)
+RESP_TEST(states)
 {
     (void)state;
     says("PUT t b KEY k", "*2|:1|+scheduled|");
@@ -74,9 +74,8 @@ static void states(void **state)
 }
 
 /* A look-up behind a put shows it only when the put is durable. */
-static void looks_wait_until_durable(void **state)
+RESP_TEST(looks_wait_until_durable)
 {
-    (void)state;
     ask(&c, "PUT t b KEY k");
     ask(&c, "LOOKUP t k");
     ask(&c, "LOOKUP t other");
@@ -112,7 +111,7 @@ static unsigned list_all(const char *filter, unsigned *seen, unsigned ids)
     return listed;
 }
 
-static void list(void **state)
+RESP_TEST(list)
 {
     enum { JOBS = 300 };
     unsigned seen[JOBS + 10];
@@ -144,7 +143,7 @@ static void list(void **state)
     says("LIST ''", "-ERR the name of a tube has 1 to 200 bytes: ''|");
 }
 
-static void list_in_both_versions(void **state)
+RESP_TEST(list_in_both_versions)
 {
     static const char job[] =
         "$2|id|:1|$4|tube|$1|t|$5|state|$5|ready|$3|due|:1700000000000|$4|left|:0|"
@@ -163,9 +162,8 @@ static void list_in_both_versions(void **state)
     says("LIST t", expected);
 }
 
-static void tubes(void **state)
+RESP_TEST(tubes)
 {
-    (void)state;
     says("TUBES", "*2|:0|*0|");
     begins(&c, "PUT a b", "*2|");
     begins(&c, "PUT bb b", "*2|");
@@ -178,11 +176,10 @@ static void tubes(void **state)
 }
 
 /* One reply looks at no more than 65,536 places, however many of them are free. */
-static void tubes_among_many_that_ended(void **state)
+RESP_TEST(tubes_among_many_that_ended)
 {
     enum { ENDED = 70000 };
 
-    (void)state;
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < ENDED; i++) {
             char name[24];
@@ -197,9 +194,8 @@ static void tubes_among_many_that_ended(void **state)
     says("TUBES CURSOR 65536", "*2|:0|*1|$11|ended-69999|");
 }
 
-static void statistics(void **state)
+RESP_TEST(statistics)
 {
-    (void)state;
     says("STATS nowhere", "$-1|");
     begins(&c, "PUT t b IN 1h", "*2|");
     begins(&c, "PUT t b KEY k", "*2|");
@@ -222,18 +218,4 @@ static void statistics(void **state)
     says("STATS a b", "-ERR syntax error: STATS [tube]|");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RESP_TEST(look_up),
-        RESP_TEST(states),
-        RESP_TEST(looks_wait_until_durable),
-        RESP_TEST(list),
-        RESP_TEST(list_in_both_versions),
-        RESP_TEST(tubes),
-        RESP_TEST(tubes_among_many_that_ended),
-        RESP_TEST(statistics),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("look")

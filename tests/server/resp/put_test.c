@@ -11,7 +11,7 @@ static int64_t wall(void)
     return present().wall_ms;
 }
 
-static void defaults(void **state)
+RESP_TEST(defaults)
 {
     (void)state;
     says("PUT t body", "*2|:1|+scheduled|");
@@ -26,18 +26,16 @@ static void defaults(void **state)
     assert_false(view.recurring);
 }
 
-static void reply_waits_until_durable(void **state)
+RESP_TEST(reply_waits_until_durable)
 {
-    (void)state;
     ask(&c, "PUT t body");
     rest();
     expect(&c, "");
     hear(&c, "*2|:1|+scheduled|");
 }
 
-static void when(void **state)
+RESP_TEST(when)
 {
-    (void)state;
     says("put t b in 1h30m", "*2|:1|+scheduled|");
     assert_int_equal(look_at(1).due_ms, wall() + 5400000);
     assert_false(look_at(1).by_wall_clock);
@@ -61,9 +59,8 @@ static void when(void **state)
     says("PUT t b IN 106751d", "*2|:9|+scheduled|");
 }
 
-static void work_options(void **state)
+RESP_TEST(work_options)
 {
-    (void)state;
     says("PUT t b TTR 1ms PRIORITY 4294967295 EXPIRE 1h RETRY 3 BACKOFF 1s 10m",
          "*2|:1|+scheduled|");
     struct elapse__queue_view view = look_at(1);
@@ -77,9 +74,8 @@ static void work_options(void **state)
     assert_int_equal(look_at(2).priority, 0);
 }
 
-static void if_key(void **state)
+RESP_TEST(if_key)
 {
-    (void)state;
     says("PUT t one KEY k IN 1h", "*2|:1|+scheduled|");
     says("PUT t two KEY k IN 1h", "*2|:2|+replaced|");
     assert_int_equal(state_of(1), ELAPSE__QUEUE_FREE);
@@ -99,29 +95,27 @@ static void if_key(void **state)
     says("PUT u six KEY k IFKEY FAIL", "*2|:4|+scheduled|");
 }
 
-static void token(void **state)
+RESP_TEST(token)
 {
-    (void)state;
     says("PUT t b TOKEN x", "*2|:1|+scheduled|");
     says("PUT t other TOKEN x", "*2|:1|+known|");
     says("PUT t b TOKEN y", "*2|:2|+scheduled|");
 }
 
-static void any_bytes(void **state)
+RESP_TEST(any_bytes)
 {
     static const char *const arguments[] = {"PUT", "t\0t", "\r\n\0\xff", "KEY", "\0"};
     static const size_t sizes[] = {3, 3, 4, 3, 1};
     static const char *const look[] = {"CANCEL", "t\0t", "\0"};
     static const size_t look_sizes[] = {6, 3, 1};
 
-    (void)state;
     ask_bytes(&c, 5, arguments, sizes);
     hear(&c, "*2|:1|+scheduled|");
     ask_bytes(&c, 3, look, look_sizes);
     hear(&c, "*1|+removed|");
 }
 
-static void errors(void **state)
+RESP_TEST(errors)
 {
     static const struct {
         const char *words;
@@ -164,7 +158,6 @@ static void errors(void **state)
         "PUT t b KEY k AT 1 IFKEY DEBOUNCE MAX 1s",
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         says(cases[i].words, cases[i].reply);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -198,9 +191,8 @@ static char put_sized(size_t tube, size_t body, size_t key, size_t tag, size_t o
     return *hear_some(&c, 65536);
 }
 
-static void limits(void **state)
+RESP_TEST(limits)
 {
-    (void)state;
     assert_int_equal(put_sized(200, 65535, 250, 250, 250), '*');
     assert_int_equal(put_sized(1, 0, 0, 0, 0), '*');
     assert_int_equal(put_sized(0, 1, 0, 0, 0), '-');
@@ -212,9 +204,8 @@ static void limits(void **state)
     assert_int_equal(elapse__queue_jobs(f.engine.jobs), 2);
 }
 
-static void small_bodies(void **state)
+RESP_TEST(small_bodies)
 {
-    (void)state;
     options.body_bytes_max = 10;
     hang_up(&c);
     serve();
@@ -223,9 +214,8 @@ static void small_bodies(void **state)
     says("PUT t 01234567890", "-ERR the body is longer than the server allows|");
 }
 
-static void refusals(void **state)
+RESP_TEST(refusals)
 {
-    (void)state;
     options.memory_bytes_max = 1000;
     options.tube_jobs_max = 1;
     hang_up(&c);
@@ -243,12 +233,11 @@ static void refusals(void **state)
 }
 
 /* A command that is longer than a limit is answered, and those behind it are run. */
-static void goes_on_after_a_refusal(void **state)
+RESP_TEST(goes_on_after_a_refusal)
 {
     static const char head[] = "*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$500000\r\n";
     static const char body[100000] = "";
 
-    (void)state;
     say(&c, head);
     for (int i = 0; i < 5; i++)
         say_bytes(&c, body, sizeof body);
@@ -257,16 +246,4 @@ static void goes_on_after_a_refusal(void **state)
     says("PUT t b", "*2|:1|+scheduled|");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RESP_TEST(defaults),  RESP_TEST(reply_waits_until_durable),
-        RESP_TEST(when),      RESP_TEST(work_options),
-        RESP_TEST(if_key),    RESP_TEST(token),
-        RESP_TEST(any_bytes), RESP_TEST(errors),
-        RESP_TEST(limits),    RESP_TEST(small_bodies),
-        RESP_TEST(refusals),  RESP_TEST(goes_on_after_a_refusal),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("put")

@@ -37,6 +37,6 @@ void begins(struct client *client, const char *words, const char *reply);
 /* The same for the client `c`. */
 void says(const char *words, const char *reply);
 
-#define RESP_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_resp, tear_down)
+#define RESP_TEST(function) TEST_WITH(function, set_up_resp, tear_down)
 
 #endif

@@ -6,9 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static void reserve(void **state)
+RESP_TEST(reserve)
 {
-    (void)state;
     says("PUT t one KEY k IN 1s", "*2|:1|+scheduled|");
     says("RESERVE t", "*0|");
     pass(1000);
@@ -23,9 +22,8 @@ static void reserve(void **state)
     says("RESERVE nowhere", "*0|");
 }
 
-static void reserve_in_resp3(void **state)
+RESP_TEST(reserve_in_resp3)
 {
-    (void)state;
     begins(&c, "HELLO 3", "%7|");
     says("PUT t one", "*2|:1|+scheduled|");
     says("RESERVE t", "*1|*8|:1|$3|1-1|$1|t|_|$3|one|:1700000000000|:1|:0|");
@@ -33,11 +31,10 @@ static void reserve_in_resp3(void **state)
 }
 
 /* The version is that of the moment when the command came. */
-static void version_of_a_waiting_reserve(void **state)
+RESP_TEST(version_of_a_waiting_reserve)
 {
     struct client other;
 
-    (void)state;
     connect(&other);
     ask(&c, "RESERVE t WAIT 1m");
     ask(&c, "HELLO 3");
@@ -46,11 +43,10 @@ static void version_of_a_waiting_reserve(void **state)
     begins(&c, "PING", "*1|*8|:1|$3|1-1|$1|t|$-1|$1|b|:1700000000000|:1|:0|%7|$6|server|");
 }
 
-static void wait_for_a_job(void **state)
+RESP_TEST(wait_for_a_job)
 {
     struct client other;
 
-    (void)state;
     connect(&other);
     ask(&c, "RESERVE t u WAIT 5s");
     ask(&c, "PING");
@@ -72,9 +68,8 @@ static void wait_for_a_job(void **state)
     hear(&c, "*1|*8|:2|$3|1-2|$1|u|$-1|$1|b|:1700000007001|:1|:0|");
 }
 
-static void reserve_errors(void **state)
+RESP_TEST(reserve_errors)
 {
-    (void)state;
     says("RESERVE t COUNT 0", "-ERR COUNT is 1 to 1000|");
     says("RESERVE t COUNT 1001", "-ERR not a number, or out of range: '1001'|");
     says("RESERVE t COUNT", "-ERR syntax error: a value is missing behind 'COUNT'|");
@@ -101,9 +96,8 @@ static void reserve_many(unsigned tubes, const char *reply)
     says(words, reply);
 }
 
-static void most_tubes(void **state)
+RESP_TEST(most_tubes)
 {
-    (void)state;
     says("PUT t999 b", "*2|:1|+scheduled|");
     reserve_many(1000, "*1|*8|:1|$3|1-1|$4|t999|$-1|$1|b|:1700000000000|:1|:0|");
     reserve_many(1001, "-ERR too many tubes: at most 1000|");
@@ -113,13 +107,12 @@ static void most_tubes(void **state)
 }
 
 /* What the largest RESERVE has handed out, one ACK ends. */
-static void ack_of_a_thousand(void **state)
+RESP_TEST(ack_of_a_thousand)
 {
     enum { JOBS = 1000 };
     static char words[JOBS * 16], expected[JOBS * 6];
     size_t size = (size_t)sprintf(words, "ACK");
     size_t reply = (size_t)sprintf(expected, "*%d|", JOBS);
-    (void)state;
 
     ask_many(&c, JOBS, "PUT t b");
     /* The journal may take no more leases at once. */
@@ -133,9 +126,8 @@ static void ack_of_a_thousand(void **state)
     assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
 }
 
-static void ack(void **state)
+RESP_TEST(ack)
 {
-    (void)state;
     for (int i = 0; i < 3; i++)
         begins(&c, "PUT t b", "*2|");
     begins(&c, "RESERVE t COUNT 3", "*3|");
@@ -146,13 +138,12 @@ static void ack(void **state)
 }
 
 /* A lease has two numbers, and nothing is done if one of many is wrong. */
-static void wrong_leases(void **state)
+RESP_TEST(wrong_leases)
 {
     static const char *const leases[] = {
         "x", "1", "-", "1-", "-1", "1-1-1", "1-x", "4294967296-1", "1-18446744073709551616", "''",
     };
 
-    (void)state;
     begins(&c, "PUT t b", "*2|");
     begins(&c, "RESERVE t", "*1|");
     for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
@@ -170,9 +161,8 @@ static void wrong_leases(void **state)
     says("ACK 1 1-1", "*1|+ok|");
 }
 
-static void nack(void **state)
+RESP_TEST(nack)
 {
-    (void)state;
     says("PUT t b", "*2|:1|+scheduled|");
     begins(&c, "RESERVE t", "*1|");
     says("NACK 1 1-1", "+ok|");
@@ -190,9 +180,8 @@ static void nack(void **state)
     assert_int_equal(state_of(2), ELAPSE__QUEUE_BURIED);
 }
 
-static void extend_and_bury(void **state)
+RESP_TEST(extend_and_bury)
 {
-    (void)state;
     says("PUT t b TTR 10s", "*2|:1|+scheduled|");
     begins(&c, "RESERVE t", "*1|");
     pass(9999);
@@ -211,11 +200,10 @@ static void extend_and_bury(void **state)
     begins(&c, "BURY 1 2 3", "-ERR wrong number of arguments for 'bury' command");
 }
 
-static void cancelled_while_it_runs(void **state)
+RESP_TEST(cancelled_while_it_runs)
 {
     static const char *const verbs[] = {"NACK", "BURY"};
 
-    (void)state;
     for (unsigned i = 0; i < 2; i++) {
         char words[64];
         begins(&c, "PUT t b KEY k", "*2|");
@@ -230,11 +218,10 @@ static void cancelled_while_it_runs(void **state)
 }
 
 /* A lease outlives its connection if its reply was sent, and only then. */
-static void connections_and_leases(void **state)
+RESP_TEST(connections_and_leases)
 {
     struct client other;
 
-    (void)state;
     says("PUT t b", "*2|:1|+scheduled|");
     connect(&other);
     answers(&other, "RESERVE t", "*1|*8|:1|$3|1-1|$1|t|$-1|$1|b|:1700000000000|:1|:0|");
@@ -253,23 +240,4 @@ static void connections_and_leases(void **state)
     begins(&c, "RESERVE t", "*1|*8|:1|$3|1-3|$1|t|$-1|$1|b|:1700000000000|:2|:0|");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RESP_TEST(reserve),
-        RESP_TEST(reserve_in_resp3),
-        RESP_TEST(version_of_a_waiting_reserve),
-        RESP_TEST(wait_for_a_job),
-        RESP_TEST(reserve_errors),
-        RESP_TEST(most_tubes),
-        RESP_TEST(ack_of_a_thousand),
-        RESP_TEST(ack),
-        RESP_TEST(wrong_leases),
-        RESP_TEST(nack),
-        RESP_TEST(extend_and_bury),
-        RESP_TEST(cancelled_while_it_runs),
-        RESP_TEST(connections_and_leases),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_MAIN("work")
