@@ -46,8 +46,14 @@ struct elapse_taken {
 /*
  * Takes the next task that is due. Waits until there is one, for at most `timeout_ns` (0: it does
  * not wait; ELAPSE_NEVER: without end). A taken task is running until elapse_task_done. Any number
- * of threads may take; each task goes to one of them. Tasks of one shard are handed out by deadline
- * tick, and at one tick in the order of scheduling. On manual time it never waits.
+ * of threads may take; each task goes to one of them. On manual time it never waits.
+ *
+ * Order: tasks of one shard are handed out by deadline tick, and at one tick in the order of
+ * scheduling. A task whose lease has expired counts as due at the tick at which the lease ended,
+ * and comes before the others of that tick. If tasks are due by the monotonic clock and by the wall
+ * clock, the clocks take turns; leases go by the monotonic clock. So tasks that outlive every lease
+ * keep no other task waiting for ever.
+ *
  * Errors: NOTHING_DUE (time-out), CLOSED (also for those that wait when closing begins), ARGUMENT
  * (not in pull mode, or not started where time is not manual).
  * Cost: a lock or two; with leases another one for each shard that it takes from. One of the
@@ -100,11 +106,11 @@ ELAPSE_API enum elapse_error elapse_task_done_taken(struct elapse_scheduler *sch
  *
  * A lease is rounded up to a tick. When it expires, the task stays running for all other calls: a
  * cancel answers RUNNING, since the late thread may still be at work, and the next task with its
- * key waits. But the next take returns the task again, as another attempt of the same run; or ends
- * it, on the thread that takes, if it was cancelled meanwhile. A close does not wait for expired
- * leases, and treats these tasks as pending: at the deadline of the run that is not done or, if
- * they were rescheduled meanwhile, at that one; and with the period or the expression that they
- * were given meanwhile.
+ * key waits. But the task is due again, and a take returns it in its turn (see elapse_task_take) as
+ * another attempt of the same run; or ends it, on the thread that takes, if it was cancelled
+ * meanwhile. A close does not wait for expired leases, and treats these tasks as pending: at the
+ * deadline of the run that is not done or, if they were rescheduled meanwhile, at that one; and
+ * with the period or the expression that they were given meanwhile.
  * Errors: GONE (as elapse_task_done_taken), ARGUMENT (the scheduler has no leases).
  * Cost: O(1); reading the clock, a lock.
  */

@@ -55,17 +55,6 @@ bool elapse__lease_is_held(const struct elapse__task *task, uint64_t number, uin
            now_tick < lease->until_tick;
 }
 
-struct elapse__task *elapse__lease_find_expired(const struct elapse__shard *shard,
-                                                uint64_t now_tick)
-{
-    const struct elapse__lease *first = shard->first_lease;
-    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
-    if (first == NULL || now_tick < first->until_tick)
-        return NULL;
-    ELAPSE__ASSERT_THAT(first->task->state, ==, ELAPSE__TASK_RUNNING);
-    return first->task;
-}
-
 struct elapse__begun elapse__lease_begin_attempt(struct elapse__shard *shard,
                                                  struct elapse__task *task, uint64_t actual_ns)
 {

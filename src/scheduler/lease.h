@@ -6,8 +6,8 @@
  *                        |                       ^
  *                        +------- extend --------+      take: appended here
  *
- * A lease that has expired stays in the list, and its task stays RUNNING, until the next take hands
- * the task out again, or ends it if it was cancelled.
+ * A lease that has expired stays in the list, and its task stays RUNNING, until a take hands the
+ * task out again, or ends it if it was cancelled: elapse__shard_take_due finds it.
  *
  * A lease begins when its whole batch is taken. From the taking until then it is in no list, as it
  * is while its task is FINISHING: the task is held, however long that lasts.
@@ -29,10 +29,6 @@ void elapse__lease_end(struct elapse__shard *shard, struct elapse__lease *lease)
 
 /* Returns whether the thread that took the task for the time `number` still holds it. */
 bool elapse__lease_is_held(const struct elapse__task *task, uint64_t number, uint64_t now_tick);
-
-/* Returns the task whose lease has expired first; NULL if none has. */
-struct elapse__task *elapse__lease_find_expired(const struct elapse__shard *shard,
-                                                uint64_t now_tick);
 
 /* Begins another attempt of a task whose lease has expired, and takes the lease out of the list.
  * `actual_ns` is the time by the clock of the task. */

@@ -226,30 +226,28 @@ static void add_begun(struct elapse_scheduler *scheduler, struct batch *batch,
     batch->complete = batch->count == batch->capacity;
 }
 
-/* Takes a task whose lease has expired or, if there is none, one that is due. Adds it to the batch
- * if the answer is TASK. May release the lock and take it again. */
+/* Takes the next task that is due, or is due again because its lease has expired. Adds it to the
+ * batch if the answer is TASK. May release the lock and take it again. */
 static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                                  struct elapse__ticks now, struct batch *batch)
 {
-    struct elapse__begun begun;
-    struct elapse__task *task = elapse__lease_find_expired(shard, now.monotonic);
-    if (task != NULL && task->cancelled) {
+    struct elapse__task *task;
+    enum elapse__due due = elapse__shard_take_due(shard, now, now, &task);
+    if (due == ELAPSE__DUE_NONE || due == ELAPSE__DUE_MORE)
+        return due;
+    if (due == ELAPSE__DUE_EXPIRED && task->cancelled) {
         /* What was taken has no leases yet: a destructor that waits for it would wait for ever. */
         batch->complete = batch->count > 0;
-        if (!batch->complete)
+        if (batch->complete)
+            shard->wall_clock_first = false; /* or each take could begin with that clock's tasks */
+        else
             end_expired(scheduler, shard, task);
         return ELAPSE__DUE_MORE;
     }
-    if (task != NULL) {
-        uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
-        begun = elapse__lease_begin_attempt(shard, task, actual_ns);
-    } else {
-        enum elapse__due due = elapse__shard_take_due(shard, now, now, &task);
-        if (due != ELAPSE__DUE_TASK)
-            return due;
-        uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
-        begun = elapse__shard_begin(shard, task, actual_ns);
-    }
+    uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
+    struct elapse__begun begun = due == ELAPSE__DUE_EXPIRED
+                                     ? elapse__lease_begin_attempt(shard, task, actual_ns)
+                                     : elapse__shard_begin(shard, task, actual_ns);
     add_begun(scheduler, batch, &begun);
     return ELAPSE__DUE_TASK;
 }

@@ -131,6 +131,7 @@ static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard 
         if (until.wall_clock != ELAPSE_NEVER && until.wall_clock > now.wall_clock)
             until.wall_clock = now.wall_clock; /* it was set back */
         due = elapse__shard_take_due(shard, now, until, &task);
+        ELAPSE__ASSERT_THAT(due, !=, ELAPSE__DUE_EXPIRED);
         if (due == ELAPSE__DUE_TASK) {
             run(scheduler, shard, task);
             ran++;

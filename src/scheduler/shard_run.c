@@ -35,14 +35,16 @@ void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks n
         atomic_store(&shard->wall_clock.wake_tick, elapse_wheel_next(wall_clock->wheel));
 }
 
-/* Takes the next due task out of one of the wheels: it becomes QUEUED. Tasks whose key is in use
- * become WAITING, and the search goes on. */
+/* Takes the next due task out of one of the wheels, if its deadline is before the tick `before`: it
+ * becomes QUEUED. Tasks whose key is in use become WAITING, and the search goes on. */
 static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_wheel *wheel,
-                                    struct elapse__task **taken)
+                                    uint64_t before, struct elapse__task **taken)
 {
     for (;;) {
         if (!elapse_wheel_cascade(wheel, MOVES_AT_ONCE))
             return ELAPSE__DUE_MORE;
+        if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
+            return ELAPSE__DUE_NONE;
         struct elapse_timer *timer = elapse_wheel_pop(wheel);
         if (timer == NULL)
             return ELAPSE__DUE_NONE;
@@ -79,13 +81,25 @@ static uint64_t next_stop(const struct elapse__shard *shard, const struct elapse
     return next < until ? next : until;
 }
 
+/* A task whose lease has expired is due since the tick at which the lease ended, and comes before
+ * the tasks of the wheel that are due at that tick. Neither can keep the other waiting for ever: a
+ * timer that is started now gets the present tick or a later one, and a lease that begins now ends
+ * at a later one. */
 static enum elapse__due take_by_monotonic(struct elapse__shard *shard, struct elapse__ticks until,
                                           struct elapse__task **taken)
 {
     if (until.monotonic == ELAPSE_NEVER)
         return ELAPSE__DUE_NONE;
     elapse_wheel_advance(&shard->wheel, next_stop(shard, &shard->wheel, until.monotonic));
-    return take_out_of(shard, &shard->wheel, taken);
+    const struct elapse__lease *lease = shard->first_lease;
+    if (lease == NULL || elapse_wheel_now(&shard->wheel) < lease->until_tick)
+        return take_out_of(shard, &shard->wheel, ELAPSE_NEVER, taken);
+    ELAPSE__ASSERT_THAT(lease->task->state, ==, ELAPSE__TASK_RUNNING);
+    enum elapse__due due = take_out_of(shard, &shard->wheel, lease->until_tick, taken);
+    if (due != ELAPSE__DUE_NONE)
+        return due;
+    *taken = lease->task;
+    return ELAPSE__DUE_EXPIRED;
 }
 
 static enum elapse__due take_by_wall_clock(struct elapse__shard *shard, struct elapse__ticks now,
@@ -98,7 +112,7 @@ static enum elapse__due take_by_wall_clock(struct elapse__shard *shard, struct e
                                          &shard->tasks))
         return ELAPSE__DUE_MORE;
     elapse_wheel_advance(wall_clock->wheel, next_stop(shard, wall_clock->wheel, until.wall_clock));
-    return take_out_of(shard, wall_clock->wheel, taken);
+    return take_out_of(shard, wall_clock->wheel, ELAPSE_NEVER, taken);
 }
 
 /* The two wheels take turns. If one of them always came first, its tasks could keep the tasks of

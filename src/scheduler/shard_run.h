@@ -25,17 +25,18 @@ struct elapse__begun {
 
 /* What elapse__shard_take_due found. */
 enum elapse__due {
-    ELAPSE__DUE_TASK, /* a task, taken out of the wheel, in `*taken` */
-    ELAPSE__DUE_NONE, /* no task is due; wake_tick is up to date */
+    ELAPSE__DUE_TASK,    /* a task, taken out of the wheel, in `*taken` */
+    ELAPSE__DUE_EXPIRED, /* a task whose lease has expired, in `*taken`, and unchanged */
+    ELAPSE__DUE_NONE,    /* no task is due; wake_tick is up to date */
     ELAPSE__DUE_MORE, /* not known yet, but many timers were moved: release the lock, call again */
 };
 
 /* Takes the next due task out of its wheel: the task is QUEUED from now on. The caller either
- * begins it before it releases the lock, or adds it to its list with elapse__shard_queue. The time
- * is `now`; only tasks that are due at `until`, which is no later, are taken. ELAPSE_NEVER in
- * `until` leaves the wheel of that clock alone. If the shard has a wheel for the wall clock, `now`
- * must have been read with the lock held: an older reading would look like a clock that was set
- * back. */
+ * begins it before it releases the lock, or adds it to its list with elapse__shard_queue. If the
+ * next task is one whose lease has expired, returns it as it is. The time is `now`; only tasks that
+ * are due at `until`, which is no later, are taken. ELAPSE_NEVER in `until` leaves the wheel of
+ * that clock alone. If the shard has a wheel for the wall clock, `now` must have been read with the
+ * lock held: an older reading would look like a clock that was set back. */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken);
 

@@ -1,6 +1,8 @@
 /*
  * No due task waits behind others for ever: tasks by the wall clock run beside tasks by the
- * monotonic clock that never leave a moment in between, and the other way round.
+ * monotonic clock that never leave a moment in between, and the other way round. In pull mode the
+ * same holds of due tasks beside tasks whose leases expire again and again, and the other way
+ * round.
  *
  * The load never ends by itself: whenever one of its tasks runs, further ones are due already.
  * Time stands still except that each of these runs moves it by a tick, so nothing depends on how
@@ -9,6 +11,7 @@
  */
 #include "../support/fake_os.h"
 #include "fixture.h"
+#include "pulling.h"
 #include "wall_clock.h"
 
 enum { TURNS_MAX = 10000, LOAD_TASKS = 200, VICTIMS = 8 };
@@ -247,6 +250,201 @@ TEST(wall_clock_tasks_are_taken_beside_monotonic_ones_that_are_always_due)
 {
     expect_wall_clock_tasks_to_be_taken(1);
     expect_wall_clock_tasks_to_be_taken(16);
+}
+
+/* ---- pull mode with leases ---- */
+
+enum { CAPACITY_MAX = 16 };
+
+static const size_t capacities[] = {1, CAPACITY_MAX};
+
+/* A lease lasts a tick. */
+static struct elapse_scheduler *lease_new(unsigned shards)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, shards);
+    struct elapse_scheduler *scheduler;
+
+    note_nothing();
+    options.pull = true;
+    options.lease_ns = TICK_NS;
+    scheduler = scheduler_new(&options);
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    return scheduler;
+}
+
+static size_t take_some(struct elapse_scheduler *scheduler, struct elapse_taken *taken,
+                        size_t capacity)
+{
+    size_t count;
+
+    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, capacity, &count), ELAPSE_OK);
+    return count;
+}
+
+/* Time goes on a tick with each turn. */
+static void end_turn(struct elapse_scheduler *scheduler)
+{
+    uint64_t turns = atomic_fetch_add(&noted.turns, 1) + 1;
+
+    assert_int_equal(step(scheduler, T(turns)), 0);
+}
+
+/* Takes some tasks, runs those that have an action, and ends them, as well as the load if
+ * `ends_load`. */
+static void take_turn(struct elapse_scheduler *scheduler, size_t capacity, bool ends_load)
+{
+    struct elapse_taken taken[CAPACITY_MAX];
+    size_t count = take_some(scheduler, taken, capacity);
+
+    for (size_t i = 0; i < count; i++) {
+        if (taken[i].action != NULL)
+            taken[i].action(taken[i].context, &taken[i].run);
+        if (taken[i].action != NULL || ends_load)
+            assert_int_equal(elapse_task_done_taken(scheduler, &taken[i]), ELAPSE_OK);
+    }
+    end_turn(scheduler);
+}
+
+static bool victims_are_left(void)
+{
+    return atomic_load(&noted.victims) < VICTIMS && atomic_load(&noted.turns) < TURNS_MAX;
+}
+
+/* Takes one task of each number, and leaves them until their leases have expired. */
+static void leave_victims(struct elapse_scheduler *scheduler)
+{
+    struct elapse_taken taken[VICTIMS];
+
+    for (size_t number = 0; number < VICTIMS; number++) {
+        struct elapse_task task = victim(number);
+
+        (void)schedule_at(scheduler, &task, 0);
+    }
+    assert_int_equal(take_some(scheduler, taken, VICTIMS), VICTIMS);
+    end_turn(scheduler);
+}
+
+/* Nobody is ever done with a task of the load, and there are so many that the lease of one has
+ * always expired. */
+TEST(due_tasks_are_taken_beside_leases_that_always_expire)
+{
+    for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+        struct elapse_scheduler *scheduler = lease_new(1);
+        struct elapse_taken taken[LOAD_TASKS];
+
+        for (unsigned j = 0; j < LOAD_TASKS; j++) {
+            struct elapse_task task = {.action = NULL};
+
+            (void)schedule_at(scheduler, &task, 0);
+        }
+        assert_int_equal(take_some(scheduler, taken, LOAD_TASKS), LOAD_TASKS);
+        schedule_victims_by_wall_clock(scheduler);
+        for (size_t number = VICTIMS_BY_WALL_CLOCK; number < VICTIMS; number++) {
+            struct elapse_task task = victim(number);
+
+            (void)schedule_at(scheduler, &task, T(1));
+        }
+        end_turn(scheduler);
+        while (victims_are_left())
+            take_turn(scheduler, capacities[i], false);
+        expect_fairness(VICTIMS);
+        scheduler_end(scheduler);
+    }
+}
+
+/* The load recurs more often than it is taken, so its tasks are always late. */
+TEST(expired_leases_are_taken_beside_tasks_that_are_always_due)
+{
+    for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+        struct elapse_scheduler *scheduler = lease_new(1);
+
+        leave_victims(scheduler);
+        for (unsigned j = 0; j < LOAD_TASKS; j++) {
+            struct elapse_task task = {.recurrence = ELAPSE_RECUR_PERIOD,
+                                       .period_ns = TICK_NS,
+                                       .if_missed = ELAPSE_MISSED_BURST};
+
+            (void)schedule_at(scheduler, &task, 0);
+        }
+        while (victims_are_left())
+            take_turn(scheduler, capacities[i], true);
+        expect_fairness(VICTIMS);
+        scheduler_end(scheduler);
+    }
+}
+
+/* Makes a task of the load due by the wall clock in this shard. */
+static void schedule_load_by_wall_clock(struct elapse_scheduler *scheduler, char key)
+{
+    struct elapse_task task = {.key = &key, .key_bytes = 1};
+
+    (void)schedule_by_wall_clock(scheduler, &task, elapse_scheduler_wall_clock_ns(scheduler));
+}
+
+TEST(expired_leases_are_taken_beside_wall_clock_tasks_that_are_always_due)
+{
+    for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
+        struct elapse_scheduler *scheduler = lease_new(1);
+
+        leave_victims(scheduler);
+        while (victims_are_left()) {
+            schedule_load_by_wall_clock(scheduler, 'a');
+            take_turn(scheduler, capacities[i], true);
+        }
+        expect_fairness(VICTIMS);
+        scheduler_end(scheduler);
+    }
+}
+
+static void note_end(void *context)
+{
+    note_victim(number_of(context));
+}
+
+/* Takes a task by either clock, one at a time: from here on it is the other clock's turn to be
+ * first. */
+static void change_turns(struct elapse_scheduler *scheduler, char key)
+{
+    struct elapse_task task = {.action = NULL};
+    struct elapse_taken taken;
+
+    (void)schedule_at(scheduler, &task, 0);
+    schedule_load_by_wall_clock(scheduler, key);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+        assert_int_equal(elapse_task_done_taken(scheduler, &taken), ELAPSE_OK);
+    }
+}
+
+/* A take ends a cancelled task only while it has taken nothing. So if it has, the next take must
+ * begin with that task, and not with the wall clock. */
+static void expect_cancelled_task_to_end(bool load_in_its_shard, bool wall_clock_first)
+{
+    struct elapse_scheduler *scheduler = lease_new(2);
+    struct elapse_task task = {.context = name_of(0), .destroy = note_end};
+    struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+    char key = key_in_shard(scheduler, load_in_its_shard ? handle.shard : 1 - handle.shard);
+    struct elapse_taken taken[CAPACITY_MAX];
+
+    assert_int_equal(take_some(scheduler, taken, CAPACITY_MAX), 1);
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
+    if (wall_clock_first)
+        change_turns(scheduler, key);
+    end_turn(scheduler);
+    while (atomic_load(&noted.victims) == 0 && atomic_load(&noted.turns) < TURNS_MAX) {
+        schedule_load_by_wall_clock(scheduler, key);
+        take_turn(scheduler, CAPACITY_MAX, true);
+    }
+    expect_fairness(1);
+    scheduler_end(scheduler);
+}
+
+TEST(a_cancelled_task_ends_beside_wall_clock_tasks_that_are_always_due)
+{
+    expect_cancelled_task_to_end(true, false);
+    expect_cancelled_task_to_end(true, true);
+    expect_cancelled_task_to_end(false, false);
+    expect_cancelled_task_to_end(false, true);
 }
 
 TEST_MAIN("fairness")

@@ -129,6 +129,54 @@ TEST(a_late_claim_does_not_fit_a_later_run)
     scheduler_end(scheduler);
 }
 
+/* ---- order ---- */
+
+TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_taken taken;
+
+    (void)add(scheduler, 'a', T(1));
+    go_to(scheduler, T(1));
+    (void)take_attempt(scheduler, 'a', 1); /* until T(11) */
+    (void)add(scheduler, 'd', T(12));
+    (void)add(scheduler, 'c', T(11));
+    (void)add(scheduler, 'b', T(10));
+    go_to(scheduler, T(20));
+    taken = take_attempt(scheduler, 'b', 1);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    taken = take_attempt(scheduler, 'a', 2); /* at one tick it comes first */
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    taken = take_attempt(scheduler, 'c', 1);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    taken = take_attempt(scheduler, 'd', 1);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    expect_nothing(scheduler);
+    scheduler_end(scheduler);
+}
+
+/* The shard may still know of the deadline of a task that was cancelled. */
+TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_handle cancelled;
+    struct elapse_taken taken;
+
+    (void)add(scheduler, 'a', T(1));
+    go_to(scheduler, T(1));
+    (void)take_attempt(scheduler, 'a', 1); /* until T(11) */
+    cancelled = add(scheduler, 'b', T(10));
+    (void)add(scheduler, 'c', T(12));
+    assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_REMOVED);
+    go_to(scheduler, T(20));
+    taken = take_attempt(scheduler, 'a', 2);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    taken = take_attempt(scheduler, 'c', 1);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    expect_nothing(scheduler);
+    scheduler_end(scheduler);
+}
+
 /* ---- keys, cancelling, rescheduling ---- */
 
 TEST(a_dead_taker_does_not_keep_its_key)

@@ -259,6 +259,30 @@ mutant change_is_not_handed_back src/scheduler/close.c \
     '        (void)elapse__shard_apply_change(shard, task);' \
     '        (void)elapse__shard_apply_change;'
 
+mutant expired_leases_come_first src/scheduler/shard_run.c \
+    'take_out_of(shard, &shard->wheel, lease->until_tick, taken);' \
+    'take_out_of(shard, &shard->wheel, 0, taken);'
+mutant due_tasks_come_before_expired_leases src/scheduler/shard_run.c \
+    'take_out_of(shard, &shard->wheel, lease->until_tick, taken);' \
+    'take_out_of(shard, &shard->wheel, ELAPSE_NEVER, taken);'
+mutant due_task_comes_first_at_the_end_of_a_lease src/scheduler/shard_run.c \
+    'elapse_wheel_next(wheel) >= before)' \
+    'elapse_wheel_next(wheel) > before)'
+mutant only_the_first_deadline_is_compared_with_a_lease src/scheduler/shard_run.c \
+    '    for (;;) {
+        if (!elapse_wheel_cascade(wheel, MOVES_AT_ONCE))
+            return ELAPSE__DUE_MORE;
+        if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
+            return ELAPSE__DUE_NONE;' \
+    '    if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
+        return ELAPSE__DUE_NONE;
+    for (;;) {
+        if (!elapse_wheel_cascade(wheel, MOVES_AT_ONCE))
+            return ELAPSE__DUE_MORE;'
+mutant wall_clock_gets_the_turn_of_a_cancelled_task src/scheduler/pull.c \
+    'shard->wall_clock_first = false; /* or each' \
+    '(void)shard; /* or each'
+
 # ---- cascades ahead of time ----
 
 mutant shards_never_cascade_ahead src/scheduler/clock_thread.c \
