@@ -223,7 +223,9 @@ void record_work(struct record *record, const struct elapse_run *run)
     if (atomic_load(&round->phase) == PHASE_REST) {
         /* It may come due again before it has ended: what ends last has to see to that. */
         work_at_rest(record, run, source);
-        pass_time(source);
+        /* A lease may be shorter than any nap. If each attempt took one, none would be in time. */
+        if (run->attempt == 1)
+            pass_time(source);
         return;
     }
     if (run->number > 4) {

@@ -4,7 +4,8 @@
  * not depend on how fast the machine is, only on whether the other threads get their share of it.
  *
  * A round that goes on and does not end is another fault: a task that recurs without end, for
- * example. It may do far more runs than any round does, and no more.
+ * example, or a task that is taken again and again and never done. A round may do far more runs and
+ * attempts than any round does, and no more.
  */
 #include "stress.h"
 
@@ -16,6 +17,7 @@
 enum {
     IDLE_LOOKS_MAX = 600,    /* with a nap of a tenth of a second */
     RUNS_MAX = 20 * 1000000, /* of a round */
+    ATTEMPTS_MAX = 1000000,  /* of a round with leases; most have a few thousand */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,9 +30,9 @@ static void print_accounts(const struct round *round, const char *what)
     fprintf(stderr,
             "Fault: %s\n"
             "round seed %" PRIu64 ", close %d, life %s, phase %d, resting %u, runs %" PRIu64
-            " (%" PRIu64 " of tasks that recur)\n",
+            " (%" PRIu64 " of tasks that recur), attempts %" PRIu64 "\n",
             what, round->seed, (int)round->how, lives[elapse_scheduler_life(round->scheduler)],
-            round->phase, round->resting, round->runs, round->recurring_runs);
+            round->phase, round->resting, round->runs, round->recurring_runs, round->attempts);
     fflush(stderr);
     elapse_scheduler_statistics(round->scheduler, &statistics);
     fprintf(stderr,
@@ -48,6 +50,11 @@ static uint64_t progress_of(const struct round *round)
     return atomic_load(&round->counters->operations) + atomic_load(&round->runs) +
            atomic_load(&round->attempts) + (uint64_t)atomic_load(&round->phase) +
            atomic_load(&round->closing) + atomic_load(&round->closed);
+}
+
+static bool goes_too_far(const struct round *round)
+{
+    return atomic_load(&round->runs) > RUNS_MAX || atomic_load(&round->attempts) > ATTEMPTS_MAX;
 }
 
 static void *watch(void *argument)
@@ -68,7 +75,7 @@ static void *watch(void *argument)
             seed = watched->seed;
             progress = progress_of(watched);
             bool stuck = idle_looks == IDLE_LOOKS_MAX;
-            if (stuck || atomic_load(&watched->runs) > RUNS_MAX) {
+            if (stuck || goes_too_far(watched)) {
                 print_accounts(watched, stuck ? "the round does not go on"
                                               : "the round goes on and does not end");
                 abort(); /* with the stacks of all threads in the core file */
