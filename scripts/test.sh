@@ -25,19 +25,27 @@ plan()
     commands+=("$3")
 }
 
+# tests PRESET [BUILD]: builds and runs the tests of a preset; BUILD has another name if the preset
+# takes the build of another one.
+# shellcheck disable=SC2317 # a step calls it
+tests()
+{
+    scripts/build.sh "${2-$1}" && ctest --preset "$1"
+}
+
 usual=() titles=() commands=()
 case "$*" in
 '' | --all)
     plan 440 'test: one build, and every test that is not long' \
-        'cmake --workflow --preset developer'
+        'tests developer'
     ;;
 '--all --after-test') ;;
 *) usage ;;
 esac
 if [[ ${1-} == --all ]]; then
-    plan 490 'long: the tests that take long' 'cmake --workflow --preset long'
-    plan 690 'asan: addresses and undefined behaviour' 'cmake --workflow --preset asan'
-    plan 260 'tsan: races in the scheduler and the store' 'cmake --workflow --preset tsan'
+    plan 490 'long: the tests that take long' 'tests long developer'
+    plan 690 'asan: addresses and undefined behaviour' 'tests asan'
+    plan 260 'tsan: races in the scheduler and the store' 'tests tsan'
     plan 90 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
     plan 150 'fuzz: a few seconds for each target' 'scripts/fuzz.sh 5'
     plan 185 'coverage: every branch of the structures' scripts/coverage.sh
