@@ -42,6 +42,7 @@ int elapse__engine_load(struct elapse__engine *engine, const struct elapse__reco
     uint64_t bytes = elapse__record_bytes_max(record->fields_size, record->body_size);
 
     ELAPSE__ASSERT(engine->loading);
+    ELAPSE__ASSERT_THAT(record->type, <, ELAPSE__RECORD_SEAL);
     if (!is_record(engine, record))
         return EBADMSG;
     int error = engine->sink.begin(&engine->sink, bytes, ELAPSE__RECORD_FOR_GROWTH);
@@ -132,6 +133,7 @@ int elapse__engine_rebuild(struct elapse__engine *engine)
 int elapse__engine_own(struct elapse__engine *engine)
 {
     ELAPSE__ASSERT(elapse__journal_follows(engine->journal));
+    ELAPSE__ASSERT_THAT(engine->life, <, UINT32_MAX);
     engine->life++;
     int error = elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_RELIEF);
     if (error != 0) {

@@ -54,6 +54,8 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
     struct elapse__queue_answer answer =
         elapse__queue_reserve(engine->jobs, elapse__engine_present(engine), reserve, handed, count);
     *result = answer.result;
+    ELAPSE__ASSERT(answer.result == ELAPSE__QUEUE_OK || *count == 0);
+    ELAPSE__ASSERT_THAT(engine->groups - groups_before, >=, *count); /* each lease has a group */
     if (answer.result == ELAPSE__QUEUE_REFUSED && engine->refused == EAGAIN)
         *result = ELAPSE__QUEUE_OK;
     ELAPSE__ASSERT_THAT(*count, <=, reserve->count);
@@ -63,6 +65,7 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
         *gate = engine->previous_position;
     else
         *gate = engine->groups - groups_before == *count ? before : engine->last_position;
+    ELAPSE__ASSERT_THAT(*gate, <=, engine->last_position);
     return *count > 0;
 }
 
@@ -88,6 +91,7 @@ bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
         engine->jobs, elapse__engine_present(engine), id, connection, false, handed);
     *result = answer.result;
     *gate = answer.result == ELAPSE__QUEUE_OK ? before : engine->last_position;
+    ELAPSE__ASSERT(answer.result != ELAPSE__QUEUE_OK || engine->last_position > before);
     return answer.result == ELAPSE__QUEUE_OK;
 }
 
@@ -165,6 +169,7 @@ int elapse__engine_hand_over_begin(struct elapse__engine *engine,
     /* Cleaning may have moved the record while the reply waited. */
     if (!is_there(engine, handed, &place))
         return ENOENT;
+    ELAPSE__ASSERT_THAT(place.position, <, engine->last_position);
     elapse__journal_read_begin(engine->journal, place.position, place.body_size, reading);
     return 0;
 }

@@ -28,6 +28,7 @@ static uint64_t engine_append(struct elapse__record_sink *sink, const struct ela
 {
     struct elapse__engine *engine = engine_of(sink);
 
+    ELAPSE__ASSERT_THAT(engine->refused, ==, 0); /* the group was begun */
     engine->records++;
     if (engine->purpose == ELAPSE__RECORD_FOR_COPY)
         engine->copies++;
@@ -42,6 +43,7 @@ static uint64_t engine_end(struct elapse__record_sink *sink)
     ELAPSE__ASSERT_THAT(engine->last_position, <, position);
     engine->previous_position = engine->last_position;
     engine->last_position = position;
+    ELAPSE__ASSERT_THAT(engine->copies, <=, engine->records);
     engine->groups++;
     return position;
 }
@@ -75,6 +77,7 @@ int elapse__engine_write_epoch(struct elapse__engine *engine, enum elapse__recor
     struct elapse__record record = {
         .type = ELAPSE__RECORD_EPOCH, .fields_size = EPOCH_BYTES, .fields = fields};
 
+    ELAPSE__ASSERT_THAT(engine->life, >, 0);
     elapse__little_endian_store(fields, engine->life, EPOCH_BYTES);
     int error = engine_begin(&engine->sink, elapse__record_bytes_max(EPOCH_BYTES, 0), purpose);
     if (error != 0)

@@ -1,6 +1,6 @@
 /*
- * The queue of an engine, for the files of this room: life.c, hand_out.c and follow.c, which takes records
- * of other journals.
+ * The queue of an engine, for the files of this room: life.c, hand_out.c and follow.c, which takes
+ * records of other journals.
  */
 #ifndef ELAPSE__ENGINE_JOBS_H
 #define ELAPSE__ENGINE_JOBS_H

@@ -120,6 +120,7 @@ static enum elapse_error number_life(struct elapse__engine *engine)
         return ELAPSE_ERROR_SYSTEM;
     if (refused != 0 || !elapse__engine_may_reply(engine, engine->last_position))
         return ELAPSE_ERROR_DISK_FULL;
+    ELAPSE__ASSERT_THAT(engine->epoch_position, !=, 0);
     elapse__journal_set_interval(engine->journal, engine->interval_ms);
     return ELAPSE_OK;
 }
@@ -154,6 +155,9 @@ enum elapse_error elapse__engine_begin_life(struct elapse__engine *engine)
 
     if (elapse__journal_is_placed(engine->journal))
         return ELAPSE_ERROR_FORMAT; /* what it would write would not be in the log */
+    ELAPSE__ASSERT(!engine->loading);
+    ELAPSE__ASSERT_THAT(engine->groups, ==,
+                        0); /* nothing is written before the life has a number */
     engine->life = next_life(engine, is_backup);
     enum elapse_error error = error_of(
         elapse__queue_replay_done(engine->jobs, elapse__engine_present(engine), engine->life));

@@ -67,6 +67,7 @@ enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
 
 void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_built *built)
 {
+    ELAPSE__ASSERT_THAT(built->tube->holds, >, 0);
     if (built->key != 0)
         elapse__queue_key_end(queue, built->key);
     if (built->entry != NULL) {
@@ -80,6 +81,7 @@ void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_
 void elapse__queue_build_enter(struct elapse__queue *queue, struct elapse__queue_built *built,
                                uint64_t id)
 {
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(built->entry), ==, ELAPSE__QUEUE_FREE);
     elapse__queue_entry_enter(&queue->jobs, built->entry, id, &queue->memory);
     if (built->key != 0)
         elapse__queue_key_link(queue, built->key, built->entry);
@@ -91,11 +93,13 @@ void elapse__queue_build_replace(struct elapse__queue *queue, struct elapse__que
     struct elapse__queue_entry *fresh = built->entry;
     const uint32_t moved = ELAPSE__QUEUE_HAS_SIDE | ELAPSE__QUEUE_TUBE_MASK;
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(old), ==, ELAPSE__QUEUE_FREE);
+    ELAPSE__ASSERT(!elapse_timer_pending(&old->timer));
     elapse__queue_extras_end(queue, old);
     old->priority = fresh->priority;
     old->extra = fresh->extra;
     old->tube_state = (old->tube_state & ~moved) | (fresh->tube_state & moved);
-    old->position_profile |= fresh->position_profile >> 54 << 54;
+    old->position_profile |= fresh->position_profile >> ELAPSE__QUEUE_POSITION_BITS
+                                                            << ELAPSE__QUEUE_POSITION_BITS;
     if ((old->tube_state & ELAPSE__QUEUE_HAS_SIDE) != 0) {
         struct elapse__queue_side *side = elapse__queue_slab_at(&queue->sides, old->extra);
         side->entry = elapse__queue_number(old) & ELAPSE__QUEUE_ITEMS_MAX;

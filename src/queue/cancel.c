@@ -6,6 +6,7 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
     enum elapse__queue_state state = elapse__queue_state_of(entry);
     if (state == ELAPSE__QUEUE_SHADOW)
         return ELAPSE__QUEUE_RUNNING;
+    ELAPSE__ASSERT_THAT(state, !=, ELAPSE__QUEUE_FREE);
     elapse__queue_write_delete(queue, entry);
     if (state == ELAPSE__QUEUE_RESERVED) {
         elapse__queue_become_shadow(queue, entry);

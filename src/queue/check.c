@@ -145,7 +145,8 @@ static unsigned check_entry(struct checking *checking, const struct elapse__queu
     const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     uint32_t key = elapse__queue_key_of(queue, entry);
     checking->states[state]++;
-    checking->urgent += state == ELAPSE__QUEUE_READY && entry->priority < 1024;
+    checking->urgent +=
+        state == ELAPSE__QUEUE_READY && entry->priority < ELAPSE__QUEUE_URGENT_BELOW;
     if (state != ELAPSE__QUEUE_SHADOW)
         checking->bytes += elapse__queue_body_size(entry);
     checking->profiles++;

@@ -49,6 +49,7 @@ static enum elapse__queue_result clean_token(struct elapse__queue *queue, uint64
     if (!elapse__queue_begin(queue, 0, elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, 0),
                              ELAPSE__RECORD_FOR_COPY))
         return ELAPSE__QUEUE_REFUSED;
+    ELAPSE__ASSERT_THAT(token->id, ==, fields->id);
     queue->sink->live(queue->sink, token->position, -(int64_t)token->size);
     token->position = elapse__queue_write_token(queue, fields, &token->size);
     (void)elapse__queue_end(queue);

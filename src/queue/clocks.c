@@ -77,6 +77,7 @@ static void place_entries(struct elapse__queue_clocks *clocks, uint32_t most)
     for (; most > 0 && !elapse__ring_empty(&clocks->unplaced); most--) {
         struct elapse_timer *timer = elapse__ring_timer(clocks->unplaced.next);
         uint64_t tick = timer->deadline;
+        ELAPSE__ASSERT_THAT(tick, >=, clocks->least_unplaced);
         (void)elapse__ring_remove(&timer->keep.ring_node);
         elapse_timer_init(timer);
         elapse_wheel_start(&clocks->wall, timer, tick);
@@ -101,6 +102,7 @@ bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t w
         if (elapse_wheel_count(&clocks->wall) > 0)
             return false;
         /* So early that no deadline of the ring has passed, or the wheel would forget it. */
+        ELAPSE__ASSERT_THAT(elapse_wheel_count(&clocks->wall), ==, 0);
         uint64_t begin = clocks->least_unplaced < wall_tick ? clocks->least_unplaced : wall_tick;
         enum elapse_error error = elapse_wheel_init(&clocks->wall, begin);
         ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK); /* the same wheel was made before */
@@ -108,6 +110,7 @@ bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t w
         clocks->stage = ELAPSE__QUEUE_PLACING;
         return false;
     }
+    ELAPSE__ASSERT(clocks->stage == ELAPSE__QUEUE_PLACING || elapse__ring_empty(&clocks->unplaced));
     if (clocks->stage == ELAPSE__QUEUE_PLACING)
         place_entries(clocks, most);
     return clocks->stage == ELAPSE__QUEUE_STEADY;

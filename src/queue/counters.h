@@ -18,6 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../base/assert.h"
+
 enum {
     ELAPSE__FORECAST_MINUTES = 1 << 20,
     ELAPSE__FORECAST_SECONDS = 1 << 17,
@@ -67,6 +69,9 @@ static inline uint32_t elapse__queue_count_delayed(struct elapse__queue_counters
 static inline void elapse__queue_uncount_delayed(struct elapse__queue_counters *counters,
                                                  uint64_t tick, uint32_t bits)
 {
+    ELAPSE__ASSERT(
+        (bits & ELAPSE__QUEUE_BY_MINUTE) == 0 ||
+        counters->minutes[tick / ELAPSE__FORECAST_MS_A_MINUTE % ELAPSE__FORECAST_MINUTES] > 0);
     if ((bits & ELAPSE__QUEUE_BY_MINUTE) != 0)
         counters->minutes[tick / ELAPSE__FORECAST_MS_A_MINUTE % ELAPSE__FORECAST_MINUTES]--;
     if ((bits & ELAPSE__QUEUE_BY_SECOND) != 0)
@@ -88,6 +93,7 @@ static inline uint32_t elapse__queue_count_ready(struct elapse__queue_counters *
 static inline void elapse__queue_uncount_ready(struct elapse__queue_counters *counters,
                                                uint64_t tick)
 {
+    ELAPSE__ASSERT_THAT(counters->ready_count, >, 0);
     counters->ready_count--;
     counters->ready[tick / ELAPSE__FORECAST_MS_A_SECOND % ELAPSE__FORECAST_READY]--;
 }

@@ -17,6 +17,7 @@ static void forget_jobs(struct elapse__queue *queue, uint64_t position)
 void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position)
 {
     ELAPSE__ASSERT(!queue->open);
+    ELAPSE__ASSERT_THAT(position % 8, ==, 0);
     elapse__queue_tokens_forget(queue, position);
     forget_jobs(queue, position);
 }

@@ -90,6 +90,8 @@ static void sift_down(struct elapse__queue_heap *heap, struct elapse__queue_jobs
         hole = first;
         place = child;
     }
+    ELAPSE__ASSERT(place == 0 || elapse__queue_heap_before(
+                                     elapse__queue_heap_at(heap, (place - 1) / CHILDREN), &item));
     *hole = item;
     elapse__queue_entry_at(jobs, item.entry)->timer.place = place;
 }
@@ -111,6 +113,7 @@ void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__q
                                const struct elapse_allocator *memory)
 {
     ELAPSE__ASSERT_THAT(heap->count, >, 0);
+    ELAPSE__ASSERT_THAT(entry->timer.place, <, heap->count); /* invariant 3 */
     uint32_t place = (uint32_t)entry->timer.place;
     ELAPSE__ASSERT_THAT(elapse__queue_heap_at(heap, place)->id, ==, elapse__queue_id(entry));
     struct elapse__queue_heap_item last = *elapse__queue_heap_at(heap, heap->count - 1);

@@ -99,6 +99,7 @@ static void fetch_ahead(const struct elapse__queue_index *index)
 static void split_bucket(struct elapse__queue_index *index, const struct elapse_allocator *memory)
 {
     uint32_t made = index->level + index->split;
+    ELAPSE__ASSERT_THAT(index->split, <, index->level);
     if (!elapse__queue_chunks_reserve(&index->heads, (uint64_t)made + 1, memory))
         return;
     uint32_t *low = head_at(index, index->split);
@@ -138,6 +139,7 @@ static void join_bucket(struct elapse__queue_index *index, const struct elapse_a
         index->level /= 2;
         index->split = index->level;
     }
+    ELAPSE__ASSERT_THAT(index->split, >, 0);
     index->split--;
     uint32_t last = index->level + index->split;
     uint32_t *end = head_at(index, index->split);

@@ -34,6 +34,10 @@ enum {
     ELAPSE__QUEUE_SMALL_UNITS = 48,
     ELAPSE__QUEUE_LARGE_UNIT = 16,
     ELAPSE__QUEUE_INLINE_PROFILES = 1023,
+    ELAPSE__QUEUE_POSITION_BITS = 54,  /* of position_profile; the rest is the profile */
+    ELAPSE__QUEUE_ID_BITS = 53,        /* of id_place; the rest is the place */
+    ELAPSE__QUEUE_URGENT_BELOW = 1024, /* a job with a lower priority is urgent (beanstalkd) */
+    ELAPSE__QUEUE_REASON_MASK = (1 << 4) - 1, /* bits of `reason` in a side record */
 };
 
 #define ELAPSE__QUEUE_STATE_SHIFT 24
@@ -151,14 +155,16 @@ static inline uint64_t elapse__queue_id(const struct elapse__queue_entry *entry)
 
 static inline uint64_t elapse__queue_position(const struct elapse__queue_entry *entry)
 {
-    return (entry->position_profile & ((UINT64_C(1) << 54) - 1)) * 8;
+    return (entry->position_profile & ((UINT64_C(1) << ELAPSE__QUEUE_POSITION_BITS) - 1)) * 8;
 }
 
 static inline void elapse__queue_set_position(struct elapse__queue_entry *entry, uint64_t position)
 {
     ELAPSE__ASSERT_THAT(position % 8, ==, 0);
     ELAPSE__ASSERT_THAT(position, <=, ELAPSE__QUEUE_POSITION_MAX);
-    entry->position_profile = entry->position_profile >> 54 << 54 | position / 8;
+    entry->position_profile = entry->position_profile >> ELAPSE__QUEUE_POSITION_BITS
+                                                             << ELAPSE__QUEUE_POSITION_BITS |
+                              position / 8;
 }
 
 static inline uint32_t elapse__queue_body_size(const struct elapse__queue_entry *entry)
@@ -217,7 +223,7 @@ static inline void elapse__queue_set_by_wall(struct elapse__queue_entry *entry, 
 /* The number of an entry, from 1. */
 static inline uint32_t elapse__queue_number(const struct elapse__queue_entry *entry)
 {
-    uint32_t place = (uint32_t)(entry->id_place >> 53);
+    uint32_t place = (uint32_t)(entry->id_place >> ELAPSE__QUEUE_ID_BITS);
     const struct elapse__queue_entry *first = entry - place;
     const struct elapse__queue_block *block =
         (const void *)((const unsigned char *)first -

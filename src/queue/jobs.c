@@ -92,7 +92,7 @@ struct elapse__queue_entry *elapse__queue_entry_take(struct elapse__queue_jobs *
     }
     struct elapse__queue_entry *entry = elapse__queue_entry_at(jobs, number);
     memset(entry, 0, sizeof *entry);
-    entry->id_place = (uint64_t)(number % ELAPSE__QUEUE_BLOCK_ENTRIES) << 53;
+    entry->id_place = (uint64_t)(number % ELAPSE__QUEUE_BLOCK_ENTRIES) << ELAPSE__QUEUE_ID_BITS;
     jobs->count++;
     ELAPSE__ASSERT_THAT(elapse__queue_number(entry), ==, number);
     return entry;
@@ -123,9 +123,10 @@ void elapse__queue_jobs_widen(struct elapse__queue_jobs *jobs,
 void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
                                uint64_t id, const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(id, >, 0);
     ELAPSE__ASSERT_THAT(id, <=, ELAPSE__QUEUE_ID_MAX);
     ELAPSE__ASSERT(elapse__queue_entry_find(jobs, id) == NULL);
-    entry->id_place = entry->id_place >> 53 << 53 | id;
+    entry->id_place = entry->id_place >> ELAPSE__QUEUE_ID_BITS << ELAPSE__QUEUE_ID_BITS | id;
     elapse__queue_index_insert(&jobs->ids, elapse__queue_number(entry), memory);
 }
 

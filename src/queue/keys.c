@@ -96,6 +96,7 @@ void elapse__queue_key_link(struct elapse__queue *queue, uint32_t number,
 {
     struct elapse__queue_key *key = elapse__queue_key_at(queue, number);
     ELAPSE__ASSERT_THAT(elapse__queue_key_of(queue, entry), ==, 0);
+    ELAPSE__ASSERT_THAT(key->entry, ==, 0);
     key->entry = elapse__queue_number(entry);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     if (side != NULL) {
@@ -104,6 +105,9 @@ void elapse__queue_key_link(struct elapse__queue *queue, uint32_t number,
         entry->extra = number;
         entry->tube_state |= ELAPSE__QUEUE_HAS_KEY;
     }
+    /* invariant 8: no live job has the key yet */
+    ELAPSE__ASSERT(!key_is_hashed(key) ||
+                   elapse__queue_key_find(queue, elapse__queue_key_hash_of(key), false) == NULL);
     if (key_is_hashed(key))
         elapse__queue_index_insert(&queue->key_index, number, &queue->memory);
 }

@@ -11,6 +11,8 @@ static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
     if (!elapse__queue_begin_relief(queue))
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     struct elapse__queue_tick due = {false, elapse__queue_present(queue, false)};
+    ELAPSE__ASSERT(elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED ||
+                   elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED);
     /* A job that was set aside gets all its retries again. */
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED)
         side->attempts = 0;
@@ -62,6 +64,7 @@ static void keep_item(struct elapse__queue_kick *kick, struct elapse__queue_kick
         kick->soonest[place] = item;
         return;
     }
+    ELAPSE__ASSERT_THAT(kick->kept, ==, most);
     if (!comes_later(kick->soonest[0], item))
         return;
     for (;;) {

@@ -64,6 +64,7 @@ static void undo_lease(struct elapse__queue *queue, struct elapse__queue_entry *
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
     ELAPSE__ASSERT_THAT(side->reserves, >, 0);
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_RESERVED);
     side->handed_out = side->handed_out_before;
     side->reserves--;
     if (side->recurrence != NULL)
@@ -262,6 +263,8 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
         struct elapse__queue_side *side = (void *)((unsigned char *)connection->leases.next -
                                                    offsetof(struct elapse__queue_side, lease_node));
         struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, side->entry);
+        ELAPSE__ASSERT(side->connection == connection);
+        ELAPSE__ASSERT(elapse__queue_is_leased(elapse__queue_state_of(entry))); /* invariant 5 */
         /* A lease that nobody waits for until its ttr ends without a record, too. */
         if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
             elapse__queue_end_job(queue, entry);

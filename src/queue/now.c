@@ -15,6 +15,7 @@ void elapse__queue_take_now(struct elapse__queue *queue, struct elapse__queue_no
         now.wall_ms = ELAPSE__QUEUE_WALL_MS_MAX;
     if (now.wall_ms < -ELAPSE__QUEUE_WALL_MS_MAX)
         now.wall_ms = -ELAPSE__QUEUE_WALL_MS_MAX;
+    ELAPSE__ASSERT_THAT(now.boot_ms, >=, queue->now.boot_ms);
     queue->now = now;
 }
 

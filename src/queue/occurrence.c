@@ -21,6 +21,7 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
         elapse__queue_end_job(queue, entry);
         return;
     }
+    ELAPSE__ASSERT_THAT(recurrence->occurrence_ms, >, queue->now.wall_ms);
     queue->totals.missed += missed;
     elapse__queue_tube_of(queue, entry)->totals.missed += missed;
     elapse__queue_leave_state(queue, entry);
@@ -94,6 +95,7 @@ void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queu
     /* If the sink refuses, the job is dropped without a record: after a restart it has expired,
      * too. */
     bool write = elapse__queue_begin_relief(queue);
+    ELAPSE__ASSERT(!elapse__queue_is_leased(elapse__queue_state_of(entry)));
     queue->totals.expired++;
     elapse__queue_tube_of(queue, entry)->totals.expired++;
     struct elapse__queue_recurrence *recurrence = elapse__queue_side_of(queue, entry)->recurrence;

@@ -86,7 +86,9 @@ struct put_plan {
 static uint64_t next_id(const struct elapse__queue *queue)
 {
     uint64_t partitions = queue->options.partitions;
-    return (queue->last_id / partitions + 1) * partitions + queue->options.partition;
+    uint64_t id = (queue->last_id / partitions + 1) * partitions + queue->options.partition;
+    ELAPSE__ASSERT_THAT(id, >, queue->last_id); /* invariant 1: no id is given twice */
+    return id;
 }
 
 static enum elapse__queue_result check_limits(struct elapse__queue *queue, struct put_plan *plan)
@@ -226,20 +228,22 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
 {
     enum elapse__queue_result result = ELAPSE__QUEUE_SCHEDULED;
     uint64_t id = 0;
-    ELAPSE__ASSERT(plan->built.tube != NULL);
+    ELAPSE__ASSERT(plan->built.tube != NULL && plan->built.entry != NULL);
+    ELAPSE__ASSERT((plan->token != 0) == (plan->put->token.size > 0));
+    ELAPSE__ASSERT(!plan->debounce || plan->existing != NULL);
     if (plan->existing != NULL) {
         result = ELAPSE__QUEUE_REPLACED;
         queue->totals.replaced++;
         plan->built.tube->totals.replaced++;
     }
     if (plan->debounce) {
-        ELAPSE__ASSERT(plan->existing != NULL);
         id = elapse__queue_id(plan->existing);
         elapse__queue_leave_state(queue, plan->existing);
         elapse__queue_build_replace(queue, &plan->built, plan->existing);
     } else {
         if (plan->existing != NULL)
             (void)elapse__queue_cancel_entry(queue, plan->existing);
+        ELAPSE__ASSERT_THAT(next_id(queue), <=, ELAPSE__QUEUE_ID_MAX);
         id = queue->last_id = next_id(queue);
         elapse__queue_build_enter(queue, &plan->built, id);
         queue->totals.total_jobs++;

@@ -9,6 +9,7 @@ enum { MISSED_ONE_BY_ONE = 64 };
 /* Copies a text with a zero at the end. Requires that it fits. */
 static void copy_text(char *to, struct elapse__queue_text text)
 {
+    ELAPSE__ASSERT_THAT(text.size, <=, ELAPSE__QUEUE_CRON_BYTES_MAX);
     memcpy(to, text.bytes, text.size);
     to[text.size] = '\0';
 }
@@ -113,6 +114,7 @@ bool elapse__queue_recurrence_next(struct elapse__queue_recurrence *recurrence, 
         *missed = late_ms > 0 ? (uint64_t)(late_ms / period_ms) : 0;
         recurrence->occurrence_ms += period_ms * (int64_t)(*missed + 1);
     }
+    ELAPSE__ASSERT(!more || recurrence->occurrence_ms > now_ms);
     uint64_t sum = recurrence->missed + *missed;
     recurrence->missed = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
     return more && recurrence->occurrence_ms <= ELAPSE__QUEUE_WALL_MS_MAX;

@@ -19,6 +19,7 @@ static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_ent
                            const struct elapse__queue_fields *fields)
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    ELAPSE__ASSERT_THAT(elapse__queue_id(entry), ==, fields->id);
     struct elapse__queue_tick due = {fields->by_wall, elapse__queue_wall_tick(fields->due_ms)};
     entry->priority = fields->priority;
     if (side != NULL) {
@@ -203,7 +204,8 @@ static void open_entry(struct elapse__queue *queue, struct elapse__queue_entry *
         uint64_t present = elapse__queue_present(queue, true);
         uint64_t end = entry->timer.deadline;
         uint64_t left_ms = end > present ? end - present : 0;
-        ELAPSE__ASSERT(side != NULL);
+        ELAPSE__ASSERT(side != NULL && !side->begun);
+        ELAPSE__ASSERT_THAT(side->life, <, queue->life); /* no name of a lease repeats */
         side->due = opened_tick(queue, by_wall, side->due);
         elapse__queue_start_lease(queue, entry, left_ms < ttr_ms ? left_ms : ttr_ms);
         return;
@@ -257,6 +259,7 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
     uint32_t number = 0;
     while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL)
         open_entry(queue, entry);
+    ELAPSE__ASSERT_THAT(queue->totals.ready, ==, 0); /* the first turn makes jobs ready */
     elapse__queue_tokens_open(queue);
     return ELAPSE__QUEUE_OK;
 }

@@ -15,6 +15,7 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
     const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
+    ELAPSE__ASSERT(!elapse__queue_is_leased(elapse__queue_state_of(entry)));
     elapse__queue_leave_state(queue, entry);
     elapse__queue_enter_reserved(queue, entry, due, connection);
     side->lease = ++queue->last_lease;

@@ -52,6 +52,7 @@ struct elapse__queue_side *elapse__queue_side_get(struct elapse__queue *queue,
     if (number == 0)
         return NULL;
     side = elapse__queue_slab_at(&queue->sides, number);
+    ELAPSE__ASSERT_THAT(elapse__queue_number(entry), <=, ELAPSE__QUEUE_ITEMS_MAX);
     side->entry = elapse__queue_number(entry) & ELAPSE__QUEUE_ITEMS_MAX;
     side->key = elapse__queue_key_of(queue, entry) & ELAPSE__QUEUE_ITEMS_MAX;
     entry->extra = number;
@@ -62,7 +63,7 @@ struct elapse__queue_side *elapse__queue_side_get(struct elapse__queue *queue,
 static uint32_t profile_number(const struct elapse__queue *queue,
                                const struct elapse__queue_entry *entry)
 {
-    uint32_t number = (uint32_t)(entry->position_profile >> 54);
+    uint32_t number = (uint32_t)(entry->position_profile >> ELAPSE__QUEUE_POSITION_BITS);
     if (number != 0)
         return number;
     const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
@@ -99,6 +100,8 @@ static uint32_t find_profile(struct elapse__queue *queue,
     number = elapse__queue_slab_take(&queue->profiles, &queue->memory);
     if (number == 0)
         return 0;
+    ELAPSE__ASSERT_THAT(wanted->references, ==, 0);
+    ELAPSE__ASSERT_THAT(wanted->backoff_min_ms, <=, wanted->backoff_max_ms);
     *profile_at(queue, number) = *wanted;
     elapse__queue_index_insert(&queue->profile_index, number, &queue->memory);
     return number;
@@ -107,6 +110,7 @@ static uint32_t find_profile(struct elapse__queue *queue,
 static void drop_profile(struct elapse__queue *queue, uint32_t number)
 {
     struct elapse__queue_profile *profile = profile_at(queue, number);
+    ELAPSE__ASSERT_THAT(queue->profiles.count, >, 0);
     if (profile->references > 0)
         profile->references--;
     if (profile->references > 0)
@@ -133,7 +137,7 @@ bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue
         return false;
     queue->last_profile = number;
     if (number <= ELAPSE__QUEUE_INLINE_PROFILES) {
-        entry->position_profile |= (uint64_t)number << 54;
+        entry->position_profile |= (uint64_t)number << ELAPSE__QUEUE_POSITION_BITS;
     } else {
         struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
         if (side == NULL) {
@@ -161,9 +165,10 @@ void elapse__queue_extras_end(struct elapse__queue *queue, struct elapse__queue_
     uint32_t profile = profile_number(queue, entry);
     if (profile != 0)
         drop_profile(queue, profile);
-    entry->position_profile &= (UINT64_C(1) << 54) - 1;
+    entry->position_profile &= (UINT64_C(1) << ELAPSE__QUEUE_POSITION_BITS) - 1;
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     if (side != NULL) {
+        ELAPSE__ASSERT_THAT(side->lease, ==, 0); /* invariant 5 */
         ELAPSE__ASSERT(!elapse_timer_pending(&side->expiry));
         ELAPSE__ASSERT(side->connection == NULL);
         elapse__queue_recurrence_end(queue, side->recurrence);

@@ -26,6 +26,7 @@ uint32_t elapse__queue_slab_take(struct elapse__queue_slab *slab,
             return 0;
         slab->fresh++;
     }
+    ELAPSE__ASSERT_THAT(slab->count, <, slab->fresh - 1);
     unsigned char *bytes = elapse__queue_slab_at(slab, record);
     if (record == slab->free)
         memcpy(&slab->free, bytes, sizeof slab->free);

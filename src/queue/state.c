@@ -10,6 +10,9 @@
  */
 #include "moves.h"
 
+/* A job that finds no room in the heap of its tube is tried again after so long. */
+enum { READY_AGAIN_MS = 100 };
+
 static void count_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                         enum elapse__queue_state state, int change)
 {
@@ -23,9 +26,10 @@ static void count_state(struct elapse__queue *queue, const struct elapse__queue_
     };
     ELAPSE__ASSERT_THAT(state, !=, ELAPSE__QUEUE_FREE);
     ELAPSE__ASSERT(change > 0 || tube->counts[state] > 0);
+    ELAPSE__ASSERT(change > 0 || *totals[state] > 0);
     tube->counts[state] += (uint64_t)change;
     *totals[state] += (uint64_t)change;
-    if (state == ELAPSE__QUEUE_READY && entry->priority < 1024) {
+    if (state == ELAPSE__QUEUE_READY && entry->priority < ELAPSE__QUEUE_URGENT_BELOW) {
         tube->urgent += (uint32_t)change;
         queue->totals.urgent += (uint64_t)change;
     }
@@ -59,6 +63,7 @@ void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_e
     uint32_t bits = entry->tube_state & ELAPSE__QUEUE_COUNTED;
     if (bits == 0)
         return;
+    ELAPSE__ASSERT(queue->counters != NULL);
     struct elapse__queue_counters *counters = &queue->counters[elapse__queue_by_wall(entry)];
     uint64_t tick = entry->timer.deadline + ELAPSE__FORECAST_SHIFT;
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED)
@@ -72,6 +77,8 @@ void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_e
 static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                       struct elapse__queue_side *side)
 {
+    ELAPSE__ASSERT_THAT(side->lease, !=, 0);
+    ELAPSE__ASSERT(!elapse_timer_pending(&entry->timer) || side->begun);
     (void)elapse_wheel_stop(&queue->clocks.boot, &entry->timer);
     if (side->connection != NULL)
         (void)elapse__ring_remove(&side->lease_node);
@@ -139,8 +146,10 @@ static void start_expiry(struct elapse__queue *queue, struct elapse__queue_entry
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     uint64_t expire_ms = elapse__queue_profile_of(queue, entry)->expire_ms;
+    ELAPSE__ASSERT(expire_ms == 0 || side != NULL);
     if (expire_ms == 0 || side->handed_out)
         return;
+    ELAPSE__ASSERT(!elapse_timer_pending(&side->expiry)); /* invariant 6 */
     uint64_t present = elapse__queue_present(queue, due.by_wall);
     uint64_t end = due.tick + expire_ms;
     uint64_t left_ms = end > present ? end - present : 0;
@@ -151,6 +160,8 @@ static void start_expiry(struct elapse__queue *queue, struct elapse__queue_entry
 void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                struct elapse__queue_tick due)
 {
+    ELAPSE__ASSERT(queue->open);
+    ELAPSE__ASSERT_THAT(due.tick, <=, elapse__queue_present(queue, due.by_wall));
     enter_state(queue, entry, ELAPSE__QUEUE_READY);
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
@@ -166,14 +177,13 @@ void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue
 void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                  struct elapse__queue_tick due)
 {
-    const uint64_t again_ms = 100;
     uint64_t present = elapse__queue_present(queue, due.by_wall);
     if (due.tick > present) {
         elapse__queue_enter_delayed(queue, entry, due);
     } else if (elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry))) {
         elapse__queue_enter_ready(queue, entry, due);
     } else {
-        due.tick = present + again_ms;
+        due.tick = present + READY_AGAIN_MS;
         elapse__queue_enter_delayed(queue, entry, due);
     }
 }
@@ -182,11 +192,13 @@ void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queu
                                 struct elapse__queue_tick due, enum elapse__queue_reason reason)
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    ELAPSE__ASSERT_THAT((int)reason, <=, (int)ELAPSE__QUEUE_REASON_MASK);
+    ELAPSE__ASSERT(!elapse_timer_pending(&entry->timer)); /* invariant 4 */
     enter_state(queue, entry, ELAPSE__QUEUE_BURIED);
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
     if (side != NULL)
-        side->reason = (uint32_t)reason & 15;
+        side->reason = (uint32_t)reason & ELAPSE__QUEUE_REASON_MASK;
     elapse__ring_append(&elapse__queue_tube_of(queue, entry)->buried, &entry->timer.keep.ring_node);
 }
 
@@ -196,7 +208,9 @@ void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__qu
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     ELAPSE__ASSERT(side != NULL);
-    ELAPSE__ASSERT_THAT(side->lease, ==, 0);
+    ELAPSE__ASSERT_THAT(side->lease, ==, 0); /* invariant 5 */
+    ELAPSE__ASSERT(side->connection == NULL);
+    ELAPSE__ASSERT(!elapse_timer_pending(&side->expiry)); /* invariant 6 */
     enter_state(queue, entry, ELAPSE__QUEUE_RESERVED);
     elapse__queue_set_by_wall(entry, due.by_wall);
     side->due = due.tick;
@@ -213,6 +227,8 @@ void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     ELAPSE__ASSERT(side != NULL);
+    ELAPSE__ASSERT(elapse__queue_is_leased(elapse__queue_state_of(entry)));
+    ELAPSE__ASSERT_THAT(side->lease, !=, 0);
     side->begun = 1;
     elapse_wheel_start(&queue->clocks.boot, &entry->timer, elapse__queue_after(queue, lasts_ms));
 }
@@ -265,6 +281,8 @@ void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
 
     ELAPSE__ASSERT(live || tube->body_bytes >= body_bytes);
+    ELAPSE__ASSERT_THAT(elapse__queue_position(entry), !=, 0);
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), !=, ELAPSE__QUEUE_SHADOW); /* invariant 14 */
     tube->body_bytes += live ? body_bytes : -body_bytes;
     queue->sink->live(queue->sink, elapse__queue_position(entry), live ? bytes : -bytes);
 }

@@ -83,6 +83,8 @@ void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number)
 void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
                               struct elapse__queue_token token)
 {
+    ELAPSE__ASSERT((queue->oldest_token == 0) == (queue->newest_token == 0));
+    ELAPSE__ASSERT_THAT(token.position % 8, ==, 0);
     token.newer = 0;
     *token_at(queue, number) = token;
     if (queue->newest_token != 0)
@@ -105,6 +107,7 @@ bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uin
         if (token->position != 0)
             queue->sink->live(queue->sink, token->position, -(int64_t)token->size);
         queue->oldest_token = token->newer;
+        ELAPSE__ASSERT((queue->oldest_token == 0) == (number == queue->newest_token));
         if (queue->oldest_token == 0)
             queue->newest_token = 0;
         elapse__queue_index_remove(&queue->token_index, number, &queue->memory);

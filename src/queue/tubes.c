@@ -87,6 +87,8 @@ static enum elapse__queue_result make_tube(struct elapse__queue *queue,
     memset(tube, 0, sizeof *tube);
     tube->number = number;
     tube->hash = tube_name_hash(queue, name);
+    ELAPSE__ASSERT_THAT(number, <=, ELAPSE__QUEUE_TUBE_MASK);
+    ELAPSE__ASSERT(elapse__queue_tube_find(queue, name) == NULL);
     tube->name_size = (uint8_t)name.size;
     memcpy(tube->name, name.bytes, name.size);
     elapse__queue_heap_init(&tube->ready);
@@ -136,6 +138,9 @@ void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse_
     if (tube->holds > 0 || elapse__queue_paused(tube) || jobs_of_tube(tube) > 0)
         return;
     ELAPSE__ASSERT(elapse__ring_empty(&tube->buried));
+    ELAPSE__ASSERT_THAT(tube->ready.count, ==, 0);
+    ELAPSE__ASSERT_THAT(tube->body_bytes, ==, 0); /* invariant 9 */
+    ELAPSE__ASSERT(tube->watch == NULL);          /* a watch holds its tube */
     if (queue->last_tube == tube)
         queue->last_tube = NULL;
     elapse__queue_index_remove(&queue->tube_index, tube->number, &queue->memory);

@@ -19,6 +19,7 @@ static struct elapse_timer *pop_timer(struct turning *turning, struct elapse_whe
     struct elapse_timer *timer = elapse_wheel_pop(wheel);
     if (timer == NULL)
         return NULL;
+    ELAPSE__ASSERT_THAT(timer->deadline, <=, elapse_wheel_now(wheel)); /* never early */
     turning->jobs--;
     uint64_t deadline = timer->deadline;
     elapse_timer_init(timer);
@@ -45,6 +46,8 @@ static void make_ready(struct turning *turning, struct elapse__queue_entry *entr
 static void time_out(struct turning *turning, struct elapse__queue_entry *entry)
 {
     struct elapse__queue *queue = turning->queue;
+    ELAPSE__ASSERT(elapse__queue_is_leased(elapse__queue_state_of(entry)));
+    ELAPSE__ASSERT(elapse__queue_side_of(queue, entry)->begun);
     turning->done.ended++;
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
         elapse__queue_end_job(queue, entry);

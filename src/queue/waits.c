@@ -35,6 +35,7 @@ static struct elapse__ring_node *find_place(struct elapse__queue_waits *waits, u
     const struct elapse__ring_node *ring = &waits->jobs;
     struct elapse__ring_node *from_end = waits->jobs.previous;
     struct elapse__ring_node *from_last = waits->last;
+    ELAPSE__ASSERT(!elapse__ring_empty(ring));
     if (due_of(ring->next) > due)
         return &waits->jobs;
     for (unsigned step = 0; step < STEPS_MAX; step++) {
@@ -56,6 +57,7 @@ void elapse__queue_wait_begin(struct elapse__queue_tube *tube, struct elapse__qu
     struct elapse__queue_waits *waits = &tube->waits[elapse__queue_by_wall(entry)];
     struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
     struct elapse__ring_node *youngest = waits->jobs.previous;
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_READY);
     if (youngest == &waits->jobs || due_of(youngest) <= entry->timer.deadline) {
         elapse__ring_append(&waits->jobs, ring_node);
         return;
@@ -69,6 +71,7 @@ void elapse__queue_wait_end(struct elapse__queue_tube *tube, struct elapse__queu
 {
     struct elapse__queue_waits *waits = &tube->waits[elapse__queue_by_wall(entry)];
     struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
+    ELAPSE__ASSERT(ring_node->next != NULL && ring_node->next->previous == ring_node);
     if (waits->last == ring_node)
         waits->last = ring_node->previous;
     (void)elapse__ring_remove(ring_node);

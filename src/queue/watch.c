@@ -15,6 +15,8 @@ void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_
     struct elapse__queue_watch *watch = tube->watch;
     if (watch == NULL || !watch->asked || !can_hand_out(tube))
         return;
+    ELAPSE__ASSERT(watch->tube == tube);
+    ELAPSE__ASSERT(watch->news.next == NULL); /* who has news has not asked */
     watch->asked = false;
     elapse__ring_append(&queue->watch_news, &watch->news);
 }
@@ -28,6 +30,7 @@ enum elapse__queue_result elapse__queue_watch_begin(struct elapse__queue *queue,
         return result;
     *watch = (struct elapse__queue_watch){.tube = elapse__queue_tube_find(queue, name)};
     ELAPSE__ASSERT(watch->tube->watch == NULL);
+    ELAPSE__ASSERT_THAT(watch->tube->holds, >, 0); /* invariant 13: a watched tube stays */
     watch->tube->watch = watch;
     return ELAPSE__QUEUE_OK;
 }
@@ -80,6 +83,8 @@ struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue
         return NULL;
     struct elapse__queue_watch *watch = (void *)((unsigned char *)queue->watch_news.next -
                                                  offsetof(struct elapse__queue_watch, news));
+    ELAPSE__ASSERT(!watch->asked);
+    ELAPSE__ASSERT(watch->tube->watch == watch);
     take_out(watch);
     return watch;
 }

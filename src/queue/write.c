@@ -27,6 +27,8 @@ static void describe_side(const struct elapse__queue *queue,
         fields->failures = recurrence->failures;
     }
     if (fields->state == ELAPSE__QUEUE_RESERVED) {
+        ELAPSE__ASSERT_THAT(side->lease, !=, 0);
+        ELAPSE__ASSERT_THAT(side->life, <=, queue->life);
         uint64_t end =
             side->begun
                 ? entry->timer.deadline
@@ -67,6 +69,7 @@ void elapse__queue_describe(const struct elapse__queue *queue,
 bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, uint64_t bytes,
                          enum elapse__record_purpose purpose)
 {
+    ELAPSE__ASSERT(queue->open);
     uint64_t most = bytes + small_records * elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0);
     return queue->sink->begin(queue->sink, most, purpose) == 0;
 }
@@ -91,6 +94,7 @@ static uint64_t append_fields(struct elapse__queue *queue, enum elapse__record_t
     };
     ELAPSE__ASSERT(type == ELAPSE__RECORD_PUT || type == ELAPSE__RECORD_TOKEN ||
                    record.fields_size <= ELAPSE__QUEUE_SMALL_MAX);
+    ELAPSE__ASSERT_THAT(fields->id, <=, queue->last_id); /* invariant 1 */
     *fields_size = record.fields_size;
     return queue->sink->append(queue->sink, &record);
 }
@@ -98,6 +102,9 @@ static uint64_t append_fields(struct elapse__queue *queue, enum elapse__record_t
 void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                                enum elapse__record_type type)
 {
+    ELAPSE__ASSERT(type == ELAPSE__RECORD_CHANGE || type == ELAPSE__RECORD_LEASE);
+    ELAPSE__ASSERT(type == ELAPSE__RECORD_CHANGE ||
+                   elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED);
     struct elapse__queue_fields fields;
     uint16_t size = 0;
     elapse__queue_describe(queue, entry, &fields);

@@ -52,6 +52,19 @@ static void check_segments(const struct elapse__journal *journal)
     }
 }
 
+/* L1 to L6 as far as they show in the core: log.h. */
+static void check_log(const struct elapse__journal *journal)
+{
+    ELAPSE__ASSERT(journal->log == NULL || journal->is_placed);
+    ELAPSE__ASSERT(journal->log != NULL || (!journal->follows && !journal->pushes));
+    ELAPSE__ASSERT(!journal->follows || !journal->pushes);
+    ELAPSE__ASSERT(!journal->unconfirmed || journal->commit_state == ELAPSE__LOG_FENCED ||
+                   journal->error != 0);
+    for (size_t i = 1; i < journal->segment_count; i++)
+        ELAPSE__ASSERT(journal->segments[i].first_group == 0 ||
+                       journal->segments[i].first_group >= journal->segments[i - 1].first_group);
+}
+
 static void check_states(const struct elapse__journal *journal)
 {
     bool writes = journal->commit_state == ELAPSE__COMMIT_WRITING;
@@ -72,6 +85,7 @@ void elapse__journal_check(const struct elapse__journal *journal)
     check_places(journal);
     check_tails(journal);
     check_segments(journal);
+    check_log(journal);
     check_states(journal);
 }
 

@@ -15,6 +15,7 @@ enum { CLEAN_CHUNK_BYTES = 1 << 16 };
 static void move_tail(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT_THAT(journal->tail, <, journal->head);
+    ELAPSE__ASSERT_THAT(elapse__segments_find(journal, journal->tail)->live_bytes, ==, 0); /* F4 */
     journal->tail++;
     journal->clean_pinned = false;
     journal->clean_size = 0;
@@ -27,6 +28,7 @@ static bool hand_over(struct elapse__journal *journal, const uint8_t *bytes,
                       const struct elapse__frame *frame)
 {
     const uint8_t *body = bytes + ELAPSE__RECORD_HEADER_BYTES + frame->fields_size;
+    ELAPSE__ASSERT(!journal->follows); /* L5 */
     struct elapse__record record = {
         .type = frame->type,
         .flags = frame->flags,
@@ -58,6 +60,7 @@ static void want_bytes(struct elapse__journal *journal, uint64_t bytes)
 
 static void pass_record(struct elapse__journal *journal, const struct elapse__frame *frame)
 {
+    ELAPSE__ASSERT_THAT(elapse__segment_of(journal, journal->clean_at), ==, journal->tail);
     journal->clean_at += frame->bytes;
     journal->cleaned_bytes += frame->bytes;
     journal->clean_debt -= journal->clean_debt < frame->bytes ? journal->clean_debt : frame->bytes;
@@ -151,6 +154,7 @@ void elapse__clean_completed(struct elapse__journal *journal,
                              const struct elapse__operation *operation)
 {
     journal->clean_size += operation->done;
+    ELAPSE__ASSERT_THAT(journal->clean_size, <=, journal->clean_wanted);
     if (operation->error != 0 || operation->done == 0)
         journal->clean_pinned = true; /* service goes on; the figures tell it */
     else if (journal->clean_size < journal->clean_wanted)

@@ -37,6 +37,7 @@ static bool sync_is_due(const struct elapse__journal *journal)
 /* Takes the next group. The log gets it first, if there is one. */
 static void start_group(struct elapse__journal *journal)
 {
+    ELAPSE__ASSERT(journal->in_flight == NULL && journal->commit_state == ELAPSE__COMMIT_IDLE);
     struct elapse__group *group = elapse__group_take(journal);
     journal->in_flight = group;
     journal->progress = 0;
@@ -97,6 +98,8 @@ static void group_is_written(struct elapse__journal *journal)
 {
     struct elapse__group *group = journal->in_flight;
     bool is_first = journal->written == journal->durable;
+    ELAPSE__ASSERT_THAT(journal->progress, ==, group->size + group->padding);
+    ELAPSE__ASSERT_THAT(group->position + group->size, >, journal->written);
     journal->in_flight = NULL;
     journal->written = group->position + group->size;
     journal->groups++;
@@ -114,6 +117,7 @@ static void head_is_synced(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT_THAT(journal->durable, <=, journal->written);
     journal->durable = journal->written;
+    ELAPSE__ASSERT_THAT(journal->durable_tail, <=, journal->committed_tail); /* F3 */
     journal->durable_tail = journal->committed_tail;
     journal->activity_ms = journal->now_ms;
     journal->commit_state = ELAPSE__COMMIT_IDLE;

@@ -55,6 +55,7 @@ static void close_forming(struct elapse__journal *journal)
     if (group == NULL || group->size == 0)
         return;
     ELAPSE__ASSERT(!journal->begun);
+    ELAPSE__ASSERT_THAT(group->position + group->size, ==, journal->place);
     group->tail = journal->tail;
     journal->place += elapse__group_end_bytes(journal);
     journal->forming = NULL;
@@ -68,6 +69,7 @@ static void close_forming(struct elapse__journal *journal)
 static void cross(struct elapse__journal *journal)
 {
     close_forming(journal);
+    ELAPSE__ASSERT(journal->forming == NULL || journal->forming->size == 0);
     elapse__segments_add(journal, ELAPSE__NO_FILE);
     journal->place = elapse__position_at(journal, elapse__segment_of(journal, journal->place) + 1,
                                          ELAPSE__SEGMENT_HEADER_BYTES);

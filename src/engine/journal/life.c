@@ -143,6 +143,8 @@ static void start_life(struct elapse__recovery *recovery)
     journal->place = elapse__position_at(journal, recovery->head, recovery->top.end);
     journal->written = journal->durable = journal->place;
     journal->tail = journal->committed_tail = journal->durable_tail = recovery->tail;
+    ELAPSE__ASSERT_THAT(recovery->tail, <=, recovery->head);
+    ELAPSE__ASSERT_THAT(recovery->durable, <=, journal->durable);
     journal->idle_commit_wanted = recovery->top.commits > 0 && recovery->top.last_has_records;
 }
 

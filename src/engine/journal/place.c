@@ -48,6 +48,8 @@ static void place_group(struct elapse__journal *journal, struct elapse__group *g
     ELAPSE__ASSERT_THAT(group->size + ELAPSE__LOG_PLACE_BYTES + ELAPSE__COMMIT_BYTES, <=,
                         group->capacity);
     elapse__journal_log_place_encode(&place, position, journal->seed, group->bytes + group->size);
+    /* L2: places follow each other as the groups of the log do. */
+    ELAPSE__ASSERT(place.forgets || place.group >= journal->log_written.group);
     group->size += ELAPSE__LOG_PLACE_BYTES;
     journal->log_written = place;
     journal->log_written.forgets = false; /* a repetition forgets nothing */
@@ -59,6 +61,9 @@ static void place_group(struct elapse__journal *journal, struct elapse__group *g
 void elapse__commit_write(struct elapse__journal *journal)
 {
     struct elapse__group *group = journal->in_flight;
+    ELAPSE__ASSERT_THAT(elapse__segment_of(journal, group->position), ==, journal->head); /* F2 */
+    ELAPSE__ASSERT(journal->log == NULL || group->size == 0 || group->has_place);         /* L1 */
+    ELAPSE__ASSERT_THAT(journal->commit_state, !=, ELAPSE__LOG_FENCED);                   /* L6 */
     struct elapse__commit commit = {.durable = journal->durable, .tail = group->tail};
     journal->idle_commit_wanted = group->size > 0;
     if (journal->is_placed)

@@ -142,6 +142,7 @@ static size_t measure_window(const struct elapse__journal *journal,
     }
     uint64_t rest = elapse__segment_bytes(journal) - elapse__offset_of(journal, from);
     *bytes = (size_t)(end - from < rest ? end - from : rest);
+    ELAPSE__ASSERT_THAT(*bytes, <=, WINDOW_BYTES);
     return served;
 }
 
@@ -162,6 +163,7 @@ static int read_window(const struct elapse__journal *journal, bool may_wait, int
 /* Takes the record from the window. Returns false if it is not there as a whole. */
 static bool take_from_window(const struct window *window, struct elapse__journal_reading *reading)
 {
+    ELAPSE__ASSERT_THAT(reading->position, >=, window->position);
     size_t ahead = (size_t)(reading->position - window->position);
     if (window->size < ahead + ELAPSE__RECORD_HEADER_BYTES)
         return false;

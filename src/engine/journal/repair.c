@@ -93,6 +93,9 @@ static bool repair_head(struct elapse__recovery *recovery)
 
 bool elapse__recovery_repair(struct elapse__recovery *recovery)
 {
+    /* F7: what is written again begins where the last COMMIT says, and ends with the log. */
+    ELAPSE__ASSERT_THAT(recovery->durable, <=,
+                        elapse__position_at(recovery->journal, recovery->head, recovery->top.end));
     return repair_before(recovery) && repair_head(recovery);
 }
 

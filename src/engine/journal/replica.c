@@ -57,6 +57,8 @@ void elapse__journal_log_trim(struct elapse__journal *journal)
     uint64_t tail = first_group_from(journal, journal->committed_tail, end);
     if (journal->follows || tail <= journal->log_trimmed || tail > end)
         return;
+    ELAPSE__ASSERT_THAT(tail, >,
+                        journal->log_trimmed); /* L4: the tail of the log never goes back */
     journal->log_trimmed = tail;
     journal->log->trim(journal->log->context, tail);
 }
@@ -117,6 +119,7 @@ int elapse__journal_forget(struct elapse__journal *journal)
 void elapse__journal_own(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT(journal->log != NULL && journal->follows);
+    ELAPSE__ASSERT(!journal->begun && !elapse__journal_is_fenced(journal));
     journal->follows = false;
 }
 
@@ -196,6 +199,7 @@ void elapse__journal_log_perform(struct elapse__journal *journal,
 
 static void write_confirmed(struct elapse__journal *journal)
 {
+    ELAPSE__ASSERT(journal->in_flight->has_place); /* L1 */
     ELAPSE__ASSERT_THAT(journal->in_flight->log_place.group, ==, journal->log_end.group + 1);
     journal->log_end = journal->in_flight->log_place;
     elapse__commit_write(journal);

@@ -68,6 +68,7 @@ void elapse__retire_completed(struct elapse__journal *journal,
         journal->full_until_ms = journal->now_ms; /* there is space again */
         break;
     }
+    ELAPSE__ASSERT_THAT(journal->first, <, journal->durable_tail); /* F4 */
     elapse__segments_drop_first(journal);
     journal->background_state = ELAPSE__BACKGROUND_RESTING;
 }

@@ -23,6 +23,7 @@ unsigned elapse__spares_held(const struct elapse__journal *journal)
     uint64_t growth = elapse__growth_bytes(journal);
     uint64_t segment = elapse__segment_bytes(journal);
     uint64_t more = (growth + segment / 2) / segment; /* rounded: half a segment needs none */
+    ELAPSE__ASSERT_THAT(journal->spare_count, <=, ELAPSE__SPARES_MAX);
     return ELAPSE__SPARES_HELD +
            (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
 }

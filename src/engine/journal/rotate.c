@@ -12,6 +12,7 @@
 bool elapse__rotate_start(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT_THAT(journal->written, ==, journal->durable);
+    ELAPSE__ASSERT_THAT(journal->commit_state, ==, ELAPSE__COMMIT_IDLE);
     if (!elapse__spare_take(journal, &journal->taken))
         return false;
     journal->commit_state = ELAPSE__ROTATE_STATUS;
@@ -43,6 +44,7 @@ static void encode_header(struct elapse__journal *journal)
 static void encode_seal(struct elapse__journal *journal)
 {
     uint64_t position = journal->written;
+    ELAPSE__ASSERT_THAT(journal->commit_state, ==, ELAPSE__ROTATE_NAME_SYNC); /* F1 */
     struct elapse__commit commit = {.durable = journal->durable, .tail = journal->durable_tail};
     ELAPSE__ASSERT_THAT(elapse__segment_of(journal, position), ==, journal->head);
     ELAPSE__ASSERT_THAT(elapse__offset_of(journal, position) + ELAPSE__SEAL_GROUP_BYTES, <=,
@@ -117,6 +119,7 @@ static void head_is_sealed(struct elapse__journal *journal)
 {
     struct elapse__segment *next = elapse__segments_find(journal, journal->head + 1);
     ELAPSE__ASSERT(next != NULL && next->file == ELAPSE__NO_FILE);
+    ELAPSE__ASSERT_THAT(journal->written, ==, journal->durable); /* F2 */
     next->file = journal->taken.file;
     journal->taken.file = ELAPSE__NO_FILE;
     journal->head++;

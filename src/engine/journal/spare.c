@@ -24,6 +24,8 @@ bool elapse__journal_file_is_reusable(const struct elapse__journal *journal,
 void elapse__spare_add(struct elapse__journal *journal, struct elapse__spare spare)
 {
     ELAPSE__ASSERT_THAT(journal->spare_count, <, ELAPSE__SPARES_MAX);
+    ELAPSE__ASSERT_THAT(spare.file, !=, ELAPSE__NO_FILE);
+    ELAPSE__ASSERT_THAT(spare.number, <=, journal->spare_number);
     journal->spares[journal->spare_count++] = spare;
     if (journal->spare_count >= elapse__spares_wanted(journal))
         journal->disk_is_full = false;

@@ -149,6 +149,8 @@ void elapse__survey_segment(const struct elapse__segment_view *view, struct elap
         has_records = false;
     }
     survey->bad_offset = walk.offset;
+    ELAPSE__ASSERT_THAT(survey->group_start, <=, survey->end);
+    ELAPSE__ASSERT_THAT(survey->end, <=, survey->bad_offset);
 }
 
 enum { ZEROS_AT_ONCE = 256 };

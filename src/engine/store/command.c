@@ -23,6 +23,8 @@ void elapse__store_depart(struct elapse_queue *store)
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     uint32_t calls = atomic_fetch_sub(&store->calls, 1);
     ELAPSE__ASSERT_THAT(calls, >, 0);
+    ELAPSE__ASSERT(store->engine.batch ==
+                   NULL); /* a batch ends under the lock that it began under */
     (void)calls;
     if (store->closing)
         elapse__store_tell_progress(store);
@@ -102,6 +104,7 @@ static enum elapse_error run_locked(struct elapse_queue *store, life_function *l
                                     elapse__engine_command *command, const void *arguments,
                                     struct elapse__queue_answer *result)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     struct elapse__store_stall stall = {.until_ns = 0};
     enum elapse_error error = life(store);
 

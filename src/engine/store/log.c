@@ -11,6 +11,7 @@
 /* Returns OK, or why the store takes nothing from the log. */
 static enum elapse_error follow_error(const struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (store->closing || store->fenced || !store->follows)
         return ELAPSE_ERROR_CLOSED;
     return elapse__store_is_broken(store) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;

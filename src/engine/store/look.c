@@ -130,6 +130,7 @@ size_t elapse_queue_list(struct elapse_queue *queue, const struct elapse_job_fil
             break;
         uint32_t count = elapse__queue_list(queue->engine.jobs, elapse__store_now(), &inner, &place,
                                             SLICE, views, room);
+        ELAPSE__ASSERT_THAT(count, <=, room);
         for (uint32_t i = 0; i < count; i++)
             fill_job(&jobs[stored + i], &views[i]);
         elapse__store_leave(queue);
@@ -326,6 +327,7 @@ enum elapse_error elapse_queue_statistics(struct elapse_queue *queue, const char
     if (tube == NULL) {
         struct elapse__journal_figures figures;
         elapse__journal_figures(queue->engine.journal, &figures);
+        ELAPSE__ASSERT_THAT(figures.tail, <=, figures.head);
         statistics->segments = figures.head - figures.tail + 1;
         statistics->file_bytes = figures.log_bytes + figures.spare_bytes;
         statistics->live_bytes = figures.live_bytes;

@@ -166,6 +166,7 @@ static enum elapse_error open_alarms(struct elapse_queue *store)
 static void end_threads(struct elapse_queue *store, unsigned made)
 {
     elapse__lock(&store->lock);
+    ELAPSE__ASSERT(!store->stopping);
     store->stopping = true;
     elapse__journal_stop(store->engine.journal);
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
@@ -210,6 +211,8 @@ static struct elapse__condition *condition_at(struct elapse_queue *store, unsign
 
 static void free_locks(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_THAT(store->condition_count, <=, CONDITIONS);
+    ELAPSE__ASSERT_THAT(store->progress_waiters, ==, 0);
     while (store->condition_count > 0)
         elapse__condition_free(condition_at(store, --store->condition_count));
     if (store->has_lock)
@@ -231,6 +234,8 @@ static enum elapse_error make_locks(struct elapse_queue *store)
 /* Releases what a store has; threads have ended. */
 static void release(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_THAT(atomic_load(&store->calls), ==, 0);
+    ELAPSE__ASSERT(!store->has_lock || elapse__ring_empty(&store->sleepers));
     for (unsigned i = 0; i < ELAPSE__STORE_ALARMS; i++)
         if (store->alarms[i].descriptor != ELAPSE__OS_NO_DESCRIPTOR)
             elapse__os->alarm_close(&store->alarms[i]);
@@ -328,6 +333,7 @@ enum elapse_error elapse_queue_close(struct elapse_queue *queue)
     if (queue == NULL)
         return ELAPSE_OK;
     elapse__lock(&queue->lock);
+    ELAPSE__ASSERT(!queue->closing);
     queue->closing = true;
     elapse__store_wake_all(queue);
     while (atomic_load(&queue->calls) > 0)

@@ -6,6 +6,7 @@
 #include "../../base/assert.h"
 #include "../../base/little_endian.h"
 #include "../journal/frame.h"
+#include "../journal/transfer.h"
 
 enum {
     MEMORY_VERSION_AT = 8,
@@ -33,20 +34,6 @@ static uint64_t checksum(const uint8_t *bytes)
     return sum;
 }
 
-/* Reads up to `count` bytes. Stores how many there are. */
-static int read_some(const struct elapse__files *files, int file, uint8_t *bytes, size_t count,
-                     size_t *size)
-{
-    for (*size = 0; *size < count;) {
-        size_t done = 0;
-        int error = files->read_at(file, *size, bytes + *size, count - *size, &done);
-        if (error != 0 || done == 0)
-            return error;
-        *size += done;
-    }
-    return 0;
-}
-
 int elapse__store_recall(const struct elapse__files *files, const char *directory,
                          struct elapse__store_memory *memory)
 {
@@ -62,7 +49,7 @@ int elapse__store_recall(const struct elapse__files *files, const char *director
     files->close(outer);
     if (error != 0)
         return error == ENOENT ? 0 : error;
-    error = read_some(files, file, bytes, sizeof bytes, &size);
+    error = elapse__read_some(files, file, 0, bytes, sizeof bytes, &size);
     files->close(file);
     if (error != 0)
         return error;
@@ -86,13 +73,7 @@ static int write_new(const struct elapse__files *files, int directory, const uin
     int error = files->open(directory, "cluster-new", ELAPSE__FILE_ENSURE, &file);
     if (error != 0)
         return error;
-    for (size_t at = 0; at < MEMORY_FILE_BYTES && error == 0;) {
-        size_t done = 0;
-        error = files->write_at(file, at, bytes + at, MEMORY_FILE_BYTES - at, &done);
-        at += done;
-        if (error == 0 && done == 0)
-            error = EIO;
-    }
+    error = elapse__write_all(files, file, 0, bytes, MEMORY_FILE_BYTES);
     if (error == 0)
         error = files->sync(file);
     files->close(file);

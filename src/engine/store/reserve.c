@@ -30,12 +30,15 @@ struct batch {
 /* What follows happens at one time, under the lock: the clocks are read once for the batch. */
 static void begin_batch(struct elapse_queue *store, struct batch *batch)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    ELAPSE__ASSERT(store->engine.batch == NULL);
     batch->now = elapse__store_now();
     store->engine.batch = &batch->now;
 }
 
 static void end_batch(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     store->engine.batch = NULL;
 }
 
@@ -43,6 +46,7 @@ static void end_batch(struct elapse_queue *store)
 static enum elapse_error take(struct elapse_queue *store, struct batch *batch, uint64_t until_ns,
                               uint64_t *gate)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     struct elapse__store_stall stall = {.until_ns = 0};
     enum elapse_error error = elapse__store_may_hand_out(store);
 
@@ -72,6 +76,7 @@ static enum elapse_error take(struct elapse_queue *store, struct batch *batch, u
  * handed out after all drop out of the batch. */
 static void read_jobs(struct elapse_queue *store, struct batch *batch)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     uint32_t kept = 0;
 
     begin_batch(store, batch);
@@ -82,6 +87,7 @@ static void read_jobs(struct elapse_queue *store, struct batch *batch)
             kept++;
     }
     end_batch(store);
+    ELAPSE__ASSERT_THAT(kept, <=, batch->reserve.count);
     batch->count = kept;
     elapse__store_pass_on(store);
     elapse__unlock(&store->lock);
@@ -117,6 +123,7 @@ static void fill(struct elapse_reserved *job, const struct elapse__queue_handed 
 static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
                                 struct elapse_reserved *jobs, size_t *reserved)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     enum elapse_error error = ELAPSE_ERROR_GONE;
 
     read_jobs(store, batch);
@@ -133,6 +140,7 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
     end_batch(store);
     /* A file that was read may be retired now. */
     elapse__store_offer_background(store);
+    ELAPSE__ASSERT_THAT(*reserved, <=, batch->count);
     return *reserved > 0 ? ELAPSE_OK : error;
 }
 
@@ -307,6 +315,7 @@ static struct elapse__queue_answer do_acks(struct elapse__queue *jobs, struct el
 {
     const struct acks *acks = arguments;
 
+    ELAPSE__ASSERT_THAT(*acks->reached, <, acks->count);
     for (; *acks->reached < acks->count; ++*acks->reached) {
         const struct elapse_held *held = &acks->held[*acks->reached];
         struct elapse__queue_answer answer =

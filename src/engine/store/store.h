@@ -130,6 +130,7 @@ static inline bool elapse__store_is_broken(const struct elapse_queue *store)
 /* Returns OK; or CLOSED or BROKEN: no command is taken. Requires the lock. */
 static inline enum elapse_error elapse__store_life_error(const struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (store->closing || store->follows || store->fenced)
         return ELAPSE_ERROR_CLOSED;
     return elapse__store_is_broken(store) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;

@@ -15,6 +15,7 @@ static bool may_end(const struct elapse_queue *store, enum elapse__journal_lane 
 static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane lane,
                            struct elapse__operation *operation)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     /* What was offered counts as under way: it is performed even if the journal has failed. */
     if (lane == ELAPSE__LANE_BACKGROUND && store->has_offer) {
         store->has_offer = false;
@@ -30,6 +31,7 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
 /* Wakes those for whom an operation has changed something. */
 static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, bool more_is_durable)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (lane == ELAPSE__LANE_COMMIT)
         elapse__store_offer_background(store);
     else
@@ -59,14 +61,17 @@ static void count(struct elapse_queue *store, const struct elapse__operation *op
 static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
                     struct elapse__operation *operation)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     uint64_t durable = elapse__journal_durable(store->engine.journal);
     uint64_t began_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
 
+    ELAPSE__ASSERT(!store->lanes[lane].busy); /* a lane has one operation at a time */
     store->lanes[lane].busy = true;
     elapse__unlock(&store->lock);
     elapse__operation_perform(store->engine.journal, operation);
     uint64_t took_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) - began_ns;
     elapse__lock(&store->lock);
+    ELAPSE__ASSERT(store->lanes[lane].busy);
     store->lanes[lane].busy = false;
     if (lane == ELAPSE__LANE_COMMIT)
         count(store, operation, took_ns);
@@ -89,6 +94,7 @@ bool elapse__store_lead(struct elapse_queue *store)
 /* Waits until there may be an operation for this lane. */
 static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     bool looks_soon =
         lane == ELAPSE__LANE_COMMIT && store->engine.last_position != store->seen_position;
     uint64_t patience_ms = elapse__journal_patience_ms(store->engine.journal);
@@ -125,6 +131,8 @@ static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane l
         if (goes_on)
             rest(store, lane, quiet);
     }
+    ELAPSE__ASSERT(store->stopping || elapse__store_is_broken(store));
+    ELAPSE__ASSERT(!store->lanes[lane].asleep);
     if (lane == ELAPSE__LANE_BACKGROUND)
         store->background_ended = true;
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
@@ -190,6 +198,7 @@ void *elapse__store_clock_main(void *argument)
 enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
                                              uint64_t until_ns)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     enum elapse_error error = ELAPSE_OK;
     bool has_led = false;
 

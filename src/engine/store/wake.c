@@ -83,6 +83,8 @@ void elapse__store_offer_background(struct elapse_queue *store)
 void elapse__store_sleep_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane,
                                  uint64_t until_ns)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    ELAPSE__ASSERT(!store->lanes[lane].asleep); /* each lane has one thread */
     store->lanes[lane].asleep = true;
     (void)elapse__condition_wait_at_most(&store->lanes[lane].condition, &store->lock, until_ns);
     store->lanes[lane].asleep = false;
@@ -107,6 +109,7 @@ static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleepe
 /* Wakes those that have a job; see 2 and 3 above. */
 static void wake_sleepers(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     uint64_t readied = elapse__queue_readied(store->engine.jobs);
     uint64_t ready = elapse__queue_ready(store->engine.jobs);
     struct elapse__ring_node *link = store->sleepers.next;
@@ -127,6 +130,7 @@ static void wake_sleepers(struct elapse_queue *store)
  * waits, more records may come into the group meanwhile. */
 static bool is_urgent(const struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     uint64_t written = elapse__journal_durable(store->engine.journal);
 
     return !store->lanes[ELAPSE__LANE_COMMIT].lingers || store->progress_waiters > 0 ||
@@ -144,6 +148,7 @@ static uint64_t alarm_ns(uint64_t time_ms)
  * thread sets it later again. */
 static void set_alarms(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (store->follows || store->fenced)
         return; /* no timer runs */
     struct elapse__queue_due due = elapse__queue_next_due(store->engine.jobs);
@@ -167,6 +172,10 @@ void elapse__store_pass_on(struct elapse_queue *store)
     if (store->engine.last_position != store->seen_position && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     wake_sleepers(store);
+    /* W of the proof, as far as it shows: who was left has no job, or somebody is woken. */
+    ELAPSE__ASSERT(
+        store->woken > 0 || elapse__ring_empty(&store->sleepers) ||
+        !elapse__queue_has_ready(store->engine.jobs, sleeper_of(store->sleepers.next)->reserve));
 }
 
 /* The commit thread was woken for these records, but could do nothing while another thread led; by
@@ -242,8 +251,10 @@ void elapse__store_wake_all(struct elapse_queue *store)
 
 bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     store->progress_waiters++;
     bool in_time = elapse__condition_wait_at_most(&store->progress, &store->lock, until_ns);
+    ELAPSE__ASSERT_THAT(store->progress_waiters, >=, store->room_waiters);
     store->progress_waiters--;
     return in_time;
 }
@@ -252,6 +263,7 @@ bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns)
 
 void elapse__store_tick(struct elapse_queue *store)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     elapse__journal_tick(store->engine.journal,
                          elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
 }
@@ -269,6 +281,7 @@ void elapse__store_retry_room(struct elapse_queue *store)
 /* Returns whether nothing has moved in the journal since the last call. */
 static bool stands_still(struct elapse_queue *store, struct elapse__store_stall *stall)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     struct elapse__journal_figures figures;
 
     elapse__journal_figures(store->engine.journal, &figures);
@@ -299,6 +312,7 @@ enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
     elapse__store_offer_background(store);
     store->room_waiters++;
     (void)elapse__store_wait_progress(store, elapse__store_until_ns(ROOM_LOOK_MS));
+    ELAPSE__ASSERT_THAT(store->room_waiters, >, 0);
     store->room_waiters--;
     return elapse__store_life_error(store);
 }
