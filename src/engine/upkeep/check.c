@@ -97,13 +97,16 @@ static uint64_t last_id_of(const struct check_run *run,
     uint64_t id = run->salvage.greatest_id;
     if (examination->next_id > 0 && examination->next_id - 1 > id)
         id = examination->next_id - 1;
-    id += examination->lost_bytes / 24;
+    id += examination->lost_bytes / ELAPSE__RECORD_HEADER_BYTES;
+    ELAPSE__ASSERT_THAT(id, >=, run->salvage.greatest_id);
     return id < ELAPSE__QUEUE_ID_MAX ? id : ELAPSE__QUEUE_ID_MAX;
 }
 
 static bool repair(struct check_run *run, const struct elapse__examination *first)
 {
     struct elapse__examination second;
+    ELAPSE__ASSERT(run->salvage.data == NULL && run->repaired != NULL);
+    ELAPSE__ASSERT_THAT(first->findings, >, 0);
     struct elapse__upkeep_data *data = elapse__data_open(
         run->repaired, UINT32_C(1) << first->segment_bits, last_id_of(run, first), run->fault);
     if (data == NULL)
@@ -111,6 +114,8 @@ static bool repair(struct check_run *run, const struct elapse__examination *firs
     free(run->salvage.lost);
     run->salvage = (struct elapse__salvage){.data = data};
     bool is_whole = examine(run, &second);
+    /* Nobody writes into the directory meanwhile: it is locked. */
+    ELAPSE__ASSERT(!is_whole || second.findings == first->findings);
     int error = is_whole ? elapse__salvage_life(&run->salvage, first->lost_bytes) : 0;
     if (error != 0)
         (void)elapse__upkeep_fail(run->fault, run->repaired, strerror(error));
@@ -126,6 +131,7 @@ static bool check(struct check_run *run)
     if (!examine(run, &examination))
         return false;
     tell_lost(run);
+    ELAPSE__ASSERT_THAT(run->salvage.lost_count, <=, examination.findings);
     run->report->damages = examination.findings;
     run->report->lost_bytes = examination.lost_bytes;
     run->report->records = examination.records;

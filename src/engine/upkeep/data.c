@@ -18,6 +18,7 @@
 bool elapse__upkeep_fail(struct elapse__upkeep_fault *fault, const char *directory,
                          const char *text)
 {
+    ELAPSE__ASSERT(text[0] != '\0');
     (void)snprintf(fault->text, sizeof fault->text, "%s: %s", directory, text);
     return false;
 }
@@ -26,6 +27,7 @@ bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *direc
                            const struct elapse__journal_refusal *refusal)
 {
     struct elapse_queue_fault words;
+    ELAPSE__ASSERT_THAT(refusal->fault, !=, ELAPSE__FAULT_NONE);
     (void)elapse__store_refusal(refusal, directory, &words);
     (void)snprintf(fault->text, sizeof fault->text, "%s", words.text);
     return false;
@@ -131,6 +133,7 @@ static bool make_jobs(struct elapse__upkeep_data *data, uint64_t last_id,
     if (!elapse__engine_make_jobs(&data->engine, elapse__store_now, &options))
         return elapse__upkeep_fail(fault, data->directory, strerror(ENOMEM));
     elapse__queue_used_id(data->engine.jobs, last_id);
+    ELAPSE__ASSERT_THAT(elapse__queue_last_id(data->engine.jobs), ==, last_id);
     data->engine.loading = true;
     return true;
 }
@@ -143,6 +146,7 @@ static bool open_journal(struct elapse__upkeep_data *data, uint32_t segment_byte
                                               .path = data->directory};
     while (segment_bytes >> options.segment_bits > 1)
         options.segment_bits++;
+    ELAPSE__ASSERT_THAT(UINT32_C(1) << options.segment_bits, ==, segment_bytes);
     if (elapse__os->random_bytes(&options.identity, sizeof options.identity) != 0)
         return elapse__upkeep_fail(fault, data->directory, "the system has no random bytes yet");
     return elapse__engine_open_journal(&data->engine, &options, &refusal) ||
@@ -211,6 +215,7 @@ int elapse__data_load(struct elapse__upkeep_data *data, const struct elapse__rec
 {
     struct elapse__engine *engine = &data->engine;
     int error = 0;
+    ELAPSE__ASSERT(engine->loading);
     data->has_added = true;
     do {
         while (elapse__journal_is_full(engine->journal) && perform(engine))
@@ -232,6 +237,8 @@ bool elapse__upkeep_close(struct elapse__upkeep_data *data, struct elapse__upkee
                perform(&data->engine))
             continue;
         error = elapse__journal_error(journal);
+        ELAPSE__ASSERT(error != 0 || !elapse__journal_is_quiet(journal) ||
+                       elapse__journal_durable(journal) >= data->engine.last_position);
         if (error == 0 && elapse__journal_durable(journal) < data->engine.last_position)
             error = ENOSPC;
     }

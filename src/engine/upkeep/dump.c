@@ -44,6 +44,7 @@ static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
             ids[(*count)++] = views[i].id;
         }
     } while (cursor != 0);
+    ELAPSE__ASSERT_THAT(*count, ==, elapse__queue_jobs(jobs));
     qsort(ids, *count, sizeof *ids, compare_ids);
     return ids;
 }
@@ -53,6 +54,7 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
                          const struct elapse__queue_fields *old, struct elapse__upkeep_job *job)
 {
     struct elapse__queue *jobs = data->engine.jobs;
+    ELAPSE__ASSERT_THAT(old->id, ==, id);
     elapse__queue_describe(jobs, elapse__queue_entry_find(&jobs->jobs, id), &job->fields);
     job->fields.key = old->key;
     job->fields.tag = old->tag;
@@ -62,6 +64,8 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
     job->fields.put_ms = old->put_ms == job->fields.due_ms ? 0 : old->put_ms;
     if (job->fields.state == ELAPSE__QUEUE_RESERVED)
         job->fields.state = ELAPSE__QUEUE_DELAYED;
+    ELAPSE__ASSERT(job->fields.state == ELAPSE__QUEUE_DELAYED ||
+                   job->fields.state == ELAPSE__QUEUE_BURIED);
     job->fields.lease = (struct elapse__queue_lease){0};
 }
 
@@ -101,6 +105,7 @@ bool elapse__upkeep_each(struct elapse__upkeep_data *data,
     if (!engine->jobs->open && elapse__queue_replay_done(engine->jobs, engine->now(),
                                                          engine->life + 1) != ELAPSE__QUEUE_OK)
         return elapse__upkeep_fail(fault, data->directory, "the leases make no sense");
+    ELAPSE__ASSERT(engine->jobs->open);
     uint64_t *ids = list_ids(data, &count);
     int error = ids == NULL ? ENOMEM : 0;
     for (size_t i = 0; i < count && error == 0 && goes_on; i++)
@@ -113,12 +118,14 @@ bool elapse__upkeep_each(struct elapse__upkeep_data *data,
 
 static enum elapse__upkeep_added refuse(struct elapse__upkeep_fault *fault, const char *text)
 {
+    ELAPSE__ASSERT(text[0] != '\0');
     (void)snprintf(fault->text, sizeof fault->text, "%s", text);
     return ELAPSE__UPKEEP_REFUSED;
 }
 
 static bool copy_string(char *to, size_t room, struct elapse__queue_text text)
 {
+    ELAPSE__ASSERT_THAT(room, >, 1);
     if (text.size >= room || (text.size > 0 && memchr(text.bytes, '\0', text.size) != NULL))
         return false;
     if (text.size > 0)
@@ -188,6 +195,7 @@ enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
         fields->id = last_id + 1;
     if (fields->id > ELAPSE__QUEUE_ID_MAX)
         return refuse(fault, "id: it is too great");
+    ELAPSE__ASSERT_THAT(fields->id, >, last_id); /* no id is given twice */
     struct elapse__record record = {
         .type = ELAPSE__RECORD_PUT,
         .fields_size = elapse__queue_fields_encode(fields, ELAPSE__RECORD_PUT, bytes),

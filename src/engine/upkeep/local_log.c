@@ -30,6 +30,7 @@ static void begin_group(struct reader *reader)
 static bool make_room(struct reader *reader, size_t more)
 {
     size_t room = 2 * (reader->size + more);
+    ELAPSE__ASSERT_THAT(reader->size, >=, ELAPSE__PORTABLE_HEADER_BYTES);
     if (reader->size + more <= reader->room)
         return true;
     uint8_t *grown = realloc(reader->bytes, room);
@@ -49,6 +50,7 @@ static int take_record(void *context, uint64_t position, const struct elapse__re
         return ENOMEM;
     reader->size += elapse__portable_put_record(record, reader->bytes + reader->size);
     reader->records++;
+    ELAPSE__ASSERT_THAT(reader->size, <=, reader->room);
     return 0;
 }
 
@@ -62,6 +64,7 @@ static struct elapse__upkeep_local_group *add(struct elapse__upkeep_local_log *l
         log->groups = grown;
         log->room = room;
     }
+    ELAPSE__ASSERT_THAT(log->count, <, log->room);
     return &log->groups[log->count++];
 }
 
@@ -71,6 +74,7 @@ static int keep_bytes(struct reader *reader, const struct elapse__journal_place 
 {
     const struct elapse__portable_facts facts = {
         .tail = place->tail, .next_id = place->next_id, .wall_ms = place->wall_ms};
+    ELAPSE__ASSERT_THAT(place->group, ==, group->number);
     if (!make_room(reader, 0))
         return ENOMEM;
     elapse__portable_put_header(&facts, reader->records, reader->bytes);
@@ -122,6 +126,7 @@ static int take_place(void *context, const struct elapse__journal_place *place)
         forget_groups(reader->log);
     else if (place->group != last && place->group != 0)
         error = add_group(reader, place);
+    ELAPSE__ASSERT_THAT(log->count, <=, log->room);
     begin_group(reader);
     return error;
 }
@@ -147,6 +152,7 @@ static bool read_log(const char *directory, struct reader *reader,
         .place = take_place,
     };
     char words[96];
+    ELAPSE__ASSERT(reader->log->count == 0 && reader->damage[0] == '\0');
     begin_group(reader);
     bool is_read = elapse__journal_examine(&examination, &refusal);
     (void)snprintf(words, sizeof words, "group %" PRIu64 " of the log is not whole here",
@@ -182,6 +188,7 @@ bool elapse__upkeep_local_log_read(const char *directory, struct elapse__upkeep_
     bool is_read =
         read_memory(directory, &log->memory, fault) && read_log(directory, &reader, fault);
     free(reader.bytes);
+    ELAPSE__ASSERT(is_read || fault->text[0] != '\0'); /* a refusal says why */
     if (!is_read)
         elapse__upkeep_local_log_free(log);
     return is_read;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../base/little_endian.h"
 
 /* The least bytes that a record takes: so many records at most lay in lost bytes. */
 enum { RECORD_BYTES_MIN = 24, LIFE_BYTES = 4 };
@@ -28,6 +29,7 @@ static void learn_life(struct elapse__salvage *salvage, uint32_t life)
 static void learn(struct elapse__salvage *salvage, const struct elapse__record *record,
                   const struct elapse__queue_fields *fields)
 {
+    ELAPSE__ASSERT(fields->id > 0 && fields->id <= ELAPSE__QUEUE_ID_MAX); /* as decode promises */
     if (fields->id > salvage->greatest_id)
         salvage->greatest_id = fields->id;
     learn_life(salvage, fields->lease.life);
@@ -47,8 +49,7 @@ int elapse__salvage_record(struct elapse__salvage *salvage, const struct elapse_
     if (record->type == ELAPSE__RECORD_EPOCH) {
         const unsigned char *bytes = record->fields;
         if (record->fields_size == LIFE_BYTES)
-            learn_life(salvage, (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
-                                    (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
+            learn_life(salvage, (uint32_t)elapse__little_endian_load(bytes, LIFE_BYTES));
         return load(salvage, record);
     }
     if (!elapse__queue_fields_decode(&fields, record))
@@ -59,6 +60,7 @@ int elapse__salvage_record(struct elapse__salvage *salvage, const struct elapse_
 
 static void copy_text(char *to, size_t room, struct elapse__queue_text text)
 {
+    ELAPSE__ASSERT_THAT(room, >, ELAPSE__QUEUE_TUBE_BYTES_MAX);
     size_t size = text.size < room ? text.size : room - 1;
     if (size > 0)
         memcpy(to, text.bytes, size);
@@ -70,6 +72,7 @@ static int load_delete(struct elapse__salvage *salvage, uint64_t id)
 {
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
     struct elapse__queue_fields fields = {.id = id};
+    ELAPSE__ASSERT_THAT(id, <=, salvage->greatest_id);
     struct elapse__record record = {
         .type = ELAPSE__RECORD_DELETE,
         .fields_size = elapse__queue_fields_encode(&fields, ELAPSE__RECORD_DELETE, bytes),
@@ -92,6 +95,7 @@ int elapse__salvage_damaged(struct elapse__salvage *salvage, const struct elapse
         salvage->lost = lost;
         salvage->lost_capacity = capacity;
     }
+    ELAPSE__ASSERT_THAT(salvage->lost_count, <, salvage->lost_capacity);
     struct elapse__lost_job *job = &salvage->lost[salvage->lost_count++];
     job->id = fields.id;
     copy_text(job->tube, sizeof job->tube, fields.tube);
@@ -107,7 +111,7 @@ int elapse__salvage_life(struct elapse__salvage *salvage, uint64_t lost_bytes)
         .type = ELAPSE__RECORD_EPOCH, .fields_size = LIFE_BYTES, .fields = bytes};
     if (life >= UINT32_MAX)
         life = UINT32_MAX - 1;
-    for (unsigned i = 0; i < LIFE_BYTES; i++)
-        bytes[i] = (unsigned char)(life >> 8 * i);
+    ELAPSE__ASSERT_THAT(life, <, UINT32_MAX); /* a life that follows needs a number, too */
+    elapse__little_endian_store(bytes, life, LIFE_BYTES);
     return load(salvage, &record);
 }
