@@ -36,10 +36,10 @@ struct elapse__engine {
                                               once, and turns the queue itself */
     int refused;                /* why the journal refused the last group that was begun; or 0 */
     uint64_t last_position;     /* all that was written is durable once this is */
-    uint64_t previous_position; /* the same without the last group */
+    uint64_t previous_position; /* `last_position` before the last group */
     uint64_t epoch_position;
     int64_t header_wall_ms; /* of the newest header that open has found; 0: there was none */
-    uint64_t records;       /* appended in this life; and those of them that cleaning copied */
+    uint64_t records;       /* appended in this life */
     uint64_t copies;
     enum elapse__record_purpose purpose; /* of the group that was begun last */
     uint64_t groups;                     /* of the queue, that have ended in this life */
@@ -100,14 +100,15 @@ bool elapse__engine_take(struct elapse__engine *engine, const struct elapse__que
                          struct elapse__queue_handed *handed, enum elapse__queue_result *result,
                          uint64_t *gate);
 
-/* The same for one job by its id, whatever its due time. `*result` may also be GONE or RUNNING. */
+/* Takes one job by its id, whatever its due time, as elapse__engine_take does. `*result` may also
+ * be GONE or RUNNING. */
 bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
                             struct elapse__queue_connection *connection,
                             struct elapse__queue_handed *handed, enum elapse__queue_result *result,
                             uint64_t *gate);
 
-/* Does the same for up to `reserve->count` jobs. Stores in `*count` how many there are. Each of
- * them is handed over, or taken back. */
+/* Takes up to `reserve->count` jobs, as elapse__engine_take does. Stores in `*count` how many there
+ * are. The caller hands each of them over, or takes it back. */
 bool elapse__engine_take_many(struct elapse__engine *engine,
                               const struct elapse__queue_reserve *reserve,
                               struct elapse__queue_handed *handed, uint32_t *count,
@@ -132,8 +133,8 @@ int elapse__engine_hand_over(struct elapse__engine *engine,
                              const struct elapse__queue_handed *handed,
                              struct elapse__engine_job *job);
 
-/* The same in two steps, for a caller that performs the reading in between, without a lock. The
- * first returns 0 or ENOENT; then there is nothing to perform, and no second step. */
+/* Hand a job over in two steps, for a caller that performs the reading in between, without a lock.
+ * The first step returns 0; or ENOENT: then there is nothing to read, and no second step. */
 int elapse__engine_hand_over_begin(struct elapse__engine *engine,
                                    const struct elapse__queue_handed *handed,
                                    struct elapse__journal_reading *reading);

@@ -68,7 +68,7 @@ static bool read_group(const struct elapse__engine *engine, struct elapse__porta
     return is_whole;
 }
 
-/* Takes the records. Once one of them is replayed, there is no way back. */
+/* Takes the records of a group. Once one record is replayed, there is no way back. */
 static int take_records(struct elapse__engine *engine, struct elapse__portable *portable)
 {
     struct elapse__record record;
@@ -84,7 +84,7 @@ static int take_records(struct elapse__engine *engine, struct elapse__portable *
     return error == EAGAIN || error == ENOSPC || error == EBADMSG ? EIO : error;
 }
 
-/* What the group says beside its records. */
+/* Takes in what the group says beside its records. */
 static void take_facts(struct elapse__engine *engine, const struct elapse__portable_facts *facts)
 {
     uint64_t dead = elapse__journal_dead_below(engine->journal, facts->tail);

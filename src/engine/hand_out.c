@@ -59,8 +59,8 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
     if (answer.result == ELAPSE__QUEUE_REFUSED && engine->refused == EAGAIN)
         *result = ELAPSE__QUEUE_OK;
     ELAPSE__ASSERT_THAT(*count, <=, reserve->count);
-    /* Each lease has a group of its own. Groups beyond that are of jobs that expired: the reply
-     * waits for those, too, and they may lie between the leases. */
+    /* Each lease has a group of its own. All other groups are of jobs that expired. The reply waits
+     * for these groups, too, and they may lie between the leases. */
     if (*count == 1)
         *gate = engine->previous_position;
     else

@@ -39,7 +39,8 @@ static int copy_record(struct elapse__engine *engine, uint64_t position,
         return position == engine->epoch_position
                    ? elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_COPY)
                    : 0;
-    /* All others only say how a job went on: nothing is copied, so the clocks need not be read. */
+    /* All other records only say how a job went on: nothing is copied, so the clocks need not be
+     * read. */
     if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
         return 0;
     enum elapse__queue_result result =
@@ -137,8 +138,9 @@ static enum elapse_error error_of(enum elapse__queue_result result)
     }
 }
 
-/* The original of a backup may go on: both must not give a lease the same name. So the next number
- * is drawn at random, and from a part of those left, so that they last for many backups. */
+/* Returns the number of the life that begins. The original of a backup may go on, and the two must
+ * not give a lease the same name. So the number is drawn at random for a backup, from a part of the
+ * numbers that are left, so that they last for many backups. */
 static uint32_t next_life(struct elapse__engine *engine, bool is_backup)
 {
     const uint32_t share = 16;

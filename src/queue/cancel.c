@@ -35,7 +35,7 @@ static struct elapse__queue_answer cancel_job(struct elapse__queue *queue,
     return answer;
 }
 
-/* The job with a key; NULL: there is none. Shadows count for cancel. */
+/* Returns the job with a key, or a shadow that had the key; NULL: there is none. */
 static struct elapse__queue_entry *job_of_key(const struct elapse__queue *queue,
                                               struct elapse__queue_text tube,
                                               struct elapse__queue_text key)

@@ -41,7 +41,7 @@ static enum elapse__queue_result clean_token(struct elapse__queue *queue, uint64
     if (token == NULL)
         return ELAPSE__QUEUE_OK;
     if (elapse__queue_token_find(queue, hash, elapse__queue_present(queue, false)) != token) {
-        /* It has ended, and the next turn takes it out. */
+        /* The token has ended, and the next turn takes it out. */
         queue->sink->live(queue->sink, position, -(int64_t)token->size);
         token->position = 0;
         return ELAPSE__QUEUE_OK;

@@ -36,7 +36,7 @@ enum {
 #define ELAPSE__QUEUE_BY_SECOND (UINT32_C(1) << 31)
 #define ELAPSE__QUEUE_COUNTED   (ELAPSE__QUEUE_BY_MINUTE | ELAPSE__QUEUE_BY_SECOND)
 
-/* Those of one clock. */
+/* The counters of one clock. */
 struct elapse__queue_counters {
     uint32_t minutes[ELAPSE__FORECAST_MINUTES];
     uint32_t seconds[ELAPSE__FORECAST_SECONDS];
@@ -65,7 +65,8 @@ static inline uint32_t elapse__queue_count_delayed(struct elapse__queue_counters
     return bits;
 }
 
-/* It waits no longer. */
+/* A job that was counted by elapse__queue_count_delayed waits no longer. `bits` are those of its
+ * entry. */
 static inline void elapse__queue_uncount_delayed(struct elapse__queue_counters *counters,
                                                  uint64_t tick, uint32_t bits)
 {

@@ -10,13 +10,14 @@ _Static_assert((ELAPSE__QUEUE_ORIGIN + ELAPSE__FORECAST_SHIFT) % 86400000 == 0,
 
 enum { SECONDS_A_MINUTE = 60, MINUTES_AN_HOUR = 60, MINUTES_A_DAY = 1440 };
 
-/* One clock as the forecast sees it. Buckets of the forecast are seconds and minutes of the wall
- * clock; those of the boot-time clock lie across them, and each counts where its middle is. */
+/* One clock as the forecast sees it. The buckets of the forecast are seconds and minutes of the
+ * wall clock. A bucket of the boot-time clock lies across two of them, and is counted where its
+ * middle lies. */
 struct view {
     const struct elapse__queue_counters *counters;
     uint64_t second, minute;           /* the present ones of this clock */
-    uint64_t wall_second, wall_minute; /* and of the wall clock */
-    int64_t seconds_on, minutes_on;    /* from those of this clock to those of the wall clock */
+    uint64_t wall_second, wall_minute; /* the present ones of the wall clock */
+    int64_t seconds_on, minutes_on;    /* from this clock to the wall clock */
 };
 
 static int64_t floor_divide(int64_t value, int64_t by)
@@ -42,7 +43,7 @@ static struct view view_of(const struct elapse__queue_counters *counters, uint64
     };
 }
 
-/* Without a remainder in the loop, so that the compiler adds many at once. */
+/* Adds counts up. The loop has no remainder, so that the compiler adds many at once. */
 static uint64_t sum_run(const uint32_t *counts, uint64_t begin, uint64_t end)
 {
     uint64_t sum = 0;
@@ -52,8 +53,8 @@ static uint64_t sum_run(const uint32_t *counts, uint64_t begin, uint64_t end)
     return sum;
 }
 
-/* Jobs of the minutes of the wall clock from `first` on; those before the present one count as
- * present. */
+/* Returns how many jobs are due in so many minutes of the wall clock from `first` on. Jobs of
+ * earlier minutes count for the present one. */
 static uint64_t in_minutes(const struct view *view, uint64_t first, uint32_t count)
 {
     uint64_t begin = first - (uint64_t)view->minutes_on;
@@ -85,7 +86,7 @@ static uint64_t in_second(const struct view *view, uint64_t wall_second)
     return sum;
 }
 
-/* Jobs of a minute of which nobody knows the second are spread over the seconds of that minute. */
+/* Spreads the jobs of a minute whose second nobody knows over the seconds of that minute. */
 static void spread(const struct view *view, uint64_t minute,
                    struct elapse__queue_forecast *forecast)
 {
@@ -168,7 +169,7 @@ uint64_t elapse__queue_overdue_ms(struct elapse__queue *queue, struct elapse__qu
         uint64_t present = shifted_present(queue, by_wall != 0);
         uint64_t oldest =
             oldest_ready(&queue->counters[by_wall], present / ELAPSE__FORECAST_MS_A_SECOND);
-        /* It may have been due at the end of its second. */
+        /* The job may have been due at the end of its second. */
         uint64_t due = (oldest + 1) * ELAPSE__FORECAST_MS_A_SECOND - 1;
         if (present > due && present - due > most)
             most = present - due;

@@ -4,8 +4,8 @@ enum {
     HEADS_BITS = 10, /* heads a chunk: 4 KiB */
     FIRST_LEVEL = 64,
     ITEM_BITS = 28,
-    CHAIN_AHEAD = 4,  /* so many items of a chain are fetched, each when the one before is there: */
-    SPLITS_AHEAD = 4, /* so many splits later */
+    CHAIN_AHEAD = 4,  /* so many items of a chain are fetched, one after another */
+    SPLITS_AHEAD = 4, /* so many splits lie between two items of a chain */
 };
 
 #define ITEM_MASK ((UINT32_C(1) << ITEM_BITS) - 1)
@@ -81,8 +81,8 @@ static uint32_t *link_of(const struct elapse__queue_index *index, uint32_t item)
     return index->calls->link(index->owner, item);
 }
 
-/* It is known which buckets will be split next, and the items in them may lie anywhere: their
- * memory is on its way when it is needed. */
+/* Asks for the memory of the items in the buckets that will be split next. These items may lie
+ * anywhere, and their memory is on its way when a split needs it. */
 static void fetch_ahead(const struct elapse__queue_index *index)
 {
     for (uint32_t depth = 0; depth < CHAIN_AHEAD; depth++) {

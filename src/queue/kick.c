@@ -36,7 +36,7 @@ struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
 
 /* ---- the soonest delayed jobs ---- */
 
-/* When a delayed job is due, on one scale for both clocks. */
+/* Returns when a delayed job is due, on one scale for both clocks. */
 static uint64_t order_of_due(const struct elapse__queue *queue,
                              const struct elapse__queue_entry *entry)
 {
@@ -50,7 +50,8 @@ static bool comes_later(struct elapse__queue_kick_item one, struct elapse__queue
     return one.late != other.late ? one.late > other.late : one.id > other.id;
 }
 
-/* `soonest` is a heap whose first item comes last of all. */
+/* Adds an item to `soonest`, a heap whose first item comes last of all. A full heap drops that one.
+ */
 static void keep_item(struct elapse__queue_kick *kick, struct elapse__queue_kick_item item,
                       uint32_t most)
 {
@@ -96,7 +97,7 @@ static struct elapse__queue_entry *next_delayed(const struct elapse__queue *queu
     return NULL;
 }
 
-/* The end of a slice of `most` places from the cursor on. */
+/* Returns the end of a slice of `most` places from the cursor on. */
 static uint32_t end_of_slice(const struct elapse__queue *queue, uint32_t cursor, uint32_t most)
 {
     uint64_t end = (uint64_t)cursor + 1 + most;

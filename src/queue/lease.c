@@ -21,8 +21,8 @@ static struct elapse__queue_entry *held_entry(struct elapse__queue *queue,
     return side->life == holder->lease.life && side->lease == holder->lease.number ? entry : NULL;
 }
 
-/* What all commands of a worker begin with: finds the job, and begins a group if it is RESERVED.
- * A shadow ends if `ends`. Otherwise returns NULL, and the answer. */
+/* Begins a command of a worker: finds the job, and begins a group if the job is RESERVED. A shadow
+ * ends if `ends`. Returns NULL, and the answer, if there is nothing more to do. */
 static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               const struct elapse__queue_holder *holder, bool ends,

@@ -33,8 +33,8 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
         elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
 }
 
-/* How long a job waits after its attempts so far: from `min` up, in the upper half of
- * min x 2^attempts, and no more than `max`. */
+/* Returns how long a job waits after its attempts so far: from `min` up, in the upper half of min x
+ * 2^attempts, and no more than `max`. */
 static uint64_t back_off_ms(struct elapse__queue *queue,
                             const struct elapse__queue_profile *profile, uint32_t attempts)
 {

@@ -78,7 +78,7 @@ struct put_plan {
     struct elapse__hash_128 token_hash;
     uint32_t token;                       /* 0: none */
     struct elapse__queue_entry *existing; /* the job that has the key, or NULL */
-    bool debounce;                        /* it stays, with a new body */
+    bool debounce;                        /* the existing job stays, with a new body */
     struct elapse__queue_tick due;
     uint64_t first; /* DEBOUNCE: the tick of the first put; 0: none */
 };
@@ -107,7 +107,7 @@ static enum elapse__queue_result check_limits(struct elapse__queue *queue, struc
                                                            : ELAPSE__QUEUE_TOKENS_FULL;
 }
 
-/* When the job is due; for DEBOUNCE also when the first put was. */
+/* Plans when the job is due; for DEBOUNCE also notes when the first put was. */
 static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
 {
     const struct elapse__queue_put *put = plan->put;
@@ -130,7 +130,8 @@ static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
         plan->due.tick = plan->first + put->debounce_max_ms;
 }
 
-/* The plan begins with zeros: to set them all again would cost as much as an index. */
+/* Fills in the fields. The plan begins with zeros: to set all fields again would cost as much as an
+ * index. */
 static void plan_fields(struct put_plan *plan)
 {
     const struct elapse__queue_put *put = plan->put;
@@ -223,7 +224,7 @@ static void write_put_token(struct elapse__queue *queue, const struct put_plan *
     elapse__queue_token_link(queue, plan->token, token);
 }
 
-/* Does what was planned. Cannot fail. */
+/* Performs the plan. Cannot fail. */
 static struct elapse__queue_answer perform_put(struct elapse__queue *queue, struct put_plan *plan)
 {
     enum elapse__queue_result result = ELAPSE__QUEUE_SCHEDULED;
@@ -262,7 +263,7 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
 }
 
 /* Returns the answer of a put that stores nothing because of the job that has the key; SCHEDULED:
- * it goes on. */
+ * the put goes on. */
 static enum elapse__queue_result answer_of_key(const struct elapse__queue_put *put,
                                                enum elapse__queue_state state)
 {

@@ -188,8 +188,9 @@ bool elapse__queue_is_own_record(const struct elapse__queue *queue,
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record);
 
-/* Asks for the memory that the replay of this record will need. It is asked for in two steps, each
- * some time before the next and the replay: where its job is found, and then the job. */
+/* Asks for the memory that the replay of this record will need, in two steps. The first step is
+ * some time before the second, and asks for the place in the index. The second, with `is_near`, is
+ * some time before the replay, and asks for the job. */
 void elapse__queue_replay_fetch(const struct elapse__queue *queue,
                                 const struct elapse__record *record, bool is_near);
 
@@ -199,8 +200,8 @@ void elapse__queue_used_id(struct elapse__queue *queue, uint64_t id);
 /* Returns the greatest id that may have been given to a job. */
 uint64_t elapse__queue_last_id(const struct elapse__queue *queue);
 
-/* During replay: no record below this position is live, also if the queue has counted it as such;
- * its job or its token has ended. Cost: O(jobs). */
+/* During replay: no record below this position is live, also if the queue has counted the record as
+ * live. Ends the jobs and tokens whose records lie there. Cost: O(jobs). */
 void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position);
 
 /*
@@ -380,7 +381,7 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
                                                      bool begin,
                                                      struct elapse__queue_handed *handed);
 
-/* Which lease of a job: by its name, or as the one that a connection has. */
+/* Names a lease of a job: by the lease's name, or as the one that a connection has. */
 struct elapse__queue_holder {
     uint64_t id;
     struct elapse__queue_lease lease;
@@ -398,7 +399,7 @@ struct elapse__queue_answer elapse__queue_lease_undo(struct elapse__queue *queue
                                                      struct elapse__queue_now now,
                                                      struct elapse__queue_holder holder);
 
-/* The same, also if the lease has begun: the reply was not wholly sent. */
+/* Undoes a hand-out also if its lease has begun: the reply was not wholly sent. */
 struct elapse__queue_answer elapse__queue_lease_withdraw(struct elapse__queue *queue,
                                                          struct elapse__queue_now now,
                                                          struct elapse__queue_holder holder);
@@ -435,8 +436,8 @@ struct elapse__queue_answer elapse__queue_bury(struct elapse__queue *queue,
                                                struct elapse__queue_holder holder,
                                                const uint32_t *priority);
 
-/* beanstalkd's delete: acknowledges if this connection has the job, cancels if nobody has it; GONE
- * if another one has it. */
+/* beanstalkd's delete: acknowledges if this connection has the job, and cancels if nobody has it.
+ * GONE if another connection has it. */
 struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
                                                  struct elapse__queue_now now, uint64_t id,
                                                  const struct elapse__queue_connection *connection);
@@ -453,8 +454,8 @@ void elapse__queue_connection_init(struct elapse__queue_connection *connection);
 bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__queue_now now,
                                     struct elapse__queue_connection *connection, uint32_t most);
 
-/* Returns when the first of its leases ends, by the boot-time clock, looking at up to `most` of the
- * oldest; UINT64_MAX: none of them has begun. */
+/* Returns when the first lease of the connection ends, by the boot-time clock; UINT64_MAX if no
+ * lease has begun. Looks at up to `most` leases, the oldest first. */
 uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
                                           const struct elapse__queue_connection *connection,
                                           uint32_t most);
@@ -544,8 +545,7 @@ enum elapse__queue_result elapse__queue_peek_buried(struct elapse__queue *queue,
                                                     struct elapse__queue_text name,
                                                     struct elapse__queue_view *view);
 
-/* Which jobs: those of a tube (empty: all tubes), in a state (FREE: any), with a tag (empty: any).
- */
+/* Chooses jobs: of a tube (empty: all tubes), in a state (FREE: any), with a tag (empty: any). */
 struct elapse__queue_filter {
     struct elapse__queue_text tube;
     enum elapse__queue_state state;
@@ -569,8 +569,8 @@ struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue
                                                      uint32_t *cursor, uint32_t most,
                                                      uint64_t *removed, uint64_t *running);
 
-/* The soonest delayed job of a tube: a pass in slices. Begin with {.tube = ...}; call until it
- * returns true. `id` is 0 if there is none. */
+/* Finds the soonest delayed job of a tube, in slices. Begin with {.tube = ...}, and call until the
+ * function returns true. `id` is 0 if there is none. */
 struct elapse__queue_soonest {
     struct elapse__queue_text tube;
     uint64_t id;
@@ -585,7 +585,7 @@ bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queu
 /* Somebody waits for jobs of a tube. The caller allocates it; the fields are private. */
 struct elapse__queue_watch {
     struct elapse__queue_tube *tube;
-    struct elapse__ring_node news; /* in the ring of those that `next` returns; NULL: in none */
+    struct elapse__ring_node news; /* in the ring for `next`; NULL: in none */
     bool asked;
 };
 
@@ -599,7 +599,7 @@ void elapse__queue_watch_end(struct elapse__queue *queue, struct elapse__queue_w
 struct elapse__queue_watch *elapse__queue_watch_find(const struct elapse__queue *queue,
                                                      struct elapse__queue_text name);
 
-/* The name of the tube, valid as long as the watch. */
+/* Returns the name of the tube, valid as long as the watch. */
 struct elapse__queue_text elapse__queue_watch_name(const struct elapse__queue_watch *watch);
 
 /* Asks for one answer of `next`, as soon as the tube has a job that may be handed out: now, or
@@ -609,19 +609,19 @@ void elapse__queue_watch_ask(struct elapse__queue *queue, struct elapse__queue_w
 /* Returns whether `next` has an answer. */
 bool elapse__queue_watch_has_news(const struct elapse__queue *queue);
 
-/* Returns a watch whose tube may have such a job; NULL if there is none. */
+/* Returns a watch whose tube may have a job to hand out; NULL if there is none. */
 struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue);
 
 /* ---- tubes and statistics ---- */
 
-/* Nothing of the tube is handed out for so long; 0 ends a pause. It is not durable. Returns OK,
- * GONE if there is no such tube, or an error. */
+/* Pauses a tube: no job of the tube is handed out for so long; 0 ends a pause. A pause is not
+ * durable. Returns OK, GONE if there is no such tube, or an error. */
 enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               struct elapse__queue_text name, uint64_t delay_ms);
 
-/* Keeps a tube although it has no jobs, with its statistics; makes it if it does not exist. Returns
- * OK or an error. Each hold needs a drop. */
+/* Holds a tube: the tube stays, with its statistics, also without jobs. Makes the tube if there is
+ * none. Returns OK or an error. Each hold needs a drop. */
 enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
                                                   struct elapse__queue_text name);
 void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name);
@@ -652,7 +652,7 @@ struct elapse__queue_statistics {
         overdue_ms; /* how long the oldest ready job of one tube has been due; 0 for everything */
 };
 
-/* Everything; and one tube: OK, or GONE. */
+/* Return the statistics of all tubes together, and of one tube: OK, or GONE. */
 struct elapse__queue_statistics elapse__queue_statistics(const struct elapse__queue *queue);
 enum elapse__queue_result
 elapse__queue_tube_statistics(const struct elapse__queue *queue, struct elapse__queue_now now,
@@ -676,10 +676,10 @@ struct elapse__queue_forecast {
     uint64_t days[ELAPSE__QUEUE_FORECAST_DAYS];
 };
 
-/* Counts them; all 0 unless the option `foresees` was set. A job that was put more than 36 hours
- * before it is due is counted in a second of its minute, perhaps not its own; one that was put more
- * than two years before is not counted. Hours and days are 0 unless `is_long`, which costs some
- * 0.2 ms. */
+/* Counts the jobs of a forecast; all counts are 0 unless the option `foresees` was set. A job that
+ * was put more than 36 hours before it is due is counted in a second of its minute, perhaps not its
+ * own second. A job that was put more than two years before is not counted. Hours and days are 0
+ * unless `is_long`, which costs some 0.2 ms. */
 void elapse__queue_foresee(struct elapse__queue *queue, struct elapse__queue_now now, bool is_long,
                            struct elapse__queue_forecast *forecast);
 
@@ -689,7 +689,7 @@ uint64_t elapse__queue_overdue_ms(struct elapse__queue *queue, struct elapse__qu
 
 enum { ELAPSE__QUEUE_WHEEL_LEVELS = 6, ELAPSE__QUEUE_WHEEL_SLOTS = 256 };
 
-/* One level of the wheel by the boot-time clock: a ring of slots, and the one that it is at. */
+/* One level of the wheel by the boot-time clock: a ring of slots, and the slot at the present. */
 struct elapse__queue_wheel_level {
     uint64_t slot_ms;
     uint32_t slots;
@@ -697,11 +697,12 @@ struct elapse__queue_wheel_level {
     uint64_t occupied[ELAPSE__QUEUE_WHEEL_SLOTS / 64]; /* bit s % 64 of word s / 64 */
 };
 
-/* Draws that wheel, from its lowest level. Returns where it is, in milliseconds. */
+/* Draws the wheel by the boot-time clock, from its lowest level. Returns the position of the wheel,
+ * in milliseconds. */
 uint64_t elapse__queue_draw(const struct elapse__queue *queue,
                             struct elapse__queue_wheel_level levels[ELAPSE__QUEUE_WHEEL_LEVELS]);
 
-/* How many jobs there are, shadows left out; tubes; tokens. */
+/* Return how many jobs there are, shadows left out; how many tubes; how many tokens. */
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue);
 uint64_t elapse__queue_tube_count(const struct elapse__queue *queue);
 uint64_t elapse__queue_tokens(const struct elapse__queue *queue);

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* How many passed occurrences of a cron expression are counted one by one. Beyond them the next
- * moment is looked for from the present, and those between are one more that was missed. */
+/* How many passed occurrences of a cron expression are counted one by one. Beyond this number the
+ * next moment is looked for from the present, and all occurrences between count as one. */
 enum { MISSED_ONE_BY_ONE = 64 };
 
 /* Copies a text with a zero at the end. Requires that it fits. */

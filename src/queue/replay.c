@@ -13,8 +13,8 @@
 
 #include "../base/little_endian.h"
 
-/* Puts a job in no state into the one that the fields say. Requires a side record if there is
- * something for it. */
+/* Puts a job that is in no state into the state that the fields say. Requires that the job has a
+ * side record if a field belongs there. */
 static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                            const struct elapse__queue_fields *fields)
 {
@@ -62,7 +62,8 @@ static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_
     struct elapse__queue_built built;
     const char *fault = NULL;
     elapse__queue_jobs_widen(&queue->jobs, &queue->memory);
-    /* Ids mostly grow along the log. A search that finds nothing would cost a cache miss or two. */
+    /* Ids mostly grow along the log. A search for a new id finds nothing, and would cost a cache
+     * miss or two. */
     struct elapse__queue_entry *old =
         fields->id > queue->replayed_id ? NULL : elapse__queue_entry_find(&queue->jobs, fields->id);
     enum elapse__queue_result result = elapse__queue_build(queue, fields, &built, &fault);
@@ -130,13 +131,13 @@ void elapse__queue_replay_fetch(const struct elapse__queue *queue,
                                 const struct elapse__record *record, bool is_near)
 {
     enum { ID_BYTES = 8 };
-    /* Those that are put mostly have new ids, one after another. */
+    /* Jobs that are put mostly have new ids, one after another. */
     if (record->type != ELAPSE__RECORD_PUT && record->fields_size >= ID_BYTES)
         elapse__queue_entry_fetch(&queue->jobs,
                                   elapse__little_endian_load(record->fields, ID_BYTES), is_near);
 }
 
-/* Reads a record that is not an EPOCH. Returns false if it is none of this queue. */
+/* Reads a record that is not an EPOCH. Returns false if it is no record of this queue. */
 static bool read_own(const struct elapse__queue *queue, const struct elapse__record *record,
                      struct elapse__queue_fields *fields)
 {

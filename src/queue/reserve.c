@@ -58,7 +58,7 @@ static struct elapse__queue_tube *first_tube(struct elapse__queue_tube *const *t
     return first;
 }
 
-/* Returns the job that comes out first; drops those that have expired, up to `*drops` of them. */
+/* Returns the job that comes out first. Drops jobs that have expired, up to `*drops` jobs. */
 static struct elapse__queue_entry *first_job(struct elapse__queue *queue,
                                              struct elapse__queue_tube *const *tubes, size_t count,
                                              uint32_t *drops)
@@ -110,7 +110,7 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
         struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, reserve->tubes[i]);
         if (tube == NULL)
             continue;
-        tube->holds++; /* it may lose its last job here */
+        tube->holds++; /* the tube may lose its last job here */
         tubes[found++] = tube;
     }
     while (*count < reserve->count) {

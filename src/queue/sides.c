@@ -178,9 +178,9 @@ void elapse__queue_extras_end(struct elapse__queue *queue, struct elapse__queue_
     entry->tube_state &= ~(ELAPSE__QUEUE_HAS_SIDE | ELAPSE__QUEUE_HAS_KEY);
 }
 
-/* A record may be longer by the counters, the lease, and the time of the put, which was left out as
- * long as the job was due then. All jobs that were handed out have a side record. Those whose
- * record has all that already, and those that have a side record for another reason, count too. */
+/* A record may get longer by the counters, by the lease, and by the time of the put, which is left
+ * out while it is the due time. All jobs that were handed out have a side record. A job whose
+ * record is long already, or whose side record has another reason, counts too. */
 uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue)
 {
     enum { COUNTERS = 6 * 4, LEASE = 4 + 8 + 8, PUT_TIME = 8, ROUNDED_UP = 4 };

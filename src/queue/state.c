@@ -73,7 +73,7 @@ void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_e
     entry->tube_state &= ~ELAPSE__QUEUE_COUNTED;
 }
 
-/* The lease of an entry ends: its timer, its connection, its name. */
+/* Ends the lease of an entry: its timer, its connection, its name. */
 static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                       struct elapse__queue_side *side)
 {

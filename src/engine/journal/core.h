@@ -97,11 +97,11 @@ struct elapse__journal {
     int error;
     uint64_t now_ms;
 
-    /* The segments first .. first + count - 1. Those below the tail wait to be retired. */
+    /* The segments first .. first + count - 1. Segments below the tail wait to be retired. */
     struct elapse__segment *segments;
     uint64_t first;
     size_t segment_count, segment_capacity;
-    uint64_t live_bytes; /* of all of them */
+    uint64_t live_bytes; /* of all segments */
     uint64_t head;
 
     uint64_t tail;           /* what the next COMMIT says */
@@ -126,7 +126,7 @@ struct elapse__journal {
     uint64_t durable;           /* synced up to here */
     uint64_t sync_due_ms;       /* interval: when written groups must be synced */
     uint8_t *block;             /* for headers and SEALs, and zeros up to the end of a page */
-    size_t block_bytes;         /* to be written of it */
+    size_t block_bytes;         /* bytes of `block` to be written */
     struct elapse__spare taken; /* by rotation */
 
     enum elapse__background_state background_state;
@@ -201,9 +201,9 @@ static inline uint64_t elapse__segment_reserve(const struct elapse__journal *jou
     return ELAPSE__SEAL_GROUP_BYTES + elapse__group_end_bytes(journal);
 }
 
-/* A write that ends where a page does need not read the rest of that first. What lies behind the
- * end of the log is nothing, and may as well be zeros. Returns how many bytes of a page lie behind
- * this offset; fewer than ELAPSE__FILE_PAGE_MAX. */
+/* Returns how many bytes of a page lie behind this offset; fewer than ELAPSE__FILE_PAGE_MAX. A
+ * write that ends where a page ends need not read the rest of the page first. What lies behind the
+ * end of the log is nothing, and may as well be zeros. */
 static inline size_t elapse__rest_of_page(const struct elapse__journal *journal, uint64_t offset)
 {
     size_t page = journal->files->page_bytes;

@@ -101,9 +101,9 @@ struct elapse__journal_owner {
     int (*replay)(void *context, uint64_t position, const struct elapse__record *record,
                   struct elapse__record_sink *sink);
 
-    /* NULL; or, during open: `replay` will probably have this record soon; and once more, when it
-     * is near. The owner may ask for the memory that it will need. Nothing was checked, the sizes
-     * neither: it may be anything but a record. */
+    /* NULL; or, during open: `replay` will probably have this record soon. Called once more when
+     * the record is near. The owner may ask for the memory that `replay` will need. Nothing of the
+     * record was checked, not even its sizes: the bytes may be no record at all. */
     void (*fetch)(void *context, const struct elapse__record *record, bool is_near);
 
     /* Cleaning is about to lose the record at this position: appends it again if it is live. `body`
@@ -115,13 +115,13 @@ struct elapse__journal_owner {
     /* The facts for the header of a new segment. */
     void (*facts)(void *context, uint64_t *next_id, int64_t *wall_ms);
 
-    /* NULL, or returns by how many bytes the copies of all that lives may be longer than the
-     * records that they take the place of. So much is held in spares: on a full disk cleaning may
-     * have to copy all of it before it comes to what has ended. Called often. */
+    /* NULL, or returns by how many bytes the copies of all live records may be longer than the
+     * records. So much is held in spares: on a full disk, cleaning may have to copy all live
+     * records before it comes to a record that has ended. Called often. */
     uint64_t (*growth)(void *context);
 
-    /* NULL, or during open of a journal with LOG_PLACEs: all records before are nothing. An error
-     * refuses to open. */
+    /* NULL; or, during open of a journal with LOG_PLACEs: all records before this moment are
+     * nothing. An error refuses to open. */
     int (*forget)(void *context);
 };
 
@@ -196,8 +196,7 @@ enum elapse__journal_lane {
 struct elapse__journal_figures {
     uint64_t head, tail;
     uint64_t log_bytes; /* of the segments in use */
-    /* As the owner counts them: it may count some bytes too many. At most log_bytes, even if the
-     * owner counts more in a log that is all live. */
+    /* Live bytes as the owner counts them, perhaps some too many; at most log_bytes. */
     uint64_t live_bytes;
     uint64_t spares;
     uint64_t spare_bytes;
@@ -280,7 +279,7 @@ void elapse__journal_figures(const struct elapse__journal *journal,
 int elapse__journal_read(struct elapse__journal *journal, uint64_t position, bool may_wait,
                          struct elapse__record *record, void **memory);
 
-/* The same in three steps, so that other threads go on while the disk is read. */
+/* A reading in three steps, so that other threads go on while the disk is read. */
 struct elapse__journal_reading {
     uint64_t position;
     uint32_t body_size; /* as the caller says */

@@ -98,9 +98,9 @@ int elapse__journal_followed(struct elapse__journal *journal,
  * owner of the log says, if something is counted as live there; otherwise 0. */
 uint64_t elapse__journal_dead_below(const struct elapse__journal *journal, uint64_t tail);
 
-/* Makes everything that was appended nothing, by one group. Its owner has to forget everything in
- * the same moment. Requires that the journal follows. Returns 0, or an error of the sink's begin.
- */
+/* Appends one group that makes everything before it nothing. The owner of the journal has to forget
+ * everything in the same moment. Requires that the journal follows. Returns 0, or an error of the
+ * sink's begin. */
 int elapse__journal_forget(struct elapse__journal *journal);
 
 /* This node owns the log, and has applied all of it: from now on groups are submitted. */
@@ -112,7 +112,7 @@ void elapse__journal_push(struct elapse__journal *journal);
 /* The group that was submitted is in the log, for good. */
 void elapse__journal_confirmed(struct elapse__journal *journal);
 
-/* This node owns the log no more: no operation begins any more. Those under way have to be
+/* This node owns the log no more: no operation begins any more. Operations under way have to be
  * completed, and the journal freed. */
 void elapse__journal_fence(struct elapse__journal *journal);
 bool elapse__journal_is_fenced(const struct elapse__journal *journal);

@@ -53,7 +53,8 @@ static void place_group(struct elapse__journal *journal, struct elapse__group *g
     group->size += ELAPSE__LOG_PLACE_BYTES;
     journal->log_written = place;
     journal->log_written.forgets = false; /* a repetition forgets nothing */
-    /* What was read was noted then; and perhaps all of it is to be forgotten soon. */
+    /* A group that was read was noted when it was read; and perhaps all groups are to be forgotten
+     * soon. */
     if (!is_read)
         elapse__log_note_group(journal, position, place.group);
 }

@@ -42,9 +42,9 @@ struct elapse__portable_facts {
 size_t elapse__portable_encode(const struct elapse__portable_facts *facts, const uint8_t *frames,
                                size_t size, uint8_t *bytes);
 
-/* The same, piece by piece: each record behind the other, and at last the header before them.
- * Returns how many bytes the record takes, ELAPSE__PORTABLE_RECORD_BYTES and its fields and body.
- */
+/* Write a group piece by piece: each record behind the one before, and at last the header before
+ * all records. put_record returns how many bytes the record takes: ELAPSE__PORTABLE_RECORD_BYTES,
+ * its fields and its body. */
 size_t elapse__portable_put_record(const struct elapse__record *record, uint8_t *bytes);
 void elapse__portable_put_header(const struct elapse__portable_facts *facts, uint32_t records,
                                  uint8_t *bytes);

@@ -122,8 +122,8 @@ static uint64_t likely_end(const struct elapse__journal_reading *reading)
            reading->body_size;
 }
 
-/* Returns how many readings one window serves, from the first one on; 0: not even that. Stores how
- * long it is. */
+/* Returns how many readings one window serves, from the first one on; 0: not even the first. Stores
+ * how long the window is. */
 static size_t measure_window(const struct elapse__journal *journal,
                              const struct elapse__journal_reading *readings, size_t count,
                              size_t *bytes)
@@ -160,7 +160,7 @@ static int read_window(const struct elapse__journal *journal, bool may_wait, int
     return error;
 }
 
-/* Takes the record from the window. Returns false if it is not there as a whole. */
+/* Takes the record from the window. Returns false if the window has not all of the record. */
 static bool take_from_window(const struct window *window, struct elapse__journal_reading *reading)
 {
     ELAPSE__ASSERT_THAT(reading->position, >=, window->position);

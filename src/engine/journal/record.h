@@ -86,7 +86,7 @@ static inline uint64_t elapse__frame_bytes(uint16_t fields_size, uint32_t body_s
     return bytes - bytes % ELAPSE__JOURNAL_ALIGNMENT;
 }
 
-/* The same, for sizes that are not known yet: at most so many. */
+/* Returns how many bytes a record takes at most, for sizes that are not known yet. */
 static inline uint64_t elapse__record_bytes_max(uint16_t fields_size, uint32_t body_size)
 {
     return (uint64_t)ELAPSE__RECORD_FRAME_MAX + fields_size + body_size;

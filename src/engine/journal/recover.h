@@ -18,8 +18,8 @@ struct elapse__recovery {
     struct elapse__journal_refusal *refusal;
     struct elapse__numbers segments, spares, unfinished;
     uint8_t *bytes;   /* of the segment that was loaded last */
-    uint64_t loaded;  /* its number; 0: there is none */
-    uint64_t checked; /* of it; see struct elapse__segment_view */
+    uint64_t loaded;  /* the number of the segment in `bytes`; 0: there is none */
+    uint64_t checked; /* of this segment; see struct elapse__segment_view */
     struct elapse__window window;
     struct elapse__segment_view view; /* of what was loaded or streamed last */
     uint64_t head, tail;

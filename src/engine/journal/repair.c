@@ -169,7 +169,8 @@ static void learn_spare_number(struct elapse__recovery *recovery)
     }
 }
 
-/* After a crash one file may have two names of ours. Those that mean nothing go first. */
+/* Puts leftovers to use. After a crash one file may have two names of ours, so names that mean
+ * nothing are removed first. */
 bool elapse__recovery_tidy(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;

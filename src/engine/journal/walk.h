@@ -17,14 +17,14 @@ struct elapse__window {
     int file;
     uint64_t from; /* the offset of `bytes` in the file */
     size_t have;
-    uint8_t *bytes; /* ELAPSE__WINDOW_BYTES of them */
+    uint8_t *bytes; /* ELAPSE__WINDOW_BYTES */
     int error;      /* of a reading; nothing is found any more */
 };
 
-/* A segment. */
+/* A segment that is read: all of it lies in `bytes`, or a window moves over its file. */
 struct elapse__segment_view {
-    const uint8_t *bytes;          /* all of them, */
-    struct elapse__window *window; /* or what reads them */
+    const uint8_t *bytes;          /* all bytes of the segment, or NULL */
+    struct elapse__window *window; /* or the window that reads it */
     uint64_t size;
     uint64_t first_position; /* of byte 0 */
     uint64_t seed;
@@ -36,7 +36,7 @@ struct elapse__walk {
     uint64_t offset; /* of the next record; at the end: of the first that is none */
     struct elapse__frame frame;
     const uint8_t *bytes; /* header and fields of the record that was found, until the next one */
-    uint64_t position;    /* of that */
+    uint64_t position;    /* of the record that was found */
 };
 
 /* What a segment has from its beginning to the first place that is no record. */

@@ -44,8 +44,9 @@ struct elapse_queue;
 
 /* ---- the store: any thread; not from within calls of the log ---- */
 
-/* The same. They wait for room for a while: after DISK_FULL the caller may try again. CLOSED: the
- * store does not follow. ARGUMENT: it is no group of this format, or too long. */
+/* Follow, rebuild and own, as the functions of the engine with these names do. These calls wait for
+ * room for a while: after DISK_FULL the caller may try again. CLOSED: the store does not follow.
+ * ARGUMENT: the bytes are no group of this format, or too long. */
 enum elapse_error elapse__store_follow(struct elapse_queue *store,
                                        const struct elapse__engine_group *group);
 enum elapse_error elapse__store_rebuild(struct elapse_queue *store);

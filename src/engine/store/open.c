@@ -193,7 +193,8 @@ static enum elapse_error start_threads(struct elapse_queue *store)
     if (made == 2 &&
         elapse__os->thread_start(&store->commit_thread, 0, elapse__store_commit_main, store) == 0)
         return ELAPSE_OK;
-    /* The journal is not quiet without its threads: the last life says so to those that run. */
+    /* The journal is not quiet without its threads: the threads that run must not wait until it is.
+     */
     elapse__lock(&store->lock);
     store->abandoned = true;
     elapse__unlock(&store->lock);

@@ -22,12 +22,12 @@ static struct elapse__queue_holder holder_of(uint64_t id, struct elapse_lease le
 struct batch {
     struct elapse__queue_reserve reserve;
     struct elapse__queue_handed *handed;
-    struct elapse__journal_reading *readings; /* as many */
+    struct elapse__journal_reading *readings; /* as many as `handed` */
     uint32_t count;
     struct elapse__queue_now now;
 };
 
-/* What follows happens at one time, under the lock: the clocks are read once for the batch. */
+/* Reads the clocks once for the batch: what follows happens at one time, under the lock. */
 static void begin_batch(struct elapse_queue *store, struct batch *batch)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -72,7 +72,7 @@ static enum elapse_error take(struct elapse_queue *store, struct batch *batch, u
     return error == ELAPSE_ERROR_TIMEOUT ? ELAPSE_ERROR_NOTHING_DUE : error;
 }
 
-/* Reads the jobs, without the lock: a slow disk must not hold up the others. Those that cannot be
+/* Reads the jobs, without the lock: a slow disk must not hold up other threads. Jobs that cannot be
  * handed out after all drop out of the batch. */
 static void read_jobs(struct elapse_queue *store, struct batch *batch)
 {

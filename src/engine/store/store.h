@@ -44,7 +44,7 @@ enum elapse__store_alarm {
     ELAPSE__STORE_ALARMS,
 };
 
-/* What nobody waits for is written within this time, or when there is so much of it. */
+/* Records that nobody waits for are written within this time, or when there are so many bytes. */
 enum { ELAPSE__STORE_LINGER_MS = 5, ELAPSE__STORE_LINGER_BYTES = 1 << 18 };
 
 /* A thread of the journal. */
@@ -67,7 +67,7 @@ struct elapse_queue {
     struct elapse__lock lock;
     struct elapse__condition progress;
     uint32_t progress_waiters;
-    uint32_t room_waiters; /* of these, those that wait for room in the journal */
+    uint32_t room_waiters; /* progress waiters that wait for room in the journal */
     struct elapse__store_lane lanes[ELAPSE__JOURNAL_LANES];
     uint64_t seen_position;         /* of the last record when the commit thread began to sleep */
     struct elapse__operation offer; /* for the background thread */
@@ -75,7 +75,7 @@ struct elapse_queue {
     struct elapse__ring_node sleepers; /* reservers; the one that came first is the oldest */
     uint64_t woken;                    /* reservers that have been woken, and have not run yet */
     uint64_t readied;                  /* of the queue, when the sleepers were looked at last */
-    bool looks_again;                  /* they are to be looked at again all the same */
+    bool looks_again; /* the sleepers are to be looked at again although nothing was readied */
     struct elapse__engine engine;
     struct elapse__os_alarm alarms[ELAPSE__STORE_ALARMS];
     uint64_t alarm_boot_ms; /* what the alarms are set to */
@@ -91,14 +91,14 @@ struct elapse_queue {
     bool closing;           /* no command is taken any more */
     bool stopping;          /* the threads of the journal end when all is durable */
     bool background_ended;  /* the background thread makes no more groups */
-    bool abandoned;         /* they end at once: open has failed, or it was fenced */
+    bool abandoned;         /* these threads end at once: open has failed, or the node was fenced */
     bool follows;           /* groups come from a log: log.h */
     bool fenced;
     struct elapse__histogram syncs;              /* of the head of the log: microseconds each */
     struct elapse__histogram writes;             /* of groups: bytes each */
     char memory_path[ELAPSE__MEMORY_PATH_BYTES]; /* of a queue in memory; otherwise empty */
     bool has_lock;
-    unsigned condition_count; /* of `progress` and those of the lanes, how many have been made */
+    unsigned condition_count; /* conditions that were made, of `progress` and of the lanes */
 };
 
 /* ---- life ---- */
@@ -136,7 +136,8 @@ static inline enum elapse_error elapse__store_life_error(const struct elapse_que
     return elapse__store_is_broken(store) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;
 }
 
-/* The same for what a store that has stopped does not do: put, and hand out. */
+/* Returns whether jobs may be put and handed out, which a store that has stopped does not do: OK,
+ * CLOSED or BROKEN. Requires the lock. */
 static inline enum elapse_error elapse__store_may_hand_out(const struct elapse_queue *store)
 {
     return store->stopped ? ELAPSE_ERROR_CLOSED : elapse__store_life_error(store);

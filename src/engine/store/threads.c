@@ -28,7 +28,7 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
     return elapse__journal_next_operation(store->engine.journal, lane, operation);
 }
 
-/* Wakes those for whom an operation has changed something. */
+/* Wakes the threads for which an operation has changed something. */
 static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, bool more_is_durable)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);

@@ -106,7 +106,7 @@ static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleepe
     elapse__condition_signal(&sleeper->condition);
 }
 
-/* Wakes those that have a job; see 2 and 3 above. */
+/* Wakes the sleepers that have a job; see 2 and 3 above. */
 static void wake_sleepers(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -178,8 +178,8 @@ void elapse__store_pass_on(struct elapse_queue *store)
         !elapse__queue_has_ready(store->engine.jobs, sleeper_of(store->sleepers.next)->reserve));
 }
 
-/* The commit thread was woken for these records, but could do nothing while another thread led; by
- * now it may sleep for long. */
+/* The commit thread was woken for the new records, but could do nothing while another thread led.
+ * By now the commit thread may sleep for long. */
 void elapse__store_stop_leading(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);

@@ -24,8 +24,8 @@ static inline bool elapse__store_has_passed(uint64_t until_ns)
 
 /* ---- all functions below require the lock ---- */
 
-/* The caller has changed something, and is about to release the lock: sets the alarms, and
- * wakes the commit thread and the reservers that have something to do now. */
+/* The caller has changed something, and is about to release the lock. Sets the alarms, and wakes
+ * the commit thread and the reservers that have something to do now. */
 void elapse__store_pass_on(struct elapse_queue *store);
 
 /* Waits until there is a job for the reserver, most likely, for at most until `until_ns` by the
@@ -37,7 +37,7 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
 /* Waits for elapse__store_tell_progress. Returns false when `until_ns` has come. */
 bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns);
 
-/* More is durable, or the journal may have room: wakes those that wait for it. */
+/* More is durable, or the journal may have room: wakes the threads that wait for progress. */
 void elapse__store_tell_progress(struct elapse_queue *store);
 
 /* Makes the descriptor readable. */
@@ -57,8 +57,8 @@ struct elapse__store_stall {
 enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
                                           struct elapse__store_stall *stall);
 
-/* A command was refused because the disk is full: lets the background thread look whether it still
- * is, unless it has just done so. */
+/* A command was refused because the disk is full: lets the background thread look whether the disk
+ * still is. */
 void elapse__store_retry_room(struct elapse_queue *store);
 
 /* Tells the journal the time. */

@@ -19,7 +19,7 @@ struct elapse__upkeep_data {
 bool elapse__upkeep_fail(struct elapse__upkeep_fault *fault, const char *directory,
                          const char *text);
 
-/* The same for a refusal of the journal. */
+/* Says why the journal refused, and returns false. */
 bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *directory,
                            const struct elapse__journal_refusal *refusal);
 

@@ -17,8 +17,8 @@ struct reader {
     uint8_t *bytes;
     size_t size, room;
     uint32_t records;
-    uint64_t broken;  /* the group whose bytes are not those of the log; 0: none */
-    char damage[256]; /* the first one; "": none */
+    uint64_t broken;  /* the group whose hash is another one in the log; 0: none */
+    char damage[256]; /* the first damage; "": none */
 };
 
 static void begin_group(struct reader *reader)
@@ -68,7 +68,7 @@ static struct elapse__upkeep_local_group *add(struct elapse__upkeep_local_log *l
     return &log->groups[log->count++];
 }
 
-/* Makes the bytes of the group, and looks whether they are those that lay in the log. */
+/* Makes the bytes of the group, and compares their hash with that of the group in the log. */
 static int keep_bytes(struct reader *reader, const struct elapse__journal_place *place,
                       struct elapse__upkeep_local_group *group)
 {
@@ -115,7 +115,8 @@ static void forget_groups(struct elapse__upkeep_local_log *log)
     log->count = 0;
 }
 
-/* A place that was there before is that of the group before: records of an owner never have it. */
+/* Takes in the place of a group. A group without records of an owner repeats the place of the group
+ * before. */
 static int take_place(void *context, const struct elapse__journal_place *place)
 {
     struct reader *reader = context;
@@ -131,7 +132,7 @@ static int take_place(void *context, const struct elapse__journal_place *place)
     return error;
 }
 
-/* What lies behind it cannot be trusted to be all. */
+/* Ends the reading: what lies behind damage may lack groups. */
 static int take_finding(void *context, const struct elapse__finding *finding)
 {
     struct reader *reader = context;
