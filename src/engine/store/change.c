@@ -63,6 +63,8 @@ struct named {
     struct elapse__queue_text tube;
     struct elapse__queue_text key;
     uint64_t id;
+    /* A verb of the queue that takes an id and nothing more; NULL: the command knows its verb. */
+    struct elapse__queue_answer (*verb)(struct elapse__queue *, struct elapse__queue_now, uint64_t);
     struct elapse__queue_time time;
 };
 
@@ -73,11 +75,11 @@ static struct elapse__queue_answer do_cancel(struct elapse__queue *jobs,
     return elapse__queue_cancel_key(jobs, now, named->tube, named->key);
 }
 
-static struct elapse__queue_answer do_cancel_id(struct elapse__queue *jobs,
-                                                struct elapse__queue_now now, const void *arguments)
+static struct elapse__queue_answer do_by_id(struct elapse__queue *jobs,
+                                            struct elapse__queue_now now, const void *arguments)
 {
     const struct named *named = arguments;
-    return elapse__queue_cancel_id(jobs, now, named->id);
+    return named->verb(jobs, now, named->id);
 }
 
 static struct elapse__queue_answer
@@ -92,13 +94,6 @@ do_reschedule_id(struct elapse__queue *jobs, struct elapse__queue_now now, const
 {
     const struct named *named = arguments;
     return elapse__queue_reschedule_id(jobs, now, named->id, named->time);
-}
-
-static struct elapse__queue_answer do_kick_id(struct elapse__queue *jobs,
-                                              struct elapse__queue_now now, const void *arguments)
-{
-    const struct named *named = arguments;
-    return elapse__queue_kick_id(jobs, now, named->id);
 }
 
 static struct elapse__queue_time time_of(const struct elapse_due_time *time)
@@ -120,8 +115,8 @@ enum elapse_error elapse_queue_cancel(struct elapse_queue *queue, const char *tu
 enum elapse_error elapse_queue_cancel_id(struct elapse_queue *queue, uint64_t id,
                                          struct elapse_answer *answer)
 {
-    struct named named = {.id = id};
-    return elapse__store_run(queue, do_cancel_id, &named, answer);
+    struct named named = {.id = id, .verb = elapse__queue_cancel_id};
+    return elapse__store_run(queue, do_by_id, &named, answer);
 }
 
 enum elapse_error elapse_queue_reschedule(struct elapse_queue *queue, const char *tube,
@@ -145,6 +140,6 @@ enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *queue, uint64_
 enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, uint64_t id,
                                        struct elapse_answer *answer)
 {
-    struct named named = {.id = id};
-    return elapse__store_run(queue, do_kick_id, &named, answer);
+    struct named named = {.id = id, .verb = elapse__queue_kick_id};
+    return elapse__store_run(queue, do_by_id, &named, answer);
 }

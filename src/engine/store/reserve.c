@@ -242,8 +242,14 @@ void elapse_reserved_free(struct elapse_reserved *job)
 
 /* ---- the verbs of a worker ---- */
 
+/* A verb of the queue that takes a lease and nothing more. */
+typedef struct elapse__queue_answer verb_function(struct elapse__queue *jobs,
+                                                  struct elapse__queue_now now,
+                                                  struct elapse__queue_holder holder);
+
 struct holding {
     struct elapse__queue_holder holder;
+    verb_function *verb; /* NULL: the command knows its verb */
     uint64_t delay_ms;
 };
 
@@ -260,18 +266,11 @@ static enum elapse_error run_holding(struct elapse_queue *queue, elapse__engine_
     return error;
 }
 
-static struct elapse__queue_answer do_ack(struct elapse__queue *jobs, struct elapse__queue_now now,
-                                          const void *arguments)
-{
-    const struct holding *holding = arguments;
-    return elapse__queue_ack(jobs, now, holding->holder);
-}
-
-static struct elapse__queue_answer do_nack(struct elapse__queue *jobs, struct elapse__queue_now now,
+static struct elapse__queue_answer do_verb(struct elapse__queue *jobs, struct elapse__queue_now now,
                                            const void *arguments)
 {
     const struct holding *holding = arguments;
-    return elapse__queue_nack(jobs, now, holding->holder);
+    return holding->verb(jobs, now, holding->holder);
 }
 
 static struct elapse__queue_answer do_nack_in(struct elapse__queue *jobs,
@@ -281,13 +280,6 @@ static struct elapse__queue_answer do_nack_in(struct elapse__queue *jobs,
     return elapse__queue_nack_in(jobs, now, holding->holder, holding->delay_ms);
 }
 
-static struct elapse__queue_answer do_extend(struct elapse__queue *jobs,
-                                             struct elapse__queue_now now, const void *arguments)
-{
-    const struct holding *holding = arguments;
-    return elapse__queue_extend(jobs, now, holding->holder);
-}
-
 static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct elapse__queue_now now,
                                            const void *arguments)
 {
@@ -295,10 +287,17 @@ static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct el
     return elapse__queue_bury(jobs, now, holding->holder, NULL);
 }
 
+static enum elapse_error run_verb(struct elapse_queue *queue, verb_function *verb, uint64_t id,
+                                  struct elapse_lease lease, struct elapse_answer *answer)
+{
+    return run_holding(queue, do_verb,
+                       (struct holding){.holder = holder_of(id, lease), .verb = verb}, answer);
+}
+
 enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
                                    struct elapse_lease lease, struct elapse_answer *answer)
 {
-    return run_holding(queue, do_ack, (struct holding){.holder = holder_of(id, lease)}, answer);
+    return run_verb(queue, elapse__queue_ack, id, lease, answer);
 }
 
 struct acks {
@@ -358,7 +357,7 @@ enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue, const struct
 enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,
                                     struct elapse_lease lease, struct elapse_answer *answer)
 {
-    return run_holding(queue, do_nack, (struct holding){.holder = holder_of(id, lease)}, answer);
+    return run_verb(queue, elapse__queue_nack, id, lease, answer);
 }
 
 enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
@@ -373,7 +372,7 @@ enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
 enum elapse_error elapse_queue_extend(struct elapse_queue *queue, uint64_t id,
                                       struct elapse_lease lease, struct elapse_answer *answer)
 {
-    return run_holding(queue, do_extend, (struct holding){.holder = holder_of(id, lease)}, answer);
+    return run_verb(queue, elapse__queue_extend, id, lease, answer);
 }
 
 enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,

@@ -79,6 +79,16 @@ static bool refuse_locked(struct elapse__upkeep_fault *fault, const char *direct
                                text[0] == '\0' ? "another process has opened this queue" : words);
 }
 
+/* Opens the folder of the journal in a directory. Returns 0 or an error number. */
+static int open_inner(const char *directory, int *opened)
+{
+    char inner[4096];
+    int length = snprintf(inner, sizeof inner, "%s/journal", directory);
+    return length < 0 || (size_t)length >= sizeof inner
+               ? ENAMETOOLONG
+               : elapse__files_linux.open_directory(inner, opened);
+}
+
 bool elapse__data_lock(const char *directory, int *lock, struct elapse__upkeep_fault *fault)
 {
     const struct elapse__files *files = &elapse__files_linux;
@@ -88,10 +98,7 @@ bool elapse__data_lock(const char *directory, int *lock, struct elapse__upkeep_f
     if (error != 0)
         return elapse__upkeep_fail(fault, directory, strerror(error));
     int journal;
-    char inner[4096];
-    int length = snprintf(inner, sizeof inner, "%s/journal", directory);
-    error = length < 0 || (size_t)length >= sizeof inner ? ENAMETOOLONG
-                                                         : files->open_directory(inner, &journal);
+    error = open_inner(directory, &journal);
     if (error == 0) {
         files->close(journal);
         error = files->open(opened, "lock", ELAPSE__FILE_ENSURE, lock);
@@ -182,12 +189,8 @@ static bool is_free(const char *directory, struct elapse__upkeep_fault *fault)
 /* Returns whether there is no such directory yet, or it is empty of a queue. */
 static bool is_new(const char *directory)
 {
-    char inner[4096];
     int opened;
-    int length = snprintf(inner, sizeof inner, "%s/journal", directory);
-    if (length < 0 || (size_t)length >= sizeof inner)
-        return false;
-    int error = elapse__files_linux.open_directory(inner, &opened);
+    int error = open_inner(directory, &opened);
     if (error == 0)
         elapse__files_linux.close(opened);
     return error == ENOENT;
