@@ -27,9 +27,6 @@ struct elapse__queue_tick elapse__queue_due_of(const struct elapse__queue *queue
  * set, and that it is in no counter. */
 void elapse__queue_count_in(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
-/* Takes a job out of the counters that it is in. */
-void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_entry *entry);
-
 /* Takes a job out of its state. It is in none until one of the functions below puts it into
  * another. Ends the lease of a reserved one. */
 void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue_entry *entry);
@@ -41,9 +38,6 @@ void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__que
 void elapse__queue_enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                   struct elapse__queue_tick due);
 
-/* Requires room in the heap of its tube. */
-void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue_entry *entry,
-                               struct elapse__queue_tick due);
 void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                 struct elapse__queue_tick due, enum elapse__queue_reason reason);
 

@@ -58,7 +58,8 @@ void elapse__queue_count_in(struct elapse__queue *queue, struct elapse__queue_en
         entry->tube_state |= elapse__queue_count_ready(counters, tick);
 }
 
-void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+/* Takes a job out of the counters that it is in. */
+static void count_out(struct elapse__queue *queue, struct elapse__queue_entry *entry)
 {
     uint32_t bits = entry->tube_state & ELAPSE__QUEUE_COUNTED;
     if (bits == 0)
@@ -94,7 +95,7 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
     enum elapse__queue_state state = elapse__queue_state_of(entry);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     count_state(queue, entry, state, -1);
-    elapse__queue_count_out(queue, entry);
+    count_out(queue, entry);
     switch (state) {
     case ELAPSE__QUEUE_DELAYED:
         elapse__queue_clocks_stop(&queue->clocks, entry, elapse__queue_by_wall(entry));
@@ -157,8 +158,9 @@ static void start_expiry(struct elapse__queue *queue, struct elapse__queue_entry
                        elapse__queue_present(queue, false) + left_ms);
 }
 
-void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue_entry *entry,
-                               struct elapse__queue_tick due)
+/* Requires room in the heap of the tube. */
+static void enter_ready(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                        struct elapse__queue_tick due)
 {
     ELAPSE__ASSERT(queue->open);
     ELAPSE__ASSERT_THAT(due.tick, <=, elapse__queue_present(queue, due.by_wall));
@@ -181,7 +183,7 @@ void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__que
     if (due.tick > present) {
         elapse__queue_enter_delayed(queue, entry, due);
     } else if (elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry))) {
-        elapse__queue_enter_ready(queue, entry, due);
+        enter_ready(queue, entry, due);
     } else {
         due.tick = present + READY_AGAIN_MS;
         elapse__queue_enter_delayed(queue, entry, due);

@@ -34,7 +34,8 @@ unsigned elapse__spares_wanted(const struct elapse__journal *journal)
     return elapse__spares_held(journal) + 1;
 }
 
-int64_t elapse__spares_free_to_use(const struct elapse__journal *journal)
+/* Returns how many spares are not promised to a segment; fewer than 0 if too many are. */
+static int64_t spares_free_to_use(const struct elapse__journal *journal)
 {
     int64_t held = (int64_t)journal->spare_count + (journal->taken.file != ELAPSE__NO_FILE);
     return held - (int64_t)(elapse__segment_of(journal, journal->place) - journal->head);
@@ -52,7 +53,7 @@ static bool growth_is_covered(const struct elapse__journal *journal, int64_t spa
 bool elapse__journal_admits(const struct elapse__journal *journal,
                             enum elapse__record_purpose purpose, bool crossing)
 {
-    int64_t spares = elapse__spares_free_to_use(journal);
+    int64_t spares = spares_free_to_use(journal);
     if (journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_LEASE &&
         !growth_is_covered(journal, spares))
         return false;
@@ -90,7 +91,7 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
         return true;
     if (!journal->disk_is_full || journal->tail > journal->clean_limit)
         return false;
-    int64_t spares = elapse__spares_free_to_use(journal);
+    int64_t spares = spares_free_to_use(journal);
     return (spares < elapse__spares_held(journal) && total > live + 2 * segment) ||
            (spares < elapse__spares_wanted(journal) &&
             total > live + total / GROWTH_GAIN + 2 * segment);

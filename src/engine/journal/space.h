@@ -41,9 +41,6 @@ unsigned elapse__spares_held(const struct elapse__journal *journal);
 /* Returns how many spares there should be: those that are held, and the next one to rotate to. */
 unsigned elapse__spares_wanted(const struct elapse__journal *journal);
 
-/* Returns how many spares are not promised to a segment; fewer than 0 if too many are. */
-int64_t elapse__spares_free_to_use(const struct elapse__journal *journal);
-
 /* Returns whether records for this purpose may be appended. `crossing`: they need a new segment. */
 bool elapse__journal_admits(const struct elapse__journal *journal,
                             enum elapse__record_purpose purpose, bool crossing);

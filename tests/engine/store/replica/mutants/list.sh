@@ -72,15 +72,15 @@ mutant read_group_is_noted_when_it_is_written src/engine/journal/replica.c \
 mutant forgotten_groups_count_for_the_tail src/engine/journal/replica.c \
     '    elapse__log_forget(journal);
     journal->clean_pinned = false;' \
-    '    uint64_t kept = journal->segments[0].first_group;
-    elapse__log_forget(journal);
-    journal->segments[0].first_group = kept;
+    '    for (size_t i = 0; i < journal->segment_count; i++)
+        journal->segments[i].live_bytes = 0;
+    journal->live_bytes = 0;
     journal->clean_pinned = false;'
 mutant replay_keeps_forgotten_groups src/engine/journal/place.c \
     '        elapse__log_forget(journal);' \
-    '        uint64_t kept = journal->segments[0].first_group;
-        elapse__log_forget(journal);
-        journal->segments[0].first_group = kept;'
+    '        for (size_t i = 0; i < journal->segment_count; i++)
+            journal->segments[i].live_bytes = 0;
+        journal->live_bytes = 0;'
 
 # ---- L5: followers ----
 
