@@ -128,10 +128,11 @@ static void to_link(struct elapse__router_link **link, uint8_t how)
     if (*link == NULL) {
         *link = elapse__router_link_wanted(router, now);
         if (*link != NULL && how % 8 != 0)
-            elapse__router_link_opened(*link, now);
+            elapse__router_link_opened(*link, now, how % 3 == 0);
         return;
     }
     size_t room = elapse__router_link_room(*link);
+    uint32_t count;
     const char *answer = answers[next() % (sizeof answers / sizeof *answers)];
     switch (how % 8) {
     case 0:
@@ -143,6 +144,9 @@ static void to_link(struct elapse__router_link **link, uint8_t how)
         *link = NULL;
         break;
     case 2:
+        if (elapse__router_link_command(*link, &count) != NULL)
+            elapse__router_link_ran(*link, now, count % 2 == 0 || next() % 4 != 0);
+        break;
     case 3:
     case 4:
         size = elapse__router_link_output(*link, &bytes);

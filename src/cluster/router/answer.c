@@ -74,7 +74,6 @@ static void take_items(struct elapse__router_command *command, uint32_t partitio
 }
 
 void elapse__router_command_answer(struct elapse__router_command *command, uint32_t partition,
-                                   const struct elapse__router_fragment *fragment,
                                    enum elapse__router_fragment_end end, const unsigned char *value,
                                    size_t size)
 {
@@ -100,7 +99,7 @@ void elapse__router_command_answer(struct elapse__router_command *command, uint3
         elapse__router_merge_answer(command, value, size);
         break;
     case ELAPSE__ROUTER_COMMAND_RESERVE:
-        elapse__router_reserve_answer(command, partition, fragment, end, value, size);
+        elapse__router_reserve_answer(command, partition, end, value, size);
         break;
     }
 }

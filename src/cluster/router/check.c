@@ -24,9 +24,12 @@ struct sums {
 
 static enum broken check_fragment(const struct elapse__router_fragment *fragment, struct sums *sums)
 {
-    sums->bytes += sizeof *fragment + fragment->size;
-    sums->chain_questions += fragment->by_chain;
-    if (fragment->command != NULL && (fragment->command->done || fragment->command->fragments == 0))
+    const struct elapse__router_command *command = fragment->command;
+
+    sums->bytes += fragment->memory;
+    sums->chain_questions +=
+        command != NULL && command->reserve != NULL && command->reserve->by_chain;
+    if (command != NULL && (command->done || command->fragments == 0))
         return FRAGMENT_COMMAND;
     return SOUND;
 }
@@ -49,7 +52,7 @@ static enum broken check_sent(const struct elapse__router_link *link)
     for (const struct elapse__ring_node *at = link->sent.next; at != &link->sent; at = at->next) {
         const struct elapse__router_fragment *fragment =
             ELAPSE__CONTAINER_OF(at, struct elapse__router_fragment, ring_node);
-        if (fragment->end_at < end + fragment->size || fragment->end_at > link->out_end)
+        if (fragment->end_at <= end || fragment->end_at > link->out_end)
             return SENT_ORDER;
         end = fragment->end_at;
     }

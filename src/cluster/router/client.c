@@ -69,8 +69,7 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
         refuse_bytes(client, parsed.error);
         return size;
     case ELAPSE__WIRE_RESP_COMMAND:
-        if (elapse__router_take(client, bytes, parsed.consumed, arguments, parsed.count) ==
-            ELAPSE__ROUTER_TAKEN_LATER)
+        if (elapse__router_take(client, arguments, parsed.count) == ELAPSE__ROUTER_TAKEN_LATER)
             return 0;
         client->router->figures.commands++;
         break;

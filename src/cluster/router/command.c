@@ -59,7 +59,7 @@ void elapse__router_reserve_stop(struct elapse__router *router,
 static void free_reserve(struct elapse__router_reserve *reserve)
 {
     elapse__router_reserve_stop(reserve->router, reserve);
-    elapse__buffer_free(&reserve->question);
+    free(reserve->question);
     free(reserve);
 }
 
@@ -99,7 +99,13 @@ static void release(struct elapse__router_client *client)
         size_t size = elapse__buffer_size(&command->reply);
         if (!command->done)
             break;
-        if (!elapse__buffer_append(&client->out, elapse__buffer_first(&command->reply), size)) {
+        /* A long reply that is alone goes out as it is; others are put behind each other. */
+        if (elapse__buffer_size(&client->out) == 0 && size > ELAPSE__BUFFER_KEPT) {
+            struct elapse__buffer empty = client->out;
+            client->out = command->reply;
+            command->reply = empty;
+        } else if (!elapse__buffer_append(&client->out, elapse__buffer_first(&command->reply),
+                                          size)) {
             elapse__router_client_fail(client);
             break;
         }

@@ -4,6 +4,8 @@
 #ifndef ELAPSE__ROUTER_COMMAND_H
 #define ELAPSE__ROUTER_COMMAND_H
 
+#include <string.h>
+
 #include "types.h"
 
 /* ---- command.c ---- */
@@ -54,5 +56,21 @@ void elapse__router_reply_fail(struct elapse__router_command *command, const cha
 /* Appends a value of a partition, in the version of the client. */
 void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
                                 size_t size);
+
+/* ---- arguments that the router writes itself ---- */
+
+/* Returns an argument of these bytes, which stay where they are. */
+static inline struct elapse__wire_resp_argument elapse__router_argument(const void *bytes,
+                                                                        size_t size)
+{
+    ELAPSE__ASSERT_THAT(size, <=, UINT32_MAX);
+    return (struct elapse__wire_resp_argument){.bytes = bytes, .size = (uint32_t)size};
+}
+
+/* Returns an argument of a text. */
+static inline struct elapse__wire_resp_argument elapse__router_argument_text(const char *text)
+{
+    return elapse__router_argument(text, strlen(text));
+}
 
 #endif

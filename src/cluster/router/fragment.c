@@ -9,28 +9,25 @@
 
 /* ---- life ---- */
 
-size_t elapse__router_fragment_memory(const struct elapse__router_fragment *fragment)
+struct elapse__router_fragment *
+elapse__router_fragment_new(const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    return sizeof *fragment + fragment->size;
-}
+    struct elapse__router_fragment *fragment;
+    size_t memory = sizeof *fragment + count * sizeof *arguments;
 
-struct elapse__router_fragment *elapse__router_fragment_new(struct elapse__router_lane *lane,
-                                                            struct elapse__router_command *command,
-                                                            enum elapse__router_on_loss on_loss,
-                                                            size_t size)
-{
-    static const char no_memory[] = "-OOM there is no memory\r\n";
-    struct elapse__router_fragment *fragment = malloc(sizeof *fragment + size);
-
-    if (fragment == NULL) {
-        if (command != NULL)
-            lane->router->fragment_ended(command, lane->partition, NULL,
-                                         ELAPSE__ROUTER_FRAGMENT_NOT_DONE,
-                                         (const unsigned char *)no_memory, sizeof no_memory - 1);
+    for (uint32_t i = 0; i < count; i++)
+        memory += arguments[i].size;
+    fragment = malloc(memory);
+    if (fragment == NULL)
         return NULL;
+    *fragment = (struct elapse__router_fragment){.memory = memory, .count = count};
+    unsigned char *bytes = (unsigned char *)(fragment->arguments + count);
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(bytes, arguments[i].bytes, arguments[i].size);
+        fragment->arguments[i] = elapse__router_argument(bytes, arguments[i].size);
+        bytes += arguments[i].size;
     }
-    *fragment = (struct elapse__router_fragment){
-        .command = command, .on_loss = on_loss, .since_ms = lane->router->now, .size = size};
+    ELAPSE__ASSERT(bytes == (unsigned char *)fragment + memory);
     return fragment;
 }
 
@@ -54,11 +51,10 @@ void elapse__router_lane_end(struct elapse__router_lane *lane,
                              size_t size)
 {
     ELAPSE__ASSERT(!elapse__ring_has_node(&fragment->ring_node));
-    ELAPSE__ASSERT_THAT(lane->bytes, >=, elapse__router_fragment_memory(fragment));
-    lane->bytes -= elapse__router_fragment_memory(fragment);
+    ELAPSE__ASSERT_THAT(lane->bytes, >=, fragment->memory);
+    lane->bytes -= fragment->memory;
     if (fragment->command != NULL)
-        lane->router->fragment_ended(fragment->command, lane->partition, fragment, end, value,
-                                     size);
+        lane->router->fragment_ended(fragment->command, lane->partition, end, value, size);
     free(fragment);
     let_in(lane);
 }
@@ -136,8 +132,7 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
                      struct elapse__ring_node *ended)
 {
     while (!elapse__ring_empty(&link->sent)) {
-        struct elapse__router_fragment *fragment =
-            ELAPSE__CONTAINER_OF(link->sent.next, struct elapse__router_fragment, ring_node);
+        struct elapse__router_fragment *fragment = elapse__router_fragment_at(link->sent.next);
         bool was_sent = fragment->end_at <= link->out_sent;
         bool ends = fragment->on_loss == ELAPSE__ROUTER_LOSS_EMPTY ||
                     fragment->on_loss == ELAPSE__ROUTER_LOSS_DROP ||
@@ -174,8 +169,7 @@ void elapse__router_lane_lose(struct elapse__router_lane *lane, struct elapse__r
     postpone(lane);
     elapse__router_look_by(lane->router, lane->router->now);
     while (!elapse__ring_empty(&ended)) {
-        struct elapse__router_fragment *fragment =
-            ELAPSE__CONTAINER_OF(ended.next, struct elapse__router_fragment, ring_node);
+        struct elapse__router_fragment *fragment = elapse__router_fragment_at(ended.next);
         elapse__ring_leave(&fragment->ring_node);
         end_unknown(lane, fragment);
     }

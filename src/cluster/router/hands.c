@@ -48,17 +48,14 @@ void elapse__router_hands_give_back(struct elapse__router *router,
 
     for (uint32_t i = 0; i < command->hand_count; i++) {
         const struct elapse__router_hand *hand = &command->hands[i];
-        unsigned char bytes[ELAPSE__ROUTER_LEASE_MAX + 8 * ELAPSE__WIRE_RESP_FRAME_MAX];
-        struct elapse__wire_resp_writer writer = {.bytes = bytes, .capacity = sizeof bytes};
         char digits[ELAPSE__DECIMAL_BYTES];
-        elapse__wire_resp_write_array(&writer, 5);
-        elapse__wire_resp_write_text(&writer, "NACK");
-        elapse__wire_resp_write_bytes(&writer, digits, elapse__decimal_write(digits, hand->id));
-        elapse__wire_resp_write_bytes(&writer, hand->lease, hand->lease_size);
-        elapse__wire_resp_write_text(&writer, "IN");
-        elapse__wire_resp_write_text(&writer, "0s");
-        ELAPSE__ASSERT(!writer.too_small);
-        elapse__router_lane_send(lane, NULL, ELAPSE__ROUTER_LOSS_DROP, bytes, writer.size);
+        const struct elapse__wire_resp_argument nack[] = {
+            elapse__router_argument_text("NACK"),
+            elapse__router_argument(digits, elapse__decimal_write(digits, hand->id)),
+            elapse__router_argument(hand->lease, hand->lease_size),
+            elapse__router_argument_text("IN"), elapse__router_argument_text("0s")};
+        (void)elapse__router_lane_send(lane, NULL, ELAPSE__ROUTER_LOSS_DROP, nack,
+                                       sizeof nack / sizeof *nack);
         router->figures.given_back++;
     }
 }

@@ -89,7 +89,6 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
 
 /* A question of a RESERVE has ended. */
 void elapse__router_reserve_answer(struct elapse__router_command *command, uint32_t partition,
-                                   const struct elapse__router_fragment *fragment,
                                    enum elapse__router_fragment_end end, const unsigned char *value,
                                    size_t size);
 

@@ -38,31 +38,38 @@ static void want_link(struct elapse__router_lane *lane)
     }
 }
 
-void elapse__router_lane_push(struct elapse__router_lane *lane,
-                              struct elapse__router_fragment *fragment)
+static bool refuse(struct elapse__router_lane *lane, struct elapse__router_command *command)
 {
+    static const char error[] = "-OOM there is no memory\r\n";
+
+    if (command != NULL)
+        lane->router->fragment_ended(command, lane->partition, ELAPSE__ROUTER_FRAGMENT_NO_MEMORY,
+                                     (const unsigned char *)error, sizeof error - 1);
+    return false;
+}
+
+bool elapse__router_lane_send(struct elapse__router_lane *lane,
+                              struct elapse__router_command *command,
+                              enum elapse__router_on_loss on_loss,
+                              const struct elapse__wire_resp_argument *arguments, uint32_t count)
+{
+    struct elapse__router_fragment *fragment = elapse__router_fragment_new(arguments, count);
+
+    ELAPSE__ASSERT(command == NULL || command->fragments > 0);
+    if (fragment == NULL)
+        return refuse(lane, command);
+    fragment->command = command;
+    fragment->on_loss = on_loss;
+    fragment->since_ms = lane->router->now;
     elapse__ring_append(&lane->queued, &fragment->ring_node);
-    lane->bytes += elapse__router_fragment_memory(fragment);
+    lane->bytes += fragment->memory;
     if (elapse__router_lane_is_open(lane)) {
         elapse__router_lane_pump(lane);
     } else {
         elapse__router_look_by(lane->router, fragment->since_ms + lane->router->options.retry_ms);
         want_link(lane);
     }
-}
-
-void elapse__router_lane_send(struct elapse__router_lane *lane,
-                              struct elapse__router_command *command,
-                              enum elapse__router_on_loss on_loss, const void *bytes, size_t size)
-{
-    if (command != NULL)
-        command->fragments++;
-    struct elapse__router_fragment *fragment =
-        elapse__router_fragment_new(lane, command, on_loss, size);
-    if (fragment == NULL)
-        return;
-    memcpy(fragment->bytes, bytes, size);
-    elapse__router_lane_push(lane, fragment);
+    return true;
 }
 
 static uint32_t patience_ms(const struct elapse__router_lane *lane)
@@ -76,19 +83,16 @@ void elapse__router_lane_pump(struct elapse__router_lane *lane)
     struct elapse__router_link *link = lane->carrier;
 
     ELAPSE__ASSERT(elapse__router_lane_is_open(lane));
+    /* What was not sent yet waits in the link, or for its core. */
     while (!elapse__ring_empty(&lane->queued) &&
-           elapse__buffer_size(&link->out) < ELAPSE__ROUTER_LINK_OUT) {
-        struct elapse__router_fragment *fragment =
-            ELAPSE__CONTAINER_OF(lane->queued.next, struct elapse__router_fragment, ring_node);
-        if (!elapse__buffer_append(&link->out, fragment->bytes, fragment->size)) {
+           link->out_end - link->out_sent < ELAPSE__ROUTER_LINK_OUT) {
+        struct elapse__router_fragment *fragment = elapse__router_fragment_at(lane->queued.next);
+        elapse__ring_leave(&fragment->ring_node);
+        if (!elapse__router_link_send(link, fragment)) {
+            elapse__ring_prepend(&lane->queued, &fragment->ring_node);
             elapse__router_link_lose(link);
             return;
         }
-        elapse__ring_leave(&fragment->ring_node);
-        elapse__ring_append(&link->sent, &fragment->ring_node);
-        link->out_end += fragment->size;
-        fragment->end_at = link->out_end;
-        fragment->sent_ms = lane->router->now;
         lane->router->figures.fragments++;
         lane->router->figures.again += fragment->was_sent;
         elapse__router_look_by(lane->router, fragment->sent_ms + patience_ms(lane));
@@ -122,8 +126,7 @@ static void expire(struct elapse__router_lane *lane)
     struct elapse__router *router = lane->router;
 
     while (!elapse__ring_empty(&lane->queued)) {
-        struct elapse__router_fragment *fragment =
-            ELAPSE__CONTAINER_OF(lane->queued.next, struct elapse__router_fragment, ring_node);
+        struct elapse__router_fragment *fragment = elapse__router_fragment_at(lane->queued.next);
         if (elapse__router_fragment_is_counted(fragment) &&
             fragment->since_ms + router->options.retry_ms > router->now) {
             elapse__router_look_by(router, fragment->since_ms + router->options.retry_ms);
@@ -152,9 +155,7 @@ static uint64_t deadline_of(const struct elapse__router_link *link)
     }
     if (elapse__ring_empty(&link->sent))
         return UINT64_MAX;
-    return ELAPSE__CONTAINER_OF(link->sent.next, struct elapse__router_fragment, ring_node)
-               ->sent_ms +
-           patience_ms(link->lane);
+    return elapse__router_fragment_at(link->sent.next)->sent_ms + patience_ms(link->lane);
 }
 
 /* An old owner that has to part may be silent: that is no trouble. */

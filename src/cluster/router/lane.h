@@ -8,15 +8,16 @@
 
 /* ---- fragment.c ---- */
 
-/* Returns a fragment with room for `size` bytes, which is not in the lane yet. Without memory the
- * fragment ends with -OOM, and the result is NULL. */
-struct elapse__router_fragment *elapse__router_fragment_new(struct elapse__router_lane *lane,
-                                                            struct elapse__router_command *command,
-                                                            enum elapse__router_on_loss on_loss,
-                                                            size_t size);
+/* Returns a fragment with copies of these arguments. Returns NULL if there is no memory. */
+struct elapse__router_fragment *
+elapse__router_fragment_new(const struct elapse__wire_resp_argument *arguments, uint32_t count);
 
-/* Returns what a fragment counts in its lane. */
-size_t elapse__router_fragment_memory(const struct elapse__router_fragment *fragment);
+/* Returns the fragment at a place of a ring. Requires that the place is not the ring itself. */
+static inline struct elapse__router_fragment *
+elapse__router_fragment_at(struct elapse__ring_node *place)
+{
+    return ELAPSE__CONTAINER_OF(place, struct elapse__router_fragment, ring_node);
+}
 
 /* Returns whether a client sees how the fragment ends. */
 bool elapse__router_fragment_is_counted(const struct elapse__router_fragment *fragment);
@@ -59,6 +60,15 @@ void elapse__router_link_give_up(struct elapse__router_link *link);
 /* Shows the shell what has changed. */
 void elapse__router_link_arrange(struct elapse__router_link *link);
 
+/* Appends a command to the output. Returns false if there is no memory. */
+bool elapse__router_link_write(struct elapse__router_link *link,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count);
+
+/* Gives a fragment to the link, behind those before it. Returns false if there is no memory: the
+ * fragment is in no ring. Requires that the link is open. */
+bool elapse__router_link_send(struct elapse__router_link *link,
+                              struct elapse__router_fragment *fragment);
+
 /* Notes why links to this partition are of no use. Requires that the words end with a control
  * character. */
 void elapse__router_link_complain(struct elapse__router_link *link, const char *why);
@@ -71,14 +81,13 @@ bool elapse__router_lane_is_full(const struct elapse__router_lane *lane);
 /* Returns whether a fragment that is put into the lane now is sent at once. */
 bool elapse__router_lane_is_open(const struct elapse__router_lane *lane);
 
-/* Puts a fragment into the lane, and sends what can be sent. */
-void elapse__router_lane_push(struct elapse__router_lane *lane,
-                              struct elapse__router_fragment *fragment);
-
-/* Makes a fragment of these bytes, and puts it into the lane. Without memory it ends with -OOM. */
-void elapse__router_lane_send(struct elapse__router_lane *lane,
+/* Makes a fragment of these arguments, puts it into the lane, and sends what can be sent. Requires
+ * that the command, if there is one, counts the fragment. Returns false if there was no memory: the
+ * fragment has ended with -OOM, and the command may be gone. */
+bool elapse__router_lane_send(struct elapse__router_lane *lane,
                               struct elapse__router_command *command,
-                              enum elapse__router_on_loss on_loss, const void *bytes, size_t size);
+                              enum elapse__router_on_loss on_loss,
+                              const struct elapse__wire_resp_argument *arguments, uint32_t count);
 
 /* Moves fragments from the lane to its link, as far as the link has room. Requires that the lane
  * is open. */

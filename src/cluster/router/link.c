@@ -25,6 +25,7 @@ struct elapse__router_link *elapse__router_link_new(struct elapse__router *route
     link->had_room = true;
     link->since_ms = router->now;
     elapse__ring_init(&link->sent);
+    link->to_run = &link->sent;
     elapse__ring_init(&link->returned);
     elapse__ring_append(&router->wanted, &link->ring_node);
     elapse__router_look_by(router, router->now + router->options.answer_ms);
@@ -61,6 +62,7 @@ void elapse__router_link_lose(struct elapse__router_link *link)
     if (link->state == ELAPSE__ROUTER_LINK_LOST)
         return;
     link->state = ELAPSE__ROUTER_LINK_LOST;
+    link->to_run = &link->sent;
     link->lane = NULL;
     link->client = NULL;
     link->router->figures.links_lost += !was_wanted;
@@ -89,10 +91,50 @@ void elapse__router_link_arrange(struct elapse__router_link *link)
 {
     bool has_room = elapse__router_link_room(link) > 0;
 
-    if (elapse__buffer_size(&link->out) > 0 || link->state == ELAPSE__ROUTER_LINK_LOST ||
-        has_room != link->had_room)
+    if (elapse__buffer_size(&link->out) > 0 || link->to_run != &link->sent ||
+        link->state == ELAPSE__ROUTER_LINK_LOST || has_room != link->had_room)
         elapse__ring_join_once(&link->router->link_attention, &link->attention);
     link->had_room = has_room;
+}
+
+/* ---- sending ---- */
+
+bool elapse__router_link_write(struct elapse__router_link *link,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
+{
+    size_t room = ELAPSE__WIRE_RESP_FRAME_MAX;
+
+    ELAPSE__ASSERT(!link->is_here);
+    for (uint32_t i = 0; i < count; i++)
+        room += arguments[i].size + ELAPSE__WIRE_RESP_FRAME_MAX;
+    if (!elapse__buffer_reserve(&link->out, room))
+        return false;
+    struct elapse__wire_resp_writer writer = {.bytes = link->out.bytes + link->out.end,
+                                              .capacity = room};
+    elapse__wire_resp_write_array(&writer, count);
+    for (uint32_t i = 0; i < count; i++)
+        elapse__wire_resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
+    ELAPSE__ASSERT(!writer.too_small);
+    link->out.end += writer.size;
+    link->out_end += writer.size;
+    return true;
+}
+
+bool elapse__router_link_send(struct elapse__router_link *link,
+                              struct elapse__router_fragment *fragment)
+{
+    ELAPSE__ASSERT_THAT(link->state, ==, ELAPSE__ROUTER_LINK_OPEN);
+    ELAPSE__ASSERT(!elapse__ring_has_node(&fragment->ring_node));
+    if (link->is_here)
+        link->out_end += fragment->memory;
+    else if (!elapse__router_link_write(link, fragment->arguments, fragment->count))
+        return false;
+    elapse__ring_append(&link->sent, &fragment->ring_node);
+    if (link->is_here && link->to_run == &link->sent)
+        link->to_run = &fragment->ring_node;
+    fragment->end_at = link->out_end;
+    fragment->sent_ms = link->router->now;
+    return true;
 }
 
 /* ---- trouble ---- */
@@ -138,12 +180,25 @@ size_t elapse__router_link_room(const struct elapse__router_link *link)
     if (link->state == ELAPSE__ROUTER_LINK_LOST || link->state == ELAPSE__ROUTER_LINK_OPENING ||
         link->state == ELAPSE__ROUTER_LINK_WANTED)
         return 0;
+    /* Values of a core are whole, and go on at once. */
+    if (link->is_here && !link->is_pipe)
+        return link->router->options.reply_bytes_max;
     if (link->is_pipe && link->state == ELAPSE__ROUTER_LINK_OPEN) {
         size_t most = link->router->options.output_bytes_max;
         size_t there = link->client == NULL ? most : elapse__buffer_size(&link->client->out);
         return there < most ? most - there : 0;
     }
     return AT_ONCE;
+}
+
+const struct elapse__wire_resp_argument *
+elapse__router_link_command(const struct elapse__router_link *link, uint32_t *count)
+{
+    if (link->to_run == &link->sent)
+        return NULL;
+    const struct elapse__router_fragment *fragment = elapse__router_fragment_at(link->to_run);
+    *count = fragment->count;
+    return fragment->arguments;
 }
 
 size_t elapse__router_link_output(const struct elapse__router_link *link, const uint8_t **bytes)

@@ -35,60 +35,34 @@ struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *ro
 
 /* ---- the greeting ---- */
 
-struct word {
-    const void *bytes;
-    size_t size;
-};
-
-static struct word word_of(const char *text)
-{
-    return (struct word){text, strlen(text)};
-}
-
 /* Appends a command to the output. Its answer is one of the greeting. */
-static bool greet(struct elapse__router_link *link, const struct word *words, size_t count)
+static bool greet(struct elapse__router_link *link, const struct elapse__wire_resp_argument *words,
+                  uint32_t count)
 {
-    size_t room = ELAPSE__WIRE_RESP_FRAME_MAX;
-
-    for (size_t i = 0; i < count; i++)
-        room += words[i].size + ELAPSE__WIRE_RESP_FRAME_MAX;
-    if (!elapse__buffer_reserve(&link->out, room))
-        return false;
-    struct elapse__wire_resp_writer writer = {.bytes = link->out.bytes + link->out.end,
-                                              .capacity = room};
-    elapse__wire_resp_write_array(&writer, count);
-    for (size_t i = 0; i < count; i++)
-        elapse__wire_resp_write_bytes(&writer, words[i].bytes, words[i].size);
-    ELAPSE__ASSERT(!writer.too_small);
-    link->out.end += writer.size;
-    link->out_end += writer.size;
     link->greetings++;
-    return true;
+    return elapse__router_link_write(link, words, count);
 }
 
-/* The version of RESP and the password; and whom it wants to speak to, unless that is this process,
- * where the shell knows it. */
+/* The version of RESP and the password; and whom the link wants to speak to. */
 static bool write_greeting(struct elapse__router_link *link)
 {
     const struct elapse__router_options *options = &link->router->options;
-    bool is_here = link->router->partitions[link->partition].place == ELAPSE__ROUTER_HERE;
-    struct word password = {.bytes = NULL};
+    const void *password = NULL;
+    size_t password_size = 0;
     char partition[ELAPSE__DECIMAL_BYTES];
 
-    if (link->is_pipe && is_here)
-        return true;
     if (options->link_password != NULL)
-        password.bytes = options->link_password(options->context, &password.size);
-    const struct word hello[] = {word_of("HELLO"), word_of("3"), word_of("AUTH"),
-                                 word_of("default"), password};
-    const struct word who[] = {word_of("NODE"),
-                               word_of(link->is_pipe ? "PIPE" : "HELLO"),
-                               word_of("1"),
-                               word_of(options->queue),
-                               {partition, elapse__decimal_write(partition, link->partition)}};
-    if (!greet(link, hello, password.bytes == NULL ? 2 : 5))
-        return false;
-    return is_here || greet(link, who, 5);
+        password = options->link_password(options->context, &password_size);
+    const struct elapse__wire_resp_argument hello[] = {
+        elapse__router_argument_text("HELLO"), elapse__router_argument_text("3"),
+        elapse__router_argument_text("AUTH"), elapse__router_argument_text("default"),
+        elapse__router_argument(password, password_size)};
+    const struct elapse__wire_resp_argument who[] = {
+        elapse__router_argument_text("NODE"),
+        elapse__router_argument_text(link->is_pipe ? "PIPE" : "HELLO"),
+        elapse__router_argument_text("1"), elapse__router_argument_text(options->queue),
+        elapse__router_argument(partition, elapse__decimal_write(partition, link->partition))};
+    return greet(link, hello, password == NULL ? 2 : 5) && greet(link, who, 5);
 }
 
 /* Everything was answered: the link carries what it is for. */
@@ -106,16 +80,17 @@ static void begin(struct elapse__router_link *link)
         elapse__router_chain_begin(link->router, link->partition);
 }
 
-void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now)
+void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now, bool is_here)
 {
     elapse__router_enter(link->router, now);
     if (link->state != ELAPSE__ROUTER_LINK_OPENING)
         return;
+    link->is_here = is_here;
     elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_GREETING);
-    if (!write_greeting(link))
-        elapse__router_link_lose(link);
-    else if (link->greetings == 0)
+    if (is_here)
         begin(link);
+    else if (!write_greeting(link))
+        elapse__router_link_lose(link);
     elapse__router_link_arrange(link);
 }
 
@@ -135,8 +110,8 @@ static bool take_answer(struct elapse__router_link *link, const unsigned char *v
 
     if (elapse__ring_empty(&link->sent))
         return false;
-    fragment = ELAPSE__CONTAINER_OF(link->sent.next, struct elapse__router_fragment, ring_node);
-    if (fragment->end_at > link->out_sent)
+    fragment = elapse__router_fragment_at(link->sent.next);
+    if (fragment->end_at > link->out_sent || link->to_run == link->sent.next)
         return false;
     elapse__ring_leave(&fragment->ring_node);
     if (begins_with(value, size, "-NOTOWNER ")) {
@@ -201,30 +176,54 @@ static bool carries_values(const struct elapse__router_link *link)
            (link->state == ELAPSE__ROUTER_LINK_OPEN && !link->is_pipe);
 }
 
-/* Takes the values that are whole. Returns false if the bytes are no answers, or too many. */
-static bool take_values(struct elapse__router_link *link)
+/* Takes the values that are whole, and stores how many bytes they have. Returns false if the bytes
+ * are no answers, or too many. */
+static bool take_values(struct elapse__router_link *link, const unsigned char *bytes, size_t size,
+                        size_t *used)
 {
-    while (carries_values(link) && elapse__buffer_size(&link->input) > 0) {
-        const unsigned char *bytes = elapse__buffer_first(&link->input);
-        size_t there = elapse__buffer_size(&link->input);
-        size_t size = 0;
+    const size_t most = link->router->options.reply_bytes_max;
+
+    *used = 0;
+    while (carries_values(link) && *used < size) {
+        size_t value_size = 0;
         enum elapse__wire_resp_scanned scanned =
-            elapse__wire_resp_scan(&link->scanner, bytes, there, &size);
-        if (scanned == ELAPSE__WIRE_RESP_SCAN_MORE &&
-            there >= link->router->options.reply_bytes_max)
+            elapse__wire_resp_scan(&link->scanner, bytes + *used, size - *used, &value_size);
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_MORE && size - *used >= most)
             elapse__router_link_complain(link,
                                          "its reply is longer than the options of this node allow");
         if (scanned == ELAPSE__WIRE_RESP_SCAN_MORE)
-            return there < link->router->options.reply_bytes_max;
-        if (scanned == ELAPSE__WIRE_RESP_SCAN_BROKEN) {
+            return size - *used < most;
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_BROKEN)
             elapse__router_link_complain(link, "its bytes are no RESP");
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_BROKEN ||
+            !take_value(link, bytes + *used, value_size))
             return false;
-        }
-        if (!take_value(link, bytes, size))
-            return false;
-        if (link->state != ELAPSE__ROUTER_LINK_LOST)
-            elapse__buffer_take(&link->input, size);
+        *used += value_size;
     }
+    return true;
+}
+
+/* Takes what came: the values that are whole as they lie there, without a copy, unless the bytes
+ * before them wait for these. Returns false if the link is of no more use. */
+static bool take_bytes(struct elapse__router_link *link, const unsigned char *bytes, size_t size)
+{
+    struct elapse__buffer *input = &link->input;
+    bool waits = elapse__buffer_size(input) > 0;
+    size_t used;
+
+    if (waits && !elapse__buffer_append(input, bytes, size))
+        return false;
+    if (waits) {
+        bytes = elapse__buffer_first(input);
+        size = elapse__buffer_size(input);
+    }
+    if (!take_values(link, bytes, size, &used))
+        return false;
+    if (link->state == ELAPSE__ROUTER_LINK_LOST)
+        return true;
+    if (!waits)
+        return elapse__buffer_append(input, bytes + used, size - used);
+    elapse__buffer_take(input, used);
     return true;
 }
 
@@ -234,7 +233,7 @@ void elapse__router_link_received(struct elapse__router_link *link, uint64_t now
     elapse__router_enter(link->router, now);
     if (size == 0 || link->state == ELAPSE__ROUTER_LINK_LOST)
         return;
-    if (!elapse__buffer_append(&link->input, bytes, size) || !take_values(link)) {
+    if (!take_bytes(link, bytes, size)) {
         elapse__router_link_lose(link);
         return;
     }
@@ -249,17 +248,33 @@ void elapse__router_link_received(struct elapse__router_link *link, uint64_t now
 
 /* ---- sent, and closed ---- */
 
-void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, size_t size)
+/* More of what the link has was sent: its lane, or its client, may give it more. */
+static void go_on(struct elapse__router_link *link)
 {
-    elapse__router_enter(link->router, now);
-    elapse__buffer_take(&link->out, size);
-    link->out_sent += size;
     ELAPSE__ASSERT_THAT(link->out_sent, <=, link->out_end);
     if (link->state == ELAPSE__ROUTER_LINK_OPEN && link->client != NULL)
         elapse__router_pipe_pump(link->client);
     else if (link->state == ELAPSE__ROUTER_LINK_OPEN && link->lane != NULL)
         elapse__router_lane_pump(link->lane);
     elapse__router_link_arrange(link);
+}
+
+void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, size_t size)
+{
+    elapse__router_enter(link->router, now);
+    elapse__buffer_take(&link->out, size);
+    link->out_sent += size;
+    go_on(link);
+}
+
+void elapse__router_link_ran(struct elapse__router_link *link, uint64_t now, bool is_done)
+{
+    elapse__router_enter(link->router, now);
+    ELAPSE__ASSERT(link->to_run != &link->sent);
+    link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;
+    if (is_done)
+        link->to_run = link->to_run->next;
+    go_on(link);
 }
 
 void elapse__router_link_closed(struct elapse__router_link *link, uint64_t now)

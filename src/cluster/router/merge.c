@@ -183,23 +183,16 @@ void elapse__router_kick_step(struct elapse__router_command *command)
     }
     uint32_t partition = (command->first + command->rounds) % client->router->options.partitions;
     struct elapse__router_lane *lane = &client->router->partitions[partition].slow;
-    size_t tube_size = elapse__buffer_size(&command->tube);
-    size_t room = tube_size + (size_t)5 * ELAPSE__WIRE_RESP_FRAME_MAX;
+    const struct elapse__wire_resp_argument kick[] = {
+        elapse__router_argument_text("KICK"),
+        elapse__router_argument(elapse__buffer_first(&command->tube),
+                                elapse__buffer_size(&command->tube)),
+        elapse__router_argument(
+            digits, elapse__decimal_write(digits, command->wanted - command->counts[0]))};
     command->rounds++;
     command->fragments = 1;
-    struct elapse__router_fragment *fragment =
-        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, room);
-    if (fragment == NULL)
-        return;
-    struct elapse__wire_resp_writer writer = {.bytes = fragment->bytes, .capacity = room};
-    elapse__wire_resp_write_array(&writer, 3);
-    elapse__wire_resp_write_text(&writer, "KICK");
-    elapse__wire_resp_write_bytes(&writer, elapse__buffer_first(&command->tube), tube_size);
-    elapse__wire_resp_write_bytes(
-        &writer, digits, elapse__decimal_write(digits, command->wanted - command->counts[0]));
-    ELAPSE__ASSERT(!writer.too_small);
-    fragment->size = writer.size;
-    elapse__router_lane_push(lane, fragment);
+    (void)elapse__router_lane_send(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, kick,
+                                   sizeof kick / sizeof *kick);
 }
 
 /* ---- the answer of one partition ---- */

@@ -64,32 +64,22 @@ static bool read_options(const struct elapse__wire_resp_argument *arguments, con
     return true;
 }
 
-/* Writes what partitions are asked: the command without WAIT. */
-static bool write_question(struct elapse__router_reserve *reserve,
-                           const struct elapse__wire_resp_argument *arguments, uint32_t tubes,
-                           uint32_t count_place)
+/* Makes what partitions are asked: the command without WAIT. */
+static bool make_question(struct elapse__router_reserve *reserve,
+                          const struct elapse__wire_resp_argument *arguments, uint32_t tubes,
+                          uint32_t count_place)
 {
-    size_t room = ELAPSE__WIRE_RESP_FRAME_MAX;
+    struct elapse__wire_resp_argument asked[1 + TUBES_MAX + 2];
+    uint32_t count = 1 + tubes;
 
-    for (uint32_t i = 0; i <= tubes; i++)
-        room += arguments[i].size + ELAPSE__WIRE_RESP_FRAME_MAX;
-    room += count_place == 0
-                ? 0
-                : arguments[count_place].size + (size_t)3 * ELAPSE__WIRE_RESP_FRAME_MAX;
-    if (!elapse__buffer_reserve(&reserve->question, room))
-        return false;
-    struct elapse__wire_resp_writer writer = {.bytes = reserve->question.bytes, .capacity = room};
-    elapse__wire_resp_write_array(&writer, (size_t)1 + tubes + (count_place == 0 ? 0 : 2));
-    for (uint32_t i = 0; i <= tubes; i++)
-        elapse__wire_resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
+    ELAPSE__ASSERT_THAT(tubes, <=, TUBES_MAX);
+    memcpy(asked, arguments, count * sizeof *asked);
     if (count_place != 0) {
-        elapse__wire_resp_write_text(&writer, "COUNT");
-        elapse__wire_resp_write_bytes(&writer, arguments[count_place].bytes,
-                                      arguments[count_place].size);
+        asked[count++] = elapse__router_argument_text("COUNT");
+        asked[count++] = arguments[count_place];
     }
-    ELAPSE__ASSERT(!writer.too_small);
-    reserve->question.end = writer.size;
-    return true;
+    reserve->question = elapse__router_fragment_new(asked, count);
+    return reserve->question != NULL;
 }
 
 /* Waiters with the same tubes have the same hash. */
@@ -127,8 +117,7 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
         return true;
     command->is_barrier = true;
     command->reserve = calloc(1, sizeof *command->reserve);
-    if (command->reserve == NULL ||
-        !write_question(command->reserve, arguments, tubes, places[0])) {
+    if (command->reserve == NULL || !make_question(command->reserve, arguments, tubes, places[0])) {
         elapse__router_client_fail(client);
         return true;
     }
@@ -195,23 +184,19 @@ static enum asked ask(struct elapse__router_command *command, uint32_t partition
 {
     struct elapse__router_reserve *reserve = command->reserve;
     struct elapse__router_lane *lane = &router_of(command)->partitions[partition].quick;
-    size_t size = elapse__buffer_size(&reserve->question);
 
     ELAPSE__ASSERT(!reserve->asks);
     if (!elapse__router_lane_is_open(lane) || elapse__router_lane_is_full(lane))
         return CANNOT_ASK;
     command->fragments = 1;
     reserve->reached = true;
-    struct elapse__router_fragment *fragment =
-        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_EMPTY, size);
-    if (fragment == NULL)
-        return ENDED;
-    memcpy(fragment->bytes, elapse__buffer_first(&reserve->question), size);
-    fragment->by_chain = by_chain;
     reserve->asks = true;
+    reserve->by_chain = by_chain;
     reserve->missed = false;
-    elapse__router_lane_push(lane, fragment);
-    return ASKED;
+    return elapse__router_lane_send(lane, command, ELAPSE__ROUTER_LOSS_EMPTY,
+                                    reserve->question->arguments, reserve->question->count)
+               ? ASKED
+               : ENDED;
 }
 
 /* Returns the partition that comes at a place of the first round: those of this node, and then the
@@ -369,15 +354,15 @@ static void end_question(struct elapse__router *router, uint32_t partition,
 }
 
 void elapse__router_reserve_answer(struct elapse__router_command *command, uint32_t partition,
-                                   const struct elapse__router_fragment *fragment,
                                    enum elapse__router_fragment_end end, const unsigned char *value,
                                    size_t size)
 {
     struct elapse__router_reserve *reserve = command->reserve;
     struct elapse__router *router = reserve->router;
-    bool by_chain = fragment != NULL && fragment->by_chain;
+    bool has_failed = end == ELAPSE__ROUTER_FRAGMENT_NO_MEMORY;
+    bool by_chain = reserve->by_chain && !has_failed;
     bool was_empty = end == ELAPSE__ROUTER_FRAGMENT_ANSWERED && is_empty(value, size);
-    bool has_nothing = was_empty || (fragment != NULL && end != ELAPSE__ROUTER_FRAGMENT_ANSWERED);
+    bool has_nothing = was_empty || (!has_failed && end != ELAPSE__ROUTER_FRAGMENT_ANSWERED);
     bool missed = reserve->missed;
 
     reserve->asks = false;

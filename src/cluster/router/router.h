@@ -60,6 +60,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct elapse__wire_resp_argument;
 struct elapse__router;
 struct elapse__router_client;
 struct elapse__router_link;
@@ -185,8 +186,17 @@ bool elapse__router_link_is_pipe(const struct elapse__router_link *link);
 void elapse__router_link_set_shell(struct elapse__router_link *link, void *shell);
 void *elapse__router_link_shell(const struct elapse__router_link *link);
 
-/* The link is open: it has output. */
-void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now);
+/* The link is open. `is_here`: it leads to a core of this process, and needs no greeting; unless it
+ * is a pipe, it has commands in place of output. */
+void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now, bool is_here);
+
+/* Returns the arguments of the command that the core of this process has to run next, and stores
+ * how many; NULL: none. They stay until the core has done the command, or the link is lost. */
+const struct elapse__wire_resp_argument *
+elapse__router_link_command(const struct elapse__router_link *link, uint32_t *count);
+
+/* The core has begun with that command; `is_done`: it does not need the command again. */
+void elapse__router_link_ran(struct elapse__router_link *link, uint64_t now, bool is_done);
 
 /* As for clients. */
 size_t elapse__router_link_room(const struct elapse__router_link *link);

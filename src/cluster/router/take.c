@@ -14,8 +14,9 @@
 
 enum {
     TUBE_BYTES_MAX = 200,
-    WORD_CHARGE = 64,       /* bytes of a reply that is a word or two */
-    LOOK_CHARGE = 64 << 10, /* of one that has bodies, or many lines */
+    WORD_CHARGE = 64,        /* bytes of a reply that is a word or two */
+    LOOK_CHARGE = 64 << 10,  /* of a reply that has bodies, or many lines */
+    PAGE_ARGUMENTS_MAX = 10, /* LIST, a tube, and four options with a value */
 };
 
 static struct elapse__router_lane *lane_of(struct elapse__router *router, uint32_t partition,
@@ -39,7 +40,8 @@ static bool has_place(struct elapse__router_client *client, struct elapse__route
 
 static enum elapse__router_taken take_whole(struct elapse__router_client *client,
                                             uint32_t partition, enum elapse__router_on_loss on_loss,
-                                            const unsigned char *bytes, size_t size)
+                                            const struct elapse__wire_resp_argument *arguments,
+                                            uint32_t count)
 {
     struct elapse__router_lane *lane = lane_of(client->router, partition, false);
 
@@ -48,20 +50,23 @@ static enum elapse__router_taken take_whole(struct elapse__router_client *client
     struct elapse__router_command *command = elapse__router_command_new(
         client, ELAPSE__ROUTER_COMMAND_ONE,
         on_loss == ELAPSE__ROUTER_LOSS_LOOK ? (size_t)LOOK_CHARGE : (size_t)WORD_CHARGE);
-    if (command != NULL)
-        elapse__router_lane_send(lane, command, on_loss, bytes, size);
+    if (command == NULL)
+        return ELAPSE__ROUTER_TAKEN;
+    command->fragments = 1;
+    (void)elapse__router_lane_send(lane, command, on_loss, arguments, count);
     return ELAPSE__ROUTER_TAKEN;
 }
 
 /* Any partition: the command is not well formed, or its answer is the same everywhere. */
 static enum elapse__router_taken take_anywhere(struct elapse__router_client *client,
-                                               const unsigned char *bytes, size_t size)
+                                               const struct elapse__wire_resp_argument *arguments,
+                                               uint32_t count)
 {
-    return take_whole(client, elapse__router_home(client), ELAPSE__ROUTER_LOSS_LOOK, bytes, size);
+    return take_whole(client, elapse__router_home(client), ELAPSE__ROUTER_LOSS_LOOK, arguments,
+                      count);
 }
 
 static enum elapse__router_taken take_put(struct elapse__router_client *client,
-                                          const unsigned char *bytes, size_t size,
                                           const struct elapse__wire_resp_argument *arguments,
                                           uint32_t count)
 {
@@ -69,8 +74,8 @@ static enum elapse__router_taken take_put(struct elapse__router_client *client,
     uint32_t partition = elapse__router_route_put(client, arguments, count, &has_token);
 
     return take_whole(client, partition,
-                      has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN, bytes,
-                      size);
+                      has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN,
+                      arguments, count);
 }
 
 /* ---- items ---- */
@@ -121,43 +126,24 @@ static bool leases_are_well_formed(const struct elapse__wire_resp_argument *argu
     return true;
 }
 
-/* Writes the command with the items of one partition alone, and sends it. */
+/* Sends the command with the items of one partition alone. */
 static void send_items(struct elapse__router_command *command,
                        const struct elapse__wire_resp_argument *arguments,
                        const struct items *items, uint32_t partition)
 {
-    struct elapse__router_lane *lane = lane_of(command->client->router, partition, false);
-    uint32_t mine = 0;
-    size_t size = ELAPSE__WIRE_RESP_FRAME_MAX;
+    struct elapse__wire_resp_argument mine[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
+    uint32_t count = items->first;
 
-    for (uint32_t i = 0; i < items->first; i++)
-        size += arguments[i].size + ELAPSE__WIRE_RESP_FRAME_MAX;
+    memcpy(mine, arguments, items->first * sizeof *mine);
     for (uint32_t i = 0; i < items->count; i++) {
         if (command->items[i].partition != partition)
             continue;
-        mine++;
-        for (uint32_t k = 0; k < items->each; k++)
-            size +=
-                arguments[items->first + i * items->each + k].size + ELAPSE__WIRE_RESP_FRAME_MAX;
+        memcpy(&mine[count], &arguments[items->first + i * items->each],
+               items->each * sizeof *mine);
+        count += items->each;
     }
-    struct elapse__router_fragment *fragment =
-        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, size);
-    if (fragment == NULL)
-        return;
-    struct elapse__wire_resp_writer writer = {.bytes = fragment->bytes, .capacity = size};
-    elapse__wire_resp_write_array(&writer, items->first + (size_t)mine * items->each);
-    for (uint32_t i = 0; i < items->first; i++)
-        elapse__wire_resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
-    for (uint32_t i = 0; i < items->count; i++) {
-        for (uint32_t k = 0; k < items->each && command->items[i].partition == partition; k++) {
-            struct elapse__wire_resp_argument argument =
-                arguments[items->first + i * items->each + k];
-            elapse__wire_resp_write_bytes(&writer, argument.bytes, argument.size);
-        }
-    }
-    ELAPSE__ASSERT(!writer.too_small);
-    fragment->size = writer.size;
-    elapse__router_lane_push(lane, fragment);
+    (void)elapse__router_lane_send(lane_of(command->client->router, partition, false), command,
+                                   ELAPSE__ROUTER_LOSS_UNKNOWN, mine, count);
 }
 
 /* Sends the fragments of a command with items. A partition is sent to when its first item comes. */
@@ -195,7 +181,6 @@ static bool have_places(struct elapse__router_client *client,
 
 static enum elapse__router_taken take_items(struct elapse__router_client *client,
                                             enum elapse__router_route_kind kind,
-                                            const unsigned char *bytes, size_t size,
                                             const struct elapse__wire_resp_argument *arguments,
                                             uint32_t count)
 {
@@ -210,11 +195,12 @@ static enum elapse__router_taken take_items(struct elapse__router_client *client
         (kind == ELAPSE__ROUTER_ROUTE_KEYS && arguments[1].size > TUBE_BYTES_MAX) ||
         !find_items(client, kind, arguments, &items, found) ||
         (kind == ELAPSE__ROUTER_ROUTE_LEASES && !leases_are_well_formed(arguments, count)))
-        return take_anywhere(client, bytes, size);
+        return take_anywhere(client, arguments, count);
     for (uint32_t i = 1; i < items.count; i++)
         is_one = is_one && found[i].partition == found[0].partition;
     if (is_one)
-        return take_whole(client, found[0].partition, ELAPSE__ROUTER_LOSS_UNKNOWN, bytes, size);
+        return take_whole(client, found[0].partition, ELAPSE__ROUTER_LOSS_UNKNOWN, arguments,
+                          count);
     if (!have_places(client, found, items.count))
         return ELAPSE__ROUTER_TAKEN_LATER;
     struct elapse__router_command *command = elapse__router_command_new(
@@ -238,7 +224,6 @@ static enum elapse__router_taken take_items(struct elapse__router_client *client
 /* A cursor of the router: 0 is the beginning; otherwise the partition is its remainder, and the
  * partition's own cursor the quotient. */
 static enum elapse__router_taken take_page(struct elapse__router_client *client,
-                                           const unsigned char *bytes, size_t size,
                                            const struct elapse__wire_resp_argument *arguments,
                                            uint32_t count)
 {
@@ -249,13 +234,14 @@ static enum elapse__router_taken take_page(struct elapse__router_client *client,
     uint32_t places[4];
     uint64_t cursor = 0;
     char text[ELAPSE__DECIMAL_BYTES];
+    struct elapse__wire_resp_argument asked[PAGE_ARGUMENTS_MAX];
 
     if (!elapse__wire_resp_find_options(arguments, count, is_list ? 2 : 1, options, 4, places,
                                         NULL) ||
         (places[0] != 0 &&
          !elapse__decimal_read(arguments[places[0]].bytes, arguments[places[0]].size,
                                UINT64_MAX / 2, &cursor)))
-        return take_anywhere(client, bytes, size);
+        return take_anywhere(client, arguments, count);
     struct elapse__router_lane *lane =
         lane_of(client->router, (uint32_t)(cursor % partitions), false);
     if (!has_place(client, lane))
@@ -265,24 +251,13 @@ static enum elapse__router_taken take_page(struct elapse__router_client *client,
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->cursor_of = lane->partition;
-    size_t room = size + ELAPSE__WIRE_RESP_FRAME_MAX + sizeof text;
     command->fragments = 1;
-    struct elapse__router_fragment *fragment =
-        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_LOOK, room);
-    if (fragment == NULL)
-        return ELAPSE__ROUTER_TAKEN;
-    struct elapse__wire_resp_writer writer = {.bytes = fragment->bytes, .capacity = room};
-    elapse__wire_resp_write_array(&writer, count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (places[0] == i && i != 0)
-            elapse__wire_resp_write_bytes(&writer, text,
-                                          elapse__decimal_write(text, cursor / partitions));
-        else
-            elapse__wire_resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
-    }
-    ELAPSE__ASSERT(!writer.too_small);
-    fragment->size = writer.size;
-    elapse__router_lane_push(lane, fragment);
+    ELAPSE__ASSERT_THAT(count, <=, PAGE_ARGUMENTS_MAX);
+    memcpy(asked, arguments, count * sizeof *asked);
+    if (places[0] != 0)
+        asked[places[0]] =
+            elapse__router_argument(text, elapse__decimal_write(text, cursor / partitions));
+    (void)elapse__router_lane_send(lane, command, ELAPSE__ROUTER_LOSS_LOOK, asked, count);
     return ELAPSE__ROUTER_TAKEN;
 }
 
@@ -296,7 +271,8 @@ static bool is_first(const struct elapse__router_client *client)
 
 static enum elapse__router_taken take_all(struct elapse__router_client *client,
                                           const struct elapse__router_route *route,
-                                          const unsigned char *bytes, size_t size)
+                                          const struct elapse__wire_resp_argument *arguments,
+                                          uint32_t count)
 {
     struct elapse__router *router = client->router;
     uint32_t partitions = router->options.partitions;
@@ -314,21 +290,15 @@ static enum elapse__router_taken take_all(struct elapse__router_client *client,
         return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = route->slow;
     command->fragments = partitions;
-    for (uint32_t i = 0; i < partitions; i++) {
-        struct elapse__router_lane *lane = lane_of(router, i, route->slow);
-        struct elapse__router_fragment *fragment = elapse__router_fragment_new(
-            lane, command, route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN,
-            size);
-        if (fragment == NULL)
-            continue;
-        memcpy(fragment->bytes, bytes, size);
-        elapse__router_lane_push(lane, fragment);
-    }
+    for (uint32_t i = 0; i < partitions; i++)
+        (void)elapse__router_lane_send(lane_of(router, i, route->slow), command,
+                                       route->looks ? ELAPSE__ROUTER_LOSS_LOOK
+                                                    : ELAPSE__ROUTER_LOSS_UNKNOWN,
+                                       arguments, count);
     return ELAPSE__ROUTER_TAKEN;
 }
 
 static enum elapse__router_taken take_kick(struct elapse__router_client *client,
-                                           const unsigned char *bytes, size_t size,
                                            const struct elapse__wire_resp_argument *arguments,
                                            uint32_t count)
 {
@@ -336,7 +306,7 @@ static enum elapse__router_taken take_kick(struct elapse__router_client *client,
 
     if (count != 3 ||
         !elapse__decimal_read(arguments[2].bytes, arguments[2].size, UINT64_MAX, &wanted))
-        return take_anywhere(client, bytes, size);
+        return take_anywhere(client, arguments, count);
     if (!is_first(client))
         return ELAPSE__ROUTER_TAKEN_LATER;
     if (!has_place(client, lane_of(client->router, elapse__router_home(client), true)))
@@ -402,8 +372,8 @@ static enum elapse__router_taken refuse(struct elapse__router_client *client, co
 /* Takes a command for one partition, by tube and key or by an id. */
 static enum elapse__router_taken take_one(struct elapse__router_client *client,
                                           const struct elapse__router_route *route,
-                                          const unsigned char *bytes, size_t size,
-                                          const struct elapse__wire_resp_argument *arguments)
+                                          const struct elapse__wire_resp_argument *arguments,
+                                          uint32_t count)
 {
     uint32_t partitions = client->router->options.partitions;
     enum elapse__router_on_loss on_loss =
@@ -415,15 +385,14 @@ static enum elapse__router_taken take_one(struct elapse__router_client *client,
                           elapse__router_partition_of_key(partitions, arguments[1].bytes,
                                                           arguments[1].size, arguments[2].bytes,
                                                           arguments[2].size),
-                          on_loss, bytes, size);
+                          on_loss, arguments, count);
     if (route->kind == ELAPSE__ROUTER_ROUTE_ID && elapse__router_argument_id(arguments[1], &id))
-        return take_whole(client, elapse__router_partition_of_id(partitions, id), on_loss, bytes,
-                          size);
-    return take_anywhere(client, bytes, size);
+        return take_whole(client, elapse__router_partition_of_id(partitions, id), on_loss,
+                          arguments, count);
+    return take_anywhere(client, arguments, count);
 }
 
 enum elapse__router_taken elapse__router_take(struct elapse__router_client *client,
-                                              const unsigned char *bytes, size_t size,
                                               const struct elapse__wire_resp_argument *arguments,
                                               uint32_t count)
 {
@@ -436,25 +405,25 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
     if (route->kind == ELAPSE__ROUTER_ROUTE_LOCAL)
         return take_local(client, route, arguments, count);
     if (count < route->least)
-        return take_anywhere(client, bytes, size);
+        return take_anywhere(client, arguments, count);
     switch (route->kind) {
     case ELAPSE__ROUTER_ROUTE_PUT:
-        return take_put(client, bytes, size, arguments, count);
+        return take_put(client, arguments, count);
     case ELAPSE__ROUTER_ROUTE_KEYS:
     case ELAPSE__ROUTER_ROUTE_IDS:
     case ELAPSE__ROUTER_ROUTE_LEASES:
-        return take_items(client, route->kind, bytes, size, arguments, count);
+        return take_items(client, route->kind, arguments, count);
     case ELAPSE__ROUTER_ROUTE_PAGE:
-        return take_page(client, bytes, size, arguments, count);
+        return take_page(client, arguments, count);
     case ELAPSE__ROUTER_ROUTE_ALL:
-        return take_all(client, route, bytes, size);
+        return take_all(client, route, arguments, count);
     case ELAPSE__ROUTER_ROUTE_KICK:
-        return take_kick(client, bytes, size, arguments, count);
+        return take_kick(client, arguments, count);
     case ELAPSE__ROUTER_ROUTE_RESERVE:
         return elapse__router_reserve_take(client, arguments, count)
                    ? ELAPSE__ROUTER_TAKEN
-                   : take_anywhere(client, bytes, size);
+                   : take_anywhere(client, arguments, count);
     default:
-        return take_one(client, route, bytes, size, arguments);
+        return take_one(client, route, arguments, count);
     }
 }

@@ -15,9 +15,8 @@ enum elapse__router_taken {
                                    it */
 };
 
-/* Makes a command of `size` bytes and its arguments into fragments. */
+/* Makes a command into fragments. */
 enum elapse__router_taken elapse__router_take(struct elapse__router_client *client,
-                                              const unsigned char *bytes, size_t size,
                                               const struct elapse__wire_resp_argument *arguments,
                                               uint32_t count);
 

@@ -32,12 +32,12 @@
 #include <elapse/wheel.h>
 
 #include "../../base/assert.h"
+#include "../../base/buffer.h"
 #include "../../base/ring.h"
 #include "../../protocol/resp_options.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_value.h"
 #include "../../protocol/resp_write.h"
-#include "../../base/buffer.h"
 #include "router.h"
 
 enum {
@@ -66,20 +66,23 @@ enum elapse__router_fragment_end {
     ELAPSE__ROUTER_FRAGMENT_ANSWERED,
     ELAPSE__ROUTER_FRAGMENT_NOT_DONE,
     ELAPSE__ROUTER_FRAGMENT_UNKNOWN,
+    ELAPSE__ROUTER_FRAGMENT_NO_MEMORY, /* there was none for the fragment */
 };
 
+/* A command for one partition, parsed. A link to another node writes it as bytes; the core of this
+ * process gets the arguments as they are. */
 struct elapse__router_fragment {
     struct elapse__ring_node
-        ring_node; /* first; in a lane's `queued`, or a link's `sent` or `returned` */
+        ring_node; /* first; in the `queued` of a lane, or the `sent` or `returned` of a link */
     struct elapse__router_command *command; /* NULL: nobody waits for the answer */
     enum elapse__router_on_loss on_loss;
-    bool by_chain;     /* a question of the partition's chain */
-    bool was_sent;     /* once, wholly; it is sent again */
-    uint64_t since_ms; /* when it was made */
-    uint64_t sent_ms;  /* when it went into the link's output */
-    uint64_t end_at;   /* where it ends in the bytes of the link */
-    size_t size;
-    unsigned char bytes[];
+    bool was_sent;     /* the fragment was wholly sent once, and is sent again */
+    uint64_t since_ms; /* when the fragment was put into its lane */
+    uint64_t sent_ms;  /* when a link got the fragment */
+    uint64_t end_at;   /* where the fragment ends in the bytes of the link */
+    size_t memory;     /* of the whole fragment */
+    uint32_t count;
+    struct elapse__wire_resp_argument arguments[]; /* their bytes are behind the last one */
 };
 
 struct elapse__router_lane {
@@ -136,10 +139,13 @@ struct elapse__router_link {
     uint32_t partition;
     uint32_t greetings; /* answers that are to come */
     bool is_pipe;
+    bool is_here; /* to a core of this process: commands in place of output */
     bool had_room;
     struct elapse__buffer input, out;
     struct elapse__wire_resp_scanner scanner;
-    struct elapse__ring_node sent; /* fragments, the oldest first */
+    struct elapse__ring_node sent;    /* fragments, the oldest first */
+    struct elapse__ring_node *to_run; /* of `sent`, the first that the core of this process has not
+                                         done; the ring itself: none */
     struct elapse__ring_node
         returned;      /* fragments that the partition refused: it has another owner */
     uint64_t out_end;  /* bytes that `out` has had */
@@ -177,7 +183,7 @@ struct elapse__router_reserve {
     struct elapse__ring_node waiter; /* in the router's ring `waiters` */
     struct elapse__router *router;
     struct elapse__router_command *command;
-    struct elapse__buffer question; /* the command without WAIT */
+    struct elapse__router_fragment *question; /* the command without WAIT; questions are copies */
     uint64_t tubes_hash;
     uint64_t deadline_ms; /* 0: it does not wait */
     uint64_t readied;     /* the router's `readied` when the first round began */
@@ -186,6 +192,7 @@ struct elapse__router_reserve {
     bool is_even;         /* it does not prefer this node */
     bool reached;         /* some partition could be asked */
     bool asks;            /* a question is under way */
+    bool by_chain;        /* the question comes from the chain of its partition */
     bool missed;          /* a chain came by meanwhile */
     bool is_late;         /* the time is over, and a question is under way */
 };
@@ -270,9 +277,7 @@ struct elapse__router_client {
 /* Tells a command that one of its fragments has ended. `value` is the answer, or the error that
  * says why there is none. */
 typedef void elapse__router_fragment_ended(struct elapse__router_command *command,
-                                           uint32_t partition,
-                                           const struct elapse__router_fragment *fragment,
-                                           enum elapse__router_fragment_end end,
+                                           uint32_t partition, enum elapse__router_fragment_end end,
                                            const unsigned char *value, size_t size);
 
 struct elapse__router {

@@ -92,6 +92,32 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     return size;
 }
 
+static void note_commands(struct elapse__cluster_link *own)
+{
+    uint32_t count;
+
+    own->pipe.has_commands = elapse__router_link_command(own->link, &count) != NULL;
+}
+
+/* Gives the core the commands of the router that it can run now, as they were parsed. */
+static void give(struct elapse__loop_pipe *pipe, struct elapse__connection *connection,
+                 struct elapse__queue_now now)
+{
+    struct elapse__cluster_link *own = link_of_pipe(pipe);
+    enum elapse__command_ran ran = ELAPSE__COMMAND_DONE;
+    uint64_t now_ms = elapse__runner_now_ms();
+    const struct elapse__wire_resp_argument *arguments;
+    uint32_t count;
+
+    while (ran == ELAPSE__COMMAND_DONE &&
+           (arguments = elapse__router_link_command(own->link, &count)) != NULL) {
+        ran = elapse__connection_command(connection, now, arguments, count);
+        if (ran != ELAPSE__COMMAND_WAITS)
+            elapse__router_link_ran(own->link, now_ms, ran == ELAPSE__COMMAND_DONE);
+    }
+    note_commands(own);
+}
+
 /* The core has ended it, or is freed. */
 static void on_ended(struct elapse__loop_pipe *pipe)
 {
@@ -117,14 +143,20 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
         free(own);
         return false;
     }
+    const struct elapse__connection_facts facts = {.may_use_beanstalkd = true,
+                                                   .speaks_resp3 =
+                                                       !elapse__router_link_is_pipe(link),
+                                                   .shell = peer};
+    if (!elapse__router_link_is_pipe(link))
+        own->pipe.give = give;
     own->is_opening = true;
-    elapse__loop_welcome(partition->core, peer); /* which may end it */
+    elapse__loop_connect(partition->core, peer, &facts); /* which may end it */
     own->is_opening = false;
     if (own->has_ended) {
         free(own);
         return false;
     }
-    elapse__router_link_opened(link, elapse__runner_now_ms());
+    elapse__router_link_opened(link, elapse__runner_now_ms(), true);
     return true;
 }
 
@@ -231,7 +263,7 @@ static void connected(struct elapse__peer *peer)
     peer->is_connecting = false;
     own->error = elapse__os_connect_error(peer->socket);
     if (own->error == 0) {
-        elapse__router_link_opened(own->link, elapse__runner_now_ms());
+        elapse__router_link_opened(own->link, elapse__runner_now_ms(), false);
         return;
     }
     elapse__addresses_failed(own->partition);
@@ -294,6 +326,8 @@ static void attend_here(struct elapse__cluster_link *own)
         return;
     }
     elapse__peer_enter(own->pipe.peer, ELAPSE__PEER_ATTENDED);
+    note_commands(own);
+    elapse__peer_watch(own->pipe.peer);
     if (elapse__router_link_output(own->link, &bytes) > 0 && own->dirty.next == NULL)
         elapse__ring_append(&own->partition->dirty, &own->dirty);
 }

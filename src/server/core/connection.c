@@ -105,7 +105,7 @@ size_t elapse__connection_room(const struct elapse__connection *connection)
     size_t there = elapse__buffer_size(&connection->input);
 
     if (connection->ending || connection->dead || connection->input_ended ||
-        connection->server->stopped)
+        connection->command_waits || connection->server->stopped)
         return 0;
     most = connection->need > most ? connection->need : most;
     return there < most ? most - there : 0;
@@ -128,7 +128,8 @@ bool elapse__connection_wants_end(const struct elapse__connection *connection)
 bool elapse__connection_can_run(const struct elapse__connection *connection)
 {
     size_t size = elapse__buffer_size(&connection->input);
-    return size > 0 && size >= connection->need && elapse__connection_may_run(connection);
+    return (connection->command_waits || (size > 0 && size >= connection->need)) &&
+           elapse__connection_may_run(connection);
 }
 
 void elapse__connection_arrange(struct elapse__connection *connection)
@@ -158,7 +159,12 @@ void elapse__connection_arrange(struct elapse__connection *connection)
  * `work`, its turn comes. */
 static void run_buffered(struct elapse__connection *connection)
 {
-    if (!elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection)) {
+    bool has_turn =
+        !elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection);
+
+    if (has_turn && connection->command_waits) {
+        connection->command_waits = !elapse__connection_has_turn(connection);
+    } else if (has_turn) {
         size_t done = elapse__connection_run(connection, elapse__buffer_first(&connection->input),
                                              elapse__buffer_size(&connection->input));
         elapse__buffer_take(&connection->input, done);
@@ -216,6 +222,23 @@ void elapse__connection_received(struct elapse__connection *connection,
         elapse__connection_fail(connection);
     elapse__connection_work(connection);
     elapse__server_leave(server);
+}
+
+enum elapse__command_ran
+elapse__connection_command(struct elapse__connection *connection, struct elapse__queue_now now,
+                           const struct elapse__wire_resp_argument *arguments, uint32_t count)
+{
+    struct elapse__server *server = connection->server;
+
+    ELAPSE__ASSERT(!connection->closed);
+    ELAPSE__ASSERT_THAT(elapse__buffer_size(&connection->input), ==, 0);
+    elapse__server_enter(server, now);
+    connection->heard_ms = server->now.boot_ms;
+    enum elapse__command_ran ran = elapse__connection_run_command(connection, arguments, count);
+    connection->command_waits = ran != ELAPSE__COMMAND_DONE;
+    elapse__connection_work(connection);
+    elapse__server_leave(server);
+    return ran;
 }
 
 void elapse__connection_received_all(struct elapse__connection *connection,

@@ -158,14 +158,30 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
 
 void *elapse__connection_shell(const struct elapse__connection *connection);
 
-/* Returns how many bytes `received` takes now; 0: read nothing until the connection comes by
- * elapse__server_attention. */
+/* Returns how many bytes `received` takes now; 0: read nothing, and give no command, until the
+ * connection comes by elapse__server_attention. */
 size_t elapse__connection_room(const struct elapse__connection *connection);
 
 /* Bytes came: runs the commands in them, up to a slice. Copies what it cannot run yet. Requires
  * that `size` is at most the room. */
 void elapse__connection_received(struct elapse__connection *connection,
                                  struct elapse__queue_now now, const void *bytes, size_t size);
+
+struct elapse__wire_resp_argument;
+
+enum elapse__command_ran {
+    ELAPSE__COMMAND_DONE,  /* its reply comes in its place */
+    ELAPSE__COMMAND_BEGUN, /* some of it may have been done: it comes again, with the same arguments
+                            */
+    ELAPSE__COMMAND_WAITS, /* nothing was done: it comes again, or never */
+};
+
+/* Runs one command of RESP that was parsed elsewhere, as if its bytes had come. A command that is
+ * not done comes again before any other one, when the room is above 0. Requires that the connection
+ * never receives bytes, and that `resp` is spoken. Keeps nothing of the arguments. */
+enum elapse__command_ran
+elapse__connection_command(struct elapse__connection *connection, struct elapse__queue_now now,
+                           const struct elapse__wire_resp_argument *arguments, uint32_t count);
 
 /* The client will send nothing more, but it may read: commands that are there are run, and the
  * connection ends when their replies were sent. A reserve that waits is dropped. */

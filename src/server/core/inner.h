@@ -174,6 +174,7 @@ struct elapse__connection {
     uint32_t waiting;   /* replies that wait for a job: no command runs */
     uint32_t named;     /* replies of reserve_id that have no bytes yet */
     size_t reply_bytes; /* of memory, of the replies that have no bytes yet */
+    bool command_waits; /* one that was parsed elsewhere was not done, and comes again */
     bool has_begun;     /* the session */
     bool input_ended;   /* the client sends nothing more */
     bool behind;        /* the next command waits until `named` is 0 */
@@ -241,9 +242,18 @@ void elapse__connection_arrange(struct elapse__connection *connection);
 /* It ends without another byte: no memory, or the protocol was violated. */
 void elapse__connection_fail(struct elapse__connection *connection);
 
+/* Returns whether there are units and room for a command in this call. Otherwise the connection is
+ * in the ring that lets it be looked at again. Requires that a command may run. */
+bool elapse__connection_has_turn(struct elapse__connection *connection);
+
 /* Runs commands in `bytes`. Returns how many bytes are done with. */
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size);
+
+/* Runs a command that was parsed elsewhere. */
+enum elapse__command_ran
+elapse__connection_run_command(struct elapse__connection *connection,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count);
 
 /* Whether the next command waits for replies before it. */
 static inline bool elapse__connection_is_behind(const struct elapse__connection *connection)

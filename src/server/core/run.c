@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../../protocol/resp_parse.h"
 #include "inner.h"
 
 /* ---- which protocol ---- */
@@ -68,6 +69,16 @@ static void await_more(struct elapse__connection *connection, size_t size)
         connection->need = size + 1;
 }
 
+/* Returns false if there is no memory. */
+static bool begin(struct elapse__connection *connection)
+{
+    connection->has_begun = true;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the choice has set it */
+    if (connection->protocol->begin != NULL && !connection->protocol->begin(connection))
+        elapse__connection_fail(connection);
+    return !connection->dead;
+}
+
 /* Returns whether the connection has a protocol. */
 static bool begin_session(struct elapse__connection *connection, const uint8_t *bytes, size_t size)
 {
@@ -83,11 +94,7 @@ static bool begin_session(struct elapse__connection *connection, const uint8_t *
         elapse__reply_marks_close_reply(connection);
         return false;
     }
-    connection->has_begun = true;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the choice has set it */
-    if (connection->protocol->begin != NULL && !connection->protocol->begin(connection))
-        elapse__connection_fail(connection);
-    return !connection->dead;
+    return begin(connection);
 }
 
 /* ---- running ---- */
@@ -113,38 +120,22 @@ static bool needs_too_much(const struct elapse__connection *connection, size_t s
     return size >= most;
 }
 
-/* Runs one command. Returns whether another one may follow. */
-static bool run_one(struct elapse__connection *connection, const uint8_t *bytes, size_t size,
-                    size_t *used)
+/* Does what a step of a command asks for, except NEED. Returns whether the command is done. */
+static bool take_step(struct elapse__connection *connection, enum elapse__session_step step)
 {
     struct elapse__server *server = connection->server;
-    const struct elapse__protocol *protocol = connection->protocol;
-    enum elapse__session_step step;
 
-    *used = 0;
-    connection->need = 0;
-    connection->behind = false;
-    connection->writing = &connection->held;
-    step = protocol->run(connection, bytes, size, used);
+    ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
     switch (step) {
-    case ELAPSE__STEP_NEED:
-        *used = 0;
-        if (needs_too_much(connection, size))
-            elapse__connection_fail(connection);
-        await_more(connection, size);
-        return false;
     case ELAPSE__STEP_MORE:
-        *used = 0;
         (void)elapse__server_spend(server, ELAPSE__QUANTUM);
         elapse__ring_join_once(&server->work, &connection->work);
         return false;
     case ELAPSE__STEP_LATER:
-        *used = 0;
         elapse__ring_leave(&connection->work);
         elapse__ring_join_once(&server->stalled, &connection->work);
         return false;
     case ELAPSE__STEP_BEHIND:
-        *used = 0;
         connection->behind = true;
         ELAPSE__ASSERT(elapse__connection_is_behind(connection));
         return false;
@@ -154,10 +145,78 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     default:
         break;
     }
+    elapse__reply_marks_close_reply(connection);
+    return true;
+}
+
+/* Runs one command. Returns whether another one may follow. */
+static bool run_one(struct elapse__connection *connection, const uint8_t *bytes, size_t size,
+                    size_t *used)
+{
+    const struct elapse__protocol *protocol = connection->protocol;
+    enum elapse__session_step step;
+
+    *used = 0;
+    connection->need = 0;
+    connection->behind = false;
+    connection->writing = &connection->held;
+    step = protocol->run(connection, bytes, size, used);
+    if (step == ELAPSE__STEP_NEED) {
+        *used = 0;
+        if (needs_too_much(connection, size))
+            elapse__connection_fail(connection);
+        await_more(connection, size);
+        return false;
+    }
+    if (!take_step(connection, step)) {
+        *used = 0;
+        return false;
+    }
     ELAPSE__ASSERT_THAT(*used, >, 0);
     ELAPSE__ASSERT_THAT(*used, <=, size);
-    elapse__reply_marks_close_reply(connection);
-    return elapse__server_spend(server, 1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES));
+    return elapse__server_spend(connection->server, 1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES));
+}
+
+bool elapse__connection_has_turn(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+
+    ELAPSE__ASSERT(elapse__connection_may_run(connection));
+    if (server->budget == 0) {
+        elapse__ring_join_once(&server->work, &connection->work);
+        return false;
+    }
+    if (elapse__server_journal_is_full(server)) {
+        elapse__ring_leave(&connection->work);
+        elapse__ring_join_once(&server->stalled, &connection->work);
+        return false;
+    }
+    return true;
+}
+
+enum elapse__command_ran
+elapse__connection_run_command(struct elapse__connection *connection,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
+{
+    struct elapse__server *server = connection->server;
+    size_t size = 0;
+
+    if (!elapse__connection_may_run(connection) || !elapse__connection_has_turn(connection))
+        return ELAPSE__COMMAND_WAITS;
+    if (connection->protocol == NULL) {
+        connection->protocol = server->options.resp;
+        if (!begin(connection))
+            return ELAPSE__COMMAND_WAITS;
+    }
+    ELAPSE__ASSERT(connection->protocol == server->options.resp);
+    connection->behind = false;
+    connection->writing = &connection->held;
+    if (!take_step(connection, connection->protocol->command(connection, arguments, count)))
+        return ELAPSE__COMMAND_BEGUN;
+    for (uint32_t i = 0; i < count; i++)
+        size += arguments[i].size;
+    (void)elapse__server_spend(server, 1 + (uint32_t)(size / ELAPSE__UNIT_BYTES));
+    return ELAPSE__COMMAND_DONE;
 }
 
 /* Drops bytes of a body that nobody wants. Returns how many. */
@@ -171,7 +230,6 @@ static size_t skip_bytes(struct elapse__connection *connection, size_t size)
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size)
 {
-    struct elapse__server *server = connection->server;
     size_t done = 0;
 
     while (elapse__connection_may_run(connection)) {
@@ -179,16 +237,8 @@ size_t elapse__connection_run(struct elapse__connection *connection, const uint8
         done += skip_bytes(connection, size - done);
         if (size == done || size - done < connection->need)
             break;
-        if (server->budget == 0) {
-            elapse__ring_join_once(&server->work, &connection->work);
-            break;
-        }
-        if (elapse__server_journal_is_full(server)) {
-            elapse__ring_leave(&connection->work);
-            elapse__ring_join_once(&server->stalled, &connection->work);
-            break;
-        }
-        if (!begin_session(connection, bytes + done, size - done))
+        if (!elapse__connection_has_turn(connection) ||
+            !begin_session(connection, bytes + done, size - done))
             break;
         bool goes_on = run_one(connection, bytes + done, size - done, &used);
         done += used;

@@ -70,6 +70,11 @@ struct elapse__protocol {
     enum elapse__session_step (*run)(struct elapse__connection *connection, const uint8_t *bytes,
                                      size_t size, size_t *used);
 
+    /* Runs a command that was parsed elsewhere; never NEED. NULL: the protocol has none. */
+    enum elapse__session_step (*command)(struct elapse__connection *connection,
+                                         const struct elapse__wire_resp_argument *arguments,
+                                         uint32_t count);
+
     /* Format the reply of a reserve or a look. `context` is that of the request. Only reply_*
      * functions may be called. */
     void (*handed_out)(struct elapse__connection *connection, uint64_t context,

@@ -10,6 +10,11 @@ enum { ROUNDS_MAX = 4, ROOM_LOOK_MS = 10 };
 
 /* ---- without the lock: receiving ---- */
 
+static bool has_commands(const struct elapse__peer *peer)
+{
+    return peer->pipe != NULL && peer->pipe->has_commands;
+}
+
 /* Fills the batch from the peers that are ready, in their order. */
 static void receive(struct elapse__loop *loop)
 {
@@ -32,7 +37,7 @@ static void receive(struct elapse__loop *loop)
             room = room < most ? room : most;
             room = room < peer->room ? room : peer->room;
             size_t got = elapse__peer_receive(peer, loop->batch + used, room);
-            if (got > 0 || peer->has_ended)
+            if (got > 0 || peer->has_ended || has_commands(peer))
                 loop->pieces[loop->piece_count++] =
                     (struct elapse__loop_piece){.peer = peer, .offset = used, .size = got};
             used += got;
@@ -75,6 +80,8 @@ static void say_received(struct elapse__loop *loop, struct elapse__queue_now now
         if (piece->size > 0)
             elapse__connection_received(peer->connection, now, loop->batch + piece->offset,
                                         piece->size);
+        else if (has_commands(peer))
+            peer->pipe->give(peer->pipe, peer->connection, now);
         if (peer->has_ended && !peer->is_end_known) {
             peer->is_end_known = true;
             elapse__connection_received_all(peer->connection, now);

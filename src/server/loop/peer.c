@@ -262,10 +262,11 @@ static size_t receive_from_pipe(struct elapse__peer *peer, void *buffer, size_t 
     struct elapse__loop_pipe *pipe = peer->pipe;
     size_t got = bytes < pipe->input_bytes ? bytes : pipe->input_bytes;
 
-    if (got > 0)
+    if (got > 0) {
         memcpy(buffer, pipe->input, got);
-    pipe->input += got;
-    pipe->input_bytes -= got;
+        pipe->input += got;
+        pipe->input_bytes -= got;
+    }
     if (pipe->input_bytes == 0)
         elapse__peer_leave(peer, ELAPSE__PEER_READY);
     return got;
@@ -345,7 +346,7 @@ void elapse__peer_watch(struct elapse__peer *peer)
     bool may_read = peer->room > 0 && !peer->has_ended && !peer->peers->is_stopping;
 
     if (peer->socket == NO_SOCKET) {
-        if (may_read && peer->pipe->input_bytes > 0)
+        if (may_read && (peer->pipe->input_bytes > 0 || peer->pipe->has_commands))
             elapse__peer_enter(peer, ELAPSE__PEER_READY);
         return;
     }

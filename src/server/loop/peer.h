@@ -73,6 +73,11 @@ struct elapse__loop_pipe {
     struct elapse__peer *peer; /* NULL: it has ended, or has not begun */
     const uint8_t *input;      /* what the core has not got yet; it stays valid */
     size_t input_bytes;
+    /* In place of `input`: gives the core commands that were parsed, with the store's lock, in a
+     * turn after the pipe has said has_commands, when the core has room. NULL: it has bytes. */
+    void (*give)(struct elapse__loop_pipe *pipe, struct elapse__connection *connection,
+                 struct elapse__queue_now now);
+    bool has_commands;
     /* The core has these bytes for it: all that were not sent, from the first of them on. Returns
      * how many of them count as sent. */
     size_t (*output)(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size);

@@ -86,6 +86,22 @@ static enum elapse__session_step run_call(struct elapse__resp_call *call)
     return call->command->run(call);
 }
 
+static enum elapse__session_step run_command(struct elapse__connection *connection,
+                                             const struct elapse__wire_resp_argument *arguments,
+                                             uint32_t count)
+{
+    struct elapse__resp_call call = {.connection = connection,
+                                     .session = elapse__session(connection),
+                                     .arguments = arguments,
+                                     .count = count};
+    enum elapse__session_step step = run_call(&call);
+
+    ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
+    if (step == ELAPSE__STEP_RAN || step == ELAPSE__STEP_END)
+        elapse__resp_forget(call.session);
+    return step;
+}
+
 static enum elapse__session_step refuse_bytes(struct elapse__connection *connection,
                                               const struct elapse__wire_resp_parsed *parsed)
 {
@@ -127,16 +143,7 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     case ELAPSE__WIRE_RESP_COMMAND:
         break;
     }
-
-    struct elapse__resp_call call = {.connection = connection,
-                                     .session = session,
-                                     .arguments = arguments,
-                                     .count = parsed.count};
-    enum elapse__session_step step = run_call(&call);
-    ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
-    if (step == ELAPSE__STEP_RAN || step == ELAPSE__STEP_END)
-        elapse__resp_forget(session);
-    return step;
+    return run_command(connection, arguments, parsed.count);
 }
 
 const struct elapse__protocol elapse__resp = {
@@ -145,6 +152,7 @@ const struct elapse__protocol elapse__resp = {
     .begin = begin,
     .end = end,
     .run = run,
+    .command = run_command,
     .handed_out = elapse__resp_handed_out,
     .nothing = elapse__resp_nothing,
     .looked = elapse__resp_looked,

@@ -31,6 +31,7 @@ static struct joined {
     struct elapse__connection *connection;
 } joined[LINKS_MAX];
 
+static bool links_are_here; /* they carry commands, not bytes */
 static uint32_t core_count; /* the first ones are partitions */
 static struct elapse__router *router;
 static struct elapse__queue_now now;
@@ -84,9 +85,10 @@ static void work_core(struct core *core)
         ;
 }
 
-static struct elapse__connection *connect_to(uint32_t place)
+static struct elapse__connection *connect_to(uint32_t place, bool is_link)
 {
-    const struct elapse__connection_facts facts = {.may_use_beanstalkd = true};
+    const struct elapse__connection_facts facts = {.may_use_beanstalkd = true,
+                                                   .speaks_resp3 = is_link};
     struct elapse__connection *connection =
         elapse__connection_new(cores[place].server, now, &facts);
     assert_non_null(connection);
@@ -94,6 +96,16 @@ static struct elapse__connection *connect_to(uint32_t place)
 }
 
 /* ---- the router between them ---- */
+
+/* The node at the other end of a link takes the greeting, and gives the link to its core. */
+static void take_greeting(struct elapse__router_link *link)
+{
+    static const char answers[] = "%0\r\n+OK\r\n";
+    const uint8_t *bytes;
+
+    elapse__router_link_sent(link, now.boot_ms, elapse__router_link_output(link, &bytes));
+    elapse__router_link_received(link, now.boot_ms, answers, sizeof answers - 1);
+}
 
 static void open_links(void)
 {
@@ -104,9 +116,29 @@ static void open_links(void)
         while (joined[i].link != NULL)
             i++;
         joined[i].link = link;
-        joined[i].connection = connect_to(elapse__router_link_partition(link));
-        elapse__router_link_opened(link, now.boot_ms);
+        joined[i].connection = connect_to(elapse__router_link_partition(link), true);
+        elapse__router_link_opened(link, now.boot_ms, links_are_here);
+        if (!links_are_here)
+            take_greeting(link);
     }
+}
+
+/* Returns whether the core has run anything. */
+static bool move_commands(const struct joined *wire)
+{
+    const struct elapse__wire_resp_argument *arguments;
+    uint32_t count;
+    bool has_moved = false;
+
+    while (elapse__connection_room(wire->connection) > 0 &&
+           (arguments = elapse__router_link_command(wire->link, &count)) != NULL) {
+        enum elapse__command_ran ran =
+            elapse__connection_command(wire->connection, now, arguments, count);
+        if (ran != ELAPSE__COMMAND_WAITS)
+            elapse__router_link_ran(wire->link, now.boot_ms, ran == ELAPSE__COMMAND_DONE);
+        has_moved = true;
+    }
+    return has_moved;
 }
 
 /* Returns whether anything has moved. */
@@ -115,7 +147,7 @@ static bool move_bytes(struct joined *wire)
     const uint8_t *bytes;
     size_t size = elapse__router_link_output(wire->link, &bytes);
     size_t room = elapse__connection_room(wire->connection);
-    bool has_moved = false;
+    bool has_moved = move_commands(wire);
 
     size = size < room ? size : room;
     if (size > 0) {
@@ -320,15 +352,41 @@ static void make_line(struct random_source *random, char *line)
     *line = '\0';
 }
 
-TEST_WITH(one_partition_answers_as_a_server, NULL, end)
+static int over_bytes(void **state)
 {
     (void)state;
+    links_are_here = false;
+    return 0;
+}
+
+static int over_commands(void **state)
+{
+    (void)state;
+    links_are_here = true;
+    return 0;
+}
+
+/* Begins a test that runs over links of bytes, and again over links that take parsed commands. */
+#define BOTH_TEST(test)                                 \
+    static void test(void);                             \
+    TEST_WITH(test##_over_bytes, over_bytes, end)       \
+    {                                                   \
+        test();                                         \
+    }                                                   \
+    TEST_WITH(test##_over_commands, over_commands, end) \
+    {                                                   \
+        test();                                         \
+    }                                                   \
+    static void test(void)
+
+BOTH_TEST(one_partition_answers_as_a_server)
+{
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct random_source random = {.state = seed};
         begin(1);
         struct elapse__router_client *client =
             elapse__router_client_new(router, now.boot_ms, true, NULL);
-        struct elapse__connection *plain = connect_to(1);
+        struct elapse__connection *plain = connect_to(1, false);
         for (int i = 0; i < 600; i++) {
             char line[200];
             make_line(&random, line);
@@ -344,7 +402,7 @@ TEST_WITH(one_partition_answers_as_a_server, NULL, end)
                 assert_int_equal(strncmp(ask(client, "HELLO 3"), ask_plainly(plain, "HELLO 3"), 20),
                                  0);
         }
-        (void)end(state);
+        (void)end(NULL);
     }
     begin(1);
 }
@@ -366,11 +424,10 @@ static unsigned occurrences(const char *text, const char *fragment)
     return count;
 }
 
-TEST_WITH(jobs_are_worked_on_wherever_they_are, NULL, end)
+BOTH_TEST(jobs_are_worked_on_wherever_they_are)
 {
     char line[4000] = "ACK";
     bool seen[200] = {false};
-
     begin(3);
     struct elapse__router_client *client = meet();
     for (int i = 0; i < 60; i++) {
@@ -401,11 +458,10 @@ TEST_WITH(jobs_are_worked_on_wherever_they_are, NULL, end)
     assert_non_null(strstr(ask(client, "STATS"), "$10\r\ntotal_done\r\n:60\r\n"));
 }
 
-TEST_WITH(a_walk_lists_each_job_once, NULL, end)
+BOTH_TEST(a_walk_lists_each_job_once)
 {
     unsigned listed = 0;
     char line[64] = "LIST t COUNT 4";
-
     begin(3);
     struct elapse__router_client *client = meet();
     for (int i = 0; i < 40; i++) {
@@ -426,10 +482,9 @@ TEST_WITH(a_walk_lists_each_job_once, NULL, end)
                         "*4\r\n$7\r\nremoved\r\n:40\r\n$7\r\nrunning\r\n:0\r\n");
 }
 
-TEST_WITH(a_job_that_is_given_back_is_as_before, NULL, end)
+BOTH_TEST(a_job_that_is_given_back_is_as_before)
 {
     const uint8_t *bytes;
-
     begin(3);
     struct elapse__router_client *client = meet();
     struct elapse__router_client *gone = meet();
@@ -451,11 +506,10 @@ TEST_WITH(a_job_that_is_given_back_is_as_before, NULL, end)
     assert_non_null(strstr(ask(client, "STATS t"), "$10\r\ntotal_dead\r\n:1\r\n"));
 }
 
-TEST_WITH(a_wait_ends_when_a_job_comes, NULL, end)
+BOTH_TEST(a_wait_ends_when_a_job_comes)
 {
     static char line[200];
     const uint8_t *bytes;
-
     begin(3);
     struct elapse__router_client *client = meet();
     struct elapse__router_client *worker = meet();

@@ -18,7 +18,8 @@ struct fixture {
     uint64_t now;
     struct elapse__router_link *links[LINKS_MAX]; /* that were opened, in their order */
     uint32_t link_count;
-    char *text; /* what output_of returned last */
+    bool is_here; /* links that are opened lead to a core of this process */
+    char *text;   /* what output_of returned last */
 };
 
 /* Two partitions: 0 is here, 1 is there. Both have open links, which were greeted: links[0] and

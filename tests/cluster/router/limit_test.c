@@ -211,6 +211,7 @@ ROUTER_TEST(a_pipe_to_this_node_has_no_greeting)
 
     begin_with_one(f);
     struct elapse__router_client *c = client(f);
+    f->is_here = true;
     say_bytes(f, c, "stats\r\n");
     const uint8_t *bytes;
     assert_int_equal(elapse__router_link_output(last(f), &bytes), 7);
@@ -228,6 +229,7 @@ ROUTER_TEST(a_pipe_holds_its_bytes_back)
     begin_with_one(f);
     struct elapse__router_client *c = client(f);
     memset(bytes, 'x', sizeof bytes);
+    f->is_here = true;
     say_bytes(f, c, "s");
     elapse__router_link_received(last(f), f->now, bytes, 1000);
     assert_int_equal(elapse__router_link_room(last(f)), 0);

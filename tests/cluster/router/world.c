@@ -44,7 +44,7 @@ static void drop_wire(struct wire *wire)
 
     wire->router_side = NULL;
     world.has_harmed = true;
-    if (choose(2) == 0)
+    if (wire->is_here || choose(2) == 0)
         clear_wire(wire);
     elapse__router_link_closed(link, world.now);
 }
@@ -66,7 +66,8 @@ static void open_links(void)
                               .parser.argument_bytes_max = 65535};
         wire->epoch = world.partition[wire->partition].epoch;
         elapse__router_link_set_shell(link, wire);
-        elapse__router_link_opened(link, world.now);
+        wire->is_here = wire->is_open = choose(2) == 0;
+        elapse__router_link_opened(link, world.now, wire->is_here);
     }
 }
 
@@ -94,12 +95,42 @@ static void send_wire(struct wire *wire)
     elapse__router_link_sent(wire->router_side, world.now, size);
 }
 
+/* The partition is in this process: it runs some commands, now and then in more steps than one. */
+static void run_commands(struct wire *wire)
+{
+    const struct elapse__wire_resp_argument *arguments;
+    uint32_t count;
+
+    for (uint64_t left = choose(4);
+         left > 0 && (arguments = elapse__router_link_command(wire->router_side, &count)) != NULL;
+         left--) {
+        bool is_done = choose(4) != 0;
+        struct elapse__buffer answers = wire->to_router;
+        wire->to_router = wire->input;
+        if (!wire->has_begun)
+            model_do(wire, arguments, count);
+        wire->has_begun = !is_done;
+        wire->input = wire->to_router;
+        wire->to_router = answers;
+        if (is_done) {
+            (void)elapse__buffer_append(&wire->to_router, elapse__buffer_first(&wire->input),
+                                        elapse__buffer_size(&wire->input));
+            elapse__buffer_take(&wire->input, elapse__buffer_size(&wire->input));
+        }
+        elapse__router_link_ran(wire->router_side, world.now, is_done);
+    }
+}
+
 /* Some bytes arrive at the partition, which does the commands that are whole. */
 static void arrive(struct wire *wire)
 {
     struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
     size_t size = some(elapse__buffer_size(&wire->to_partition));
 
+    if (wire->is_here) {
+        run_commands(wire);
+        return;
+    }
     if (size > 0) {
         (void)elapse__buffer_append(&wire->input, elapse__buffer_first(&wire->to_partition), size);
         elapse__buffer_take(&wire->to_partition, size);

@@ -131,6 +131,8 @@ struct wire {
     struct elapse__buffer to_partition, input, to_router;
     struct elapse__wire_resp_parser parser;
     bool is_open;
+    bool is_here;   /* commands in place of bytes; `input` has the answer to one that was begun */
+    bool has_begun; /* the first command, and is not done with it */
 };
 
 struct world {

@@ -66,8 +66,8 @@ mutant waiting_reserves_have_no_share src/server/core/server.c \
     'more |= run_stage(server, turn_work, &left, left);
     more |= run_stage(server, turn_gated, &left, left / 2);'
 mutant a_reader_has_more_turns src/server/core/connection.c \
-    'if (!elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection)) {' \
-    'if (elapse__connection_can_run(connection)) {'
+    '!elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection);' \
+    'elapse__connection_can_run(connection);'
 mutant a_reserve_looks_at_any_number_of_tubes src/server/core/reserve.c \
     'looks < LOOKS_MAX' \
     'looks < UINT64_MAX'

@@ -63,17 +63,33 @@ mutant change_is_taken_for_a_look src/cluster/router/take.c \
         route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;' \
     'enum elapse__router_on_loss on_loss = ELAPSE__ROUTER_LOSS_LOOK;'
 mutant greeting_is_not_waited_for src/cluster/router/link_bytes.c \
-    'else if (link->greetings == 0)
-        begin(link);
-    elapse__router_link_arrange(link);' \
-    'else
-        begin(link);
-    elapse__router_link_arrange(link);'
+    'else if (!write_greeting(link))
+        elapse__router_link_lose(link);' \
+    'else if (!write_greeting(link))
+        elapse__router_link_lose(link);
+    else
+        begin(link);'
 mutant refused_greeting_is_taken src/cluster/router/link_bytes.c \
     "if (value[0] == '-') {" 'if (false) {'
 mutant answer_before_the_command src/cluster/router/link_bytes.c \
-    'if (fragment->end_at > link->out_sent)
-        return false;' ''
+    'if (fragment->end_at > link->out_sent || link->to_run == link->sent.next)
+        return false;' 'if (link->to_run == link->sent.next)
+        return false;'
+mutant answer_to_half_a_command src/cluster/router/link_bytes.c \
+    ' || link->to_run == link->sent.next)' ')'
+mutant begun_command_was_not_sent src/cluster/router/link_bytes.c \
+    '    link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;' \
+    '    if (is_done)
+        link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;'
+mutant last_command_is_given_again src/cluster/router/link_bytes.c \
+    '    if (is_done)
+        link->to_run' '    if (is_done && link->to_run->next != &link->sent)
+        link->to_run'
+mutant lost_link_has_commands src/cluster/router/link.c \
+    'ELAPSE__ROUTER_LINK_LOST;
+    link->to_run = &link->sent;' 'ELAPSE__ROUTER_LINK_LOST;'
+mutant commands_have_no_window src/cluster/router/link.c \
+    '        link->out_end += fragment->memory;' '        link->out_end++;'
 mutant client_may_speak_as_a_node src/cluster/router/route.c \
     '    {.name = "PING", .local' \
     '    {.name = "NODE", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1},
@@ -113,8 +129,8 @@ mutant sent_reply_is_given_back src/cluster/router/client.c \
 mutant partly_sent_reply_is_sent src/cluster/router/client.c \
     'if (command->end_at > client->out_sent)' 'if (command->end_at > client->out_sent + 1)'
 mutant partition_is_asked_to_wait src/cluster/router/reserve.c \
-    'write_question(command->reserve, arguments, tubes, places[0])' \
-    'write_question(command->reserve, arguments, count - 1, 0)'
+    'make_question(command->reserve, arguments, tubes, places[0])' \
+    'make_question(command->reserve, arguments, count - 1, 0)'
 mutant waiter_is_asked_twice src/cluster/router/reserve.c \
     '        if (reserve->asks) {
             reserve->missed = true;
@@ -160,9 +176,9 @@ mutant blocked_clients_are_forgotten src/cluster/router/fragment.c \
     '    free(fragment);
     let_in(lane);' '    free(fragment);'
 mutant link_takes_everything_at_once src/cluster/router/lane.c \
-    'elapse__buffer_size(&link->out) < ELAPSE__ROUTER_LINK_OUT) {' 'true) {'
+    'link->out_end - link->out_sent < ELAPSE__ROUTER_LINK_OUT) {' 'true) {'
 mutant reply_has_no_limit src/cluster/router/link_bytes.c \
-    'return there < link->router->options.reply_bytes_max;' 'return true;'
+    'return size - *used < most;' 'return true;'
 mutant pipe_has_no_limit src/cluster/router/link.c \
     'return there < most ? most - there : 0;
     }' \
