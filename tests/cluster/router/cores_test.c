@@ -11,6 +11,7 @@
 
 #include "../../../src/base/buffer.h"
 #include "../../../src/cluster/router/router.h"
+#include "../../../src/protocol/resp_parse.h"
 #include "../../../src/protocol/resp_value.h"
 #include "../../../src/server/core/core.h"
 #include "../../../src/server/core/session.h"
@@ -32,6 +33,7 @@ static struct joined {
 } joined[LINKS_MAX];
 
 static bool links_are_here; /* they carry commands, not bytes */
+static uint32_t output_bytes_max;
 static uint32_t core_count; /* the first ones are partitions */
 static struct elapse__router *router;
 static struct elapse__queue_now now;
@@ -59,7 +61,8 @@ static void begin_core(uint32_t place, uint32_t partition, uint32_t partitions)
     assert_true(elapse__engine_make_jobs(&core->engine, present, &jobs));
     assert_true(elapse__engine_open_journal(&core->engine, &journal, &refusal));
     assert_int_equal(elapse__engine_begin_life(&core->engine), ELAPSE_OK);
-    const struct elapse__server_options options = {.engine = &core->engine, .resp = &elapse__resp};
+    const struct elapse__server_options options = {
+        .engine = &core->engine, .resp = &elapse__resp, .output_bytes_max = output_bytes_max};
     core->server = elapse__server_new(&options, now);
     assert_non_null(core->server);
 }
@@ -523,6 +526,107 @@ BOTH_TEST(a_wait_ends_when_a_job_comes)
     for (int i = 0; i < 13; i++)
         pass(10);
     assert_true(elapse__router_client_output(worker, &bytes) > 10);
+}
+
+/* ---- a core that is given commands ---- */
+
+/* Gives a line of words as a command that was parsed. */
+static enum elapse__command_ran give(struct elapse__connection *connection, const char *line)
+{
+    struct elapse__wire_resp_argument arguments[16];
+    uint32_t count = 0;
+
+    while (*line != '\0') {
+        size_t size = strcspn(line, " ");
+        arguments[count++] = (struct elapse__wire_resp_argument){
+            .bytes = (const unsigned char *)line, .size = (uint32_t)size};
+        line += size + (line[size] == ' ');
+    }
+    return elapse__connection_command(connection, now, arguments, count);
+}
+
+/* The core says by itself that the connection takes a command again. */
+static void expect_room(struct core *core, struct elapse__connection *connection)
+{
+    struct elapse__connection *seen;
+    bool has_come = false;
+
+    assert_int_equal(elapse__connection_room(connection), 0);
+    assert_int_equal(elapse__server_check(core->server), 0);
+    for (int i = 0; i < 100 && !has_come; i++) {
+        (void)elapse__server_turn(core->server, now);
+        (void)elapse__journal_work(core->engine.journal);
+        while ((seen = elapse__server_attention(core->server)) != NULL)
+            has_come = has_come || (seen == connection && elapse__connection_room(seen) > 0);
+    }
+    assert_true(has_come);
+    assert_int_equal(elapse__server_check(core->server), 0);
+}
+
+static void read_all(struct core *core, struct elapse__connection *connection)
+{
+    const uint8_t *bytes;
+    size_t size;
+
+    work_core(core);
+    while ((size = elapse__connection_output(connection, &bytes)) > 0) {
+        memcpy(heard[0], bytes, size);
+        heard[0][size] = '\0';
+        elapse__connection_sent(connection, now, size);
+        work_core(core);
+    }
+}
+
+TEST_WITH(commands_wait_for_a_client_that_reads, NULL, end)
+{
+    const uint8_t *bytes;
+    unsigned done = 0;
+    output_bytes_max = 200;
+    begin(1);
+    struct elapse__connection *connection = connect_to(1, false);
+    assert_int_equal(give(connection, "PUT t body KEY k"), ELAPSE__COMMAND_DONE);
+    for (; elapse__connection_room(connection) > 0; work_core(&cores[1]))
+        while (give(connection, "ECHO 0123456789") == ELAPSE__COMMAND_DONE)
+            done++;
+    assert_in_range(done, 10, 20);
+    assert_int_equal(elapse__connection_room(connection), 0);
+    elapse__connection_sent(connection, now, elapse__connection_output(connection, &bytes));
+    assert_true(elapse__connection_room(connection) > 0);
+    assert_ptr_equal(elapse__server_attention(cores[1].server), connection);
+    assert_int_equal(give(connection, "ECHO 0123456789"), ELAPSE__COMMAND_DONE);
+    read_all(&cores[1], connection);
+    assert_string_equal(heard[0], "$10\r\n0123456789\r\n");
+}
+
+TEST_WITH(commands_wait_for_the_turns_of_others, NULL, end)
+{
+    unsigned waited = 0;
+    unsigned begun = 0;
+    enum elapse__command_ran ran;
+    output_bytes_max = 0;
+    begin(1);
+    struct core *core = &cores[1];
+    struct elapse__connection *connection = connect_to(1, false);
+    for (int i = 0; i < 3000; i++) {
+        while (give(connection, "PUT t body") == ELAPSE__COMMAND_WAITS) {
+            waited++;
+            expect_room(core, connection);
+        }
+    }
+    assert_true(waited > 3);
+    read_all(core, connection);
+    while ((ran = give(connection, "CANCELALL t")) != ELAPSE__COMMAND_DONE) {
+        begun += ran == ELAPSE__COMMAND_BEGUN;
+        expect_room(core, connection);
+    }
+    assert_true(begun > 0);
+    read_all(core, connection);
+    assert_non_null(strstr(heard[0], ":3000\r\n"));
+    assert_int_equal(give(connection, "QUIT"), ELAPSE__COMMAND_DONE);
+    assert_int_equal(give(connection, "PING"), ELAPSE__COMMAND_WAITS);
+    read_all(core, connection);
+    assert_string_equal(heard[0], "+OK\r\n");
+    assert_true(elapse__connection_wants_end(connection));
 }
 
 TEST_MAIN("cores")
