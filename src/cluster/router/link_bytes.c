@@ -274,7 +274,8 @@ void elapse__router_link_ran(struct elapse__router_link *link, uint64_t now, boo
     link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;
     if (is_done)
         link->to_run = link->to_run->next;
-    go_on(link);
+    if (link->to_run == &link->sent)
+        go_on(link);
 }
 
 void elapse__router_link_closed(struct elapse__router_link *link, uint64_t now)

@@ -99,22 +99,33 @@ static void note_commands(struct elapse__cluster_link *own)
     own->pipe.has_commands = elapse__router_link_command(own->link, &count) != NULL;
 }
 
-/* Gives the core the commands of the router that it can run now, as they were parsed. */
+static struct elapse__cluster_link *link_of_source(struct elapse__command_source *source)
+{
+    return (struct elapse__cluster_link *)(void *)((unsigned char *)source -
+                                                   offsetof(struct elapse__cluster_link, source));
+}
+
+static const struct elapse__wire_resp_argument *next_command(struct elapse__command_source *source,
+                                                             uint32_t *count)
+{
+    return elapse__router_link_command(link_of_source(source)->link, count);
+}
+
+static void on_ran(struct elapse__command_source *source, bool is_done)
+{
+    struct elapse__cluster_link *own = link_of_source(source);
+
+    elapse__router_link_ran(own->link, own->now_ms, is_done);
+}
+
+/* Gives the core the commands of the router, as they were parsed. */
 static void give(struct elapse__loop_pipe *pipe, struct elapse__connection *connection,
                  struct elapse__queue_now now)
 {
     struct elapse__cluster_link *own = link_of_pipe(pipe);
-    enum elapse__command_ran ran = ELAPSE__COMMAND_DONE;
-    uint64_t now_ms = elapse__runner_now_ms();
-    const struct elapse__wire_resp_argument *arguments;
-    uint32_t count;
 
-    while (ran == ELAPSE__COMMAND_DONE &&
-           (arguments = elapse__router_link_command(own->link, &count)) != NULL) {
-        ran = elapse__connection_command(connection, now, arguments, count);
-        if (ran != ELAPSE__COMMAND_WAITS)
-            elapse__router_link_ran(own->link, now_ms, ran == ELAPSE__COMMAND_DONE);
-    }
+    own->now_ms = elapse__runner_now_ms();
+    elapse__connection_commands(connection, now, &own->source);
     note_commands(own);
 }
 
@@ -136,6 +147,7 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
     if (partition->core == NULL || partition->core->is_broken ||
         (own = new_link(partition, link)) == NULL)
         return false;
+    own->source = (struct elapse__command_source){.next = next_command, .ran = on_ran};
     own->pipe.output = on_output;
     own->pipe.ended = on_ended;
     struct elapse__peer *peer = elapse__peer_new_pipe(&partition->core->peers, &own->pipe);

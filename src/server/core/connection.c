@@ -224,9 +224,9 @@ void elapse__connection_received(struct elapse__connection *connection,
     elapse__server_leave(server);
 }
 
-enum elapse__command_ran
-elapse__connection_command(struct elapse__connection *connection, struct elapse__queue_now now,
-                           const struct elapse__wire_resp_argument *arguments, uint32_t count)
+void elapse__connection_commands(struct elapse__connection *connection,
+                                 struct elapse__queue_now now,
+                                 struct elapse__command_source *source)
 {
     struct elapse__server *server = connection->server;
 
@@ -234,11 +234,9 @@ elapse__connection_command(struct elapse__connection *connection, struct elapse_
     ELAPSE__ASSERT_THAT(elapse__buffer_size(&connection->input), ==, 0);
     elapse__server_enter(server, now);
     connection->heard_ms = server->now.boot_ms;
-    enum elapse__command_ran ran = elapse__connection_run_command(connection, arguments, count);
-    connection->command_waits = ran != ELAPSE__COMMAND_DONE;
+    connection->command_waits = !elapse__connection_run_commands(connection, source);
     elapse__connection_work(connection);
     elapse__server_leave(server);
-    return ran;
 }
 
 void elapse__connection_received_all(struct elapse__connection *connection,

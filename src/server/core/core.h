@@ -169,19 +169,21 @@ void elapse__connection_received(struct elapse__connection *connection,
 
 struct elapse__wire_resp_argument;
 
-enum elapse__command_ran {
-    ELAPSE__COMMAND_DONE,  /* its reply comes in its place */
-    ELAPSE__COMMAND_BEGUN, /* some of it may have been done: it comes again, with the same arguments
-                            */
-    ELAPSE__COMMAND_WAITS, /* nothing was done: it comes again, or never */
+/* Where commands of RESP come from that were parsed elsewhere. */
+struct elapse__command_source {
+    /* Returns the arguments of the next command, and stores how many; NULL: there is none now. */
+    const struct elapse__wire_resp_argument *(*next)(struct elapse__command_source *source,
+                                                     uint32_t *count);
+    /* That command was begun. Unless it is done, it has to be the next one again. */
+    void (*ran)(struct elapse__command_source *source, bool is_done);
 };
 
-/* Runs one command of RESP that was parsed elsewhere, as if its bytes had come. A command that is
- * not done comes again before any other one, when the room is above 0. Requires that the connection
- * never receives bytes, and that `resp` is spoken. Keeps nothing of the arguments. */
-enum elapse__command_ran
-elapse__connection_command(struct elapse__connection *connection, struct elapse__queue_now now,
-                           const struct elapse__wire_resp_argument *arguments, uint32_t count);
+/* Runs commands of a source as if their bytes had come, up to a slice. While some are left, the
+ * room is 0 until they may run. Requires that the connection never receives bytes, and that `resp`
+ * is spoken. Keeps neither the source nor the arguments. */
+void elapse__connection_commands(struct elapse__connection *connection,
+                                 struct elapse__queue_now now,
+                                 struct elapse__command_source *source);
 
 /* The client will send nothing more, but it may read: commands that are there are run, and the
  * connection ends when their replies were sent. A reserve that waits is dropped. */

@@ -250,10 +250,9 @@ bool elapse__connection_has_turn(struct elapse__connection *connection);
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size);
 
-/* Runs a command that was parsed elsewhere. */
-enum elapse__command_ran
-elapse__connection_run_command(struct elapse__connection *connection,
-                               const struct elapse__wire_resp_argument *arguments, uint32_t count);
+/* Runs commands that were parsed elsewhere. Returns whether none is left. */
+bool elapse__connection_run_commands(struct elapse__connection *connection,
+                                     struct elapse__command_source *source);
 
 /* Whether the next command waits for replies before it. */
 static inline bool elapse__connection_is_behind(const struct elapse__connection *connection)

@@ -194,29 +194,40 @@ bool elapse__connection_has_turn(struct elapse__connection *connection)
     return true;
 }
 
-enum elapse__command_ran
-elapse__connection_run_command(struct elapse__connection *connection,
-                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
+/* Returns whether a command that was parsed elsewhere may run. */
+static bool may_run_command(struct elapse__connection *connection)
 {
-    struct elapse__server *server = connection->server;
-    size_t size = 0;
-
     if (!elapse__connection_may_run(connection) || !elapse__connection_has_turn(connection))
-        return ELAPSE__COMMAND_WAITS;
-    if (connection->protocol == NULL) {
-        connection->protocol = server->options.resp;
-        if (!begin(connection))
-            return ELAPSE__COMMAND_WAITS;
+        return false;
+    if (connection->protocol != NULL)
+        return true;
+    connection->protocol = connection->server->options.resp;
+    return begin(connection);
+}
+
+bool elapse__connection_run_commands(struct elapse__connection *connection,
+                                     struct elapse__command_source *source)
+{
+    const struct elapse__wire_resp_argument *arguments;
+    uint32_t count;
+
+    while ((arguments = source->next(source, &count)) != NULL) {
+        size_t size = 0;
+        if (!may_run_command(connection))
+            return false;
+        ELAPSE__ASSERT(connection->protocol == connection->server->options.resp);
+        for (uint32_t i = 0; i < count; i++)
+            size += arguments[i].size;
+        connection->behind = false;
+        connection->writing = &connection->held;
+        bool is_done =
+            take_step(connection, connection->protocol->command(connection, arguments, count));
+        source->ran(source, is_done);
+        if (!is_done)
+            return false;
+        (void)elapse__server_spend(connection->server, 1 + (uint32_t)(size / ELAPSE__UNIT_BYTES));
     }
-    ELAPSE__ASSERT(connection->protocol == server->options.resp);
-    connection->behind = false;
-    connection->writing = &connection->held;
-    if (!take_step(connection, connection->protocol->command(connection, arguments, count)))
-        return ELAPSE__COMMAND_BEGUN;
-    for (uint32_t i = 0; i < count; i++)
-        size += arguments[i].size;
-    (void)elapse__server_spend(server, 1 + (uint32_t)(size / ELAPSE__UNIT_BYTES));
-    return ELAPSE__COMMAND_DONE;
+    return true;
 }
 
 /* Drops bytes of a body that nobody wants. Returns how many. */

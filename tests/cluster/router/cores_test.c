@@ -126,22 +126,35 @@ static void open_links(void)
     }
 }
 
+static struct elapse__router_link *running;
+static bool has_run;
+
+static const struct elapse__wire_resp_argument *next_of_link(struct elapse__command_source *source,
+                                                             uint32_t *count)
+{
+    (void)source;
+    return elapse__router_link_command(running, count);
+}
+
+static void link_ran(struct elapse__command_source *source, bool is_done)
+{
+    (void)source;
+    has_run = true;
+    elapse__router_link_ran(running, now.boot_ms, is_done);
+}
+
 /* Returns whether the core has run anything. */
 static bool move_commands(const struct joined *wire)
 {
-    const struct elapse__wire_resp_argument *arguments;
+    struct elapse__command_source source = {.next = next_of_link, .ran = link_ran};
     uint32_t count;
-    bool has_moved = false;
 
-    while (elapse__connection_room(wire->connection) > 0 &&
-           (arguments = elapse__router_link_command(wire->link, &count)) != NULL) {
-        enum elapse__command_ran ran =
-            elapse__connection_command(wire->connection, now, arguments, count);
-        if (ran != ELAPSE__COMMAND_WAITS)
-            elapse__router_link_ran(wire->link, now.boot_ms, ran == ELAPSE__COMMAND_DONE);
-        has_moved = true;
-    }
-    return has_moved;
+    running = wire->link;
+    has_run = false;
+    if (elapse__connection_room(wire->connection) > 0 &&
+        elapse__router_link_command(wire->link, &count) != NULL)
+        elapse__connection_commands(wire->connection, now, &source);
+    return has_run;
 }
 
 /* Returns whether anything has moved. */
@@ -530,19 +543,39 @@ BOTH_TEST(a_wait_ends_when_a_job_comes)
 
 /* ---- a core that is given commands ---- */
 
-/* Gives a line of words as a command that was parsed. */
-static enum elapse__command_ran give(struct elapse__connection *connection, const char *line)
-{
+/* A line of words as a command that was parsed. */
+static struct line {
+    struct elapse__command_source source; /* first */
     struct elapse__wire_resp_argument arguments[16];
-    uint32_t count = 0;
+    uint32_t count;
+    enum ran { WAITS, BEGUN, DONE } ran;
+} line;
 
-    while (*line != '\0') {
-        size_t size = strcspn(line, " ");
-        arguments[count++] = (struct elapse__wire_resp_argument){
-            .bytes = (const unsigned char *)line, .size = (uint32_t)size};
-        line += size + (line[size] == ' ');
+static const struct elapse__wire_resp_argument *next_of_line(struct elapse__command_source *source,
+                                                             uint32_t *count)
+{
+    assert_ptr_equal(source, &line.source);
+    *count = line.count;
+    return line.ran == DONE ? NULL : line.arguments;
+}
+
+static void line_ran(struct elapse__command_source *source, bool is_done)
+{
+    assert_ptr_equal(source, &line.source);
+    line.ran = is_done ? DONE : BEGUN;
+}
+
+static enum ran give(struct elapse__connection *connection, const char *words)
+{
+    line = (struct line){.source = {.next = next_of_line, .ran = line_ran}};
+    while (*words != '\0') {
+        size_t size = strcspn(words, " ");
+        line.arguments[line.count++] = (struct elapse__wire_resp_argument){
+            .bytes = (const unsigned char *)words, .size = (uint32_t)size};
+        words += size + (words[size] == ' ');
     }
-    return elapse__connection_command(connection, now, arguments, count);
+    elapse__connection_commands(connection, now, &line.source);
+    return line.ran;
 }
 
 /* The core says by itself that the connection takes a command again. */
@@ -584,16 +617,16 @@ TEST_WITH(commands_wait_for_a_client_that_reads, NULL, end)
     output_bytes_max = 200;
     begin(1);
     struct elapse__connection *connection = connect_to(1, false);
-    assert_int_equal(give(connection, "PUT t body KEY k"), ELAPSE__COMMAND_DONE);
+    assert_int_equal(give(connection, "PUT t body KEY k"), DONE);
     for (; elapse__connection_room(connection) > 0; work_core(&cores[1]))
-        while (give(connection, "ECHO 0123456789") == ELAPSE__COMMAND_DONE)
+        while (give(connection, "ECHO 0123456789") == DONE)
             done++;
     assert_in_range(done, 10, 20);
     assert_int_equal(elapse__connection_room(connection), 0);
     elapse__connection_sent(connection, now, elapse__connection_output(connection, &bytes));
     assert_true(elapse__connection_room(connection) > 0);
     assert_ptr_equal(elapse__server_attention(cores[1].server), connection);
-    assert_int_equal(give(connection, "ECHO 0123456789"), ELAPSE__COMMAND_DONE);
+    assert_int_equal(give(connection, "ECHO 0123456789"), DONE);
     read_all(&cores[1], connection);
     assert_string_equal(heard[0], "$10\r\n0123456789\r\n");
 }
@@ -602,28 +635,28 @@ TEST_WITH(commands_wait_for_the_turns_of_others, NULL, end)
 {
     unsigned waited = 0;
     unsigned begun = 0;
-    enum elapse__command_ran ran;
+    enum ran ran;
     output_bytes_max = 0;
     begin(1);
     struct core *core = &cores[1];
     struct elapse__connection *connection = connect_to(1, false);
     for (int i = 0; i < 3000; i++) {
-        while (give(connection, "PUT t body") == ELAPSE__COMMAND_WAITS) {
+        while (give(connection, "PUT t body") == WAITS) {
             waited++;
             expect_room(core, connection);
         }
     }
     assert_true(waited > 3);
     read_all(core, connection);
-    while ((ran = give(connection, "CANCELALL t")) != ELAPSE__COMMAND_DONE) {
-        begun += ran == ELAPSE__COMMAND_BEGUN;
+    while ((ran = give(connection, "CANCELALL t")) != DONE) {
+        begun += ran == BEGUN;
         expect_room(core, connection);
     }
     assert_true(begun > 0);
     read_all(core, connection);
     assert_non_null(strstr(heard[0], ":3000\r\n"));
-    assert_int_equal(give(connection, "QUIT"), ELAPSE__COMMAND_DONE);
-    assert_int_equal(give(connection, "PING"), ELAPSE__COMMAND_WAITS);
+    assert_int_equal(give(connection, "QUIT"), DONE);
+    assert_int_equal(give(connection, "PING"), WAITS);
     read_all(core, connection);
     assert_string_equal(heard[0], "+OK\r\n");
     assert_true(elapse__connection_wants_end(connection));
