@@ -8,24 +8,13 @@
 
 /* ---- commands are taken ---- */
 
-static void refuse(struct elapse__router_client *client, const char *error)
-{
-    struct elapse__router_command *command =
-        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, ELAPSE__ROUTER_ERROR_MAX);
-
-    if (command == NULL)
-        return;
-    elapse__router_reply_fail(command, error);
-    elapse__router_command_done(command);
-}
-
 static void refuse_bytes(struct elapse__router_client *client, const char *why)
 {
     char text[ELAPSE__ROUTER_ERROR_MAX] = "ERR Protocol error: ";
 
     strncat(text, why, sizeof text - strlen(text) - 1);
     client->ending = true;
-    refuse(client, text);
+    elapse__router_client_refuse(client, text);
 }
 
 /* Whether the next command may be taken: those before it may be barriers, or their replies too
@@ -60,10 +49,11 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
     case ELAPSE__WIRE_RESP_EMPTY:
         break;
     case ELAPSE__WIRE_RESP_TOO_MANY:
-        refuse(client, "ERR too many arguments: a command may have 2048");
+        elapse__router_client_refuse(client, "ERR too many arguments: a command may have 2048");
         break;
     case ELAPSE__WIRE_RESP_TOO_LONG:
-        refuse(client, "ERR too long: a body, or all arguments together, exceed the limit");
+        elapse__router_client_refuse(
+            client, "ERR too long: a body, or all arguments together, exceed the limit");
         break;
     case ELAPSE__WIRE_RESP_BROKEN:
         refuse_bytes(client, parsed.error);

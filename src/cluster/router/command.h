@@ -53,6 +53,9 @@ void elapse__router_reply_written(struct elapse__router_command *command,
 /* Appends an error. */
 void elapse__router_reply_fail(struct elapse__router_command *command, const char *error);
 
+/* Replies to a command of which nothing else is known with an error. */
+void elapse__router_client_refuse(struct elapse__router_client *client, const char *error);
+
 /* Appends a value of a partition, in the version of the client. */
 void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
                                 size_t size);
@@ -71,6 +74,12 @@ static inline struct elapse__wire_resp_argument elapse__router_argument(const vo
 static inline struct elapse__wire_resp_argument elapse__router_argument_text(const char *text)
 {
     return elapse__router_argument(text, strlen(text));
+}
+
+/* Returns whether bytes are those of a text. */
+static inline bool elapse__router_is_text(const void *bytes, size_t size, const char *text)
+{
+    return strlen(text) == size && memcmp(bytes, text, size) == 0;
 }
 
 #endif

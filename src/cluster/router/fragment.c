@@ -1,10 +1,11 @@
 /*
  * Fragments: made, ended with or without an answer, and sorted out when their link is lost.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/decimal.h"
 #include "lane.h"
 
 /* ---- life ---- */
@@ -59,60 +60,45 @@ void elapse__router_lane_end(struct elapse__router_lane *lane,
     let_in(lane);
 }
 
-/* Writes "-<code> partition <n> <text>\r\n". Returns its size. */
-static size_t write_error(unsigned char *bytes, size_t room, const char *code, uint32_t partition,
-                          const char *text)
-{
-    char line[ELAPSE__ROUTER_ERROR_MAX] = "";
-    char digits[ELAPSE__DECIMAL_BYTES + 1] = "";
-    struct elapse__wire_resp_writer writer = {.bytes = bytes, .capacity = room};
-
-    (void)elapse__decimal_write(digits, partition);
-    strncat(line, code, sizeof line - strlen(line) - 1);
-    strncat(line, " partition ", sizeof line - strlen(line) - 1);
-    strncat(line, digits, sizeof line - strlen(line) - 1);
-    strncat(line, text, sizeof line - strlen(line) - 1);
-    elapse__wire_resp_write_error(&writer, line);
-    ELAPSE__ASSERT(!writer.too_small);
-    return writer.size;
-}
-
-/* Whether a client sees how the fragment ended. */
 bool elapse__router_fragment_is_counted(const struct elapse__router_fragment *fragment)
 {
     return fragment->on_loss != ELAPSE__ROUTER_LOSS_EMPTY &&
            fragment->on_loss != ELAPSE__ROUTER_LOSS_DROP;
 }
 
-static void end_unknown(struct elapse__router_lane *lane, struct elapse__router_fragment *fragment)
+/* Ends a fragment that may have been done, or that certainly was not. */
+static void end_without_answer(struct elapse__router_lane *lane,
+                               struct elapse__router_fragment *fragment, bool is_unknown)
 {
+    struct elapse__router_figures *figures = &lane->router->figures;
+    char line[ELAPSE__ROUTER_ERROR_MAX];
     unsigned char error[ELAPSE__ROUTER_ERROR_MAX + ELAPSE__WIRE_RESP_FRAME_MAX];
-    size_t size = write_error(error, sizeof error, "UNKNOWN", lane->partition,
-                              " was lost before it answered: the command may have been done, or "
-                              "may be done yet");
+    struct elapse__wire_resp_writer writer = {.bytes = error, .capacity = sizeof error};
 
-    lane->router->figures.unknown += elapse__router_fragment_is_counted(fragment);
-    elapse__router_lane_end(lane, fragment, ELAPSE__ROUTER_FRAGMENT_UNKNOWN, error, size);
+    int size =
+        snprintf(line, sizeof line,
+                 is_unknown ? "UNKNOWN partition %" PRIu32 " was lost before it answered: the "
+                              "command may have been done, or may be done yet"
+                            : "TRYAGAIN partition %" PRIu32 " cannot be reached now; nothing "
+                              "has changed there",
+                 lane->partition);
+    ELAPSE__ASSERT_THAT(size, <, (int)sizeof line);
+    elapse__wire_resp_write_error(&writer, line);
+    ELAPSE__ASSERT(!writer.too_small);
+    if (elapse__router_fragment_is_counted(fragment))
+        *(is_unknown ? &figures->unknown : &figures->try_again) += 1;
+    elapse__router_lane_end(lane, fragment,
+                            is_unknown ? ELAPSE__ROUTER_FRAGMENT_UNKNOWN
+                                       : ELAPSE__ROUTER_FRAGMENT_NOT_DONE,
+                            error, writer.size);
 }
 
-static void end_not_done(struct elapse__router_lane *lane, struct elapse__router_fragment *fragment)
-{
-    unsigned char error[ELAPSE__ROUTER_ERROR_MAX + ELAPSE__WIRE_RESP_FRAME_MAX];
-    size_t size = write_error(error, sizeof error, "TRYAGAIN", lane->partition,
-                              " cannot be reached now; nothing has changed there");
-
-    lane->router->figures.try_again += elapse__router_fragment_is_counted(fragment);
-    elapse__router_lane_end(lane, fragment, ELAPSE__ROUTER_FRAGMENT_NOT_DONE, error, size);
-}
-
-/* A fragment that was not answered in time, or cannot wait. */
 void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
                                      struct elapse__router_fragment *fragment)
 {
-    if (fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK)
-        end_unknown(lane, fragment);
-    else
-        end_not_done(lane, fragment);
+    /* What was sent once may have been done then, unless it changes nothing. */
+    end_without_answer(lane, fragment,
+                       fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK);
 }
 
 /* ---- the link is lost ---- */
@@ -171,6 +157,6 @@ void elapse__router_lane_lose(struct elapse__router_lane *lane, struct elapse__r
     while (!elapse__ring_empty(&ended)) {
         struct elapse__router_fragment *fragment = elapse__router_fragment_at(ended.next);
         elapse__ring_leave(&fragment->ring_node);
-        end_unknown(lane, fragment);
+        end_without_answer(lane, fragment, true);
     }
 }

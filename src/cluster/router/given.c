@@ -8,8 +8,7 @@
 
 static bool is_text(struct elapse__wire_resp_argument argument, const char *text)
 {
-    size_t size = strlen(text);
-    return argument.size == size && memcmp(argument.bytes, text, size) == 0;
+    return elapse__router_is_text(argument.bytes, argument.size, text);
 }
 
 static void give(struct elapse__router_command *command, uint32_t partition, bool is_pipe)

@@ -127,10 +127,8 @@ static bool take_answer(struct elapse__router_link *link, const unsigned char *v
 
 static bool is_word(const struct elapse__wire_resp_item *item, const char *word)
 {
-    size_t size = strlen(word);
-
-    return item->kind == ELAPSE__WIRE_RESP_WORD && item->size == size &&
-           memcmp(item->bytes, word, size) == 0;
+    return item->kind == ELAPSE__WIRE_RESP_WORD &&
+           elapse__router_is_text(item->bytes, item->size, word);
 }
 
 /* Something may have become ready there; or the owner is about to hand over: it answers what it

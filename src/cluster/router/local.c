@@ -2,6 +2,8 @@
  * Commands that no partition has to see: what clients expect of a server of this protocol when they
  * connect, and before they end. The replies are those of src/server/resp/client.c.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <elapse/version.h>
@@ -32,34 +34,6 @@ static void reply_bytes(struct elapse__router_command *command, const void *byte
 static void reply_subcommand(struct elapse__router_command *command)
 {
     elapse__router_reply_fail(command, "ERR unknown subcommand or wrong number of arguments");
-}
-
-/* A text that is put together; what does not fit is left out. */
-struct text {
-    char bytes[1024];
-    size_t size;
-};
-
-static void add_bytes(struct text *text, const void *bytes, size_t size)
-{
-    if (size > sizeof text->bytes - text->size)
-        size = sizeof text->bytes - text->size;
-    memcpy(text->bytes + text->size, bytes, size);
-    text->size += size;
-}
-
-static void add(struct text *text, const char *more)
-{
-    add_bytes(text, more, strlen(more));
-}
-
-static void add_number(struct text *text, const char *name, uint64_t number, const char *end)
-{
-    char digits[ELAPSE__DECIMAL_BYTES];
-
-    add(text, name);
-    add_bytes(text, digits, elapse__decimal_write(digits, number));
-    add(text, end);
 }
 
 /* ---- small ones ---- */
@@ -126,9 +100,8 @@ static bool authenticate(struct elapse__router_command *command,
                          struct elapse__wire_resp_argument user,
                          struct elapse__wire_resp_argument password)
 {
-    static const char name[] = "default";
     const struct elapse__router_options *options = &command->client->router->options;
-    bool is_user = user.size == sizeof name - 1 && memcmp(user.bytes, name, user.size) == 0;
+    bool is_user = elapse__router_is_text(user.bytes, user.size, "default");
 
     /* The password is looked at in any case, so that the time tells nothing. */
     if ((options->knows_password == NULL ||
@@ -244,12 +217,12 @@ void elapse__router_local_hello(struct elapse__router_command *command,
 static void reply_client(struct elapse__router_command *command)
 {
     const struct elapse__router_client *client = command->client;
-    struct text text = {.size = 0};
+    char text[200];
 
-    add_number(&text, "id=", client->number, " name=");
-    add_bytes(&text, client->name, client->name_size);
-    add(&text, client->resp3 ? " db=0 resp=3\n" : " db=0 resp=2\n");
-    reply_bytes(command, text.bytes, text.size);
+    int size = snprintf(text, sizeof text, "id=%" PRIu64 " name=%.*s db=0 resp=%d\n",
+                        client->number, client->name_size, client->name, client->resp3 ? 3 : 2);
+    ELAPSE__ASSERT_THAT(size, <, (int)sizeof text);
+    reply_bytes(command, text, (size_t)size);
 }
 
 static void reply_name(struct elapse__router_command *command)
@@ -307,28 +280,31 @@ void elapse__router_local_info(struct elapse__router_command *command,
                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     const struct elapse__router *router = command->client->router;
-    struct text text = {.size = 0};
-    uint64_t here = 0;
-    uint64_t unowned = 0;
+    const struct elapse__router_figures *figures = &router->figures;
+    char text[1024];
+    uint32_t here = 0;
+    uint32_t unowned = 0;
 
     (void)arguments, (void)count;
     for (uint32_t i = 0; i < router->options.partitions; i++) {
         here += router->partitions[i].place == ELAPSE__ROUTER_HERE;
         unowned += router->partitions[i].place == ELAPSE__ROUTER_NOWHERE;
     }
-    add(&text, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n"
-               "elapse_version:" ELAPSE_VERSION_TEXT "\r\n");
-    add_number(&text, "\r\n# Clients\r\nconnected_clients:", router->figures.clients, "\r\n");
-    add_number(&text, "blocked_clients:", router->figures.waiting, "\r\n");
-    add(&text, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\n");
-    add_number(&text, "total_connections_received:", router->figures.total_clients, "\r\n");
-    add_number(&text, "rejected_connections:", router->figures.refused, "\r\n");
-    add(&text, "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n");
-    add_number(&text, "\r\n# Partitions\r\npartitions:", router->options.partitions, "\r\n");
-    add_number(&text, "partitions_here:", here, "\r\n");
-    add_number(&text, "partitions_without_owner:", unowned, "\r\n");
-    add_number(&text, "answered_unknown:", router->figures.unknown, "\r\n");
-    add_number(&text, "answered_tryagain:", router->figures.try_again, "\r\n");
-    add_number(&text, "links_lost:", router->figures.links_lost, "\r\n");
-    reply_bytes(command, text.bytes, text.size);
+    int size =
+        snprintf(text, sizeof text,
+                 "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n"
+                 "elapse_version:" ELAPSE_VERSION_TEXT "\r\n"
+                 "\r\n# Clients\r\nconnected_clients:%" PRIu64 "\r\nblocked_clients:%" PRIu64 "\r\n"
+                 "\r\n# Persistence\r\nloading:0\r\n"
+                 "\r\n# Stats\r\ntotal_connections_received:%" PRIu64 "\r\n"
+                 "rejected_connections:%" PRIu64 "\r\n"
+                 "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+                 "\r\n# Partitions\r\npartitions:%" PRIu32 "\r\npartitions_here:%" PRIu32 "\r\n"
+                 "partitions_without_owner:%" PRIu32 "\r\nanswered_unknown:%" PRIu64 "\r\n"
+                 "answered_tryagain:%" PRIu64 "\r\nlinks_lost:%" PRIu64 "\r\n",
+                 figures->clients, figures->waiting, figures->total_clients, figures->refused,
+                 router->options.partitions, here, unowned, figures->unknown, figures->try_again,
+                 figures->links_lost);
+    ELAPSE__ASSERT_THAT(size, <, (int)sizeof text);
+    reply_bytes(command, text, (size_t)size);
 }

@@ -53,8 +53,8 @@ static void keep_error(struct elapse__router_command *command,
 
 static bool is_name(const struct elapse__wire_resp_item *item, const char *name)
 {
-    return item->kind == ELAPSE__WIRE_RESP_BYTES && item->size == strlen(name) &&
-           memcmp(item->bytes, name, item->size) == 0;
+    return item->kind == ELAPSE__WIRE_RESP_BYTES &&
+           elapse__router_is_text(item->bytes, item->size, name);
 }
 
 /* {removed: n, running: n} */
@@ -228,7 +228,7 @@ void elapse__router_merge_answer(struct elapse__router_command *command, const u
     else if (head.kind == ELAPSE__WIRE_RESP_INTEGER && command->kind == ELAPSE__ROUTER_COMMAND_KICK)
         command->counts[0] += head.integer < 0 ? 0 : (uint64_t)head.integer;
     else if (head.kind == ELAPSE__WIRE_RESP_WORD && command->kind == ELAPSE__ROUTER_COMMAND_PAUSE)
-        command->counts[0] += head.size == 2 && memcmp(head.bytes, "ok", 2) == 0;
+        command->counts[0] += elapse__router_is_text(head.bytes, head.size, "ok");
     if (command->kind == ELAPSE__ROUTER_COMMAND_KICK)
         elapse__router_kick_step(command);
     else if (command->fragments == 0)

@@ -36,6 +36,17 @@ void elapse__router_reply_fail(struct elapse__router_command *command, const cha
     elapse__router_reply_written(command, &writer);
 }
 
+void elapse__router_client_refuse(struct elapse__router_client *client, const char *error)
+{
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, ELAPSE__ROUTER_ERROR_MAX);
+
+    if (command == NULL)
+        return;
+    elapse__router_reply_fail(command, error);
+    elapse__router_command_done(command);
+}
+
 void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
                                 size_t size)
 {

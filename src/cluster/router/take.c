@@ -263,12 +263,6 @@ static enum elapse__router_taken take_page(struct elapse__router_client *client,
 
 /* ---- all partitions ---- */
 
-/* Returns whether a command that takes the other lanes can begin: all before it are answered. */
-static bool is_first(const struct elapse__router_client *client)
-{
-    return client->commands.next == &client->commands;
-}
-
 static enum elapse__router_taken take_all(struct elapse__router_client *client,
                                           const struct elapse__router_route *route,
                                           const struct elapse__wire_resp_argument *arguments,
@@ -277,7 +271,7 @@ static enum elapse__router_taken take_all(struct elapse__router_client *client,
     struct elapse__router *router = client->router;
     uint32_t partitions = router->options.partitions;
 
-    if (route->slow && !is_first(client))
+    if (route->slow && !elapse__ring_empty(&client->commands))
         return ELAPSE__ROUTER_TAKEN_LATER; /* the reply of the last one lets it be looked at again
                                             */
     for (uint32_t i = 0; i < partitions; i++) {
@@ -307,7 +301,7 @@ static enum elapse__router_taken take_kick(struct elapse__router_client *client,
     if (count != 3 ||
         !elapse__decimal_read(arguments[2].bytes, arguments[2].size, UINT64_MAX, &wanted))
         return take_anywhere(client, arguments, count);
-    if (!is_first(client))
+    if (!elapse__ring_empty(&client->commands))
         return ELAPSE__ROUTER_TAKEN_LATER;
     if (!has_place(client, lane_of(client->router, elapse__router_home(client), true)))
         return ELAPSE__ROUTER_TAKEN_LATER;
@@ -345,27 +339,17 @@ static enum elapse__router_taken take_local(struct elapse__router_client *client
     return ELAPSE__ROUTER_TAKEN;
 }
 
-static enum elapse__router_taken refuse(struct elapse__router_client *client, const char *error,
-                                        const struct elapse__wire_resp_argument *name)
+static enum elapse__router_taken refuse_unknown(struct elapse__router_client *client,
+                                                struct elapse__wire_resp_argument name)
 {
     enum { SHOWN_MAX = 64 };
-    char text[ELAPSE__ROUTER_ERROR_MAX] = "";
-    struct elapse__router_command *command =
-        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, sizeof text);
+    char text[ELAPSE__ROUTER_ERROR_MAX] = "ERR unknown command \'";
+    size_t at = strlen(text);
 
-    if (command == NULL)
-        return ELAPSE__ROUTER_TAKEN;
-    strncat(text, error, sizeof text - strlen(text) - 1);
-    if (name != NULL) {
-        size_t at = strlen(text);
-        text[at++] = '\'';
-        for (uint32_t i = 0; i < name->size && i < SHOWN_MAX; i++)
-            text[at++] = (char)(name->bytes[i] == 0 ? '?' : name->bytes[i]);
-        text[at] = '\0';
-        strncat(text, name->size > SHOWN_MAX ? "...'" : "'", sizeof text - at - 1);
-    }
-    elapse__router_reply_fail(command, text);
-    elapse__router_command_done(command);
+    for (uint32_t i = 0; i < name.size && i < SHOWN_MAX; i++)
+        text[at++] = (char)(name.bytes[i] == 0 ? '?' : name.bytes[i]);
+    strncat(text, name.size > SHOWN_MAX ? "...'" : "'", sizeof text - at - 1);
+    elapse__router_client_refuse(client, text);
     return ELAPSE__ROUTER_TAKEN;
 }
 
@@ -399,9 +383,11 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
     const struct elapse__router_route *route = elapse__router_route_find(arguments[0]);
 
     if (route == NULL)
-        return refuse(client, "ERR unknown command ", &arguments[0]);
-    if (!client->known && !route->before_auth)
-        return refuse(client, "NOAUTH Authentication required.", NULL);
+        return refuse_unknown(client, arguments[0]);
+    if (!client->known && !route->before_auth) {
+        elapse__router_client_refuse(client, "NOAUTH Authentication required.");
+        return ELAPSE__ROUTER_TAKEN;
+    }
     if (route->kind == ELAPSE__ROUTER_ROUTE_LOCAL)
         return take_local(client, route, arguments, count);
     if (count < route->least)
