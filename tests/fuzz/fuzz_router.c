@@ -145,7 +145,7 @@ static void to_link(struct elapse__router_link **link, uint8_t how)
         break;
     case 2:
         if (elapse__router_link_command(*link, &count) != NULL)
-            elapse__router_link_ran(*link, now, count % 2 == 0 || next() % 4 != 0);
+            elapse__router_link_ran(*link, count % 2 == 0 || next() % 4 != 0);
         break;
     case 3:
     case 4:

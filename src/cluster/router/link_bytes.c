@@ -265,9 +265,8 @@ void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, si
     go_on(link);
 }
 
-void elapse__router_link_ran(struct elapse__router_link *link, uint64_t now, bool is_done)
+void elapse__router_link_ran(struct elapse__router_link *link, bool is_done)
 {
-    elapse__router_enter(link->router, now);
     ELAPSE__ASSERT(link->to_run != &link->sent);
     link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;
     if (is_done)

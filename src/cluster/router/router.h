@@ -195,8 +195,9 @@ void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now, 
 const struct elapse__wire_resp_argument *
 elapse__router_link_command(const struct elapse__router_link *link, uint32_t *count);
 
-/* The core has begun with that command; `is_done`: it does not need the command again. */
-void elapse__router_link_ran(struct elapse__router_link *link, uint64_t now, bool is_done);
+/* The core has begun with that command; `is_done`: it does not need the command again. The time is
+ * that of the last call that said it. */
+void elapse__router_link_ran(struct elapse__router_link *link, bool is_done);
 
 /* As for clients. */
 size_t elapse__router_link_room(const struct elapse__router_link *link);

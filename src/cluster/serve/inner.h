@@ -126,11 +126,9 @@ struct elapse__cluster_partition {
 
 /* A link of the router. */
 struct elapse__cluster_link {
-    struct elapse__ring_node dirty;       /* first; in no ring: `next` is NULL */
-    struct elapse__loop_pipe pipe;        /* to a core of this node */
-    struct elapse__command_source source; /* the commands for that core */
-    uint64_t now_ms;                      /* when that core began to take them */
-    struct elapse__peer *peer;            /* to another node; NULL: it is local */
+    struct elapse__ring_node dirty; /* first; in no ring: `next` is NULL */
+    struct elapse__loop_pipe pipe;  /* to a core of this node */
+    struct elapse__peer *peer;      /* to another node; NULL: it is local */
     struct elapse__router_link *link;
     struct elapse__cluster_partition *partition;
     bool is_opening, has_ended; /* the pipe */

@@ -92,41 +92,15 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     return size;
 }
 
-static void note_commands(struct elapse__cluster_link *own)
-{
-    uint32_t count;
-
-    own->pipe.has_commands = elapse__router_link_command(own->link, &count) != NULL;
-}
-
-static struct elapse__cluster_link *link_of_source(struct elapse__command_source *source)
-{
-    return (struct elapse__cluster_link *)(void *)((unsigned char *)source -
-                                                   offsetof(struct elapse__cluster_link, source));
-}
-
-static const struct elapse__wire_resp_argument *next_command(struct elapse__command_source *source,
+static const struct elapse__wire_resp_argument *next_command(struct elapse__loop_pipe *pipe,
                                                              uint32_t *count)
 {
-    return elapse__router_link_command(link_of_source(source)->link, count);
+    return elapse__router_link_command(link_of_pipe(pipe)->link, count);
 }
 
-static void on_ran(struct elapse__command_source *source, bool is_done)
+static void on_ran(struct elapse__loop_pipe *pipe, bool is_done)
 {
-    struct elapse__cluster_link *own = link_of_source(source);
-
-    elapse__router_link_ran(own->link, own->now_ms, is_done);
-}
-
-/* Gives the core the commands of the router, as they were parsed. */
-static void give(struct elapse__loop_pipe *pipe, struct elapse__connection *connection,
-                 struct elapse__queue_now now)
-{
-    struct elapse__cluster_link *own = link_of_pipe(pipe);
-
-    own->now_ms = elapse__runner_now_ms();
-    elapse__connection_commands(connection, now, &own->source);
-    note_commands(own);
+    elapse__router_link_ran(link_of_pipe(pipe)->link, is_done);
 }
 
 /* The core has ended it, or is freed. */
@@ -147,7 +121,8 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
     if (partition->core == NULL || partition->core->is_broken ||
         (own = new_link(partition, link)) == NULL)
         return false;
-    own->source = (struct elapse__command_source){.next = next_command, .ran = on_ran};
+    own->pipe.next = next_command;
+    own->pipe.ran = on_ran;
     own->pipe.output = on_output;
     own->pipe.ended = on_ended;
     struct elapse__peer *peer = elapse__peer_new_pipe(&partition->core->peers, &own->pipe);
@@ -155,12 +130,11 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
         free(own);
         return false;
     }
+    bool is_pipe = elapse__router_link_is_pipe(link);
     const struct elapse__connection_facts facts = {.may_use_beanstalkd = true,
-                                                   .speaks_resp3 =
-                                                       !elapse__router_link_is_pipe(link),
+                                                   .speaks_resp3 = !is_pipe,
+                                                   .source = is_pipe ? NULL : &peer->source,
                                                    .shell = peer};
-    if (!elapse__router_link_is_pipe(link))
-        own->pipe.give = give;
     own->is_opening = true;
     elapse__loop_connect(partition->core, peer, &facts); /* which may end it */
     own->is_opening = false;
@@ -330,6 +304,7 @@ static bool end_links(struct elapse__cluster *cluster)
 static void attend_here(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
+    uint32_t count;
 
     if (elapse__router_link_wants_end(own->link)) {
         /* What has reached the router counts, even if the core has not heard of it yet. */
@@ -338,7 +313,7 @@ static void attend_here(struct elapse__cluster_link *own)
         return;
     }
     elapse__peer_enter(own->pipe.peer, ELAPSE__PEER_ATTENDED);
-    note_commands(own);
+    own->pipe.has_commands = elapse__router_link_command(own->link, &count) != NULL;
     elapse__peer_watch(own->pipe.peer);
     if (elapse__router_link_output(own->link, &bytes) > 0 && own->dirty.next == NULL)
         elapse__ring_append(&own->partition->dirty, &own->dirty);

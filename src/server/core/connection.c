@@ -105,7 +105,7 @@ size_t elapse__connection_room(const struct elapse__connection *connection)
     size_t there = elapse__buffer_size(&connection->input);
 
     if (connection->ending || connection->dead || connection->input_ended ||
-        connection->command_waits || connection->server->stopped)
+        connection->server->stopped)
         return 0;
     most = connection->need > most ? connection->need : most;
     return there < most ? most - there : 0;
@@ -128,7 +128,7 @@ bool elapse__connection_wants_end(const struct elapse__connection *connection)
 bool elapse__connection_can_run(const struct elapse__connection *connection)
 {
     size_t size = elapse__buffer_size(&connection->input);
-    return (connection->command_waits || (size > 0 && size >= connection->need)) &&
+    return (connection->has_commands || (size > 0 && size >= connection->need)) &&
            elapse__connection_may_run(connection);
 }
 
@@ -162,8 +162,8 @@ static void run_buffered(struct elapse__connection *connection)
     bool has_turn =
         !elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection);
 
-    if (has_turn && connection->command_waits) {
-        connection->command_waits = !elapse__connection_has_turn(connection);
+    if (has_turn && connection->has_commands) {
+        elapse__connection_run_commands(connection);
     } else if (has_turn) {
         size_t done = elapse__connection_run(connection, elapse__buffer_first(&connection->input),
                                              elapse__buffer_size(&connection->input));
@@ -225,8 +225,7 @@ void elapse__connection_received(struct elapse__connection *connection,
 }
 
 void elapse__connection_commands(struct elapse__connection *connection,
-                                 struct elapse__queue_now now,
-                                 struct elapse__command_source *source)
+                                 struct elapse__queue_now now)
 {
     struct elapse__server *server = connection->server;
 
@@ -234,7 +233,7 @@ void elapse__connection_commands(struct elapse__connection *connection,
     ELAPSE__ASSERT_THAT(elapse__buffer_size(&connection->input), ==, 0);
     elapse__server_enter(server, now);
     connection->heard_ms = server->now.boot_ms;
-    connection->command_waits = !elapse__connection_run_commands(connection, source);
+    connection->has_commands = true;
     elapse__connection_work(connection);
     elapse__server_leave(server);
 }

@@ -145,10 +145,22 @@ void elapse__server_set_passwords(struct elapse__server *server,
 
 /* ---- connections ---- */
 
+struct elapse__wire_resp_argument;
+
+/* Where commands of RESP come from that were parsed elsewhere, in place of bytes. */
+struct elapse__command_source {
+    /* Returns the arguments of the next command, and stores how many; NULL: there is none now. */
+    const struct elapse__wire_resp_argument *(*next)(struct elapse__command_source *source,
+                                                     uint32_t *count);
+    /* That command was begun. Unless it is done, it has to be the next one again. */
+    void (*ran)(struct elapse__command_source *source, bool is_done);
+};
+
 struct elapse__connection_facts {
     bool may_use_beanstalkd; /* it came by loopback or a unix socket; matters with passwords only */
     bool speaks_resp3;       /* it is the link of a node, which has greeted the shell */
-    void *shell;             /* the shell's own object; elapse__connection_shell returns it */
+    struct elapse__command_source *source; /* NULL: bytes come; outlives the connection */
+    void *shell; /* the shell's own object; elapse__connection_shell returns it */
 };
 
 /* Returns a connection; NULL: there are connections_max of them, or there is no memory. */
@@ -158,8 +170,8 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
 
 void *elapse__connection_shell(const struct elapse__connection *connection);
 
-/* Returns how many bytes `received` takes now; 0: read nothing, and give no command, until the
- * connection comes by elapse__server_attention. */
+/* Returns how many bytes `received` takes now; 0: read nothing until the connection comes by
+ * elapse__server_attention. */
 size_t elapse__connection_room(const struct elapse__connection *connection);
 
 /* Bytes came: runs the commands in them, up to a slice. Copies what it cannot run yet. Requires
@@ -167,23 +179,11 @@ size_t elapse__connection_room(const struct elapse__connection *connection);
 void elapse__connection_received(struct elapse__connection *connection,
                                  struct elapse__queue_now now, const void *bytes, size_t size);
 
-struct elapse__wire_resp_argument;
-
-/* Where commands of RESP come from that were parsed elsewhere. */
-struct elapse__command_source {
-    /* Returns the arguments of the next command, and stores how many; NULL: there is none now. */
-    const struct elapse__wire_resp_argument *(*next)(struct elapse__command_source *source,
-                                                     uint32_t *count);
-    /* That command was begun. Unless it is done, it has to be the next one again. */
-    void (*ran)(struct elapse__command_source *source, bool is_done);
-};
-
-/* Runs commands of a source as if their bytes had come, up to a slice. While some are left, the
- * room is 0 until they may run. Requires that the connection never receives bytes, and that `resp`
- * is spoken. Keeps neither the source nor the arguments. */
+/* The source of the connection has commands: runs them as if their bytes had come, up to a slice.
+ * It is enough to say so once: turns run the others, until the source has none. Requires a source.
+ */
 void elapse__connection_commands(struct elapse__connection *connection,
-                                 struct elapse__queue_now now,
-                                 struct elapse__command_source *source);
+                                 struct elapse__queue_now now);
 
 /* The client will send nothing more, but it may read: commands that are there are run, and the
  * connection ends when their replies were sent. A reserve that waits is dropped. */

@@ -174,7 +174,7 @@ struct elapse__connection {
     uint32_t waiting;   /* replies that wait for a job: no command runs */
     uint32_t named;     /* replies of reserve_id that have no bytes yet */
     size_t reply_bytes; /* of memory, of the replies that have no bytes yet */
-    bool command_waits; /* one that was parsed elsewhere was not done, and comes again */
+    bool has_commands;  /* its source may have some */
     bool has_begun;     /* the session */
     bool input_ended;   /* the client sends nothing more */
     bool behind;        /* the next command waits until `named` is 0 */
@@ -242,17 +242,12 @@ void elapse__connection_arrange(struct elapse__connection *connection);
 /* It ends without another byte: no memory, or the protocol was violated. */
 void elapse__connection_fail(struct elapse__connection *connection);
 
-/* Returns whether there are units and room for a command in this call. Otherwise the connection is
- * in the ring that lets it be looked at again. Requires that a command may run. */
-bool elapse__connection_has_turn(struct elapse__connection *connection);
-
 /* Runs commands in `bytes`. Returns how many bytes are done with. */
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size);
 
-/* Runs commands that were parsed elsewhere. Returns whether none is left. */
-bool elapse__connection_run_commands(struct elapse__connection *connection,
-                                     struct elapse__command_source *source);
+/* Runs commands of the source. */
+void elapse__connection_run_commands(struct elapse__connection *connection);
 
 /* Whether the next command waits for replies before it. */
 static inline bool elapse__connection_is_behind(const struct elapse__connection *connection)

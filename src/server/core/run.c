@@ -177,7 +177,9 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     return elapse__server_spend(connection->server, 1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES));
 }
 
-bool elapse__connection_has_turn(struct elapse__connection *connection)
+/* Returns whether there are units and room for a command in this call. Otherwise the connection is
+ * in the ring that lets it be looked at again. */
+static bool has_turn(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
 
@@ -194,10 +196,10 @@ bool elapse__connection_has_turn(struct elapse__connection *connection)
     return true;
 }
 
-/* Returns whether a command that was parsed elsewhere may run. */
+/* Returns whether a command of the source may run. */
 static bool may_run_command(struct elapse__connection *connection)
 {
-    if (!elapse__connection_may_run(connection) || !elapse__connection_has_turn(connection))
+    if (!elapse__connection_may_run(connection) || !has_turn(connection))
         return false;
     if (connection->protocol != NULL)
         return true;
@@ -205,16 +207,16 @@ static bool may_run_command(struct elapse__connection *connection)
     return begin(connection);
 }
 
-bool elapse__connection_run_commands(struct elapse__connection *connection,
-                                     struct elapse__command_source *source)
+void elapse__connection_run_commands(struct elapse__connection *connection)
 {
+    struct elapse__command_source *source = connection->facts.source;
     const struct elapse__wire_resp_argument *arguments;
     uint32_t count;
 
     while ((arguments = source->next(source, &count)) != NULL) {
         size_t size = 0;
         if (!may_run_command(connection))
-            return false;
+            return;
         ELAPSE__ASSERT(connection->protocol == connection->server->options.resp);
         for (uint32_t i = 0; i < count; i++)
             size += arguments[i].size;
@@ -224,10 +226,10 @@ bool elapse__connection_run_commands(struct elapse__connection *connection,
             take_step(connection, connection->protocol->command(connection, arguments, count));
         source->ran(source, is_done);
         if (!is_done)
-            return false;
+            return;
         (void)elapse__server_spend(connection->server, 1 + (uint32_t)(size / ELAPSE__UNIT_BYTES));
     }
-    return true;
+    connection->has_commands = false;
 }
 
 /* Drops bytes of a body that nobody wants. Returns how many. */
@@ -248,8 +250,7 @@ size_t elapse__connection_run(struct elapse__connection *connection, const uint8
         done += skip_bytes(connection, size - done);
         if (size == done || size - done < connection->need)
             break;
-        if (!elapse__connection_has_turn(connection) ||
-            !begin_session(connection, bytes + done, size - done))
+        if (!has_turn(connection) || !begin_session(connection, bytes + done, size - done))
             break;
         bool goes_on = run_one(connection, bytes + done, size - done, &used);
         done += used;

@@ -70,6 +70,12 @@ static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
     }
 }
 
+static void say_commands(struct elapse__peer *peer, struct elapse__queue_now now)
+{
+    peer->pipe->has_commands = false;
+    elapse__connection_commands(peer->connection, now);
+}
+
 static void say_received(struct elapse__loop *loop, struct elapse__queue_now now)
 {
     for (size_t i = 0; i < loop->piece_count; i++) {
@@ -81,7 +87,7 @@ static void say_received(struct elapse__loop *loop, struct elapse__queue_now now
             elapse__connection_received(peer->connection, now, loop->batch + piece->offset,
                                         piece->size);
         else if (has_commands(peer))
-            peer->pipe->give(peer->pipe, peer->connection, now);
+            say_commands(peer, now);
         if (peer->has_ended && !peer->is_end_known) {
             peer->is_end_known = true;
             elapse__connection_received_all(peer->connection, now);

@@ -148,6 +148,21 @@ static struct elapse__peer *new_peer(struct elapse__peers *peers)
     return peer;
 }
 
+static const struct elapse__wire_resp_argument *next_command(struct elapse__command_source *source,
+                                                             uint32_t *count)
+{
+    struct elapse__peer *peer = ELAPSE__CONTAINER_OF(source, struct elapse__peer, source);
+
+    return peer->pipe == NULL ? NULL : peer->pipe->next(peer->pipe, count);
+}
+
+static void on_ran(struct elapse__command_source *source, bool is_done)
+{
+    struct elapse__peer *peer = ELAPSE__CONTAINER_OF(source, struct elapse__peer, source);
+
+    peer->pipe->ran(peer->pipe, is_done);
+}
+
 struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
                                            struct elapse__loop_pipe *pipe)
 {
@@ -156,6 +171,7 @@ struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
     if (peer == NULL)
         return NULL;
     peer->pipe = pipe;
+    peer->source = (struct elapse__command_source){.next = next_command, .ran = on_ran};
     peer->is_local = true;
     pipe->peer = peer;
     return peer;

@@ -73,11 +73,11 @@ struct elapse__loop_pipe {
     struct elapse__peer *peer; /* NULL: it has ended, or has not begun */
     const uint8_t *input;      /* what the core has not got yet; it stays valid */
     size_t input_bytes;
-    /* In place of `input`: gives the core commands that were parsed, with the store's lock, in a
-     * turn after the pipe has said has_commands, when the core has room. NULL: it has bytes. */
-    void (*give)(struct elapse__loop_pipe *pipe, struct elapse__connection *connection,
-                 struct elapse__queue_now now);
-    bool has_commands;
+    /* In place of `input`, the functions of a source of commands: src/server/core/core.h. */
+    const struct elapse__wire_resp_argument *(*next)(struct elapse__loop_pipe *pipe,
+                                                     uint32_t *count);
+    void (*ran)(struct elapse__loop_pipe *pipe, bool is_done);
+    bool has_commands; /* the core has not heard of them */
     /* The core has these bytes for it: all that were not sent, from the first of them on. Returns
      * how many of them count as sent. */
     size_t (*output)(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size);
@@ -90,6 +90,7 @@ struct elapse__peer {
     struct elapse__peers *peers;
     struct elapse__connection *connection; /* NULL: the core does not know it */
     struct elapse__loop_pipe *pipe;        /* NULL: it has a socket */
+    struct elapse__command_source source;  /* the commands of the pipe, until it has ended */
     struct elapse__tls_session *tls;       /* NULL: plain */
     struct event *can_read;
     struct event *can_write;

@@ -28,8 +28,10 @@ static struct core {
 
 /* A link and the connection at its other end. */
 static struct joined {
+    struct elapse__command_source source; /* first: the commands of the link */
     struct elapse__router_link *link;
     struct elapse__connection *connection;
+    bool has_run;
 } joined[LINKS_MAX];
 
 static bool links_are_here; /* they carry commands, not bytes */
@@ -88,10 +90,25 @@ static void work_core(struct core *core)
         ;
 }
 
-static struct elapse__connection *connect_to(uint32_t place, bool is_link)
+static const struct elapse__wire_resp_argument *next_of_link(struct elapse__command_source *source,
+                                                             uint32_t *count)
+{
+    return elapse__router_link_command(((struct joined *)(void *)source)->link, count);
+}
+
+static void link_ran(struct elapse__command_source *source, bool is_done)
+{
+    struct joined *wire = (struct joined *)(void *)source;
+
+    wire->has_run = true;
+    elapse__router_link_ran(wire->link, is_done);
+}
+
+static struct elapse__connection *connect_to(uint32_t place, struct elapse__command_source *source)
 {
     const struct elapse__connection_facts facts = {.may_use_beanstalkd = true,
-                                                   .speaks_resp3 = is_link};
+                                                   .speaks_resp3 = source != NULL,
+                                                   .source = links_are_here ? source : NULL};
     struct elapse__connection *connection =
         elapse__connection_new(cores[place].server, now, &facts);
     assert_non_null(connection);
@@ -119,42 +136,21 @@ static void open_links(void)
         while (joined[i].link != NULL)
             i++;
         joined[i].link = link;
-        joined[i].connection = connect_to(elapse__router_link_partition(link), true);
+        joined[i].source = (struct elapse__command_source){.next = next_of_link, .ran = link_ran};
+        joined[i].connection = connect_to(elapse__router_link_partition(link), &joined[i].source);
         elapse__router_link_opened(link, now.boot_ms, links_are_here);
         if (!links_are_here)
             take_greeting(link);
     }
 }
 
-static struct elapse__router_link *running;
-static bool has_run;
-
-static const struct elapse__wire_resp_argument *next_of_link(struct elapse__command_source *source,
-                                                             uint32_t *count)
-{
-    (void)source;
-    return elapse__router_link_command(running, count);
-}
-
-static void link_ran(struct elapse__command_source *source, bool is_done)
-{
-    (void)source;
-    has_run = true;
-    elapse__router_link_ran(running, now.boot_ms, is_done);
-}
-
 /* Returns whether the core has run anything. */
-static bool move_commands(const struct joined *wire)
+static bool move_commands(struct joined *wire)
 {
-    struct elapse__command_source source = {.next = next_of_link, .ran = link_ran};
-    uint32_t count;
-
-    running = wire->link;
-    has_run = false;
-    if (elapse__connection_room(wire->connection) > 0 &&
-        elapse__router_link_command(wire->link, &count) != NULL)
-        elapse__connection_commands(wire->connection, now, &source);
-    return has_run;
+    wire->has_run = false;
+    if (links_are_here && next_of_link(&wire->source, &(uint32_t){0}) != NULL)
+        elapse__connection_commands(wire->connection, now);
+    return wire->has_run;
 }
 
 /* Returns whether anything has moved. */
@@ -402,7 +398,7 @@ BOTH_TEST(one_partition_answers_as_a_server)
         begin(1);
         struct elapse__router_client *client =
             elapse__router_client_new(router, now.boot_ms, true, NULL);
-        struct elapse__connection *plain = connect_to(1, false);
+        struct elapse__connection *plain = connect_to(1, NULL);
         for (int i = 0; i < 600; i++) {
             char line[200];
             make_line(&random, line);
@@ -543,12 +539,12 @@ BOTH_TEST(a_wait_ends_when_a_job_comes)
 
 /* ---- a core that is given commands ---- */
 
-/* A line of words as a command that was parsed. */
+/* One command that is there so many times. */
 static struct line {
     struct elapse__command_source source; /* first */
     struct elapse__wire_resp_argument arguments[16];
     uint32_t count;
-    enum ran { WAITS, BEGUN, DONE } ran;
+    unsigned left, done, begun;
 } line;
 
 static const struct elapse__wire_resp_argument *next_of_line(struct elapse__command_source *source,
@@ -556,110 +552,95 @@ static const struct elapse__wire_resp_argument *next_of_line(struct elapse__comm
 {
     assert_ptr_equal(source, &line.source);
     *count = line.count;
-    return line.ran == DONE ? NULL : line.arguments;
+    return line.left == 0 ? NULL : line.arguments;
 }
 
 static void line_ran(struct elapse__command_source *source, bool is_done)
 {
     assert_ptr_equal(source, &line.source);
-    line.ran = is_done ? DONE : BEGUN;
+    line.left -= is_done;
+    line.done += is_done;
+    line.begun += !is_done;
 }
 
-static enum ran give(struct elapse__connection *connection, const char *words)
+static struct elapse__connection *connect_line(void)
 {
-    line = (struct line){.source = {.next = next_of_line, .ran = line_ran}};
+    line.source = (struct elapse__command_source){.next = next_of_line, .ran = line_ran};
+    links_are_here = true;
+    begin(1);
+    return connect_to(1, &line.source);
+}
+
+/* Says once that there are commands. */
+static void give(struct elapse__connection *connection, const char *words, unsigned times)
+{
+    assert_int_equal(line.left, 0);
+    line.count = line.begun = line.done = 0;
+    line.left = times;
     while (*words != '\0') {
         size_t size = strcspn(words, " ");
         line.arguments[line.count++] = (struct elapse__wire_resp_argument){
             .bytes = (const unsigned char *)words, .size = (uint32_t)size};
         words += size + (words[size] == ' ');
     }
-    elapse__connection_commands(connection, now, &line.source);
-    return line.ran;
+    elapse__connection_commands(connection, now);
+    assert_int_equal(elapse__server_check(cores[1].server), 0);
 }
 
-/* The core says by itself that the connection takes a command again. */
-static void expect_room(struct core *core, struct elapse__connection *connection)
-{
-    struct elapse__connection *seen;
-    bool has_come = false;
-
-    assert_int_equal(elapse__connection_room(connection), 0);
-    assert_int_equal(elapse__server_check(core->server), 0);
-    for (int i = 0; i < 100 && !has_come; i++) {
-        (void)elapse__server_turn(core->server, now);
-        (void)elapse__journal_work(core->engine.journal);
-        while ((seen = elapse__server_attention(core->server)) != NULL)
-            has_come = has_come || (seen == connection && elapse__connection_room(seen) > 0);
-    }
-    assert_true(has_come);
-    assert_int_equal(elapse__server_check(core->server), 0);
-}
-
-static void read_all(struct core *core, struct elapse__connection *connection)
+/* Reads all that the connection has; what it had last is in heard[0]. */
+static void read_all(struct elapse__connection *connection)
 {
     const uint8_t *bytes;
     size_t size;
 
-    work_core(core);
+    work_core(&cores[1]);
     while ((size = elapse__connection_output(connection, &bytes)) > 0) {
+        assert_true(size < HEARD_MAX);
         memcpy(heard[0], bytes, size);
         heard[0][size] = '\0';
         elapse__connection_sent(connection, now, size);
-        work_core(core);
+        work_core(&cores[1]);
     }
+    assert_int_equal(elapse__server_check(cores[1].server), 0);
 }
 
 TEST_WITH(commands_wait_for_a_client_that_reads, NULL, end)
 {
     const uint8_t *bytes;
-    unsigned done = 0;
     output_bytes_max = 200;
-    begin(1);
-    struct elapse__connection *connection = connect_to(1, false);
-    assert_int_equal(give(connection, "PUT t body KEY k"), DONE);
-    for (; elapse__connection_room(connection) > 0; work_core(&cores[1]))
-        while (give(connection, "ECHO 0123456789") == DONE)
-            done++;
-    assert_in_range(done, 10, 20);
-    assert_int_equal(elapse__connection_room(connection), 0);
+    struct elapse__connection *connection = connect_line();
+    give(connection, "ECHO 0123456789", 100);
+    work_core(&cores[1]);
+    assert_in_range(line.done, 10, 20);
+    unsigned before = line.done;
     elapse__connection_sent(connection, now, elapse__connection_output(connection, &bytes));
-    assert_true(elapse__connection_room(connection) > 0);
-    assert_ptr_equal(elapse__server_attention(cores[1].server), connection);
-    assert_int_equal(give(connection, "ECHO 0123456789"), DONE);
-    read_all(&cores[1], connection);
-    assert_string_equal(heard[0], "$10\r\n0123456789\r\n");
+    work_core(&cores[1]);
+    assert_true(line.done > before);
+    read_all(connection);
+    assert_int_equal(line.done, 100);
+    output_bytes_max = 0;
 }
 
 TEST_WITH(commands_wait_for_the_turns_of_others, NULL, end)
 {
-    unsigned waited = 0;
-    unsigned begun = 0;
-    enum ran ran;
-    output_bytes_max = 0;
-    begin(1);
-    struct core *core = &cores[1];
-    struct elapse__connection *connection = connect_to(1, false);
-    for (int i = 0; i < 3000; i++) {
-        while (give(connection, "PUT t body") == WAITS) {
-            waited++;
-            expect_room(core, connection);
-        }
-    }
-    assert_true(waited > 3);
-    read_all(core, connection);
-    while ((ran = give(connection, "CANCELALL t")) != DONE) {
-        begun += ran == BEGUN;
-        expect_room(core, connection);
-    }
-    assert_true(begun > 0);
-    read_all(core, connection);
+    struct elapse__connection *connection = connect_line();
+    give(connection, "PUT t body", 3000);
+    assert_in_range(line.done, 100, 400);
+    (void)elapse__server_turn(cores[1].server, now);
+    assert_in_range(line.done, 400, 2000);
+    read_all(connection);
+    assert_int_equal(line.done, 3000);
+    give(connection, "CANCELALL t", 1);
+    assert_true(line.begun > 0 && line.done == 0);
+    read_all(connection);
+    assert_true(line.begun > 1 && line.done == 1);
     assert_non_null(strstr(heard[0], ":3000\r\n"));
-    assert_int_equal(give(connection, "QUIT"), DONE);
-    assert_int_equal(give(connection, "PING"), WAITS);
-    read_all(core, connection);
+    give(connection, "QUIT", 2);
+    read_all(connection);
+    assert_int_equal(line.done, 1);
     assert_string_equal(heard[0], "+OK\r\n");
     assert_true(elapse__connection_wants_end(connection));
+    line.left = 0;
 }
 
 TEST_MAIN("cores")

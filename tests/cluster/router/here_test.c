@@ -31,7 +31,7 @@ static const char *next(struct fixture *f, const struct elapse__router_link *lin
 static void run(struct fixture *f, struct elapse__router_link *link, const char *line)
 {
     assert_string_equal(next(f, link), line);
-    elapse__router_link_ran(link, f->now, true);
+    elapse__router_link_ran(link, true);
     turn(f);
 }
 
@@ -68,7 +68,7 @@ ROUTER_TEST(what_was_begun_is_not_done_again)
     say(f, c, "KICKID 2\nLOOKUPID 2\nKICKID 4\nKICKID 6");
     run(f, f->links[0], "KICKID 2");
     run(f, f->links[0], "LOOKUPID 2");
-    elapse__router_link_ran(f->links[0], f->now, false);
+    elapse__router_link_ran(f->links[0], false);
     assert_string_equal(next(f, f->links[0]), "KICKID 4");
     cut(f, f->links[0]);
     pass(f, 100);
@@ -104,7 +104,7 @@ ROUTER_TEST(an_answer_to_half_a_command_ends_the_link)
 
     begin_here(f);
     say(f, client(f), "KICKID 2");
-    elapse__router_link_ran(f->links[0], f->now, false);
+    elapse__router_link_ran(f->links[0], false);
     answer(f, f->links[0], "+ok\r\n");
     assert_true(elapse__router_link_wants_end(f->links[0]));
 }
@@ -138,7 +138,7 @@ ROUTER_TEST(a_core_has_a_window_of_commands)
     elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_HERE, 2);
     unsigned given = 0;
     for (; next(f, f->links[0])[0] != '\0'; given++)
-        elapse__router_link_ran(f->links[0], f->now, true);
+        elapse__router_link_ran(f->links[0], true);
     assert_in_range(given, 20, 30);
 }
 

@@ -117,7 +117,7 @@ static void run_commands(struct wire *wire)
                                         elapse__buffer_size(&wire->input));
             elapse__buffer_take(&wire->input, elapse__buffer_size(&wire->input));
         }
-        elapse__router_link_ran(wire->router_side, world.now, is_done);
+        elapse__router_link_ran(wire->router_side, is_done);
     }
 }
 
