@@ -13,6 +13,7 @@ static void keep_item(struct elapse__router_command *command, struct elapse__rou
 {
     size_t before = elapse__buffer_size(&command->reply);
 
+    ELAPSE__ASSERT_THAT(item->size, ==, 0);
     elapse__router_reply_value(command, value, size);
     item->at = (uint32_t)before;
     item->size = (uint32_t)(elapse__buffer_size(&command->reply) - before);
@@ -28,6 +29,7 @@ static void keep_items(struct elapse__router_command *command, uint32_t partitio
 
     for (uint32_t i = 0; i < command->item_count; i++)
         mine += command->items[i].partition == partition;
+    ELAPSE__ASSERT_THAT(mine, >, 0);
     struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
     bool is_array = head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == mine;
     for (uint32_t i = 0; i < command->item_count; i++) {
@@ -46,6 +48,7 @@ static void join_items(struct elapse__router_command *command)
     struct elapse__buffer found = command->reply;
     struct elapse__wire_resp_writer writer;
 
+    ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     command->reply = (struct elapse__buffer){.bytes = NULL};
     writer = elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
     elapse__wire_resp_write_array(&writer, command->item_count);

@@ -42,6 +42,7 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
     struct elapse__wire_resp_parsed parsed =
         elapse__wire_resp_parse(&client->parser, bytes, size, arguments);
 
+    ELAPSE__ASSERT_THAT(parsed.consumed, <=, size);
     switch (parsed.outcome) {
     case ELAPSE__WIRE_RESP_MORE:
         client->need = parsed.wanted;
@@ -98,6 +99,7 @@ bool elapse__router_client_work(struct elapse__router_client *client)
 {
     bool more = false;
 
+    ELAPSE__ASSERT(!elapse__ring_has_node(&client->work));
     if (client->dead)
         return false;
     if (client->speech == ELAPSE__ROUTER_SPEECH_UNKNOWN && elapse__buffer_size(&client->input) > 0)
@@ -188,6 +190,9 @@ void elapse__router_client_sent(struct elapse__router_client *client, uint64_t n
     elapse__router_enter(client->router, now);
     elapse__buffer_take(&client->out, size);
     client->out_sent += size;
+    ELAPSE__ASSERT_THAT(client->out_sent, <=, client->out_end);
+    ELAPSE__ASSERT(client->dead ||
+                   client->out_end - client->out_sent == elapse__buffer_size(&client->out));
     while (!elapse__ring_empty(&client->leavings)) {
         struct elapse__router_command *command =
             ELAPSE__CONTAINER_OF(client->leavings.next, struct elapse__router_command, ring_node);
@@ -205,6 +210,7 @@ void elapse__router_client_sent(struct elapse__router_client *client, uint64_t n
 /* A command whose client has closed goes on without it. */
 static void orphan(struct elapse__router *router, struct elapse__router_command *command)
 {
+    ELAPSE__ASSERT(command->done || command->hand_count == 0);
     elapse__ring_leave(&command->ring_node);
     command->client = NULL;
     if (command->hand_count > 0)
@@ -234,6 +240,7 @@ void elapse__router_client_closed(struct elapse__router_client *client, uint64_t
         client->pipe->client = NULL;
         elapse__router_link_give_up(client->pipe);
     }
+    ELAPSE__ASSERT_THAT(router->figures.clients, >, 0);
     router->figures.clients--;
     elapse__ring_leave(&client->work);
     elapse__ring_leave(&client->attention);

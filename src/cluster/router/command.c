@@ -47,6 +47,8 @@ void elapse__router_reserve_stop(struct elapse__router *router,
 {
     if (!elapse__ring_has_node(&reserve->waiter))
         return;
+    ELAPSE__ASSERT(reserve->router == router);
+    ELAPSE__ASSERT_THAT(router->figures.waiting, >, 0);
     for (uint32_t i = 0; i < router->options.partitions; i++) {
         if (router->partitions[i].chain.next == &reserve->waiter)
             router->partitions[i].chain.next = reserve->waiter.next;
@@ -80,6 +82,8 @@ bool elapse__router_client_is_choked(const struct elapse__router_client *client)
 /* The reply is in the output. A hand-out is remembered until it was sent. */
 static void leave(struct elapse__router_client *client, struct elapse__router_command *command)
 {
+    ELAPSE__ASSERT(command->done);
+    ELAPSE__ASSERT_THAT(client->charges, >=, command->charge);
     elapse__ring_leave(&command->ring_node);
     client->charges -= command->charge;
     if (command->hand_count == 0) {
@@ -97,6 +101,7 @@ static void release(struct elapse__router_client *client)
         struct elapse__router_command *command =
             ELAPSE__CONTAINER_OF(client->commands.next, struct elapse__router_command, ring_node);
         size_t size = elapse__buffer_size(&command->reply);
+        ELAPSE__ASSERT(command->client == client);
         if (!command->done)
             break;
         /* A long reply that is alone goes out as it is; others are put behind each other. */
@@ -125,6 +130,7 @@ struct elapse__router_command *elapse__router_command_new(struct elapse__router_
 {
     struct elapse__router_command *command = calloc(1, sizeof *command);
 
+    ELAPSE__ASSERT(!client->dead);
     if (command == NULL) {
         elapse__router_client_fail(client);
         return NULL;
@@ -162,6 +168,7 @@ void elapse__router_command_done(struct elapse__router_command *command)
         elapse__router_command_free(command);
         return;
     }
+    ELAPSE__ASSERT_THAT(client->charges, >=, command->charge);
     client->charges -= command->charge;
     command->charge = elapse__buffer_size(&command->reply) + sizeof *command;
     client->charges += command->charge;

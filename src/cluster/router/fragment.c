@@ -16,6 +16,8 @@ elapse__router_fragment_new(const struct elapse__wire_resp_argument *arguments, 
     struct elapse__router_fragment *fragment;
     size_t memory = sizeof *fragment + count * sizeof *arguments;
 
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    ELAPSE__ASSERT_THAT(count, <=, ELAPSE__WIRE_RESP_ARGUMENTS_MAX);
     for (uint32_t i = 0; i < count; i++)
         memory += arguments[i].size;
     fragment = malloc(memory);
@@ -53,6 +55,7 @@ void elapse__router_lane_end(struct elapse__router_lane *lane,
 {
     ELAPSE__ASSERT(!elapse__ring_has_node(&fragment->ring_node));
     ELAPSE__ASSERT_THAT(lane->bytes, >=, fragment->memory);
+    ELAPSE__ASSERT(fragment->command == NULL || fragment->command->fragments > 0);
     lane->bytes -= fragment->memory;
     if (fragment->command != NULL)
         lane->router->fragment_ended(fragment->command, lane->partition, end, value, size);
@@ -75,6 +78,9 @@ static void end_without_answer(struct elapse__router_lane *lane,
     unsigned char error[ELAPSE__ROUTER_ERROR_MAX + ELAPSE__WIRE_RESP_FRAME_MAX];
     struct elapse__wire_resp_writer writer = {.bytes = error, .capacity = sizeof error};
 
+    /* N3 */
+    ELAPSE__ASSERT(is_unknown || !fragment->was_sent ||
+                   fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK);
     int size =
         snprintf(line, sizeof line,
                  is_unknown ? "UNKNOWN partition %" PRIu32 " was lost before it answered: the "
@@ -106,6 +112,7 @@ void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
 /* Puts the fragments of a ring in front of those that wait, in their order. */
 static void put_in_front(struct elapse__router_lane *lane, struct elapse__ring_node *ring)
 {
+    ELAPSE__ASSERT(ring != &lane->queued);
     while (!elapse__ring_empty(ring)) {
         struct elapse__ring_node *last = ring->previous;
         elapse__ring_leave(last);
@@ -123,6 +130,10 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
         bool ends = fragment->on_loss == ELAPSE__ROUTER_LOSS_EMPTY ||
                     fragment->on_loss == ELAPSE__ROUTER_LOSS_DROP ||
                     (was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN);
+        /* N2 */
+        ELAPSE__ASSERT(ends || !was_sent || fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK ||
+                       fragment->on_loss == ELAPSE__ROUTER_LOSS_TOKEN);
+        ELAPSE__ASSERT_THAT(fragment->end_at, <=, link->out_end);
         elapse__ring_leave(&fragment->ring_node);
         fragment->was_sent = fragment->was_sent || was_sent;
         elapse__ring_append(ends ? ended : back, &fragment->ring_node);
@@ -138,6 +149,7 @@ static void postpone(struct elapse__router_lane *lane)
         lane->retry_after_ms = ELAPSE__ROUTER_RETRY_FIRST_MS;
     if (lane->retry_after_ms > ELAPSE__ROUTER_RETRY_LAST_MS)
         lane->retry_after_ms = ELAPSE__ROUTER_RETRY_LAST_MS;
+    ELAPSE__ASSERT_THAT(lane->retry_after_ms, >=, ELAPSE__ROUTER_RETRY_FIRST_MS);
     lane->has_moved = false;
 }
 
@@ -146,12 +158,14 @@ void elapse__router_lane_lose(struct elapse__router_lane *lane, struct elapse__r
     struct elapse__ring_node back, ended;
 
     ELAPSE__ASSERT(lane->carrier == link);
+    ELAPSE__ASSERT_THAT(link->state, ==, ELAPSE__ROUTER_LINK_LOST);
     lane->carrier = NULL;
     elapse__ring_init(&back);
     elapse__ring_init(&ended);
     sort_out(link, &back, &ended);
     put_in_front(lane, &back);
     put_in_front(lane, &link->returned);
+    ELAPSE__ASSERT(elapse__ring_empty(&link->sent) && elapse__ring_empty(&link->returned));
     postpone(lane);
     elapse__router_look_by(lane->router, lane->router->now);
     while (!elapse__ring_empty(&ended)) {

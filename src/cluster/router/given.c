@@ -16,6 +16,9 @@ static void give(struct elapse__router_command *command, uint32_t partition, boo
     struct elapse__wire_resp_writer writer =
         elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
 
+    ELAPSE__ASSERT(!command->client->is_given);
+    ELAPSE__ASSERT_THAT(command->client->router->partitions[partition].place, ==,
+                        ELAPSE__ROUTER_HERE);
     command->client->is_given = true;
     command->client->given =
         (struct elapse__router_given){.partition = partition, .is_pipe = is_pipe};

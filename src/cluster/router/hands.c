@@ -15,6 +15,7 @@ bool elapse__router_hands_read(struct elapse__router_command *command, uint32_t 
     size_t at = 0;
     struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
 
+    ELAPSE__ASSERT_THAT(command->hand_count, ==, 0);
     if (head.kind != ELAPSE__WIRE_RESP_ARRAY || head.integer > HANDS_MAX)
         return false;
     command->hands = calloc((size_t)head.integer, sizeof *command->hands);
@@ -46,6 +47,9 @@ void elapse__router_hands_give_back(struct elapse__router *router,
 {
     struct elapse__router_lane *lane = &router->partitions[command->hands_of].quick;
 
+    /* N5: the client cannot get them any more. */
+    ELAPSE__ASSERT(command->client == NULL);
+    ELAPSE__ASSERT_THAT(command->hands_of, <, router->options.partitions);
     for (uint32_t i = 0; i < command->hand_count; i++) {
         const struct elapse__router_hand *hand = &command->hands[i];
         char digits[ELAPSE__DECIMAL_BYTES];

@@ -15,6 +15,7 @@ bool elapse__router_lane_is_full(const struct elapse__router_lane *lane)
 
 bool elapse__router_lane_is_open(const struct elapse__router_lane *lane)
 {
+    ELAPSE__ASSERT(lane->carrier == NULL || lane->carrier->lane == lane);
     return lane->carrier != NULL && lane->carrier->state == ELAPSE__ROUTER_LINK_OPEN;
 }
 
@@ -24,6 +25,8 @@ static void want_link(struct elapse__router_lane *lane)
     struct elapse__router *router = lane->router;
     bool is_needed = !lane->slow || !elapse__ring_empty(&lane->queued);
 
+    ELAPSE__ASSERT(!elapse__router_lane_is_open(lane) || elapse__ring_empty(&lane->queued) ||
+                   lane->carrier->out_end - lane->carrier->out_sent >= ELAPSE__ROUTER_LINK_OUT);
     if (lane->carrier != NULL || !is_needed ||
         router->partitions[lane->partition].place == ELAPSE__ROUTER_NOWHERE)
         return;
@@ -104,6 +107,7 @@ void elapse__router_lane_moved(struct elapse__router_lane *lane)
 {
     struct elapse__router_link *link = lane->carrier;
 
+    ELAPSE__ASSERT(link == NULL || link->state != ELAPSE__ROUTER_LINK_LOST);
     lane->has_moved = true;
     if (link != NULL && link->state == ELAPSE__ROUTER_LINK_OPEN && !elapse__ring_empty(&link->sent))
         elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_PARTING);
@@ -125,6 +129,7 @@ static void expire(struct elapse__router_lane *lane)
 {
     struct elapse__router *router = lane->router;
 
+    ELAPSE__ASSERT(!elapse__router_lane_is_open(lane));
     while (!elapse__ring_empty(&lane->queued)) {
         struct elapse__router_fragment *fragment = elapse__router_fragment_at(lane->queued.next);
         if (elapse__router_fragment_is_counted(fragment) &&
@@ -142,6 +147,7 @@ static uint64_t deadline_of(const struct elapse__router_link *link)
 {
     const struct elapse__router_options *options = &link->router->options;
 
+    ELAPSE__ASSERT_THAT(link->state, !=, ELAPSE__ROUTER_LINK_LOST);
     switch (link->state) {
     case ELAPSE__ROUTER_LINK_WANTED:
     case ELAPSE__ROUTER_LINK_OPENING:

@@ -15,6 +15,8 @@ struct elapse__router_link *elapse__router_link_new(struct elapse__router *route
 {
     struct elapse__router_link *link = calloc(1, sizeof *link);
 
+    ELAPSE__ASSERT((lane == NULL) != (client == NULL));
+    ELAPSE__ASSERT(lane == NULL || (lane->carrier == NULL && lane->partition == partition));
     if (link == NULL)
         return NULL;
     link->router = router;
@@ -34,6 +36,7 @@ struct elapse__router_link *elapse__router_link_new(struct elapse__router *route
 
 void elapse__router_link_free(struct elapse__router_link *link)
 {
+    ELAPSE__ASSERT(elapse__ring_empty(&link->sent) && elapse__ring_empty(&link->returned));
     elapse__ring_leave(&link->ring_node);
     elapse__ring_leave(&link->attention);
     elapse__buffer_free(&link->input);
@@ -46,6 +49,8 @@ void elapse__router_link_enter(struct elapse__router_link *link,
 {
     struct elapse__router *router = link->router;
 
+    ELAPSE__ASSERT_THAT(link->state, <, state);
+    ELAPSE__ASSERT_THAT(state, <, ELAPSE__ROUTER_LINK_LOST);
     link->state = state;
     link->since_ms = router->now;
     elapse__router_look_by(router, router->now + (state == ELAPSE__ROUTER_LINK_PARTING
@@ -82,6 +87,7 @@ void elapse__router_link_give_up(struct elapse__router_link *link)
 {
     bool was_wanted = link->state == ELAPSE__ROUTER_LINK_WANTED;
 
+    ELAPSE__ASSERT_THAT(link->state, !=, ELAPSE__ROUTER_LINK_LOST);
     elapse__router_link_lose(link);
     if (was_wanted)
         elapse__router_link_free(link);
@@ -91,6 +97,7 @@ void elapse__router_link_arrange(struct elapse__router_link *link)
 {
     bool has_room = elapse__router_link_room(link) > 0;
 
+    ELAPSE__ASSERT(link->is_here || link->to_run == &link->sent);
     if (elapse__buffer_size(&link->out) > 0 || link->to_run != &link->sent ||
         link->state == ELAPSE__ROUTER_LINK_LOST || has_room != link->had_room)
         elapse__ring_join_once(&link->router->link_attention, &link->attention);
@@ -144,6 +151,7 @@ void elapse__router_link_complain(struct elapse__router_link *link, const char *
     char *text = link->router->partitions[link->partition].trouble;
     size_t length = 0;
 
+    ELAPSE__ASSERT_THAT(link->partition, <, link->router->options.partitions);
     while (length + 1 < ELAPSE__ROUTER_TROUBLE_MAX && (unsigned char)why[length] >= ' ') {
         text[length] = why[length];
         length++;
@@ -196,6 +204,7 @@ elapse__router_link_command(const struct elapse__router_link *link, uint32_t *co
 {
     if (link->to_run == &link->sent)
         return NULL;
+    ELAPSE__ASSERT(link->is_here);
     const struct elapse__router_fragment *fragment = elapse__router_fragment_at(link->to_run);
     *count = fragment->count;
     return fragment->arguments;
@@ -203,6 +212,9 @@ elapse__router_link_command(const struct elapse__router_link *link, uint32_t *co
 
 size_t elapse__router_link_output(const struct elapse__router_link *link, const uint8_t **bytes)
 {
+    /* A core of this process has commands in place of bytes; those of a lost link are gone. */
+    ELAPSE__ASSERT((link->is_here && !link->is_pipe) || link->state == ELAPSE__ROUTER_LINK_LOST ||
+                   link->out_end - link->out_sent == elapse__buffer_size(&link->out));
     *bytes = elapse__buffer_first(&link->out);
     return elapse__buffer_size(&link->out);
 }

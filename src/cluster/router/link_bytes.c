@@ -27,6 +27,7 @@ struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *ro
         return NULL;
     struct elapse__router_link *link =
         ELAPSE__CONTAINER_OF(first, struct elapse__router_link, ring_node);
+    ELAPSE__ASSERT_THAT(link->state, ==, ELAPSE__ROUTER_LINK_WANTED);
     elapse__ring_leave(first);
     elapse__ring_append(&router->links, first);
     elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_OPENING);
@@ -39,6 +40,7 @@ struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *ro
 static bool greet(struct elapse__router_link *link, const struct elapse__wire_resp_argument *words,
                   uint32_t count)
 {
+    ELAPSE__ASSERT_THAT(link->state, ==, ELAPSE__ROUTER_LINK_GREETING);
     link->greetings++;
     return elapse__router_link_write(link, words, count);
 }
@@ -68,6 +70,8 @@ static bool write_greeting(struct elapse__router_link *link)
 /* Everything was answered: the link carries what it is for. */
 static void begin(struct elapse__router_link *link)
 {
+    ELAPSE__ASSERT_THAT(link->greetings, ==, 0);
+    ELAPSE__ASSERT((link->client == NULL) != (link->lane == NULL));
     elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_OPEN);
     link->router->partitions[link->partition].trouble[0] = '\0';
     if (link->client != NULL) {
@@ -108,6 +112,7 @@ static bool take_answer(struct elapse__router_link *link, const unsigned char *v
     struct elapse__router_lane *lane = link->lane;
     struct elapse__router_fragment *fragment;
 
+    ELAPSE__ASSERT(lane->carrier == link);
     if (elapse__ring_empty(&link->sent))
         return false;
     fragment = elapse__router_fragment_at(link->sent.next);
@@ -219,6 +224,7 @@ static bool take_bytes(struct elapse__router_link *link, const unsigned char *by
         return false;
     if (link->state == ELAPSE__ROUTER_LINK_LOST)
         return true;
+    ELAPSE__ASSERT_THAT(used, <=, size);
     if (!waits)
         return elapse__buffer_append(input, bytes + used, size - used);
     elapse__buffer_take(input, used);
@@ -260,6 +266,7 @@ static void go_on(struct elapse__router_link *link)
 void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, size_t size)
 {
     elapse__router_enter(link->router, now);
+    ELAPSE__ASSERT(!link->is_here || link->is_pipe || size == 0);
     elapse__buffer_take(&link->out, size);
     link->out_sent += size;
     go_on(link);
@@ -268,6 +275,9 @@ void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, si
 void elapse__router_link_ran(struct elapse__router_link *link, bool is_done)
 {
     ELAPSE__ASSERT(link->to_run != &link->sent);
+    /* Either it is the next one, or it was begun before. */
+    ELAPSE__ASSERT(link->is_here);
+    ELAPSE__ASSERT_THAT(link->out_sent, <=, elapse__router_fragment_at(link->to_run)->end_at);
     link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;
     if (is_done)
         link->to_run = link->to_run->next;

@@ -142,6 +142,7 @@ static bool set_name(struct elapse__router_command *command, struct elapse__wire
             command, "ERR the name of a client has up to 64 bytes, without blanks and newlines");
         return false;
     }
+    ELAPSE__ASSERT_THAT(name.size, <=, sizeof command->client->name);
     memcpy(command->client->name, name.bytes, name.size);
     command->client->name_size = (uint8_t)name.size;
     return true;

@@ -18,6 +18,7 @@ void elapse__router_merge_page(struct elapse__router_command *command, const uns
     struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
     struct elapse__wire_resp_item cursor = {.kind = ELAPSE__WIRE_RESP_NULL};
 
+    ELAPSE__ASSERT(command->client == NULL || command->cursor_of < partitions);
     if (head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 2)
         cursor = elapse__wire_resp_next(value, size, &at);
     if (cursor.kind != ELAPSE__WIRE_RESP_INTEGER) {
@@ -169,6 +170,8 @@ void elapse__router_kick_step(struct elapse__router_command *command)
     bool is_over = client == NULL || command->error[0] != '\0';
     char digits[ELAPSE__DECIMAL_BYTES];
 
+    ELAPSE__ASSERT_THAT(command->kind, ==, ELAPSE__ROUTER_COMMAND_KICK);
+    ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     /* One partition is asked in any case, also for 0 jobs: it may refuse the tube. */
     if (!is_over && command->rounds > 0)
         is_over = command->rounds == client->router->options.partitions ||
@@ -199,6 +202,7 @@ void elapse__router_kick_step(struct elapse__router_command *command)
 
 static void complete(struct elapse__router_command *command)
 {
+    ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     if (command->error[0] != '\0')
         elapse__router_reply_fail(command, command->error);
     else if (command->kind == ELAPSE__ROUTER_COMMAND_CANCELALL)
@@ -218,6 +222,8 @@ void elapse__router_merge_answer(struct elapse__router_command *command, const u
     size_t at = 0;
     struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
 
+    ELAPSE__ASSERT_THAT(command->kind, >=, ELAPSE__ROUTER_COMMAND_CANCELALL);
+    ELAPSE__ASSERT_THAT(command->kind, <=, ELAPSE__ROUTER_COMMAND_KICK);
     if (head.kind == ELAPSE__WIRE_RESP_ERROR)
         keep_error(command, &head);
     else if (head.kind == ELAPSE__WIRE_RESP_MAP &&

@@ -21,6 +21,8 @@ void elapse__router_pipe_choose(struct elapse__router_client *client)
 {
     struct elapse__router *router = client->router;
 
+    ELAPSE__ASSERT_THAT(client->speech, ==, ELAPSE__ROUTER_SPEECH_UNKNOWN);
+    ELAPSE__ASSERT(elapse__ring_empty(&client->commands));
     if (elapse__buffer_first(&client->input)[0] == '*') {
         client->speech = ELAPSE__ROUTER_SPEECH_RESP;
         return;
@@ -64,6 +66,7 @@ void elapse__router_pipe_pump(struct elapse__router_client *client)
 
     if (link == NULL || link->state != ELAPSE__ROUTER_LINK_OPEN)
         return;
+    ELAPSE__ASSERT(link->client == client && link->is_pipe);
     size_t before = elapse__buffer_size(&link->out);
     size_t out_before = elapse__buffer_size(&client->out);
     if (!move(&link->out, &client->input, ELAPSE__ROUTER_LINK_OUT) ||
@@ -107,6 +110,7 @@ void elapse__router_pipe_moved(struct elapse__router *router)
 {
     struct elapse__ring_node *at = router->links.next;
 
+    ELAPSE__ASSERT_THAT(router->options.partitions, ==, 1);
     while (at != &router->links) {
         struct elapse__router_link *link =
             ELAPSE__CONTAINER_OF(at, struct elapse__router_link, ring_node);

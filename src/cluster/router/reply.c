@@ -10,6 +10,7 @@ struct elapse__wire_resp_writer elapse__router_reply_room(struct elapse__router_
 {
     struct elapse__wire_resp_writer writer = {.resp3 = command->resp3};
 
+    ELAPSE__ASSERT(!command->done);
     if (elapse__buffer_reserve(&command->reply, size)) {
         writer.bytes = command->reply.bytes + command->reply.end;
         writer.capacity = size;
@@ -23,6 +24,7 @@ void elapse__router_reply_written(struct elapse__router_command *command,
                                   const struct elapse__wire_resp_writer *writer)
 {
     ELAPSE__ASSERT(!writer->too_small || writer->bytes == NULL);
+    ELAPSE__ASSERT_THAT(writer->size, <=, writer->capacity);
     if (writer->bytes != NULL)
         command->reply.end += writer->size;
 }
@@ -32,6 +34,7 @@ void elapse__router_reply_fail(struct elapse__router_command *command, const cha
     struct elapse__wire_resp_writer writer =
         elapse__router_reply_room(command, strlen(error) + ELAPSE__WIRE_RESP_FRAME_MAX);
 
+    ELAPSE__ASSERT_THAT(strlen(error), <, ELAPSE__ROUTER_ERROR_MAX);
     elapse__wire_resp_write_error(&writer, error);
     elapse__router_reply_written(command, &writer);
 }
@@ -53,6 +56,8 @@ void elapse__router_reply_value(struct elapse__router_command *command, const un
     struct elapse__wire_resp_writer writer =
         elapse__router_reply_room(command, elapse__wire_resp_converted_max(size));
 
+    ELAPSE__ASSERT_THAT(size, >, 2);
+    ELAPSE__ASSERT_THAT(value[size - 1], ==, '\n');
     /* Partitions answer in RESP3. */
     if (writer.bytes != NULL && !writer.resp3)
         elapse__wire_resp_convert(&writer, value, size);

@@ -42,6 +42,7 @@ static uint32_t count_tubes(const struct elapse__wire_resp_argument *arguments, 
     while (place < count && !elapse__wire_resp_is(arguments[place], "COUNT") &&
            !elapse__wire_resp_is(arguments[place], "WAIT"))
         place++;
+    ELAPSE__ASSERT_THAT(place, <=, count);
     return place - 1;
 }
 
@@ -139,6 +140,7 @@ static void reply_nothing(struct elapse__router_command *command)
     struct elapse__router_reserve *reserve = command->reserve;
     struct elapse__wire_resp_writer writer;
 
+    ELAPSE__ASSERT(!reserve->asks);
     elapse__router_reserve_stop(router_of(command), reserve);
     if (!reserve->reached && reserve->deadline_ms == 0) {
         elapse__router_reply_fail(command, "TRYAGAIN no partition can be reached now");
@@ -159,6 +161,7 @@ static void begin_to_wait(struct elapse__router_command *command)
         reply_nothing(command);
         return;
     }
+    ELAPSE__ASSERT(!reserve->asks && !elapse__ring_has_node(&reserve->waiter));
     elapse__ring_append(&router->waiters, &reserve->waiter);
     router->figures.waiting++;
     elapse_wheel_start(&router->wheel, &reserve->timer, reserve->deadline_ms);
@@ -188,6 +191,7 @@ static enum asked ask(struct elapse__router_command *command, uint32_t partition
     ELAPSE__ASSERT(!reserve->asks);
     if (!elapse__router_lane_is_open(lane) || elapse__router_lane_is_full(lane))
         return CANNOT_ASK;
+    ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     command->fragments = 1;
     reserve->reached = true;
     reserve->asks = true;
@@ -208,6 +212,7 @@ static uint32_t partition_at(const struct elapse__router *router,
     uint32_t partitions = router->options.partitions;
     uint32_t first = reserve->first % partitions;
 
+    ELAPSE__ASSERT_THAT(place, <, partitions);
     for (uint32_t pass = 0; pass < 2 && !reserve->is_even; pass++) {
         for (uint32_t i = 0; i < partitions; i++) {
             uint32_t partition = (first + i) % partitions;
@@ -303,6 +308,7 @@ void elapse__router_chain_begin(struct elapse__router *router, uint32_t partitio
 {
     struct elapse__router_chain *chain = &router->partitions[partition].chain;
 
+    ELAPSE__ASSERT_THAT(partition, <, router->options.partitions);
     if (elapse__ring_empty(&router->waiters))
         return;
     chain->poll_at_ms = router->now + router->options.poll_ms;
@@ -331,6 +337,7 @@ static bool is_empty(const unsigned char *value, size_t size)
 static void take_reply(struct elapse__router *router, struct elapse__router_command *command,
                        uint32_t partition, const unsigned char *value, size_t size)
 {
+    ELAPSE__ASSERT(!command->reserve->asks);
     (void)elapse__router_hands_read(command, partition, value, size);
     elapse__router_reserve_stop(router, command->reserve);
     if (command->client == NULL) {
@@ -365,6 +372,7 @@ void elapse__router_reserve_answer(struct elapse__router_command *command, uint3
     bool has_nothing = was_empty || (!has_failed && end != ELAPSE__ROUTER_FRAGMENT_ANSWERED);
     bool missed = reserve->missed;
 
+    ELAPSE__ASSERT(reserve->asks);
     reserve->asks = false;
     if (by_chain)
         end_question(router, partition, reserve, was_empty);
@@ -405,6 +413,7 @@ void elapse__router_reserve_look(struct elapse__router *router)
         struct elapse__router_reserve *reserve =
             ELAPSE__CONTAINER_OF(timer, struct elapse__router_reserve, timer);
         /* With a question under way, its answer comes first: it may have jobs. */
+        ELAPSE__ASSERT(elapse__ring_has_node(&reserve->waiter));
         reserve->is_late = true;
         if (!reserve->asks)
             reply_nothing(reserve->command);

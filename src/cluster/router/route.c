@@ -113,6 +113,7 @@ uint32_t elapse__router_home(struct elapse__router_client *client)
         place = ELAPSE__ROUTER_THERE;
     if (count_at(router, place) == 0)
         place = ELAPSE__ROUTER_NOWHERE;
+    ELAPSE__ASSERT_THAT(count_at(router, place), >, 0);
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a partition */
     uint64_t left = client->number % count_at(router, place);
     for (uint32_t i = 0; i < router->options.partitions; i++) {

@@ -142,6 +142,7 @@ static void send_items(struct elapse__router_command *command,
                items->each * sizeof *mine);
         count += items->each;
     }
+    ELAPSE__ASSERT_THAT(count, >, items->first);
     (void)elapse__router_lane_send(lane_of(command->client->router, partition, false), command,
                                    ELAPSE__ROUTER_LOSS_UNKNOWN, mine, count);
 }
@@ -161,6 +162,7 @@ static void send_all_items(struct elapse__router_command *command,
             partitions[count++] = partition;
         sent[partition] = true;
     }
+    ELAPSE__ASSERT_THAT(count, >=, 2);
     /* All are counted before the first is sent: a fragment that fails at once must not be the last.
      */
     command->fragments = count;
@@ -329,6 +331,7 @@ static enum elapse__router_taken take_local(struct elapse__router_client *client
     struct elapse__router_command *command =
         elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, WORD_CHARGE);
 
+    ELAPSE__ASSERT_THAT(route->kind, ==, ELAPSE__ROUTER_ROUTE_LOCAL);
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     if (count < route->least)
@@ -382,6 +385,8 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
 {
     const struct elapse__router_route *route = elapse__router_route_find(arguments[0]);
 
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    ELAPSE__ASSERT(!client->dead && !client->ending && !client->is_given);
     if (route == NULL)
         return refuse_unknown(client, arguments[0]);
     if (!client->known && !route->before_auth) {
