@@ -46,16 +46,6 @@ bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size)
     return true;
 }
 
-bool elapse__buffer_append(struct elapse__buffer *buffer, const void *bytes, size_t size)
-{
-    if (!elapse__buffer_reserve(buffer, size))
-        return false;
-    if (size > 0)
-        memcpy(buffer->bytes + buffer->end, bytes, size);
-    buffer->end += size;
-    return true;
-}
-
 bool elapse__buffer_format_arguments(struct elapse__buffer *buffer, const char *format,
                                      va_list arguments)
 {

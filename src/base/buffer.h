@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { ELAPSE__BUFFER_KEPT = 16 << 10 }; /* larger memory is given back when it is empty */
 
@@ -40,7 +41,16 @@ static inline bool elapse__buffer_reserve(struct elapse__buffer *buffer, size_t 
 }
 
 /* Appends bytes. Returns false if there is no memory. */
-bool elapse__buffer_append(struct elapse__buffer *buffer, const void *bytes, size_t size);
+static inline bool elapse__buffer_append(struct elapse__buffer *buffer, const void *bytes,
+                                         size_t size)
+{
+    if (!elapse__buffer_reserve(buffer, size))
+        return false;
+    if (size > 0)
+        memcpy(buffer->bytes + buffer->end, bytes, size);
+    buffer->end += size;
+    return true;
+}
 
 /* Appends text as printf, or vprintf, would. The NUL behind the text does not count. Returns false
  * if there is no memory. */

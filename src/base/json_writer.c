@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "assert.h"
 #include "base64.h"
 #include "decimal.h"
 #include "json_escape.h"
@@ -19,12 +20,24 @@ static void add(struct elapse__json *json, const void *bytes, size_t size)
         json->failed = true;
 }
 
-/* A value comes. */
-static void begin_value(struct elapse__json *json)
+/* Begins a value, and returns room for `size` bytes of it; NULL: there is no memory. */
+static char *begin_value(struct elapse__json *json, size_t size)
 {
+    if (json->failed || !elapse__buffer_reserve(&json->text, size + 1)) {
+        json->failed = true;
+        return NULL;
+    }
     if (json->needs_comma)
-        add(json, ",", 1);
+        json->text.bytes[json->text.end++] = ',';
     json->needs_comma = true;
+    return (char *)json->text.bytes + json->text.end;
+}
+
+/* The value was written up to `end`, as far as the room that begin_value gave. */
+static void end_value(struct elapse__json *json, const char *end)
+{
+    json->text.end = (size_t)((const uint8_t *)end - json->text.bytes);
+    ELAPSE__ASSERT_THAT(json->text.end, <=, json->text.capacity);
 }
 
 void elapse__json_raw(struct elapse__json *json, const char *text)
@@ -34,42 +47,53 @@ void elapse__json_raw(struct elapse__json *json, const char *text)
 
 void elapse__json_open(struct elapse__json *json, char bracket)
 {
-    begin_value(json);
+    ELAPSE__ASSERT(bracket == '{' || bracket == '[');
+    (void)begin_value(json, 1);
     add(json, &bracket, 1);
     json->needs_comma = false;
 }
 
 void elapse__json_close(struct elapse__json *json, char bracket)
 {
+    ELAPSE__ASSERT(bracket == '}' || bracket == ']');
     add(json, &bracket, 1);
     json->needs_comma = true;
 }
 
 void elapse__json_name(struct elapse__json *json, const char *name)
 {
-    begin_value(json);
-    add(json, "\"", 1);
-    add(json, name, strlen(name));
-    add(json, "\":", 2);
+    size_t length = strlen(name);
+    char *out = begin_value(json, length + 3);
+
+    if (out == NULL)
+        return;
+    *out++ = '"';
+    memcpy(out, name, length);
+    out += length;
+    *out++ = '"';
+    *out++ = ':';
+    end_value(json, out);
     json->needs_comma = false;
 }
 
 void elapse__json_unsigned(struct elapse__json *json, uint64_t number)
 {
-    char digits[ELAPSE__DECIMAL_BYTES];
+    char *out = begin_value(json, ELAPSE__DECIMAL_BYTES);
 
-    begin_value(json);
-    add(json, digits, elapse__decimal_write(digits, number));
+    if (out != NULL)
+        end_value(json, out + elapse__decimal_write(out, number));
 }
 
 void elapse__json_signed(struct elapse__json *json, int64_t number)
 {
-    char digits[1 + ELAPSE__DECIMAL_BYTES] = "-";
-    uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    size_t length = elapse__decimal_write(digits + 1, size);
+    char *out = begin_value(json, 1 + ELAPSE__DECIMAL_BYTES);
 
-    begin_value(json);
-    add(json, number < 0 ? digits : digits + 1, number < 0 ? length + 1 : length);
+    if (out == NULL)
+        return;
+    if (number < 0)
+        *out++ = '-';
+    end_value(json, out + elapse__decimal_write(out, number < 0 ? 0 - (uint64_t)number
+                                                                : (uint64_t)number));
 }
 
 void elapse__json_real(struct elapse__json *json, double number)
@@ -92,7 +116,7 @@ void elapse__json_null(struct elapse__json *json)
 
 void elapse__json_literal(struct elapse__json *json, const char *text)
 {
-    begin_value(json);
+    (void)begin_value(json, 0);
     elapse__json_raw(json, text);
 }
 
@@ -103,7 +127,7 @@ void elapse__json_string(struct elapse__json *json, const void *bytes, size_t si
     const char *text = bytes;
     size_t done = 0;
 
-    begin_value(json);
+    (void)begin_value(json, 0);
     add(json, "\"", 1);
     while (done < size) {
         struct elapse__json_piece piece = elapse__json_escape_next(text + done, size - done);
@@ -159,7 +183,7 @@ void elapse__json_bytes_member(struct elapse__json *json, const char *name, cons
         elapse__json_string(json, bytes, size);
         return;
     }
-    begin_value(json);
+    (void)begin_value(json, 1);
     add(json, "\"", 1);
     elapse__json_raw(json, name);
     elapse__json_raw(json, "_base64\":\"");
@@ -167,7 +191,6 @@ void elapse__json_bytes_member(struct elapse__json *json, const char *name, cons
         json->failed = true;
         return;
     }
-    char *room = (char *)json->text.bytes + json->text.end;
-    json->text.end += (size_t)(elapse__base64_write(room, bytes, size) - room);
+    end_value(json, elapse__base64_write((char *)json->text.bytes + json->text.end, bytes, size));
     add(json, "\"", 1);
 }
