@@ -13,18 +13,17 @@
 /* So many keys or ids go into one request. */
 enum { PARTS_MAX = 1000 };
 
-static const char usage[] =
-    "Usage: elapse cancel TUBE KEY... [OPTION]...\n"
-    "       elapse cancel --id ID... [OPTION]...\n"
-    "       elapse cancel TUBE --all [--state STATE] [--tag TAG] [OPTION]...\n";
-
-static const char purpose[] =
-    "Cancels jobs, and prints a word for each: removed; running, if a worker has it and\n"
-    "goes on, but nobody gets it again; or gone, if there is no such job.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse cancel orders 4711 4712\n"
-                              "  elapse cancel orders --all --tag spring\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse cancel TUBE KEY... [OPTION]...\n"
+             "       elapse cancel --id ID... [OPTION]...\n"
+             "       elapse cancel TUBE --all [--state STATE] [--tag TAG] [OPTION]...\n",
+    .purpose =
+        "Cancels jobs, and prints a word for each: removed; running, if a worker has it and\n"
+        "goes on, but nobody gets it again; or gone, if there is no such job.\n",
+    .example = "Examples:\n"
+               "  elapse cancel orders 4711 4712\n"
+               "  elapse cancel orders --all --tag spring\n",
+};
 
 struct cancel {
     struct client *client;
@@ -150,7 +149,7 @@ static enum exit_status run(void *context, const struct command_line *line)
     if (count == 0)
         return usage_error(cancel->by_id ? "an id is missing" : "a tube is missing");
     if (cancel->all && count > 1)
-        return usage_error("unknown argument %s", quote_string(words[1]).text);
+        return options_check_count(line, 1);
     if (cancel->all)
         return cancel_all(cancel, words[0]);
     if (cancel->by_id) {
@@ -170,27 +169,12 @@ enum exit_status cancel_command(int argc, char **argv)
 {
     struct cancel cancel = {.client = client_new()};
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
-        {.name = "id",
-         .kind = OPTION_FLAG,
-         .flag = &cancel.by_id,
-         .help = "the arguments are ids of jobs"},
-        {.name = "all",
-         .kind = OPTION_FLAG,
-         .flag = &cancel.all,
-         .help = "cancel all jobs of the tube"},
-        {.name = "state",
-         .value = "STATE",
-         .kind = OPTION_TEXT,
-         .text = &cancel.state,
-         .help = "with --all: only those that are delayed, ready, reserved or buried"},
-        {.name = "tag",
-         .value = "TAG",
-         .kind = OPTION_TEXT,
-         .text = &cancel.tag,
-         .help = "with --all: only those with this tag"},
+        option_flag("id", &cancel.by_id, "the arguments are ids of jobs"),
+        option_flag("all", &cancel.all, "cancel all jobs of the tube"),
+        option_text("state", "STATE", &cancel.state,
+                    "with --all: only those that are delayed, ready, reserved or buried"),
+        option_text("tag", "TAG", &cancel.tag, "with --all: only those with this tag"),
         client_json_option(cancel.client),
     };
-    const struct client_command command = {
-        .usage = usage, .purpose = purpose, .example = example, .run = run};
-    return client_run(cancel.client, &command, &cancel, table, argc, argv);
+    return client_run(cancel.client, &help, run, &cancel, table, argc, argv);
 }

@@ -62,8 +62,9 @@ redisReply *client_ask_map(struct client *client, enum exit_status *status)
     return NULL;
 }
 
-enum exit_status client_run(struct client *client, const struct client_command *command,
-                            void *context, struct command_option *table, int argc, char **argv)
+enum exit_status client_run(struct client *client, const struct command_help *help,
+                            client_function *run, void *context, struct command_option *table,
+                            int argc, char **argv)
 {
     enum exit_status status;
     size_t count = 0;
@@ -71,13 +72,9 @@ enum exit_status client_run(struct client *client, const struct client_command *
     while (table[count].name != NULL)
         count++;
     client_settings_add(&client->settings, table, &count);
-    struct command_line line = {.usage = command->usage,
-                                .purpose = command->purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = command->example};
+    struct command_line line = {.help = help, .options = table, .option_count = count};
     if (options_read(&line, argc, argv, &status)) {
-        status = command->run(context, &line);
+        status = run(context, &line);
         enum exit_status written = output_finish();
         status = status == STATUS_OK ? written : status;
     }
@@ -87,10 +84,7 @@ enum exit_status client_run(struct client *client, const struct client_command *
 
 struct command_option client_json_option(struct client *client)
 {
-    return (struct command_option){.name = "json",
-                                   .kind = OPTION_FLAG,
-                                   .flag = &client->json,
-                                   .help = "print lines of JSON, for scripts"};
+    return option_flag("json", &client->json, "print lines of JSON, for scripts");
 }
 
 void client_add_option(struct client *client, const char *word, const char *value)
@@ -115,13 +109,11 @@ enum exit_status client_begin_named(struct client *client, const struct command_
                                     bool by_id, const char *verb, const char *verb_by_id)
 {
     int wanted = by_id ? 1 : 2;
-    enum exit_status status = STATUS_OK;
 
     if (line->argument_count < wanted)
         return usage_error(by_id ? "an id is missing" : "give a tube and a key");
-    if (line->argument_count > wanted)
-        return usage_error("unknown argument %s", quote_string(line->arguments[wanted]).text);
-    if (by_id)
+    enum exit_status status = options_check_count(line, wanted);
+    if (status == STATUS_OK && by_id)
         status = client_check_id(line->arguments[0]);
     if (status == STATUS_OK)
         status = client_open(client);
@@ -175,21 +167,12 @@ static enum exit_status read_moment(void *context, const char *value)
 struct command_option client_duration_option(const char *name, struct client_time *time,
                                              const char *help)
 {
-    return (struct command_option){.name = name,
-                                   .value = "DURATION",
-                                   .kind = OPTION_FUNCTION,
-                                   .read = client_read_duration,
-                                   .context = time,
-                                   .help = help};
+    return option_function(name, "DURATION", client_read_duration, time, help);
 }
 
 struct command_option client_moment_option(struct client_time *time)
 {
-    return (struct command_option){
-        .name = "at",
-        .value = "TIME",
-        .kind = OPTION_FUNCTION,
-        .read = read_moment,
-        .context = time,
-        .help = "due at this time: 2026-11-20T18:30:00+01:00, or milliseconds since 1970"};
+    return option_function(
+        "at", "TIME", read_moment, time,
+        "due at this time: 2026-11-20T18:30:00+01:00, or milliseconds since 1970");
 }

@@ -28,19 +28,15 @@ redisReply *client_ask(struct client *client, enum exit_status *status);
  * STATUS_GONE, and the reply is returned). */
 redisReply *client_ask_map(struct client *client, enum exit_status *status);
 
-/* The help of a command, and the function that runs once its options are read. */
-struct client_command {
-    const char *usage;
-    const char *purpose;
-    const char *example;
-    enum exit_status (*run)(void *context, const struct command_line *line);
-};
+/* Runs a command once its options are read. */
+typedef enum exit_status client_function(void *context, const struct command_line *line);
 
-/* Reads the command line and runs the command: the client's options are added behind those of the
+/* Reads the command line and calls run(context): the client's options are added behind those of the
  * table, which ends with an option without a name and has room for CLIENT_OPTION_COUNT more. Writes
  * the output, and releases the client. */
-enum exit_status client_run(struct client *client, const struct client_command *command,
-                            void *context, struct command_option *table, int argc, char **argv);
+enum exit_status client_run(struct client *client, const struct command_help *help,
+                            client_function *run, void *context, struct command_option *table,
+                            int argc, char **argv);
 
 /* What an option of a due time, or another duration, says: a text that the server reads. */
 struct client_time {

@@ -13,15 +13,15 @@
 
 enum { PAGE_JOBS = 1000 };
 
-static const char usage[] = "Usage: elapse list [TUBE] [--state STATE] [--tag TAG] [OPTION]...\n";
-
-static const char purpose[] =
-    "Lists the jobs of a tube, in no order, without their bodies; without TUBE, the names\n"
-    "of the tubes.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse list orders --state buried\n"
-                              "  elapse list orders --json | jq .id\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse list [TUBE] [--state STATE] [--tag TAG] [OPTION]...\n",
+    .purpose =
+        "Lists the jobs of a tube, in no order, without their bodies; without TUBE, the names\n"
+        "of the tubes.\n",
+    .example = "Examples:\n"
+               "  elapse list orders --state buried\n"
+               "  elapse list orders --json | jq .id\n",
+};
 
 struct list {
     struct client *client;
@@ -158,9 +158,10 @@ static enum exit_status list_pages(struct list *list)
 static enum exit_status run(void *context, const struct command_line *line)
 {
     struct list *list = context;
+    enum exit_status status = options_check_count(line, 1);
 
-    if (line->argument_count > 1)
-        return usage_error("unknown argument %s", quote_string(line->arguments[1]).text);
+    if (status != STATUS_OK)
+        return status;
     list->tube = line->argument_count == 1 ? line->arguments[0] : NULL;
     if (list->tube == NULL && (list->state != NULL || list->tag != NULL))
         return usage_error("--state and --tag need a tube");
@@ -171,26 +172,12 @@ enum exit_status list_command(int argc, char **argv)
 {
     struct list list = {.client = client_new()};
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
-        {.name = "state",
-         .value = "STATE",
-         .kind = OPTION_TEXT,
-         .text = &list.state,
-         .help = "only those that are delayed, ready, reserved or buried"},
-        {.name = "tag",
-         .value = "TAG",
-         .kind = OPTION_TEXT,
-         .text = &list.tag,
-         .help = "only those with this tag"},
-        {.name = "limit",
-         .value = "COUNT",
-         .kind = OPTION_NUMBER,
-         .number = &list.limit,
-         .least = 1,
-         .most = UINT32_MAX,
-         .help = "at most so many; all of them without it"},
+        option_text("state", "STATE", &list.state,
+                    "only those that are delayed, ready, reserved or buried"),
+        option_text("tag", "TAG", &list.tag, "only those with this tag"),
+        option_number("limit", "COUNT", &list.limit, 1, UINT32_MAX,
+                      "at most so many; all of them without it"),
         client_json_option(list.client),
     };
-    const struct client_command command = {
-        .usage = usage, .purpose = purpose, .example = example, .run = run};
-    return client_run(list.client, &command, &list, table, argc, argv);
+    return client_run(list.client, &help, run, &list, table, argc, argv);
 }

@@ -38,15 +38,14 @@ static enum exit_status print_map(struct client *client, bool body_alone, const 
 
 /* ---- lookup ---- */
 
-static const char lookup_usage[] = "Usage: elapse lookup TUBE KEY [OPTION]...\n"
-                                   "       elapse lookup --id ID [OPTION]...\n";
-
-static const char lookup_purpose[] =
-    "Shows a job: its state, when it is due, how often it has failed, and its body.\n";
-
-static const char lookup_example[] = "Examples:\n"
-                                     "  elapse lookup orders 4711\n"
-                                     "  elapse lookup --id 17 --body >body\n";
+static const struct command_help lookup_help = {
+    .usage = "Usage: elapse lookup TUBE KEY [OPTION]...\n"
+             "       elapse lookup --id ID [OPTION]...\n",
+    .purpose = "Shows a job: its state, when it is due, how often it has failed, and its body.\n",
+    .example = "Examples:\n"
+               "  elapse lookup orders 4711\n"
+               "  elapse lookup --id 17 --body >body\n",
+};
 
 struct lookup {
     struct client *client;
@@ -70,41 +69,30 @@ enum exit_status lookup_command(int argc, char **argv)
 {
     struct lookup lookup = {.client = client_new()};
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
-        {.name = "id",
-         .kind = OPTION_FLAG,
-         .flag = &lookup.by_id,
-         .help = "the argument is the id of the job"},
-        {.name = "body",
-         .kind = OPTION_FLAG,
-         .flag = &lookup.body,
-         .help = "print the body alone, as it is"},
+        option_flag("id", &lookup.by_id, "the argument is the id of the job"),
+        option_flag("body", &lookup.body, "print the body alone, as it is"),
         client_json_option(lookup.client),
     };
-    const struct client_command command = {.usage = lookup_usage,
-                                           .purpose = lookup_purpose,
-                                           .example = lookup_example,
-                                           .run = look_up};
-    return client_run(lookup.client, &command, &lookup, table, argc, argv);
+    return client_run(lookup.client, &lookup_help, look_up, &lookup, table, argc, argv);
 }
 
 /* ---- stats ---- */
 
-static const char stats_usage[] = "Usage: elapse stats [TUBE] [OPTION]...\n";
-
-static const char stats_purpose[] = "Counts the jobs of a server, or of a tube: those that are "
-                                    "there, by their states,\nand what happened since the start.\n";
-
-static const char stats_example[] = "Example:\n"
-                                    "  elapse stats orders --json\n";
+static const struct command_help stats_help = {
+    .usage = "Usage: elapse stats [TUBE] [OPTION]...\n",
+    .purpose = "Counts the jobs of a server, or of a tube: those that are "
+               "there, by their states,\nand what happened since the start.\n",
+    .example = "Example:\n"
+               "  elapse stats orders --json\n",
+};
 
 static enum exit_status show_stats(void *context, const struct command_line *line)
 {
     struct client *client = context;
-    enum exit_status status;
+    enum exit_status status = options_check_count(line, 1);
 
-    if (line->argument_count > 1)
-        return usage_error("unknown argument %s", quote_string(line->arguments[1]).text);
-    status = client_open(client);
+    if (status == STATUS_OK)
+        status = client_open(client);
     if (status != STATUS_OK)
         return status;
     request_clear(&client->request);
@@ -118,9 +106,5 @@ enum exit_status stats_command(int argc, char **argv)
 {
     struct client *client = client_new();
     struct command_option table[1 + CLIENT_OPTION_COUNT] = {client_json_option(client)};
-    const struct client_command command = {.usage = stats_usage,
-                                           .purpose = stats_purpose,
-                                           .example = stats_example,
-                                           .run = show_stats};
-    return client_run(client, &command, client, table, argc, argv);
+    return client_run(client, &stats_help, show_stats, client, table, argc, argv);
 }

@@ -23,18 +23,18 @@ enum {
     READ_BYTES = 64 << 10,
 };
 
-static const char usage[] = "Usage: elapse put TUBE [BODY | @FILE] [OPTION]...\n"
-                            "       elapse put TUBE --lines [OPTION]...\n";
-
-static const char purpose[] =
-    "Puts a job on a server, and prints its id and a word: scheduled, replaced, kept,\n"
-    "running, buried or known; elapse-client(1) tells what they mean. Without BODY, the\n"
-    "body is standard input. A BODY that begins with @ is written with two of them.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse put orders 'pay 4711' --in 30m --key 4711\n"
-                              "  elapse put reports weekly --cron '0 9 * * mon' --key weekly\n"
-                              "  elapse put mails --lines --retry 5 --backoff 1s..10m <mails.txt\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse put TUBE [BODY | @FILE] [OPTION]...\n"
+             "       elapse put TUBE --lines [OPTION]...\n",
+    .purpose =
+        "Puts a job on a server, and prints its id and a word: scheduled, replaced, kept,\n"
+        "running, buried or known; elapse-client(1) tells what they mean. Without BODY, the\n"
+        "body is standard input. A BODY that begins with @ is written with two of them.\n",
+    .example = "Examples:\n"
+               "  elapse put orders 'pay 4711' --in 30m --key 4711\n"
+               "  elapse put reports weekly --cron '0 9 * * mon' --key weekly\n"
+               "  elapse put mails --lines --retry 5 --backoff 1s..10m <mails.txt\n",
+};
 
 struct put {
     struct client *client;
@@ -369,9 +369,9 @@ static enum exit_status run(void *context, const struct command_line *line)
         return status;
     if (line->argument_count == 0)
         return usage_error("a tube is missing");
-    if (line->argument_count > (put->lines ? 1 : 2))
-        return usage_error("unknown argument %s",
-                           quote_string(line->arguments[put->lines ? 1 : 2]).text);
+    status = options_check_count(line, put->lines ? 1 : 2);
+    if (status != STATUS_OK)
+        return status;
     put->tube = line->arguments[0];
     if (put->has_priority)
         set_number(&put->options[ELAPSE__PUT_PRIORITY], put->priority);
@@ -464,9 +464,7 @@ enum exit_status put_command(int argc, char **argv)
          .help = "make each line of standard input a job, many at once"},
         client_json_option(put.client),
     };
-    const struct client_command command = {
-        .usage = usage, .purpose = purpose, .example = example, .run = run};
-    enum exit_status status = client_run(put.client, &command, &put, table, argc, argv);
+    enum exit_status status = client_run(put.client, &help, run, &put, table, argc, argv);
     elapse__buffer_free(&put.body);
     return status;
 }

@@ -5,17 +5,16 @@
 #include "client.h"
 #include "client_commands.h"
 
-static const char usage[] =
-    "Usage: elapse reschedule TUBE KEY --in DURATION | --at TIME [OPTION]...\n"
-    "       elapse reschedule --id ID --in DURATION | --at TIME [OPTION]...\n";
-
-static const char purpose[] =
-    "Gives a job another due time, and prints a word: rescheduled; running, if a worker\n"
-    "has it and nothing has changed; or gone, if there is no such job.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse reschedule orders 4711 --in 45m\n"
-                              "  elapse reschedule --id 17 --at 2026-12-24T18:00:00+01:00\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse reschedule TUBE KEY --in DURATION | --at TIME [OPTION]...\n"
+             "       elapse reschedule --id ID --in DURATION | --at TIME [OPTION]...\n",
+    .purpose =
+        "Gives a job another due time, and prints a word: rescheduled; running, if a worker\n"
+        "has it and nothing has changed; or gone, if there is no such job.\n",
+    .example = "Examples:\n"
+               "  elapse reschedule orders 4711 --in 45m\n"
+               "  elapse reschedule --id 17 --at 2026-12-24T18:00:00+01:00\n",
+};
 
 struct reschedule {
     struct client *client;
@@ -56,13 +55,8 @@ enum exit_status reschedule_command(int argc, char **argv)
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
         client_duration_option("in", &reschedule.in, "due after this time, such as 45m"),
         client_moment_option(&reschedule.at),
-        {.name = "id",
-         .kind = OPTION_FLAG,
-         .flag = &reschedule.by_id,
-         .help = "the argument is the id of the job"},
+        option_flag("id", &reschedule.by_id, "the argument is the id of the job"),
         client_json_option(reschedule.client),
     };
-    const struct client_command command = {
-        .usage = usage, .purpose = purpose, .example = example, .run = run};
-    return client_run(reschedule.client, &command, &reschedule, table, argc, argv);
+    return client_run(reschedule.client, &help, run, &reschedule, table, argc, argv);
 }

@@ -23,15 +23,15 @@ enum { COLUMNS_DEFAULT = 80, COLUMNS_MIN = 20, COLUMNS_MAX = 500 };
      ELAPSE__OS_BIT(ELAPSE__OS_QUIT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) |    \
      ELAPSE__OS_BIT(ELAPSE__OS_SUSPEND) | ELAPSE__OS_BIT(ELAPSE__OS_WINDOW_SIZE))
 
-static const char usage[] = "Usage: elapse top [--interval DURATION] [--once] [OPTION]...\n";
-
-static const char purpose[] =
-    "Shows what a server does: its jobs by their states, how fast they come and go, and\n"
-    "its tubes, those with the most ready jobs first. q ends it.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse top\n"
-                              "  elapse top --once --server queue.example:11300\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse top [--interval DURATION] [--once] [OPTION]...\n",
+    .purpose =
+        "Shows what a server does: its jobs by their states, how fast they come and go, and\n"
+        "its tubes, those with the most ready jobs first. q ends it.\n",
+    .example = "Examples:\n"
+               "  elapse top\n"
+               "  elapse top --once --server queue.example:11300\n",
+};
 
 struct top {
     struct client *client;
@@ -280,11 +280,13 @@ static enum exit_status run(void *context, const struct command_line *line)
 {
     struct top *top = context;
 
-    if (line->argument_count > 0)
-        return usage_error("unknown argument %s", quote_string(line->arguments[0]).text);
+    enum exit_status status = options_check_count(line, 0);
+
+    if (status != STATUS_OK)
+        return status;
     if (!top->once && !elapse__os_is_terminal(ELAPSE__OS_OUTPUT))
         return usage_error("standard output is no terminal: --once prints one picture");
-    enum exit_status status = client_open(top->client);
+    status = client_open(top->client);
     if (status == STATUS_OK)
         status = take_sample(top);
     if (status != STATUS_OK)
@@ -296,26 +298,16 @@ enum exit_status top_command(int argc, char **argv)
 {
     struct top top = {.client = client_new(), .interval_ns = SECOND_NS};
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
-        {.name = "interval",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &top.interval_ns,
-         .least = SECOND_NS / 10,
-         .most = 3600 * SECOND_NS,
-         .help = "ask the server at this interval (default 1s)"},
-        {.name = "once",
-         .kind = OPTION_FLAG,
-         .flag = &top.once,
-         .help = "print one picture, and end"},
+        option_duration("interval", &top.interval_ns, SECOND_NS / 10, 3600 * SECOND_NS,
+                        "ask the server at this interval (default 1s)"),
+        option_flag("once", &top.once, "print one picture, and end"),
     };
-    const struct client_command command = {
-        .usage = usage, .purpose = purpose, .example = example, .run = run};
 
     top.client->settings.timeout_ns = TIMEOUT_NS;
     top.now = allocate(sizeof *top.now);
     top.before = allocate(sizeof *top.before);
     memset(top.now, 0, sizeof *top.now);
-    enum exit_status status = client_run(top.client, &command, &top, table, argc, argv);
+    enum exit_status status = client_run(top.client, &help, run, &top, table, argc, argv);
     free(top.now);
     free(top.before);
     return status;

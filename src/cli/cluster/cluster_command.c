@@ -11,31 +11,28 @@
 #include "../common/text.h"
 #include "cluster.h"
 
-static const char usage[] =
-    "Usage: elapse cluster create --cluster CONNECTION [--queue NAME] [--partitions N]\n"
-    "                             [--lease DURATION]\n"
-    "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n"
-    "       elapse cluster append-lost --cluster CONNECTION --data DIRECTORY\n"
-    "                             [--queue NAME] [--partition N] [--single-copy]\n"
-    "       elapse cluster accept-loss --cluster CONNECTION [--data DIRECTORY]\n"
-    "                             [--queue NAME] [--partition N] [--single-copy] --yes\n";
-
-static const char purpose[] =
-    "Makes the queue of a cluster in a PostgreSQL database, or shows it. create makes\n"
-    "the tables that are missing, and the queue unless it exists; it can be run again.\n"
-    "status looks for up to a lease, and then prints who owns each partition. Its exit\n"
-    "status is 0 if all have an owner that lives, and 1 otherwise; 3: there is no such\n"
-    "queue, 6: no server takes writes.\n"
-    "A partition stands still when the database lost groups that were acknowledged:\n"
-    "append-lost appends them again from the directory of a node that has them;\n"
-    "accept-loss goes on without them. All nodes must have ended.\n";
-
-static const char example[] =
-    "Examples:\n"
-    "  elapse cluster create --cluster 'host=db1,db2 dbname=shop' --partitions 4\n"
-    "  elapse cluster status --cluster 'host=db1,db2 dbname=shop'\n"
-    "  elapse cluster append-lost --cluster 'host=db1,db2 dbname=shop' \\\n"
-    "      --data /var/lib/elapse --partition 2\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse cluster create --cluster CONNECTION [--queue NAME] [--partitions N]\n"
+             "                             [--lease DURATION]\n"
+             "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n"
+             "       elapse cluster append-lost --cluster CONNECTION --data DIRECTORY\n"
+             "                             [--queue NAME] [--partition N] [--single-copy]\n"
+             "       elapse cluster accept-loss --cluster CONNECTION [--data DIRECTORY]\n"
+             "                             [--queue NAME] [--partition N] [--single-copy] --yes\n",
+    .purpose = "Makes the queue of a cluster in a PostgreSQL database, or shows it. create makes\n"
+               "the tables that are missing, and the queue unless it exists; it can be run again.\n"
+               "status looks for up to a lease, and then prints who owns each partition. Its exit\n"
+               "status is 0 if all have an owner that lives, and 1 otherwise; 3: there is no such\n"
+               "queue, 6: no server takes writes.\n"
+               "A partition stands still when the database lost groups that were acknowledged:\n"
+               "append-lost appends them again from the directory of a node that has them;\n"
+               "accept-loss goes on without them. All nodes must have ended.\n",
+    .example = "Examples:\n"
+               "  elapse cluster create --cluster 'host=db1,db2 dbname=shop' --partitions 4\n"
+               "  elapse cluster status --cluster 'host=db1,db2 dbname=shop'\n"
+               "  elapse cluster append-lost --cluster 'host=db1,db2 dbname=shop' \\\n"
+               "      --data /var/lib/elapse --partition 2\n",
+};
 
 #define LEASE_NS       UINT64_C(10000000000)
 #define LEASE_NS_LEAST UINT64_C(100000000)
@@ -137,65 +134,31 @@ enum exit_status cluster_command(int argc, char **argv)
     struct cluster_options options = {.queue = "main", .partitions = 1, .lease_ns = LEASE_NS};
     struct given given = {.of_create = false};
     const struct command_option table[] = {
-        {.name = "cluster",
-         .value = "CONNECTION",
-         .kind = OPTION_FUNCTION,
-         .read = add_host,
-         .context = &options,
-         .help = "the database, as libpq takes it: host=db1 dbname=shop, or postgresql://db1/shop; "
-                 "it may name several hosts, and may be given again for further servers"},
-        {.name = "queue",
-         .value = "NAME",
-         .kind = OPTION_TEXT,
-         .text = &options.queue,
-         .help = "the queue, main unless given"},
-        {.name = "partitions",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &options.partitions,
-         .least = 1,
-         .most = PARTITIONS_MAX,
-         .given = &given.of_create,
-         .help = "how many partitions it has for ever, 1 to 1024 (default 1)"},
-        {.name = "lease",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &options.lease_ns,
-         .least = LEASE_NS_LEAST,
-         .most = LEASE_NS_MOST,
-         .given = &given.of_create,
-         .help = "after how long without a sign of life another node takes over, 100ms to 1h "
-                 "(default 10s); for ever, too"},
-        {.name = "json", .kind = OPTION_FLAG, .flag = &options.json, .help = "print JSON"},
-        {.name = "data",
-         .value = "DIRECTORY",
-         .kind = OPTION_TEXT,
-         .text = &options.data,
-         .help = "the directory of a node, as its --data had it"},
-        {.name = "partition",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &options.partition,
-         .least = 0,
-         .most = PARTITIONS_MAX - 1,
-         .given = &given.of_repair,
-         .help = "which one, from 0; needed if there are several"},
-        {.name = "single-copy",
-         .kind = OPTION_FLAG,
-         .flag = &options.single_copy,
-         .help = "the database has no synchronous standby, and none is waited for, as the nodes "
-                 "have it"},
-        {.name = "yes",
-         .kind = OPTION_FLAG,
-         .flag = &options.yes,
-         .help = "the lost groups may stay lost"},
+        option_function(
+            "cluster", "CONNECTION", add_host, &options,
+            "the database, as libpq takes it: host=db1 dbname=shop, or postgresql://db1/shop; "
+            "it may name several hosts, and may be given again for further servers"),
+        option_text("queue", "NAME", &options.queue, "the queue, main unless given"),
+        option_noting(&given.of_create,
+                      option_number("partitions", "N", &options.partitions, 1, PARTITIONS_MAX,
+                                    "how many partitions it has for ever, 1 to 1024 (default 1)")),
+        option_noting(
+            &given.of_create,
+            option_duration(
+                "lease", &options.lease_ns, LEASE_NS_LEAST, LEASE_NS_MOST,
+                "after how long without a sign of life another node takes over, 100ms to 1h "
+                "(default 10s); for ever, too")),
+        option_flag("json", &options.json, "print JSON"),
+        option_text("data", "DIRECTORY", &options.data,
+                    "the directory of a node, as its --data had it"),
+        option_noting(&given.of_repair,
+                      option_number("partition", "N", &options.partition, 0, PARTITIONS_MAX - 1,
+                                    "which one, from 0; needed if there are several")),
+        option_flag("single-copy", &options.single_copy,
+                    "the database has no synchronous standby, and none is waited for, as the nodes "
+                    "have it"),
+        option_flag("yes", &options.yes, "the lost groups may stay lost"),
     };
-    struct command_line line = {
-        .usage = usage,
-        .purpose = purpose,
-        .options = table,
-        .option_count = sizeof table / sizeof table[0],
-        .example = example,
-    };
+    struct command_line line = COMMAND_LINE(help, table);
     return read_and_run(&line, argc, argv, &options, &given);
 }

@@ -102,16 +102,16 @@ static enum exit_status print_help(const struct command_line *line)
         size_t width = strlen(left_column(&line->options[i]).text);
         widest = width > widest ? width : widest;
     }
-    output_add_text(line->usage);
+    output_add_text(line->help->usage);
     output_add_text("\n");
-    output_add_text(line->purpose);
+    output_add_text(line->help->purpose);
     output_add_text("\nOptions:\n");
     for (size_t i = 0; i < line->option_count; i++)
         print_option(&line->options[i], widest + 2);
     for (size_t i = 0; i < COMMON_COUNT; i++)
         print_option(&common_options[i], widest + 2);
     output_add_text("\n");
-    output_add_text(line->example);
+    output_add_text(line->help->example);
     return output_finish();
 }
 
@@ -139,6 +139,36 @@ static enum exit_status read_duration(const struct command_option *option, const
     return STATUS_OK;
 }
 
+/* Reads a number of bytes: 1000, 64K, 16M, 2G. */
+static bool parse_bytes(const char *text, uint64_t *bytes)
+{
+    static const char units[] = "KMG";
+    size_t length = strlen(text);
+    char digits[24];
+    unsigned shift = 0;
+
+    if (length == 0 || length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length + 1);
+    const char *unit = strchr(units, digits[length - 1]);
+    if (unit != NULL) {
+        shift = 10 * (unsigned)(unit - units + 1);
+        digits[length - 1] = '\0';
+    }
+    if (!parse_number(digits, 1, UINT64_MAX >> shift, bytes))
+        return false;
+    *bytes <<= shift;
+    return true;
+}
+
+static enum exit_status read_bytes(const struct command_option *option, const char *value)
+{
+    if (parse_bytes(value, option->number) && *option->number <= option->most)
+        return STATUS_OK;
+    return usage_error("%s: %s is not a number of bytes from 1 to %" PRIu64 ", or with K, M or G",
+                       label, quote_string(value).text, option->most);
+}
+
 static enum exit_status read_value(const struct command_option *option, const char *value)
 {
     ELAPSE__ASSERT(label[0] != '\0');
@@ -155,6 +185,8 @@ static enum exit_status read_value(const struct command_option *option, const ch
         return read_number(option, value);
     case OPTION_DURATION:
         return read_duration(option, value);
+    case OPTION_BYTES:
+        return read_bytes(option, value);
     case OPTION_FUNCTION:
         return option->read(option->context, value);
     case OPTION_REST:
@@ -283,6 +315,13 @@ bool options_read(struct command_line *line, int argc, char **argv, enum exit_st
     line->arguments = argv + optind;
     line->argument_count = argc - optind;
     return true;
+}
+
+enum exit_status options_check_count(const struct command_line *line, int most)
+{
+    if (line->argument_count <= most)
+        return STATUS_OK;
+    return usage_error("unknown argument %s", quote_string(line->arguments[most]).text);
 }
 
 /* ---- a file of options ---- */

@@ -15,7 +15,8 @@ enum option_kind {
     OPTION_FLAG,     /* takes no value: sets *flag */
     OPTION_TEXT,     /* stores the value in *text */
     OPTION_NUMBER,   /* stores a whole number from `least` to `most` in *number */
-    OPTION_DURATION, /* the same for a duration, in nanoseconds */
+    OPTION_DURATION, /* stores a duration, in nanoseconds, likewise */
+    OPTION_BYTES,    /* stores a number of bytes likewise; it may end with K, M or G */
     OPTION_FUNCTION, /* calls read(context, value) */
     OPTION_REST,     /* takes the rest of the command line: *rest is its first word */
 };
@@ -42,12 +43,100 @@ struct command_option {
 
 enum { OPTIONS_MAX = 48 };
 
-struct command_line {
-    const char *usage;   /* the first lines of the help */
+/* A reader of the value of an option. Returns STATUS_OK; or, after a message, another status. */
+typedef enum exit_status option_reader(void *context, const char *value);
+
+/* The options of a table, each by its kind. A name of NULL stands for an option that has only its
+ * letter. */
+static inline struct command_option option_flag(const char *name, bool *flag, const char *help)
+{
+    return (struct command_option){.name = name, .kind = OPTION_FLAG, .flag = flag, .help = help};
+}
+
+static inline struct command_option option_text(const char *name, const char *value,
+                                                const char **text, const char *help)
+{
+    return (struct command_option){
+        .name = name, .value = value, .kind = OPTION_TEXT, .text = text, .help = help};
+}
+
+static inline struct command_option option_number(const char *name, const char *value,
+                                                  uint64_t *number, uint64_t least, uint64_t most,
+                                                  const char *help)
+{
+    return (struct command_option){.name = name,
+                                   .value = value,
+                                   .kind = OPTION_NUMBER,
+                                   .number = number,
+                                   .least = least,
+                                   .most = most,
+                                   .help = help};
+}
+
+static inline struct command_option option_duration(const char *name, uint64_t *duration_ns,
+                                                    uint64_t least_ns, uint64_t most_ns,
+                                                    const char *help)
+{
+    struct command_option option =
+        option_number(name, "DURATION", duration_ns, least_ns, most_ns, help);
+
+    option.kind = OPTION_DURATION;
+    return option;
+}
+
+static inline struct command_option option_bytes(const char *name, uint64_t *bytes, uint64_t most,
+                                                 const char *help)
+{
+    struct command_option option = option_number(name, "BYTES", bytes, 1, most, help);
+
+    option.kind = OPTION_BYTES;
+    return option;
+}
+
+static inline struct command_option option_function(const char *name, const char *value,
+                                                    option_reader *read, void *context,
+                                                    const char *help)
+{
+    return (struct command_option){.name = name,
+                                   .value = value,
+                                   .kind = OPTION_FUNCTION,
+                                   .read = read,
+                                   .context = context,
+                                   .help = help};
+}
+
+static inline struct command_option option_rest(const char *name, const char *value, char ***rest,
+                                                const char *help)
+{
+    return (struct command_option){
+        .name = name, .value = value, .kind = OPTION_REST, .rest = rest, .help = help};
+}
+
+/* Returns the option with a short form as well. */
+static inline struct command_option option_letter(char letter, struct command_option option)
+{
+    option.letter = letter;
+    return option;
+}
+
+/* Returns the option, which also sets `*given` when it is given. */
+static inline struct command_option option_noting(bool *given, struct command_option option)
+{
+    option.given = given;
+    return option;
+}
+
+/* The help of a subcommand, around the list of its options. */
+struct command_help {
+    const char *usage;   /* the first lines */
     const char *purpose; /* the lines between these and the options */
+    const char *example; /* the last lines */
+};
+
+struct command_line {
+    const struct command_help *help;
     const struct command_option *options;
     size_t option_count; /* at most OPTIONS_MAX */
-    const char *example; /* the last lines of the help */
 
     /* Results: the arguments that are not options. */
     char **arguments;
@@ -56,12 +145,21 @@ struct command_line {
     char *file_text;        /* of the file of options, NULL without one; the caller releases it */
 };
 
+/* The initializer of a command line whose options are an array. */
+#define COMMAND_LINE(text, table)                                                             \
+    {                                                                                         \
+        .help = &(text), .options = (table), .option_count = sizeof(table) / sizeof(table)[0] \
+    }
+
 /*
  * Reads the command line. Options may come behind other arguments; "--" ends them. Returns true if
  * the command is to go on. Otherwise the help or the version was printed, or an error, and
  * `*status` is what the command ends with. Requires that argv[0] is message_command().
  */
 bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status);
+
+/* Returns STATUS_OK if there are at most so many arguments; otherwise says which one is unknown. */
+enum exit_status options_check_count(const struct command_line *line, int most);
 
 /*
  * Reads options from a file: a line each, "NAME = VALUE"; for a flag, VALUE is yes or no. Empty

@@ -18,14 +18,13 @@
 
 enum { NEXT_DEFAULT = 5, NEXT_MAX = 1000000, NANOSECONDS_A_SECOND = 1000000000 };
 
-static const char usage[] = "Usage: elapse cron EXPRESSION [--zone ZONE] [--next N]\n";
-
-static const char purpose[] =
-    "Checks a cron expression, and lists its next times, in local time or in ZONE.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse cron '*/10 22-2 * * FRI-MON'\n"
-                              "  elapse cron '30 2 * * *' --zone Europe/Berlin --next 3\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse cron EXPRESSION [--zone ZONE] [--next N]\n",
+    .purpose = "Checks a cron expression, and lists its next times, in local time or in ZONE.\n",
+    .example = "Examples:\n"
+               "  elapse cron '*/10 22-2 * * FRI-MON'\n"
+               "  elapse cron '30 2 * * *' --zone Europe/Berlin --next 3\n",
+};
 
 struct cron_options {
     const char *zone; /* NULL: local time */
@@ -68,25 +67,12 @@ enum exit_status cron_command(int argc, char **argv)
 {
     struct cron_options options = {.next = NEXT_DEFAULT};
     const struct command_option table[] = {
-        {.name = "zone",
-         .value = "ZONE",
-         .kind = OPTION_TEXT,
-         .text = &options.zone,
-         .help = "the time zone, such as Europe/Berlin or UTC; local time without it"},
-        {.name = "next",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &options.next,
-         .most = NEXT_MAX,
-         .help = "how many times to list, up to 1000000 (default 5)"},
+        option_text("zone", "ZONE", &options.zone,
+                    "the time zone, such as Europe/Berlin or UTC; local time without it"),
+        option_number("next", "N", &options.next, 0, NEXT_MAX,
+                      "how many times to list, up to 1000000 (default 5)"),
     };
-    struct command_line line = {
-        .usage = usage,
-        .purpose = purpose,
-        .options = table,
-        .option_count = sizeof table / sizeof table[0],
-        .example = example,
-    };
+    struct command_line line = COMMAND_LINE(help, table);
     const struct elapse_time_zone *zone;
     struct elapse_cron cron;
     struct elapse_cron_fault fault;

@@ -8,20 +8,19 @@
 #include "../common/output.h"
 #include "data_commands.h"
 
-static const char usage[] = "Usage: elapse backup DIRECTORY TARGET\n";
-
-static const char purpose[] =
-    "Makes TARGET a copy of the directory of a durable queue, which may be in use\n"
-    "meanwhile. On one file system most of the files are hard links and cost no room;\n"
-    "on another they are copied. TARGET must not exist, or be empty. It is there when\n"
-    "it is complete and on the disk, and not before. It opens as any other directory.\n";
-
-static const char example[] = "Example:\n"
-                              "  elapse backup orders-data backups/monday\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse backup DIRECTORY TARGET\n",
+    .purpose = "Makes TARGET a copy of the directory of a durable queue, which may be in use\n"
+               "meanwhile. On one file system most of the files are hard links and cost no room;\n"
+               "on another they are copied. TARGET must not exist, or be empty. It is there when\n"
+               "it is complete and on the disk, and not before. It opens as any other directory.\n",
+    .example = "Example:\n"
+               "  elapse backup orders-data backups/monday\n",
+};
 
 enum exit_status backup_command(int argc, char **argv)
 {
-    struct command_line line = {.usage = usage, .purpose = purpose, .example = example};
+    struct command_line line = {.help = &help};
     struct elapse__upkeep_backup backup;
     struct elapse__upkeep_fault fault;
     enum exit_status status;

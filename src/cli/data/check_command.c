@@ -12,15 +12,14 @@
 #include "../common/text.h"
 #include "data_commands.h"
 
-static const char usage[] = "Usage: elapse check [--repair] DIRECTORY\n";
-
-static const char purpose[] =
-    "Reads everything in the directory of a durable queue, and lists all damage,\n"
-    "by file and offset. It changes nothing there. No process may have the directory\n"
-    "open. The exit status is 0 if all is whole, and 1 if anything is damaged.\n";
-
-static const char example[] = "Example:\n"
-                              "  elapse check orders-data\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse check [--repair] DIRECTORY\n",
+    .purpose = "Reads everything in the directory of a durable queue, and lists all damage,\n"
+               "by file and offset. It changes nothing there. No process may have the directory\n"
+               "open. The exit status is 0 if all is whole, and 1 if anything is damaged.\n",
+    .example = "Example:\n"
+               "  elapse check orders-data\n",
+};
 
 static void print_line(void *context, const char *text)
 {
@@ -65,17 +64,11 @@ enum exit_status check_command(int argc, char **argv)
 {
     bool repair = false;
     const struct command_option options[] = {
-        {.name = "repair",
-         .kind = OPTION_FLAG,
-         .flag = &repair,
-         .help = "if anything is damaged, save all that is whole in a new directory, "
-                 "DIRECTORY.repaired; the damaged one stays as it is"},
+        option_flag("repair", &repair,
+                    "if anything is damaged, save all that is whole in a new directory, "
+                    "DIRECTORY.repaired; the damaged one stays as it is"),
     };
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = options,
-                                .option_count = 1,
-                                .example = example};
+    struct command_line line = COMMAND_LINE(help, options);
     struct elapse__upkeep_report report;
     struct elapse__upkeep_fault fault;
     struct elapse__buffer name = {.bytes = NULL};

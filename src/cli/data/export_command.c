@@ -9,15 +9,14 @@
 #include "data_commands.h"
 #include "job_json.h"
 
-static const char usage[] = "Usage: elapse export DIRECTORY\n";
-
-static const char purpose[] =
-    "Prints every job in the directory of a durable queue as one line of JSON, by\n"
-    "increasing ids, with its options and its body. Texts that are not UTF-8 are\n"
-    "base64. No process may have the directory open. 'elapse import' reads it.\n";
-
-static const char example[] = "Example:\n"
-                              "  elapse export orders-data | grep '\"key\":\"4711\"'\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse export DIRECTORY\n",
+    .purpose = "Prints every job in the directory of a durable queue as one line of JSON, by\n"
+               "increasing ids, with its options and its body. Texts that are not UTF-8 are\n"
+               "base64. No process may have the directory open. 'elapse import' reads it.\n",
+    .example = "Example:\n"
+               "  elapse export orders-data | grep '\"key\":\"4711\"'\n",
+};
 
 struct exporting {
     uint64_t damaged;
@@ -39,7 +38,7 @@ static bool print_job(void *context, const struct elapse__upkeep_job *job)
 
 enum exit_status export_command(int argc, char **argv)
 {
-    struct command_line line = {.usage = usage, .purpose = purpose, .example = example};
+    struct command_line line = {.help = &help};
     struct exporting exporting = {.damaged = 0};
     struct elapse__upkeep_fault fault;
     enum exit_status status;

@@ -16,16 +16,15 @@
  */
 enum { LINE_BYTES_MAX = 256 << 20, READ_BYTES = 1 << 16 };
 
-static const char usage[] = "Usage: elapse import [OPTION]... DIRECTORY\n";
-
-static const char purpose[] =
-    "Reads lines of JSON from standard input, as 'elapse export' prints them, and\n"
-    "adds each as a job to the directory of a durable queue, which is made if it does\n"
-    "not exist. No process may have the directory open. A bad line is reported with\n"
-    "its number and left out; the others are added. All are on the disk at the end.\n";
-
-static const char example[] = "Example:\n"
-                              "  elapse export orders-data | elapse import copy-data\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse import [OPTION]... DIRECTORY\n",
+    .purpose = "Reads lines of JSON from standard input, as 'elapse export' prints them, and\n"
+               "adds each as a job to the directory of a durable queue, which is made if it does\n"
+               "not exist. No process may have the directory open. A bad line is reported with\n"
+               "its number and left out; the others are added. All are on the disk at the end.\n",
+    .example = "Example:\n"
+               "  elapse export orders-data | elapse import copy-data\n",
+};
 
 struct importing {
     struct elapse__upkeep_data *data;
@@ -139,19 +138,10 @@ enum exit_status import_command(int argc, char **argv)
 {
     uint64_t segment_bits = 26;
     const struct command_option options[] = {
-        {.name = "segment-bits",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &segment_bits,
-         .least = 14,
-         .most = 26,
-         .help = "each file of a new directory has 2^N bytes (default 26, 64 MiB)"},
+        option_number("segment-bits", "N", &segment_bits, 14, 26,
+                      "each file of a new directory has 2^N bytes (default 26, 64 MiB)"),
     };
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = options,
-                                .option_count = 1,
-                                .example = example};
+    struct command_line line = COMMAND_LINE(help, options);
     enum exit_status status;
 
     if (!options_read(&line, argc, argv, &status))

@@ -113,49 +113,28 @@ static enum exit_status generate_orders(const struct orders *orders)
     return output_finish();
 }
 
-static const char usage[] =
-    "Usage: elapse generate orders [--orders N] [--paid PERCENT] [--seed S]\n";
-
-static const char purpose[] =
-    "Writes a trace to standard output: N orders arrive within 10 s, and each has 30\n"
-    "minutes to be paid. An order that is paid is cancelled at a random time before\n"
-    "its deadline; the others fire. A replay ends with the last operation: if no\n"
-    "order is paid, all stay pending.\n";
-
-static const char example[] = "Example:\n"
-                              "  elapse generate orders --paid 90 | elapse replay -\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse generate orders [--orders N] [--paid PERCENT] [--seed S]\n",
+    .purpose = "Writes a trace to standard output: N orders arrive within 10 s, and each has 30\n"
+               "minutes to be paid. An order that is paid is cancelled at a random time before\n"
+               "its deadline; the others fire. A replay ends with the last operation: if no\n"
+               "order is paid, all stay pending.\n",
+    .example = "Example:\n"
+               "  elapse generate orders --paid 90 | elapse replay -\n",
+};
 
 enum exit_status generate_command(int argc, char **argv)
 {
     struct orders orders = {.count = ORDERS_DEFAULT, .paid_percent = PAID_DEFAULT, .seed = 1};
     const struct command_option table[] = {
-        {.name = "orders",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &orders.count,
-         .least = 1,
-         .most = ORDERS_MAX,
-         .help = "how many orders, 1 to 100000000 (default 1000000)"},
-        {.name = "paid",
-         .value = "PERCENT",
-         .kind = OPTION_NUMBER,
-         .number = &orders.paid_percent,
-         .most = 100,
-         .help = "how many of a hundred are paid, 0 to 100 (default 90)"},
-        {.name = "seed",
-         .value = "S",
-         .kind = OPTION_NUMBER,
-         .number = &orders.seed,
-         .most = UINT64_MAX,
-         .help = "another seed gives other payments (default 1)"},
+        option_number("orders", "N", &orders.count, 1, ORDERS_MAX,
+                      "how many orders, 1 to 100000000 (default 1000000)"),
+        option_number("paid", "PERCENT", &orders.paid_percent, 0, 100,
+                      "how many of a hundred are paid, 0 to 100 (default 90)"),
+        option_number("seed", "S", &orders.seed, 0, UINT64_MAX,
+                      "another seed gives other payments (default 1)"),
     };
-    struct command_line line = {
-        .usage = usage,
-        .purpose = purpose,
-        .options = table,
-        .option_count = sizeof table / sizeof table[0],
-        .example = example,
-    };
+    struct command_line line = COMMAND_LINE(help, table);
     enum exit_status status;
 
     if (!options_read(&line, argc, argv, &status))

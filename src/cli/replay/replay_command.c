@@ -164,17 +164,15 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
 
 /* ---- the command line ---- */
 
-static const char usage[] = "Usage: elapse replay [--structure NAME] [--tick DURATION] [--json]\n"
-                            "                     [--plot FILE.svg] TRACE...\n";
-
-static const char purpose[] =
-    "Runs each trace of timer operations through a structure, in virtual time and as\n"
-    "fast as possible. Checks with records of its own that no timer fires early or\n"
-    "late, and reports. A trace is CSV, plain or gzip; - is standard input.\n";
-
-static const char example[] =
-    "Example:\n"
-    "  elapse generate orders | elapse replay --structure heap --plot orders.svg -\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse replay [--structure NAME] [--tick DURATION] [--json]\n"
+             "                     [--plot FILE.svg] TRACE...\n",
+    .purpose = "Runs each trace of timer operations through a structure, in virtual time and as\n"
+               "fast as possible. Checks with records of its own that no timer fires early or\n"
+               "late, and reports. A trace is CSV, plain or gzip; - is standard input.\n",
+    .example = "Example:\n"
+               "  elapse generate orders | elapse replay --structure heap --plot orders.svg -\n",
+};
 
 static enum exit_status read_structure(void *context, const char *value)
 {
@@ -221,36 +219,17 @@ enum exit_status replay_command(int argc, char **argv)
 {
     struct replay_options options = {.tick_us = 1};
     const struct command_option table[] = {
-        {.name = "structure",
-         .value = "NAME",
-         .kind = OPTION_FUNCTION,
-         .read = read_structure,
-         .context = &options,
-         .help = "wheel (the default), heap, dials[:SLOTS,...] or hashed[:SLOTS]"},
-        {.name = "tick",
-         .value = "DURATION",
-         .kind = OPTION_FUNCTION,
-         .read = read_tick,
-         .context = &options,
-         .help = "the length of a tick, in whole microseconds (default 1us); deadlines are "
-                 "rounded up to it"},
-        {.name = "json",
-         .kind = OPTION_FLAG,
-         .flag = &options.json,
-         .help = "print one JSON object for each trace, and nothing else"},
-        {.name = "plot",
-         .value = "FILE.svg",
-         .kind = OPTION_TEXT,
-         .text = &options.plot,
-         .help = "draw pending timers and delays, with gnuplot"},
+        option_function("structure", "NAME", read_structure, &options,
+                        "wheel (the default), heap, dials[:SLOTS,...] or hashed[:SLOTS]"),
+        option_function("tick", "DURATION", read_tick, &options,
+                        "the length of a tick, in whole microseconds (default 1us); deadlines are "
+                        "rounded up to it"),
+        option_flag("json", &options.json,
+                    "print one JSON object for each trace, and nothing else"),
+        option_text("plot", "FILE.svg", &options.plot,
+                    "draw pending timers and delays, with gnuplot"),
     };
-    struct command_line line = {
-        .usage = usage,
-        .purpose = purpose,
-        .options = table,
-        .option_count = sizeof table / sizeof table[0],
-        .example = example,
-    };
+    struct command_line line = COMMAND_LINE(help, table);
     enum exit_status status;
 
     structure_choice_default(&options.choice);

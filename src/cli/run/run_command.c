@@ -21,32 +21,30 @@ enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096, RETRIES_MAX = 1000 };
 #define BACKOFF_MIN_DEFAULT_NS UINT64_C(1000000000)
 #define BACKOFF_MAX_DEFAULT_NS UINT64_C(60000000000)
 
-static const char usage[] =
-    "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n"
-    "       elapse run --in DURATION | --at TIME [OPTION]... [--exec ...]\n";
-
-static const char purpose[] =
-    "Makes each line of FILE, or of standard input, a timer, and prints one line of\n"
-    "JSON when it fires. It ends when the input has ended and no timer is left.\n"
-    "\n"
-    "Lines:\n"
-    "  in 30m KEY PAYLOAD                    once, after this time\n"
-    "  at 2026-11-20T10:00:00Z KEY PAYLOAD   once, at this time (Z or +hh:mm)\n"
-    "  at 18:30 KEY PAYLOAD                  at this time of day, or with a date:\n"
-    "                                        2026-11-20T18:30\n"
-    "  every 5s KEY PAYLOAD                  again and again, at whole periods\n"
-    "  after-each 5s KEY PAYLOAD             again and again, counted from each end\n"
-    "  cron \"*/5 * * * *\" KEY PAYLOAD        at the times of the expression\n"
-    "  cron[ZONE] \"...\" KEY PAYLOAD          in a time zone such as Europe/Berlin\n"
-    "  cancel KEY                            removes the pending timer of this key\n"
-    "  list                                  with --answers: the pending timers\n"
-    "  # a comment\n"
-    "A timer replaces the pending timer with its key. The payload is the rest of the\n"
-    "line, and may be empty.\n";
-
-static const char example[] = "Examples:\n"
-                              "  printf 'in 2s tea ready\\nin 1s egg soft\\n' | elapse run\n"
-                              "  elapse run --in 5m --exec notify-send Tea\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n"
+             "       elapse run --in DURATION | --at TIME [OPTION]... [--exec ...]\n",
+    .purpose = "Makes each line of FILE, or of standard input, a timer, and prints one line of\n"
+               "JSON when it fires. It ends when the input has ended and no timer is left.\n"
+               "\n"
+               "Lines:\n"
+               "  in 30m KEY PAYLOAD                    once, after this time\n"
+               "  at 2026-11-20T10:00:00Z KEY PAYLOAD   once, at this time (Z or +hh:mm)\n"
+               "  at 18:30 KEY PAYLOAD                  at this time of day, or with a date:\n"
+               "                                        2026-11-20T18:30\n"
+               "  every 5s KEY PAYLOAD                  again and again, at whole periods\n"
+               "  after-each 5s KEY PAYLOAD             again and again, counted from each end\n"
+               "  cron \"*/5 * * * *\" KEY PAYLOAD        at the times of the expression\n"
+               "  cron[ZONE] \"...\" KEY PAYLOAD          in a time zone such as Europe/Berlin\n"
+               "  cancel KEY                            removes the pending timer of this key\n"
+               "  list                                  with --answers: the pending timers\n"
+               "  # a comment\n"
+               "A timer replaces the pending timer with its key. The payload is the rest of the\n"
+               "line, and may be empty.\n",
+    .example = "Examples:\n"
+               "  printf 'in 2s tea ready\\nin 1s egg soft\\n' | elapse run\n"
+               "  elapse run --in 5m --exec notify-send Tea\n",
+};
 
 static enum exit_status check_options(const struct run_options *options,
                                       const struct command_line *line)
@@ -130,100 +128,50 @@ struct run_request {
     const char *at;
 };
 
-enum { PROGRAM_COUNT = 5, OTHER_COUNT = 8, OPTION_COUNT = PROGRAM_COUNT + OTHER_COUNT };
-
-/* The options that concern the program of --exec. */
-static void list_program_options(struct run_request *request, struct command_option *table)
+/* Reads the command line. Returns what options_read does. */
+static bool read_options(struct run_request *request, struct command_line *line, int argc,
+                         char **argv, enum exit_status *status)
 {
-    const struct command_option options[PROGRAM_COUNT] = {
-        {.name = "exec",
-         .value = "PROGRAM [ARG]...",
-         .kind = OPTION_REST,
-         .rest = &request->options.program,
-         .help = "run this program when a timer fires, instead of printing, with ELAPSE_KEY, "
-                 "ELAPSE_DUE, ELAPSE_FIRED, ELAPSE_LATE_US, ELAPSE_RUN, ELAPSE_MISSED and "
-                 "ELAPSE_PAYLOAD in its environment; takes the rest of the command line"},
-        {.name = "workers",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &request->options.workers,
-         .least = 1,
-         .most = WORKERS_MAX,
-         .help = "run at most N programs at once (default 10)"},
-        {.name = "timeout",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &request->options.timeout_ns,
-         .least = 1,
-         .most = TIMEOUT_MAX_NS,
-         .help = "end a program that runs for longer, by SIGTERM, and by SIGKILL 5s later"},
-        {.name = "retry",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &request->options.retries,
-         .least = 1,
-         .most = RETRIES_MAX,
-         .help = "run a program that fails up to N times more"},
-        {.name = "backoff",
-         .value = "MIN..MAX",
-         .kind = OPTION_FUNCTION,
-         .read = read_backoff,
-         .context = &request->options,
-         .help = "wait MIN before the first retry, and twice as long before each next, up to MAX "
-                 "(default 1s..1m)"},
+    const struct command_option table[] = {
+        option_rest("exec", "PROGRAM [ARG]...", &request->options.program,
+                    "run this program when a timer fires, instead of printing, with ELAPSE_KEY, "
+                    "ELAPSE_DUE, ELAPSE_FIRED, ELAPSE_LATE_US, ELAPSE_RUN, ELAPSE_MISSED and "
+                    "ELAPSE_PAYLOAD in its environment; takes the rest of the command line"),
+        option_number("workers", "N", &request->options.workers, 1, WORKERS_MAX,
+                      "run at most N programs at once (default 10)"),
+        option_duration("timeout", &request->options.timeout_ns, 1, TIMEOUT_MAX_NS,
+                        "end a program that runs for longer, by SIGTERM, and by SIGKILL 5s later"),
+        option_number("retry", "N", &request->options.retries, 1, RETRIES_MAX,
+                      "run a program that fails up to N times more"),
+        option_function(
+            "backoff", "MIN..MAX", read_backoff, &request->options,
+            "wait MIN before the first retry, and twice as long before each next, up to MAX "
+            "(default 1s..1m)"),
+        option_text("in", "DURATION", &request->in, "one timer, after this time, and no input"),
+        option_text("at", "TIME", &request->at,
+                    "one timer, at this time, such as 18:30, and no input"),
+        option_text(
+            "data", "DIRECTORY", &request->options.data,
+            "keep the timers in this directory: they survive the end of the program, however "
+            "it ends, and go on with the next run; each fires at least once, and says if it "
+            "may have fired before"),
+        option_duration("tick", &request->options.tick_ns, 1, ELAPSE_HOUR_NS,
+                        "round deadlines up to whole ticks of this length (default 1ms)"),
+        option_flag("utc", &request->utc, "read cron expressions in UTC, not in local time"),
+        option_flag(
+            "answers", &request->options.answers,
+            "print what each cancel found, what list finds and what is wrong with a line, as "
+            "lines of JSON"),
+        option_flag(
+            "strict", &request->options.strict,
+            "end at the first bad line, with status 2; otherwise bad lines are reported and "
+            "skipped"),
+        option_flag("stats", &request->options.statistics,
+                    "print counts and lateness at the end; SIGUSR1 prints them at any time"),
     };
 
-    memcpy(table, options, sizeof options);
-}
-
-static void list_other_options(struct run_request *request, struct command_option *table)
-{
-    const struct command_option options[OTHER_COUNT] = {
-        {.name = "in",
-         .value = "DURATION",
-         .kind = OPTION_TEXT,
-         .text = &request->in,
-         .help = "one timer, after this time, and no input"},
-        {.name = "at",
-         .value = "TIME",
-         .kind = OPTION_TEXT,
-         .text = &request->at,
-         .help = "one timer, at this time, such as 18:30, and no input"},
-        {.name = "data",
-         .value = "DIRECTORY",
-         .kind = OPTION_TEXT,
-         .text = &request->options.data,
-         .help = "keep the timers in this directory: they survive the end of the program, however "
-                 "it ends, and go on with the next run; each fires at least once, and says if it "
-                 "may have fired before"},
-        {.name = "tick",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &request->options.tick_ns,
-         .least = 1,
-         .most = ELAPSE_HOUR_NS,
-         .help = "round deadlines up to whole ticks of this length (default 1ms)"},
-        {.name = "utc",
-         .kind = OPTION_FLAG,
-         .flag = &request->utc,
-         .help = "read cron expressions in UTC, not in local time"},
-        {.name = "answers",
-         .kind = OPTION_FLAG,
-         .flag = &request->options.answers,
-         .help = "print what each cancel found, what list finds and what is wrong with a line, as "
-                 "lines of JSON"},
-        {.name = "strict",
-         .kind = OPTION_FLAG,
-         .flag = &request->options.strict,
-         .help = "end at the first bad line, with status 2; otherwise bad lines are reported and "
-                 "skipped"},
-        {.name = "stats",
-         .kind = OPTION_FLAG,
-         .flag = &request->options.statistics,
-         .help = "print counts and lateness at the end; SIGUSR1 prints them at any time"},
-    };
-
-    memcpy(table, options, sizeof options);
+    *line = (struct command_line)COMMAND_LINE(help, table);
+    return options_read(line, argc, argv, status);
 }
 
 enum exit_status run_command(int argc, char **argv)
@@ -231,19 +179,10 @@ enum exit_status run_command(int argc, char **argv)
     struct run_request request = {
         .options = {.file = "-", .tick_ns = ELAPSE_MILLISECOND_NS, .zone = ELAPSE_ZONE_LOCAL}};
     struct run_options *options = &request.options;
-    struct command_option table[OPTION_COUNT];
-    struct command_line line = {
-        .usage = usage,
-        .purpose = purpose,
-        .options = table,
-        .option_count = OPTION_COUNT,
-        .example = example,
-    };
+    struct command_line line;
     enum exit_status status;
 
-    list_program_options(&request, table);
-    list_other_options(&request, table + PROGRAM_COUNT);
-    if (!options_read(&line, argc, argv, &status))
+    if (!read_options(&request, &line, argc, argv, &status))
         return status;
     status = check_options(options, &line);
     if (status != STATUS_OK || (!request.utc && !local_time_is_known(&status)))

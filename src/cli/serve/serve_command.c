@@ -17,18 +17,17 @@
 #include "../common/output.h"
 #include "../common/text.h"
 
-static const char usage[] = "Usage: elapse serve [OPTION]...\n";
-
-static const char purpose[] =
-    "Serves a durable queue to the network, on one port by two protocols: that of\n"
-    "beanstalkd, and that of Redis with commands of its own. A reply comes when what\n"
-    "it says is on the disk. SIGTERM ends it within a second, SIGHUP reads the files\n"
-    "of passwords and certificates again, and SIGUSR1 refuses further jobs.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse serve --data orders\n"
-                              "  elapse serve --listen tls:[::]:11300 --auth passwords \\\n"
-                              "      --tls-certificate cert.pem --tls-key key.pem\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse serve [OPTION]...\n",
+    .purpose = "Serves a durable queue to the network, on one port by two protocols: that of\n"
+               "beanstalkd, and that of Redis with commands of its own. A reply comes when what\n"
+               "it says is on the disk. SIGTERM ends it within a second, SIGHUP reads the files\n"
+               "of passwords and certificates again, and SIGUSR1 refuses further jobs.\n",
+    .example = "Examples:\n"
+               "  elapse serve --data orders\n"
+               "  elapse serve --listen tls:[::]:11300 --auth passwords \\\n"
+               "      --tls-certificate cert.pem --tls-key key.pem\n",
+};
 
 /* What the options say, as they are read. */
 struct reading {
@@ -54,37 +53,35 @@ enum { SEGMENT_BITS = 26, SEGMENT_BITS_IN_MEMORY = 22, SEGMENT_BITS_LEAST = 14 }
 
 /* ---- single options ---- */
 
-static enum exit_status add_listen(void *context, const char *value)
+static enum exit_status add_address(struct elapse__loop_listen *listens, size_t *count,
+                                    const char *value)
 {
-    struct reading *reading = context;
-    struct elapse__loop_options *serve = &reading->serve;
-
-    if (serve->listen_count == ELAPSE__LOOP_LISTENS_MAX)
+    if (*count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("%s: there are too many addresses", options_label());
-    const char *fault =
-        elapse__loop_parse_listen(value, NULL, &serve->listens[serve->listen_count]);
+    const char *fault = elapse__loop_parse_listen(value, NULL, &listens[*count]);
     if (fault != NULL)
         return usage_error("%s: %s: %s", options_label(), quote_string(value).text, fault);
-    serve->listen_count++;
+    ++*count;
     return STATUS_OK;
+}
+
+static enum exit_status add_listen(void *context, const char *value)
+{
+    struct elapse__loop_options *serve = context;
+
+    return add_address(serve->listens, &serve->listen_count, value);
 }
 
 static enum exit_status add_http(void *context, const char *value)
 {
-    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = context;
 
-    if (serve->http_count == ELAPSE__LOOP_LISTENS_MAX)
-        return usage_error("%s: there are too many addresses", options_label());
-    const char *fault = elapse__loop_parse_listen(value, NULL, &serve->https[serve->http_count]);
-    if (fault != NULL)
-        return usage_error("%s: %s: %s", options_label(), quote_string(value).text, fault);
-    serve->http_count++;
-    return STATUS_OK;
+    return add_address(serve->https, &serve->http_count, value);
 }
 
 static enum exit_status add_http_host(void *context, const char *value)
 {
-    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = context;
 
     if (serve->http_host_count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("%s: there are too many names", options_label());
@@ -97,7 +94,7 @@ static enum exit_status add_http_host(void *context, const char *value)
 
 static enum exit_status add_cluster(void *context, const char *value)
 {
-    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = context;
 
     if (serve->cluster_count == ELAPSE__LOOP_CLUSTER_MAX)
         return usage_error("%s: there are too many databases", options_label());
@@ -107,7 +104,7 @@ static enum exit_status add_cluster(void *context, const char *value)
 
 static enum exit_status read_durability(void *context, const char *value)
 {
-    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = context;
     const char interval[] = "interval=";
 
     if (strcmp(value, "sync") == 0) {
@@ -127,7 +124,7 @@ static enum exit_status read_durability(void *context, const char *value)
 /* -f MS of beanstalkd: 0 syncs always. */
 static enum exit_status read_sync_interval(void *context, const char *value)
 {
-    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = context;
 
     if (!parse_number(value, 0, INTERVAL_MS_MAX, &serve->interval_ms))
         return usage_error("%s: %s is not a whole number from 0 to 60000", options_label(),
@@ -138,62 +135,12 @@ static enum exit_status read_sync_interval(void *context, const char *value)
 
 static enum exit_status read_log(void *context, const char *value)
 {
-    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = context;
 
     serve->log_json = strcmp(value, "json") == 0;
     if (!serve->log_json && strcmp(value, "text") != 0)
         return usage_error("%s: %s is not text or json", options_label(), quote_string(value).text);
     return STATUS_OK;
-}
-
-/* A number of bytes: 1000, 64K, 16M, 2G. */
-static bool parse_bytes(const char *text, uint64_t *bytes)
-{
-    static const char units[] = "KMG";
-    size_t length = strlen(text);
-    char digits[24];
-    unsigned shift = 0;
-
-    if (length == 0 || length >= sizeof digits)
-        return false;
-    memcpy(digits, text, length + 1);
-    const char *unit = strchr(units, digits[length - 1]);
-    if (unit != NULL) {
-        shift = 10 * (unsigned)(unit - units + 1);
-        digits[length - 1] = '\0';
-    }
-    if (!parse_number(digits, 1, UINT64_MAX >> shift, bytes))
-        return false;
-    *bytes <<= shift;
-    return true;
-}
-
-static enum exit_status read_bytes(uint64_t most, const char *value, uint64_t *bytes)
-{
-    if (parse_bytes(value, bytes) && *bytes <= most)
-        return STATUS_OK;
-    return usage_error("%s: %s is not a number of bytes from 1 to %llu, or with K, M or G",
-                       options_label(), quote_string(value).text, (unsigned long long)most);
-}
-
-static enum exit_status read_memory(void *context, const char *value)
-{
-    return read_bytes(UINT64_MAX >> 1, value, &((struct reading *)context)->serve.memory_bytes_max);
-}
-
-static enum exit_status read_body(void *context, const char *value)
-{
-    return read_bytes(BODY_BYTES_MAX, value, &((struct reading *)context)->serve.body_bytes_max);
-}
-
-static enum exit_status read_output(void *context, const char *value)
-{
-    return read_bytes(UINT32_MAX, value, &((struct reading *)context)->serve.output_bytes_max);
-}
-
-static enum exit_status read_tube_bytes(void *context, const char *value)
-{
-    return read_bytes(UINT64_MAX >> 1, value, &((struct reading *)context)->serve.tube_bytes_max);
 }
 
 /* ---- all of them together ---- */
@@ -224,6 +171,15 @@ static enum exit_status join_address(struct reading *reading)
     return STATUS_OK;
 }
 
+static bool has_tls(const struct elapse__loop_listen *listens, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (listens[i].tls)
+            return true;
+    }
+    return false;
+}
+
 static enum exit_status join(struct reading *reading)
 {
     struct elapse__loop_options *serve = &reading->serve;
@@ -233,12 +189,10 @@ static enum exit_status join(struct reading *reading)
         return status;
     if ((serve->tls_certificate == NULL) != (serve->tls_key == NULL))
         return usage_error("--tls-certificate and --tls-key need each other");
-    for (size_t i = 0; i < serve->listen_count; i++)
-        if (serve->listens[i].tls && serve->tls_certificate == NULL)
-            return usage_error("an address with tls: needs --tls-certificate and --tls-key");
-    for (size_t i = 0; i < serve->http_count; i++)
-        if (serve->https[i].tls && serve->tls_certificate == NULL)
-            return usage_error("an address with tls: needs --tls-certificate and --tls-key");
+    bool needs_certificate =
+        has_tls(serve->listens, serve->listen_count) || has_tls(serve->https, serve->http_count);
+    if (needs_certificate && serve->tls_certificate == NULL)
+        return usage_error("an address with tls: needs --tls-certificate and --tls-key");
     if (reading->never_sync) {
         serve->durability = ELAPSE__LOOP_INTERVAL;
         serve->interval_ms = NEVER_SYNC_MS;
@@ -251,14 +205,6 @@ static enum exit_status join(struct reading *reading)
     if (reading->unused != NULL)
         print_error("-s is ignored: files have the size that --segment-bits says");
     return STATUS_OK;
-}
-
-/* The file is read after the command line, and says only what that does not. */
-static enum exit_status read_config(struct command_line *line, struct reading *reading)
-{
-    if (reading->config == NULL)
-        return STATUS_OK;
-    return options_read_file(line, reading->config);
 }
 
 static enum elapse__serve_end serve_options(const struct elapse__loop_options *serve)
@@ -291,9 +237,10 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
 {
     if (reading->beanstalkd_version)
         return options_print_version();
-    if (line->argument_count != 0)
-        return usage_error("unknown argument %s", quote_string(line->arguments[0]).text);
-    enum exit_status status = read_config(line, reading);
+    enum exit_status status = options_check_count(line, 0);
+    /* The file is read after the command line, and says only what the command line does not. */
+    if (status == STATUS_OK && reading->config != NULL)
+        status = options_read_file(line, reading->config);
     if (status == STATUS_OK)
         status = join(reading);
     if (status == STATUS_OK)
@@ -326,221 +273,99 @@ enum exit_status serve_command(int argc, char **argv)
     memset(reading, 0, sizeof *reading);
     serve->directory = "elapse-data";
     const struct command_option options[] = {
-        {.name = "listen",
-         .value = "ADDRESS",
-         .kind = OPTION_FUNCTION,
-         .read = add_listen,
-         .context = reading,
-         .help = "host:port, [IPv6]:port, unix:PATH, or one of the first two after tls:; may be "
-                 "given again; otherwise 127.0.0.1:11300"},
-        {.name = "http",
-         .value = "ADDRESS",
-         .kind = OPTION_FUNCTION,
-         .read = add_http,
-         .context = reading,
-         .help = "serve the page, the metrics and the JSON interface at this address; written as "
-                 "for --listen; may be given again"},
-        {.name = "http-host",
-         .value = "NAME",
-         .kind = OPTION_FUNCTION,
-         .read = add_http_host,
-         .context = reading,
-         .help = "a name that requests over HTTP may use for this server, beside localhost and "
-                 "addresses in digits; may be given again"},
-        {.name = "data",
-         .value = "DIRECTORY",
-         .kind = OPTION_TEXT,
-         .letter = 'b',
-         .text = &serve->directory,
-         .help = "the directory of the queue, elapse-data unless given; it is made if it does "
-                 "not exist"},
-        {.name = "durability",
-         .value = "LEVEL",
-         .kind = OPTION_FUNCTION,
-         .read = read_durability,
-         .context = reading,
-         .help = "when a reply may leave: sync, when the disk has it (the default); interval=MS, "
-                 "when the system has it, which a power cut within MS loses; memory, at once, and "
-                 "nothing survives"},
-        {.name = "cluster",
-         .value = "CONNECTION",
-         .kind = OPTION_FUNCTION,
-         .read = add_cluster,
-         .context = reading,
-         .help =
-             "be a node of the cluster whose log is in this PostgreSQL database, given as libpq "
-             "takes it; may be given again for further servers of that database"},
-        {.name = "queue",
-         .value = "NAME",
-         .kind = OPTION_TEXT,
-         .text = &serve->queue,
-         .help = "the queue of the cluster, main unless given"},
-        {.name = "advertise",
-         .value = "ADDRESS",
-         .kind = OPTION_TEXT,
-         .text = &serve->advertise,
-         .help = "the host:port where other nodes reach this one; otherwise the first address "
-                 "without tls: that it listens at"},
-        {.name = "node",
-         .value = "NAME",
-         .kind = OPTION_TEXT,
-         .text = &serve->node,
-         .help = "the name of this node, as others see it; otherwise what it advertises"},
-        {.name = "single-copy",
-         .kind = OPTION_FLAG,
-         .flag = &serve->single_copy,
-         .help = "be content with a database that has no synchronous standby"},
-        {.name = "config",
-         .value = "FILE",
-         .kind = OPTION_TEXT,
-         .text = &reading->config,
-         .help = "a file of these options, a line each: NAME = VALUE; the command line comes "
-                 "first"},
-        {.name = "auth",
-         .value = "FILE",
-         .kind = OPTION_TEXT,
-         .text = &serve->auth,
-         .help = "a file of passwords, one a line, of which a client needs one"},
-        {.name = "tls-certificate",
-         .value = "FILE",
-         .kind = OPTION_TEXT,
-         .text = &serve->tls_certificate,
-         .help = "the certificate of this server with its chain, in PEM"},
-        {.name = "tls-key",
-         .value = "FILE",
-         .kind = OPTION_TEXT,
-         .text = &serve->tls_key,
-         .help = "the key of the certificate, in PEM"},
-        {.name = "insecure",
-         .kind = OPTION_FLAG,
-         .flag = &serve->insecure,
-         .help = "listen where other machines can connect, also without passwords"},
-        {.name = "no-beanstalkd",
-         .kind = OPTION_FLAG,
-         .flag = &serve->no_beanstalkd,
-         .help = "do not speak beanstalkd's protocol, which has no passwords"},
-        {.name = "max-memory",
-         .value = "BYTES",
-         .kind = OPTION_FUNCTION,
-         .read = read_memory,
-         .context = reading,
-         .help = "refuse further jobs while the process has more memory; 2G, 500M or a number"},
-        {.name = "max-body",
-         .value = "BYTES",
-         .kind = OPTION_FUNCTION,
-         .letter = 'z',
-         .read = read_body,
-         .context = reading,
-         .help = "the longest body of a job, 65535 unless given, up to 32M"},
-        {.name = "max-connections",
-         .value = "COUNT",
-         .kind = OPTION_NUMBER,
-         .number = &serve->connections_max,
-         .least = 1,
-         .most = CONNECTIONS_MAX,
-         .help = "refuse further connections; 100000 unless given"},
-        {.name = "max-jobs",
-         .value = "COUNT",
-         .kind = OPTION_NUMBER,
-         .number = &serve->jobs_max,
-         .least = 1,
-         .most = 268435455,
-         .help = "refuse further jobs; 268435455 unless given"},
-        {.name = "max-tubes",
-         .value = "COUNT",
-         .kind = OPTION_NUMBER,
-         .number = &serve->tubes_max,
-         .least = 1,
-         .most = 16777215,
-         .help = "refuse further tubes; 16777215 unless given"},
-        {.name = "max-tube-jobs",
-         .value = "COUNT",
-         .kind = OPTION_NUMBER,
-         .number = &serve->tube_jobs_max,
-         .least = 1,
-         .most = 268435455,
-         .help = "refuse further jobs in a tube that has so many"},
-        {.name = "max-tube-bytes",
-         .value = "BYTES",
-         .kind = OPTION_FUNCTION,
-         .read = read_tube_bytes,
-         .context = reading,
-         .help = "refuse further jobs in a tube whose bodies have so many bytes"},
-        {.name = "max-output",
-         .value = "BYTES",
-         .kind = OPTION_FUNCTION,
-         .read = read_output,
-         .context = reading,
-         .help = "run no command of a connection that has so many bytes to read, 1M unless "
-                 "given"},
-        {.name = "idle",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &serve->idle_ns,
-         .least = SECOND_NS,
-         .most = IDLE_SECONDS_MAX * SECOND_NS,
-         .help = "close a connection that has sent nothing for so long, has no job and does not "
-                 "wait for one"},
-        {.name = "log",
-         .value = "FORM",
-         .kind = OPTION_FUNCTION,
-         .read = read_log,
-         .context = reading,
-         .help = "text or json: a line an event on standard error"},
-        {.name = "user",
-         .value = "NAME",
-         .kind = OPTION_TEXT,
-         .letter = 'u',
-         .text = &serve->user,
-         .help = "become this user once all addresses are listened at"},
-        {.name = "segment-bits",
-         .value = "BITS",
-         .kind = OPTION_NUMBER,
-         .number = &reading->segment_bits,
-         .least = SEGMENT_BITS_LEAST,
-         .most = SEGMENT_BITS,
-         .given = &reading->segment_given,
-         .help = "the files of a new queue have 2 to the power of BITS bytes, 26 unless given"},
-        {.name = "verbose",
-         .kind = OPTION_FLAG,
-         .letter = 'V',
-         .flag = &serve->verbose,
-         .help = "also log each connection"},
-        {.letter = 'l',
-         .value = "ADDRESS",
-         .kind = OPTION_TEXT,
-         .text = &reading->address,
-         .help = "as of beanstalkd: the address, or unix:PATH, to listen at"},
-        {.letter = 'p',
-         .value = "PORT",
-         .kind = OPTION_TEXT,
-         .text = &reading->port,
-         .help = "as of beanstalkd: the port, 11300 unless given"},
-        {.letter = 'f',
-         .value = "MS",
-         .kind = OPTION_FUNCTION,
-         .read = read_sync_interval,
-         .context = reading,
-         .help = "as of beanstalkd: --durability interval=MS; 0: sync"},
-        {.letter = 'F',
-         .kind = OPTION_FLAG,
-         .flag = &reading->never_sync,
-         .help = "as of beanstalkd: --durability interval=50"},
-        {.letter = 's',
-         .value = "BYTES",
-         .kind = OPTION_TEXT,
-         .text = &reading->unused,
-         .help = "as of beanstalkd: ignored"},
-        {.letter = 'v',
-         .kind = OPTION_FLAG,
-         .flag = &reading->beanstalkd_version,
-         .help = "as of beanstalkd: --version"},
+        option_function(
+            "listen", "ADDRESS", add_listen, serve,
+            "host:port, [IPv6]:port, unix:PATH, or one of the first two after tls:; may be "
+            "given again; otherwise 127.0.0.1:11300"),
+        option_function(
+            "http", "ADDRESS", add_http, serve,
+            "serve the page, the metrics and the JSON interface at this address; written as "
+            "for --listen; may be given again"),
+        option_function(
+            "http-host", "NAME", add_http_host, serve,
+            "a name that requests over HTTP may use for this server, beside localhost and "
+            "addresses in digits; may be given again"),
+        option_letter(
+            'b', option_text(
+                     "data", "DIRECTORY", &serve->directory,
+                     "the directory of the queue, elapse-data unless given; it is made if it does "
+                     "not exist")),
+        option_function(
+            "durability", "LEVEL", read_durability, serve,
+            "when a reply may leave: sync, when the disk has it (the default); interval=MS, "
+            "when the system has it, which a power cut within MS loses; memory, at once, and "
+            "nothing survives"),
+        option_function(
+            "cluster", "CONNECTION", add_cluster, serve,
+            "be a node of the cluster whose log is in this PostgreSQL database, given as libpq "
+            "takes it; may be given again for further servers of that database"),
+        option_text("queue", "NAME", &serve->queue, "the queue of the cluster, main unless given"),
+        option_text("advertise", "ADDRESS", &serve->advertise,
+                    "the host:port where other nodes reach this one; otherwise the first address "
+                    "without tls: that it listens at"),
+        option_text("node", "NAME", &serve->node,
+                    "the name of this node, as others see it; otherwise what it advertises"),
+        option_flag("single-copy", &serve->single_copy,
+                    "be content with a database that has no synchronous standby"),
+        option_text("config", "FILE", &reading->config,
+                    "a file of these options, a line each: NAME = VALUE; the command line comes "
+                    "first"),
+        option_text("auth", "FILE", &serve->auth,
+                    "a file of passwords, one a line, of which a client needs one"),
+        option_text("tls-certificate", "FILE", &serve->tls_certificate,
+                    "the certificate of this server with its chain, in PEM"),
+        option_text("tls-key", "FILE", &serve->tls_key, "the key of the certificate, in PEM"),
+        option_flag("insecure", &serve->insecure,
+                    "listen where other machines can connect, also without passwords"),
+        option_flag("no-beanstalkd", &serve->no_beanstalkd,
+                    "do not speak beanstalkd's protocol, which has no passwords"),
+        option_bytes("max-memory", &serve->memory_bytes_max, UINT64_MAX >> 1,
+                     "refuse further jobs while the process has more memory; 2G, 500M or a number"),
+        option_letter('z',
+                      option_bytes("max-body", &serve->body_bytes_max, BODY_BYTES_MAX,
+                                   "the longest body of a job, 65535 unless given, up to 32M")),
+        option_number("max-connections", "COUNT", &serve->connections_max, 1, CONNECTIONS_MAX,
+                      "refuse further connections; 100000 unless given"),
+        option_number("max-jobs", "COUNT", &serve->jobs_max, 1, 268435455,
+                      "refuse further jobs; 268435455 unless given"),
+        option_number("max-tubes", "COUNT", &serve->tubes_max, 1, 16777215,
+                      "refuse further tubes; 16777215 unless given"),
+        option_number("max-tube-jobs", "COUNT", &serve->tube_jobs_max, 1, 268435455,
+                      "refuse further jobs in a tube that has so many"),
+        option_bytes("max-tube-bytes", &serve->tube_bytes_max, UINT64_MAX >> 1,
+                     "refuse further jobs in a tube whose bodies have so many bytes"),
+        option_bytes("max-output", &serve->output_bytes_max, UINT32_MAX,
+                     "run no command of a connection that has so many bytes to read, 1M unless "
+                     "given"),
+        option_duration(
+            "idle", &serve->idle_ns, SECOND_NS, IDLE_SECONDS_MAX * SECOND_NS,
+            "close a connection that has sent nothing for so long, has no job and does not "
+            "wait for one"),
+        option_function("log", "FORM", read_log, serve,
+                        "text or json: a line an event on standard error"),
+        option_letter('u', option_text("user", "NAME", &serve->user,
+                                       "become this user once all addresses are listened at")),
+        option_noting(
+            &reading->segment_given,
+            option_number(
+                "segment-bits", "BITS", &reading->segment_bits, SEGMENT_BITS_LEAST, SEGMENT_BITS,
+                "the files of a new queue have 2 to the power of BITS bytes, 26 unless given")),
+        option_letter('V', option_flag("verbose", &serve->verbose, "also log each connection")),
+        option_letter('l',
+                      option_text(NULL, "ADDRESS", &reading->address,
+                                  "as of beanstalkd: the address, or unix:PATH, to listen at")),
+        option_letter('p', option_text(NULL, "PORT", &reading->port,
+                                       "as of beanstalkd: the port, 11300 unless given")),
+        option_letter('f', option_function(NULL, "MS", read_sync_interval, serve,
+                                           "as of beanstalkd: --durability interval=MS; 0: sync")),
+        option_letter('F', option_flag(NULL, &reading->never_sync,
+                                       "as of beanstalkd: --durability interval=50")),
+        option_letter('s',
+                      option_text(NULL, "BYTES", &reading->unused, "as of beanstalkd: ignored")),
+        option_letter(
+            'v', option_flag(NULL, &reading->beanstalkd_version, "as of beanstalkd: --version")),
     };
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = options,
-                                .option_count = sizeof options / sizeof options[0],
-                                .example = example};
+    struct command_line line = COMMAND_LINE(help, options);
 
     if (options_read(&line, argc, argv, &status))
         status = serve_reading(&line, reading);

@@ -63,23 +63,22 @@ struct show_request {
 
 /* ---- the command line ---- */
 
-static const char usage[] = "Usage: elapse show [OPTION]... [TIMER]...\n"
-                            "       elapse show --path [OPTION]... [TIMER]...\n"
-                            "       elapse show --step [OPTION]... [TIMER]...\n";
-
-static const char purpose[] =
-    "Draws a timing wheel: its levels, their slots, and the timers in them. A TIMER\n"
-    "is a delay in ticks, or @TICK for a deadline. Without any, a few are made up.\n"
-    "The last tick is 18446744073709551614; a timer that would be due later is never\n"
-    "due.\n";
-
-static const char example[] = "Examples:\n"
-                              "  elapse show\n"
-                              "  elapse show 5 200 20000\n"
-                              "  elapse show --path 20000\n"
-                              "  elapse show --slots 10,10,10 2 15 250\n"
-                              "  elapse show --path --structure hashed:60 600\n"
-                              "  elapse show --step --pause 2s\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse show [OPTION]... [TIMER]...\n"
+             "       elapse show --path [OPTION]... [TIMER]...\n"
+             "       elapse show --step [OPTION]... [TIMER]...\n",
+    .purpose = "Draws a timing wheel: its levels, their slots, and the timers in them. A TIMER\n"
+               "is a delay in ticks, or @TICK for a deadline. Without any, a few are made up.\n"
+               "The last tick is 18446744073709551614; a timer that would be due later is never\n"
+               "due.\n",
+    .example = "Examples:\n"
+               "  elapse show\n"
+               "  elapse show 5 200 20000\n"
+               "  elapse show --path 20000\n"
+               "  elapse show --slots 10,10,10 2 15 250\n"
+               "  elapse show --path --structure hashed:60 600\n"
+               "  elapse show --step --pause 2s\n",
+};
 
 /* Reads a number. On an error `form` says what it is ("@ takes a tick"). */
 static enum exit_status read_number(const char *form, const char *text, uint64_t *number)
@@ -262,93 +261,49 @@ static enum exit_status show_with(struct show_request *request, const struct com
     return status;
 }
 
-/* The options that take a value, and then the flags. */
-enum { VALUE_COUNT = 8, FLAG_COUNT = 4, OPTION_COUNT = VALUE_COUNT + FLAG_COUNT };
-
-static void list_values(struct show_request *request, struct command_option *table)
+/* Reads the command line. Returns what options_read does. */
+static bool read_options(struct show_request *request, struct command_line *line, int argc,
+                         char **argv, enum exit_status *status)
 {
-    const struct command_option values[VALUE_COUNT] = {
-        {.name = "structure",
-         .value = "NAME",
-         .kind = OPTION_TEXT,
-         .text = &request->structure,
-         .help = "what to draw: wheel (the default), dials or hashed, or with the slots of the "
-                 "levels: dials:60,60,24,30 or hashed:10; dials:10 grow"},
-        {.name = "slots",
-         .value = "LIST",
-         .kind = OPTION_TEXT,
-         .text = &request->slots,
-         .help = "the slots of the levels, finest first; dials unless --structure says otherwise"},
-        {.name = "now",
-         .value = "TICK",
-         .kind = OPTION_NUMBER,
-         .number = &request->now,
-         .most = ELAPSE_TIME_MAX,
-         .help = "the tick at which the timers are started (default 0)"},
-        {.name = "random",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &request->random_count,
-         .least = 1,
-         .most = RANDOM_MAX,
-         .help = "draw N timers with random delays, 1 to 100000, as many short as long"},
-        {.name = "seed",
-         .value = "S",
-         .kind = OPTION_NUMBER,
-         .number = &request->seed,
-         .most = UINT64_MAX,
-         .given = &request->has_seed,
-         .help = "another seed gives other delays (default 1)"},
-        {.name = "every",
-         .value = "TICKS",
-         .kind = OPTION_NUMBER,
-         .number = &request->steps.every_ticks,
-         .least = 1,
-         .most = ELAPSE_TIME_MAX,
-         .given = &request->has_every,
-         .help = "with --step: one picture every so many ticks"},
-        {.name = "until",
-         .value = "TICK",
-         .kind = OPTION_NUMBER,
-         .number = &request->steps.until,
-         .most = ELAPSE_TIME_MAX,
-         .given = &request->has_until,
-         .help = "with --step: no picture after this tick"},
-        {.name = "pause",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &request->steps.pause_ns,
-         .most = PAUSE_MAX_NS,
-         .given = &request->has_pause,
-         .help = "with --step: play at once on a terminal, with this pause (800ms after p)"},
+    const struct command_option table[] = {
+        option_text("structure", "NAME", &request->structure,
+                    "what to draw: wheel (the default), dials or hashed, or with the slots of the "
+                    "levels: dials:60,60,24,30 or hashed:10; dials:10 grow"),
+        option_text(
+            "slots", "LIST", &request->slots,
+            "the slots of the levels, finest first; dials unless --structure says otherwise"),
+        option_number("now", "TICK", &request->now, 0, ELAPSE_TIME_MAX,
+                      "the tick at which the timers are started (default 0)"),
+        option_number("random", "N", &request->random_count, 1, RANDOM_MAX,
+                      "draw N timers with random delays, 1 to 100000, as many short as long"),
+        option_noting(&request->has_seed,
+                      option_number("seed", "S", &request->seed, 0, UINT64_MAX,
+                                    "another seed gives other delays (default 1)")),
+        option_noting(&request->has_every,
+                      option_number("every", "TICKS", &request->steps.every_ticks, 1,
+                                    ELAPSE_TIME_MAX,
+                                    "with --step: one picture every so many ticks")),
+        option_noting(&request->has_until,
+                      option_number("until", "TICK", &request->steps.until, 0, ELAPSE_TIME_MAX,
+                                    "with --step: no picture after this tick")),
+        option_noting(
+            &request->has_pause,
+            option_duration(
+                "pause", &request->steps.pause_ns, 0, PAUSE_MAX_NS,
+                "with --step: play at once on a terminal, with this pause (800ms after p)")),
+        option_flag("all", &request->all_slots, "list every occupied slot"),
+        option_flag("ascii", &request->ascii_only,
+                    "use plain ASCII on a terminal too; NO_COLOR=1 leaves out colour"),
+        option_flag("path", &request->path,
+                    "show the way of each timer down the levels until it fires"),
+        option_flag(
+            "step", &request->step,
+            "show the wheel from wake-up to wake-up; on a terminal: space steps, b goes back, "
+            "p plays, q quits"),
     };
 
-    memcpy(table, values, sizeof values);
-}
-
-static void list_flags(struct show_request *request, struct command_option *table)
-{
-    const struct command_option flags[FLAG_COUNT] = {
-        {.name = "all",
-         .kind = OPTION_FLAG,
-         .flag = &request->all_slots,
-         .help = "list every occupied slot"},
-        {.name = "ascii",
-         .kind = OPTION_FLAG,
-         .flag = &request->ascii_only,
-         .help = "use plain ASCII on a terminal too; NO_COLOR=1 leaves out colour"},
-        {.name = "path",
-         .kind = OPTION_FLAG,
-         .flag = &request->path,
-         .help = "show the way of each timer down the levels until it fires"},
-        {.name = "step",
-         .kind = OPTION_FLAG,
-         .flag = &request->step,
-         .help = "show the wheel from wake-up to wake-up; on a terminal: space steps, b goes back, "
-                 "p plays, q quits"},
-    };
-
-    memcpy(table, flags, sizeof flags);
+    *line = (struct command_line)COMMAND_LINE(help, table);
+    return options_read(line, argc, argv, status);
 }
 
 enum exit_status show_command(int argc, char **argv)
@@ -357,20 +312,11 @@ enum exit_status show_command(int argc, char **argv)
         .seed = 1,
         .steps = {.until = ELAPSE_NEVER, .pause_ns = PAUSE_DEFAULT_NS},
     };
-    struct command_option table[OPTION_COUNT];
-    struct command_line line = {
-        .usage = usage,
-        .purpose = purpose,
-        .options = table,
-        .option_count = OPTION_COUNT,
-        .example = example,
-    };
+    struct command_line line;
     enum exit_status status;
 
-    list_values(&request, table);
-    list_flags(&request, table + VALUE_COUNT);
     structure_choice_default(&request.choice);
-    if (!options_read(&line, argc, argv, &status))
+    if (!read_options(&request, &line, argc, argv, &status))
         return status;
     return show_with(&request, &line);
 }

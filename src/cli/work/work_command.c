@@ -15,19 +15,18 @@
 #define HOOK_LIMIT_NS  (30 * UINT64_C(1000000000))
 #define TUBES_MAX      1000
 
-static const char usage[] = "Usage: elapse work TUBE... [OPTION]... --exec PROGRAM [ARGUMENT]...\n"
-                            "       elapse work TUBE... [OPTION]... --post URL\n";
-
-static const char purpose[] =
-    "Has the jobs of a server done: each becomes a run of PROGRAM, with the body on its\n"
-    "standard input, or a request to URL. What ends well is acknowledged (status 0, or\n"
-    "2xx); otherwise the job is tried again as it was put. Leases are extended while the\n"
-    "work goes on. SIGTERM finishes the work under way, a second one gives it back.\n";
-
-static const char example[] =
-    "Examples:\n"
-    "  elapse work mails --concurrency 4 --exec sendmail -t\n"
-    "  elapse work orders --post https://shop.example/hooks --secret-file secret\n";
+static const struct command_help help = {
+    .usage = "Usage: elapse work TUBE... [OPTION]... --exec PROGRAM [ARGUMENT]...\n"
+             "       elapse work TUBE... [OPTION]... --post URL\n",
+    .purpose =
+        "Has the jobs of a server done: each becomes a run of PROGRAM, with the body on its\n"
+        "standard input, or a request to URL. What ends well is acknowledged (status 0, or\n"
+        "2xx); otherwise the job is tried again as it was put. Leases are extended while the\n"
+        "work goes on. SIGTERM finishes the work under way, a second one gives it back.\n",
+    .example = "Examples:\n"
+               "  elapse work mails --concurrency 4 --exec sendmail -t\n"
+               "  elapse work orders --post https://shop.example/hooks --secret-file secret\n",
+};
 
 struct work {
     struct client_settings settings;
@@ -123,65 +122,32 @@ enum exit_status work_command(int argc, char **argv)
     struct work work = {.concurrency = 1, .options.hooks.content_type = "application/octet-stream"};
     enum exit_status status;
     struct command_option table[16 + CLIENT_OPTION_COUNT] = {
-        {.name = "exec",
-         .value = "PROGRAM",
-         .kind = OPTION_REST,
-         .rest = &work.program,
-         .help = "run this for each job, with the rest of the command line as its arguments"},
-        {.name = "post",
-         .value = "URL",
-         .kind = OPTION_TEXT,
-         .text = &work.options.hooks.url,
-         .help = "send each job there, as the body of a POST"},
-        {.name = "concurrency",
-         .value = "N",
-         .kind = OPTION_NUMBER,
-         .number = &work.concurrency,
-         .least = 1,
-         .most = WORKER_JOBS_MAX,
-         .help = "up to so many jobs at once, 1 to 1000 (default 1)"},
-        {.name = "time-limit",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &work.limit_ns,
-         .least = MILLISECOND_NS,
-         .most = LIMIT_NS_MAX,
-         .help = "the work on a job fails after so long; --post: 30s unless given"},
-        {.name = "backoff",
-         .value = "DURATION",
-         .kind = OPTION_DURATION,
-         .number = &work.backoff_ns,
-         .most = LIMIT_NS_MAX,
-         .given = &work.options.worker.has_backoff,
-         .help = "a job that failed waits so long, in place of its own back-off, and loses none of "
-                 "its retries"},
-        {.name = "secret-file",
-         .value = "FILE",
-         .kind = OPTION_TEXT,
-         .text = &work.secret_file,
-         .help = "sign each request with the secret in this file (HMAC-SHA256)"},
-        {.name = "content-type",
-         .value = "TYPE",
-         .kind = OPTION_TEXT,
-         .text = &work.options.hooks.content_type,
-         .help = "of the bodies that are sent (default application/octet-stream)"},
-        {.name = "until-empty",
-         .kind = OPTION_FLAG,
-         .flag = &work.options.worker.until_empty,
-         .help = "end when no job is ready and all are done"},
-        {.name = "quiet",
-         .kind = OPTION_FLAG,
-         .flag = &work.options.quiet,
-         .help = "print nothing about single jobs"},
+        option_rest("exec", "PROGRAM", &work.program,
+                    "run this for each job, with the rest of the command line as its arguments"),
+        option_text("post", "URL", &work.options.hooks.url,
+                    "send each job there, as the body of a POST"),
+        option_number("concurrency", "N", &work.concurrency, 1, WORKER_JOBS_MAX,
+                      "up to so many jobs at once, 1 to 1000 (default 1)"),
+        option_duration("time-limit", &work.limit_ns, MILLISECOND_NS, LIMIT_NS_MAX,
+                        "the work on a job fails after so long; --post: 30s unless given"),
+        option_noting(
+            &work.options.worker.has_backoff,
+            option_duration(
+                "backoff", &work.backoff_ns, 0, LIMIT_NS_MAX,
+                "a job that failed waits so long, in place of its own back-off, and loses none of "
+                "its retries")),
+        option_text("secret-file", "FILE", &work.secret_file,
+                    "sign each request with the secret in this file (HMAC-SHA256)"),
+        option_text("content-type", "TYPE", &work.options.hooks.content_type,
+                    "of the bodies that are sent (default application/octet-stream)"),
+        option_flag("until-empty", &work.options.worker.until_empty,
+                    "end when no job is ready and all are done"),
+        option_flag("quiet", &work.options.quiet, "print nothing about single jobs"),
     };
     size_t count = 9;
 
     client_settings_add(&work.settings, table, &count);
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = example};
+    struct command_line line = {.help = &help, .options = table, .option_count = count};
     if (options_read(&line, argc, argv, &status))
         status = run(&work, &line);
     client_settings_free(&work.settings);
