@@ -1,7 +1,6 @@
 #include "json_escape.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "assert.h"
 #include "utf8.h"

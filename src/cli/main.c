@@ -6,28 +6,13 @@
 #include <string.h>
 
 #include "../os/program.h"
-#ifdef ELAPSE_HAS_CLIENT
-#include "client/client_commands.h"
-#endif
-#include "cluster/cluster_command.h"
+#include "common/command.h"
 #include "common/completion.h"
 #include "common/lacks.h"
 #include "common/message.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "common/text.h"
-#include "cron/cron_command.h"
-#include "data/data_commands.h"
-#include "replay/generate_command.h"
-#include "replay/replay_command.h"
-#include "run/run_command.h"
-#ifdef ELAPSE_HAS_SERVER
-#include "serve/serve_command.h"
-#endif
-#include "show/show_command.h"
-#ifdef ELAPSE_HAS_CLIENT
-#include "work/work_command.h"
-#endif
 
 static const struct command commands[] = {
     {"run", "make each line of the input a timer, and print when it fires", run_command},

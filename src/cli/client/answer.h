@@ -5,7 +5,6 @@
 #define ELAPSE_CLI_CLIENT_ANSWER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <hiredis/hiredis.h>

@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../common/command.h"
 #include "../common/output.h"
-#include "../common/text.h"
 #include "client.h"
-#include "client_commands.h"
 
 /* So many keys or ids go into one request. */
 enum { PARTS_MAX = 1000 };

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../common/command.h"
 #include "../common/output.h"
-#include "../common/text.h"
 #include "client.h"
-#include "client_commands.h"
 #include "render.h"
 
 enum { PAGE_JOBS = 1000 };
@@ -117,10 +116,8 @@ static enum exit_status print_page(struct list *list, const redisReply *reply, c
     static const redisReply no_page = {.type = REDIS_REPLY_NIL};
     const redisReply *entries = reply->elements == 2 ? reply->element[1] : &no_page;
 
-    if (entries->type != REDIS_REPLY_ARRAY || reply->element[0]->type != REDIS_REPLY_INTEGER) {
-        print_error("the reply is no list");
-        return STATUS_FAILED;
-    }
+    if (entries->type != REDIS_REPLY_ARRAY || reply->element[0]->type != REDIS_REPLY_INTEGER)
+        return error_of(STATUS_FAILED, "the reply is no list");
     for (size_t i = 0; i < entries->elements; i++) {
         const redisReply *entry = entries->element[i];
         if (entry->type != REDIS_REPLY_ARRAY && entry->type != REDIS_REPLY_STRING)

@@ -1,10 +1,9 @@
 /*
  * elapse lookup: one job; elapse stats: counts of jobs.
  */
+#include "../common/command.h"
 #include "../common/output.h"
-#include "../common/text.h"
 #include "client.h"
-#include "client_commands.h"
 #include "render.h"
 
 /* Asks for a map, and prints it. `missing` says that there is none. */

@@ -8,10 +8,10 @@
 
 #include "../../os/program.h"
 #include "../../protocol/put_options.h"
+#include "../common/command.h"
 #include "../common/output.h"
 #include "../common/text.h"
 #include "client.h"
-#include "client_commands.h"
 
 /* The server takes no longer body under any setting. */
 #define BODY_BYTES_MAX ((size_t)32 << 20)
@@ -187,10 +187,8 @@ static enum exit_status read_body(struct put *put, int file, const char *name)
         error = elapse__os_read_waiting(file, end, READ_BYTES, &got);
         put->body.end += got;
     }
-    if (error != 0) {
-        print_error("%s: %s", name, elapse__os_error_text(error));
-        return STATUS_USAGE;
-    }
+    if (error != 0)
+        return error_of(STATUS_USAGE, "%s: %s", name, elapse__os_error_text(error));
     return elapse__buffer_size(&put->body) > BODY_BYTES_MAX ? too_long(name) : STATUS_OK;
 }
 
@@ -199,10 +197,8 @@ static enum exit_status read_body_file(struct put *put, const char *path)
     int file;
     int error = elapse__os_open_to_read(path, &file);
 
-    if (error != 0) {
-        print_error("%s: %s", path, elapse__os_error_text(error));
-        return STATUS_USAGE;
-    }
+    if (error != 0)
+        return error_of(STATUS_USAGE, "%s: %s", path, elapse__os_error_text(error));
     enum exit_status status = read_body(put, file, path);
     (void)elapse__os_close(file);
     return status;
@@ -293,19 +289,17 @@ static enum exit_status report_lost_lines(const struct put *put)
     const struct client *client = put->client;
     enum connection_fault fault = connection_fault(client->connection);
 
-    if (fault == CONNECTION_BROKEN && put->line_answered == put->line_sent) {
-        print_error("%s: %s after line %" PRIu64 "; the lines behind it were not sent",
-                    client->settings.server, connection_fault_text(client->connection),
-                    put->line_answered);
-        return STATUS_NO_SERVER;
-    }
+    if (fault == CONNECTION_BROKEN && put->line_answered == put->line_sent)
+        return error_of(
+            STATUS_NO_SERVER, "%s: %s after line %" PRIu64 "; the lines behind it were not sent",
+            client->settings.server, connection_fault_text(client->connection), put->line_answered);
     if (fault != CONNECTION_BROKEN)
         return session_report(client->connection, &client->settings);
-    print_error("%s: %s; nobody knows whether lines %" PRIu64 " to %" PRIu64
-                " were put; those before have their answers, those behind were not sent",
-                client->settings.server, connection_fault_text(client->connection),
-                put->line_answered + 1, put->line_sent);
-    return STATUS_UNKNOWN;
+    return error_of(STATUS_UNKNOWN,
+                    "%s: %s; nobody knows whether lines %" PRIu64 " to %" PRIu64
+                    " were put; those before have their answers, those behind were not sent",
+                    client->settings.server, connection_fault_text(client->connection),
+                    put->line_answered + 1, put->line_sent);
 }
 
 /* Reads some of the input. Returns false at its end. */

@@ -1,9 +1,9 @@
 /*
  * elapse reschedule: gives a job another due time.
  */
+#include "../common/command.h"
 #include "../common/output.h"
 #include "client.h"
-#include "client_commands.h"
 
 static const struct command_help help = {
     .usage = "Usage: elapse reschedule TUBE KEY --in DURATION | --at TIME [OPTION]...\n"

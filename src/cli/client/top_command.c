@@ -1,27 +1,22 @@
 /*
  * elapse top: what a server does now, on a terminal, again and again.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../os/program.h"
+#include "../common/command.h"
 #include "../common/output.h"
+#include "../common/screen.h"
 #include "../common/text.h"
 #include "client.h"
-#include "client_commands.h"
 #include "top_view.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
 #define TIMEOUT_NS (3 * SECOND_NS) /* keys are not read meanwhile */
 
 enum { COLUMNS_DEFAULT = 80, COLUMNS_MIN = 20, COLUMNS_MAX = 500 };
-
-#define TAKEN_SIGNALS                                                            \
-    (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
-     ELAPSE__OS_BIT(ELAPSE__OS_QUIT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) |    \
-     ELAPSE__OS_BIT(ELAPSE__OS_SUSPEND) | ELAPSE__OS_BIT(ELAPSE__OS_WINDOW_SIZE))
 
 static const struct command_help help = {
     .usage = "Usage: elapse top [--interval DURATION] [--once] [OPTION]...\n",
@@ -42,8 +37,7 @@ struct top {
     struct top_sample *before; /* one that is older, if `has_before` */
     bool has_now;
     bool has_before;
-    bool has_keys;
-    struct elapse__os_signals signals;
+    struct screen screen;
     const char *fault; /* why there is no new sample */
 };
 
@@ -175,56 +169,20 @@ static enum exit_status draw(const struct top *top)
     return output_finish();
 }
 
-/* The other screen of the terminal, without a cursor: what was there before comes back. */
-static void take_terminal(struct top *top)
-{
-    output_add_text("\033[?1049h\033[?25l");
-    if (top->has_keys)
-        top->has_keys = elapse__os_keys_open(ELAPSE__OS_INPUT) == 0;
-}
-
-static void restore_terminal(const struct top *top)
-{
-    output_add_text("\033[?25h\033[?1049l");
-    (void)output_finish();
-    if (top->has_keys)
-        elapse__os_keys_close(ELAPSE__OS_INPUT);
-}
-
-/* Ends or stops the program as the signal would have done. Returns when it is continued. */
-static void obey(struct top *top, enum elapse__os_signal signal)
-{
-    restore_terminal(top);
-    elapse__os_signals_release(&top->signals, TAKEN_SIGNALS);
-    elapse__os_signal_raise(signal);
-    elapse__os_signals_hold(&top->signals, TAKEN_SIGNALS);
-    take_terminal(top);
-}
-
 /* Waits for the time of the next sample. Returns false when the user wants to quit. */
 static bool wait_for_next(struct top *top, uint64_t until_ns, enum exit_status *status)
 {
-    enum { SIGNALS, KEYS, WATCH_COUNT };
     uint64_t now_ns;
+    char key;
 
     while (*status == STATUS_OK && (now_ns = elapse__os_monotonic_ns()) < until_ns) {
-        struct elapse__os_watch watches[WATCH_COUNT] = {
-            [SIGNALS] = {.file = top->signals.file, .for_data = true},
-            [KEYS] = {.file = top->has_keys ? ELAPSE__OS_INPUT : -1, .for_data = true},
-        };
-        if (elapse__os_wait(watches, WATCH_COUNT, until_ns - now_ns) == ETIMEDOUT)
+        enum screen_event event = screen_wait(&top->screen, until_ns - now_ns, &key);
+        if (event == SCREEN_TIMEOUT)
             break;
-        char key = 'q';
-        size_t got = 0;
-        if (watches[KEYS].ready &&
-            (elapse__os_read(ELAPSE__OS_INPUT, &key, 1, &got) != 0 || got == 0 || key == 'q'))
+        if (event == SCREEN_KEY && key == 'q')
             return false;
-        enum elapse__os_signal signal = elapse__os_signals_take(&top->signals);
-        if (signal == ELAPSE__OS_NO_SIGNAL)
-            continue;
-        if (signal != ELAPSE__OS_WINDOW_SIZE)
-            obey(top, signal);
-        *status = draw(top);
+        if (event == SCREEN_REDRAW)
+            *status = draw(top);
     }
     return *status == STATUS_OK;
 }
@@ -250,15 +208,12 @@ static void sample_again(struct top *top)
 
 static enum exit_status watch(struct top *top)
 {
-    enum exit_status status = STATUS_OK;
-    int error = elapse__os_signals_open(&top->signals, TAKEN_SIGNALS);
+    /* On the other screen of the terminal, without a cursor: what was there before comes back. */
+    enum exit_status status =
+        screen_open(&top->screen, "\033[?1049h\033[?25l", "\033[?25h\033[?1049l");
 
-    if (error != 0) {
-        print_error("cannot take signals: %s", elapse__os_error_text(error));
-        return STATUS_FAILED;
-    }
-    top->has_keys = elapse__os_is_terminal(ELAPSE__OS_INPUT);
-    take_terminal(top);
+    if (status != STATUS_OK)
+        return status;
     uint64_t next_ns = elapse__os_monotonic_ns();
     do {
         status = draw(top);
@@ -270,9 +225,7 @@ static enum exit_status watch(struct top *top)
             break;
         sample_again(top);
     } while (status == STATUS_OK);
-    restore_terminal(top);
-    elapse__os_signals_release(&top->signals, TAKEN_SIGNALS);
-    elapse__os_signals_close(&top->signals);
+    screen_close(&top->screen);
     return status;
 }
 

@@ -2,10 +2,10 @@
  * elapse cluster: its options. A program that was built without clusters has them too, so that
  * its help is the same, and it says why it does nothing.
  */
-#include "cluster_command.h"
 
 #include <string.h>
 
+#include "../common/command.h"
 #include "../common/lacks.h"
 #include "../common/options.h"
 #include "../common/text.h"

@@ -35,10 +35,8 @@ enum exit_status cluster_create(const struct cluster_options *options)
     if (!elapse__database_queue_name_is_valid(options->queue))
         return usage_error("--queue: the name of a queue has letters a to z, digits and _, 32 at "
                            "most, and begins with a letter");
-    if (elapse__os->random_bytes(queue.identity, sizeof queue.identity) != 0) {
-        print_error("the system has no random bytes yet");
-        return STATUS_FAILED;
-    }
+    if (elapse__os->random_bytes(queue.identity, sizeof queue.identity) != 0)
+        return error_of(STATUS_FAILED, "the system has no random bytes yet");
     wanted = queue;
     if (!create(options, &queue, &why))
         return cluster_refused(&why);

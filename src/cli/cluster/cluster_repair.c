@@ -34,8 +34,7 @@ struct repair {
 
 static enum exit_status refuse(const char *text)
 {
-    print_error("%s", text);
-    return STATUS_FAILED;
+    return error_of(STATUS_FAILED, "%s", text);
 }
 
 /* ---- beginning ---- */

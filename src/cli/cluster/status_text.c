@@ -2,7 +2,6 @@
  * The state of a cluster, for people and as JSON.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../common/duration.h"

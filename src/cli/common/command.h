@@ -1,6 +1,6 @@
 /*
- * What a subcommand is: a function that gets its own argument vector, in which argv[0] is "elapse"
- * and its name, as in its messages.
+ * The subcommands: functions that get an argument vector of their own, in which argv[0] is "elapse"
+ * and the name of the subcommand, as in its messages.
  */
 #ifndef ELAPSE_CLI_COMMON_COMMAND_H
 #define ELAPSE_CLI_COMMON_COMMAND_H
@@ -8,5 +8,12 @@
 #include "message.h"
 
 typedef enum exit_status command_function(int argc, char **argv);
+
+/* Each is in the file of its name; stats_command is in lookup_command.c. A program may be built
+ * without some of them. */
+command_function backup_command, cancel_command, check_command, cluster_command, cron_command,
+    export_command, generate_command, import_command, list_command, lookup_command, put_command,
+    replay_command, reschedule_command, run_command, serve_command, show_command, stats_command,
+    top_command, work_command;
 
 #endif

@@ -4,7 +4,6 @@
 #include "message.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -62,6 +61,17 @@ void print_error(const char *format, ...)
     va_start(arguments, format);
     print_line(format, arguments);
     va_end(arguments);
+}
+
+enum exit_status error_of(enum exit_status status, const char *format, ...)
+{
+    va_list arguments;
+
+    ELAPSE__ASSERT(status != STATUS_OK);
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 enum exit_status usage_error(const char *format, ...)

@@ -45,6 +45,10 @@ void message_silence(bool silent);
  * have, become '?', so that it is always one line. */
 __attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
 
+/* Prints the message as print_error does. Returns `status`. */
+__attribute__((format(printf, 2, 3))) enum exit_status error_of(enum exit_status status,
+                                                                const char *format, ...);
+
 /* Prints the message as print_error does, and after it how to get help. Returns STATUS_USAGE. */
 __attribute__((format(printf, 1, 2))) enum exit_status usage_error(const char *format, ...);
 

@@ -1,11 +1,12 @@
 /*
- * Reading and writing points in time, by the Gregorian calendar.
+ * Reads and writes points in time, by the Gregorian calendar.
  */
 #include "timestamp.h"
 
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../cron/gregorian.h"
 
 /* A date and a time of day, as they are written: the first month and the first day are 1. */
 struct date_and_time {
@@ -57,22 +58,12 @@ static bool read_date_and_time(struct reader *reader, struct date_and_time *time
            read_digits(reader, 2, &time->second);
 }
 
-static int month_length(int year, int month)
-{
-    static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-
-    ELAPSE__ASSERT(month >= 1);
-    ELAPSE__ASSERT(month <= 12);
-    return lengths[month - 1] + (month == 2 && is_leap);
-}
-
 /* Returns whether there is such a date, and such a time of day. */
 static bool exists(const struct date_and_time *time)
 {
     return time->month >= 1 && time->month <= 12 && time->day >= 1 &&
-           time->day <= month_length(time->year, time->month) && time->hour <= 23 &&
-           time->minute <= 59 && time->second <= 59;
+           time->day <= (int)elapse__month_length(time->year, (unsigned)time->month) &&
+           time->hour <= 23 && time->minute <= 59 && time->second <= 59;
 }
 
 /* Reads the fraction of a second, if there is one, as nanoseconds. */
@@ -118,57 +109,15 @@ static const char *read_zone(struct reader *reader, int *east_s)
     return NULL;
 }
 
-/* ---- dates and days ---- */
-
-/*
- * Years are counted from March here, so that a leap day is the last of its year. Any 400 years in a
- * row have 146097 days. Day 0 is 0000-03-01, and 1970-01-01 is day 719468.
- */
-enum { DAYS_IN_400_YEARS = 146097, DAYS_TO_1970 = 719468, SECONDS_A_DAY = 86400 };
-
-/* The days of a year before a month; March is month 0. */
-static int days_before_month(int month)
+/* Returns the time as if it were in UTC, in seconds since 1970; it is negative before that. */
+static int64_t seconds_of(const struct date_and_time *time)
 {
-    ELAPSE__ASSERT(month >= 0);
-    ELAPSE__ASSERT(month <= 11);
-    return (153 * month + 2) / 5;
-}
+    int64_t days = elapse__days_of_date((struct elapse__date){
+        .year = time->year, .month = (unsigned)time->month, .day = (unsigned)time->day});
 
-static int days_before_year(int year)
-{
-    return year * 365 + year / 4 - year / 100 + year / 400;
-}
-
-/* Returns the day, counted from 1970-01-01; it is negative before that. */
-static int day_of(const struct date_and_time *time)
-{
-    /* 400 years more keep the numbers of January and February of the year 0 from being negative. */
-    int year = time->year - (time->month <= 2) + 400;
-    int month = (time->month + 9) % 12;
-
-    ELAPSE__ASSERT(year >= 0);
-    return days_before_year(year) + days_before_month(month) + time->day - 1 - DAYS_IN_400_YEARS -
-           DAYS_TO_1970;
-}
-
-static struct date_and_time date_of(int days_since_1970)
-{
-    int days = days_since_1970 + DAYS_TO_1970;
-    int year = days / 365;
-    int month = 11;
-
-    ELAPSE__ASSERT(days_since_1970 >= 0);
-    while (days_before_year(year) > days)
-        year--;
-    days -= days_before_year(year);
-    ELAPSE__ASSERT(days <= 365);
-    while (days_before_month(month) > days)
-        month--;
-    return (struct date_and_time){
-        .year = year + (month >= 10),
-        .month = (month + 2) % 12 + 1,
-        .day = days - days_before_month(month) + 1,
-    };
+    ELAPSE__ASSERT(exists(time));
+    return days * ELAPSE__DAY_S + time->hour * ELAPSE__HOUR_S + time->minute * ELAPSE__MINUTE_S +
+           time->second;
 }
 
 /* ---- reading and writing ---- */
@@ -191,8 +140,7 @@ const char *timestamp_parse(const char *text, size_t length, uint64_t *unix_ns)
     if (fault != NULL)
         return fault;
 
-    int64_t unix_s = (int64_t)day_of(&time) * SECONDS_A_DAY + time.hour * 3600 + time.minute * 60 +
-                     time.second - east_s;
+    int64_t unix_s = seconds_of(&time) - east_s;
     if (unix_s < 0) {
         *unix_ns = 0;
         return NULL;
@@ -227,8 +175,7 @@ bool timestamp_parse_local(const char *text, size_t length, struct timestamp_loc
     local->hour = time.hour;
     local->minute = time.minute;
     local->second = time.second;
-    local->as_utc_s =
-        (int64_t)day_of(&time) * SECONDS_A_DAY + time.hour * 3600 + time.minute * 60 + time.second;
+    local->as_utc_s = seconds_of(&time);
     return true;
 }
 
@@ -245,15 +192,15 @@ static char *write_digits(char *out, unsigned number, int count)
 void timestamp_write(char *out, uint64_t unix_ns)
 {
     uint64_t unix_s = unix_ns / 1000000000;
-    unsigned second = (unsigned)(unix_s % SECONDS_A_DAY);
-    struct date_and_time date = date_of((int)(unix_s / SECONDS_A_DAY));
+    unsigned second = (unsigned)(unix_s % ELAPSE__DAY_S);
+    struct elapse__date date = elapse__date_of_days((int64_t)(unix_s / ELAPSE__DAY_S));
     const char *end = out + TIMESTAMP_BYTES;
 
     out = write_digits(out, (unsigned)date.year, 4);
     *out++ = '-';
-    out = write_digits(out, (unsigned)date.month, 2);
+    out = write_digits(out, date.month, 2);
     *out++ = '-';
-    out = write_digits(out, (unsigned)date.day, 2);
+    out = write_digits(out, date.day, 2);
     *out++ = 'T';
     out = write_digits(out, second / 3600, 2);
     *out++ = ':';

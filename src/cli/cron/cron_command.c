@@ -1,16 +1,15 @@
 /*
  * elapse cron: checks a cron expression and lists its next times.
  */
-#include "cron_command.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <time.h>
 
 #include <elapse/cron.h>
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
+#include "../common/command.h"
 #include "../common/local_time.h"
 #include "../common/options.h"
 #include "../common/output.h"
@@ -91,10 +90,8 @@ enum exit_status cron_command(int argc, char **argv)
         return status;
     if (options.zone == NULL && elapse_time_zone_find(NULL, &zone) != ELAPSE_OK)
         return STATUS_FAILED;
-    if (elapse_cron_parse(&cron, line.arguments[0], &fault) != ELAPSE_OK) {
-        print_error("the cron expression %s: at character %zu: %s",
-                    quote_string(line.arguments[0]).text, fault.position + 1, fault.text);
-        return STATUS_USAGE;
-    }
+    if (elapse_cron_parse(&cron, line.arguments[0], &fault) != ELAPSE_OK)
+        return error_of(STATUS_USAGE, "the cron expression %s: at character %zu: %s",
+                        quote_string(line.arguments[0]).text, fault.position + 1, fault.text);
     return list_next(&cron, zone, options.next);
 }

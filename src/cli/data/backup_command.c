@@ -4,9 +4,9 @@
 #include <inttypes.h>
 
 #include "../../engine/upkeep/upkeep.h"
+#include "../common/command.h"
 #include "../common/options.h"
 #include "../common/output.h"
-#include "data_commands.h"
 
 static const struct command_help help = {
     .usage = "Usage: elapse backup DIRECTORY TARGET\n",
@@ -29,10 +29,8 @@ enum exit_status backup_command(int argc, char **argv)
         return status;
     if (line.argument_count != 2)
         return usage_error("give a directory and a target");
-    if (!elapse__upkeep_backup(line.arguments[0], line.arguments[1], &backup, &fault)) {
-        print_error("%s", fault.text);
-        return STATUS_FAILED;
-    }
+    if (!elapse__upkeep_backup(line.arguments[0], line.arguments[1], &backup, &fault))
+        return error_of(STATUS_FAILED, "%s", fault.text);
     output_add_format("%" PRIu64 " files, of which %" PRIu64 " are linked; %" PRIu64
                       " bytes copied\n",
                       backup.segments, backup.linked, backup.copied_bytes);

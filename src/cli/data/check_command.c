@@ -7,10 +7,10 @@
 
 #include "../../engine/upkeep/upkeep.h"
 #include "../common/buffer.h"
+#include "../common/command.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "../common/text.h"
-#include "data_commands.h"
 
 static const struct command_help help = {
     .usage = "Usage: elapse check [--repair] DIRECTORY\n",
@@ -85,9 +85,7 @@ enum exit_status check_command(int argc, char **argv)
         print_report(&report, repaired);
     elapse__buffer_free(&name);
     status = output_finish();
-    if (!is_done) {
-        print_error("%s", fault.text);
-        return STATUS_USAGE;
-    }
+    if (!is_done)
+        return error_of(STATUS_USAGE, "%s", fault.text);
     return status == STATUS_OK && report.damages > 0 ? STATUS_FAILED : status;
 }

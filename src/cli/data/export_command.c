@@ -4,9 +4,9 @@
 #include <inttypes.h>
 
 #include "../../engine/upkeep/upkeep.h"
+#include "../common/command.h"
 #include "../common/options.h"
 #include "../common/output.h"
-#include "data_commands.h"
 #include "job_json.h"
 
 static const struct command_help help = {

@@ -7,9 +7,9 @@
 #include "../../engine/upkeep/upkeep.h"
 #include "../../os/program.h"
 #include "../common/buffer.h"
+#include "../common/command.h"
 #include "../common/options.h"
 #include "../common/output.h"
-#include "data_commands.h"
 #include "job_json.h"
 
 /* A body of 32 MiB in which each byte is escaped takes six times as much, and so does base64 less.
@@ -117,10 +117,8 @@ static enum exit_status import(const char *directory, uint32_t segment_bytes)
     struct elapse__upkeep_fault fault;
 
     importing.data = elapse__upkeep_open(directory, true, segment_bytes, &fault);
-    if (importing.data == NULL) {
-        print_error("%s", fault.text);
-        return STATUS_USAGE;
-    }
+    if (importing.data == NULL)
+        return error_of(STATUS_USAGE, "%s", fault.text);
     take_input(&importing);
     elapse__buffer_free(&importing.text);
     if (!elapse__upkeep_close(importing.data, &fault)) {

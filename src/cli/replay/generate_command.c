@@ -5,7 +5,6 @@
  * to be paid, and most are paid. The arrival of an order is a start, its payment a cancel, and an
  * order that is not paid fires.
  */
-#include "generate_command.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../common/command.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "../common/random.h"

@@ -42,9 +42,8 @@ static int run_gnuplot(const struct elapse__buffer *script, int picture, struct 
 
 static enum exit_status no_gnuplot(int error)
 {
-    print_error("--plot needs gnuplot (Debian package gnuplot-nox): %s",
-                elapse__os_error_text(error));
-    return STATUS_FAILED;
+    return error_of(STATUS_FAILED, "--plot needs gnuplot (Debian package gnuplot-nox): %s",
+                    elapse__os_error_text(error));
 }
 
 static bool has_succeeded(const struct elapse__os_end *end)
@@ -88,10 +87,8 @@ static enum exit_status draw(int picture, const struct report *report,
     elapse__buffer_free(&script);
     if (error != 0)
         return no_gnuplot(error);
-    if (!has_succeeded(&end) || !is_whole(picture)) {
-        print_error("gnuplot failed to draw the plot");
-        return STATUS_FAILED;
-    }
+    if (!has_succeeded(&end) || !is_whole(picture))
+        return error_of(STATUS_FAILED, "gnuplot failed to draw the plot");
     return STATUS_OK;
 }
 
@@ -102,8 +99,7 @@ static enum exit_status status_of(int error, const char *path)
 {
     if (error == 0)
         return STATUS_OK;
-    print_error("%s: %s", path, elapse__os_error_text(error));
-    return STATUS_FAILED;
+    return error_of(STATUS_FAILED, "%s: %s", path, elapse__os_error_text(error));
 }
 
 /* Returns whether the file is replaced once the picture is whole. A device, a pipe or a symbolic
@@ -202,10 +198,8 @@ enum exit_status plot_check(const char *path)
 
     if (error != 0)
         return no_gnuplot(error);
-    if (!has_succeeded(&end)) {
-        print_error("gnuplot does not run");
-        return STATUS_FAILED;
-    }
+    if (!has_succeeded(&end))
+        return error_of(STATUS_FAILED, "gnuplot does not run");
     return status_of(is_replaceable(path) ? check_replaceable(path) : check_writable(path), path);
 }
 

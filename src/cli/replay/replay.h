@@ -21,7 +21,6 @@
 #define ELAPSE_CLI_REPLAY_REPLAY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <elapse/structure.h>

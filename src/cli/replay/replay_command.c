@@ -1,7 +1,6 @@
 /*
  * elapse replay: the command line, and the replay of each trace.
  */
-#include "replay_command.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -11,6 +10,7 @@
 #include <elapse/structure.h>
 
 #include "../../base/assert.h"
+#include "../common/command.h"
 #include "../common/duration.h"
 #include "../common/options.h"
 #include "../common/output.h"
@@ -62,9 +62,8 @@ static enum exit_status run(struct replay *replay, struct trace_reader *reader,
     case REPLAY_BROKEN_STRUCTURE:
         break;
     }
-    print_error("%s:%" PRIu64 ": the structure is broken: %s", name, reader->line,
-                replay_fault(replay));
-    return STATUS_FAILED;
+    return error_of(STATUS_FAILED, "%s:%" PRIu64 ": the structure is broken: %s", name,
+                    reader->line, replay_fault(replay));
 }
 
 /* Reports timers that fired early or late. In virtual time there are none, unless the structure is
@@ -102,10 +101,8 @@ static enum exit_status print_report(const struct report *report,
 /* Reports before a long replay what would keep the plot from being written. */
 static enum exit_status prepare_plot(const char *plot, const struct trace_file *file)
 {
-    if (trace_file_is_at(file, plot)) {
-        print_error("%s: --plot would overwrite the trace", plot);
-        return STATUS_USAGE;
-    }
+    if (trace_file_is_at(file, plot))
+        return error_of(STATUS_USAGE, "%s: --plot would overwrite the trace", plot);
     return plot_check(plot);
 }
 

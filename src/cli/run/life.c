@@ -322,18 +322,14 @@ enum exit_status run_file(const struct run_options *options)
 
     ELAPSE__ASSERT(options->tick_ns > 0);
     int error = run_writes(&run) ? elapse__os_check_open(ELAPSE__OS_OUTPUT) : 0;
-    if (error != 0) {
-        print_error("standard output: %s", elapse__os_error_text(error));
-        return STATUS_FAILED;
-    }
+    if (error != 0)
+        return error_of(STATUS_FAILED, "standard output: %s", elapse__os_error_text(error));
     if (options->line != NULL)
         run_input_of_line(&life.input, options->line);
     else
         error = run_input_open(&life.input, options->file);
-    if (error != 0) {
-        print_error("%s: %s", run.input_name, elapse__os_error_text(error));
-        return STATUS_USAGE;
-    }
+    if (error != 0)
+        return error_of(STATUS_USAGE, "%s: %s", run.input_name, elapse__os_error_text(error));
     const char *fault = begin(&life);
     if (fault != NULL) {
         /* The system has no threads or files left. The exit of the program frees everything. */

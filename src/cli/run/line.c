@@ -4,7 +4,6 @@
 #include "line.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +13,6 @@
 #include "../../base/utf8.h"
 #include "../common/duration.h"
 #include "../common/text.h"
-#include "../common/timestamp.h"
 
 /* The part of the line that has not been read yet. */
 struct rest {

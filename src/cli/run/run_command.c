@@ -1,12 +1,12 @@
 /*
  * elapse run: the command line.
  */
-#include "run_command.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../common/command.h"
 #include "../common/duration.h"
 #include "../common/local_time.h"
 #include "../common/options.h"

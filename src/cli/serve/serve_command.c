@@ -1,17 +1,16 @@
 /*
  * elapse serve: its options, from the command line and from a file.
  */
-#include "serve_command.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/assert.h"
 #include "../../os/program.h"
 #ifdef ELAPSE_HAS_CLUSTER
 #include "../../cluster/serve/serve_cluster.h"
 #endif
 #include "../../server/serve/serve.h"
+#include "../common/command.h"
 #include "../common/lacks.h"
 #include "../common/options.h"
 #include "../common/output.h"
@@ -225,10 +224,8 @@ static enum exit_status check_cluster(const struct elapse__loop_options *serve)
                         serve->single_copy))
         return usage_error("--queue, --advertise, --node and --single-copy need --cluster");
 #ifndef ELAPSE_HAS_CLUSTER
-    if (is_cluster) {
-        print_error("--cluster: %s", LACKS_CLUSTERS);
-        return STATUS_USAGE;
-    }
+    if (is_cluster)
+        return error_of(STATUS_USAGE, "--cluster: %s", LACKS_CLUSTERS);
 #endif
     return STATUS_OK;
 }

@@ -10,7 +10,6 @@
 #define ELAPSE_CLI_SHOW_CANVAS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "../common/buffer.h"
 

@@ -14,7 +14,6 @@
 #define ELAPSE_CLI_SHOW_DRAW_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "canvas.h"
 #include "model.h"

@@ -6,7 +6,6 @@
 #define ELAPSE_CLI_SHOW_GEOMETRY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <elapse/structure.h>

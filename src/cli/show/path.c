@@ -10,7 +10,6 @@
 #include "path.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "../../base/assert.h"
 #include "draw.h"

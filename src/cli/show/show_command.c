@@ -1,7 +1,6 @@
 /*
  * elapse show: a timing wheel, drawn. This file reads the command line and makes the pictures.
  */
-#include "show_command.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -13,6 +12,7 @@
 #include <elapse/timer.h>
 
 #include "../../base/assert.h"
+#include "../common/command.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "../common/random.h"

@@ -1,11 +1,9 @@
 /*
- * Playing a wheel. On a terminal each picture replaces the one before, the cursor is hidden, and
- * keys are read. So the signals that would end or stop the program are taken between two pictures,
- * when the terminal can be restored. Elsewhere the pictures follow each other.
+ * Plays a wheel. On a terminal each picture replaces the one before, the cursor is hidden, and keys
+ * are read (screen.h). Elsewhere the pictures follow each other.
  */
 #include "step.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +12,8 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../common/output.h"
+#include "../common/screen.h"
 #include "draw.h"
-
-/* The signals that are taken between two pictures. */
-#define TAKEN_SIGNALS                                                            \
-    (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
-     ELAPSE__OS_BIT(ELAPSE__OS_QUIT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) |    \
-     ELAPSE__OS_BIT(ELAPSE__OS_SUSPEND) | ELAPSE__OS_BIT(ELAPSE__OS_WINDOW_SIZE))
 
 struct player {
     struct show_look look;
@@ -33,12 +26,11 @@ struct player {
     struct show_timer **fired; /* at this step, in the order of firing */
     size_t fired_count;
 
-    bool has_keys;       /* standard input is a terminal, too */
     bool is_playing;     /* without waiting for a key */
     uint64_t moves_seen; /* the moves that the pictures so far have shown */
 
-    struct elapse__os_signals signals; /* on a terminal */
-    size_t lines_drawn;                /* of the last picture, above the cursor */
+    struct screen screen; /* on a terminal */
+    size_t lines_drawn;   /* of the last picture, above the cursor */
 };
 
 /* ---- the effects of a step ---- */
@@ -236,35 +228,6 @@ static enum exit_status show_picture(struct player *player)
     return output_finish();
 }
 
-/* Prepares the terminal: no cursor, and keys at once. */
-static void take_terminal(struct player *player)
-{
-    output_add_text("\033[?25l");
-    if (player->has_keys && elapse__os_keys_open(ELAPSE__OS_INPUT) != 0) {
-        player->has_keys = false;
-        player->is_playing = true;
-    }
-}
-
-static void restore_terminal(const struct player *player)
-{
-    output_add_text("\033[?25h");
-    (void)output_finish();
-    if (player->has_keys)
-        elapse__os_keys_close(ELAPSE__OS_INPUT);
-}
-
-/* Ends or stops the program as the signal would have done. Returns when it is continued. */
-static void obey(struct player *player, enum elapse__os_signal signal)
-{
-    ELAPSE__ASSERT(signal != ELAPSE__OS_WINDOW_SIZE);
-    restore_terminal(player);
-    elapse__os_signals_release(&player->signals, TAKEN_SIGNALS);
-    elapse__os_signal_raise(signal);
-    elapse__os_signals_hold(&player->signals, TAKEN_SIGNALS);
-    take_terminal(player);
-}
-
 /* Draws the picture again, in a window whose contents and size are unknown. */
 static enum exit_status redraw(struct player *player)
 {
@@ -278,14 +241,8 @@ static enum exit_status redraw(struct player *player)
 /* What follows a picture. */
 enum choice { CHOICE_NONE, CHOICE_STEP, CHOICE_BACK, CHOICE_QUIT };
 
-static enum choice read_key(struct player *player)
+static enum choice choice_of_key(struct player *player, char key)
 {
-    char key;
-    size_t got;
-
-    ELAPSE__ASSERT(player->has_keys);
-    if (elapse__os_read(ELAPSE__OS_INPUT, &key, 1, &got) != 0 || got == 0)
-        return CHOICE_QUIT; /* the terminal is gone */
     switch (key) {
     case ' ':
         player->is_playing = false;
@@ -303,32 +260,31 @@ static enum choice read_key(struct player *player)
     }
 }
 
-/* Waits until it is clear what comes after this picture. Meanwhile it obeys signals. */
+/* Waits until it is clear what comes after this picture. */
 static enum choice wait_for_next(struct player *player, enum exit_status *status)
 {
-    enum { SIGNALS, KEYS, WATCH_COUNT };
+    enum choice choice;
+    char key;
 
     while (*status == STATUS_OK) {
-        struct elapse__os_watch watches[WATCH_COUNT] = {
-            [SIGNALS] = {.file = player->signals.file, .for_data = true},
-            [KEYS] = {.file = player->has_keys ? ELAPSE__OS_INPUT : -1, .for_data = true},
-        };
         uint64_t timeout_ns = player->is_playing ? player->steps.pause_ns : ELAPSE__OS_FOREVER;
-        if (elapse__os_wait(watches, WATCH_COUNT, timeout_ns) == ETIMEDOUT)
+        switch (screen_wait(&player->screen, timeout_ns, &key)) {
+        case SCREEN_TIMEOUT:
             return CHOICE_STEP;
-        if (watches[KEYS].ready) {
-            enum choice choice = read_key(player);
+        case SCREEN_KEY:
+            choice = choice_of_key(player, key);
             if (choice != CHOICE_NONE)
                 return choice;
             *status = show_picture(player);
-            continue;
+            break;
+        case SCREEN_REDRAW:
+            /* Without keys nobody can step. */
+            player->is_playing = player->is_playing || !player->screen.has_keys;
+            *status = redraw(player);
+            break;
+        case SCREEN_NOTHING:
+            break;
         }
-        enum elapse__os_signal signal = elapse__os_signals_take(&player->signals);
-        if (signal == ELAPSE__OS_NO_SIGNAL)
-            continue;
-        if (signal != ELAPSE__OS_WINDOW_SIZE)
-            obey(player, signal);
-        *status = redraw(player);
     }
     return CHOICE_QUIT;
 }
@@ -441,20 +397,14 @@ static enum exit_status play(struct player *player)
 
 static enum exit_status play_on_terminal(struct player *player)
 {
-    int error = elapse__os_signals_open(&player->signals, TAKEN_SIGNALS);
+    enum exit_status status = screen_open(&player->screen, "\033[?25l", "\033[?25h");
 
     ELAPSE__ASSERT(player->look.is_animated);
-    if (error != 0) {
-        print_error("cannot take signals: %s", elapse__os_error_text(error));
-        return STATUS_FAILED;
-    }
-    player->has_keys = elapse__os_is_terminal(ELAPSE__OS_INPUT);
-    player->is_playing = player->steps.plays || !player->has_keys;
-    take_terminal(player);
-    enum exit_status status = play(player);
-    restore_terminal(player);
-    elapse__os_signals_release(&player->signals, TAKEN_SIGNALS);
-    elapse__os_signals_close(&player->signals);
+    if (status != STATUS_OK)
+        return status;
+    player->is_playing = player->steps.plays || !player->screen.has_keys;
+    status = play(player);
+    screen_close(&player->screen);
     return status;
 }
 

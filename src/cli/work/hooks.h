@@ -5,7 +5,6 @@
 #ifndef ELAPSE_CLI_WORK_HOOKS_H
 #define ELAPSE_CLI_WORK_HOOKS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,9 +4,6 @@
 #ifndef ELAPSE_CLI_WORK_PROGRAMS_H
 #define ELAPSE_CLI_WORK_PROGRAMS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "../../os/program.h"
 #include "handed.h"
 

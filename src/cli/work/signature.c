@@ -1,13 +1,11 @@
 #include "signature.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <openssl/hmac.h>
 
 #include "../../base/assert.h"
-#include "../common/message.h"
 
 bool signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t time_ms,
                      const struct handed *handed)

@@ -1,12 +1,9 @@
-#include "work_command.h"
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../../base/assert.h"
+#include "../common/command.h"
 #include "../common/options.h"
-#include "../common/output.h"
 #include "../common/text.h"
 #include "loop.h"
 
