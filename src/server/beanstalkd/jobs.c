@@ -20,6 +20,7 @@ static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct ela
 static enum elapse__session_step refuse_put(struct elapse__connection *connection,
                                             enum elapse__server_refusal refusal)
 {
+    ELAPSE__ASSERT(refusal != ELAPSE__MAY_PUT);
     switch (refusal) {
     case ELAPSE__PUT_DRAINING:
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_DRAINING);
@@ -46,6 +47,8 @@ elapse__beanstalkd_put(struct elapse__connection *connection,
     struct elapse__queue_answer answer;
     char *line;
 
+    ELAPSE__ASSERT_THAT(put.body.size, <=, session->parser.body_bytes_max);
+    ELAPSE__ASSERT_THAT(put.ttr_ms, >=, 1000);
     enum elapse__server_refusal refusal =
         elapse__session_may_put(connection, put.tube, put.body.size);
     if (refusal != ELAPSE__MAY_PUT)
@@ -54,6 +57,7 @@ elapse__beanstalkd_put(struct elapse__connection *connection,
         return ELAPSE__STEP_LATER;
     switch (answer.result) {
     case ELAPSE__QUEUE_SCHEDULED:
+        ELAPSE__ASSERT_THAT(answer.id, >, 0);
         line = elapse__reply_begin(connection, ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX);
         if (line != NULL)
             elapse__reply_end(connection, elapse__wire_beanstalkd_inserted(line, answer.id));
@@ -153,6 +157,7 @@ elapse__beanstalkd_change(struct elapse__connection *connection,
     struct elapse__queue_answer answer;
 
     ELAPSE__ASSERT(change->run != NULL);
+    ELAPSE__ASSERT(elapse__beanstalkd_session(connection)->kick == NULL);
     if (elapse__session_is_named(connection))
         return ELAPSE__STEP_BEHIND;
     if (!elapse__session_run(connection, change->run, &arguments, &answer))
@@ -178,6 +183,7 @@ elapse__beanstalkd_kick(struct elapse__connection *connection,
     struct elapse__queue_answer answer;
     char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
 
+    ELAPSE__ASSERT(session->goes_on || session->kick == NULL);
     if (session->kick == NULL) {
         session->kick = calloc(1, sizeof *session->kick);
         if (session->kick == NULL)
@@ -190,6 +196,7 @@ elapse__beanstalkd_kick(struct elapse__connection *connection,
     if (answer.result == ELAPSE__QUEUE_KEPT)
         return ELAPSE__STEP_MORE;
     uint64_t kicked = session->kick->kicked;
+    ELAPSE__ASSERT_THAT(kicked, <=, session->kick->wanted);
     free(session->kick);
     session->kick = NULL;
     if (answer.result != ELAPSE__QUEUE_OK && kicked == 0)
@@ -220,6 +227,8 @@ elapse__beanstalkd_reserve(struct elapse__connection *connection,
         .tell_deadline = true,
         .context = BEANSTALKD_RESERVED,
     };
+    ELAPSE__ASSERT_THAT(request.tube_count, >, 0);
+    ELAPSE__ASSERT_THAT(request.tube_count, <=, BEANSTALKD_WATCHED_MAX);
     return elapse__session_reserve(connection, &request) ? ELAPSE__STEP_RAN : ELAPSE__STEP_LATER;
 }
 
@@ -245,6 +254,7 @@ static enum elapse__session_step look_at(struct elapse__connection *connection,
 {
     if (result != ELAPSE__QUEUE_OK)
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
+    ELAPSE__ASSERT_THAT(view->id, >, 0);
     if (!elapse__session_look(connection, view, BEANSTALKD_FOUND))
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     return ELAPSE__STEP_RAN;
@@ -273,6 +283,9 @@ elapse__beanstalkd_peek_tube(struct elapse__connection *connection,
     struct elapse__queue_now now = elapse__session_now(connection);
     struct elapse__queue_text tube = used_tube(connection);
     struct elapse__queue_view view;
+
+    ELAPSE__ASSERT(command->verb == ELAPSE__WIRE_BEANSTALKD_PEEK_READY ||
+                   command->verb == ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED);
     enum elapse__queue_result result = command->verb == ELAPSE__WIRE_BEANSTALKD_PEEK_READY
                                            ? elapse__queue_peek_ready(queue, now, tube, &view)
                                            : elapse__queue_peek_buried(queue, now, tube, &view);

@@ -59,6 +59,7 @@ static enum elapse__session_step run_fault(struct elapse__connection *connection
 {
     const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
+    ELAPSE__ASSERT(!session->goes_on);
     switch (command->verb) {
     case ELAPSE__WIRE_BEANSTALKD_TOO_BIG:
         elapse__session_count(connection, ELAPSE__VERB_PUT);
@@ -79,6 +80,7 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
+    ELAPSE__ASSERT_THAT(command->verb, <, ELAPSE__WIRE_BEANSTALKD_VERBS);
     if (command->verb < ELAPSE__WIRE_BEANSTALKD_PUT)
         return run_fault(connection, command);
     const struct verb *verb = &verbs[command->verb];
@@ -101,10 +103,14 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     struct elapse__wire_beanstalkd_parsed parsed =
         elapse__beanstalkd_parse(&session->parser, bytes, size, &command);
     *used = parsed.consumed;
+    ELAPSE__ASSERT_THAT(parsed.consumed, <=, size);
+    ELAPSE__ASSERT(!parsed.whole || parsed.consumed > 0);
     if (parsed.whole)
         return run_command(connection, &command);
     if (parsed.consumed > 0)
         return ELAPSE__STEP_RAN; /* bytes that are skipped: no reply yet */
+    ELAPSE__ASSERT(!session->goes_on);
+    ELAPSE__ASSERT_THAT(parsed.wanted, >, size);
     elapse__session_need(connection, parsed.wanted);
     return ELAPSE__STEP_NEED;
 }
@@ -115,6 +121,7 @@ static bool begin(struct elapse__connection *connection)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
+    ELAPSE__ASSERT(session->watched_count == 0 && session->used == NULL);
     session->parser.body_bytes_max = elapse__session_options(connection)->body_bytes_max;
     return elapse__beanstalkd_tubes_begin(connection);
 }
@@ -168,6 +175,7 @@ static void looked(struct elapse__connection *connection, uint64_t context,
 static void nothing(struct elapse__connection *connection, uint64_t context,
                     enum elapse__server_nothing why)
 {
+    ELAPSE__ASSERT_THAT(context, <=, BEANSTALKD_STATS_JOB);
     (void)context;
     switch (why) {
     case ELAPSE__NOTHING_TIMED_OUT:

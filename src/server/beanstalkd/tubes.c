@@ -7,6 +7,8 @@
 
 static struct elapse__queue_text name_of(const struct elapse__wire_beanstalkd_command *command)
 {
+    ELAPSE__ASSERT_THAT(command->tube_size, >, 0);
+    ELAPSE__ASSERT_THAT(command->tube_size, <=, ELAPSE__QUEUE_TUBE_BYTES_MAX);
     return (struct elapse__queue_text){command->tube, command->tube_size};
 }
 
@@ -85,6 +87,7 @@ static uint32_t find_watched(const struct beanstalkd_session *session,
 
 static bool grow_watched(struct beanstalkd_session *session)
 {
+    ELAPSE__ASSERT_THAT(session->watched_count, <=, session->watched_room);
     if (session->watched_count >= BEANSTALKD_WATCHED_MAX)
         return false;
     if (session->watched_count < session->watched_room)
@@ -110,6 +113,7 @@ static bool watch_tube(struct elapse__connection *connection, struct elapse__que
     struct elapse__server_tube *tube = get_tube(connection, name);
     if (tube == NULL)
         return false;
+    ELAPSE__ASSERT_THAT(session->watched_count, <, session->watched_room);
     elapse__server_tube_watch(tube, 1);
     session->watched[session->watched_count++] = tube;
     ELAPSE__ASSERT_THAT(session->watched_count, <=, BEANSTALKD_WATCHED_MAX);
@@ -147,6 +151,7 @@ elapse__beanstalkd_ignore(struct elapse__connection *connection,
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_IGNORED);
     struct elapse__server_tube *tube = session->watched[place];
     session->watched[place] = session->watched[--session->watched_count];
+    ELAPSE__ASSERT_THAT(session->watched_count, >, 0);
     elapse__server_tube_watch(tube, -1);
     give_tube(connection, tube);
     return say_watching(connection);
@@ -211,6 +216,7 @@ static bool begin_list(struct elapse__connection *connection)
         return false;
     memset(text, ' ', FIRST_LINE_BYTES);
     size_t size = elapse__wire_beanstalkd_list_begin(text + FIRST_LINE_BYTES);
+    ELAPSE__ASSERT_THAT(size, <=, ELAPSE__WIRE_BEANSTALKD_LIST_BEGIN_BYTES);
     elapse__reply_end(connection, FIRST_LINE_BYTES + size);
     return true;
 }
@@ -230,6 +236,7 @@ static void end_list(struct elapse__connection *connection)
     size_t list = elapse__reply_size(connection) - FIRST_LINE_BYTES;
     char *text = elapse__reply_at(connection);
 
+    ELAPSE__ASSERT_THAT(elapse__reply_size(connection), >, FIRST_LINE_BYTES);
     size_t size = elapse__wire_beanstalkd_ok(line, list);
     ELAPSE__ASSERT_THAT(size, <=, FIRST_LINE_BYTES);
     memcpy(text, line, size);
@@ -266,6 +273,7 @@ elapse__beanstalkd_list_tubes(struct elapse__connection *connection,
     const struct elapse__queue *queue = elapse__session_queue(connection);
 
     (void)command;
+    ELAPSE__ASSERT(!session->goes_on || session->cursor > 0);
     if (!session->goes_on) {
         session->cursor = 0;
         if (!begin_list(connection))

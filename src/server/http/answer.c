@@ -34,6 +34,7 @@ static bool take_line(struct reader *reader, const uint8_t **line, size_t *size)
         return false;
     *line = reader->at;
     *size = (size_t)(end - reader->at);
+    ELAPSE__ASSERT_THAT(end[1], ==, '\n');
     reader->at = end + 2;
     return true;
 }
@@ -45,6 +46,7 @@ static bool take_bytes(struct reader *reader, struct value *value)
         return false;
     value->bytes = reader->at;
     value->size = (size_t)value->number;
+    ELAPSE__ASSERT(value->bytes[value->size] == '\r' && value->bytes[value->size + 1] == '\n');
     reader->at += value->size + 2;
     return true;
 }
@@ -116,6 +118,8 @@ static int write_error(struct elapse__json *json, const struct value *value)
     size_t size = blank == NULL ? value->size : (size_t)(blank - value->bytes);
     size_t skipped = blank == NULL ? 0 : size + 1;
 
+    ELAPSE__ASSERT_THAT(value->mark, ==, '-');
+    ELAPSE__ASSERT_THAT(skipped, <=, value->size);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
         if (strlen(codes[i].resp) == size && memcmp(codes[i].resp, value->bytes, size) == 0)
             code = &codes[i];
@@ -183,6 +187,8 @@ static void write_members(struct elapse__json *json, struct reader *reader, uint
     for (; pairs > 0; pairs--) {
         struct value key = take(reader);
         struct value value = take(reader);
+        ELAPSE__ASSERT(key.mark == '$' || key.mark == '+');
+        ELAPSE__ASSERT(value.mark != 0);
         const char *name = name_of(&key, room);
         if (value.mark == '$') {
             elapse__json_bytes_member(json, name, value.bytes, value.size);
@@ -198,6 +204,7 @@ static void write_members(struct elapse__json *json, struct reader *reader, uint
 
 static void write_integer(struct elapse__json *json, const struct value *value)
 {
+    ELAPSE__ASSERT_THAT(value->number, <=, INT64_MAX);
     if (value->negative)
         elapse__json_signed(json, -(int64_t)value->number);
     else
@@ -265,7 +272,11 @@ static void write_handed_out(struct elapse__json *json, struct reader *reader)
 #undef FIELD
     };
 
-    (void)take(reader);
+    struct value head = take(reader);
+
+    ELAPSE__ASSERT_THAT(head.mark, ==, '*');
+    ELAPSE__ASSERT_THAT(head.number, ==, 8);
+    (void)head; /* used by assertions alone */
     elapse__json_open(json, '{');
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         struct value value = take(reader);
@@ -314,6 +325,7 @@ static void write_page(struct elapse__json *json, struct reader *reader, const c
 {
     struct value cursor = take(reader);
 
+    ELAPSE__ASSERT(cursor.mark == '$' || cursor.mark == ':' || cursor.mark == '_');
     elapse__json_name(json, name);
     if (has_names)
         write_names(json, reader);
@@ -376,5 +388,6 @@ int elapse__http_answer(enum elapse__http_operation operation, const uint8_t *by
     elapse__json_open(json, '{');
     write_answer(operation, json, &reader, value);
     elapse__json_close(json, '}');
+    ELAPSE__ASSERT(reader.at == reader.end);
     return 200;
 }

@@ -67,6 +67,7 @@ bool elapse__build_bytes(struct elapse__building *building, const void *bytes, s
 {
     struct elapse__buffer *words = &building->words;
 
+    ELAPSE__ASSERT((building->word_count == 0) == (elapse__buffer_size(&building->words) == 0));
     building->word_count++;
     return (add_head(words, '$', size) && elapse__buffer_append(words, bytes, size) &&
             elapse__buffer_append(words, "\r\n", 2)) ||
@@ -89,6 +90,7 @@ bool elapse__build_number(struct elapse__building *building, const char *name, c
 {
     char digits[ELAPSE__DECIMAL_BYTES];
 
+    ELAPSE__ASSERT(!building->is_query || json_is_string(value));
     if (building->is_query && json_is_string(value))
         return elapse__build_string(building, name, value);
     if (!json_is_integer(value) || json_integer_value(value) < 0)
@@ -140,6 +142,7 @@ bool elapse__build_count(struct elapse__building *building)
     const json_t *value = elapse__build_find(building, "count");
     uint64_t number = 0;
 
+    ELAPSE__ASSERT(value == NULL || !building->is_query || json_is_string(value));
     if (value == NULL)
         return true;
     if (json_is_integer(value) && json_integer_value(value) >= 0)
@@ -161,6 +164,7 @@ bool elapse__build_path_name(struct elapse__building *building)
 
     if (route->name_size <= sizeof name)
         size = elapse__http_decode(route->name, route->name_size, false, name);
+    ELAPSE__ASSERT_THAT(route->name_size, >, 0);
     if (size == SIZE_MAX)
         return elapse__build_refuse(building, "", "the path is too long, or has a wrong escape");
     return elapse__build_bytes(building, name, size);

@@ -34,7 +34,9 @@ static struct call *call_of_pipe(struct elapse__loop_pipe *pipe)
 /* Ends it; `sent` bytes of the reply have reached the client. */
 static void finish(struct call *call, size_t sent)
 {
+    ELAPSE__ASSERT_THAT(sent, <=, call->reply_bytes);
     elapse__loop_pipe_end(&call->pipe, sent);
+    ELAPSE__ASSERT(call->pipe.peer == NULL);
     elapse__http_wait_end(&call->wait);
     elapse__buffer_free(&call->command);
     free(call);
@@ -45,11 +47,13 @@ static void on_sent(struct evhttp_request *request, void *argument)
     struct call *call = argument;
 
     (void)request;
+    ELAPSE__ASSERT_THAT(call->reply_bytes, >, 0);
     finish(call, call->reply_bytes);
 }
 
 static void on_lost(struct elapse__http_wait *wait)
 {
+    ELAPSE__ASSERT(wait->request == NULL);
     finish((struct call *)(void *)wait, 0);
 }
 
@@ -62,6 +66,7 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
 
     if (call->reply_bytes > 0)
         return 0;
+    ELAPSE__ASSERT_THAT(call->hello.size + call->reply.size, <=, size);
     /* That of HELLO is an error if the passwords have just changed. */
     if (!elapse__http_scan(&call->hello, bytes, size))
         return 0;
@@ -69,6 +74,7 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     if (!elapse__http_scan(&call->reply, bytes + hello, size - hello))
         return 0;
     call->reply_bytes = hello + call->reply.size;
+    ELAPSE__ASSERT(call->reply.size > 0 && call->reply_bytes <= size);
     int status = elapse__http_answer(call->operation, bytes + hello, call->reply.size, &json);
     evhttp_request_set_on_complete_cb(call->wait.request, on_sent, call);
     elapse__http_send_json(call->wait.request, status, &json);
@@ -80,6 +86,7 @@ static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct call *call = call_of_pipe(pipe);
 
+    ELAPSE__ASSERT(pipe->peer == NULL);
     if (call->reply_bytes > 0)
         return;
     call->reply_bytes = 1;
@@ -118,6 +125,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
         call->command = *command;
         call->pipe.input = elapse__buffer_first(command);
         call->pipe.input_bytes = elapse__buffer_size(command);
+        ELAPSE__ASSERT_THAT(call->pipe.input_bytes, >, 0);
         peer = elapse__peer_new_pipe(&http->loop->peers, &call->pipe);
         if (peer != NULL) {
             /* It may end at once, and then it is answered. */
@@ -149,6 +157,8 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
                                                        : (uint32_t)options->body_bytes_max,
     };
 
+    ELAPSE__ASSERT_THAT(route->status, ==, 200);
+    ELAPSE__ASSERT_THAT(route->operation, >=, ELAPSE__HTTP_PUT);
     const char *password = options->auth == NULL ? NULL : elapse__http_bearer(authorization);
     if (!elapse__http_add_hello(&command, password)) {
         elapse__http_send_no_memory(request);

@@ -4,6 +4,9 @@
 #include "cluster.h"
 
 #include <inttypes.h>
+#include <string.h>
+
+#include "../../base/assert.h"
 
 #include "metric_text.h"
 
@@ -20,6 +23,7 @@ static uint64_t lag(const struct elapse__loop_partition *partition)
 static void write_partition(struct elapse__json *json,
                             const struct elapse__loop_partition *partition)
 {
+    ELAPSE__ASSERT(partition->is_owned || !partition->may_answer);
     elapse__json_open(json, '{');
     elapse__json_unsigned_member(json, "partition", partition->number);
     elapse__json_text_member(json, "role", partition->role);
@@ -40,6 +44,7 @@ void elapse__http_write_cluster(struct elapse__json *json,
 {
     struct elapse__loop_partition partition;
 
+    ELAPSE__ASSERT_THAT(cluster->partitions, >, 0);
     elapse__json_open(json, '{');
     elapse__json_text_member(json, "queue", cluster->queue);
     elapse__json_text_member(json, "node", cluster->node);
@@ -47,6 +52,7 @@ void elapse__http_write_cluster(struct elapse__json *json,
     elapse__json_open(json, '[');
     for (uint32_t i = 0; i < cluster->partitions; i++) {
         cluster->partition(cluster->context, i, &partition);
+        ELAPSE__ASSERT_THAT(partition.number, ==, i);
         write_partition(json, &partition);
     }
     elapse__json_close(json, ']');
@@ -117,6 +123,7 @@ static void write_gauge(struct elapse__json *out, const struct elapse__loop_clus
     elapse__metric_begin(out, gauge->name, "gauge", gauge->help);
     for (uint32_t i = 0; i < cluster->partitions; i++) {
         cluster->partition(cluster->context, i, &partition);
+        ELAPSE__ASSERT_THAT(partition.number, ==, i);
         elapse__metric_add(out, "elapse_%s{partition=\"%" PRIu32 "\"} %" PRIu64 "\n", gauge->name,
                            i, gauge->value(&partition));
     }
@@ -130,6 +137,7 @@ static void write_roles(struct elapse__json *out, const struct elapse__loop_clus
                          "The role of this node in the partition, as a label.");
     for (uint32_t i = 0; i < cluster->partitions; i++) {
         cluster->partition(cluster->context, i, &partition);
+        ELAPSE__ASSERT(strpbrk(partition.role, "\"\\\n") == NULL);
         elapse__metric_add(out, "elapse_partition_role{partition=\"%" PRIu32 "\",role=\"%s\"} 1\n",
                            i, partition.role);
     }

@@ -49,6 +49,7 @@ static void take_slice(struct elapse__loop *loop, void *argument)
         if (name.size > 0 &&
             elapse__queue_tube_statistics(jobs, now, name, &tubes->counts[tubes->count]) ==
                 ELAPSE__QUEUE_OK) {
+            ELAPSE__ASSERT_THAT(name.size, <=, ELAPSE__QUEUE_TUBE_BYTES_MAX);
             memcpy(tubes->names[tubes->count], name.bytes, name.size);
             tubes->sizes[tubes->count++] = name.size;
         }
@@ -89,6 +90,7 @@ static bool add_up(struct elapse__loop *loop, const struct elapse__http_tubes *t
 
     for (; sum.core < core_count(loop); sum.core++)
         with_core(loop, sum.core, add_tube, &sum);
+    ELAPSE__ASSERT_THAT(sum.first, <, core_count(loop));
     *counts = sum.counts;
     return sum.is_found && sum.first == tubes->core;
 }
@@ -101,6 +103,8 @@ bool elapse__http_next_tubes(struct elapse__loop *loop, struct elapse__http_tube
     tubes->count = 0;
     tubes->is_there = false;
     with_core(loop, tubes->core, take_slice, tubes);
+    ELAPSE__ASSERT(tubes->is_there || tubes->count == 0);
+    ELAPSE__ASSERT_THAT(tubes->count, <=, ELAPSE__HTTP_TUBES);
     for (size_t i = 0; i < tubes->count; i++) {
         struct elapse__queue_text name = {.bytes = tubes->names[i], .size = tubes->sizes[i]};
         if (core_count(loop) == 1 || add_up(loop, tubes, name, &tubes->counts[i]))

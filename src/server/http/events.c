@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "../../base/assert.h"
 #include "figures.h"
 #include "reply.h"
 #include "wait.h"
@@ -27,6 +28,7 @@ static void release(struct event_client *client)
 {
     struct elapse__http *http = client->wait.http;
 
+    ELAPSE__ASSERT_THAT(http->event_client_count, >, 0);
     http->event_client_count--;
     elapse__http_figures_set_watched(http->figures, http->event_client_count > 0);
     event_free(client->second);
@@ -57,6 +59,7 @@ static void send_to(struct event_client *client, const void *bytes, size_t size)
 {
     struct evbuffer *chunk = evbuffer_new();
 
+    ELAPSE__ASSERT_THAT(size, >, 2);
     if (chunk == NULL)
         return;
     if (evbuffer_add(chunk, bytes, size) == 0)
@@ -79,6 +82,7 @@ static void send_event(struct elapse__http *http, struct event_client *client)
 {
     bool is_long = client->long_s == 0;
 
+    ELAPSE__ASSERT_THAT(client->long_s, <, LONG_FORECAST_S);
     /* The headers of the reply may be on their way: then the first event goes with them. */
     if (client->has_begun && is_behind(client)) {
         client->quiet_s++;
@@ -142,6 +146,7 @@ void elapse__http_events_begin(struct elapse__http *http, struct evhttp_request 
         return;
     }
     http->event_client_count++;
+    ELAPSE__ASSERT_THAT(http->event_client_count, <=, ELAPSE__HTTP_EVENT_CLIENTS);
     elapse__http_figures_set_watched(http->figures, true);
     elapse__http_add_headers(request, "text/event-stream");
     evhttp_send_reply_start(request, 200, NULL);
@@ -157,4 +162,5 @@ void elapse__http_events_close(struct elapse__http *http)
         release((struct event_client *)(void *)wait);
         evhttp_send_reply_end(request);
     }
+    ELAPSE__ASSERT_THAT(http->event_client_count, ==, 0);
 }

@@ -5,6 +5,7 @@
 
 #include <elapse/version.h>
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "cores.h"
 #include "window.h"
@@ -81,6 +82,7 @@ static void sample(struct elapse__http_figures *figures)
     uint64_t now_ns = elapse__os_monotonic_ns();
     double seconds = (double)(now_ns - figures->before_ns) / 1e9;
 
+    ELAPSE__ASSERT_THAT(figures->before_ns, <=, now_ns);
     elapse__http_each_core(figures->loop, gather, &all);
     elapse__http_window_add(&figures->lateness, &all.lateness);
     elapse__http_window_add(&figures->syncs, &all.syncs);
@@ -135,6 +137,7 @@ static void keep(struct elapse__http_figures *figures, const struct elapse__http
     size_t place = figures->found_count;
     unsigned kept = (unsigned)place;
 
+    ELAPSE__ASSERT_THAT(place, <=, ELAPSE__HTTP_STATUS_TUBES);
     if (place == ELAPSE__HTTP_STATUS_TUBES) {
         kept = order[--place];
         if (!is_busier(tube, &found[kept]))
@@ -146,6 +149,8 @@ static void keep(struct elapse__http_figures *figures, const struct elapse__http
         order[place] = order[place - 1];
     order[place] = kept;
     found[kept] = *tube;
+    ELAPSE__ASSERT_THAT(place, <, figures->found_count);
+    ELAPSE__ASSERT(place == 0 || !is_busier(tube, &found[order[place - 1]]));
 }
 
 static void look_at_tube(void *argument, struct elapse__queue_text name,
@@ -155,6 +160,8 @@ static void look_at_tube(void *argument, struct elapse__queue_text name,
     struct elapse__http_tube tube = {.name_size = name.size, .counts = *counts};
     uint64_t *activity = place_of(figures, name);
 
+    ELAPSE__ASSERT(figures->is_passing);
+    ELAPSE__ASSERT(name.size > 0 && name.size <= sizeof tube.name);
     memcpy(tube.name, name.bytes, name.size);
     tube.oldest_overdue_ms = tube.counts.overdue_ms;
     uint64_t present = activity_of(&tube.counts);
@@ -191,8 +198,13 @@ static void complete(struct elapse__http_figures *figures, struct elapse__http_t
 
 static void end_pass(struct elapse__http_figures *figures)
 {
+    ELAPSE__ASSERT(figures->is_passing);
+    ELAPSE__ASSERT_THAT(figures->begun_before_ns, <=, figures->began_ns);
     for (size_t i = 0; i < figures->found_count; i++)
         complete(figures, &figures->found[i]);
+    for (size_t i = 1; i < figures->found_count; i++)
+        ELAPSE__ASSERT(
+            !is_busier(&figures->found[figures->order[i]], &figures->found[figures->order[i - 1]]));
     for (size_t i = 0; i < figures->found_count; i++)
         figures->shown[i] = figures->found[figures->order[i]];
     figures->shown_count = figures->found_count;
@@ -205,6 +217,7 @@ static void on_slice(evutil_socket_t descriptor, short what, void *argument)
     struct elapse__http_figures *figures = argument;
     const struct timeval soon = {.tv_usec = 0};
 
+    ELAPSE__ASSERT(figures->is_passing);
     (void)descriptor;
     (void)what;
     if (!elapse__http_next_tubes(figures->loop, &figures->slice_of_tubes, look_at_tube, figures))
@@ -230,6 +243,7 @@ static void on_second(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
+    ELAPSE__ASSERT(figures->is_passing == evtimer_pending(figures->slice, NULL));
     sample(figures);
     begin_pass(figures);
 }
@@ -274,6 +288,7 @@ static void take_node(struct elapse__http_figures *figures, struct elapse__http_
     status->now_ms = elapse__store_now().wall_ms;
     status->server.journal.tail = 1; /* of no file, unless there are more */
     elapse__http_each_core(figures->loop, take_more, status);
+    ELAPSE__ASSERT_THAT(status->cluster->partitions, >, 0);
     status->cluster->router(status->cluster->context, &router);
     elapse__http_use_router(&status->server, &router);
 }
@@ -292,6 +307,7 @@ static void describe(const struct elapse__http_figures *figures, struct elapse__
     };
     const struct elapse__loop_options *options = figures->loop->options;
 
+    ELAPSE__ASSERT_THAT(options->durability, <, sizeof names / sizeof *names);
     status->version = elapse_version();
     status->durability = names[options->durability];
     status->memory_bytes = elapse__os_memory_bytes();
@@ -302,6 +318,7 @@ static void describe(const struct elapse__http_figures *figures, struct elapse__
 void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_long,
                                struct elapse__http_status *status)
 {
+    ELAPSE__ASSERT_THAT(figures->shown_count, <=, ELAPSE__HTTP_STATUS_TUBES);
     *status = (struct elapse__http_status){.has_long_forecast = is_long};
     describe(figures, status);
     status->rates = figures->rates;

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../base/assert.h"
+
 static unsigned char small(char letter)
 {
     unsigned char byte = (unsigned char)letter;
@@ -13,6 +15,7 @@ static unsigned char small(char letter)
 /* Compares without regard to capitals, up to the first `size` characters of `text`. */
 static bool is_word(const char *text, size_t size, const char *word)
 {
+    ELAPSE__ASSERT(memchr(text, '\0', size) == NULL);
     if (strlen(word) != size)
         return false;
     for (size_t i = 0; i < size; i++)
@@ -85,6 +88,7 @@ bool elapse__http_host_is_own(const char *host, const char *const *names, size_t
     size_t size = name_size(host);
     if (size == SIZE_MAX || size == 0)
         return false;
+    ELAPSE__ASSERT_THAT(size, <=, strlen(host));
     if (is_ipv4(host, size) || is_ipv6(host, size) || is_word(host, size, "localhost"))
         return true;
     for (size_t i = 0; i < count; i++)

@@ -39,6 +39,7 @@ static void send_page(struct elapse__http *http, struct evhttp_request *request)
 static void answer(struct elapse__http *http, struct evhttp_request *request,
                    const struct elapse__http_route *route)
 {
+    ELAPSE__ASSERT_THAT(route->status, ==, 200);
     switch (route->operation) {
     case ELAPSE__HTTP_PAGE:
         send_page(http, request);
@@ -132,6 +133,8 @@ static bool admit(struct elapse__http *http, struct evhttp_request *request,
 {
     struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
 
+    ELAPSE__ASSERT(route->status == 200 || route->status == 404 || route->status == 405);
+    ELAPSE__ASSERT(!route->is_open || route->operation < ELAPSE__HTTP_PUT);
     if (!route->is_open && !may_ask(http, evhttp_find_header(headers, "Authorization"))) {
         elapse__http_add_header(request, "WWW-Authenticate", "Bearer");
         elapse__http_send_error(request, 401, "UNAUTHORIZED",
@@ -164,6 +167,7 @@ static void on_request(struct evhttp_request *request, void *argument)
     struct elapse__http_route route =
         elapse__http_find_route(method_of(request), path == NULL ? "" : path);
 
+    ELAPSE__ASSERT_THAT(evhttp_request_get_response_code(request), ==, 0);
     if (guard(http, request) && admit(http, request, &route))
         answer(http, request, &route);
 }
@@ -229,6 +233,7 @@ static size_t request_bytes_max(const struct elapse__http *http)
 
     if (body_bytes_max == 0)
         body_bytes_max = ELAPSE__SERVER_BODY_BYTES;
+    ELAPSE__ASSERT_THAT(body_bytes_max, <=, (SIZE_MAX - BODY_SPARE) / BODY_FACTOR);
     return (size_t)body_bytes_max * BODY_FACTOR + BODY_SPARE;
 }
 
@@ -244,6 +249,7 @@ static struct bufferevent *limit_input(struct elapse__http *http, struct buffere
 /* libevent has accepted a connection. It accepts no other one behind the last that there may be. */
 static void count_one_more(struct elapse__http *http)
 {
+    ELAPSE__ASSERT_THAT(http->bound_count, >, 0);
     http->loop->peers.http++;
     if (!elapse__http_has_room(http))
         pause_listening(http, "there are too many connections");
@@ -260,6 +266,8 @@ static struct bufferevent *make_stream(struct event_base *base, void *argument)
 static struct bufferevent *make_secure_stream(struct event_base *base, void *argument)
 {
     struct elapse__http *http = argument;
+
+    ELAPSE__ASSERT(http->secure != NULL && http->loop->keys != NULL);
     struct ssl_st *session = elapse__tls_session_new(http->loop->keys);
 
     count_one_more(http);
@@ -274,6 +282,7 @@ static struct evhttp *make_server(struct elapse__http *http, bool tls)
 {
     struct evhttp *server = evhttp_new(http->loop->peers.base);
 
+    ELAPSE__ASSERT(!tls || http->loop->keys != NULL);
     if (server == NULL)
         return NULL;
     evhttp_set_allowed_methods(server, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
@@ -319,6 +328,7 @@ bool elapse__http_listen(struct elapse__http *http, int socket, bool tls)
     struct evhttp_bound_socket *bound = NULL;
 
     ELAPSE__ASSERT_THAT(http->bound_count, <, ELAPSE__LISTENERS_MAX);
+    ELAPSE__ASSERT(!tls || http->secure != NULL);
     if (http->bound_count == 0)
         elapse__http_count_own_files(http);
     if (listener != NULL)
@@ -349,6 +359,8 @@ void elapse__http_close(struct elapse__http *http)
     elapse__http_events_close(http);
     elapse__http_calls_close(http);
     elapse__http_metrics_close(http);
+    ELAPSE__ASSERT(elapse__ring_empty(&http->calls) && elapse__ring_empty(&http->scrapes));
+    ELAPSE__ASSERT(elapse__ring_empty(&http->event_clients));
     elapse__http_figures_close(http->figures);
     if (http->plain != NULL)
         evhttp_free(http->plain);

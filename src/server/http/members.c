@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../base/utf8.h"
 
 /* ---- escapes of URIs ---- */
@@ -33,6 +34,7 @@ size_t elapse__http_decode(const char *text, size_t size, bool plus_is_blank, ch
         }
         out[count++] = letter;
     }
+    ELAPSE__ASSERT_THAT(count, <=, size);
     return count;
 }
 
@@ -56,6 +58,7 @@ static bool add_pair(json_t *members, const char *pair, size_t size,
     if (json_object_get(members, text) != NULL)
         return elapse__http_refuse_value(fault, text, "the query has this twice");
     char *value = text + name_size + 1;
+    ELAPSE__ASSERT_THAT(name_size, <=, (size_t)(equals - pair));
     size_t value_size =
         elapse__http_decode(equals + 1, size - (size_t)(equals + 1 - pair), true, value);
     if (value_size == SIZE_MAX || !elapse__utf8_is(text, name_size) ||

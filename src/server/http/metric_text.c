@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 
@@ -22,5 +23,6 @@ void elapse__metric_add(struct elapse__json *text, const char *format, ...)
 void elapse__metric_begin(struct elapse__json *text, const char *name, const char *type,
                           const char *help)
 {
+    ELAPSE__ASSERT(strpbrk(help, "\\\n") == NULL);
     elapse__metric_add(text, "# HELP elapse_%s %s\n# TYPE elapse_%s %s\n", name, help, name, type);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../base/utf8.h"
 #include "metric_text.h"
 
@@ -31,6 +32,7 @@ static void histogram(struct elapse__json *text, const char *name,
     uint64_t below = 0;
     unsigned bucket = 0;
 
+    ELAPSE__ASSERT(least <= most && most < 64);
     elapse__metric_begin(text, name, "histogram", help);
     for (unsigned power = least; power <= most; power++) {
         unsigned end = elapse__histogram_bucket(UINT64_C(1) << power);
@@ -39,6 +41,7 @@ static void histogram(struct elapse__json *text, const char *name,
         elapse__metric_add(text, "elapse_%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name,
                            ((double)(UINT64_C(1) << power) - (scale > 1 ? 0 : 1)) / scale, below);
     }
+    ELAPSE__ASSERT_THAT(below, <=, values->count);
     elapse__metric_add(text, "elapse_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, values->count);
     elapse__metric_add(text, "elapse_%s_sum %.6f\n", name, (double)values->sum / scale);
     elapse__metric_add(text, "elapse_%s_count %" PRIu64 "\n", name, values->count);
@@ -134,6 +137,7 @@ static void write_storage(struct elapse__json *text, const struct elapse__http_m
 {
     const struct elapse__journal_figures *journal = &metrics->server->journal;
 
+    ELAPSE__ASSERT_THAT(journal->tail, <=, journal->head + 1);
     gauge(text, "segments", journal->head - journal->tail + 1, "Files of the log in use.");
     gauge(text, "log_bytes", journal->log_bytes, "Bytes of the log's files in use.");
     gauge(text, "live_bytes", journal->live_bytes, "Bytes of them that jobs need.");
@@ -185,6 +189,7 @@ void elapse__http_write_metrics(struct elapse__json *text,
 {
     write_process(text, metrics);
     write_totals(text, &metrics->server->jobs);
+    ELAPSE__ASSERT_THAT(metrics->tubes_left_out, <=, metrics->tubes);
     gauge(text, "tubes", metrics->tubes, "Tubes.");
     gauge(text, "tubes_left_out", metrics->tubes_left_out,
           "Tubes that elapse_jobs does not have, because there are too many.");
@@ -233,6 +238,7 @@ void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_tex
             label[size++] = '\\';
         label[size++] = (char)(name[i] == '\n' ? 'n' : name[i]);
     }
+    ELAPSE__ASSERT_THAT(size + TAIL, <=, sizeof label);
     memcpy(label + size, "\",", TAIL);
     write_states(text, "jobs", label, counts);
 }

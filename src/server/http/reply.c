@@ -1,11 +1,15 @@
 #include "reply.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <event2/buffer.h>
 
+#include "../../base/assert.h"
+
 void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value)
 {
+    ELAPSE__ASSERT(strpbrk(value, "\r\n") == NULL);
     /* libevent refuses only if there is no memory, or if the value has the end of a line in it. */
     (void)evhttp_add_header(evhttp_request_get_output_headers(request), name, value);
 }
@@ -28,6 +32,8 @@ static void add_length(struct evhttp_request *request, size_t size)
 void elapse__http_send(struct evhttp_request *request, int status, const char *type,
                        const void *bytes, size_t size)
 {
+    ELAPSE__ASSERT_THAT(evhttp_request_get_response_code(request), ==, 0);
+    ELAPSE__ASSERT(status >= 200 && status < 600);
     elapse__http_add_headers(request, type);
     /* libevent would send the bytes, and not say how many there are. */
     if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
@@ -48,8 +54,18 @@ void elapse__http_send_text(struct evhttp_request *request, int status, const ch
     elapse__json_free(text);
 }
 
+/* Returns whether the text begins and ends as an object. */
+static inline bool is_object(const struct elapse__buffer *text)
+{
+    const uint8_t *bytes = elapse__buffer_first(text);
+    size_t size = elapse__buffer_size(text);
+
+    return size >= 2 && bytes[0] == '{' && bytes[size - 1] == '}';
+}
+
 void elapse__http_send_json(struct evhttp_request *request, int status, struct elapse__json *json)
 {
+    ELAPSE__ASSERT(json->failed || is_object(&json->text));
     elapse__http_send_text(request, status, "application/json", json);
 }
 
@@ -58,6 +74,7 @@ void elapse__http_send_error(struct evhttp_request *request, int status, const c
 {
     struct elapse__json json = {.failed = false};
 
+    ELAPSE__ASSERT_THAT(status, >=, 400);
     elapse__json_open(&json, '{');
     elapse__json_name(&json, "error");
     elapse__json_open(&json, '{');

@@ -5,6 +5,7 @@
  */
 #include "room.h"
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "shell.h"
 
@@ -37,6 +38,7 @@ void elapse__http_count_own_files(struct elapse__http *http)
 {
     uint64_t open = 0;
 
+    ELAPSE__ASSERT_THAT(http->loop->peers.http, ==, 0);
     http->own_files = 0;
     if (count_files(&open) && open > files_of_others(http))
         http->own_files = open - files_of_others(http);

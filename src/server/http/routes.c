@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../../base/assert.h"
+
 static const struct path {
     const char *path; /* a '*' stands for at least one character that is no '/' */
     enum elapse__http_operation operation;
@@ -40,6 +42,7 @@ static bool fits(const char *pattern, const char *path, struct elapse__http_rout
 
     if (star == NULL)
         return strcmp(pattern, path) == 0;
+    ELAPSE__ASSERT(strchr(star + 1, '*') == NULL);
     size_t before = (size_t)(star - pattern);
     if (strncmp(pattern, path, before) != 0)
         return false;
@@ -59,6 +62,8 @@ struct elapse__http_route elapse__http_find_route(enum elapse__http_method metho
         route.status = (paths[i].posts ? method == ELAPSE__HTTP_POST : reads) ? 200 : 405;
         route.operation = paths[i].operation;
         route.is_open = paths[i].is_open;
+        ELAPSE__ASSERT(!route.is_open || route.operation < ELAPSE__HTTP_PUT);
+        ELAPSE__ASSERT((route.name_size > 0) == (strchr(paths[i].path, '*') != NULL));
         route.allow = paths[i].posts ? "POST" : "GET, HEAD";
         break;
     }

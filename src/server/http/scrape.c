@@ -8,6 +8,7 @@
 
 #include <elapse/version.h>
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "cores.h"
 #include "figures.h"
@@ -36,6 +37,7 @@ static void release(struct scrape *scrape)
 
 static void on_lost(struct elapse__http_wait *wait)
 {
+    ELAPSE__ASSERT(wait->request == NULL);
     release((struct scrape *)(void *)wait);
 }
 
@@ -46,6 +48,7 @@ static void write_tube(void *argument, struct elapse__queue_text name,
 {
     struct scrape *scrape = argument;
 
+    ELAPSE__ASSERT_THAT(scrape->tube_count, <=, METRIC_TUBES_MAX);
     if (scrape->tube_count == METRIC_TUBES_MAX)
         return;
     elapse__http_write_jobs(&scrape->text, name, counts);
@@ -111,6 +114,7 @@ static void send_text(struct scrape *scrape)
     struct evhttp_request *request = scrape->wait.request;
     struct elapse__json text = scrape->text;
 
+    ELAPSE__ASSERT(text.failed || elapse__buffer_size(&text.text) > 0);
     scrape->text = (struct elapse__json){.failed = false};
     release(scrape);
     elapse__http_send_text(request, 200, "text/plain; version=0.0.4; charset=utf-8", &text);
@@ -124,6 +128,7 @@ static void on_next(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
+    ELAPSE__ASSERT(scrape->wait.request != NULL && !evtimer_pending(scrape->next, NULL));
     if (elapse__http_next_tubes(loop, &scrape->tubes, write_tube, scrape) &&
         scrape->tube_count < METRIC_TUBES_MAX && event_add(scrape->next, &soon) == 0)
         return;

@@ -1,5 +1,7 @@
 #include "status.h"
 
+#include "../../base/assert.h"
+
 static void write_rates(struct elapse__json *json, const struct elapse__http_rates *rates)
 {
     elapse__json_open_member(json, "rates");
@@ -15,6 +17,7 @@ static void write_storage(struct elapse__json *json, const struct elapse__http_s
 {
     const struct elapse__journal_figures *journal = &status->server.journal;
 
+    ELAPSE__ASSERT_THAT(journal->tail, <=, journal->head + 1);
     elapse__json_open_member(json, "storage");
     elapse__json_text_member(json, "durability", status->durability);
     elapse__json_unsigned_member(json, "segments", journal->head - journal->tail + 1);
@@ -41,6 +44,7 @@ static void write_states(struct elapse__json *json, const struct elapse__queue_s
 static void write_tube(struct elapse__json *json, int64_t now_ms,
                        const struct elapse__http_tube *tube)
 {
+    ELAPSE__ASSERT(tube->name_size > 0 && tube->name_size <= sizeof tube->name);
     elapse__json_open(json, '{');
     elapse__json_bytes_member(json, "name", tube->name, tube->name_size);
     write_states(json, &tube->counts);
@@ -107,6 +111,8 @@ static void write_level(struct elapse__json *json, const struct elapse__queue_wh
     char digits[ELAPSE__QUEUE_WHEEL_SLOTS / 4];
     size_t count = level->slots / 4;
 
+    ELAPSE__ASSERT_THAT(count, <=, sizeof digits);
+    ELAPSE__ASSERT_THAT(level->position, <, level->slots);
     for (size_t i = 0; i < count; i++)
         digits[i] = "0123456789abcdef"[level->occupied[i / 16] >> i % 16 * 4 & 15];
     elapse__json_open(json, '{');
@@ -134,6 +140,7 @@ static void write_wheel(struct elapse__json *json, const struct elapse__http_sta
 
 void elapse__http_write_status(struct elapse__json *json, const struct elapse__http_status *status)
 {
+    ELAPSE__ASSERT_THAT(status->tube_count, <=, ELAPSE__HTTP_STATUS_TUBES);
     elapse__json_open(json, '{');
     elapse__json_name(json, "now_ms");
     elapse__json_signed(json, status->now_ms);

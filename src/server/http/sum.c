@@ -4,6 +4,8 @@
 #include "../../protocol/reply_fields.h"
 #include "cluster.h"
 
+#include "../../base/assert.h"
+
 static uint64_t greater(uint64_t one, uint64_t other)
 {
     return one > other ? one : other;
@@ -31,6 +33,8 @@ static void add_journal(struct elapse__journal_figures *sum,
 {
     uint64_t segments = sum->tail == 0 ? 0 : sum->head - sum->tail + 1;
 
+    ELAPSE__ASSERT_THAT(more->tail, <=, more->head + 1);
+    ELAPSE__ASSERT_THAT(sum->tail, <=, 1);
     sum->tail = 1;
     sum->head = segments + more->head - more->tail + 1;
     ELAPSE__JOURNAL_STATISTICS(ADD)
@@ -47,6 +51,7 @@ void elapse__http_add_server(struct elapse__server_statistics *sum,
     ADD_DURATION(system_us)
     for (unsigned i = 0; i < ELAPSE__VERBS; i++)
         sum->commands[i] += more->commands[i];
+    ELAPSE__ASSERT_THAT(more->waiting, <=, more->connections);
     elapse__http_add_counts(&sum->jobs, &more->jobs);
     add_journal(&sum->journal, &more->journal);
 }
@@ -54,6 +59,8 @@ void elapse__http_add_server(struct elapse__server_statistics *sum,
 void elapse__http_use_router(struct elapse__server_statistics *sum,
                              const struct elapse__loop_router *router)
 {
+    ELAPSE__ASSERT_THAT(router->clients, <=, router->total_clients);
+    ELAPSE__ASSERT_THAT(router->waiting, <=, router->clients);
     sum->connections = router->clients;
     sum->waiting = router->waiting;
     sum->total_connections = router->total_clients;
@@ -61,8 +68,10 @@ void elapse__http_use_router(struct elapse__server_statistics *sum,
 
 void elapse__http_add_histogram(struct elapse__histogram *sum, const struct elapse__histogram *more)
 {
-    for (unsigned i = 0; i < ELAPSE__HISTOGRAM_BUCKETS; i++)
+    for (unsigned i = 0; i < ELAPSE__HISTOGRAM_BUCKETS; i++) {
+        ELAPSE__ASSERT_THAT(more->counts[i], <=, more->count);
         sum->counts[i] += more->counts[i];
+    }
     sum->count += more->count;
     sum->sum += more->sum;
 }

@@ -323,6 +323,7 @@ bool elapse__http_translate(const struct elapse__http_request *request,
     struct elapse__building building = {
         .request = request, .fault = fault, .is_query = !is_change(operation)};
 
+    ELAPSE__ASSERT(operation >= ELAPSE__HTTP_PUT && operation < ELAPSE__HTTP_OPERATIONS);
     ELAPSE__ASSERT(builders[operation] != NULL);
     building.members =
         building.is_query ? elapse__http_members_of_query(request->query, fault)
@@ -330,6 +331,7 @@ bool elapse__http_translate(const struct elapse__http_request *request,
     bool is_whole = building.members != NULL && builders[operation](&building) &&
                     elapse__build_check_names(&building) &&
                     elapse__build_finish(&building, command);
+    ELAPSE__ASSERT(is_whole || (fault->status >= 400 && fault->message[0] != '\0'));
     elapse__build_free(&building);
     return is_whole;
 }

@@ -4,6 +4,7 @@
 
 static void lose(struct elapse__http_wait *wait)
 {
+    ELAPSE__ASSERT(elapse__ring_has_node(&wait->ring_node) && wait->request != NULL);
     wait->request = NULL;
     wait->lost(wait);
 }
@@ -43,6 +44,9 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
     struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
     const struct timeval write_limit = {.tv_sec = ELAPSE__HTTP_WRITE_S};
 
+    ELAPSE__ASSERT(!elapse__ring_has_node(&wait->ring_node));
+    ELAPSE__ASSERT(wait->request == NULL && wait->gone == NULL);
+    ELAPSE__ASSERT(ring == &http->calls || ring == &http->scrapes || ring == &http->event_clients);
     wait->gone = elapse__loop_event(http->loop->peers.base, bufferevent_getfd(stream), EV_CLOSED,
                                     NULL, on_gone, wait);
     if (wait->gone == NULL)
@@ -62,6 +66,7 @@ void elapse__http_wait_end(struct elapse__http_wait *wait)
     struct evhttp_connection *connection =
         wait->request == NULL ? NULL : evhttp_request_get_connection(wait->request);
 
+    ELAPSE__ASSERT(elapse__ring_has_node(&wait->ring_node));
     if (connection != NULL) {
         evhttp_connection_set_closecb(connection, NULL, NULL);
         (void)bufferevent_set_timeouts(evhttp_connection_get_bufferevent(connection), &limit,

@@ -44,6 +44,7 @@ static bool line_reserve(struct line *line, size_t wanted)
         /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): none in a line without capacity */
         items[i] = line->items[(line->first + i) % line->capacity];
     free(line->items);
+    ELAPSE__ASSERT_THAT(line->count, <, capacity);
     *line = (struct line){.items = items, .count = line->count, .capacity = capacity};
     return true;
 }
@@ -59,6 +60,8 @@ static struct elapse__server_reading *line_take(struct line *line)
 {
     if (line->count == 0)
         return NULL;
+    ELAPSE__ASSERT_THAT(line->first, <, line->capacity);
+    ELAPSE__ASSERT_THAT(line->count, <=, line->capacity);
     struct elapse__server_reading *reading = line->items[line->first];
     line->first = (line->first + 1) % line->capacity;
     line->count--;
@@ -121,6 +124,8 @@ void elapse__body_reader_stop(struct elapse__body_reader *reader)
     elapse__os_monitor_wake_all(reader->monitor);
     elapse__os_monitor_leave(reader->monitor);
     elapse__os_background_join(reader->thread);
+    ELAPSE__ASSERT_THAT(reader->to_read.count, ==, 0);
+    ELAPSE__ASSERT_THAT(reader->read.count, ==, reader->count);
     elapse__os_monitor_free(reader->monitor);
     (void)elapse__os_close(reader->descriptor);
     free(reader->to_read.items);
@@ -149,12 +154,15 @@ bool elapse__body_reader_give(struct elapse__body_reader *reader,
                               struct elapse__server_reading *reading)
 {
     elapse__os_monitor_enter(reader->monitor);
+    ELAPSE__ASSERT(!reader->ends);
+    ELAPSE__ASSERT_THAT(reader->to_read.count + reader->read.count, <=, reader->count);
     /* Room for the result is made now, so that the thread needs no memory. */
     bool fits = line_reserve(&reader->to_read, reader->to_read.count + 1) &&
                 line_reserve(&reader->read, reader->count + 1);
     if (fits) {
         line_add(&reader->to_read, reading);
         reader->count++;
+        ELAPSE__ASSERT_THAT(reader->count, <=, reader->read.capacity);
         elapse__os_monitor_wake_all(reader->monitor);
     }
     elapse__os_monitor_leave(reader->monitor);

@@ -111,6 +111,8 @@ static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_l
         if (withheld > 0)
             write_line(logger, level, event, text);
     }
+    ELAPSE__ASSERT_THAT(logger->limits[event].minute, ==, minute);
+    ELAPSE__ASSERT_THAT(logger->limits[event].logged, <=, ELAPSE__LOGGER_A_MINUTE);
     if (logger->limits[event].logged == ELAPSE__LOGGER_A_MINUTE) {
         logger->limits[event].withheld++;
         return false;
@@ -126,6 +128,7 @@ void elapse__logger(struct elapse__logger *logger, enum elapse__logger_level lev
     va_list arguments;
 
     ELAPSE__ASSERT_THAT(event, <, ELAPSE__LOGGER_EVENTS);
+    ELAPSE__ASSERT_THAT(level, <, ELAPSE__LOGGER_LEVELS);
     if (level > logger->most || !is_within_limit(logger, level, event))
         return;
     va_start(arguments, format);

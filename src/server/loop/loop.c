@@ -15,6 +15,23 @@ static bool has_commands(const struct elapse__peer *peer)
     return peer->pipe != NULL && peer->pipe->has_commands;
 }
 
+/* Asserts that the pieces lie one behind the other, and are the whole batch. */
+static void check_batch(const struct elapse__loop *loop, size_t used)
+{
+    size_t sum = 0;
+
+    ELAPSE__ASSERT_THAT(loop->piece_count, <=, ELAPSE__BATCH_PIECES);
+    for (size_t i = 0; i < loop->piece_count; i++) {
+        ELAPSE__ASSERT_THAT(loop->pieces[i].offset, ==, sum);
+        ELAPSE__ASSERT(loop->pieces[i].size > 0 || loop->pieces[i].peer->has_ended ||
+                       has_commands(loop->pieces[i].peer));
+        sum += loop->pieces[i].size;
+    }
+    ELAPSE__ASSERT_THAT(sum, ==, used);
+    ELAPSE__ASSERT_THAT(used, <=, ELAPSE__BATCH_BYTES);
+    (void)used; /* used by assertions alone */
+}
+
 /* Fills the batch from the peers that are ready, in their order. */
 static void receive(struct elapse__loop *loop)
 {
@@ -23,7 +40,7 @@ static void receive(struct elapse__loop *loop)
     size_t used = 0;
     size_t most = ring->next == ring->previous ? ELAPSE__BATCH_BYTES : ELAPSE__BATCH_PEER_BYTES;
 
-    loop->piece_count = 0;
+    ELAPSE__ASSERT_THAT(loop->piece_count, ==, 0);
     if (!elapse__ring_empty(ring))
         last = elapse__peer_at(ring->previous);
     while (last != NULL && used < ELAPSE__BATCH_BYTES && loop->piece_count < ELAPSE__BATCH_PIECES) {
@@ -37,6 +54,7 @@ static void receive(struct elapse__loop *loop)
             room = room < most ? room : most;
             room = room < peer->room ? room : peer->room;
             size_t got = elapse__peer_receive(peer, loop->batch + used, room);
+            ELAPSE__ASSERT_THAT(got, <=, room);
             if (got > 0 || peer->has_ended || has_commands(peer))
                 loop->pieces[loop->piece_count++] =
                     (struct elapse__loop_piece){.peer = peer, .offset = used, .size = got};
@@ -46,6 +64,7 @@ static void receive(struct elapse__loop *loop)
         if (is_last)
             break;
     }
+    check_batch(loop, used);
 }
 
 /* ---- under the lock ---- */
@@ -56,6 +75,8 @@ static void look(struct elapse__peer *peer)
     peer->output_bytes = elapse__connection_output(peer->connection, &peer->output);
     peer->room = elapse__connection_room(peer->connection);
     peer->wants_end = elapse__connection_wants_end(peer->connection);
+    ELAPSE__ASSERT(elapse__connection_shell(peer->connection) == peer);
+    ELAPSE__ASSERT_THAT(peer->sent_bytes, ==, 0);
 }
 
 static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
@@ -64,6 +85,7 @@ static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = elapse__peer_at(i);
+        ELAPSE__ASSERT_THAT(peer->sent_bytes, <=, peer->output_bytes);
         if (peer->sent_bytes > 0 && peer->connection != NULL)
             elapse__connection_sent(peer->connection, now, peer->sent_bytes);
         peer->sent_bytes = 0;
@@ -89,6 +111,7 @@ static void say_received(struct elapse__loop *loop, struct elapse__queue_now now
         else if (has_commands(peer))
             say_commands(peer, now);
         if (peer->has_ended && !peer->is_end_known) {
+            ELAPSE__ASSERT(!peer->places[ELAPSE__PEER_READY].is_in);
             peer->is_end_known = true;
             elapse__connection_received_all(peer->connection, now);
         }
@@ -148,6 +171,7 @@ static bool talk(struct elapse__loop *loop)
 {
     struct elapse_queue *store = loop->store;
 
+    ELAPSE__ASSERT(!loop->is_broken);
     if (elapse__store_enter(store) != ELAPSE_OK) {
         loop->is_broken = true;
         return false;
@@ -188,6 +212,7 @@ static bool send_all(struct elapse__loop *loop)
     for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
         struct elapse__peer *peer = elapse__peer_at(i);
         next = i->next;
+        ELAPSE__ASSERT(peer->connection != NULL && peer->sent_bytes == 0);
         if (peer->output_bytes > 0 && !peer->is_blocked)
             elapse__peer_send(peer);
         else if (peer->wants_end && peer->output_bytes == 0)
@@ -212,6 +237,7 @@ static void release_ended(struct elapse__loop *loop)
         next = i->next;
         if (peer->connection != NULL)
             continue;
+        ELAPSE__ASSERT(!peer->places[ELAPSE__PEER_ATTENDED].is_in);
         elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED,
                        "a connection has ended");
         elapse__peer_free(peer);
@@ -243,6 +269,8 @@ bool elapse__loop_turn(struct elapse__loop *loop)
             break;
     }
     set_alarm(loop);
+    ELAPSE__ASSERT_THAT(loop->alarm_ms, <=, loop->next_ms);
+    ELAPSE__ASSERT_THAT(loop->piece_count, ==, 0);
     return more || has_news || !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_READY]);
 }
 
@@ -262,6 +290,9 @@ void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
 void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
                           const struct elapse__connection_facts *facts)
 {
+    ELAPSE__ASSERT(facts->shell == peer);
+    ELAPSE__ASSERT(peer->connection == NULL);
+    ELAPSE__ASSERT(peer->peers == &loop->peers);
     elapse__store_arrive(loop->store);
     peer->connection = elapse__connection_new(loop->server, elapse__store_now(), facts);
     if (peer->connection != NULL)
@@ -281,6 +312,7 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
 void elapse__loop_with_core(struct elapse__loop *loop,
                             void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
+    ELAPSE__ASSERT(loop->store != NULL || loop->server == NULL);
     if (loop->store != NULL)
         elapse__store_arrive(loop->store);
     call(loop, argument);
@@ -305,6 +337,7 @@ static void on_alarm(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
+    ELAPSE__ASSERT_THAT(loop->alarm_ms, !=, UINT64_MAX);
     elapse__os->alarm_reset(&loop->alarm);
     loop->alarm_ms = UINT64_MAX;
 }
@@ -330,6 +363,8 @@ bool elapse__loop_open(struct elapse__loop *loop)
         {loop->alarm.descriptor, on_alarm},
     };
 
+    ELAPSE__ASSERT(loop->batch == NULL);
+    ELAPSE__ASSERT(elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ALL]));
     loop->alarm_ms = UINT64_MAX;
     loop->next_ms = UINT64_MAX;
     loop->batch = malloc(ELAPSE__BATCH_BYTES);
@@ -352,6 +387,9 @@ void elapse__loop_close(struct elapse__loop *loop)
         peer->connection = NULL;
         elapse__peer_free(peer);
     }
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        ELAPSE__ASSERT(elapse__ring_empty(&loop->peers.rings[i]));
+    ELAPSE__ASSERT_THAT(loop->peers.count, ==, 0);
     for (size_t i = 0; i < sizeof loop->watched / sizeof loop->watched[0]; i++)
         elapse__loop_event_free(loop->watched[i]);
     free(loop->batch);

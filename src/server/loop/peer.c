@@ -28,6 +28,7 @@ uint64_t elapse__peers_most(const struct elapse__peers *peers)
 
 static void count_in(struct elapse__peers *peers)
 {
+    ELAPSE__ASSERT(peers->outer == NULL || peers->outer->outer == NULL);
     peers->count++;
     if (peers->outer != NULL)
         peers->outer->inner++;
@@ -45,10 +46,23 @@ static void count_out(struct elapse__peers *peers)
 
 /* ---- rings ---- */
 
+/* Asserts what is true of each peer between two calls. */
+static void check(const struct elapse__peer *peer)
+{
+    ELAPSE__ASSERT(peer->places[ELAPSE__PEER_ALL].is_in);
+    ELAPSE__ASSERT(peer->socket == NO_SOCKET || peer->pipe == NULL);
+    ELAPSE__ASSERT(peer->socket != NO_SOCKET || peer->pipe != NULL || peer->has_ended);
+    ELAPSE__ASSERT(peer->pipe == NULL || peer->pipe->peer == peer);
+    ELAPSE__ASSERT(peer->tls != NULL || peer->handshake_limit == NULL);
+    ELAPSE__ASSERT(peer->has_ended || !peer->is_end_known);
+    (void)peer; /* used by assertions alone */
+}
+
 void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring)
 {
     struct elapse__peer_place *place = &peer->places[ring];
 
+    ELAPSE__ASSERT(place->peer == peer);
     if (place->is_in)
         return;
     place->is_in = true;
@@ -59,6 +73,7 @@ void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring)
 {
     struct elapse__peer_place *place = &peer->places[ring];
 
+    ELAPSE__ASSERT(place->peer == peer);
     if (!place->is_in)
         return;
     place->is_in = false;
@@ -75,6 +90,7 @@ struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring)
 /* Nothing comes any more, and the socket is to be closed. */
 static void end(struct elapse__peer *peer)
 {
+    check(peer);
     peer->has_ended = true;
     elapse__peer_leave(peer, ELAPSE__PEER_READY);
     elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
@@ -102,6 +118,7 @@ static void on_writable(evutil_socket_t socket, short what, void *argument)
 
     (void)socket;
     (void)what;
+    ELAPSE__ASSERT(peer->watches_write);
     peer->watches_write = false;
     peer->is_blocked = false;
     elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
@@ -168,12 +185,14 @@ struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
 {
     struct elapse__peer *peer = new_peer(peers);
 
+    ELAPSE__ASSERT(pipe->peer == NULL);
     if (peer == NULL)
         return NULL;
     peer->pipe = pipe;
     peer->source = (struct elapse__command_source){.next = next_command, .ran = on_ran};
     peer->is_local = true;
     pipe->peer = peer;
+    check(peer);
     return peer;
 }
 
@@ -183,6 +202,9 @@ void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent)
 
     if (peer == NULL)
         return;
+    check(peer);
+    ELAPSE__ASSERT_THAT(peer->sent_bytes, <=, sent);
+    ELAPSE__ASSERT_THAT(sent, <=, peer->output_bytes);
     pipe->peer = NULL;
     peer->pipe = NULL;
     peer->has_ended = true;
@@ -228,6 +250,9 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
 void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers)
 {
     ELAPSE__ASSERT(peers->base == peer->peers->base);
+    ELAPSE__ASSERT(peers != peer->peers);
+    ELAPSE__ASSERT(peer->socket != NO_SOCKET);
+    ELAPSE__ASSERT(peer->connection == NULL);
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__peer_leave(peer, (enum elapse__peer_ring)i);
     count_out(peer->peers);
@@ -240,6 +265,7 @@ void elapse__peer_free(struct elapse__peer *peer)
 {
     struct elapse__loop_pipe *pipe = peer->pipe;
 
+    check(peer);
     ELAPSE__ASSERT(peer->connection == NULL);
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__peer_leave(peer, (enum elapse__peer_ring)i);
@@ -292,6 +318,8 @@ size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t byte
 {
     size_t got = 0;
 
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
+    ELAPSE__ASSERT(peer->places[ELAPSE__PEER_READY].is_in);
     if (peer->pipe != NULL)
         return receive_from_pipe(peer, buffer, bytes);
     int error = peer->tls != NULL ? elapse__tls_receive(peer->tls, buffer, bytes, &got)
@@ -308,6 +336,7 @@ size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t byte
         fail(peer, "receiving failed", error);
         return 0;
     }
+    ELAPSE__ASSERT_THAT(got, <=, bytes);
     if (got == 0)
         peer->has_ended = true;
     /* What fills less than the buffer has emptied the socket. */
@@ -321,7 +350,9 @@ void elapse__peer_send(struct elapse__peer *peer)
 {
     size_t sent = 0;
 
+    check(peer);
     ELAPSE__ASSERT(!peer->is_blocked);
+    ELAPSE__ASSERT_THAT(peer->sent_bytes, ==, 0);
     ELAPSE__ASSERT_THAT(peer->output_bytes, >, 0);
     if (peer->pipe != NULL) {
         sent = peer->pipe->output(peer->pipe, peer->output, peer->output_bytes);
@@ -361,6 +392,7 @@ void elapse__peer_watch(struct elapse__peer *peer)
 {
     bool may_read = peer->room > 0 && !peer->has_ended && !peer->peers->is_stopping;
 
+    check(peer);
     if (peer->socket == NO_SOCKET) {
         if (may_read && (peer->pipe->input_bytes > 0 || peer->pipe->has_commands))
             elapse__peer_enter(peer, ELAPSE__PEER_READY);

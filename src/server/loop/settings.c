@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
+
 enum { PORT_MAX = 65535 };
 
 static const char *read_port(const char *text, struct elapse__loop_listen *listen)
@@ -24,6 +26,7 @@ static const char *read_port(const char *text, struct elapse__loop_listen *liste
 
 static const char *copy_host(const char *text, size_t length, struct elapse__loop_listen *listen)
 {
+    ELAPSE__ASSERT(memchr(text, '\0', length) == NULL);
     if (length >= sizeof listen->host)
         return "it is too long";
     memcpy(listen->host, text, length);

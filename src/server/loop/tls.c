@@ -184,6 +184,7 @@ static int error_of(const struct elapse__tls_session *session, int result)
 {
     int saved = errno;
 
+    ELAPSE__ASSERT(result != 1);
     switch (SSL_get_error(ssl_of(session), result)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
@@ -203,8 +204,10 @@ int elapse__tls_receive(struct elapse__tls_session *session, void *buffer, size_
     ELAPSE__ASSERT_THAT(bytes, >, 0);
     ERR_clear_error();
     int result = SSL_read_ex(ssl_of(session), buffer, bytes, got);
-    if (result == 1)
+    if (result == 1) {
+        ELAPSE__ASSERT(*got > 0 && *got <= bytes);
         return 0;
+    }
     *got = 0;
     return error_of(session, result);
 }
@@ -215,8 +218,10 @@ int elapse__tls_send(struct elapse__tls_session *session, const void *bytes, siz
     ELAPSE__ASSERT_THAT(count, >, 0);
     ERR_clear_error();
     int result = SSL_write_ex(ssl_of(session), bytes, count, sent);
-    if (result == 1)
+    if (result == 1) {
+        ELAPSE__ASSERT(*sent > 0 && *sent <= count);
         return 0;
+    }
     int error = error_of(session, result);
     return error == 0 ? EPIPE : error;
 }

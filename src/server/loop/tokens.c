@@ -28,6 +28,7 @@ static bool add_line(struct elapse__tokens *tokens, const char *line, size_t len
     if (texts == NULL)
         return false;
     tokens->texts = texts;
+    ELAPSE__ASSERT(memchr(line, '\n', length) == NULL);
     texts[tokens->count++] = (struct elapse__queue_text){line, length};
     return true;
 }
@@ -64,6 +65,7 @@ bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
 
 void elapse__tokens_free(struct elapse__tokens *tokens)
 {
+    ELAPSE__ASSERT((tokens->count == 0) == (tokens->texts == NULL));
     free(tokens->texts);
     free(tokens->memory);
     *tokens = (struct elapse__tokens){.count = 0};

@@ -3,6 +3,7 @@
  */
 #include "service.h"
 
+#include "../../base/assert.h"
 #include "../core/session.h"
 #include "../loop/tls.h"
 
@@ -23,6 +24,7 @@ static void use_tokens(struct elapse__loop *loop, void *argument)
     struct elapse__tokens *tokens = argument;
     struct elapse__tokens before = loop->tokens;
 
+    ELAPSE__ASSERT_THAT(tokens->count, >, 0);
     if (loop->server != NULL)
         elapse__server_set_passwords(loop->server, tokens->texts, tokens->count);
     loop->tokens = *tokens;
@@ -75,6 +77,7 @@ static void take_signal(struct elapse__service *service, enum elapse__os_signal 
 {
     struct elapse__loop *loop = &service->loop;
 
+    ELAPSE__ASSERT(signal != ELAPSE__OS_NO_SIGNAL);
     switch (signal) {
     case ELAPSE__OS_HANG_UP:
         elapse__os_notify("RELOADING=1");
@@ -123,6 +126,7 @@ void elapse__service_count_files(struct elapse__loop *loop, void *argument)
 
     (void)argument;
     elapse__journal_figures(loop->store->engine.journal, &figures);
+    ELAPSE__ASSERT_THAT(figures.tail, <=, figures.head + 1);
     /* The files of a queue in memory have no descriptors. */
     loop->peers.segments =
         loop->options->durability == ELAPSE__LOOP_MEMORY ? 0 : figures.head - figures.tail + 1;
@@ -168,6 +172,7 @@ static struct event *recur(struct elapse__service *service, uint64_t interval_ns
         .tv_sec = (time_t)(interval_ns / 1000000000),
         .tv_usec = (suseconds_t)(interval_ns / 1000 % 1000000),
     };
+    ELAPSE__ASSERT(interval.tv_sec > 0 || interval.tv_usec > 0);
     return elapse__loop_event(service->loop.peers.base, -1, EV_PERSIST, &interval, call, service);
 }
 
@@ -181,6 +186,7 @@ static void on_tick(evutil_socket_t file, short what, void *argument)
 
 void elapse__service_tick(struct elapse__service *service, uint64_t interval_ns)
 {
+    ELAPSE__ASSERT(service->tick == NULL);
     service->tick = recur(service, interval_ns, on_tick);
 }
 
@@ -188,6 +194,7 @@ bool elapse__service_start_events(struct elapse__service *service)
 {
     uint64_t watchdog_ns = elapse__os_watchdog_ns();
 
+    ELAPSE__ASSERT(service->on_signal == NULL && service->usage_check == NULL);
     service->on_signal = elapse__loop_event(service->loop.peers.base, service->signals.file,
                                             EV_READ | EV_PERSIST, NULL, on_signal, service);
     if (service->on_signal == NULL)

@@ -35,6 +35,7 @@ static const struct elapse__os_address *plain_address(const struct elapse__loop 
 {
     for (size_t i = 0; i < loop->listener_count; i++) {
         const struct elapse__listener *listener = loop->listeners[i];
+        ELAPSE__ASSERT_THAT(listener->address.size, >, 0);
         if (listener->is_http == is_http && !listener->tls)
             return &listener->address;
     }

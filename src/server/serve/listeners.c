@@ -65,6 +65,7 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
 
     (void)descriptor;
     (void)what;
+    ELAPSE__ASSERT(!listener->is_http && !loop->peers.is_stopping);
     for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
         int error = has_room(loop) ? elapse__os_accept(listener->socket, &socket, &from) : EMFILE;
         if (error == EAGAIN)
@@ -104,6 +105,7 @@ static bool add_listener(struct elapse__loop *loop, int socket, const struct ela
         (void)elapse__os_close(socket);
         return refuse(loop, "listening", "out of memory");
     }
+    ELAPSE__ASSERT(kind->loop == NULL && kind->can_accept == NULL);
     *listener = *kind;
     listener->loop = loop;
     listener->socket = socket;
@@ -142,6 +144,8 @@ static bool listen_at(struct elapse__loop *loop, const struct elapse__loop_liste
         if (fault != NULL)
             return refuse(loop, listen->host, fault);
     }
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    ELAPSE__ASSERT_THAT(count, <=, ELAPSE__OS_ADDRESSES_MAX);
     for (size_t i = 0; i < count; i++) {
         int socket;
         if (!is_allowed(loop, &addresses[i]))
@@ -187,6 +191,7 @@ bool elapse__listeners_open(struct elapse__loop *loop)
     static const struct elapse__loop_listen standard = {.host = "127.0.0.1", .port = "11300"};
     size_t passed;
 
+    ELAPSE__ASSERT_THAT(loop->listener_count, ==, 0);
     if (!take_passed(loop, &passed))
         return false;
     for (size_t i = 0; i < options->listen_count; i++)
@@ -201,12 +206,15 @@ bool elapse__listeners_open(struct elapse__loop *loop)
         if (loop->listeners[i]->tls && loop->keys == NULL)
             return refuse(loop, elapse__os_address_text(&loop->listeners[i]->address).text,
                           "TLS needs --tls-certificate and --tls-key");
+    ELAPSE__ASSERT_THAT(loop->listener_count, >, 0);
     return true;
 }
 
 /* Begins to take connections of one listener; those of HTTP are libevent's. */
 static bool start_listener(struct elapse__loop *loop, struct elapse__listener *listener)
 {
+    ELAPSE__ASSERT(listener->can_accept == NULL);
+    ELAPSE__ASSERT(!listener->tls || loop->keys != NULL);
     if (listener->is_http)
         return elapse__http_listen(loop->http, listener->socket, listener->tls);
     listener->can_accept = elapse__loop_event(loop->peers.base, listener->socket,
@@ -216,6 +224,7 @@ static bool start_listener(struct elapse__loop *loop, struct elapse__listener *l
 
 bool elapse__listeners_start(struct elapse__loop *loop)
 {
+    ELAPSE__ASSERT(loop->accept_again == NULL && !loop->peers.is_stopping);
     loop->accept_again = event_new(loop->peers.base, -1, 0, on_accept_again, loop);
     if (loop->accept_again == NULL)
         return false;

@@ -88,6 +88,8 @@ bool elapse__service_read_files(struct elapse__service *service)
     const struct elapse__loop_options *options = loop->options;
     char fault[ELAPSE__TLS_FAULT_BYTES];
 
+    ELAPSE__ASSERT(loop->keys == NULL && loop->tokens.count == 0);
+    ELAPSE__ASSERT((options->tls_certificate == NULL) == (options->tls_key == NULL));
     if (options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault)) {
         elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s",
                        fault);
@@ -133,6 +135,8 @@ elapse__service_queue_options(const struct elapse__loop_options *options)
     } else if (options->durability == ELAPSE__LOOP_MEMORY) {
         queue.durability = ELAPSE_DURABILITY_MEMORY;
     }
+    ELAPSE__ASSERT_THAT(options->segment_bits, <, 32);
+    ELAPSE__ASSERT_THAT(options->interval_ms, <=, UINT32_MAX);
     queue.segment_bytes = UINT32_C(1) << options->segment_bits;
     if (options->body_bytes_max > 0)
         queue.body_bytes_max = (uint32_t)options->body_bytes_max;
@@ -153,6 +157,8 @@ static enum elapse_error open_store(struct elapse__service *service)
     };
     const struct elapse_queue_options queue = elapse__service_queue_options(options);
     struct elapse_queue_fault fault;
+
+    ELAPSE__ASSERT(service->loop.store == NULL && service->loop.peers.base == NULL);
     enum elapse_error error =
         elapse__store_open(options->directory, &queue, &wishes, &service->loop.store, &fault);
     if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
@@ -175,6 +181,10 @@ void elapse__service_know_machine(struct elapse__service *service)
 bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop)
 {
     const struct elapse__loop_options *options = loop->options;
+
+    ELAPSE__ASSERT(loop->server == NULL && loop->store != NULL);
+    ELAPSE__ASSERT_THAT(strlen(service->instance), ==, sizeof service->instance - 1);
+    ELAPSE__ASSERT(options->auth != NULL || loop->tokens.count == 0);
     struct elapse__server_options core = {
         .engine = &loop->store->engine,
         .beanstalkd = options->no_beanstalkd ? NULL : &elapse__beanstalkd,
@@ -209,6 +219,8 @@ static bool start(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
+    ELAPSE__ASSERT_THAT(loop->listener_count, >, 0);
+    ELAPSE__ASSERT(loop->http == NULL && loop->reader == NULL);
     loop->alarm.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
     elapse__service_know_machine(service);
     if (!elapse__service_make_core(service, loop))
@@ -274,11 +286,13 @@ static void stop_serving(struct elapse__service *service)
     struct elapse__loop *loop = &service->loop;
     uint64_t now_ns = elapse__os_monotonic_ns();
 
+    ELAPSE__ASSERT(loop->peers.is_stopping && !loop->is_broken);
     elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
     elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
                    "no connection is taken any more");
     elapse__listeners_close(loop);
+    ELAPSE__ASSERT_THAT(loop->listener_count, ==, 0);
     elapse__loop_with_core(loop, stop_core, NULL);
     serve_until(loop, is_quiet, now_ns + FLUSH_NS);
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ALL];
@@ -327,6 +341,8 @@ static bool release(struct elapse__service *service)
         if (loop->alarm.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
             elapse__os->alarm_close(&loop->alarm);
     }
+    ELAPSE__ASSERT_THAT(loop->peers.count, ==, 0);
+    ELAPSE__ASSERT(loop->server == NULL && loop->accept_again == NULL);
     bool is_durable = elapse_queue_close(loop->store) == ELAPSE_OK;
     elapse__service_close(service);
     return is_durable;
@@ -340,6 +356,7 @@ static enum elapse__serve_end end_broken(struct elapse__service *service)
 
     elapse__store_arrive(loop->store);
     int error = elapse__journal_error(loop->store->engine.journal);
+    ELAPSE__ASSERT(loop->is_broken);
     elapse__store_depart(loop->store);
     elapse__logger(
         &loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
@@ -354,6 +371,8 @@ static enum elapse__serve_end run(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
+    ELAPSE__ASSERT((loop->http != NULL) == elapse__service_wants_http(loop));
+    ELAPSE__ASSERT(loop->accept_again != NULL && service->on_signal != NULL);
     elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
                    "elapse %s, process %" PRIu64, elapse_version(), elapse__os_process_id());
     elapse__hints_write(loop);
@@ -404,6 +423,7 @@ bool elapse__service_open(struct elapse__service *service,
 {
     struct elapse__peers *peers = &service->loop.peers;
 
+    ELAPSE__ASSERT(service->loop.options == NULL);
     service->loop.options = options;
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__ring_init(&peers->rings[i]);
@@ -413,6 +433,7 @@ bool elapse__service_open(struct elapse__service *service,
     };
     (void)elapse__os_broken_pipe_ends(false);
     peers->files = elapse__os_raise_file_limit();
+    ELAPSE__ASSERT_THAT(peers->files, >, 0);
     int error = elapse__os_signals_open(&service->signals, TAKEN_SIGNALS);
     if (error != 0)
         elapse__logger(&peers->logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
