@@ -80,7 +80,7 @@ static enum elapse__session_step say_of_job(struct elapse__connection *connectio
     case ELAPSE__QUEUE_OK:
         return elapse__beanstalkd_say(connection, good);
     case ELAPSE__QUEUE_CANCELLED: /* the job is gone for everybody but its worker */
-    case ELAPSE__QUEUE_RUNNING:   /* another one has it */
+    case ELAPSE__QUEUE_RUNNING:   /* another worker has the job */
     case ELAPSE__QUEUE_GONE:
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
     case ELAPSE__QUEUE_NO_MEMORY:

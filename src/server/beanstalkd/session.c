@@ -53,7 +53,8 @@ static const struct verb verbs[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
     [ELAPSE__WIRE_BEANSTALKD_QUIT] = {run_quit, ELAPSE__VERB_QUIT},
 };
 
-/* beanstalkd counts every put whose line is well-formed; one that is too big makes no producer. */
+/* beanstalkd counts every put whose line is well-formed. A put that is too big makes no producer.
+ */
 static enum elapse__session_step run_fault(struct elapse__connection *connection,
                                            const struct elapse__wire_beanstalkd_command *command)
 {
@@ -85,7 +86,8 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
         return run_fault(connection, command);
     const struct verb *verb = &verbs[command->verb];
     ELAPSE__ASSERT(verb->run != NULL);
-    /* Once, also if it comes again. Statistics count the command that asks for them. */
+    /* A command is counted once, also if it comes again. Statistics count the command that asks for
+     * statistics. */
     if (!session->goes_on)
         elapse__session_count(connection, verb->counted);
     enum elapse__session_step step = verb->run(connection, command);

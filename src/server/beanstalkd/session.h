@@ -1,13 +1,13 @@
 /*
  * A connection that speaks beanstalkd's protocol, and the commands, by file:
  *
- *      beanstalkd_session.c   bytes -> one command -> its function; hand-outs and looks -> bytes
- *      beanstalkd_jobs.c      put delete release bury touch kick reserve peek
- *      beanstalkd_tubes.c     use watch ignore pause-tube list-...
- *      beanstalkd_stats.c     stats stats-job stats-tube
+ *      session.c   bytes -> one command -> its function; hand-outs and looks -> bytes
+ *      jobs.c      put delete release bury touch kick reserve peek
+ *      tubes.c     use watch ignore pause-tube list-...
+ *      stats.c     stats stats-job stats-tube
  *
  * A function of a command replies, or returns LATER or MORE and is called again with the same
- * command. What it has done so far of a long one is in the session.
+ * command. The session has what was done so far of a long command.
  */
 #ifndef ELAPSE__BEANSTALKD_SESSION_H
 #define ELAPSE__BEANSTALKD_SESSION_H
@@ -22,15 +22,15 @@ enum beanstalkd_context {
     BEANSTALKD_STATS_JOB,
 };
 
-/* Private to these files. */
+/* The session. Private to these files. */
 struct beanstalkd_session {
     struct elapse__wire_beanstalkd_parser parser;
-    struct elapse__server_tube *used;     /* with a reference, as those watched */
+    struct elapse__server_tube *used;     /* with a reference, like each watched tube */
     struct elapse__server_tube **watched; /* in the order of list-tubes-watched */
     uint32_t watched_count;
     uint32_t watched_room;
 
-    /* A command under way, of which a part was done. */
+    /* A command under way that was not finished. */
     bool goes_on;
     uint32_t cursor;                      /* list-tubes */
     struct elapse__queue_kick *kick;      /* kick; NULL: none */

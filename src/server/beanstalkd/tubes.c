@@ -72,7 +72,8 @@ elapse__beanstalkd_list_tube_used(struct elapse__connection *connection,
 
 /* ---- watch and ignore ---- */
 
-/* Returns the place of a tube in the list of those watched; their number: it is not there. */
+/* Returns the place of a tube among the watched tubes; the number of watched tubes if the tube is
+ * not watched. */
 static uint32_t find_watched(const struct beanstalkd_session *session,
                              struct elapse__queue_text name)
 {
@@ -204,8 +205,8 @@ elapse__beanstalkd_pause_tube(struct elapse__connection *connection,
 
 /* ---- lists ---- */
 
-/* The size of a list is known at its end, and stands in its first line. So the list is written
- * behind room for the longest first line, and moved. */
+/* The first line of a list has the size of the list, which is known at the end. So the list is
+ * written behind room for the longest first line, and moved. */
 enum { FIRST_LINE_BYTES = sizeof "OK 18446744073709551615\r\n" - 1 };
 
 static bool begin_list(struct elapse__connection *connection)
@@ -262,7 +263,7 @@ elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
     return ELAPSE__STEP_RAN;
 }
 
-/* The tubes that one slice of list-tubes writes, and the places that it looks at for them. */
+/* How many tubes one slice of list-tubes writes, and at how many places the slice looks. */
 enum { LIST_SLICE = 4096, LIST_PLACES = 1 << 16 };
 
 enum elapse__session_step

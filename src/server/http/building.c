@@ -164,7 +164,6 @@ bool elapse__build_path_name(struct elapse__building *building)
 
     if (route->name_size <= sizeof name)
         size = elapse__http_decode(route->name, route->name_size, false, name);
-    ELAPSE__ASSERT_THAT(route->name_size, >, 0);
     if (size == SIZE_MAX)
         return elapse__build_refuse(building, "", "the path is too long, or has a wrong escape");
     return elapse__build_bytes(building, name, size);

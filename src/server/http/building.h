@@ -1,7 +1,7 @@
 /*
  * A command of RESP that is put together from the members of a request. What a value means
- * (durations, cron expressions, lengths) is decided by the command; here is only of which kind it
- * is.
+ * (durations, cron expressions, lengths) is decided by the command. Only the kind of a value is
+ * decided here.
  *
  * The functions that return a bool return false, and say why, if the request has to be refused.
  */
@@ -24,8 +24,8 @@ struct elapse__building {
     const struct elapse__http_request *request;
     struct elapse__http_fault *fault;
     json_t *members;                            /* of the body, or of the query */
-    bool is_query;                              /* then all of them are strings */
-    const char *names[ELAPSE__BUILD_NAMES_MAX]; /* that were asked for */
+    bool is_query;                              /* the members are of a query, and are strings */
+    const char *names[ELAPSE__BUILD_NAMES_MAX]; /* of members that were asked for */
     size_t name_count;
     struct elapse__buffer words;
     uint32_t word_count;
@@ -36,13 +36,13 @@ bool elapse__build_refuse(struct elapse__building *building, const char *name, c
 
 /* ---- members ---- */
 
-/* Return a member; NULL: it is not there, or null. An array has to be there, with 1 to
+/* Return a member; NULL: the member is missing, or null. An array has to be there, with 1 to
  * ELAPSE__HTTP_ITEMS_MAX items; otherwise the request is refused. */
 const json_t *elapse__build_find(struct elapse__building *building, const char *name);
 const json_t *elapse__build_find_array(struct elapse__building *building, const char *name);
 
-/* Refuses a member that nobody has asked for, unless it is null: it would be ignored, perhaps for a
- * slip of the pen. */
+/* Refuses a member that nobody has asked for, unless the member is null. Otherwise a member with a
+ * misspelt name would be ignored. */
 bool elapse__build_check_names(struct elapse__building *building);
 
 /* ---- words of the command ---- */

@@ -22,8 +22,8 @@ struct call {
     enum elapse__http_operation operation;
     struct elapse__buffer command;
     struct elapse__http_scan hello; /* the reply to HELLO comes first */
-    struct elapse__http_scan reply; /* behind it */
-    size_t reply_bytes;             /* of both, once it was answered; 0 before */
+    struct elapse__http_scan reply; /* the reply to the command, behind the one to HELLO */
+    size_t reply_bytes;             /* of both replies, from the answer on; 0 before */
 };
 
 static struct call *call_of_pipe(struct elapse__loop_pipe *pipe)
@@ -31,7 +31,7 @@ static struct call *call_of_pipe(struct elapse__loop_pipe *pipe)
     return (struct call *)(void *)((unsigned char *)pipe - offsetof(struct call, pipe));
 }
 
-/* Ends it; `sent` bytes of the reply have reached the client. */
+/* Ends a call; `sent` bytes of the reply have reached the client. */
 static void finish(struct call *call, size_t sent)
 {
     ELAPSE__ASSERT_THAT(sent, <=, call->reply_bytes);
@@ -67,7 +67,7 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     if (call->reply_bytes > 0)
         return 0;
     ELAPSE__ASSERT_THAT(call->hello.size + call->reply.size, <=, size);
-    /* That of HELLO is an error if the passwords have just changed. */
+    /* The reply to HELLO is an error if the passwords have just changed. */
     if (!elapse__http_scan(&call->hello, bytes, size))
         return 0;
     size_t hello = call->hello.size;
@@ -113,7 +113,7 @@ static struct call *new_call(struct elapse__http *http, struct evhttp_request *r
     return NULL;
 }
 
-/* Begins a call with this command, which it releases. */
+/* Begins a call with this command, and takes the command over. */
 static void start(struct elapse__http *http, struct evhttp_request *request,
                   enum elapse__http_operation operation, struct elapse__buffer *command)
 {
@@ -128,7 +128,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
         ELAPSE__ASSERT_THAT(call->pipe.input_bytes, >, 0);
         peer = elapse__peer_new_pipe(&http->loop->peers, &call->pipe);
         if (peer != NULL) {
-            /* It may end at once, and then it is answered. */
+            /* The peer may end at once. Then the request is answered. */
             elapse__loop_welcome(http->loop, peer);
             return;
         }

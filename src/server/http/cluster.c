@@ -157,7 +157,7 @@ static void write_router(struct elapse__json *out, const struct elapse__loop_clu
         {"router_clients_total", "counter", "Clients since the start.", router.total_clients},
         {"router_commands_total", "counter", "Commands of clients.", router.commands},
         {"router_sent_total", "counter", "Commands that went to partitions.", router.sent},
-        {"router_sent_again_total", "counter", "Of them, those that were sent again.",
+        {"router_sent_again_total", "counter", "Commands that went to partitions again.",
          router.sent_again},
         {"router_unknown_total", "counter", "Commands that were answered UNKNOWN.", router.unknown},
         {"router_try_again_total", "counter", "Commands that were answered TRYAGAIN.",

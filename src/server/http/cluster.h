@@ -1,6 +1,6 @@
 /*
- * What a node of a cluster tells of it, as JSON for the page and as Prometheus reads it; and sums
- * over the partitions that it owns.
+ * What a node tells of its cluster, as JSON for the page and as metrics for Prometheus. Also sums
+ * over the partitions that the node owns.
  */
 #ifndef ELAPSE__HTTP_CLUSTER_H
 #define ELAPSE__HTTP_CLUSTER_H
@@ -21,10 +21,10 @@ void elapse__http_write_cluster_metrics(struct elapse__json *out,
 
 void elapse__http_add_counts(struct elapse__queue_statistics *sum,
                              const struct elapse__queue_statistics *more);
-/* Of the process, what has no sum is that of the last one. */
+/* Adds the statistics of a core. A figure of the process, which has no sum, is the greater one. */
 void elapse__http_add_server(struct elapse__server_statistics *sum,
                              const struct elapse__server_statistics *more);
-/* The clients of a node are those of its router. */
+/* Replaces the clients of the cores by the clients of the router. */
 void elapse__http_use_router(struct elapse__server_statistics *sum,
                              const struct elapse__loop_router *router);
 void elapse__http_add_histogram(struct elapse__histogram *sum,

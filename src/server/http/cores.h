@@ -15,7 +15,7 @@ void elapse__http_each_core(struct elapse__loop *loop,
 
 enum { ELAPSE__HTTP_TUBES = 100 };
 
-/* A slice of the tubes of one core, and where the next slice begins. It begins as zeros. */
+/* A slice of the tubes of one core, and where the next slice begins. Begins as zeros. */
 struct elapse__http_tubes {
     uint32_t core, cursor; /* of the next slice: its core, and its place there */
     bool is_there;         /* the core was there */

@@ -11,13 +11,14 @@
 #include "wait.h"
 
 enum {
-    QUIET_S = 15, /* then a comment tells that the server is there */
+    QUIET_S = 15, /* without an event, before a comment tells that the server is there */
     LONG_FORECAST_S = 60,
 };
 
 struct event_client {
     struct elapse__http_wait wait; /* first */
-    /* Each client has its own, so that events for many of them do not all come at one moment. */
+    /* The timer of this client alone, so that the events of many clients are spread over a second.
+     */
     struct event *second;
     unsigned quiet_s; /* since something was sent */
     unsigned long_s;  /* since the long forecast was sent */
@@ -77,7 +78,7 @@ static bool is_behind(const struct event_client *client)
     return evbuffer_get_length(bufferevent_get_output(stream)) > 0;
 }
 
-/* Sends the state to one client, unless it has not taken the event before. */
+/* Sends the state to one client, unless the client has not taken the event before. */
 static void send_event(struct elapse__http *http, struct event_client *client)
 {
     bool is_long = client->long_s == 0;

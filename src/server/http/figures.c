@@ -32,15 +32,15 @@ struct elapse__http_figures {
     uint64_t before_ns;
     struct elapse__http_rates rates;
     double sync_rate;
-    uint64_t tubes; /* that there are */
+    uint64_t tubes; /* of all cores */
     struct elapse__http_tubes slice_of_tubes;
-    uint64_t began_ns, begun_before_ns;                        /* this pass, and the one before */
+    uint64_t began_ns, begun_before_ns; /* the beginning of this pass, and of the pass before */
     struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
     struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* by the last one */
     unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* of `found`: places there, the busiest first */
     size_t found_count, shown_count;
-    /* By the hash of a tube's name: what had happened there at the last look. Where two names meet,
-     * one of them may be shown in place of a busier one. */
+    /* The activity of a tube at the last look, by the hash of the tube's name. Where two names
+     * meet, a tube may be shown in place of a busier tube. */
     uint64_t activities[ACTIVITIES];
 };
 
@@ -129,7 +129,9 @@ static bool is_busier(const struct elapse__http_tube *one, const struct elapse__
     return one->counts.delayed > other->counts.delayed;
 }
 
-/* Keeps the tube, in its order, if it is among the busiest so far; the least busy makes room. */
+/* Keeps a tube, in its order, if the tube is among the busiest so far. The least busy tube makes
+ * room.
+ */
 static void keep(struct elapse__http_figures *figures, const struct elapse__http_tube *tube)
 {
     struct elapse__http_tube *found = figures->found;
@@ -182,7 +184,7 @@ static const struct elapse__http_tube *find_shown(const struct elapse__http_figu
     return NULL;
 }
 
-/* What the pass does for the tubes that it shows. */
+/* Computes the rates of a tube that will be shown. */
 static void complete(struct elapse__http_figures *figures, struct elapse__http_tube *tube)
 {
     const struct elapse__http_tube *before = find_shown(figures, tube);

@@ -1,5 +1,5 @@
 /*
- * What a request over HTTP has to fulfil before anybody looks at what it asks for. A browser on
+ * What a request over HTTP has to fulfil before the server looks at its path. A browser on
  * this machine runs pages of anybody: such a page must not reach the server by a name of its own
  * (DNS rebinding), and must not make the browser send changes.
  */

@@ -172,8 +172,8 @@ static void on_request(struct evhttp_request *request, void *argument)
         answer(http, request, &route);
 }
 
-/* Without memory for a session of TLS, libevent makes a plain stream of its own, and would answer
- * what comes as if it were secret. */
+/* Answers a request over TLS. Without memory for a session of TLS, libevent makes a plain stream of
+ * its own: a request of such a stream is refused. */
 static void on_secure_request(struct evhttp_request *request, void *argument)
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(request);
@@ -211,7 +211,7 @@ static void on_listen_again(evutil_socket_t descriptor, short what, void *argume
         set_listening(argument, true);
 }
 
-/* Connections wait in the queue of the system meanwhile. */
+/* Takes no connection for a while. Connections wait in the queue of the system meanwhile. */
 static void pause_listening(struct elapse__http *http, const char *why)
 {
     elapse__logger(&http->loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
@@ -237,8 +237,8 @@ static size_t request_bytes_max(const struct elapse__http *http)
     return (size_t)body_bytes_max * BODY_FACTOR + BODY_SPARE;
 }
 
-/* libevent reads while it sends a reply, and leaves what comes in the buffer of the stream, which
- * ends here. It leaves a whole body there, too, until all of it has come. */
+/* Limits the buffer of a stream. libevent reads while it sends a reply, and leaves these bytes in
+ * the buffer. A body stays in the buffer, too, until the whole body has come. */
 static struct bufferevent *limit_input(struct elapse__http *http, struct bufferevent *stream)
 {
     if (stream != NULL)
@@ -246,7 +246,8 @@ static struct bufferevent *limit_input(struct elapse__http *http, struct buffere
     return stream;
 }
 
-/* libevent has accepted a connection. It accepts no other one behind the last that there may be. */
+/* Counts a connection that libevent has accepted. The last connection for which there is room
+ * pauses listening. */
 static void count_one_more(struct elapse__http *http)
 {
     ELAPSE__ASSERT_THAT(http->bound_count, >, 0);

@@ -54,7 +54,8 @@ void elapse__http_listen_no_more(struct elapse__http *http);
 /* Returns whether no request waits for its answer, or its client for the rest of one. */
 bool elapse__http_is_idle(const struct elapse__http *http);
 
-/* Ends all requests, and releases it; NULL is ignored. Requires that no pipe has a peer. */
+/* Ends all requests, and releases the server of HTTP. NULL is ignored. Requires that no pipe has a
+ * peer. */
 void elapse__http_close(struct elapse__http *http);
 
 #endif

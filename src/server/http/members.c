@@ -93,8 +93,8 @@ json_t *elapse__http_members_of_query(const char *query, struct elapse__http_fau
 /* The most objects, arrays and commas of a request: an ACK has three for each job. */
 enum { MARKS_MAX = 4 * ELAPSE__HTTP_ITEMS_MAX };
 
-/* Whether the body has more values than any request. In memory each would take twenty times as many
- * bytes as here. */
+/* Returns whether the body has more values than any request. In memory a value takes twenty times
+ * as many bytes as in the body. */
 static bool has_too_many_values(const char *body, size_t size)
 {
     bool is_string = false;

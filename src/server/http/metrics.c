@@ -211,8 +211,9 @@ void elapse__http_begin_jobs(struct elapse__json *text)
     elapse__metric_begin(text, "jobs", "gauge", "Jobs of a tube in a state.");
 }
 
-/* Returns whether the byte stands in a label as its number: \xff. So does a backslash that would
- * look as if it began such a number; therefore no two names have the same label. */
+/* Returns whether the byte is written into a label as its number: \xff. A backslash that would look
+ * like the beginning of such a number is written as a number too, so no two names have one label.
+ */
 static bool is_number(const unsigned char *name, size_t size, size_t at, bool is_text)
 {
     if (name[at] == '\\')

@@ -30,8 +30,8 @@ struct elapse__http_fault {
     char message[ELAPSE__HTTP_MESSAGE_BYTES]; /* ASCII */
 };
 
-/* Fill the fault, and return false. `name` is the member that it is about, or empty. Both texts may
- * come from the request: they are cut, and each byte that is not printable ASCII becomes '?'. */
+/* Fill the fault, and return false. `name` is the member at fault, or empty. Both texts may come
+ * from the request, so they are cut, and each byte that is not printable ASCII becomes '?'. */
 bool elapse__http_refuse(struct elapse__http_fault *fault, int status, const char *code,
                          const char *name, const char *text);
 bool elapse__http_refuse_value(struct elapse__http_fault *fault, const char *name,

@@ -1,7 +1,8 @@
 /*
- * How many connections of HTTP there are. libevent keeps them and does not say when one ends. So
- * those that begin are added up, which is never too few; when the sum says that there is no room,
- * the descriptors of this process are counted, and what nothing else has is a connection of HTTP.
+ * How many connections of HTTP there are. libevent keeps the connections and does not say when one
+ * ends. So the connections that begin are added up, and the sum is never too small. When the sum
+ * says that there is no room, the descriptors of this process are counted. A descriptor that
+ * nothing else has is a connection of HTTP.
  */
 #include "room.h"
 
@@ -44,8 +45,9 @@ void elapse__http_count_own_files(struct elapse__http *http)
         http->own_files = open - files_of_others(http);
 }
 
-/* One connection may always be there. Others take half of the room at most, so that a crowd of them
- * does not keep the clients of other protocols out. */
+/* Returns whether no other connection may be taken. One connection may always be there. All
+ * together take half of the room at most, so that they do not keep the clients of other protocols
+ * out. */
 static bool is_full(const struct elapse__peers *peers)
 {
     uint64_t others = peers->segments + elapse__peers_spare_files(peers) + peers->inner;

@@ -15,14 +15,14 @@ enum elapse__http_method {
 };
 
 enum elapse__http_operation {
-    /* Those that the shell answers by itself. */
+    /* Operations that the shell answers by itself. */
     ELAPSE__HTTP_PAGE,
     ELAPSE__HTTP_HEALTH,
     ELAPSE__HTTP_METRICS,
     ELAPSE__HTTP_EVENTS,
     ELAPSE__HTTP_OPENAPI,
     ELAPSE__HTTP_FORECAST,
-    /* Those that become a command of RESP. */
+    /* Operations that become a command of RESP. */
     ELAPSE__HTTP_PUT,
     ELAPSE__HTTP_CANCEL,
     ELAPSE__HTTP_RESCHEDULE,

@@ -16,7 +16,7 @@
 #include "reply.h"
 #include "wait.h"
 
-/* The tubes that have metrics of their own: more would choke Prometheus. */
+/* How many tubes have metrics of their own: more would choke Prometheus. */
 enum { METRIC_TUBES_MAX = 10000 };
 
 struct scrape {
@@ -55,7 +55,7 @@ static void write_tube(void *argument, struct elapse__queue_text name,
     scrape->tube_count++;
 }
 
-/* Copied under the lock, to be written without it. */
+/* Figures that are copied under the lock, and written without the lock. */
 struct copy {
     struct elapse__server_statistics server;
     struct elapse__histogram lateness, syncs, writes;

@@ -79,7 +79,7 @@ void elapse__http_write_forecast(struct elapse__json *json,
     write_counts(json, "days", forecast->days, ELAPSE__QUEUE_FORECAST_DAYS);
 }
 
-/* Null if nothing was counted. */
+/* Writes a quantile, or null if nothing was counted. */
 static void quantile(struct elapse__json *json, const char *name,
                      const struct elapse__http_window *window, unsigned percent)
 {
@@ -105,7 +105,7 @@ static void write_times(struct elapse__json *json, const struct elapse__http_sta
     elapse__json_close(json, '}');
 }
 
-/* Each digit has four slots, the first of them in its lowest bit. */
+/* Writes a level of the wheel. A digit has four slots, the first slot in its lowest bit. */
 static void write_level(struct elapse__json *json, const struct elapse__queue_wheel_level *level)
 {
     char digits[ELAPSE__QUEUE_WHEEL_SLOTS / 4];

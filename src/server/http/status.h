@@ -24,7 +24,7 @@ struct elapse__http_tube {
     struct elapse__queue_statistics counts;
     struct elapse__http_rates rates;
     uint64_t oldest_overdue_ms;
-    uint64_t change; /* how much happens there: the busiest come first */
+    uint64_t change; /* of the activity since the last look */
 };
 
 struct elapse__http_status {
@@ -32,7 +32,7 @@ struct elapse__http_status {
     const char *version;
     const char *durability;
     uint64_t disk_free_bytes;
-    bool has_disk; /* and knows how much of it is free */
+    bool has_disk; /* the free bytes of the disk are known */
     uint64_t memory_bytes;
     struct elapse__server_statistics server;
     uint64_t oldest_overdue_ms;

@@ -100,7 +100,7 @@ static bool build_put(struct elapse__building *building)
 
 /* ---- the other changes ---- */
 
-/* Whether the jobs are named by ids, in place of a tube and keys. */
+/* Returns whether jobs are named by ids, in place of a tube and keys. */
 static bool is_by_id(struct elapse__building *building, const char *name)
 {
     const json_t *value = json_object_get(building->members, name);
@@ -116,7 +116,7 @@ static bool build_cancel(struct elapse__building *building)
            elapse__build_strings(building, "keys");
 }
 
-/* IN or AT: exactly one of them. */
+/* Adds IN or AT. Refuses both, and none. */
 static bool add_time(struct elapse__building *building)
 {
     const json_t *in = elapse__build_find(building, "in");
@@ -165,7 +165,7 @@ static bool build_pause(struct elapse__building *building)
 
 /* ---- workers ---- */
 
-/* A tube of this name ends the tubes of a RESERVE, unless it is the first. */
+/* Returns whether a tube of this name ends the tubes of a RESERVE, unless the tube is the first. */
 static bool is_option_name(const json_t *tube)
 {
     static const char *const names[] = {"count", "wait"};
@@ -287,7 +287,7 @@ static bool build_stats(struct elapse__building *building)
     return elapse__build_word(building, "STATS");
 }
 
-/* ---- all of them ---- */
+/* ---- all operations ---- */
 
 typedef bool build_function(struct elapse__building *building);
 

@@ -29,7 +29,7 @@ bool elapse__http_add_hello(struct elapse__buffer *command, const char *password
 /* How far replies were read that come in pieces. */
 struct elapse__http_scan {
     size_t size;   /* of the values that are whole */
-    uint64_t left; /* values that have to follow; the caller begins with those that it wants */
+    uint64_t left; /* values that have to follow; the caller begins with the number that it wants */
 };
 
 /* Goes on to read the bytes, of which `scan->size` were read before. Returns whether all values are

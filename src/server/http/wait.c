@@ -9,7 +9,7 @@ static void lose(struct elapse__http_wait *wait)
     wait->lost(wait);
 }
 
-/* libevent ends the connection: writing has failed, or took too long. */
+/* Ends a request whose connection libevent ends: writing has failed, or took too long. */
 static void on_closed(struct evhttp_connection *connection, void *argument)
 {
     struct elapse__http_wait *wait = argument;
@@ -23,8 +23,8 @@ static void on_closed(struct evhttp_connection *connection, void *argument)
         evhttp_request_free(request);
 }
 
-/* The client has closed its side. libevent reads nothing while a request is being answered, so it
- * would not find out. */
+/* Ends a request whose client has closed its side. libevent would not find out, because it reads
+ * nothing while a request is being answered. */
 static void on_gone(evutil_socket_t socket, short what, void *argument)
 {
     struct elapse__http_wait *wait = argument;
@@ -55,7 +55,7 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
     wait->request = request;
     elapse__ring_append(ring, &wait->ring_node);
     evhttp_connection_set_closecb(connection, on_closed, wait);
-    /* It may take long until there is an answer. */
+    /* An answer may take long. */
     (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
     return true;
 }

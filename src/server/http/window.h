@@ -14,19 +14,19 @@ enum { ELAPSE__HTTP_WINDOW_SECONDS = 60 };
 /* Begins as zeros: what was counted before the first look is in the first second. */
 struct elapse__http_window {
     uint32_t seconds[ELAPSE__HTTP_WINDOW_SECONDS][ELAPSE__HISTOGRAM_BUCKETS];
-    uint64_t counts[ELAPSE__HISTOGRAM_BUCKETS]; /* the sum of them */
+    uint64_t counts[ELAPSE__HISTOGRAM_BUCKETS]; /* the sums over the seconds */
     uint64_t before[ELAPSE__HISTOGRAM_BUCKETS]; /* at the last look */
-    uint64_t count;
+    uint64_t count;                             /* the sum over the buckets */
     unsigned place;
 };
 
-/* A second has passed. What has fewer counts than before, because a part of it has gone, counts
- * from there on. */
+/* Adds a second. A bucket with fewer counts than before, because a partition has gone, counts from
+ * there on. */
 void elapse__http_window_add(struct elapse__http_window *window,
                              const struct elapse__histogram *histogram);
 
-/* Returns a value that so many of 100 do not exceed: the greatest of its bucket. 100: the greatest
- * of all. Requires that something was counted. */
+/* Returns a value that `percent` of 100 values do not exceed: the greatest value of a bucket.
+ * Requires that something was counted, and 1 to 100 as `percent`. */
 uint64_t elapse__http_window_quantile(const struct elapse__http_window *window, unsigned percent);
 
 #endif

@@ -12,14 +12,15 @@
 
 struct elapse__body_reader;
 
-/* Starts the thread. Returns NULL if the system refuses it. */
+/* Starts the thread. Returns NULL if the system refuses the thread. */
 struct elapse__body_reader *elapse__body_reader_start(const struct elapse__journal *journal);
 
-/* Reads what it was given, ends the thread and releases it. Readings that were not taken are lost.
- */
+/* Performs the readings that were given, ends the thread and releases the reader. Readings that
+ * were not taken are lost. */
 void elapse__body_reader_stop(struct elapse__body_reader *reader);
 
-/* Becomes readable when a reading may be taken, until elapse__body_reader_quiet. */
+/* Returns a descriptor that is readable from the end of a reading until elapse__body_reader_quiet.
+ */
 int elapse__body_reader_descriptor(const struct elapse__body_reader *reader);
 void elapse__body_reader_quiet(const struct elapse__body_reader *reader);
 
@@ -30,7 +31,7 @@ bool elapse__body_reader_give(struct elapse__body_reader *reader,
 /* Returns a reading that is done, or NULL. */
 struct elapse__server_reading *elapse__body_reader_take(struct elapse__body_reader *reader);
 
-/* Returns how many were given and not taken. For the thread of the loop. */
+/* Returns how many readings were given and not taken. Requires the thread of the loop. */
 size_t elapse__body_reader_count(const struct elapse__body_reader *reader);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What the parts of the server that show figures see of a cluster. Without a cluster there is none:
- * then `cluster` of struct elapse__loop is NULL. With one, that loop is the front of the node: it
- * has neither a store nor a core; the partitions that this node owns have them.
+ * What the files of the server that show figures see of a cluster. `cluster` of struct elapse__loop
+ * is NULL in a server alone. On a node of a cluster, the loop with `cluster` is the front of the
+ * node. The front has neither a store nor a core. Each partition that the node owns has both.
  *
  * Requires, for every function: the thread of the loop, without a lock.
  */
@@ -26,18 +26,19 @@ struct elapse__loop_partition {
     const char *role; /* a word: "following", "owning", "unknown", ...; static */
     const char
         *complaint;  /* why the database does not do what it should; static; "": all is well */
-    bool is_owned;   /* this node has its queue, and serves it */
-    bool may_answer; /* its lease allows that now */
+    bool is_owned;   /* this node has the queue of the partition, and serves the queue */
+    bool may_answer; /* the lease allows answers now */
     uint64_t epoch;
     char owner[ELAPSE__LOOP_OWNER_BYTES];     /* the name of its life; "": nobody */
     char address[ELAPSE__LOOP_ADDRESS_BYTES]; /* of the owner */
     uint64_t last_group;                      /* of the log, as seen last */
-    uint64_t local_group;                     /* of it, what this node has; the rest is its lag */
+    uint64_t local_group;                     /* the last group of the log that this node has */
     uint64_t tail;                            /* the first group that is needed */
     char message[ELAPSE__LOOP_WORDS_BYTES];   /* the last error or notice of the database; "" */
 };
 
-/* What the router of this node has done since the start, but for those that say now. */
+/* What the router of this node does. A count is of the time since the start, unless `now` stands
+ * beside the count. */
 struct elapse__loop_router {
     uint64_t clients, waiting; /* now */
     uint64_t total_clients, commands, sent, sent_again, unknown, try_again, links_lost;
@@ -45,7 +46,7 @@ struct elapse__loop_router {
 
 struct elapse__loop_cluster {
     void *context;
-    const char *queue; /* its name */
+    const char *queue; /* the name of the queue */
     const char *node;  /* the name of this node */
     uint32_t partitions;
 
@@ -57,7 +58,7 @@ struct elapse__loop_cluster {
     bool (*with_core)(void *context, uint32_t partition,
                       void (*call)(struct elapse__loop *loop, void *argument), void *argument);
 
-    /* Returns whether it is a password of the options; true if there are none. */
+    /* Returns whether these bytes are a password of the options; true if there are no passwords. */
     bool (*knows_password)(void *context, const void *password, size_t size);
 };
 

@@ -1,11 +1,12 @@
 /*
- * The log of the server: one line an event on standard error, as text or as JSON. A line never has
- * a body or a password in it.
+ * The logger: the messages of the server, one line an event on standard error, as text or as JSON.
+ * No line has a body or a password in it.
  *
  *     2026-03-01T12:00:00.123Z notice listening: 127.0.0.1:11300
  *     {"time":"2026-03-01T12:00:00.123Z","level":"notice","event":"listening","text":"..."}
  *
- * Of events that can repeat without end, some a minute are logged, and then how many were not.
+ * Of an event that can repeat without end, ELAPSE__LOGGER_A_MINUTE lines a minute are logged. Then
+ * the logger says how many more events there were.
  *
  * Requires, for every function: one thread, that of the loop.
  */
@@ -50,13 +51,14 @@ struct elapse__logger {
     bool json;
     enum elapse__logger_level most; /* less important events are not logged */
     struct {
-        uint64_t minute;   /* which one of the monotonic clock */
+        uint64_t minute;   /* the minute of the monotonic clock */
         uint64_t logged;   /* in that minute */
-        uint64_t withheld; /* since the last line about it */
+        uint64_t withheld; /* events without a line since the last line */
     } limits[ELAPSE__LOGGER_EVENTS];
 };
 
-/* Logs an event, with a text in the manner of printf. Control characters in it become '?'. */
+/* Logs an event, with a text in the manner of printf. A control character of the text becomes '?'.
+ */
 __attribute__((format(printf, 4, 5))) void elapse__logger(struct elapse__logger *logger,
                                                           enum elapse__logger_level level,
                                                           enum elapse__logger_event event,

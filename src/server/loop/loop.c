@@ -47,7 +47,7 @@ static void receive(struct elapse__loop *loop)
         struct elapse__peer *peer = elapse__peer_first(ring);
         size_t room = ELAPSE__BATCH_BYTES - used;
         bool is_last = peer == last;
-        /* To the end of the line: each is served once. */
+        /* The peer goes to the end of the ring, so that each peer is served once. */
         elapse__peer_leave(peer, ELAPSE__PEER_READY);
         if (peer->room > 0 && !peer->has_ended && !loop->peers.is_stopping) {
             elapse__peer_enter(peer, ELAPSE__PEER_READY);
@@ -152,8 +152,8 @@ static void collect(struct elapse__loop *loop)
         look(elapse__peer_at(i));
 }
 
-/* Passes readings on. One that the reader has no memory for is read here and now: late for the
- * others, but not lost. */
+/* Passes readings on. The loop performs a reading itself if the reader has no memory for the
+ * reading: the other peers wait, but no reading is lost. */
 static void pass_readings(struct elapse__loop *loop, struct elapse__queue_now now)
 {
     struct elapse__server_reading *reading;
@@ -186,7 +186,8 @@ static bool talk(struct elapse__loop *loop)
     collect(loop);
     loop->next_ms = elapse__server_next_ms(loop->server);
     loop->readied = elapse__queue_readied(store->engine.jobs);
-    /* Room may come by an operation that makes nothing durable, of which there is no news. */
+    /* Room may come by an operation that makes nothing durable. The store has no news of such an
+     * operation. */
     if ((elapse__journal_is_full(store->engine.journal) ||
          elapse__engine_lacks_room(&store->engine)) &&
         loop->next_ms > now.boot_ms + ROOM_LOOK_MS)
@@ -197,7 +198,7 @@ static bool talk(struct elapse__loop *loop)
 
 /* ---- without the lock: sending ---- */
 
-/* Sends what the core has, and closes what has ended. Returns whether the core should hear of it.
+/* Sends what the core has, and closes what has ended. Returns whether there is news for the core.
  */
 static bool send_all(struct elapse__loop *loop)
 {
@@ -244,7 +245,8 @@ static void release_ended(struct elapse__loop *loop)
     }
 }
 
-/* Sets the alarm earlier if the core needs a turn before. It is set later when it goes off. */
+/* Sets the alarm earlier if the core needs a turn before. An alarm that is too early goes off, and
+ * the turn behind it sets the next one. */
 static void set_alarm(struct elapse__loop *loop)
 {
     if (loop->next_ms >= loop->alarm_ms)
@@ -305,7 +307,7 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
         return;
     }
     elapse__peer_watch(peer);
-    /* Its first bytes may be there already. */
+    /* The first bytes of the peer may be there already. */
     elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
@@ -342,7 +344,7 @@ static void on_alarm(evutil_socket_t descriptor, short what, void *argument)
     loop->alarm_ms = UINT64_MAX;
 }
 
-/* The turn that follows takes what was read. */
+/* The turn that follows takes the readings. */
 static void on_read(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__loop *loop = argument;

@@ -6,8 +6,8 @@
  *      under the lock       sent, received, closed, readings; the core's turn; what needs attention
  *      send                 without the lock
  *
- * So one taking of the lock, one reading of the clocks and one waking of the commit thread serve
- * all peers of a turn.
+ * One taking of the lock, one reading of the clocks and one waking of the commit thread serve all
+ * peers of a turn.
  */
 #ifndef ELAPSE__LOOP_LOOP_H
 #define ELAPSE__LOOP_LOOP_H
@@ -41,7 +41,7 @@ struct elapse__listener {
     int socket;
     bool tls;
     bool is_http;
-    bool is_passed; /* by the service manager: its path stays */
+    bool is_passed; /* by the service manager, which keeps the path */
 };
 
 struct elapse__http;
@@ -54,7 +54,7 @@ struct elapse__loop {
     struct elapse__body_reader *reader;
     struct elapse__tls_keys *keys; /* NULL: no TLS */
     struct elapse__tokens tokens;
-    struct elapse__http *http; /* NULL: it is not spoken */
+    struct elapse__http *http; /* NULL: the server speaks no HTTP */
 
     struct elapse__listener *listeners[ELAPSE__LISTENERS_MAX];
     size_t listener_count;
@@ -64,8 +64,8 @@ struct elapse__loop {
     struct elapse__loop_piece pieces[ELAPSE__BATCH_PIECES];
     size_t piece_count;
     struct elapse__os_alarm alarm; /* when the core needs a turn */
-    uint64_t alarm_ms;             /* what it is set to; UINT64_MAX: nothing */
-    uint64_t next_ms;              /* when the core asked for it */
+    uint64_t alarm_ms;             /* what the alarm is set to; UINT64_MAX: nothing */
+    uint64_t next_ms;              /* when the core needs the next turn */
     struct event *watched[3];      /* the store's news, the reader, the alarm */
     bool is_broken;                /* the journal has failed, or the store takes nothing more */
     uint64_t readied;              /* of the queue, at the last turn */
@@ -82,13 +82,14 @@ struct elapse__loop {
  */
 bool elapse__loop_open(struct elapse__loop *loop);
 
-/* Releases it, with all peers, which the core does not hear of any more. */
+/* Releases what the turns needed, and all peers. The core does not hear of these peers any more. */
 void elapse__loop_close(struct elapse__loop *loop);
 
-/* Gives the core a connection for each new peer. */
+/* Gives the core a connection for a new peer. */
 void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer);
 
-/* The same with these facts, of which `shell` is the peer. Requires a core. */
+/* Gives the core a connection with these facts for a new peer. Requires a core, and that `shell` of
+ * the facts is the peer. */
 void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
                           const struct elapse__connection_facts *facts);
 

@@ -87,7 +87,7 @@ struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring)
     return elapse__peer_at(ring->next);
 }
 
-/* Nothing comes any more, and the socket is to be closed. */
+/* Ends a peer: no bytes are received any more, and the socket is to be closed. */
 static void end(struct elapse__peer *peer)
 {
     check(peer);
@@ -126,7 +126,7 @@ static void on_writable(evutil_socket_t socket, short what, void *argument)
         elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
-/* A client that has not shown in time that it knows TLS holds a descriptor for nothing. */
+/* Ends a client that has not begun TLS in time: such a client holds a descriptor for nothing. */
 static void on_handshake_limit(evutil_socket_t socket, short what, void *argument)
 {
     struct elapse__peer *peer = argument;
@@ -210,7 +210,8 @@ void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent)
     peer->has_ended = true;
     peer->is_blocked = true;
     elapse__peer_leave(peer, ELAPSE__PEER_READY);
-    /* The turn that follows says first what was sent, and then that it has ended. */
+    /* The turn that follows tells the core first what was sent, and then that the peer has ended.
+     */
     peer->sent_bytes = sent;
     if (sent > 0)
         elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
@@ -287,7 +288,7 @@ void elapse__peer_free(struct elapse__peer *peer)
 
 /* ---- bytes ---- */
 
-/* The socket has failed, or its other side has gone: nothing can be sent. */
+/* Ends a peer whose socket has failed, or whose other side has gone: nothing can be sent. */
 static void fail(struct elapse__peer *peer, const char *what, int error)
 {
     if (error == EPROTO)
@@ -339,7 +340,7 @@ size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t byte
     ELAPSE__ASSERT_THAT(got, <=, bytes);
     if (got == 0)
         peer->has_ended = true;
-    /* What fills less than the buffer has emptied the socket. */
+    /* Fewer bytes than the buffer takes have emptied the socket. */
     if (got == 0 || (peer->tls == NULL && got < bytes) ||
         (peer->tls != NULL && !elapse__tls_has_more(peer->tls)))
         elapse__peer_leave(peer, ELAPSE__PEER_READY);
@@ -384,7 +385,7 @@ static void watch(struct event *event, bool *watches, bool wanted)
 {
     if (*watches == wanted)
         return;
-    /* libevent refuses only if there is no memory: the peer then waits for its other events. */
+    /* libevent refuses only if there is no memory. Then the peer waits for its other events. */
     *watches = (wanted ? event_add(event, NULL) : event_del(event)) == 0 ? wanted : *watches;
 }
 

@@ -1,6 +1,6 @@
 /*
- * A peer: one connection as the shell sees it. The core's half of it decides, and this half moves
- * its bytes.
+ * A peer: one connection as the shell sees it. The core's half of a connection decides, and the
+ * peer moves the bytes.
  *
  *      socket --readable--> ready --received--> core: received
  *      core: attention --> output --sent--> core: sent
@@ -34,8 +34,8 @@ enum elapse__peer_ring {
     ELAPSE__PEER_RINGS,
 };
 
-/* Descriptors of the other parts: the alarms, listeners, libevent, and files that the journal opens
- * next. */
+/* Descriptors of the rest of the process: the alarms, listeners, libevent, and files that the
+ * journal opens next. */
 enum { ELAPSE__DESCRIPTORS_HELD = 40 };
 
 /* All peers, and what they share. */
@@ -43,53 +43,53 @@ struct elapse__peers {
     struct elapse__logger logger;
     struct event_base *base;
     struct elapse__ring_node rings[ELAPSE__PEER_RINGS];
-    uint64_t count;    /* of those with a socket */
-    uint64_t http;     /* connections of HTTP, which libevent has: at most so many */
-    uint64_t files;    /* how many this process may have open */
-    uint64_t segments; /* how many of them are the journal's; counted once a second */
+    uint64_t count;    /* peers with a socket */
+    uint64_t http;     /* the most connections of HTTP that libevent may have */
+    uint64_t files;    /* how many descriptors this process may have open */
+    uint64_t segments; /* descriptors of the journal; counted once a second */
     bool is_stopping;  /* no bytes are taken any more */
 
     /* Of a cluster: sockets count together with those of `outer`, which limits them all. */
-    struct elapse__peers *outer; /* NULL: it limits itself */
-    uint64_t inner;              /* sockets of the peers whose `outer` this is */
+    struct elapse__peers *outer; /* NULL: these peers have a limit of their own */
+    uint64_t inner;              /* sockets of the peers whose `outer` this struct is */
     uint64_t held;               /* further descriptors that no connection gets */
 };
 
 /* Returns how many descriptors no connection gets, so that the journal can grow by a quarter. */
 uint64_t elapse__peers_spare_files(const struct elapse__peers *peers);
 
-/* Returns how many peers with a socket there may be. It is at least 1. */
+/* Returns how many peers with a socket there may be. Returns at least 1. */
 uint64_t elapse__peers_most(const struct elapse__peers *peers);
 
 /* Where a peer is in a ring. */
 struct elapse__peer_place {
-    struct elapse__ring_node ring_node; /* first: a link is a place */
+    struct elapse__ring_node ring_node; /* first: a node of a ring is a place */
     struct elapse__peer *peer;
     bool is_in;
 };
 
 /* What a peer without a socket has: its bytes are in memory. */
 struct elapse__loop_pipe {
-    struct elapse__peer *peer; /* NULL: it has ended, or has not begun */
-    const uint8_t *input;      /* what the core has not got yet; it stays valid */
+    struct elapse__peer *peer; /* NULL: the pipe has ended, or has not begun */
+    const uint8_t *input;      /* what the core has not got yet; stays valid */
     size_t input_bytes;
     /* In place of `input`, the functions of a source of commands: src/server/core/core.h. */
     const struct elapse__wire_resp_argument *(*next)(struct elapse__loop_pipe *pipe,
                                                      uint32_t *count);
     void (*ran)(struct elapse__loop_pipe *pipe, bool is_done);
-    bool has_commands; /* the core has not heard of them */
-    /* The core has these bytes for it: all that were not sent, from the first of them on. Returns
-     * how many of them count as sent. */
+    bool has_commands; /* the core has not heard of these commands */
+    /* Takes the output of the core: all bytes that do not count as sent yet. Returns how many bytes
+     * count as sent now. */
     size_t (*output)(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size);
-    /* The core, or the end of the server, has ended it; `peer` is NULL. */
+    /* The core, or the end of the server, has ended the pipe; `peer` is NULL. */
     void (*ended)(struct elapse__loop_pipe *pipe);
 };
 
 struct elapse__peer {
     struct elapse__peer_place places[ELAPSE__PEER_RINGS];
     struct elapse__peers *peers;
-    struct elapse__connection *connection; /* NULL: the core does not know it */
-    struct elapse__loop_pipe *pipe;        /* NULL: it has a socket */
+    struct elapse__connection *connection; /* NULL: the core does not know the peer */
+    struct elapse__loop_pipe *pipe;        /* NULL: the peer has a socket, or its pipe has ended */
     struct elapse__command_source source;  /* the commands of the pipe, until it has ended */
     struct elapse__tls_session *tls;       /* NULL: plain */
     struct event *can_read;
@@ -105,11 +105,11 @@ struct elapse__peer {
     bool watches_write;
     bool is_blocked;    /* the socket takes nothing until it can be written */
     bool has_ended;     /* the other side sends no more, or the socket has failed */
-    bool is_end_known;  /* the core knows that */
+    bool is_end_known;  /* the core knows that the peer has ended */
     bool wants_end;     /* the core has nothing more to say */
-    bool is_link;       /* of another node, which understands push messages */
+    bool is_link;       /* the other side is a node, which understands push messages */
     bool is_connecting; /* its socket is not known to be connected yet */
-    void *user;         /* of those whose peers have no core */
+    void *user;         /* for an owner of peers without a core */
 };
 
 /* Takes over an accepted socket. Returns NULL if there is no memory; the socket is then closed. */
@@ -120,17 +120,19 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
 struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
                                            struct elapse__loop_pipe *pipe);
 
-/* The owner of a pipe is done with it. The first `sent` bytes of the output have reached the
+/* Ends a pipe for its owner. The first `sent` bytes of the output have reached the
  * client; hand-outs behind them are undone. */
 void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent);
 
-/* Moves a peer to others, with the same base. It is in no ring of theirs but ALL. */
+/* Moves a peer to other peers. Afterwards the peer is in no ring but ALL. Requires the same base, a
+ * socket, and that no core knows the peer. */
 void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers);
 
-/* Closes the socket, and releases the peer. Requires that the core does not know it any more. */
+/* Closes the socket, and releases the peer. Requires that the core does not know the peer.
+ */
 void elapse__peer_free(struct elapse__peer *peer);
 
-/* Enters or leaves a ring; nothing happens if it is there already, or is not. */
+/* Enters or leaves a ring. Nothing happens if the peer is in the ring already, or is not. */
 void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring);
 void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring);
 
@@ -140,7 +142,7 @@ static inline struct elapse__peer *elapse__peer_at(struct elapse__ring_node *rin
     return ((struct elapse__peer_place *)(void *)ring_node)->peer;
 }
 
-/* Returns the oldest peer of a ring; NULL: it is empty. */
+/* Returns the oldest peer of a ring; NULL: the ring is empty. */
 struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring);
 
 /* Receives up to `bytes` bytes into `buffer`; returns how many. Leaves the ring `ready` unless

@@ -42,12 +42,12 @@ struct elapse__loop_options {
     const char *auth;            /* the file of passwords; NULL: none */
     const char *tls_certificate; /* NULL: none */
     const char *tls_key;
-    const char *user;                               /* to become; NULL: stay as it is */
+    const char *user; /* to become; NULL: the process stays as it is */
     const char *clusters[ELAPSE__LOOP_CLUSTER_MAX]; /* connection strings of the databases */
     size_t cluster_count;                           /* 0: one server alone */
     const char *queue;                              /* of the cluster; its name */
-    const char *advertise; /* where other nodes reach this one; NULL: where it listens */
-    const char *node;      /* the name of this node; NULL: what it advertises */
+    const char *advertise; /* where other nodes reach this node; NULL: where this node listens */
+    const char *node;      /* the name of this node; NULL: what is advertised */
     bool single_copy;      /* a database without standbys will do */
     bool insecure;         /* listen beyond this machine without passwords */
     bool no_beanstalkd;
@@ -68,9 +68,9 @@ struct elapse__loop_options {
     uint64_t idle_ns;
 };
 
-/* Reads "host:port", "[v6]:port", "unix:PATH", or "tls:" and one of the first two. The port may be
- * missing where `port` is not NULL: then it is that. Returns NULL, or a phrase that names the
- * fault. */
+/* Reads "host:port", "[v6]:port", "unix:PATH", or "tls:" and one of the first two. A text
+ * without a port means `port`, unless that is NULL. Returns NULL, or a phrase that names the fault.
+ */
 const char *elapse__loop_parse_listen(const char *text, const char *port,
                                       struct elapse__loop_listen *listen);
 

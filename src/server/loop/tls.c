@@ -56,7 +56,7 @@ static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FA
         SSL_CTX_free(context);
         return NULL;
     }
-    /* A write may take a part, and may be repeated from another place with the same bytes. */
+    /* A write may take some of the bytes, and may be repeated with the same bytes elsewhere. */
     (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                         SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                         SSL_MODE_RELEASE_BUFFERS);
@@ -135,7 +135,8 @@ struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int
     return (struct elapse__tls_session *)(void *)ssl;
 }
 
-/* Says to the server by which name it was found. OpenSSL copies the name, but takes no `const`. */
+/* Tells the server by which name the client found it. OpenSSL copies the name, but takes no
+ * `const`. */
 static bool send_name(SSL *ssl, const char *host)
 {
     char name[TLSEXT_MAXLEN_host_name + 1];

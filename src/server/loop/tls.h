@@ -1,6 +1,6 @@
 /*
  * TLS for connections, by OpenSSL: version 1.2 or later, with the certificate and the key of this
- * server; and the other end of it, for clients. A session reads and writes its socket by itself; so
+ * server; and the client's end of a connection. A session reads and writes its socket by itself. So
  * the program must ignore SIGPIPE.
  */
 #ifndef ELAPSE__LOOP_TLS_H
@@ -43,13 +43,15 @@ struct elapse__tls_session *elapse__tls_connect(struct elapse__tls_keys *keys, i
 /* Returns why a client does not trust the server's certificate; NULL if that is not the fault. */
 const char *elapse__tls_distrust(const struct elapse__tls_session *session);
 
-/* Releases it; says goodbye if the other side still listens. Does not close the socket. */
+/* Says goodbye if the other side still listens, and releases the session. Does not close the
+ * socket.
+ */
 void elapse__tls_end(struct elapse__tls_session *session);
 
 /* Says that nothing more will be sent. Receiving goes on. */
 void elapse__tls_send_no_more(struct elapse__tls_session *session);
 
-/* These do what elapse__os_receive and elapse__os_send do. EAGAIN: try again when the socket can be
+/* Do what elapse__os_receive and elapse__os_send do. EAGAIN: try again when the socket can be
  * read, or, if elapse__tls_wants_to_write, when it can be written. EPROTO: the other side broke the
  * rules of TLS. */
 int elapse__tls_receive(struct elapse__tls_session *session, void *buffer, size_t bytes,

@@ -12,7 +12,7 @@ static bool is_blank(char byte)
     return byte == ' ' || byte == '\t' || byte == '\r';
 }
 
-/* Adds the line without the blanks around it, unless it is empty or a comment. */
+/* Adds a line without the blanks at its ends. An empty line and a comment are left out. */
 static bool add_line(struct elapse__tokens *tokens, const char *line, size_t length)
 {
     while (length > 0 && is_blank(line[0])) {

@@ -17,8 +17,8 @@ struct elapse__tokens {
     char *memory;
 };
 
-/* Reads the file. Returns false, and says why in `fault`: it cannot be read, is too long, or has no
- * password. */
+/* Reads the file. Returns false, and says why in `fault`, if the file cannot be read, is too long,
+ * or has no password. */
 bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
                          char fault[ELAPSE__TOKENS_FAULT_BYTES]);
 

@@ -5,6 +5,8 @@
 
 #include <openssl/evp.h>
 
+#include "../../base/assert.h"
+
 enum { HASH_BYTES = 32, HASH_TEXT_BYTES = 48 };
 
 /* Writes the hash of what stands between two tags, in base64. */
@@ -32,10 +34,12 @@ bool elapse__page_policy(const char *page, char policy[ELAPSE__PAGE_POLICY_BYTES
     if (!hash_element(page, "<script>", "</script>", script) ||
         !hash_element(page, "<style>", "</style>", style))
         return false;
-    (void)snprintf(policy, ELAPSE__PAGE_POLICY_BYTES,
-                   "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; "
-                   "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-                   "frame-ancestors 'none'; require-trusted-types-for 'script'",
-                   script, style);
+    int size = snprintf(policy, ELAPSE__PAGE_POLICY_BYTES,
+                        "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; "
+                        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                        "frame-ancestors 'none'; require-trusted-types-for 'script'",
+                        script, style);
+    ELAPSE__ASSERT(size > 0 && size < ELAPSE__PAGE_POLICY_BYTES);
+    (void)size; /* used by assertions alone */
     return true;
 }

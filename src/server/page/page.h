@@ -1,6 +1,6 @@
 /*
- * The page: one file of HTML, src/server/page/page.html, which the build puts into the program. It
- * asks nobody but this server for anything, and the policy that goes with it says so.
+ * The page: one file of HTML, src/server/page/page.html, which the build puts into the program. The
+ * page asks nobody but this server for anything, and its policy says so.
  */
 #ifndef ELAPSE__PAGE_H
 #define ELAPSE__PAGE_H
@@ -14,13 +14,13 @@ enum { ELAPSE__PAGE_POLICY_BYTES = 512 };
 extern const unsigned char elapse__page[];
 extern const size_t elapse__page_bytes;
 
-/* docs/openapi.json, in the same way. */
+/* docs/openapi.json, with a terminator behind it. */
 extern const unsigned char elapse__openapi[];
 extern const size_t elapse__openapi_bytes;
 
-/* Writes the Content-Security-Policy of a page: its first element <script> and its first <style>
- * run, known by their hashes, and nothing else does. Returns false if the page lacks one of them,
- * or if OpenSSL refuses. */
+/* Writes the Content-Security-Policy of a page: the first element <script> and the first <style> of
+ * the page run, known by their hashes, and nothing else does. Returns false if the page lacks one
+ * of the two elements, or if OpenSSL refuses. */
 bool elapse__page_policy(const char *page, char policy[ELAPSE__PAGE_POLICY_BYTES]);
 
 #endif

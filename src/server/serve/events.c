@@ -18,7 +18,7 @@ static void refuse_puts(struct elapse__loop *loop, void *argument)
     elapse__server_drain(loop->server);
 }
 
-/* What the core uses is replaced under the lock, and released after that. */
+/* Replaces the passwords under the lock. The passwords before are in `argument` afterwards. */
 static void use_tokens(struct elapse__loop *loop, void *argument)
 {
     struct elapse__tokens *tokens = argument;

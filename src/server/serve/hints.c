@@ -12,7 +12,7 @@ enum { TEXT_BYTES = 16384 };
 struct text {
     char bytes[TEXT_BYTES];
     size_t length;
-    bool is_full; /* then it says only a part, and nobody should see it */
+    bool is_full; /* some of the text is missing, so nobody should see the text */
 };
 
 __attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)

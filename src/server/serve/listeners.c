@@ -34,8 +34,8 @@ static void on_accept_again(evutil_socket_t descriptor, short what, void *argume
     set_accepting(argument, true);
 }
 
-/* This machine cannot take a connection now. It stays in the queue of the listener; asking again at
- * once would only keep the processor busy. */
+/* Takes no connection for a while, because this machine cannot take one now. Connections stay in
+ * the queue of the listener. Asking again at once would only keep the processor busy. */
 static void pause_accepting(struct elapse__loop *loop, int error)
 {
     const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
@@ -116,7 +116,9 @@ static bool add_listener(struct elapse__loop *loop, int socket, const struct ela
                                 elapse__os_error_text(error));
 }
 
-/* Returns whether the options allow it: a server that everybody can reach needs passwords. */
+/* Returns whether the options allow this address: a server that everybody can reach needs
+ * passwords.
+ */
 static bool is_allowed(struct elapse__loop *loop, const struct elapse__os_address *address)
 {
     if (elapse__os_address_is_local(address) || loop->options->auth != NULL ||
@@ -151,7 +153,7 @@ static bool listen_at(struct elapse__loop *loop, const struct elapse__loop_liste
         if (!is_allowed(loop, &addresses[i]))
             return false;
         error = elapse__os_listen_at(&addresses[i], &socket);
-        /* A name may have an address of a kind that this machine does not have. */
+        /* A name may have an address of a family that this machine lacks. */
         if ((error == EADDRNOTAVAIL || error == EAFNOSUPPORT) && (i + 1 < count || listening > 0))
             continue;
         if (error != 0)
@@ -210,7 +212,7 @@ bool elapse__listeners_open(struct elapse__loop *loop)
     return true;
 }
 
-/* Begins to take connections of one listener; those of HTTP are libevent's. */
+/* Begins to take connections of one listener. libevent takes the connections of HTTP. */
 static bool start_listener(struct elapse__loop *loop, struct elapse__listener *listener)
 {
     ELAPSE__ASSERT(listener->can_accept == NULL);

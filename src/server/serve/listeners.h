@@ -9,7 +9,7 @@
 struct elapse__loop;
 
 /* Listens at all addresses of the options, and at the sockets of the service manager. Returns
- * false, after a line in the log, if one is refused. */
+ * false, after a message, if an address or a socket is refused. */
 bool elapse__listeners_open(struct elapse__loop *loop);
 
 /* Begins to take connections. Returns false if the system refuses. */

@@ -4,8 +4,9 @@
  *      read files, listen --> become the user --> open the store --> start the core
  *      --> serve until SIGTERM or SIGINT --> stop
  *
- * To stop: no connection and no byte is taken any more; what ran becomes durable, and its replies
- * are sent, for a while; leases that end with their connection end; everything is made durable.
+ * To stop, the server takes no connection and no byte any more. What ran becomes durable, and for a
+ * while its replies are sent. Leases that end with their connection end. Everything is made
+ * durable.
  */
 #include "serve.h"
 
@@ -25,7 +26,7 @@
 
 #define NS_PER_MS      UINT64_C(1000000)
 #define FLUSH_NS       (500 * NS_PER_MS) /* for replies, when the server stops */
-#define END_NS         (700 * NS_PER_MS) /* then for the ends of connections */
+#define END_NS         (700 * NS_PER_MS) /* for the ends of connections, behind the replies */
 #define TICK_NS        (10 * NS_PER_MS)
 #define CLOCK_CHECK_NS (100 * NS_PER_MS)
 #define DAY_MS         INT64_C(86400000)
@@ -53,8 +54,9 @@ bool elapse__service_is_asked_to_end(struct elapse__service *service)
     return false;
 }
 
-/* A wall clock before the last time that this queue wrote is wrong: a delay would be waited for
- * twice. A clock far behind it may be wrong too, but nobody can tell. */
+/* Waits while the wall clock is before the last time that this queue wrote: such a clock is wrong,
+ * and a delay would be waited for twice. A clock that is far ahead may be wrong too, but nobody can
+ * tell. Returns false if a signal asks to end. */
 static bool may_begin(void *context, int64_t header_wall_ms)
 {
     struct elapse__service *service = context;
@@ -243,7 +245,7 @@ static void serve_until(struct elapse__loop *loop, bool (*ends)(struct elapse__l
 {
     bool more = true;
 
-    /* A server that stops also does the rest of its last turn: closed connections. */
+    /* A server that stops also does the rest of its last turn, which closes connections. */
     while (!loop->is_broken && (!ends(loop) || (more && until_ns != UINT64_MAX)) &&
            elapse__os_monotonic_ns() < until_ns) {
         (void)event_base_loop(loop->peers.base, EVLOOP_ONCE | (more ? EVLOOP_NONBLOCK : 0));
@@ -318,7 +320,8 @@ void elapse__service_close(struct elapse__service *service)
     elapse__os_signals_close(&service->signals);
 }
 
-/* It ends the leases that are left, and the store's threads still work. */
+/* Frees the core, which ends the leases that are left. Requires that the store's threads still
+ * work. */
 static void free_core(struct elapse__loop *loop, void *argument)
 {
     (void)argument;
@@ -348,8 +351,8 @@ static bool release(struct elapse__service *service)
     return is_durable;
 }
 
-/* The disk did not take what it was given. Nothing is acknowledged any more, and the process ends:
- * the next start reads what the disk has. */
+/* Ends after the disk has refused bytes. Nothing is acknowledged any more. The next start reads
+ * what the disk has. */
 static enum elapse__serve_end end_broken(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;

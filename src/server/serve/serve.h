@@ -1,6 +1,6 @@
 /*
  * The shell of the server: sockets, TLS, signals and the store around the core of src/server. The
- * program's `elapse serve` fills in the options and calls it.
+ * program's `elapse serve` fills in the options and calls elapse__serve.
  *
  *      serve.c      the life: open, listen, serve, stop
  *      events.c     signals, and what recurs
@@ -10,27 +10,28 @@
  * and of ../loop:
  *
  *      settings.c   the options, and addresses as text
- *      peer.c       one connection: its socket or its TLS session, and what it waits for
+ *      peer.c       one connection: its socket or TLS session, and its events
  *      loop.c       turns: read from sockets, call the core under the store's lock, write
  *      body_reader.c  a thread for bodies that are not in the page cache
  *      tls.c        OpenSSL
  *      tokens.c     the file of passwords
- *      log.c        lines on standard error
+ *      logger.c     messages on standard error
+ *      event.c      events of libevent that wait
  *
- * Threads. The loop is the thread that called. The reader and the three threads of the store are
- * beside it. The loop holds the store's lock while it calls the core, and never while it reads,
- * writes or waits.
+ * Threads. The loop is the thread that called. The reader and the three threads of the store run
+ * beside the loop. The loop holds the store's lock while it calls the core, and never while it
+ * reads, writes or waits.
  */
 #ifndef ELAPSE__SERVE_H
 #define ELAPSE__SERVE_H
 
 #include "../loop/settings.h"
 
-/* How it ended. */
+/* How the server ended. */
 enum elapse__serve_end {
     ELAPSE__SERVE_STOPPED, /* by a signal, with everything durable */
-    ELAPSE__SERVE_FAILED,  /* the machine failed: the log says how */
-    ELAPSE__SERVE_REFUSED, /* the options ask for what cannot be: the log says why */
+    ELAPSE__SERVE_FAILED,  /* the machine failed: a message says how */
+    ELAPSE__SERVE_REFUSED, /* the options ask for what cannot be: a message says why */
 };
 
 /* Serves until a signal ends it. Requires that no other thread runs. */

@@ -1,5 +1,5 @@
 /*
- * What the two files of the server's life share: serve.c begins and ends it, and serve_events.c has
+ * What the two files of the server's life share: serve.c begins and ends the life, and events.c has
  * what happens meanwhile.
  */
 #ifndef ELAPSE__SERVE_SERVICE_H
@@ -31,18 +31,18 @@ struct elapse__service {
 /* Returns whether HTTP is spoken anywhere. Requires that the listeners are open. */
 bool elapse__service_wants_http(const struct elapse__loop *loop);
 
-/* Reads the files that the options name. Returns false after a line in the log. */
+/* Reads the files that the options name. Returns false after a message. */
 bool elapse__service_read_files(struct elapse__service *service);
 
-/* Becomes the user of the options. Returns false after a line in the log. */
+/* Becomes the user of the options. Returns false after a message. */
 bool elapse__service_become_user(struct elapse__service *service);
 
 /* Returns what the options say about the store. */
 struct elapse_queue_options
 elapse__service_queue_options(const struct elapse__loop_options *options);
 
-/* Makes the core of a loop, whose store is open. The texts that it tells are the service's. Returns
- * false if there is no memory. */
+/* Makes the core of a loop, whose store is open. The texts of the core belong to the service.
+ * Returns false if there is no memory. */
 bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop);
 
 /* Finds out what cores tell of this process and its machine. */
@@ -51,7 +51,7 @@ void elapse__service_know_machine(struct elapse__service *service);
 /* Waits up to 100 ms for a signal. Returns whether one asks to end. */
 bool elapse__service_is_asked_to_end(struct elapse__service *service);
 
-/* Opens what a service needs first: its log, and signals. Returns false after a line in the log. */
+/* Opens what a service needs first: its logger, and signals. Returns false after a message. */
 bool elapse__service_open(struct elapse__service *service,
                           const struct elapse__loop_options *options);
 
