@@ -113,21 +113,21 @@
 
 /* clang-format on */
 
-enum elapse__reply_kind {
-    ELAPSE__REPLY_NUMBER,
-    ELAPSE__REPLY_ID,
-    ELAPSE__REPLY_MOMENT,
-    ELAPSE__REPLY_DURATION,
-    ELAPSE__REPLY_YES_OR_NO,
-    ELAPSE__REPLY_TEXT,
-    ELAPSE__REPLY_NAME,
-    ELAPSE__REPLY_LEASE,
-    ELAPSE__REPLY_STATE,
-    ELAPSE__REPLY_REASON,
+enum elapse__field_kind {
+    ELAPSE__FIELD_NUMBER,
+    ELAPSE__FIELD_ID,
+    ELAPSE__FIELD_MOMENT,
+    ELAPSE__FIELD_DURATION,
+    ELAPSE__FIELD_YES_OR_NO,
+    ELAPSE__FIELD_TEXT,
+    ELAPSE__FIELD_NAME,
+    ELAPSE__FIELD_LEASE,
+    ELAPSE__FIELD_STATE,
+    ELAPSE__FIELD_REASON,
 };
 
 /* Returns the kind of a value by its name in a map; NUMBER for a name that no row has, which a
  * server of a later version may send. */
-enum elapse__reply_kind elapse__reply_kind_of(const void *name, size_t size);
+enum elapse__field_kind elapse__field_kind_of(const void *name, size_t size);
 
 #endif

@@ -8,9 +8,9 @@
 #include "../common/timestamp.h"
 #include "answer.h"
 
-static enum elapse__reply_kind kind_of(const redisReply *name)
+static enum elapse__field_kind kind_of(const redisReply *name)
 {
-    return elapse__reply_kind_of(name->str, name->len);
+    return elapse__field_kind_of(name->str, name->len);
 }
 
 void render_json(struct elapse__json *out, const redisReply *map)
@@ -29,7 +29,7 @@ void render_json(struct elapse__json *out, const redisReply *map)
         elapse__json_name(out, name->str);
         if (value->type != REDIS_REPLY_INTEGER)
             elapse__json_null(out);
-        else if (kind_of(name) == ELAPSE__REPLY_YES_OR_NO)
+        else if (kind_of(name) == ELAPSE__FIELD_YES_OR_NO)
             elapse__json_boolean(out, value->integer != 0);
         else
             elapse__json_signed(out, value->integer);
@@ -92,16 +92,16 @@ static void add_value(struct elapse__buffer *out, const redisReply *name, const 
     }
     uint64_t number = value->integer > 0 ? (uint64_t)value->integer : 0;
     switch (kind_of(name)) {
-    case ELAPSE__REPLY_ID: /* a name, and without commas */
+    case ELAPSE__FIELD_ID: /* a name, and without commas */
         buffer_add_format(out, "%" PRIu64, number);
         break;
-    case ELAPSE__REPLY_YES_OR_NO:
+    case ELAPSE__FIELD_YES_OR_NO:
         buffer_add_text(out, number != 0 ? "yes" : "no");
         break;
-    case ELAPSE__REPLY_MOMENT:
+    case ELAPSE__FIELD_MOMENT:
         render_moment(out, number);
         break;
-    case ELAPSE__REPLY_DURATION:
+    case ELAPSE__FIELD_DURATION:
         render_duration(out, number);
         break;
     default:

@@ -9,13 +9,13 @@ static uint64_t number_of(const redisReply *value)
 }
 
 /* Returns whether a value has the type of its kind. */
-static bool is_of_kind(const redisReply *value, enum elapse__reply_kind kind)
+static bool is_of_kind(const redisReply *value, enum elapse__field_kind kind)
 {
     switch (kind) {
-    case ELAPSE__REPLY_NAME:
+    case ELAPSE__FIELD_NAME:
         return value->type == REDIS_REPLY_STRING || value->type == REDIS_REPLY_NIL;
-    case ELAPSE__REPLY_TEXT:
-    case ELAPSE__REPLY_LEASE:
+    case ELAPSE__FIELD_TEXT:
+    case ELAPSE__FIELD_LEASE:
         return value->type == REDIS_REPLY_STRING;
     default:
         return value->type == REDIS_REPLY_INTEGER;
@@ -24,8 +24,8 @@ static bool is_of_kind(const redisReply *value, enum elapse__reply_kind kind)
 
 bool handed_read(const redisReply *reply, struct handed *handed)
 {
-    static const enum elapse__reply_kind kinds[] = {
-#define KIND(field, kind) ELAPSE__REPLY_##kind,
+    static const enum elapse__field_kind kinds[] = {
+#define KIND(field, kind) ELAPSE__FIELD_##kind,
         ELAPSE__HANDED_FIELDS(KIND)
 #undef KIND
     };

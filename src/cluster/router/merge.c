@@ -101,7 +101,7 @@ static struct elapse__router_sum *sum_of(struct elapse__router_command *command,
     struct elapse__router_sum *sum = &command->sums[command->sum_count++];
     memcpy(sum->name, name->bytes, name->size);
     sum->is_boolean = is_boolean;
-    sum->is_greatest = elapse__reply_kind_of(name->bytes, name->size) == ELAPSE__REPLY_DURATION;
+    sum->is_greatest = elapse__field_kind_of(name->bytes, name->size) == ELAPSE__FIELD_DURATION;
     return sum;
 }
 

@@ -12,7 +12,9 @@
  *     bytes as were counted.
  *  7. The figures of the server are the sums of its connections.
  */
-#include "inner.h"
+#include "connection.h"
+#include "marks.h"
+#include "run.h"
 
 enum {
     BROKEN_OPEN = 1,

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "connection.h"
+#include "hand_over.h"
+#include "marks.h"
+#include "run.h"
 
 /* ---- life ---- */
 
@@ -78,26 +81,12 @@ void elapse__connection_free(struct elapse__connection *connection)
     free(connection);
 }
 
-void elapse__connection_fail(struct elapse__connection *connection)
-{
-    connection->dead = true;
-    elapse__ring_join_once(&connection->server->work, &connection->work);
-}
-
 void *elapse__connection_shell(const struct elapse__connection *connection)
 {
     return connection->facts.shell;
 }
 
 /* ---- what the shell sees ---- */
-
-bool elapse__connection_is_choked(const struct elapse__connection *connection)
-{
-    return elapse__buffer_size(&connection->held) + elapse__buffer_size(&connection->out) +
-               connection->marks.count * sizeof(struct elapse__reply_mark) +
-               connection->reply_bytes >=
-           connection->server->options.output_bytes_max;
-}
 
 size_t elapse__connection_room(const struct elapse__connection *connection)
 {
@@ -123,6 +112,62 @@ bool elapse__connection_wants_end(const struct elapse__connection *connection)
                                 elapse__buffer_size(&connection->out) == 0);
 }
 
+/* ---- replies that may leave ---- */
+
+/* Moves the bytes up to `end` from `held` to `out`. */
+static void release_bytes(struct elapse__connection *connection, uint64_t end)
+{
+    struct elapse__buffer *held = &connection->held;
+    size_t size = (size_t)(end - connection->held_gone);
+
+    ELAPSE__ASSERT_THAT(size, <=, elapse__buffer_size(held));
+    ELAPSE__ASSERT_THAT(size, <=, connection->reply_begin);
+    if (size == elapse__buffer_size(held) && elapse__buffer_size(&connection->out) == 0) {
+        struct elapse__buffer empty = connection->out;
+        connection->out = *held;
+        *held = empty;
+        held->begin = 0;
+        held->end = 0;
+    } else if (!elapse__buffer_append(&connection->out, elapse__buffer_first(held), size)) {
+        elapse__connection_fail(connection);
+        return;
+    } else {
+        elapse__buffer_take(held, size);
+    }
+    connection->reply_begin -= size;
+    connection->held_gone = end;
+    connection->out_end += size;
+}
+
+/* Moves what may leave to `out`. */
+static void release_marks(struct elapse__connection *connection)
+{
+    const struct elapse__server *server = connection->server;
+
+    connection->examined = server->durable;
+    while (connection->marks.count > 0 && !connection->dead) {
+        const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
+        if (mark->reply != NULL) {
+            if (elapse__buffer_size(&connection->out) >= server->options.output_bytes_max ||
+                server->budget == 0 || !elapse__reply_advance(mark->reply))
+                return;
+            elapse__reply_marks_drop_first(connection);
+            continue;
+        }
+        uint64_t end = connection->held_gone;
+        for (; mark->reply == NULL && mark->gate <= server->durable;
+             mark = elapse__reply_marks_at(connection, 0)) {
+            end = mark->end;
+            elapse__reply_marks_drop_first(connection);
+            if (connection->marks.count == 0)
+                break;
+        }
+        if (end == connection->held_gone)
+            return;
+        release_bytes(connection, end);
+    }
+}
+
 /* ---- work ---- */
 
 bool elapse__connection_can_run(const struct elapse__connection *connection)
@@ -132,7 +177,8 @@ bool elapse__connection_can_run(const struct elapse__connection *connection)
            elapse__connection_may_run(connection);
 }
 
-void elapse__connection_arrange(struct elapse__connection *connection)
+/* Puts the connection into the rings it belongs to. */
+static void arrange(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
     bool has_room;
@@ -188,18 +234,18 @@ void elapse__connection_work(struct elapse__connection *connection)
 {
     if (connection->closed)
         return;
-    elapse__reply_marks_release(connection);
+    release_marks(connection);
     run_buffered(connection);
     elapse__connection_release(connection);
 }
 
 void elapse__connection_release(struct elapse__connection *connection)
 {
-    elapse__reply_marks_release(connection);
+    release_marks(connection);
     /* A choked connection that is no longer choked runs on. */
     if (may_release(connection) || elapse__connection_can_run(connection))
         elapse__ring_join_once(&connection->server->work, &connection->work);
-    elapse__connection_arrange(connection);
+    arrange(connection);
 }
 
 void elapse__connection_received(struct elapse__connection *connection,
@@ -262,8 +308,28 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
     connection->heard_ms = server->now.boot_ms;
     elapse__buffer_take(&connection->out, size);
     connection->sent += size;
-    elapse__leavings_sent(connection);
+    while (connection->leavings.count > 0 &&
+           elapse__leavings_first(connection)->end <= connection->sent)
+        elapse__leavings_drop_first(connection);
     elapse__connection_work(connection);
+    elapse__server_leave(server);
+}
+
+void elapse__server_reading_done(struct elapse__server *server, struct elapse__queue_now now,
+                                 struct elapse__server_reading *reading)
+{
+    struct elapse__server_reply *reply = reading->reply;
+    struct elapse__hand *hand = (struct elapse__hand *)(void *)reading;
+    struct elapse__connection *connection = reply->connection;
+
+    ELAPSE__ASSERT_THAT(hand->state, ==, ELAPSE__HAND_WITH_SHELL);
+    ELAPSE__ASSERT_THAT(reply->unread, >, 0);
+    elapse__server_enter(server, now);
+    hand->state = ELAPSE__HAND_READ;
+    reply->unread--;
+    /* That of a closed connection is looked at by a turn. */
+    if (reply->unread == 0 && !connection->closed)
+        elapse__connection_work(connection);
     elapse__server_leave(server);
 }
 
@@ -296,16 +362,15 @@ void elapse__connection_closed(struct elapse__connection *connection, struct ela
 static bool undo_leavings(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
-    struct elapse__leavings *leavings = &connection->leavings;
 
-    for (; leavings->count > 0; leavings->count--) {
+    while (connection->leavings.count > 0) {
         if (server->budget == 0 || elapse__server_journal_is_full(server))
             return false;
         struct elapse__queue_answer answer = elapse__queue_lease_withdraw(
-            server->engine->jobs, server->now, leavings->items[leavings->first].holder);
+            server->engine->jobs, server->now, elapse__leavings_first(connection)->holder);
         if (answer.result == ELAPSE__QUEUE_OK)
             server->figures.undone++;
-        leavings->first = (leavings->first + 1) & (leavings->room - 1);
+        elapse__leavings_drop_first(connection);
         (void)elapse__server_spend(server, 1);
     }
     return true;
@@ -314,13 +379,11 @@ static bool undo_leavings(struct elapse__connection *connection)
 /* Undoes the replies that have no bytes yet. Returns true when none is left. */
 static bool undo_replies(struct elapse__connection *connection)
 {
-    struct elapse__reply_marks *marks = &connection->marks;
-
-    for (; marks->count > 0; marks->count--) {
+    while (connection->marks.count > 0) {
         const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
         if (mark->reply != NULL && !elapse__reply_undo(mark->reply))
             return false;
-        marks->first = (marks->first + 1) & (marks->room - 1);
+        elapse__reply_marks_drop_first(connection);
     }
     return true;
 }

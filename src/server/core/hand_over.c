@@ -8,7 +8,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "inner.h"
+#include "hand_over.h"
+#include "marks.h"
+#include "reserve.h"
+#include "tubes.h"
 
 /* ---- reading ---- */
 
@@ -100,24 +103,6 @@ struct elapse__server_reading *elapse__server_reading(struct elapse__server *ser
     struct elapse__ring_node *link = server->readings.next;
     elapse__ring_leave(link);
     return (struct elapse__server_reading *)(void *)link;
-}
-
-void elapse__server_reading_done(struct elapse__server *server, struct elapse__queue_now now,
-                                 struct elapse__server_reading *reading)
-{
-    struct elapse__server_reply *reply = reading->reply;
-    struct elapse__hand *hand = (struct elapse__hand *)(void *)reading;
-    struct elapse__connection *connection = reply->connection;
-
-    ELAPSE__ASSERT_THAT(hand->state, ==, ELAPSE__HAND_WITH_SHELL);
-    ELAPSE__ASSERT_THAT(reply->unread, >, 0);
-    elapse__server_enter(server, now);
-    hand->state = ELAPSE__HAND_READ;
-    reply->unread--;
-    /* That of a closed connection is looked at by a turn. */
-    if (reply->unread == 0 && !connection->closed)
-        elapse__connection_work(connection);
-    elapse__server_leave(server);
 }
 
 /* ---- formatting ---- */

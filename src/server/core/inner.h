@@ -1,5 +1,18 @@
 /*
- * What the files of the core share. core.h and session.h say what it does.
+ * The types of the core, and what all of its files call. core.h and session.h say what the core
+ * does. Each file calls only files below it:
+ *
+ *   server.c      the life of the server, its turns, its statistics
+ *   connection.c  (connection.h) a connection, from the first byte to the last lease that is undone
+ *   hand_over.c   (hand_over.h) replies that have a job: reading, leases, formatting
+ *   reserve.c     (reserve.h) replies of reserves and looks, until they have a job
+ *   run.c         (run.h) runs commands; what a protocol asks meanwhile
+ *   tubes.c       (tubes.h) the tubes that connections know, and the reserves that wait in them
+ *   marks.c       (marks.h) which bytes have which gate, and which leases are on their way
+ *   reply.c       appends to replies (session.h)
+ *   entry.c       enters and leaves the core; the end of a connection by itself
+ *   buffer.c      (buffer.h) bytes
+ *   check.c       the invariants
  *
  *      connection
  *        |-- input     bytes that wait to be run
@@ -54,7 +67,7 @@ struct elapse__server_alarm {
     struct elapse__connection *idle; /* that of an idle connection; NULL: that of a reply */
 };
 
-/* ---- replies whose bytes do not exist yet (reserve.c) ---- */
+/* ---- replies whose bytes do not exist yet ---- */
 
 /* One tube that a reserve waits for. */
 struct elapse__waiter {
@@ -113,7 +126,7 @@ struct elapse__server_reply {
     struct elapse__hand own_hand;
 };
 
-/* ---- tubes (tubes.c) ---- */
+/* ---- tubes ---- */
 
 struct elapse__server_tube {
     struct elapse__queue_watch watch; /* first */
@@ -209,12 +222,21 @@ struct elapse__server {
     struct elapse_wheel wheel;                /* milliseconds of the boot-time clock */
 };
 
-/* ---- entering and leaving (server.c) ---- */
+/* ---- entry.c ---- */
 
 /* Each function of core.h that does something begins and ends with these. */
 void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now);
 void elapse__server_leave(struct elapse__server *server);
 
+/* Ends the connection without another byte: there is no memory, or the protocol was violated. */
+void elapse__connection_fail(struct elapse__connection *connection);
+
+/* Returns whether the replies of the connection that were not sent are too many. */
+bool elapse__connection_is_choked(const struct elapse__connection *connection);
+
+/* ---- inline ---- */
+
+/* Takes units from the budget. Returns whether any are left. */
 static inline bool elapse__server_spend(struct elapse__server *server, uint32_t units)
 {
     server->budget = server->budget > units ? server->budget - units : 0;
@@ -222,102 +244,16 @@ static inline bool elapse__server_spend(struct elapse__server *server, uint32_t 
     return server->budget > 0;
 }
 
+/* Returns whether the journal takes no record now. */
 static inline bool elapse__server_journal_is_full(const struct elapse__server *server)
 {
     return elapse__journal_is_full(server->engine->journal);
 }
 
-/* ---- one connection (connection.c, run.c, marks.c) ---- */
-
-/* Runs commands and lets replies leave, as far as the budget goes; puts the connection into the
- * rings it belongs to. */
-void elapse__connection_work(struct elapse__connection *connection);
-
-/* The same without commands: those that may run now come by `work`. */
-void elapse__connection_release(struct elapse__connection *connection);
-
-/* Puts the connection into the rings it belongs to. */
-void elapse__connection_arrange(struct elapse__connection *connection);
-
-/* It ends without another byte: no memory, or the protocol was violated. */
-void elapse__connection_fail(struct elapse__connection *connection);
-
-/* Runs commands in `bytes`. Returns how many bytes are done with. */
-size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
-                              size_t size);
-
-/* Runs commands of the source. */
-void elapse__connection_run_commands(struct elapse__connection *connection);
-
-/* Whether the next command waits for replies before it. */
+/* Returns whether the next command waits for replies before it. */
 static inline bool elapse__connection_is_behind(const struct elapse__connection *connection)
 {
     return connection->behind && connection->named > 0;
 }
-
-/* Whether a command may run now, whatever the input. */
-bool elapse__connection_may_run(const struct elapse__connection *connection);
-
-/* Whether there is input that may be run now. */
-bool elapse__connection_can_run(const struct elapse__connection *connection);
-
-/* Whether the replies of the connection that were not sent are too many. */
-bool elapse__connection_is_choked(const struct elapse__connection *connection);
-
-/* The reply of a command has been appended to `held`: gives it its gate. */
-void elapse__reply_marks_close_reply(struct elapse__connection *connection);
-/* Puts a reply without bytes behind it. Returns false if there is no memory. */
-bool elapse__reply_marks_add_reply(struct elapse__connection *connection,
-                                   struct elapse__server_reply *reply);
-/* Takes it away again. */
-void elapse__reply_marks_drop_last(struct elapse__connection *connection);
-struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
-                                                  uint32_t place);
-/* Moves what may leave to `out`. */
-void elapse__reply_marks_release(struct elapse__connection *connection);
-/* Whether the first mark waits for the journal alone. */
-bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *connection);
-
-bool elapse__leavings_add(struct elapse__connection *connection,
-                          const struct elapse__queue_handed *handed);
-/* Forgets those that were wholly sent. */
-void elapse__leavings_sent(struct elapse__connection *connection);
-
-/* One slice of what a closed connection leaves behind. Returns true when it is done, and released.
- */
-bool elapse__connection_bury(struct elapse__connection *connection);
-void elapse__connection_free(struct elapse__connection *connection);
-
-/* ---- replies (reserve.c, hand_over.c) ---- */
-
-/* Does what can be done for the first reply of a connection. Returns true if it was formatted and
- * released. */
-bool elapse__reply_advance(struct elapse__server_reply *reply);
-
-struct elapse__server_reply *elapse__reply_take(struct elapse__connection *connection,
-                                                enum elapse__reply_kind kind, uint64_t context);
-/* All its jobs are gone: takes others, or waits again. */
-void elapse__reply_try_again(struct elapse__server_reply *reply);
-/* The process ends: releases a reply, and leaves its jobs as they are. */
-void elapse__reply_drop(struct elapse__server_reply *reply);
-/* Releases a reply whose hands are gone, and that is in no tube's ring. */
-void elapse__reply_give(struct elapse__server_reply *reply);
-/* Its connection has closed: undoes up to a slice. Returns true when it was released. */
-bool elapse__reply_undo(struct elapse__server_reply *reply);
-/* Has no job: `nothing` will say why. */
-void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__server_nothing why);
-/* Tries to take jobs for a reserve that has none. Returns true if it has hands now, or is NOTHING;
- * `*again` is set if the journal takes nothing now. */
-bool elapse__reply_try(struct elapse__server_reply *reply, bool *again);
-/* Begins to wait, at the end of the tubes' rings or, if it came before the others, in front. */
-void elapse__reply_wait(struct elapse__server_reply *reply, bool in_front);
-void elapse__reply_stop_waiting(struct elapse__server_reply *reply);
-/* The timer of a reply has come. */
-void elapse__reply_time(struct elapse__server_reply *reply);
-/* A lease of the connection has begun: those that wait may have to tell a deadline. */
-void elapse__reply_look_at_deadlines(struct elapse__connection *connection);
-
-/* Hands out jobs to the reserves that wait for tubes with news. */
-void elapse__server_serve(struct elapse__server *server);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "marks.h"
 
 /* ---- rings of memory ---- */
 
@@ -54,10 +54,11 @@ static bool add_mark(struct elapse__connection *connection, struct elapse__reply
     return true;
 }
 
-static void drop_mark(struct elapse__connection *connection)
+void elapse__reply_marks_drop_first(struct elapse__connection *connection)
 {
     struct elapse__reply_marks *marks = &connection->marks;
 
+    ELAPSE__ASSERT_THAT(marks->count, >, 0);
     marks->first = (marks->first + 1) & (marks->room - 1);
     marks->count--;
     /* A long pipeline needs many; a quiet connection none. */
@@ -104,59 +105,6 @@ void elapse__reply_marks_drop_last(struct elapse__connection *connection)
     connection->marks.count--;
 }
 
-/* Moves the bytes up to `end` from `held` to `out`. */
-static void release_bytes(struct elapse__connection *connection, uint64_t end)
-{
-    struct elapse__buffer *held = &connection->held;
-    size_t size = (size_t)(end - connection->held_gone);
-
-    ELAPSE__ASSERT_THAT(size, <=, elapse__buffer_size(held));
-    ELAPSE__ASSERT_THAT(size, <=, connection->reply_begin);
-    if (size == elapse__buffer_size(held) && elapse__buffer_size(&connection->out) == 0) {
-        struct elapse__buffer empty = connection->out;
-        connection->out = *held;
-        *held = empty;
-        held->begin = 0;
-        held->end = 0;
-    } else if (!elapse__buffer_append(&connection->out, elapse__buffer_first(held), size)) {
-        elapse__connection_fail(connection);
-        return;
-    } else {
-        elapse__buffer_take(held, size);
-    }
-    connection->reply_begin -= size;
-    connection->held_gone = end;
-    connection->out_end += size;
-}
-
-void elapse__reply_marks_release(struct elapse__connection *connection)
-{
-    const struct elapse__server *server = connection->server;
-
-    connection->examined = server->durable;
-    while (connection->marks.count > 0 && !connection->dead) {
-        const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
-        if (mark->reply != NULL) {
-            if (elapse__buffer_size(&connection->out) >= server->options.output_bytes_max ||
-                server->budget == 0 || !elapse__reply_advance(mark->reply))
-                return;
-            drop_mark(connection);
-            continue;
-        }
-        uint64_t end = connection->held_gone;
-        for (; mark->reply == NULL && mark->gate <= server->durable;
-             mark = elapse__reply_marks_at(connection, 0)) {
-            end = mark->end;
-            drop_mark(connection);
-            if (connection->marks.count == 0)
-                break;
-        }
-        if (end == connection->held_gone)
-            return;
-        release_bytes(connection, end);
-    }
-}
-
 bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *connection)
 {
     if (connection->marks.count == 0)
@@ -195,15 +143,21 @@ bool elapse__leavings_add(struct elapse__connection *connection,
     return true;
 }
 
-void elapse__leavings_sent(struct elapse__connection *connection)
+struct elapse__leaving *elapse__leavings_first(const struct elapse__connection *connection)
+{
+    const struct elapse__leavings *leavings = &connection->leavings;
+
+    ELAPSE__ASSERT_THAT(leavings->count, >, 0);
+    return &leavings->items[leavings->first];
+}
+
+void elapse__leavings_drop_first(struct elapse__connection *connection)
 {
     struct elapse__leavings *leavings = &connection->leavings;
 
-    while (leavings->count > 0 && leavings->items[leavings->first].end <= connection->sent) {
-        leavings->first = (leavings->first + 1) & (leavings->room - 1);
-        leavings->count--;
-    }
-    if (leavings->count == 0 && leavings->room > 0) {
+    ELAPSE__ASSERT_THAT(leavings->count, >, 0);
+    leavings->first = (leavings->first + 1) & (leavings->room - 1);
+    if (--leavings->count == 0) {
         free(leavings->items);
         *leavings = (struct elapse__leavings){.items = NULL};
     }

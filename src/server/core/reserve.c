@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "inner.h"
+#include "marks.h"
+#include "reserve.h"
+#include "tubes.h"
 
 enum {
     TAKEN_AT_ONCE = 64,    /* jobs of one call of the queue */
@@ -28,8 +30,8 @@ static size_t memory_of(const struct elapse__server_reply *reply)
     return bytes;
 }
 
-struct elapse__server_reply *elapse__reply_take(struct elapse__connection *connection,
-                                                enum elapse__reply_kind kind, uint64_t context)
+static struct elapse__server_reply *take_reply(struct elapse__connection *connection,
+                                               enum elapse__reply_kind kind, uint64_t context)
 {
     struct elapse__server *server = connection->server;
     struct elapse__server_reply *reply = server->free_replies;
@@ -360,7 +362,7 @@ bool elapse__session_reserve(struct elapse__connection *connection,
     ELAPSE__ASSERT_THAT(request->count, <=, ELAPSE__QUEUE_RESERVE_MAX);
     count_worker(connection);
     struct elapse__server_reply *reply =
-        elapse__reply_take(connection, ELAPSE__REPLY_RESERVE, request->context);
+        take_reply(connection, ELAPSE__REPLY_RESERVE, request->context);
     if (reply == NULL || !make_waiters(reply, request)) {
         if (reply != NULL)
             elapse__reply_give(reply);
@@ -396,8 +398,7 @@ bool elapse__session_reserve_id(struct elapse__connection *connection, uint64_t 
     uint64_t gate;
 
     *result = ELAPSE__QUEUE_NO_MEMORY;
-    struct elapse__server_reply *reply =
-        elapse__reply_take(connection, ELAPSE__REPLY_RESERVE_ID, context);
+    struct elapse__server_reply *reply = take_reply(connection, ELAPSE__REPLY_RESERVE_ID, context);
     if (reply == NULL)
         return true;
     if (!elapse__reply_marks_add_reply(connection, reply)) {
@@ -422,8 +423,7 @@ bool elapse__session_look(struct elapse__connection *connection,
                           const struct elapse__queue_view *view, uint64_t context)
 {
     struct elapse__server *server = connection->server;
-    struct elapse__server_reply *reply =
-        elapse__reply_take(connection, ELAPSE__REPLY_LOOK, context);
+    struct elapse__server_reply *reply = take_reply(connection, ELAPSE__REPLY_LOOK, context);
 
     if (reply == NULL)
         return false;

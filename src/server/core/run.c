@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "../../protocol/resp_parse.h"
-#include "inner.h"
+#include "marks.h"
+#include "run.h"
 
 /* ---- which protocol ---- */
 

@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "connection.h"
+#include "hand_over.h"
+#include "marks.h"
+#include "reserve.h"
+#include "tubes.h"
 
 /* ---- life ---- */
 
@@ -135,25 +139,6 @@ void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, u
     server->figures.system_us = system_us;
 }
 
-/* ---- entering and leaving ---- */
-
-void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now)
-{
-    uint32_t left = server->round > ELAPSE__TURN_BUDGET ? server->round - ELAPSE__TURN_BUDGET : 0;
-
-    ELAPSE__ASSERT(server->engine->batch == NULL);
-    server->now = now;
-    server->engine->batch = &server->now;
-    server->durable = elapse__journal_durable(server->engine->journal);
-    server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;
-}
-
-void elapse__server_leave(struct elapse__server *server)
-{
-    ELAPSE__ASSERT(server->engine->batch == &server->now);
-    server->engine->batch = NULL;
-}
-
 /* ---- turns ---- */
 
 static void come_idle(struct elapse__connection *connection)
@@ -236,9 +221,42 @@ static bool turn_work(struct elapse__server *server)
     return false;
 }
 
+/* Serves the reserves that wait for a tube, the first one first. Returns false if the journal takes
+ * nothing now, or the budget has ended. */
+static bool serve_tube(struct elapse__server *server, struct elapse__server_tube *tube)
+{
+    while (!elapse__ring_empty(&tube->waiters)) {
+        struct elapse__server_reply *reply =
+            ELAPSE__CONTAINER_OF(tube->waiters.next, struct elapse__waiter, ring_node)->reply;
+        struct elapse__connection *connection = reply->connection;
+        bool again = false;
+        if (!elapse__server_spend(server, ELAPSE__COST_HAND_OUT))
+            return false;
+        if (!elapse__reply_try(reply, &again)) {
+            server->refused |= again;
+            return !again;
+        }
+        /* Its next commands run, and its reply leaves, in their turn. */
+        elapse__ring_join_once(&server->work, &connection->work);
+    }
+    return true;
+}
+
+/* Hands out jobs to the reserves that wait for tubes with news. */
 static bool turn_waiting(struct elapse__server *server)
 {
-    elapse__server_serve(server);
+    struct elapse__queue_watch *watch;
+
+    while (!elapse__server_journal_is_full(server) && server->budget > 0 &&
+           (watch = elapse__queue_watch_next(server->engine->jobs)) != NULL) {
+        struct elapse__server_tube *tube = elapse__server_tube_of(watch);
+        bool goes_on = serve_tube(server, tube);
+        /* Also if it has no job any more: the next one is news. */
+        if (!elapse__ring_empty(&tube->waiters))
+            elapse__queue_watch_ask(server->engine->jobs, watch);
+        if (!goes_on)
+            break;
+    }
     return false;
 }
 

@@ -3,19 +3,14 @@
  */
 #include <stdlib.h>
 
-#include "inner.h"
-
-static struct elapse__server_tube *tube_of(struct elapse__queue_watch *watch)
-{
-    return (struct elapse__server_tube *)(void *)watch;
-}
+#include "tubes.h"
 
 struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *server,
                                                     struct elapse__queue_text name,
                                                     enum elapse__queue_result *result)
 {
     struct elapse__queue *jobs = server->engine->jobs;
-    struct elapse__server_tube *tube = tube_of(elapse__queue_watch_find(jobs, name));
+    struct elapse__server_tube *tube = elapse__server_tube_of(elapse__queue_watch_find(jobs, name));
 
     *result = ELAPSE__QUEUE_OK;
     if (tube == NULL) {
@@ -61,7 +56,7 @@ struct elapse__server_tube_figures elapse__server_tube_figures(const struct elap
                                                                struct elapse__queue_text name)
 {
     const struct elapse__server_tube *tube =
-        tube_of(elapse__queue_watch_find(server->engine->jobs, name));
+        elapse__server_tube_of(elapse__queue_watch_find(server->engine->jobs, name));
     return tube == NULL ? (struct elapse__server_tube_figures){0} : tube->figures;
 }
 
@@ -101,41 +96,4 @@ void elapse__reply_stop_waiting(struct elapse__server_reply *reply)
         reply->waiters[i].tube->figures.waiting--;
     }
     reply->state = ELAPSE__REPLY_NOTHING;
-}
-
-/* Serves the reserves that wait for a tube, the first one first. Returns false if the journal takes
- * nothing now, or the budget has ended. */
-static bool serve_tube(struct elapse__server *server, struct elapse__server_tube *tube)
-{
-    while (!elapse__ring_empty(&tube->waiters)) {
-        struct elapse__server_reply *reply =
-            ELAPSE__CONTAINER_OF(tube->waiters.next, struct elapse__waiter, ring_node)->reply;
-        struct elapse__connection *connection = reply->connection;
-        bool again = false;
-        if (!elapse__server_spend(server, ELAPSE__COST_HAND_OUT))
-            return false;
-        if (!elapse__reply_try(reply, &again)) {
-            server->refused |= again;
-            return !again;
-        }
-        /* Its next commands run, and its reply leaves, in their turn. */
-        elapse__ring_join_once(&server->work, &connection->work);
-    }
-    return true;
-}
-
-void elapse__server_serve(struct elapse__server *server)
-{
-    struct elapse__queue_watch *watch;
-
-    while (!elapse__server_journal_is_full(server) && server->budget > 0 &&
-           (watch = elapse__queue_watch_next(server->engine->jobs)) != NULL) {
-        struct elapse__server_tube *tube = tube_of(watch);
-        bool goes_on = serve_tube(server, tube);
-        /* Also if it has no job any more: the next one is news. */
-        if (!elapse__ring_empty(&tube->waiters))
-            elapse__queue_watch_ask(server->engine->jobs, watch);
-        if (!goes_on)
-            return;
-    }
 }

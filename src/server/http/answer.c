@@ -168,8 +168,8 @@ static void write_id(struct elapse__json *json, uint64_t id)
 /* Values that are times or durations say so by their name. */
 static const char *name_of(const struct value *name, char room[32])
 {
-    enum elapse__reply_kind kind = elapse__reply_kind_of(name->bytes, name->size);
-    bool is_time = kind == ELAPSE__REPLY_MOMENT || kind == ELAPSE__REPLY_DURATION;
+    enum elapse__field_kind kind = elapse__field_kind_of(name->bytes, name->size);
+    bool is_time = kind == ELAPSE__FIELD_MOMENT || kind == ELAPSE__FIELD_DURATION;
     const char *unit = is_time ? "_ms" : "";
 
     ELAPSE__ASSERT_THAT(name->size, <, 28);
@@ -193,7 +193,7 @@ static void write_members(struct elapse__json *json, struct reader *reader, uint
             continue;
         }
         elapse__json_name(json, name);
-        if (value.mark == ':' && elapse__reply_kind_of(key.bytes, key.size) == ELAPSE__REPLY_ID)
+        if (value.mark == ':' && elapse__field_kind_of(key.bytes, key.size) == ELAPSE__FIELD_ID)
             write_id(json, value.number);
         else
             write_value(json, reader, value);
@@ -263,9 +263,9 @@ static void write_handed_out(struct elapse__json *json, struct reader *reader)
 {
     static const struct {
         const char *name;
-        enum elapse__reply_kind kind;
+        enum elapse__field_kind kind;
     } fields[] = {
-#define FIELD(field, kind) {#field, ELAPSE__REPLY_##kind},
+#define FIELD(field, kind) {#field, ELAPSE__FIELD_##kind},
         ELAPSE__HANDED_FIELDS(FIELD)
 #undef FIELD
     };
@@ -283,7 +283,7 @@ static void write_handed_out(struct elapse__json *json, struct reader *reader)
             continue;
         }
         elapse__json_name(json, fields[i].name);
-        if (fields[i].kind == ELAPSE__REPLY_ID)
+        if (fields[i].kind == ELAPSE__FIELD_ID)
             write_id(json, value.number);
         else
             write_integer(json, &value);

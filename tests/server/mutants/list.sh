@@ -8,7 +8,7 @@
 
 # ---- gates ----
 
-mutant reply_leaves_before_it_is_durable src/server/core/marks.c \
+mutant reply_leaves_before_it_is_durable src/server/core/connection.c \
     'for (; mark->reply == NULL && mark->gate <= server->durable;' \
     'for (; mark->reply == NULL;'
 mutant hand_out_leaves_before_it_is_durable src/server/core/hand_over.c \
@@ -38,16 +38,16 @@ mutant unwritten_hand_out_is_forgotten src/server/core/hand_over.c \
 mutant leases_outlive_their_connection src/server/core/connection.c \
     ' || !end_leases(connection))' \
     ' || (false && !end_leases(connection)))'
-mutant wholly_sent_means_partly_sent src/server/core/marks.c \
-    'leavings->items[leavings->first].end <= connection->sent' \
-    'leavings->items[leavings->first].end <= connection->sent + 1'
+mutant wholly_sent_means_partly_sent src/server/core/connection.c \
+    'elapse__leavings_first(connection)->end <= connection->sent' \
+    'elapse__leavings_first(connection)->end <= connection->sent + 1'
 
 # ---- order and fairness ----
 
 mutant waiter_is_served_out_of_order src/server/core/tubes.c \
     'elapse__ring_append(&waiter->tube->waiters, &waiter->ring_node);' \
     'elapse__ring_prepend(&waiter->tube->waiters, &waiter->ring_node);'
-mutant tube_asks_once_alone src/server/core/tubes.c \
+mutant tube_asks_once_alone src/server/core/server.c \
     'if (!elapse__ring_empty(&tube->waiters))
             elapse__queue_watch_ask(server->engine->jobs, watch);' \
     ''
@@ -55,7 +55,7 @@ mutant slice_has_no_end src/server/core/server.c \
     'server->budget = quantum;' \
     'server->budget = UINT32_MAX / 2;'
 
-mutant each_call_has_a_budget_of_its_own src/server/core/server.c \
+mutant each_call_has_a_budget_of_its_own src/server/core/entry.c \
     'server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;' \
     'server->budget = left < ELAPSE__QUANTUM ? ELAPSE__QUANTUM : ELAPSE__QUANTUM;'
 mutant bytes_cost_nothing src/server/core/run.c \
@@ -80,7 +80,7 @@ mutant a_pipeline_ends_the_job_before_it_is_handed_out src/server/beanstalkd/job
 mutant back_pressure_is_missing src/server/core/run.c \
     '!elapse__connection_is_choked(connection);' \
     'true;'
-mutant replies_without_bytes_cost_nothing src/server/core/connection.c \
+mutant replies_without_bytes_cost_nothing src/server/core/entry.c \
     'sizeof(struct elapse__reply_mark) +
                connection->reply_bytes >=' \
     'sizeof(struct elapse__reply_mark) >='

@@ -71,7 +71,7 @@ mutant control_character_has_no_escape src/base/json_escape.c \
     'byte' \
     'test_http_api Operations.test_put_and_look'
 mutant id_is_a_number src/server/http/answer.c \
-    'elapse__reply_kind_of(key.bytes, key.size) == ELAPSE__REPLY_ID' \
+    'elapse__field_kind_of(key.bytes, key.size) == ELAPSE__FIELD_ID' \
     'false' \
     'test_http_api Operations.test_put_and_look'
 mutant full_tube_is_a_bad_argument src/server/http/answer.c \

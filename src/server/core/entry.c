@@ -1,0 +1,35 @@
+/*
+ * Entering and leaving the core; and how a connection ends by itself.
+ */
+#include "inner.h"
+
+void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now)
+{
+    uint32_t left = server->round > ELAPSE__TURN_BUDGET ? server->round - ELAPSE__TURN_BUDGET : 0;
+
+    ELAPSE__ASSERT(server->engine->batch == NULL);
+    server->now = now;
+    server->engine->batch = &server->now;
+    server->durable = elapse__journal_durable(server->engine->journal);
+    server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;
+}
+
+void elapse__server_leave(struct elapse__server *server)
+{
+    ELAPSE__ASSERT(server->engine->batch == &server->now);
+    server->engine->batch = NULL;
+}
+
+void elapse__connection_fail(struct elapse__connection *connection)
+{
+    connection->dead = true;
+    elapse__ring_join_once(&connection->server->work, &connection->work);
+}
+
+bool elapse__connection_is_choked(const struct elapse__connection *connection)
+{
+    return elapse__buffer_size(&connection->held) + elapse__buffer_size(&connection->out) +
+               connection->marks.count * sizeof(struct elapse__reply_mark) +
+               connection->reply_bytes >=
+           connection->server->options.output_bytes_max;
+}

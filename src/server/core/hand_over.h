@@ -1,0 +1,19 @@
+/*
+ * Replies that have a job.
+ */
+#ifndef ELAPSE__CORE_HAND_OVER_H
+#define ELAPSE__CORE_HAND_OVER_H
+
+#include "inner.h"
+
+/* Does what can be done for the first reply of a connection. Returns true if it was formatted and
+ * released. */
+bool elapse__reply_advance(struct elapse__server_reply *reply);
+
+/* Undoes a reply of a closed connection, up to a slice. Returns true when it was released. */
+bool elapse__reply_undo(struct elapse__server_reply *reply);
+
+/* Releases a reply because the process ends, and leaves its jobs as they are. */
+void elapse__reply_drop(struct elapse__server_reply *reply);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Marks and leavings of a connection: which bytes have which gate, and which leases are on their
+ * way.
+ */
+#ifndef ELAPSE__CORE_MARKS_H
+#define ELAPSE__CORE_MARKS_H
+
+#include "inner.h"
+
+/* Gives the reply of a command, which has been appended to `held`, its gate. */
+void elapse__reply_marks_close_reply(struct elapse__connection *connection);
+
+/* Puts a reply without bytes behind the last mark. Returns false if there is no memory. */
+bool elapse__reply_marks_add_reply(struct elapse__connection *connection,
+                                   struct elapse__server_reply *reply);
+
+/* Takes the first mark away; the last one. Require that there is a mark. */
+void elapse__reply_marks_drop_first(struct elapse__connection *connection);
+void elapse__reply_marks_drop_last(struct elapse__connection *connection);
+
+/* Returns mark number `place`, from 0. Requires that there are more. */
+struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
+                                                  uint32_t place);
+
+/* Returns whether the first mark waits for the journal alone. */
+bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *connection);
+
+/* Adds a hand-out whose reply ends where `out` ends now. Returns false if there is no memory. */
+bool elapse__leavings_add(struct elapse__connection *connection,
+                          const struct elapse__queue_handed *handed);
+
+/* Returns the oldest hand-out that is on its way. Requires that there is one. */
+struct elapse__leaving *elapse__leavings_first(const struct elapse__connection *connection);
+
+/* Forgets the oldest hand-out. Requires that there is one. */
+void elapse__leavings_drop_first(struct elapse__connection *connection);
+
+#endif

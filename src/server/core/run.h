@@ -1,0 +1,19 @@
+/*
+ * Runs the commands of a connection.
+ */
+#ifndef ELAPSE__CORE_RUN_H
+#define ELAPSE__CORE_RUN_H
+
+#include "inner.h"
+
+/* Runs commands in `bytes`. Returns how many bytes are done with. */
+size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
+                              size_t size);
+
+/* Runs commands of the connection's source. */
+void elapse__connection_run_commands(struct elapse__connection *connection);
+
+/* Returns whether a command may run now, whatever the input. */
+bool elapse__connection_may_run(const struct elapse__connection *connection);
+
+#endif
