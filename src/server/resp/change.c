@@ -3,7 +3,9 @@
  */
 #include <stdlib.h>
 
-#include "resp.h"
+#include "commands.h"
+#include "options.h"
+#include "reply.h"
 
 enum { PLACES_A_STEP = 256 }; /* examined by one step of CANCELALL */
 

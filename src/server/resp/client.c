@@ -5,7 +5,9 @@
 
 #include <elapse/version.h>
 
-#include "resp.h"
+#include "commands.h"
+#include "options.h"
+#include "reply.h"
 
 /* ---- small ones ---- */
 

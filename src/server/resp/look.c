@@ -3,6 +3,8 @@
  */
 #include <string.h>
 
+#include "commands.h"
+#include "options.h"
 #include "write_fields.h"
 
 enum {

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "../../protocol/duration.h"
-#include "resp.h"
+#include "options.h"
+#include "reply.h"
 
 struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument)
 {

@@ -1,7 +1,9 @@
 /*
  * PUT.
  */
-#include "resp.h"
+#include "commands.h"
+#include "options.h"
+#include "reply.h"
 
 static bool refuse(const struct elapse__resp_call *call, const char *text)
 {

@@ -235,3 +235,27 @@ void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
     size += elapse__decimal_write(text + size, lease.number);
     elapse__wire_resp_write_bytes(writer, text, size);
 }
+
+enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
+                                                uint32_t parts, elapse__engine_command *command,
+                                                const void *arguments, bool *goes_on)
+{
+    struct elapse__resp_session *session = call->session;
+    struct elapse__queue_answer answer;
+
+    ELAPSE__ASSERT_THAT(session->done, <, parts);
+    *goes_on = false;
+    if (!elapse__session_run(call->connection, command, arguments, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
+    if (session->done == 0)
+        elapse__resp_reply_array(call, parts);
+    else
+        elapse__session_spend(call->connection, 1);
+    elapse__resp_reply_result(call, &answer);
+    session->done++;
+    if (session->done == parts)
+        return ELAPSE__STEP_RAN;
+    *goes_on = session->done % ELAPSE__RESP_PARTS_A_STEP != 0;
+    return ELAPSE__STEP_MORE;
+}

@@ -1,6 +1,8 @@
 /*
  * Commands of workers, and the replies that hand out jobs.
  */
+#include "commands.h"
+#include "options.h"
 #include "write_fields.h"
 
 /* ---- reserve ---- */

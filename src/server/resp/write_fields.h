@@ -5,7 +5,7 @@
 #define ELAPSE__RESP_WRITE_FIELDS_H
 
 #include "../../protocol/reply_fields.h"
-#include "resp.h"
+#include "reply.h"
 
 #define ELAPSE__RESP_WRITE_ID(writer, value)        elapse__resp_write_number(writer, value)
 #define ELAPSE__RESP_WRITE_NUMBER(writer, value)    elapse__resp_write_number(writer, value)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "resp/resp.h"
+#include "resp/commands.h"
 
 static const struct elapse__queue_text passwords[] = {{"secret", 6}, {"other", 5}};
 

@@ -1,9 +1,10 @@
 /*
  * A connection that speaks RESP: takes commands apart, finds their functions, and calls them.
  */
-#include "resp.h"
-
 #include <stdlib.h>
+
+#include "commands.h"
+#include "reply.h"
 
 static bool begin(struct elapse__connection *connection)
 {
@@ -20,7 +21,8 @@ static bool begin(struct elapse__connection *connection)
     return true;
 }
 
-void elapse__resp_forget(struct elapse__resp_session *session)
+/* Forgets the command that is under way: none is any more. */
+static void forget(struct elapse__resp_session *session)
 {
     session->done = 0;
     session->cursor = 0;
@@ -30,33 +32,9 @@ void elapse__resp_forget(struct elapse__resp_session *session)
     session->kick = NULL;
 }
 
-enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
-                                                uint32_t parts, elapse__engine_command *command,
-                                                const void *arguments, bool *goes_on)
-{
-    struct elapse__resp_session *session = call->session;
-    struct elapse__queue_answer answer;
-
-    ELAPSE__ASSERT_THAT(session->done, <, parts);
-    *goes_on = false;
-    if (!elapse__session_run(call->connection, command, arguments, &answer))
-        return ELAPSE__STEP_LATER;
-    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
-    if (session->done == 0)
-        elapse__resp_reply_array(call, parts);
-    else
-        elapse__session_spend(call->connection, 1);
-    elapse__resp_reply_result(call, &answer);
-    session->done++;
-    if (session->done == parts)
-        return ELAPSE__STEP_RAN;
-    *goes_on = session->done % ELAPSE__RESP_PARTS_A_STEP != 0;
-    return ELAPSE__STEP_MORE;
-}
-
 static void end(struct elapse__connection *connection)
 {
-    elapse__resp_forget(elapse__session(connection));
+    forget(elapse__session(connection));
 }
 
 static enum elapse__session_step refuse_arity(const struct elapse__resp_call *call)
@@ -98,7 +76,7 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
 
     ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
     if (step == ELAPSE__STEP_RAN || step == ELAPSE__STEP_END)
-        elapse__resp_forget(call.session);
+        forget(call.session);
     return step;
 }
 

@@ -1,0 +1,58 @@
+/*
+ * The table of commands, and the functions in it.
+ */
+#ifndef ELAPSE__RESP_COMMANDS_H
+#define ELAPSE__RESP_COMMANDS_H
+
+#include "resp.h"
+
+/* Returns the command of this name, in capitals or not; NULL: there is none. */
+const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name);
+
+/* Returns command number `place`, from 0; NULL at the end. For tests. */
+const struct elapse__resp_command *elapse__resp_command_at(unsigned place);
+
+/* ---- the functions: the column `run` of the table ---- */
+
+elapse__resp_function elapse__resp_put;
+elapse__resp_function elapse__resp_cancel;
+elapse__resp_function elapse__resp_cancel_id;
+elapse__resp_function elapse__resp_cancel_all;
+elapse__resp_function elapse__resp_reschedule;
+elapse__resp_function elapse__resp_reschedule_id;
+elapse__resp_function elapse__resp_kick;
+elapse__resp_function elapse__resp_kick_id;
+elapse__resp_function elapse__resp_pause;
+elapse__resp_function elapse__resp_reserve;
+elapse__resp_function elapse__resp_ack;
+elapse__resp_function elapse__resp_nack;
+elapse__resp_function elapse__resp_extend;
+elapse__resp_function elapse__resp_bury;
+elapse__resp_function elapse__resp_look_up;
+elapse__resp_function elapse__resp_look_up_id;
+elapse__resp_function elapse__resp_list;
+elapse__resp_function elapse__resp_stats;
+elapse__resp_function elapse__resp_tubes;
+elapse__resp_function elapse__resp_ping;
+elapse__resp_function elapse__resp_echo;
+elapse__resp_function elapse__resp_hello;
+elapse__resp_function elapse__resp_auth;
+elapse__resp_function elapse__resp_select;
+elapse__resp_function elapse__resp_client;
+elapse__resp_function elapse__resp_config;
+elapse__resp_function elapse__resp_info;
+elapse__resp_function elapse__resp_quit;
+elapse__resp_function elapse__resp_reset;
+
+/* ---- the functions that format a reply that comes later, as struct elapse__protocol has them ----
+ */
+
+void elapse__resp_handed_out(struct elapse__connection *connection, uint64_t context,
+                             const struct elapse__server_job *jobs, uint32_t count);
+void elapse__resp_nothing(struct elapse__connection *connection, uint64_t context,
+                          enum elapse__server_nothing why);
+void elapse__resp_looked(struct elapse__connection *connection, uint64_t context,
+                         const struct elapse__queue_view *view,
+                         const struct elapse__engine_job *texts);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Reads the arguments of commands.
+ */
+#ifndef ELAPSE__RESP_OPTIONS_H
+#define ELAPSE__RESP_OPTIONS_H
+
+#include "resp.h"
+
+struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument);
+
+/* Each of these reads argument number `place`. Otherwise replies with an error and returns false.
+ */
+bool elapse__resp_read_number(const struct elapse__resp_call *call, uint32_t place,
+                              uint64_t greatest, uint64_t *number);
+bool elapse__resp_read_id(const struct elapse__resp_call *call, uint32_t place, uint64_t *id);
+bool elapse__resp_read_moment(const struct elapse__resp_call *call, uint32_t place, int64_t *at_ms);
+/* Rounds up to whole milliseconds, as the queue asks for. */
+bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t place,
+                                uint64_t *duration_ms);
+/* Job and lease are arguments `place` and `place + 1`. */
+bool elapse__resp_read_holder(const struct elapse__resp_call *call, uint32_t place,
+                              struct elapse__queue_holder *holder);
+
+/* Finds the options from argument `first` on. Stores for each where its first value stands, 0 if it
+ * is not there. Otherwise replies with an error and returns false. */
+bool elapse__resp_find_options(const struct elapse__resp_call *call, uint32_t first,
+                               const struct elapse__wire_resp_option *options,
+                               uint32_t option_count, uint32_t *places);
+
+/* Reads IN or AT: exactly one of two. */
+bool elapse__resp_read_time(const struct elapse__resp_call *call, uint32_t first,
+                            struct elapse__queue_time *time);
+
+/* Reads the options STATE and TAG of a filter; places 0: not there. */
+bool elapse__resp_read_filter(const struct elapse__resp_call *call, uint32_t state, uint32_t tag,
+                              struct elapse__queue_filter *filter);
+
+#endif

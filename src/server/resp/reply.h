@@ -1,0 +1,59 @@
+/*
+ * Replies in RESP.
+ */
+#ifndef ELAPSE__RESP_REPLY_H
+#define ELAPSE__RESP_REPLY_H
+
+#include "resp.h"
+
+/* A text that is put together; bytes that do not fit are left out. Zeros are an empty one. */
+struct elapse__resp_line {
+    char text[ELAPSE__RESP_ERROR_MAX + 1]; /* always ends with a terminator */
+    size_t size;
+};
+void elapse__resp_add_bytes(struct elapse__resp_line *line, const void *bytes, size_t size);
+void elapse__resp_add(struct elapse__resp_line *line, const char *text);
+void elapse__resp_add_number(struct elapse__resp_line *line, uint64_t number);
+/* In small letters. */
+void elapse__resp_add_small(struct elapse__resp_line *line, const char *word);
+
+/* Returns a writer with room for `size` bytes, in the version of the session, for a reply or a part
+ * of one. Without memory it writes nowhere, and the connection ends. */
+struct elapse__wire_resp_writer elapse__resp_begin(struct elapse__connection *connection,
+                                                   bool resp3, size_t size);
+/* Appends what was written. */
+void elapse__resp_end(struct elapse__connection *connection,
+                      const struct elapse__wire_resp_writer *writer);
+
+void elapse__resp_reply_word(const struct elapse__resp_call *call, const char *word);
+void elapse__resp_reply_integer(const struct elapse__resp_call *call, uint64_t value);
+void elapse__resp_reply_bytes(const struct elapse__resp_call *call, const void *bytes, size_t size);
+void elapse__resp_reply_null(const struct elapse__resp_call *call);
+void elapse__resp_reply_array(const struct elapse__resp_call *call, size_t count);
+void elapse__resp_reply_map(const struct elapse__resp_call *call, size_t pairs);
+
+/* Replies with an error: code, text, and as much of an argument as fits, in quotation marks; NULL:
+ * none. Returns ELAPSE__STEP_RAN, so that callers can return the result. */
+enum elapse__session_step
+elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
+                         const struct elapse__wire_resp_argument *argument);
+
+/* Replies with the word of a result, or with its error. */
+void elapse__resp_reply_result(const struct elapse__resp_call *call,
+                               const struct elapse__queue_answer *answer);
+
+/* Replies with the id of a job and the word of a result that is no error. */
+void elapse__resp_reply_job(const struct elapse__resp_call *call,
+                            const struct elapse__queue_answer *answer);
+
+/* The name of a state, as in replies and options. */
+const char *elapse__resp_state_name(enum elapse__queue_state state);
+
+/* One part of a command that has `parts` of them: runs it, and appends its word to the array that
+ * is the reply. Returns RAN after the last part, LATER, or MORE: then its caller returns that, or
+ * goes on with the next part if `*goes_on`. */
+enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
+                                                uint32_t parts, elapse__engine_command *command,
+                                                const void *arguments, bool *goes_on);
+
+#endif
