@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/protocol/decimal.h"
+
 enum { LINE_MAX_BYTES = 4096, TUBES_MAX = 1200 };
 
 unsigned lines_run;
@@ -30,10 +32,17 @@ static void end(struct elapse__connection *connection)
     session->begun = 2;
 }
 
+static void reply_digits(struct elapse__connection *connection, uint64_t number)
+{
+    char digits[ELAPSE__DECIMAL_BYTES];
+
+    elapse__reply_bytes(connection, digits, elapse__decimal_write(digits, number));
+}
+
 static void reply_number(struct elapse__connection *connection, const char *before, uint64_t number)
 {
     elapse__reply_text(connection, before);
-    elapse__reply_unsigned(connection, number);
+    reply_digits(connection, number);
     elapse__reply_text(connection, "\n");
 }
 
@@ -43,7 +52,7 @@ static void reply_job(struct elapse__connection *connection, char sign, uint64_t
     char *room = elapse__reply_begin(connection, 1);
     *room = sign;
     elapse__reply_end(connection, 1);
-    elapse__reply_unsigned(connection, id);
+    reply_digits(connection, id);
     elapse__reply_text(connection, " ");
     elapse__reply_bytes(connection, body.bytes, body.size);
     elapse__reply_text(connection, "\n");
@@ -228,10 +237,6 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     case 'N':
         *used += (size_t)number;
         elapse__reply_text(connection, "+needed\n");
-        return ELAPSE__STEP_RAN;
-    case 'k':
-        elapse__session_skip(connection, number);
-        elapse__reply_text(connection, "+skipped\n");
         return ELAPSE__STEP_RAN;
     case 'q':
         elapse__reply_text(connection, "+bye\n");

@@ -14,7 +14,6 @@
  *      b SIZE             big reply                   SIZE times '.'
  *      n SIZE             and then SIZE bytes         +needed
  *      N SIZE             the same, without telling
- *      k SIZE             and then SIZE bytes         +skipped, at once
  *      q                  quit                        +bye
  *      * and nothing                                  +star
  */

@@ -76,8 +76,8 @@ void elapse__connection_free(struct elapse__connection *connection)
     elapse__buffer_free(&connection->input);
     elapse__buffer_free(&connection->held);
     elapse__buffer_free(&connection->out);
-    free(connection->marks.items);
-    free(connection->leavings.items);
+    free(connection->marks.memory);
+    free(connection->leavings.memory);
     free(connection);
 }
 

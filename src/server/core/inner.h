@@ -149,15 +149,10 @@ struct elapse__leaving {
     struct elapse__queue_holder holder;
 };
 
-/* A queue of small items in a ring of memory. */
-struct elapse__reply_marks {
-    struct elapse__reply_mark *items;
+/* A queue of small items in a ring of memory: marks or leavings. */
+struct elapse__items {
+    void *memory;
     uint32_t first, count, room; /* room is a power of two, or 0 */
-};
-
-struct elapse__leavings {
-    struct elapse__leaving *items;
-    uint32_t first, count, room;
 };
 
 struct elapse__connection {
@@ -172,18 +167,17 @@ struct elapse__connection {
     struct elapse__queue_connection leases;
     struct elapse__buffer input, held, out;
     struct elapse__buffer *writing; /* where replies are appended: `held`, or `out` */
-    struct elapse__reply_marks marks;
-    struct elapse__leavings leavings;
-    uint64_t held_end;  /* bytes that `held` has had, up to the last mark */
-    uint64_t held_gone; /* of them, those that have left it */
-    uint64_t out_end;   /* bytes that `out` has had */
-    uint64_t sent;      /* of them, those that were sent */
-    uint64_t examined;  /* what was durable when the marks were looked at */
-    uint64_t heard_ms;  /* when bytes came or went */
+    struct elapse__items marks;     /* of struct elapse__reply_mark */
+    struct elapse__items leavings;  /* of struct elapse__leaving */
+    uint64_t held_end;              /* bytes that `held` has had, up to the last mark */
+    uint64_t held_gone;             /* of them, those that have left it */
+    uint64_t out_end;               /* bytes that `out` has had */
+    uint64_t sent;                  /* of them, those that were sent */
+    uint64_t examined;              /* what was durable when the marks were looked at */
+    uint64_t heard_ms;              /* when bytes came or went */
     uint64_t number;
     size_t reply_begin; /* in `held`: where the reply of the running command begins */
     size_t need;        /* bytes that the next command needs at least */
-    uint64_t skip;      /* bytes to drop */
     uint32_t waiting;   /* replies that wait for a job: no command runs */
     uint32_t named;     /* replies of reserve_id that have no bytes yet */
     size_t reply_bytes; /* of memory, of the replies that have no bytes yet */

@@ -8,67 +8,76 @@
 
 /* ---- rings of memory ---- */
 
-/* Doubles a ring of items. Returns the new memory, with the first item at its begin; NULL: there is
- * none. */
-static void *grow_ring(void *items, uint32_t first, uint32_t *room, size_t item_bytes)
+/* Returns item number `place` of `bytes` bytes, from 0. */
+static void *item_at(const struct elapse__items *items, uint32_t place, size_t bytes)
+{
+    ELAPSE__ASSERT_THAT(place, <, items->count);
+    return (unsigned char *)items->memory + ((items->first + place) & (items->room - 1)) * bytes;
+}
+
+/* Doubles the room. Returns false if there is no memory. */
+static bool grow(struct elapse__items *items, size_t bytes)
 {
     const uint32_t room_min = 16;
-    uint32_t more = *room == 0 ? room_min : *room * 2;
+    uint32_t more = items->room == 0 ? room_min : items->room * 2;
 
-    if (more < *room)
-        return NULL;
-    unsigned char *grown = malloc(more * item_bytes);
+    if (more < items->room)
+        return false;
+    unsigned char *grown = malloc(more * bytes);
     if (grown == NULL)
-        return NULL;
-    size_t behind = (*room - first) * item_bytes;
-    if (*room > 0) {
-        memcpy(grown, (unsigned char *)items + first * item_bytes, behind);
-        memcpy(grown + behind, items, first * item_bytes);
+        return false;
+    size_t behind = (items->room - items->first) * bytes;
+    if (items->room > 0) {
+        memcpy(grown, (unsigned char *)items->memory + items->first * bytes, behind);
+        memcpy(grown + behind, items->memory, items->first * bytes);
     }
-    free(items);
-    *room = more;
-    return grown;
-}
-
-struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
-                                                  uint32_t place)
-{
-    const struct elapse__reply_marks *marks = &connection->marks;
-    ELAPSE__ASSERT_THAT(place, <, marks->count);
-    return &marks->items[(marks->first + place) & (marks->room - 1)];
-}
-
-static bool add_mark(struct elapse__connection *connection, struct elapse__reply_mark mark)
-{
-    struct elapse__reply_marks *marks = &connection->marks;
-
-    if (marks->count == marks->room) {
-        void *grown = grow_ring(marks->items, marks->first, &marks->room, sizeof *marks->items);
-        if (grown == NULL)
-            return false;
-        marks->items = grown;
-        marks->first = 0;
-    }
-    marks->count++;
-    *elapse__reply_marks_at(connection, marks->count - 1) = mark;
+    free(items->memory);
+    *items = (struct elapse__items){.memory = grown, .count = items->count, .room = more};
     return true;
 }
 
-void elapse__reply_marks_drop_first(struct elapse__connection *connection)
+/* Adds an item at the end. Returns its place; NULL: there is no memory. */
+static void *add_item(struct elapse__items *items, size_t bytes)
 {
-    struct elapse__reply_marks *marks = &connection->marks;
+    if (items->count == items->room && !grow(items, bytes))
+        return NULL;
+    items->count++;
+    return item_at(items, items->count - 1, bytes);
+}
 
-    ELAPSE__ASSERT_THAT(marks->count, >, 0);
-    marks->first = (marks->first + 1) & (marks->room - 1);
-    marks->count--;
-    /* A long pipeline needs many; a quiet connection none. */
-    if (marks->count == 0 && marks->room * sizeof *marks->items > ELAPSE__BUFFER_KEPT) {
-        free(marks->items);
-        *marks = (struct elapse__reply_marks){.items = NULL};
+/* Drops the first item. A queue that is empty keeps up to `kept` bytes of memory. */
+static void drop_first(struct elapse__items *items, size_t bytes, size_t kept)
+{
+    ELAPSE__ASSERT_THAT(items->count, >, 0);
+    items->first = (items->first + 1) & (items->room - 1);
+    if (--items->count == 0 && items->room * bytes > kept) {
+        free(items->memory);
+        *items = (struct elapse__items){.memory = NULL};
     }
 }
 
 /* ---- marks ---- */
+
+struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
+                                                  uint32_t place)
+{
+    return item_at(&connection->marks, place, sizeof(struct elapse__reply_mark));
+}
+
+static bool add_mark(struct elapse__connection *connection, struct elapse__reply_mark mark)
+{
+    struct elapse__reply_mark *place = add_item(&connection->marks, sizeof *place);
+
+    if (place != NULL)
+        *place = mark;
+    return place != NULL;
+}
+
+/* A long pipeline needs many marks; a quiet connection none. */
+void elapse__reply_marks_drop_first(struct elapse__connection *connection)
+{
+    drop_first(&connection->marks, sizeof(struct elapse__reply_mark), ELAPSE__BUFFER_KEPT);
+}
 
 void elapse__reply_marks_close_reply(struct elapse__connection *connection)
 {
@@ -125,18 +134,11 @@ bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *conne
 bool elapse__leavings_add(struct elapse__connection *connection,
                           const struct elapse__queue_handed *handed)
 {
-    struct elapse__leavings *leavings = &connection->leavings;
+    struct elapse__leaving *place = add_item(&connection->leavings, sizeof *place);
 
-    if (leavings->count == leavings->room) {
-        void *grown =
-            grow_ring(leavings->items, leavings->first, &leavings->room, sizeof *leavings->items);
-        if (grown == NULL)
-            return false;
-        leavings->items = grown;
-        leavings->first = 0;
-    }
-    uint32_t place = (leavings->first + leavings->count++) & (leavings->room - 1);
-    leavings->items[place] = (struct elapse__leaving){
+    if (place == NULL)
+        return false;
+    *place = (struct elapse__leaving){
         .end = connection->out_end,
         .holder = {.id = handed->id, .lease = handed->lease},
     };
@@ -145,20 +147,10 @@ bool elapse__leavings_add(struct elapse__connection *connection,
 
 struct elapse__leaving *elapse__leavings_first(const struct elapse__connection *connection)
 {
-    const struct elapse__leavings *leavings = &connection->leavings;
-
-    ELAPSE__ASSERT_THAT(leavings->count, >, 0);
-    return &leavings->items[leavings->first];
+    return item_at(&connection->leavings, 0, sizeof(struct elapse__leaving));
 }
 
 void elapse__leavings_drop_first(struct elapse__connection *connection)
 {
-    struct elapse__leavings *leavings = &connection->leavings;
-
-    ELAPSE__ASSERT_THAT(leavings->count, >, 0);
-    leavings->first = (leavings->first + 1) & (leavings->room - 1);
-    if (--leavings->count == 0) {
-        free(leavings->items);
-        *leavings = (struct elapse__leavings){.items = NULL};
-    }
+    drop_first(&connection->leavings, sizeof(struct elapse__leaving), 0);
 }

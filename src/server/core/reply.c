@@ -3,7 +3,6 @@
  */
 #include <string.h>
 
-#include "../../base/decimal.h"
 #include "inner.h"
 
 /* Bytes of `out` count at once; those of `held` when their reply is closed. */
@@ -24,25 +23,6 @@ void elapse__reply_bytes(struct elapse__connection *connection, const void *byte
 void elapse__reply_text(struct elapse__connection *connection, const char *text)
 {
     elapse__reply_bytes(connection, text, strlen(text));
-}
-
-void elapse__reply_unsigned(struct elapse__connection *connection, uint64_t number)
-{
-    char *room = elapse__reply_begin(connection, ELAPSE__DECIMAL_BYTES);
-    if (room != NULL)
-        elapse__reply_end(connection, elapse__decimal_write(room, number));
-}
-
-void elapse__reply_signed(struct elapse__connection *connection, int64_t number)
-{
-    char *room = elapse__reply_begin(connection, ELAPSE__DECIMAL_BYTES + 1);
-    if (room == NULL)
-        return;
-    if (number < 0)
-        *room = '-';
-    uint64_t magnitude = number < 0 ? -(uint64_t)number : (uint64_t)number;
-    size_t size = elapse__decimal_write(room + (number < 0), magnitude);
-    elapse__reply_end(connection, size + (number < 0));
 }
 
 char *elapse__reply_begin(struct elapse__connection *connection, size_t size)

@@ -233,14 +233,6 @@ void elapse__connection_run_commands(struct elapse__connection *connection)
     connection->has_commands = false;
 }
 
-/* Drops bytes of a body that nobody wants. Returns how many. */
-static size_t skip_bytes(struct elapse__connection *connection, size_t size)
-{
-    size_t skipped = connection->skip < size ? (size_t)connection->skip : size;
-    connection->skip -= skipped;
-    return skipped;
-}
-
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size)
 {
@@ -248,7 +240,6 @@ size_t elapse__connection_run(struct elapse__connection *connection, const uint8
 
     while (elapse__connection_may_run(connection)) {
         size_t used;
-        done += skip_bytes(connection, size - done);
         if (size == done || size - done < connection->need)
             break;
         if (!has_turn(connection) || !begin_session(connection, bytes + done, size - done))
@@ -329,17 +320,6 @@ bool elapse__session_run(struct elapse__connection *connection, elapse__engine_c
 void elapse__session_need(struct elapse__connection *connection, size_t size)
 {
     connection->need = size;
-}
-
-void elapse__session_skip(struct elapse__connection *connection, uint64_t size)
-{
-    connection->skip = size;
-}
-
-bool elapse__session_password(const struct elapse__connection *connection,
-                              struct elapse__queue_text password)
-{
-    return elapse__server_knows_password(connection->server, password);
 }
 
 bool elapse__server_knows_password(const struct elapse__server *server,

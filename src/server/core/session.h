@@ -126,15 +126,6 @@ bool elapse__session_run(struct elapse__connection *connection, elapse__engine_c
  * `bytes`. The room grows so far. At most body_bytes_max + 1 MiB; more ends the connection. */
 void elapse__session_need(struct elapse__connection *connection, size_t size);
 
-/* Drops `size` bytes behind this command, whether they are there or come later: a body that is too
- * big. Return ELAPSE__STEP_RAN after it. */
-void elapse__session_skip(struct elapse__connection *connection, uint64_t size);
-
-/* Returns whether `password` is one that may do everything; true if there are no passwords. Takes
- * the same time for each. */
-bool elapse__session_password(const struct elapse__connection *connection,
-                              struct elapse__queue_text password);
-
 /* Whether a put may be run, and why not. Counts the connection as a producer. */
 enum elapse__server_refusal {
     ELAPSE__MAY_PUT,
@@ -154,8 +145,6 @@ enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *c
 
 void elapse__reply_bytes(struct elapse__connection *connection, const void *bytes, size_t size);
 void elapse__reply_text(struct elapse__connection *connection, const char *text);
-void elapse__reply_unsigned(struct elapse__connection *connection, uint64_t number);
-void elapse__reply_signed(struct elapse__connection *connection, int64_t number);
 
 /* Returns room for `size` bytes, at least 1, at the end of the reply; NULL: no memory. The bytes
  * that were written there are appended by elapse__reply_end. */

@@ -18,19 +18,10 @@ struct named {
     struct elapse__queue_time time;
 };
 
-static struct elapse__queue_answer do_cancel(struct elapse__queue *queue,
-                                             struct elapse__queue_now now, const void *arguments)
-{
-    const struct named *named = arguments;
-    return elapse__queue_cancel_key(queue, now, named->tube, named->key);
-}
-
-static struct elapse__queue_answer do_cancel_id(struct elapse__queue *queue,
-                                                struct elapse__queue_now now, const void *arguments)
-{
-    const struct named *named = arguments;
-    return elapse__queue_cancel_id(queue, now, named->id);
-}
+ELAPSE__RESP_QUEUE_COMMAND(do_cancel, struct named,
+                           elapse__queue_cancel_key(queue, now, with->tube, with->key))
+ELAPSE__RESP_QUEUE_COMMAND(do_cancel_id, struct named,
+                           elapse__queue_cancel_id(queue, now, with->id))
 
 enum elapse__session_step elapse__resp_cancel(const struct elapse__resp_call *call)
 {
@@ -105,32 +96,11 @@ enum elapse__session_step elapse__resp_cancel_all(const struct elapse__resp_call
 
 /* ---- reschedule ---- */
 
-static struct elapse__queue_answer
-do_reschedule(struct elapse__queue *queue, struct elapse__queue_now now, const void *arguments)
-{
-    const struct named *named = arguments;
-    return elapse__queue_reschedule_key(queue, now, named->tube, named->key, named->time);
-}
-
-static struct elapse__queue_answer
-do_reschedule_id(struct elapse__queue *queue, struct elapse__queue_now now, const void *arguments)
-{
-    const struct named *named = arguments;
-    return elapse__queue_reschedule_id(queue, now, named->id, named->time);
-}
-
-/* Runs a command with one answer, counts it, and replies with its word. */
-static enum elapse__session_step run_one(const struct elapse__resp_call *call,
-                                         elapse__engine_command *command, const struct named *named)
-{
-    struct elapse__queue_answer answer;
-
-    if (!elapse__session_run(call->connection, command, named, &answer))
-        return ELAPSE__STEP_LATER;
-    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
-    elapse__resp_reply_result(call, &answer);
-    return ELAPSE__STEP_RAN;
-}
+ELAPSE__RESP_QUEUE_COMMAND(do_reschedule, struct named,
+                           elapse__queue_reschedule_key(queue, now, with->tube, with->key,
+                                                        with->time))
+ELAPSE__RESP_QUEUE_COMMAND(do_reschedule_id, struct named,
+                           elapse__queue_reschedule_id(queue, now, with->id, with->time))
 
 enum elapse__session_step elapse__resp_reschedule(const struct elapse__resp_call *call)
 {
@@ -139,7 +109,7 @@ enum elapse__session_step elapse__resp_reschedule(const struct elapse__resp_call
 
     if (!elapse__resp_read_time(call, 3, &named.time))
         return ELAPSE__STEP_RAN;
-    return run_one(call, do_reschedule, &named);
+    return elapse__resp_run_one(call, do_reschedule, &named);
 }
 
 enum elapse__session_step elapse__resp_reschedule_id(const struct elapse__resp_call *call)
@@ -148,17 +118,12 @@ enum elapse__session_step elapse__resp_reschedule_id(const struct elapse__resp_c
 
     if (!elapse__resp_read_id(call, 1, &named.id) || !elapse__resp_read_time(call, 2, &named.time))
         return ELAPSE__STEP_RAN;
-    return run_one(call, do_reschedule_id, &named);
+    return elapse__resp_run_one(call, do_reschedule_id, &named);
 }
 
 /* ---- kick and pause ---- */
 
-static struct elapse__queue_answer do_kick_id(struct elapse__queue *queue,
-                                              struct elapse__queue_now now, const void *arguments)
-{
-    const struct named *named = arguments;
-    return elapse__queue_kick_id(queue, now, named->id);
-}
+ELAPSE__RESP_QUEUE_COMMAND(do_kick_id, struct named, elapse__queue_kick_id(queue, now, with->id))
 
 enum elapse__session_step elapse__resp_kick_id(const struct elapse__resp_call *call)
 {
@@ -166,7 +131,7 @@ enum elapse__session_step elapse__resp_kick_id(const struct elapse__resp_call *c
 
     if (!elapse__resp_read_id(call, 1, &named.id))
         return ELAPSE__STEP_RAN;
-    return run_one(call, do_kick_id, &named);
+    return elapse__resp_run_one(call, do_kick_id, &named);
 }
 
 struct kicking {

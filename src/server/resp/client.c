@@ -70,7 +70,9 @@ static bool authenticate(const struct elapse__resp_call *call,
     bool is_user = user.size == sizeof name - 1 && memcmp(user.bytes, name, user.size) == 0;
 
     /* The password is looked at in any case, so that the time tells nothing. */
-    if (elapse__session_password(call->connection, elapse__resp_text(password)) && is_user) {
+    if (elapse__server_knows_password(elapse__session_server(call->connection),
+                                      elapse__resp_text(password)) &&
+        is_user) {
         call->session->known = true;
         return true;
     }

@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "options.h"
-#include "write_fields.h"
+#include "reply.h"
 
 enum {
     JOB_PAIRS = ELAPSE__JOB_FIELDS(ELAPSE__RESP_COUNT_ROW),

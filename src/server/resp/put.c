@@ -146,11 +146,7 @@ static const char *refusal(const struct elapse__resp_call *call,
     return NULL;
 }
 
-static struct elapse__queue_answer do_put(struct elapse__queue *queue, struct elapse__queue_now now,
-                                          const void *arguments)
-{
-    return elapse__queue_put(queue, now, arguments);
-}
+ELAPSE__RESP_QUEUE_COMMAND(do_put, struct elapse__queue_put, elapse__queue_put(queue, now, with))
 
 enum elapse__session_step elapse__resp_put(const struct elapse__resp_call *call)
 {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "write_fields.h"
+#include "reply.h"
 
 void elapse__resp_add_bytes(struct elapse__resp_line *line, const void *bytes, size_t size)
 {
@@ -234,6 +234,19 @@ void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
     text[size++] = '-';
     size += elapse__decimal_write(text + size, lease.number);
     elapse__wire_resp_write_bytes(writer, text, size);
+}
+
+enum elapse__session_step elapse__resp_run_one(const struct elapse__resp_call *call,
+                                               elapse__engine_command *command,
+                                               const void *arguments)
+{
+    struct elapse__queue_answer answer;
+
+    if (!elapse__session_run(call->connection, command, arguments, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
+    elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
 }
 
 enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,

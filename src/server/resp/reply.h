@@ -4,6 +4,7 @@
 #ifndef ELAPSE__RESP_REPLY_H
 #define ELAPSE__RESP_REPLY_H
 
+#include "../../protocol/reply_fields.h"
 #include "resp.h"
 
 /* A text that is put together; bytes that do not fit are left out. Zeros are an empty one. */
@@ -48,6 +49,40 @@ void elapse__resp_reply_job(const struct elapse__resp_call *call,
 
 /* The name of a state, as in replies and options. */
 const char *elapse__resp_state_name(enum elapse__queue_state state);
+
+/* ---- values: a macro for each kind of src/protocol/reply_fields.h ---- */
+
+#define ELAPSE__RESP_WRITE_ID(writer, value)        elapse__resp_write_number(writer, value)
+#define ELAPSE__RESP_WRITE_NUMBER(writer, value)    elapse__resp_write_number(writer, value)
+#define ELAPSE__RESP_WRITE_DURATION(writer, value)  elapse__resp_write_number(writer, value)
+#define ELAPSE__RESP_WRITE_MOMENT(writer, value)    elapse__wire_resp_write_integer(writer, value)
+#define ELAPSE__RESP_WRITE_YES_OR_NO(writer, value) elapse__wire_resp_write_boolean(writer, value)
+#define ELAPSE__RESP_WRITE_TEXT(writer, value) \
+    elapse__wire_resp_write_bytes(writer, (value).bytes, (value).size)
+#define ELAPSE__RESP_WRITE_NAME(writer, value)  elapse__resp_write_name(writer, value)
+#define ELAPSE__RESP_WRITE_LEASE(writer, value) elapse__resp_write_lease(writer, value)
+
+/* In the place of X: counts the rows. */
+#define ELAPSE__RESP_COUNT_ROW(...) +1
+
+/* Writes a number. RESP has none above INT64_MAX, which stands for all of these. */
+void elapse__resp_write_number(struct elapse__wire_resp_writer *writer, uint64_t value);
+
+/* Writes a key or a tag; null if it is empty. */
+void elapse__resp_write_name(struct elapse__wire_resp_writer *writer,
+                             struct elapse__queue_text text);
+
+/* Writes a lease, "<life>-<number>"; null if its number is 0, which no lease has. */
+void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
+                              struct elapse__queue_lease lease);
+
+/* ---- commands of the queue, and their words ---- */
+
+/* Runs a command with one answer, counts it, and replies with its word or its error. Returns LATER
+ * if the journal takes nothing now. */
+enum elapse__session_step elapse__resp_run_one(const struct elapse__resp_call *call,
+                                               elapse__engine_command *command,
+                                               const void *arguments);
 
 /* One part of a command that has `parts` of them: runs it, and appends its word to the array that
  * is the reply. Returns RAN after the last part, LATER, or MORE: then its caller returns that, or

@@ -15,7 +15,7 @@
  *   look.c      commands that change nothing
  *   client.c    what clients expect of a server of this protocol
  *   options.c   (options.h) reads numbers, times, durations and options out of arguments
- *   reply.c     (reply.h, write_fields.h) replies: words, errors, frames, values
+ *   reply.c     (reply.h) replies: words, errors, frames, values
  *
  * A command that has many parts (keys, jobs, slices of a long pass) keeps in its session how many
  * are done, because it may be called again with the same arguments. All arguments are checked
@@ -86,6 +86,16 @@ struct elapse__resp_command {
     const char *syntax;  /* of the arguments */
     const char *summary; /* one sentence, without a full stop */
 };
+
+/* Defines a command of the queue, an elapse__engine_command: `name` returns `call`, in which `with`
+ * is the arguments, a pointer to `type`. */
+#define ELAPSE__RESP_QUEUE_COMMAND(name, type, call)                                             \
+    static struct elapse__queue_answer name(struct elapse__queue *queue,                         \
+                                            struct elapse__queue_now now, const void *arguments) \
+    {                                                                                            \
+        const type *with = arguments;                                                            \
+        return call;                                                                             \
+    }
 
 /* ---- what `context` says to the functions that format ---- */
 

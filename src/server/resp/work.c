@@ -3,7 +3,7 @@
  */
 #include "commands.h"
 #include "options.h"
-#include "write_fields.h"
+#include "reply.h"
 
 /* ---- reserve ---- */
 
@@ -152,40 +152,12 @@ struct held {
     uint64_t delay_ms;
 };
 
-static struct elapse__queue_answer do_ack(struct elapse__queue *queue, struct elapse__queue_now now,
-                                          const void *arguments)
-{
-    const struct held *held = arguments;
-    return elapse__queue_ack(queue, now, held->holder);
-}
-
-static struct elapse__queue_answer do_nack(struct elapse__queue *queue,
-                                           struct elapse__queue_now now, const void *arguments)
-{
-    const struct held *held = arguments;
-    return elapse__queue_nack(queue, now, held->holder);
-}
-
-static struct elapse__queue_answer do_nack_in(struct elapse__queue *queue,
-                                              struct elapse__queue_now now, const void *arguments)
-{
-    const struct held *held = arguments;
-    return elapse__queue_nack_in(queue, now, held->holder, held->delay_ms);
-}
-
-static struct elapse__queue_answer do_extend(struct elapse__queue *queue,
-                                             struct elapse__queue_now now, const void *arguments)
-{
-    const struct held *held = arguments;
-    return elapse__queue_extend(queue, now, held->holder);
-}
-
-static struct elapse__queue_answer do_bury(struct elapse__queue *queue,
-                                           struct elapse__queue_now now, const void *arguments)
-{
-    const struct held *held = arguments;
-    return elapse__queue_bury(queue, now, held->holder, NULL);
-}
+ELAPSE__RESP_QUEUE_COMMAND(do_ack, struct held, elapse__queue_ack(queue, now, with->holder))
+ELAPSE__RESP_QUEUE_COMMAND(do_nack, struct held, elapse__queue_nack(queue, now, with->holder))
+ELAPSE__RESP_QUEUE_COMMAND(do_nack_in, struct held,
+                           elapse__queue_nack_in(queue, now, with->holder, with->delay_ms))
+ELAPSE__RESP_QUEUE_COMMAND(do_extend, struct held, elapse__queue_extend(queue, now, with->holder))
+ELAPSE__RESP_QUEUE_COMMAND(do_bury, struct held, elapse__queue_bury(queue, now, with->holder, NULL))
 
 enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
 {
@@ -212,15 +184,9 @@ enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
 static enum elapse__session_step run_held(const struct elapse__resp_call *call,
                                           elapse__engine_command *command, struct held *held)
 {
-    struct elapse__queue_answer answer;
-
     if (!elapse__resp_read_holder(call, 1, &held->holder))
         return ELAPSE__STEP_RAN;
-    if (!elapse__session_run(call->connection, command, held, &answer))
-        return ELAPSE__STEP_LATER;
-    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
-    elapse__resp_reply_result(call, &answer);
-    return ELAPSE__STEP_RAN;
+    return elapse__resp_run_one(call, command, held);
 }
 
 enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call)
