@@ -3,10 +3,14 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../base/assert.h"
+
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 char *elapse__base64_write(char *out, const unsigned char *bytes, size_t count)
 {
+    const char *begin = out;
+
     for (size_t i = 0; i < count; i += 3) {
         size_t left = count - i;
         uint32_t bits = (uint32_t)bytes[i] << 16;
@@ -23,6 +27,8 @@ char *elapse__base64_write(char *out, const unsigned char *bytes, size_t count)
             out[1] = alphabet[bits & 63];
         out += 2;
     }
+    ELAPSE__ASSERT_THAT((size_t)(out - begin), ==, ELAPSE__BASE64_ROOM(count));
+    (void)begin; /* used by assertions alone */
     return out;
 }
 
@@ -55,5 +61,6 @@ bool elapse__base64_read(const char *text, size_t length, unsigned char *bytes, 
         if ((bits & (padding == 2 ? 0xFFFFU : padding == 1 ? 0xFFU : 0U)) != 0)
             return false; /* bits that belong to no byte */
     }
+    ELAPSE__ASSERT_THAT(*count, <=, length / 4 * 3);
     return true;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../base/assert.h"
+
 bool elapse__decimal_read(const void *bytes, size_t size, uint64_t greatest, uint64_t *number)
 {
     const unsigned char *digits = bytes;
@@ -27,6 +29,7 @@ size_t elapse__decimal_write(char *bytes, uint64_t number)
     size_t at = sizeof digits;
 
     do {
+        ELAPSE__ASSERT_THAT(at, >, 0U);
         digits[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);

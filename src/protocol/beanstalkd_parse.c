@@ -266,6 +266,7 @@ static struct elapse__wire_beanstalkd_parsed not_whole(size_t consumed, size_t w
 static struct elapse__wire_beanstalkd_parsed whole(struct elapse__wire_beanstalkd_parser *parser,
                                                    size_t consumed)
 {
+    ELAPSE__ASSERT_THAT(consumed, >, 0U);
     parser->searched = 0;
     parser->skips_line = false;
     parser->skips_body = false;
@@ -293,6 +294,9 @@ skip_body(struct elapse__wire_beanstalkd_parser *parser, size_t size, size_t bef
           struct elapse__wire_beanstalkd_command *command)
 {
     uint64_t here = size - before;
+
+    ELAPSE__ASSERT_THAT(before, <=, size);
+    ELAPSE__ASSERT_THAT(parser->skip, >, 0U);
     if (here < parser->skip) {
         parser->skips_body = true;
         parser->skip -= here;
@@ -311,10 +315,12 @@ struct elapse__wire_beanstalkd_parsed
 elapse__beanstalkd_parse(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *bytes,
                          size_t size, struct elapse__wire_beanstalkd_command *command)
 {
+    ELAPSE__ASSERT(!parser->skips_line || !parser->skips_body);
     if (parser->skips_line)
         return skip_line(parser, bytes, size, command);
     if (parser->skips_body)
         return skip_body(parser, size, 0, command);
+    ELAPSE__ASSERT_THAT(parser->searched, <=, size);
     size_t most = size < ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX
                       ? size
                       : ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX;

@@ -154,6 +154,7 @@ static const char *add_part(struct piece *piece, size_t *first_allowed, uint64_t
         return error;
     if (unit < *first_allowed)
         return "units must go from large to small, each at most once";
+    ELAPSE__ASSERT_THAT(unit, <, (size_t)UNIT_COUNT);
     *first_allowed = unit + 1;
     if (!multiply_add(&whole, units[unit].nanoseconds, *total_ns))
         return too_long;
@@ -178,6 +179,7 @@ const char *elapse__duration_parse(const char *text, size_t size, uint64_t *dura
         if (error != NULL)
             return error;
     }
+    ELAPSE__ASSERT(piece.at == piece.end);
     *duration_ns = total_ns;
     return NULL;
 }

@@ -52,6 +52,7 @@ bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arg
             place += 1 + options[option].values;
         }
     }
+    ELAPSE__ASSERT(text != NULL || place == (first < count ? count : first));
     if (text != NULL && fault != NULL)
         *fault = (struct elapse__wire_resp_fault){.place = place, .text = text};
     return text == NULL;

@@ -79,6 +79,9 @@ static enum header read_size(struct elapse__wire_resp_parser *parser, const unsi
     size_t at = parser->at;
     uint32_t bulk = 0;
 
+    ELAPSE__ASSERT(!parser->in_bulk);
+    ELAPSE__ASSERT_THAT(at, <=, size);
+
     if (at == size)
         return HEADER_PART;
     if (bytes[at++] != '$')
@@ -113,8 +116,12 @@ static void skip(struct elapse__wire_resp_parser *parser, size_t size)
 static bool read_bulk(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                       size_t size, struct elapse__wire_resp_argument *arguments, bool *wrong)
 {
+    ELAPSE__ASSERT(parser->in_bulk);
+    ELAPSE__ASSERT_THAT(parser->at, <=, size);
     if (parser->refused != ELAPSE__WIRE_RESP_MORE)
         skip(parser, size);
+    else
+        ELAPSE__ASSERT_THAT(parser->whole, <, (uint32_t)ELAPSE__WIRE_RESP_ARGUMENTS_MAX);
     if (size - parser->at < (size_t)parser->bulk + 2)
         return false;
     const unsigned char *end = bytes + parser->at + parser->bulk;
@@ -212,6 +219,7 @@ elapse__wire_resp_parse(struct elapse__wire_resp_parser *parser, const unsigned 
     begin_anew(parser);
     if (in_pieces && parsed.outcome == ELAPSE__WIRE_RESP_COMMAND)
         parsed = elapse__wire_resp_parse(parser, bytes, parsed.consumed, arguments);
+    ELAPSE__ASSERT_THAT(parsed.consumed, <=, size);
     ELAPSE__ASSERT(parsed.outcome != ELAPSE__WIRE_RESP_MORE);
     return parsed;
 }

@@ -171,6 +171,9 @@ enum elapse__wire_resp_scanned elapse__wire_resp_scan(struct elapse__wire_resp_s
         if (scanned != ELAPSE__WIRE_RESP_SCAN_WHOLE)
             return scanned;
         uint32_t elements = elements_of(&item);
+        ELAPSE__ASSERT_THAT(scanner->at, <=, size);
+        ELAPSE__ASSERT_THAT(scanner->depth, <=, (uint32_t)ELAPSE__WIRE_RESP_DEPTH_MAX);
+        ELAPSE__ASSERT(scanner->depth == 0 || scanner->left[scanner->depth - 1] > 0);
         if (elements > 0 && scanner->depth == ELAPSE__WIRE_RESP_DEPTH_MAX)
             return ELAPSE__WIRE_RESP_SCAN_BROKEN;
         if (elements > 0) {

@@ -44,6 +44,7 @@ static void append_number(struct elapse__wire_resp_writer *writer, char mark, bo
 
 void elapse__wire_resp_write_word(struct elapse__wire_resp_writer *writer, const char *word)
 {
+    ELAPSE__ASSERT(strpbrk(word, "\r\n") == NULL);
     append(writer, "+", 1);
     append(writer, word, strlen(word));
     append_line_end(writer);

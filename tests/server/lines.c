@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/protocol/decimal.h"
+#include "../../src/base/decimal.h"
 
 enum { LINE_MAX_BYTES = 4096, TUBES_MAX = 1200 };
 

@@ -51,6 +51,7 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
     connection->heard_ms = server->now.boot_ms;
     connection->had_room = true;
     connection->idle.idle = connection;
+    ELAPSE__ASSERT_THAT(figures->connections, <, server->options.connections_max);
     connection->number = ++figures->total_connections;
     figures->connections++;
     elapse__queue_connection_init(&connection->leases);
@@ -137,6 +138,7 @@ static void release_bytes(struct elapse__connection *connection, uint64_t end)
     connection->reply_begin -= size;
     connection->held_gone = end;
     connection->out_end += size;
+    ELAPSE__ASSERT_THAT(connection->held_gone, <=, connection->held_end);
 }
 
 /* Moves what may leave to `out`. */
@@ -308,6 +310,7 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
     connection->heard_ms = server->now.boot_ms;
     elapse__buffer_take(&connection->out, size);
     connection->sent += size;
+    ELAPSE__ASSERT_THAT(connection->sent, <=, connection->out_end);
     while (connection->leavings.count > 0 &&
            elapse__leavings_first(connection)->end <= connection->sent)
         elapse__leavings_drop_first(connection);
@@ -343,6 +346,9 @@ void elapse__connection_closed(struct elapse__connection *connection, struct ela
     ELAPSE__ASSERT(!connection->closed);
     elapse__server_enter(server, now);
     connection->closed = true;
+    ELAPSE__ASSERT_THAT(figures->connections, >, 0);
+    ELAPSE__ASSERT_THAT(figures->producers, >=, (uint64_t)connection->is_producer);
+    ELAPSE__ASSERT_THAT(figures->workers, >=, (uint64_t)connection->is_worker);
     figures->connections--;
     figures->producers -= connection->is_producer;
     figures->workers -= connection->is_worker;

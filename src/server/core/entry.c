@@ -10,6 +10,7 @@ void elapse__server_enter(struct elapse__server *server, struct elapse__queue_no
     ELAPSE__ASSERT(server->engine->batch == NULL);
     server->now = now;
     server->engine->batch = &server->now;
+    ELAPSE__ASSERT_THAT(server->durable, <=, elapse__journal_durable(server->engine->journal));
     server->durable = elapse__journal_durable(server->engine->journal);
     server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;
 }
@@ -22,6 +23,7 @@ void elapse__server_leave(struct elapse__server *server)
 
 void elapse__connection_fail(struct elapse__connection *connection)
 {
+    ELAPSE__ASSERT(!connection->closed);
     connection->dead = true;
     elapse__ring_join_once(&connection->server->work, &connection->work);
 }

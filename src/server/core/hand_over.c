@@ -27,6 +27,7 @@ struct batch {
 
 static void give_to_shell(struct elapse__server_reply *reply, struct elapse__hand *hand)
 {
+    ELAPSE__ASSERT(!elapse__ring_has_node(&hand->reading.ring_node));
     hand->reading.reading.error = EAGAIN;
     hand->state = ELAPSE__HAND_WITH_SHELL;
     hand->reading.reply = reply;
@@ -74,6 +75,8 @@ static void begin_readings(struct elapse__server_reply *reply)
     struct batch batch;
     uint32_t i;
 
+    ELAPSE__ASSERT_THAT(reply->state, ==, ELAPSE__REPLY_READY);
+    ELAPSE__ASSERT_THAT(reply->gate, <=, server->durable);
     batch.count = 0;
     for (i = 0; i < reply->hand_count; i++) {
         struct elapse__hand *hand = &reply->hands[i];
@@ -109,6 +112,8 @@ struct elapse__server_reading *elapse__server_reading(struct elapse__server *ser
 
 static const struct elapse__protocol *begin_formatting(struct elapse__connection *connection)
 {
+    ELAPSE__ASSERT(connection->writing == &connection->held);
+    ELAPSE__ASSERT(!connection->closed);
     connection->writing = &connection->out;
     return connection->protocol;
 }
@@ -139,6 +144,8 @@ static bool finish_look(struct elapse__server_reply *reply)
 {
     struct elapse__connection *connection = reply->connection;
     struct elapse__hand *hand = &reply->hands[0];
+    ELAPSE__ASSERT_THAT(reply->hand_count, ==, 1);
+    ELAPSE__ASSERT_THAT(hand->state, ==, ELAPSE__HAND_READ);
     int error =
         elapse__engine_texts(connection->server->engine, &hand->reading.reading, &hand->job.texts);
 
@@ -170,6 +177,7 @@ static int begin_leases(struct elapse__server_reply *reply)
     for (uint32_t i = 0; i < reply->hand_count; i++) {
         struct elapse__hand *hand = &reply->hands[i];
         int error = ENOENT;
+        ELAPSE__ASSERT(hand->state == ELAPSE__HAND_READ || hand->state == ELAPSE__HAND_GONE);
         if (hand->state == ELAPSE__HAND_READ)
             error = elapse__engine_hand_over_end(engine, &hand->job.handed, &hand->reading.reading,
                                                  &hand->job.texts);

@@ -84,6 +84,8 @@ void elapse__reply_marks_close_reply(struct elapse__connection *connection)
     uint64_t gate = connection->server->engine->last_position;
     uint64_t end = connection->held_gone + elapse__buffer_size(&connection->held);
 
+    ELAPSE__ASSERT(connection->writing == &connection->held);
+    ELAPSE__ASSERT_THAT(end, >=, connection->held_end);
     connection->reply_begin = elapse__buffer_size(&connection->held);
     if (end == connection->held_end)
         return;
@@ -91,6 +93,8 @@ void elapse__reply_marks_close_reply(struct elapse__connection *connection)
     if (connection->marks.count > 0) {
         struct elapse__reply_mark *last =
             elapse__reply_marks_at(connection, connection->marks.count - 1);
+        ELAPSE__ASSERT_THAT(last->end, <, end);
+        ELAPSE__ASSERT(last->reply != NULL || last->gate <= gate);
         if (last->reply == NULL && last->gate == gate) {
             last->end = end;
             return;
@@ -136,6 +140,8 @@ bool elapse__leavings_add(struct elapse__connection *connection,
 {
     struct elapse__leaving *place = add_item(&connection->leavings, sizeof *place);
 
+    ELAPSE__ASSERT_THAT(handed->lease.number, !=, 0);
+    ELAPSE__ASSERT_THAT(connection->out_end, >, connection->sent);
     if (place == NULL)
         return false;
     *place = (struct elapse__leaving){

@@ -120,6 +120,7 @@ static bool grow_hands(struct elapse__server_reply *reply, uint32_t more)
         reply->connection->reply_bytes -= reply->hand_room * sizeof *hands;
         free(reply->hands);
     }
+    ELAPSE__ASSERT_THAT(room - reply->hand_count, >=, more);
     reply->hands = hands;
     reply->hand_room = room;
     return true;
@@ -133,6 +134,8 @@ static void count_worker(struct elapse__connection *connection)
         return;
     connection->is_worker = true;
     connection->server->figures.workers++;
+    ELAPSE__ASSERT_THAT(connection->server->figures.workers, <=,
+                        connection->server->figures.connections);
 }
 
 static void add_hand(struct elapse__server_reply *reply, const struct elapse__queue_handed *handed)
@@ -145,6 +148,7 @@ static void add_hand(struct elapse__server_reply *reply, const struct elapse__qu
 
 void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__server_nothing why)
 {
+    ELAPSE__ASSERT_THAT(reply->hand_count, ==, 0);
     elapse__reply_stop_waiting(reply);
     reply->state = ELAPSE__REPLY_NOTHING;
     reply->why = why;
@@ -232,6 +236,7 @@ bool elapse__reply_try(struct elapse__server_reply *reply, bool *again)
     struct elapse__queue_text names[ELAPSE__QUEUE_RESERVE_MAX];
     bool was_waiting = reply->state == ELAPSE__REPLY_WAITING;
 
+    ELAPSE__ASSERT_THAT(reply->kind, ==, ELAPSE__REPLY_RESERVE);
     ELAPSE__ASSERT_THAT(reply->hand_count, ==, 0);
     for (uint32_t i = 0; i < reply->waiter_count; i++)
         names[i] = elapse__server_tube_name(reply->waiters[i].tube);
@@ -256,6 +261,7 @@ bool elapse__reply_try(struct elapse__server_reply *reply, bool *again)
         elapse__reply_stop_waiting(reply);
         reply->gate = gate;
     }
+    ELAPSE__ASSERT_THAT(reply->hand_count, <=, reply->wanted);
     reply->state = ELAPSE__REPLY_READY;
     return true;
 }

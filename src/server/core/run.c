@@ -157,6 +157,8 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     const struct elapse__protocol *protocol = connection->protocol;
     enum elapse__session_step step;
 
+    ELAPSE__ASSERT_THAT(size, >, 0);
+    ELAPSE__ASSERT(elapse__connection_may_run(connection));
     *used = 0;
     connection->need = 0;
     connection->behind = false;
@@ -249,6 +251,7 @@ size_t elapse__connection_run(struct elapse__connection *connection, const uint8
         if (!goes_on && (used == 0 || connection->dead))
             break;
     }
+    ELAPSE__ASSERT_THAT(done, <=, size);
     return done;
 }
 
@@ -376,6 +379,7 @@ enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *c
     if (!connection->is_producer) {
         connection->is_producer = true;
         server->figures.producers++;
+        ELAPSE__ASSERT_THAT(server->figures.producers, <=, server->figures.connections);
     }
     if (body_bytes > options->body_bytes_max)
         return ELAPSE__PUT_TOO_BIG;

@@ -103,6 +103,7 @@ void elapse__server_stop(struct elapse__server *server)
 
 bool elapse__server_is_quiet(const struct elapse__server *server)
 {
+    ELAPSE__ASSERT(server->stopped);
     for (const struct elapse__ring_node *link = server->open.next; link != &server->open;
          link = link->next) {
         const struct elapse__connection *connection = (const void *)link;
@@ -215,6 +216,7 @@ static bool turn_work(struct elapse__server *server)
         elapse__ring_leave(&connection->work);
         server->budget = quantum;
         elapse__connection_work(connection);
+        ELAPSE__ASSERT_THAT(server->budget, <=, quantum);
         left -= quantum - server->budget + (server->budget > 0);
     }
     server->budget = left;

@@ -33,6 +33,7 @@ void elapse__server_tube_give(struct elapse__server *server, struct elapse__serv
     if (--tube->references > 0)
         return;
     ELAPSE__ASSERT(elapse__ring_empty(&tube->waiters));
+    ELAPSE__ASSERT_THAT(tube->figures.using + tube->figures.watching, ==, 0U);
     elapse__queue_watch_end(server->engine->jobs, &tube->watch);
     free(tube);
 }
@@ -44,11 +45,13 @@ struct elapse__queue_text elapse__server_tube_name(const struct elapse__server_t
 
 void elapse__server_tube_use(struct elapse__server_tube *tube, int change)
 {
+    ELAPSE__ASSERT(change > 0 || tube->figures.using > 0);
     tube->figures.using += (uint32_t)change;
 }
 
 void elapse__server_tube_watch(struct elapse__server_tube *tube, int change)
 {
+    ELAPSE__ASSERT(change > 0 || tube->figures.watching > 0);
     tube->figures.watching += (uint32_t)change;
 }
 
@@ -66,6 +69,8 @@ void elapse__reply_wait(struct elapse__server_reply *reply, bool in_front)
 {
     struct elapse__queue *jobs = reply->connection->server->engine->jobs;
 
+    ELAPSE__ASSERT(reply->state == ELAPSE__REPLY_NOTHING || reply->state == ELAPSE__REPLY_READING);
+    ELAPSE__ASSERT_THAT(reply->hand_count, ==, 0);
     reply->state = ELAPSE__REPLY_WAITING;
     reply->gate = UINT64_MAX;
     reply->connection->waiting++;
@@ -90,9 +95,11 @@ void elapse__reply_stop_waiting(struct elapse__server_reply *reply)
     (void)elapse_wheel_stop(&server->wheel, &reply->alarm.timer);
     ELAPSE__ASSERT_THAT(reply->connection->waiting, >, 0);
     reply->connection->waiting--;
+    ELAPSE__ASSERT_THAT(server->figures.waiting, >, 0);
     server->figures.waiting--;
     for (uint32_t i = 0; i < reply->waiter_count; i++) {
         elapse__ring_leave(&reply->waiters[i].ring_node);
+        ELAPSE__ASSERT_THAT(reply->waiters[i].tube->figures.waiting, >, 0U);
         reply->waiters[i].tube->figures.waiting--;
     }
     reply->state = ELAPSE__REPLY_NOTHING;

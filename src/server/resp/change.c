@@ -30,6 +30,7 @@ enum elapse__session_step elapse__resp_cancel(const struct elapse__resp_call *ca
     bool goes_on = true;
 
     while (goes_on) {
+        ELAPSE__ASSERT_THAT(2 + call->session->done, <, call->count);
         named.key = elapse__resp_text(call->arguments[2 + call->session->done]);
         step = elapse__resp_run_part(call, call->count - 2, do_cancel, &named, &goes_on);
     }
@@ -47,7 +48,9 @@ enum elapse__session_step elapse__resp_cancel_id(const struct elapse__resp_call 
             return ELAPSE__STEP_RAN;
     }
     while (goes_on) {
-        (void)elapse__resp_read_id(call, 1 + call->session->done, &named.id);
+        bool is_read = elapse__resp_read_id(call, 1 + call->session->done, &named.id);
+        ELAPSE__ASSERT(is_read); /* as before the first part */
+        (void)is_read;
         step = elapse__resp_run_part(call, call->count - 1, do_cancel_id, &named, &goes_on);
     }
     return step;
@@ -152,6 +155,7 @@ static bool begin_kick(const struct elapse__resp_call *call)
 {
     uint64_t wanted = 0;
 
+    ELAPSE__ASSERT_THAT(call->session->done, ==, 0);
     if (!elapse__resp_read_number(call, 2, UINT64_MAX, &wanted))
         return false;
     call->session->kick = calloc(1, sizeof *call->session->kick);
@@ -174,6 +178,7 @@ enum elapse__session_step elapse__resp_kick(const struct elapse__resp_call *call
     kicking.kick->tube = elapse__resp_text(call->arguments[1]);
     if (!elapse__session_run(call->connection, do_kick, &kicking, &answer))
         return ELAPSE__STEP_LATER;
+    ELAPSE__ASSERT_THAT(kicking.kick->kicked, <=, kicking.kick->wanted);
     if (answer.result == ELAPSE__QUEUE_KEPT)
         return ELAPSE__STEP_MORE;
     elapse__session_count(call->connection, ELAPSE__VERB_KICK);

@@ -111,6 +111,7 @@ static bool set_name(const struct elapse__resp_call *call, struct elapse__wire_r
             "ERR the name of a client has up to 64 bytes, without blanks and newlines", NULL);
         return false;
     }
+    ELAPSE__ASSERT_THAT(name.size, <=, sizeof call->session->name);
     memcpy(call->session->name, name.bytes, name.size);
     call->session->name_size = (uint8_t)name.size;
     return true;

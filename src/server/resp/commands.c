@@ -107,7 +107,9 @@ const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_ar
         unsigned char c = name.bytes[i];
         folded[i] = c >= 'a' && c <= 'z' ? (unsigned char)(c - 0x20) : c;
     }
+    ELAPSE__ASSERT_THAT(first_of_length[name.size], <=, first_of_length[name.size + 1]);
     for (unsigned i = first_of_length[name.size]; i < first_of_length[name.size + 1]; i++) {
+        ELAPSE__ASSERT_THAT(strlen(commands[i].name), ==, name.size);
         if (memcmp(commands[i].name, folded, sizeof folded) == 0)
             return &commands[i];
     }

@@ -66,6 +66,8 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
 
     struct elapse__queue_view shown = *view;
 
+    ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) != 0);
+    ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
     shown.tube = texts->tube; /* the text of the view is no longer valid */
     elapse__wire_resp_write_map(&writer, JOB_PAIRS + TEXT_PAIRS);
     write_job(&writer, &shown);
@@ -138,6 +140,7 @@ static void end_list(const struct elapse__resp_call *call, uint32_t cursor, uint
     elapse__wire_resp_write_integer(&writer, cursor);
     elapse__wire_resp_write_array(&writer, items);
     ELAPSE__ASSERT(!writer.too_small);
+    ELAPSE__ASSERT_THAT(items, <=, (uint32_t)ELAPSE__RESP_COUNT_MAX);
     char *reply = elapse__reply_at(call->connection);
     memcpy(reply, head, writer.size);
     memmove(reply + writer.size, reply + LIST_HEAD_BYTES, size - LIST_HEAD_BYTES);
@@ -177,6 +180,7 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
                                          elapse__session_now(call->connection), filter, cursor,
                                          LIST_PLACES / 16, views, room);
 
+    ELAPSE__ASSERT_THAT(listed, <=, room);
     for (uint32_t i = 0; i < listed; i++) {
         struct elapse__wire_resp_writer writer =
             elapse__resp_begin(call->connection, call->session->resp3, JOB_BYTES);
@@ -206,6 +210,7 @@ enum elapse__session_step elapse__resp_list(const struct elapse__resp_call *call
         if (cursor == 0)
             break;
     }
+    ELAPSE__ASSERT_THAT(listed, <=, count);
     elapse__session_count(call->connection, ELAPSE__VERB_LIST);
     elapse__session_spend(call->connection, LIST_COST);
     end_list(call, cursor, listed);
@@ -232,6 +237,7 @@ enum elapse__session_step elapse__resp_tubes(const struct elapse__resp_call *cal
             listed++;
         }
     } while (cursor != 0 && listed < count && most > 0);
+    ELAPSE__ASSERT_THAT(listed, <=, count);
     elapse__session_count(call->connection, ELAPSE__VERB_LIST_TUBES);
     elapse__session_spend(call->connection, LIST_COST / 4);
     end_list(call, cursor, listed);

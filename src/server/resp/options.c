@@ -46,6 +46,7 @@ bool elapse__resp_read_moment(const struct elapse__resp_call *call, uint32_t pla
 
     if (!elapse__resp_read_number(call, place, (uint64_t)ELAPSE__QUEUE_WALL_MS_MAX, &number))
         return false;
+    ELAPSE__ASSERT_THAT(number, <=, (uint64_t)ELAPSE__QUEUE_WALL_MS_MAX);
     *at_ms = (int64_t)number;
     return true;
 }
@@ -93,6 +94,7 @@ static bool read_lease(struct elapse__wire_resp_argument argument,
 bool elapse__resp_read_holder(const struct elapse__resp_call *call, uint32_t place,
                               struct elapse__queue_holder *holder)
 {
+    ELAPSE__ASSERT_THAT(place, >, 0);
     *holder = (struct elapse__queue_holder){.id = 0};
     if (!elapse__resp_read_id(call, place, &holder->id))
         return false;
@@ -144,6 +146,8 @@ bool elapse__resp_read_filter(const struct elapse__resp_call *call, uint32_t sta
     };
     enum { STATES = sizeof states / sizeof *states };
 
+    ELAPSE__ASSERT_THAT(state, <, call->count);
+    ELAPSE__ASSERT_THAT(tag, <, call->count);
     *filter = (struct elapse__queue_filter){.tube = elapse__resp_text(call->arguments[1]),
                                             .state = ELAPSE__QUEUE_FREE};
     if (filter->tube.size == 0 || filter->tube.size > ELAPSE__QUEUE_TUBE_BYTES_MAX)

@@ -155,6 +155,8 @@ enum elapse__session_step elapse__resp_put(const struct elapse__resp_call *call)
 
     if (!read_put(call, &put))
         return ELAPSE__STEP_RAN;
+    ELAPSE__ASSERT(put.key.size > 0 || put.if_key == ELAPSE__QUEUE_REPLACE);
+    ELAPSE__ASSERT((put.cron.size == 0 && put.zone.size == 0) || put.when == ELAPSE__QUEUE_CRON);
     const char *refused = refusal(call, &put);
     if (refused != NULL)
         return elapse__resp_reply_error(call->connection, refused, NULL);

@@ -42,6 +42,7 @@ void elapse__resp_add_small(struct elapse__resp_line *line, const char *word)
 struct elapse__wire_resp_writer elapse__resp_begin(struct elapse__connection *connection,
                                                    bool resp3, size_t size)
 {
+    ELAPSE__ASSERT_THAT(size, >, 0);
     char *bytes = elapse__reply_begin(connection, size);
     return (struct elapse__wire_resp_writer){
         .bytes = (unsigned char *)bytes, .capacity = bytes == NULL ? 0 : size, .resp3 = resp3};
@@ -50,6 +51,7 @@ struct elapse__wire_resp_writer elapse__resp_begin(struct elapse__connection *co
 void elapse__resp_end(struct elapse__connection *connection,
                       const struct elapse__wire_resp_writer *writer)
 {
+    ELAPSE__ASSERT_THAT(writer->size, <=, writer->capacity);
     ELAPSE__ASSERT(!writer->too_small || writer->bytes == NULL);
     if (writer->bytes != NULL)
         elapse__reply_end(connection, writer->size);
@@ -112,6 +114,7 @@ elapse__resp_reply_error(struct elapse__connection *connection, const char *text
     static const char question = '?';
     struct elapse__resp_line line = {.size = 0};
 
+    ELAPSE__ASSERT(text[0] >= 'A' && text[0] <= 'Z' && strchr(text, ' ') != NULL);
     elapse__resp_add(&line, text);
     if (argument != NULL) {
         uint32_t shown = argument->size < ARGUMENT_MAX ? argument->size : ARGUMENT_MAX;
@@ -150,6 +153,7 @@ void elapse__resp_reply_job(const struct elapse__resp_call *call,
         call->connection, call->session->resp3, (size_t)4 * ELAPSE__WIRE_RESP_FRAME_MAX);
 
     ELAPSE__ASSERT_THAT(answer->result, <, sizeof words / sizeof *words);
+    ELAPSE__ASSERT_THAT(answer->id, >, 0);
     elapse__wire_resp_write_array(&writer, 2);
     elapse__wire_resp_write_integer(&writer, (int64_t)answer->id);
     elapse__wire_resp_write_word(&writer, words[answer->result]);
@@ -160,6 +164,7 @@ static void reply_key_taken(const struct elapse__resp_call *call, uint64_t id)
 {
     struct elapse__resp_line line = {.size = 0};
 
+    ELAPSE__ASSERT_THAT(id, >, 0);
     elapse__resp_add(&line, "BUSYKEY ");
     elapse__resp_add_number(&line, id);
     elapse__resp_add(&line, " has this key");
@@ -192,8 +197,10 @@ void elapse__resp_reply_result(const struct elapse__resp_call *call,
         reply_key_taken(call, answer->id);
     else if (answer->result == ELAPSE__QUEUE_ARGUMENT)
         reply_fault(call, answer->fault == NULL ? "an argument is wrong" : answer->fault);
-    else
+    else {
+        ELAPSE__ASSERT_THAT(answer->result, <, sizeof errors / sizeof *errors);
         (void)elapse__resp_reply_error(call->connection, errors[answer->result], NULL);
+    }
 }
 
 const char *elapse__resp_state_name(enum elapse__queue_state state)
@@ -257,6 +264,7 @@ enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *
     struct elapse__queue_answer answer;
 
     ELAPSE__ASSERT_THAT(session->done, <, parts);
+    ELAPSE__ASSERT_THAT(parts, <, call->count);
     *goes_on = false;
     if (!elapse__session_run(call->connection, command, arguments, &answer))
         return ELAPSE__STEP_LATER;
@@ -267,6 +275,7 @@ enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *
         elapse__session_spend(call->connection, 1);
     elapse__resp_reply_result(call, &answer);
     session->done++;
+    ELAPSE__ASSERT_THAT(session->done, <=, parts);
     if (session->done == parts)
         return ELAPSE__STEP_RAN;
     *goes_on = session->done % ELAPSE__RESP_PARTS_A_STEP != 0;

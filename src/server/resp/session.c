@@ -72,8 +72,9 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
                                      .session = elapse__session(connection),
                                      .arguments = arguments,
                                      .count = count};
+    ELAPSE__ASSERT_THAT(call.count, >, 0U);
+    ELAPSE__ASSERT_THAT(call.count, <=, (uint32_t)ELAPSE__WIRE_RESP_ARGUMENTS_MAX);
     enum elapse__session_step step = run_call(&call);
-
     ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
     if (step == ELAPSE__STEP_RAN || step == ELAPSE__STEP_END)
         forget(call.session);
@@ -99,6 +100,7 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     struct elapse__wire_resp_parsed parsed =
         elapse__wire_resp_parse(&session->parser, bytes, size, arguments);
 
+    ELAPSE__ASSERT_THAT(parsed.consumed, <=, size);
     *used = parsed.consumed;
     switch (parsed.outcome) {
     case ELAPSE__WIRE_RESP_MORE:

@@ -63,7 +63,10 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
     if (tube_count > ELAPSE__QUEUE_RESERVE_MAX)
         return elapse__resp_reply_error(call->connection, "ERR too many tubes: at most 1000", NULL);
 
+    ELAPSE__ASSERT_THAT(tube_count, >, 0U);
+    ELAPSE__ASSERT_THAT(count, <=, (uint64_t)ELAPSE__RESP_COUNT_MAX);
     uint32_t held = get_tubes(call, tube_count, tubes);
+    ELAPSE__ASSERT_THAT(held, <=, tube_count);
     enum elapse__session_step step = ELAPSE__STEP_RAN;
     if (held == tube_count) {
         struct elapse__session_reserve request = {
@@ -102,6 +105,8 @@ static void hand_out(struct elapse__connection *connection, bool resp3,
     struct elapse__wire_resp_writer writer = elapse__resp_begin(connection, resp3, size);
 
     ELAPSE__ASSERT_THAT(job->handed.lease.number, !=, 0);
+    ELAPSE__ASSERT_THAT(job->handed.attempt, >, 0);
+    ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
     elapse__wire_resp_write_array(&writer, FIELDS);
 #define WRITE(field, kind) ELAPSE__RESP_WRITE_##kind(&writer, OWNER_##kind->field);
     ELAPSE__HANDED_FIELDS(WRITE)
@@ -121,6 +126,7 @@ void elapse__resp_handed_out(struct elapse__connection *connection, uint64_t con
                              const struct elapse__server_job *jobs, uint32_t count)
 {
     ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) == 0);
+    ELAPSE__ASSERT_THAT(count, >, 0);
     reply_array(connection, count);
     for (uint32_t i = 0; i < count; i++)
         hand_out(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, &jobs[i]);
@@ -174,7 +180,9 @@ enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
             return ELAPSE__STEP_RAN;
     }
     while (goes_on) {
-        (void)elapse__resp_read_holder(call, 1 + 2 * call->session->done, &held.holder);
+        bool is_read = elapse__resp_read_holder(call, 1 + 2 * call->session->done, &held.holder);
+        ELAPSE__ASSERT(is_read); /* as before the first part */
+        (void)is_read;
         step = elapse__resp_run_part(call, jobs, do_ack, &held, &goes_on);
     }
     return step;
