@@ -35,7 +35,7 @@ size_t elapse__utf8_size(const void *text, size_t length)
     return 0;
 }
 
-/* Whether eight bytes are all ASCII. */
+/* Returns whether eight bytes are all ASCII. */
 static bool are_ascii(const unsigned char *text)
 {
     uint64_t bytes;

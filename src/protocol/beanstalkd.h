@@ -96,7 +96,7 @@ struct elapse__wire_beanstalkd_parser {
     uint32_t body_bytes_max; /* a larger body is TOO_BIG */
     bool skips_line;         /* what comes belongs to a line that is too long */
     bool skips_body;         /* what comes belongs to a body that is too big */
-    uint64_t skip;           /* so many bytes of it */
+    uint64_t skip;           /* bytes that are left of the body */
     size_t searched;         /* bytes in which no line ends */
 };
 
@@ -193,7 +193,7 @@ struct elapse__wire_beanstalkd_tube_statistics {
 
 struct elapse__wire_beanstalkd_server_statistics {
     uint64_t urgent, ready, reserved, delayed, buried;
-    const uint64_t *commands; /* by verb: ELAPSE__WIRE_BEANSTALKD_VERBS of them */
+    const uint64_t *commands; /* ELAPSE__WIRE_BEANSTALKD_VERBS counters, by verb */
     uint64_t job_timeouts, total_jobs, max_job_size, tubes;
     uint64_t connections, producers, workers, waiting, total_connections;
     uint64_t pid;

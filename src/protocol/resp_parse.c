@@ -100,8 +100,8 @@ static enum header read_size(struct elapse__wire_resp_parser *parser, const unsi
     return HEADER_WHOLE;
 }
 
-/* Steps over the bytes of an argument, as far as they are there, if the command is refused. Its
- * last two are left: they have to be the end of a line. */
+/* Steps over the bytes of an argument, as far as they are there, if the command is refused. The
+ * last two bytes are left: they have to be the end of a line. */
 static void skip(struct elapse__wire_resp_parser *parser, size_t size)
 {
     size_t there = size - parser->at;

@@ -2,11 +2,13 @@
  * The invariants of the core. elapse__server_check returns the number of the first one that it
  * finds broken:
  *
- *  1. The connections in `open` and `closing` are those that are counted, and know where they are.
+ *  1. The connections in `open` are as many as are counted. A connection knows whether it is in
+ *     `open` or in `closing`.
  *  2. The marks of a connection follow each other, and cover the whole replies of `held`.
- *  3. A connection waits if and only if a reply of it waits; a waiting reply sits in all its tubes.
- *  4. A connection whose first mark waits for the journal is in `gated`, or about to be looked at
- * in `work`; nobody else stays in `gated`.
+ *  3. A connection waits if and only if one of its replies waits. A waiting reply is in the ring of
+ *     each of its tubes.
+ *  4. A connection whose first mark waits for the journal is in `gated` or in `work`. No other
+ *     connection stays in `gated`.
  *  5. A connection that could run a command is in `work` or `stalled`.
  *  6. The shell gets no byte that is not durable: `out` and `held` have as many
  *     bytes as were counted.
@@ -57,8 +59,8 @@ static unsigned check_marks(const struct elapse__connection *connection, uint32_
     return end == connection->held_end ? 0 : BROKEN_MARKS;
 }
 
-/* Its first mark waits, or may have become durable, and no turn will look at it; or it is looked at
- * for nothing. */
+/* Returns whether the first mark of the connection waits, or may have become durable, and no turn
+ * will look at the connection; or whether turns look at the connection for nothing. */
 static bool is_forgotten(const struct elapse__connection *connection)
 {
     bool waits = elapse__reply_marks_wait_for_journal(connection);

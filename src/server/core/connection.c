@@ -203,8 +203,8 @@ static void arrange(struct elapse__connection *connection)
     connection->had_room = has_room;
 }
 
-/* What waits in the buffer may run, and it is not looked at again by itself. If it has a place in
- * `work`, its turn comes. */
+/* Runs what waits in the buffer, which nothing else looks at, unless the connection is in `work`:
+ * then its turn comes. */
 static void run_buffered(struct elapse__connection *connection)
 {
     bool has_turn =
@@ -221,7 +221,7 @@ static void run_buffered(struct elapse__connection *connection)
         elapse__buffer_free(&connection->input);
 }
 
-/* The budget ended before the first reply could leave, though it may. */
+/* Returns whether the first reply may leave, and has not left because the budget ended. */
 static bool may_release(const struct elapse__connection *connection)
 {
     if (connection->marks.count == 0 || connection->dead)
@@ -244,7 +244,7 @@ void elapse__connection_work(struct elapse__connection *connection)
 void elapse__connection_release(struct elapse__connection *connection)
 {
     release_marks(connection);
-    /* A choked connection that is no longer choked runs on. */
+    /* A connection that is no longer choked runs on. */
     if (may_release(connection) || elapse__connection_can_run(connection))
         elapse__ring_join_once(&connection->server->work, &connection->work);
     arrange(connection);
@@ -330,7 +330,7 @@ void elapse__server_reading_done(struct elapse__server *server, struct elapse__q
     elapse__server_enter(server, now);
     hand->state = ELAPSE__HAND_READ;
     reply->unread--;
-    /* That of a closed connection is looked at by a turn. */
+    /* A turn looks at the reply of a closed connection. */
     if (reply->unread == 0 && !connection->closed)
         elapse__connection_work(connection);
     elapse__server_leave(server);

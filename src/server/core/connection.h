@@ -10,7 +10,8 @@
  * rings it belongs to. */
 void elapse__connection_work(struct elapse__connection *connection);
 
-/* Does the same without commands: those that may run now come by `work`. */
+/* Lets replies leave and arranges the rings, but runs no command: a connection whose commands may
+ * run now is put into `work`. */
 void elapse__connection_release(struct elapse__connection *connection);
 
 /* Returns whether there is input that may be run now. */

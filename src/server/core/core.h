@@ -113,7 +113,7 @@ struct elapse__server *elapse__server_new(const struct elapse__server_options *o
  * process ends. Requires that no reading is with the shell. */
 void elapse__server_free(struct elapse__server *server);
 
-/* Refuses puts from now on: beanstalkd's drain mode. It cannot be undone. */
+/* Refuses puts from now on, for the life of the server: beanstalkd's drain mode. */
 void elapse__server_drain(struct elapse__server *server);
 
 /* Runs no further command, and takes no further byte. Reserves that wait go on waiting. */
@@ -134,7 +134,8 @@ void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, u
 bool elapse__server_knows_password(const struct elapse__server *server,
                                    struct elapse__queue_text password);
 
-/* The same for any passwords. */
+/* Returns whether `password` is one of these; true if there are none. Takes the same time for
+ * each. */
 bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
                                struct elapse__queue_text password);
 
@@ -152,18 +153,19 @@ struct elapse__command_source {
     /* Returns the arguments of the next command, and stores how many; NULL: there is none now. */
     const struct elapse__wire_resp_argument *(*next)(struct elapse__command_source *source,
                                                      uint32_t *count);
-    /* That command was begun. Unless it is done, it has to be the next one again. */
+    /* Tells that the command was begun. Unless it is done, it has to be the next one again. */
     void (*ran)(struct elapse__command_source *source, bool is_done);
 };
 
 struct elapse__connection_facts {
-    bool may_use_beanstalkd; /* it came by loopback or a unix socket; matters with passwords only */
-    bool speaks_resp3;       /* it is the link of a node, which has greeted the shell */
+    bool may_use_beanstalkd; /* the client came by loopback or a unix socket; matters with passwords
+                                only */
+    bool speaks_resp3;       /* the client is a node, which has greeted the shell */
     struct elapse__command_source *source; /* NULL: bytes come; outlives the connection */
     void *shell; /* the shell's own object; elapse__connection_shell returns it */
 };
 
-/* Returns a connection; NULL: there are connections_max of them, or there is no memory. */
+/* Returns a connection; NULL: there are connections_max connections, or there is no memory. */
 struct elapse__connection *elapse__connection_new(struct elapse__server *server,
                                                   struct elapse__queue_now now,
                                                   const struct elapse__connection_facts *facts);
@@ -174,19 +176,19 @@ void *elapse__connection_shell(const struct elapse__connection *connection);
  * elapse__server_attention. */
 size_t elapse__connection_room(const struct elapse__connection *connection);
 
-/* Bytes came: runs the commands in them, up to a slice. Copies what it cannot run yet. Requires
+/* Takes bytes that came: runs the commands in them, up to a slice, and copies the rest. Requires
  * that `size` is at most the room. */
 void elapse__connection_received(struct elapse__connection *connection,
                                  struct elapse__queue_now now, const void *bytes, size_t size);
 
-/* The source of the connection has commands: runs them as if their bytes had come, up to a slice.
- * It is enough to say so once: turns run the others, until the source has none. Requires a source.
+/* Notes that the source of the connection has commands, and runs them as if their bytes had come,
+ * up to a slice. Later turns run the other commands, until the source has none. Requires a source.
  */
 void elapse__connection_commands(struct elapse__connection *connection,
                                  struct elapse__queue_now now);
 
-/* The client will send nothing more, but it may read: commands that are there are run, and the
- * connection ends when their replies were sent. A reserve that waits is dropped. */
+/* Notes that the client sends nothing more, but may read. The commands that are there are run, and
+ * the connection ends when their replies were sent. A reserve that waits is dropped. */
 void elapse__connection_received_all(struct elapse__connection *connection,
                                      struct elapse__queue_now now);
 
@@ -194,26 +196,27 @@ void elapse__connection_received_all(struct elapse__connection *connection,
 size_t elapse__connection_output(const struct elapse__connection *connection,
                                  const uint8_t **bytes);
 
-/* The first `size` bytes of the output were sent: the socket took them. */
+/* Notes that the socket took the first `size` bytes of the output. */
 void elapse__connection_sent(struct elapse__connection *connection, struct elapse__queue_now now,
                              size_t size);
 
 /* Returns whether the shell should close the socket: everything was sent, and nothing more will
- * come. It then calls elapse__connection_closed. */
+ * come. The shell then calls elapse__connection_closed. */
 bool elapse__connection_wants_end(const struct elapse__connection *connection);
 
-/* The socket is closed. The connection is gone for the shell; turns undo its hand-outs. */
+/* Notes that the socket is closed. The connection is gone for the shell; turns undo its hand-outs.
+ */
 void elapse__connection_closed(struct elapse__connection *connection, struct elapse__queue_now now);
 
 /* ---- turns ---- */
 
 /* Does what the time asks for, and what has become possible: due jobs, reserves that wait, replies
  * that became durable, commands that wait to run, closed connections. Returns whether there is more
- * to do now. False is also the answer while the journal is full: its news come first. */
+ * to do now. Returns false also while the journal is full: the news of the journal come first. */
 bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now now);
 
 /* Returns when a turn is next needed, by the boot-time clock, unless something happens before;
- * UINT64_MAX: never. Due jobs are not in it: elapse__queue_next_due. */
+ * UINT64_MAX: never. elapse__queue_next_due says when the next job is due. */
 uint64_t elapse__server_next_ms(const struct elapse__server *server);
 
 /* Returns a connection whose output, room or end may have changed since it was returned last; NULL:
@@ -232,6 +235,7 @@ struct elapse__server_reading {
 /* Returns the next reading to perform, NULL if there is none. */
 struct elapse__server_reading *elapse__server_reading(struct elapse__server *server);
 
+/* Gives a reading back that the shell has performed. */
 void elapse__server_reading_done(struct elapse__server *server, struct elapse__queue_now now,
                                  struct elapse__server_reading *reading);
 
@@ -282,9 +286,9 @@ enum elapse__server_verb {
 
 struct elapse__server_statistics {
     uint64_t connections; /* open now */
-    uint64_t producers;   /* of them: have put a job */
-    uint64_t workers;     /* have asked for one */
-    uint64_t waiting;     /* wait for one */
+    uint64_t producers;   /* open connections that have put a job */
+    uint64_t workers;     /* open connections that have asked for a job */
+    uint64_t waiting;     /* reserves that wait for a job */
     uint64_t total_connections;
     uint64_t uptime_ms;
     uint64_t commands[ELAPSE__VERBS];

@@ -8,6 +8,7 @@ void elapse__server_enter(struct elapse__server *server, struct elapse__queue_no
     uint32_t left = server->round > ELAPSE__TURN_BUDGET ? server->round - ELAPSE__TURN_BUDGET : 0;
 
     ELAPSE__ASSERT(server->engine->batch == NULL);
+    ELAPSE__ASSERT_THAT(now.boot_ms, >=, server->now.boot_ms);
     server->now = now;
     server->engine->batch = &server->now;
     ELAPSE__ASSERT_THAT(server->durable, <=, elapse__journal_durable(server->engine->journal));

@@ -66,8 +66,8 @@ static void add_to_batch(struct elapse__server_reply *reply, struct elapse__hand
         read_batch(reply, batch);
 }
 
-/* Begins the readings of a reply, as far as the budget goes: all have begun in the state READING.
- */
+/* Begins the readings of a reply, as far as the budget goes. When all have begun, the reply is in
+ * the state READING. */
 static void begin_readings(struct elapse__server_reply *reply)
 {
     struct elapse__server *server = reply->connection->server;
@@ -167,7 +167,7 @@ static bool finish_look(struct elapse__server_reply *reply)
 /* ---- hand-outs ---- */
 
 /* Begins the leases of all hands that were read. Hands that are gone leave the list. Returns an
- * error of the last one that failed, or 0. */
+ * error of the last hand that failed, or 0. */
 static int begin_leases(struct elapse__server_reply *reply)
 {
     struct elapse__engine *engine = reply->connection->server->engine;
@@ -280,12 +280,12 @@ bool elapse__reply_advance(struct elapse__server_reply *reply)
 
 /* ---- the end of a connection ---- */
 
-/* Ends a reading that has begun. */
+/* Ends the reading of a hand, if it has begun. */
 static void end_reading(struct elapse__engine *engine, struct elapse__hand *hand)
 {
     if (hand->state != ELAPSE__HAND_BEGUN && hand->state != ELAPSE__HAND_READ)
         return;
-    /* It has begun, and nobody has performed it. */
+    /* Nobody has performed the reading. */
     if (hand->state == ELAPSE__HAND_BEGUN && hand->reading.reading.error == 0 &&
         hand->reading.reading.bytes == NULL)
         hand->reading.reading.error = EAGAIN;

@@ -31,11 +31,11 @@
  *      gated           its first mark waits to become durable
  *      attention       the shell should look at it
  *
- * Budget: work has units: one for a command and one for each KiB of it, several for a hand-out. A
- * round, which ends with a turn, has so many of them for all connections together: half of it is
- * the turn's for certain, and no entry point has more than a quantum. What exceeds it stays in the
- * ring `work`, where each connection has a quantum in its turn. In a turn each stage has its share,
- * so that neither commands nor hand-outs starve.
+ * Budget: work has units. A command costs one unit, and one more for each KiB; a hand-out costs
+ * several. A round ends with a turn, and has so many units for all connections together. Half of
+ * the round is the turn's for certain, and no other entry point has more than a quantum. A
+ * connection that needs more stays in the ring `work`, where each connection has a quantum when it
+ * is reached. In a turn each stage has its share, so that neither commands nor hand-outs starve.
  */
 #ifndef ELAPSE__CORE_INNER_H
 #define ELAPSE__CORE_INNER_H
@@ -49,7 +49,7 @@
 
 enum {
     ELAPSE__BUDGET = 1000,                 /* units of a round: about a millisecond */
-    ELAPSE__TURN_BUDGET = 500,             /* of them, those that a turn has at least */
+    ELAPSE__TURN_BUDGET = 500,             /* units that a turn has at least */
     ELAPSE__QUANTUM = 250,                 /* of one connection in a call, or in a turn */
     ELAPSE__UNIT_BYTES = 1024,             /* of a command, for one unit more */
     ELAPSE__COST_HAND_OUT = 2,             /* units: of taking a job, and of reading it */
@@ -63,13 +63,14 @@ enum {
 
 /* A timer of the server's wheel. */
 struct elapse__server_alarm {
-    struct elapse_timer timer;       /* first */
-    struct elapse__connection *idle; /* that of an idle connection; NULL: that of a reply */
+    struct elapse_timer timer; /* first */
+    struct elapse__connection
+        *idle; /* the connection, if the alarm is for an idle one; NULL: a reply */
 };
 
 /* ---- replies whose bytes do not exist yet ---- */
 
-/* One tube that a reserve waits for. */
+/* A place of a reserve in the ring of a tube. */
 struct elapse__waiter {
     struct elapse__ring_node ring_node; /* in the tube's ring; NULL: not waiting */
     struct elapse__server_tube *tube;
@@ -130,7 +131,7 @@ struct elapse__server_reply {
 
 struct elapse__server_tube {
     struct elapse__queue_watch watch; /* first */
-    struct elapse__ring_node waiters; /* those that wait, the first to be served first */
+    struct elapse__ring_node waiters; /* of reserves; the first is served first */
     uint32_t references;
     struct elapse__server_tube_figures figures;
 };
@@ -170,9 +171,9 @@ struct elapse__connection {
     struct elapse__items marks;     /* of struct elapse__reply_mark */
     struct elapse__items leavings;  /* of struct elapse__leaving */
     uint64_t held_end;              /* bytes that `held` has had, up to the last mark */
-    uint64_t held_gone;             /* of them, those that have left it */
+    uint64_t held_gone;             /* bytes that have left `held` */
     uint64_t out_end;               /* bytes that `out` has had */
-    uint64_t sent;                  /* of them, those that were sent */
+    uint64_t sent;                  /* bytes of `out` that were sent */
     uint64_t examined;              /* what was durable when the marks were looked at */
     uint64_t heard_ms;              /* when bytes came or went */
     uint64_t number;
@@ -186,8 +187,8 @@ struct elapse__connection {
     bool input_ended;   /* the client sends nothing more */
     bool behind;        /* the next command waits until `named` is 0 */
     bool ending;        /* no command is taken any more */
-    bool dead;          /* the shell closes it now */
-    bool closed;        /* the shell has closed it */
+    bool dead;          /* the shell closes the socket now */
+    bool closed;        /* the shell has closed the socket */
     bool had_room;      /* what the shell was shown last */
     bool is_producer;
     bool is_worker;

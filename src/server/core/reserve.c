@@ -17,8 +17,8 @@ enum {
 
 /* ---- memory ---- */
 
-/* A reply without bytes counts as output by the memory that it has: a client that does not read
- * could have any number of them otherwise. */
+/* Returns the memory of a reply without bytes, which counts as output: otherwise a client that does
+ * not read could have any number of such replies. */
 static size_t memory_of(const struct elapse__server_reply *reply)
 {
     size_t bytes = sizeof *reply;
@@ -155,8 +155,8 @@ void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__
     reply->gate = reply->connection->server->engine->last_position;
 }
 
-/* Looks at tubes that a reserve has cost: each is found by its name in each call of the queue, and
- * compared with the others for each job. */
+/* Returns how many looks at tubes a reserve has cost: each call of the queue finds each tube by its
+ * name, and compares all tubes for each job. */
 static uint64_t looks_of(const struct elapse__queue_reserve *reserve, uint32_t taken)
 {
     return (uint64_t)reserve->tube_count * (LOOKS_OF_FINDING + taken);
@@ -182,7 +182,7 @@ static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
             elapse__engine_take_back(engine, &handed[*taken - 1]);
         return ELAPSE__QUEUE_NO_MEMORY;
     }
-    /* The leases of the same reply need not be durable before it; all else must be. */
+    /* A reply waits for all records but those of its own leases. */
     if (reply->hand_count == 0 || gate != before)
         reply->gate = gate;
     for (uint32_t i = 0; i < *taken; i++)
@@ -190,7 +190,7 @@ static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
     return ELAPSE__QUEUE_OK;
 }
 
-/* Returns how many jobs to take next: their bodies may have any length up to the longest. */
+/* Returns how many jobs to take next, of which each body may have the greatest length. */
 static uint32_t count_to_take(const struct elapse__server_reply *reply, uint64_t body_bytes)
 {
     const struct elapse__server_options *options = &reply->connection->server->options;
@@ -222,7 +222,7 @@ static enum elapse__queue_result take_jobs(struct elapse__server_reply *reply,
         if (taken < reserve->count)
             break;
     }
-    /* The cost of one has been counted. */
+    /* The cost of the first hand-out has been counted. */
     if (reply->hand_count > 1)
         (void)elapse__server_spend(server, (reply->hand_count - 1) * ELAPSE__COST_HAND_OUT);
     (void)elapse__server_spend(server, (uint32_t)(looks / LOOKS_A_UNIT));
@@ -295,7 +295,7 @@ static void arm(struct elapse__server_reply *reply)
         elapse_wheel_start(&server->wheel, &reply->alarm.timer, end_ms);
 }
 
-/* No job is ready: waits, or says so. */
+/* Waits because no job is ready, or makes the reply say so. */
 static void wait_or_end(struct elapse__server_reply *reply, bool in_front)
 {
     uint64_t now_ms = reply->connection->server->now.boot_ms;

@@ -1,5 +1,5 @@
 /*
- * Running the commands of a connection, and what a protocol asks of it meanwhile.
+ * Runs the commands of a connection, and answers what a protocol asks meanwhile.
  */
 #include <string.h>
 
@@ -13,8 +13,8 @@ enum choice { CHOICE_NEEDS_MORE, CHOICE_MADE, CHOICE_REFUSED };
 
 enum { HTTP_LINE_MAX = 8192 };
 
-/* A page in a browser can make it send a request to any port. Its lines must not be run. Returns
- * NEEDS_MORE until that is sure. */
+/* Refuses a request of HTTP, whose lines must not be run as commands: a page in a browser can send
+ * one to any port. Returns NEEDS_MORE until the bytes tell. */
 static enum choice refuse_http(const uint8_t *bytes, size_t size)
 {
     static const char *const methods[] = {"GET ",     "HEAD ",  "POST ",    "PUT ",  "DELETE ",
@@ -63,7 +63,7 @@ static enum choice choose_protocol(struct elapse__connection *connection, const 
     return choice;
 }
 
-/* The bytes that are there are no whole command: they are looked at again with others. */
+/* Asks for more bytes than the `size` that are there, which are no whole command. */
 static void await_more(struct elapse__connection *connection, size_t size)
 {
     if (connection->need <= size)
@@ -108,7 +108,7 @@ bool elapse__connection_may_run(const struct elapse__connection *connection)
            !elapse__connection_is_choked(connection);
 }
 
-/* A command needs more bytes than there may be. */
+/* Returns whether a command needs more bytes than there may be. */
 static bool needs_too_much(const struct elapse__connection *connection, size_t size)
 {
     const struct elapse__server_options *options = &connection->server->options;

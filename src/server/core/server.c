@@ -174,7 +174,7 @@ static bool turn_timers(struct elapse__server *server)
     return elapse_wheel_next(&server->wheel) <= server->now.boot_ms;
 }
 
-/* More has become durable: looks at those who waited for it. */
+/* Looks at the connections that waited for the journal. Returns whether any are left. */
 static bool turn_gated(struct elapse__server *server)
 {
     while (!elapse__ring_empty(&server->gated)) {
@@ -191,7 +191,7 @@ static bool turn_gated(struct elapse__server *server)
     return false;
 }
 
-/* The commands that the journal could not take may try again. */
+/* Lets the commands that the journal could not take try again. */
 static void turn_stalled(struct elapse__server *server)
 {
     if (elapse__server_journal_is_full(server))
@@ -203,7 +203,8 @@ static void turn_stalled(struct elapse__server *server)
     }
 }
 
-/* Whether there is more, elapse__server_next_ms says. */
+/* Runs the connections in `work`. Returns false: elapse__server_next_ms says whether there is more.
+ */
 static bool turn_work(struct elapse__server *server)
 {
     uint32_t left = server->budget;
@@ -238,7 +239,7 @@ static bool serve_tube(struct elapse__server *server, struct elapse__server_tube
             server->refused |= again;
             return !again;
         }
-        /* Its next commands run, and its reply leaves, in their turn. */
+        /* The next commands of the connection run, and the reply leaves, when it is reached. */
         elapse__ring_join_once(&server->work, &connection->work);
     }
     return true;
@@ -253,7 +254,7 @@ static bool turn_waiting(struct elapse__server *server)
            (watch = elapse__queue_watch_next(server->engine->jobs)) != NULL) {
         struct elapse__server_tube *tube = elapse__server_tube_of(watch);
         bool goes_on = serve_tube(server, tube);
-        /* Also if it has no job any more: the next one is news. */
+        /* The tube is asked also if it has no job any more: its next job is news. */
         if (!elapse__ring_empty(&tube->waiters))
             elapse__queue_watch_ask(server->engine->jobs, watch);
         if (!goes_on)
@@ -272,7 +273,7 @@ static bool turn_closing(struct elapse__server *server)
         bool is_last = link == last;
         if (server->budget == 0)
             return true;
-        /* Those whose readings are with the shell wait at the end. */
+        /* A connection whose readings are with the shell waits at the end. */
         if (!elapse__connection_bury(connection_of(link))) {
             (void)elapse__ring_remove(link);
             elapse__ring_append(&server->closing, link);

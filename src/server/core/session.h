@@ -1,7 +1,7 @@
 /*
- * What a protocol sees of the core, and the core of a protocol. src/server/beanstalkd_*.c and
- * src/server/resp_*.c implement one `struct elapse__protocol` each; bytes are taken apart and put
- * together by the pure functions of src/protocol.
+ * What a protocol sees of the core, and the core of a protocol. src/server/beanstalkd and
+ * src/server/resp implement one `struct elapse__protocol` each. The pure functions of src/protocol
+ * take bytes apart and put them together.
  *
  * A command looks like this:
  *
@@ -55,8 +55,9 @@ struct elapse__protocol {
     const char *name;
     size_t session_bytes; /* of a connection's own state; begins as zeros */
 
-    /* Leases belong to the connection that took them, and end with it. Otherwise they last until
-     * their ttr, but a hand-out whose reply was not wholly sent is undone. */
+    /* Leases belong to the connection that took them, and end with the connection. If this is
+     * false, leases last until their ttr, but a hand-out whose reply was not wholly sent is undone.
+     */
     bool leases_end_with_connection;
 
     /* A connection speaks this protocol from now on. Returns false if there is no memory: it ends.
@@ -91,13 +92,13 @@ extern const struct elapse__protocol elapse__resp;
 
 /* ---- the session ---- */
 
-/* The connection's own state: session_bytes bytes. */
+/* Returns the connection's own state: session_bytes bytes. */
 void *elapse__session(const struct elapse__connection *connection);
 struct elapse__server *elapse__session_server(const struct elapse__connection *connection);
-/* Numbers connections from 1. */
+/* Returns the number of the connection; connections are numbered from 1. */
 uint64_t elapse__session_number(const struct elapse__connection *connection);
 
-/* Returns what its facts say. */
+/* Returns what the facts of the connection say. */
 bool elapse__session_speaks_resp3(const struct elapse__connection *connection);
 const struct elapse__server_options *
 elapse__session_options(const struct elapse__connection *connection);
@@ -112,8 +113,7 @@ struct elapse__queue_connection *elapse__session_leases(struct elapse__connectio
 /* Counts a command. */
 void elapse__session_count(struct elapse__connection *connection, enum elapse__server_verb verb);
 
-/* The running command works as much as so many commands more: the other connections come the
- * sooner.
+/* Counts the running command as so many commands more, so that other connections come the sooner.
  */
 void elapse__session_spend(struct elapse__connection *connection, uint32_t commands);
 
@@ -126,7 +126,7 @@ bool elapse__session_run(struct elapse__connection *connection, elapse__engine_c
  * `bytes`. The room grows so far. At most body_bytes_max + 1 MiB; more ends the connection. */
 void elapse__session_need(struct elapse__connection *connection, size_t size);
 
-/* Whether a put may be run, and why not. Counts the connection as a producer. */
+/* Returns whether a put may be run, or why not. Counts the connection as a producer. */
 enum elapse__server_refusal {
     ELAPSE__MAY_PUT,
     ELAPSE__PUT_DRAINING,
@@ -140,8 +140,8 @@ enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *c
 
 /* ---- replies ---- */
 
-/* These append to the reply of the command that runs, or that is formatted. If there is no memory,
- * the connection ends. */
+/* All functions here append to the reply of the command that runs, or that is formatted. If there
+ * is no memory, the connection ends. */
 
 void elapse__reply_bytes(struct elapse__connection *connection, const void *bytes, size_t size);
 void elapse__reply_text(struct elapse__connection *connection, const char *text);
@@ -177,12 +177,13 @@ struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *serve
                                                     enum elapse__queue_result *result);
 /* Gives a reference back. */
 void elapse__server_tube_give(struct elapse__server *server, struct elapse__server_tube *tube);
-/* Valid as long as the tube. */
+/* Returns the name of a tube, which is valid as long as the tube. */
 struct elapse__queue_text elapse__server_tube_name(const struct elapse__server_tube *tube);
-/* For the statistics of beanstalkd: +1 or -1. */
+/* Count the connections that use a tube, or watch it, for the statistics of beanstalkd. `change` is
+ * +1 or -1. */
 void elapse__server_tube_use(struct elapse__server_tube *tube, int change);
 void elapse__server_tube_watch(struct elapse__server_tube *tube, int change);
-/* All 0 for a tube that no connection knows. */
+/* Returns the figures of a tube; all are 0 for a tube that no connection knows. */
 struct elapse__server_tube_figures elapse__server_tube_figures(const struct elapse__server *server,
                                                                struct elapse__queue_text name);
 
@@ -207,8 +208,9 @@ struct elapse__session_reserve {
 bool elapse__session_reserve(struct elapse__connection *connection,
                              const struct elapse__session_reserve *request);
 
-/* The same for one job by its id, whatever its state: handed_out with one job. Otherwise `*result`
- * is GONE, RUNNING, or an error, and the caller replies. */
+/* Reserves one job by its id, whatever its state: the reply comes by handed_out with one job. If
+ * there is no such job to hand out, `*result` is GONE, RUNNING, or an error, and the caller
+ * replies. Returns false as elapse__session_reserve does. */
 bool elapse__session_reserve_id(struct elapse__connection *connection, uint64_t id,
                                 uint64_t context, enum elapse__queue_result *result);
 

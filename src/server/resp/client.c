@@ -60,8 +60,8 @@ enum elapse__session_step elapse__resp_reset(const struct elapse__resp_call *cal
 
 /* ---- who it is ---- */
 
-/* Tries a user and a password. There is one user, whose name is "default". Otherwise replies with
- * the error and returns false. */
+/* Tries a user and a password. There is one user, whose name is "default". If they are wrong,
+ * replies with the error and returns false. */
 static bool authenticate(const struct elapse__resp_call *call,
                          struct elapse__wire_resp_argument user,
                          struct elapse__wire_resp_argument password)
@@ -98,7 +98,7 @@ enum elapse__session_step elapse__resp_auth(const struct elapse__resp_call *call
     return ELAPSE__STEP_RAN;
 }
 
-/* Keeps the name of a client. Otherwise replies with the error and returns false. */
+/* Keeps the name of a client. If the name is wrong, replies with the error and returns false. */
 static bool set_name(const struct elapse__resp_call *call, struct elapse__wire_resp_argument name)
 {
     bool fits = name.size <= ELAPSE__RESP_CLIENT_NAME_MAX;

@@ -1,7 +1,7 @@
 /*
- * The table of commands: the dispatch, the error texts and COMMAND come from it. It is ordered by
- * the length of the names, so that few names have to be compared; within a length, frequent ones
- * come first. tests/server/resp/client_test.c tests that each is found.
+ * The table of commands: the dispatch, the error texts and COMMAND come from it. The table is
+ * ordered by the length of the names, so that few names have to be compared; within a length,
+ * frequent ones come first. tests/server/resp/client_test.c tests that each is found.
  */
 #include <string.h>
 

@@ -115,7 +115,7 @@ enum elapse__session_step elapse__resp_look_up_id(const struct elapse__resp_call
 
 /* ---- lists: [cursor, [item, ...]], whose head is known at the end ---- */
 
-/* Keeps room for the head. Returns false if there is no memory. */
+/* Keeps room for the head of a list. Returns false if there is no memory. */
 static bool begin_list(const struct elapse__resp_call *call)
 {
     ELAPSE__ASSERT_THAT(elapse__reply_size(call->connection), ==, 0);

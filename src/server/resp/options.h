@@ -8,8 +8,8 @@
 
 struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument);
 
-/* Each of these reads argument number `place`. Otherwise replies with an error and returns false.
- */
+/* Each function reads argument number `place`. If the argument is wrong, replies with an error and
+ * returns false. */
 bool elapse__resp_read_number(const struct elapse__resp_call *call, uint32_t place,
                               uint64_t greatest, uint64_t *number);
 bool elapse__resp_read_id(const struct elapse__resp_call *call, uint32_t place, uint64_t *id);
@@ -21,17 +21,17 @@ bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t p
 bool elapse__resp_read_holder(const struct elapse__resp_call *call, uint32_t place,
                               struct elapse__queue_holder *holder);
 
-/* Finds the options from argument `first` on. Stores for each where its first value stands, 0 if it
- * is not there. Otherwise replies with an error and returns false. */
+/* Finds the options from argument `first` on. Stores for each the place of its first value, or 0.
+ * If the arguments are no such options, replies with an error and returns false. */
 bool elapse__resp_find_options(const struct elapse__resp_call *call, uint32_t first,
                                const struct elapse__wire_resp_option *options,
                                uint32_t option_count, uint32_t *places);
 
-/* Reads IN or AT: exactly one of two. */
+/* Reads IN or AT with its value, from argument `first` on. */
 bool elapse__resp_read_time(const struct elapse__resp_call *call, uint32_t first,
                             struct elapse__queue_time *time);
 
-/* Reads the options STATE and TAG of a filter; places 0: not there. */
+/* Reads the options STATE and TAG of a filter, whose values are in these places; 0: not given. */
 bool elapse__resp_read_filter(const struct elapse__resp_call *call, uint32_t state, uint32_t tag,
                               struct elapse__queue_filter *filter);
 

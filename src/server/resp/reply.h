@@ -84,9 +84,9 @@ enum elapse__session_step elapse__resp_run_one(const struct elapse__resp_call *c
                                                elapse__engine_command *command,
                                                const void *arguments);
 
-/* One part of a command that has `parts` of them: runs it, and appends its word to the array that
- * is the reply. Returns RAN after the last part, LATER, or MORE: then its caller returns that, or
- * goes on with the next part if `*goes_on`. */
+/* Runs the next of the `parts` parts of a command, and appends its word to the array that is the
+ * reply. Returns RAN after the last part, LATER if the journal takes nothing now, or MORE: then the
+ * caller returns MORE, or goes on with the next part if `*goes_on`. */
 enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
                                                 uint32_t parts, elapse__engine_command *command,
                                                 const void *arguments, bool *goes_on);

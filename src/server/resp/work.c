@@ -7,7 +7,7 @@
 
 /* ---- reserve ---- */
 
-/* Returns the tubes of a RESERVE, which end where its options begin. */
+/* Returns how many tubes a RESERVE names: they end where its options begin. */
 static uint32_t count_tubes(const struct elapse__resp_call *call)
 {
     uint32_t place = 2;
@@ -18,7 +18,8 @@ static uint32_t count_tubes(const struct elapse__resp_call *call)
     return place - 1;
 }
 
-/* Holds tubes by their names. Returns how many of them; fewer than `count`: it has replied. */
+/* Holds `count` tubes by their names. Returns how many are held; if fewer are, has replied with the
+ * error. */
 static uint32_t get_tubes(const struct elapse__resp_call *call, uint32_t count,
                           struct elapse__server_tube **tubes)
 {
