@@ -41,11 +41,12 @@ enum {
     ELAPSE__WIRE_BEANSTALKD_URGENT = 1024, /* a priority below is urgent */
 };
 
-/* The first ones are errors: what to answer. */
+/* The first verbs are errors, which have an answer. */
 enum elapse__wire_beanstalkd_verb {
     ELAPSE__WIRE_BEANSTALKD_BAD_FORMAT,
     ELAPSE__WIRE_BEANSTALKD_UNKNOWN,
-    ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF, /* put: the body did not end where its line said */
+    ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF, /* put: the body did not end where the line of the
+                                              command said */
     ELAPSE__WIRE_BEANSTALKD_TOO_BIG,       /* put: the body was skipped */
     ELAPSE__WIRE_BEANSTALKD_PUT,
     ELAPSE__WIRE_BEANSTALKD_PEEK,
@@ -165,7 +166,7 @@ size_t elapse__wire_beanstalkd_ok(char *text, uint64_t body_size);
 enum { ELAPSE__WIRE_BEANSTALKD_ITEM_BYTES_MAX = 204, ELAPSE__WIRE_BEANSTALKD_LIST_BEGIN_BYTES = 4 };
 size_t elapse__wire_beanstalkd_list_begin(char *text);
 size_t elapse__wire_beanstalkd_list_item(char *text, const char *tube, size_t tube_size);
-/* How many bytes the item of a name of this size has. */
+/* Returns how many bytes the item of a name of this size has. */
 static inline size_t elapse__wire_beanstalkd_item_size(size_t tube_size)
 {
     return tube_size + sizeof "- \n" - 1;
@@ -205,7 +206,7 @@ struct elapse__wire_beanstalkd_server_statistics {
     const char *id, *hostname, *os, *platform;
 };
 
-/* Texts longer than this are cut; so the statistics fit into the room below. */
+/* Longer texts are cut, so that statistics fit into the room below. */
 enum {
     ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX = 256,
     ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX = 4096

@@ -60,13 +60,13 @@
     X(lease,          "lease",       LEASE)      \
     X(reason,         "reason",      REASON)
 
-/* What LOOKUP has behind these. */
+/* The texts that LOOKUP has behind the fields of LIST. */
 #define ELAPSE__JOB_TEXTS(X)  \
     X(key,  "key",  NAME)     \
     X(tag,  "tag",  NAME)     \
     X(body, "body", TEXT)
 
-/* STATS, a map: X(field, name, kind). The jobs of the server or of one tube: the fields of struct
+/* STATS, a map: X(field, name, kind). First the jobs of the server or of one tube: fields of struct
  * elapse__queue_statistics. */
 #define ELAPSE__JOBS_STATISTICS(X)                    \
     X(delayed,    "delayed",           NUMBER)        \
@@ -85,12 +85,13 @@
     X(failures,   "total_failures",    NUMBER)        \
     X(pauses,     "total_pauses",      NUMBER)
 
-/* What STATS of one tube has behind these: fields of the same structure. */
+/* The pause that STATS of one tube has behind the jobs: fields of struct elapse__queue_statistics. */
 #define ELAPSE__TUBE_STATISTICS(X)              \
     X(pause_ms,      "pause",      DURATION)    \
     X(pause_left_ms, "pause_left", DURATION)
 
-/* What STATS of the server has behind these: fields of struct elapse__server_statistics. */
+/* The server, which STATS without a tube has behind the jobs: fields of struct
+ * elapse__server_statistics. */
 #define ELAPSE__SERVER_STATISTICS(X)                      \
     X(uptime_ms,         "uptime",            DURATION)   \
     X(connections,       "connections",       NUMBER)     \
@@ -102,7 +103,7 @@
     X(undone,            "total_undone",      NUMBER)     \
     X(draining,          "draining",          YES_OR_NO)
 
-/* And at the end of STATS of the server: fields of struct elapse__journal_figures. */
+/* The journal, at the end of STATS without a tube: fields of struct elapse__journal_figures. */
 #define ELAPSE__JOURNAL_STATISTICS(X)                \
     X(log_bytes,      "log_bytes",      NUMBER)      \
     X(live_bytes,     "live_bytes",     NUMBER)      \

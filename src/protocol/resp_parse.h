@@ -25,12 +25,12 @@
 #include <stdint.h>
 
 enum {
-    /* Of a command, its name included: an ACK of the jobs of the largest RESERVE has 2,001. */
+    /* Arguments of a command with its name. An ACK of the jobs of the largest RESERVE has 2,001. */
     ELAPSE__WIRE_RESP_ARGUMENTS_MAX = 2048,
     /* Beyond the longest argument, a command may have so many bytes for all others together: that
      * is room for 2,048 keys and their headers. */
     ELAPSE__WIRE_RESP_OTHER_BYTES_MAX = 600 << 10,
-    /* What exceeds these is broken, not refused. */
+    /* A command that exceeds these limits is broken, not refused. */
     ELAPSE__WIRE_RESP_REFUSED_ARGUMENTS_MAX = 1 << 20,
     ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX = 512 << 20,
 };

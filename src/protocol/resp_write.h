@@ -26,35 +26,35 @@ struct elapse__wire_resp_writer {
     bool too_small;
 };
 
-/* A word of the protocol: no control character, and short. */
+/* Writes a word of the protocol, which is short and has no control character. */
 void elapse__wire_resp_write_word(struct elapse__wire_resp_writer *writer, const char *word);
 
-/* An error: its code, a blank, and its text. Characters that are not printable are written as '?',
- * so that words of a client may be repeated in it. */
+/* Writes an error: its code, a blank, and its text. Characters that are not printable are written
+ * as '?', so that words of a client may be repeated in it. */
 void elapse__wire_resp_write_error(struct elapse__wire_resp_writer *writer, const char *text);
 
 void elapse__wire_resp_write_integer(struct elapse__wire_resp_writer *writer, int64_t value);
 
-/* Any bytes. */
+/* Write a string of any bytes. */
 void elapse__wire_resp_write_bytes(struct elapse__wire_resp_writer *writer, const void *bytes,
                                    size_t size);
 void elapse__wire_resp_write_text(struct elapse__wire_resp_writer *writer, const char *text);
 
-/* Any bytes in two steps, for bytes that come from elsewhere: `begin` writes what stands before
- * them, and `end` what stands behind them. */
+/* Write what stands before and behind the bytes of a string, which come from elsewhere. */
 void elapse__wire_resp_write_bytes_begin(struct elapse__wire_resp_writer *writer, size_t size);
 void elapse__wire_resp_write_bytes_end(struct elapse__wire_resp_writer *writer);
 
-/* RESP2 has the string of no bytes at all, RESP3 the null. */
+/* Writes a null, which in RESP2 is a string of the length -1. */
 void elapse__wire_resp_write_null(struct elapse__wire_resp_writer *writer);
 
-/* RESP2 has 1 and 0. */
+/* Writes a boolean, which in RESP2 is 1 or 0. */
 void elapse__wire_resp_write_boolean(struct elapse__wire_resp_writer *writer, bool value);
 
-/* `count` values follow. */
+/* Writes the head of an array: `count` values follow. */
 void elapse__wire_resp_write_array(struct elapse__wire_resp_writer *writer, size_t count);
 
-/* `pairs` names and values follow, in turn. RESP2 has an array of both. */
+/* Writes the head of a map: `pairs` names and values follow, in turn. RESP2 has an array of both.
+ */
 void elapse__wire_resp_write_map(struct elapse__wire_resp_writer *writer, size_t pairs);
 
 #endif

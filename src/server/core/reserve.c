@@ -100,7 +100,7 @@ static bool make_waiters(struct elapse__server_reply *reply,
     return true;
 }
 
-/* Makes room for so many hands more. */
+/* Makes room for `more` hands more. Returns false if there is no memory. */
 static bool grow_hands(struct elapse__server_reply *reply, uint32_t more)
 {
     uint32_t room = reply->hand_room;

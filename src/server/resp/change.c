@@ -150,7 +150,7 @@ static struct elapse__queue_answer do_kick(struct elapse__queue *queue,
     return answer;
 }
 
-/* Begins a kick: its memory is kept from step to step. */
+/* Begins a kick, whose memory is kept from step to step. */
 static bool begin_kick(const struct elapse__resp_call *call)
 {
     uint64_t wanted = 0;

@@ -141,8 +141,8 @@ static void reply_hello(const struct elapse__resp_call *call)
     elapse__resp_end(call->connection, &writer);
 }
 
-/* Reads [version [AUTH user password] [SETNAME name]], and does what it says. Otherwise replies
- * with the error and returns false. */
+/* Reads [version [AUTH user password] [SETNAME name]], and does what they say. If they are
+ * wrong, replies with the error and returns false. */
 static bool greet(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
@@ -267,7 +267,7 @@ enum elapse__session_step elapse__resp_info(const struct elapse__resp_call *call
 
     elapse__server_statistics(elapse__session_server(call->connection),
                               elapse__session_now(call->connection), &server);
-    /* The version of the protocol's reference server that clients may take this for. */
+    /* The version of Redis that clients may take this server for. */
     append(&information, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n"
                          "elapse_version:" ELAPSE_VERSION_TEXT "\r\n");
     append_number(&information,

@@ -7,7 +7,7 @@
 #include "../../protocol/reply_fields.h"
 #include "resp.h"
 
-/* A text that is put together; bytes that do not fit are left out. Zeros are an empty one. */
+/* A text that is put together. Bytes that do not fit are left out. All zeros are an empty line. */
 struct elapse__resp_line {
     char text[ELAPSE__RESP_ERROR_MAX + 1]; /* always ends with a terminator */
     size_t size;
@@ -15,14 +15,14 @@ struct elapse__resp_line {
 void elapse__resp_add_bytes(struct elapse__resp_line *line, const void *bytes, size_t size);
 void elapse__resp_add(struct elapse__resp_line *line, const char *text);
 void elapse__resp_add_number(struct elapse__resp_line *line, uint64_t number);
-/* In small letters. */
+/* Adds a word in small letters. */
 void elapse__resp_add_small(struct elapse__resp_line *line, const char *word);
 
 /* Returns a writer with room for `size` bytes, in the version of the session, for a reply or a part
- * of one. Without memory it writes nowhere, and the connection ends. */
+ * of one. Without memory the writer writes nowhere, and the connection ends. */
 struct elapse__wire_resp_writer elapse__resp_begin(struct elapse__connection *connection,
                                                    bool resp3, size_t size);
-/* Appends what was written. */
+/* Appends what the writer has written to the reply. */
 void elapse__resp_end(struct elapse__connection *connection,
                       const struct elapse__wire_resp_writer *writer);
 
@@ -47,7 +47,7 @@ void elapse__resp_reply_result(const struct elapse__resp_call *call,
 void elapse__resp_reply_job(const struct elapse__resp_call *call,
                             const struct elapse__queue_answer *answer);
 
-/* The name of a state, as in replies and options. */
+/* Returns the name of a state, as in replies and options. */
 const char *elapse__resp_state_name(enum elapse__queue_state state);
 
 /* ---- values: a macro for each kind of src/protocol/reply_fields.h ---- */
@@ -62,10 +62,10 @@ const char *elapse__resp_state_name(enum elapse__queue_state state);
 #define ELAPSE__RESP_WRITE_NAME(writer, value)  elapse__resp_write_name(writer, value)
 #define ELAPSE__RESP_WRITE_LEASE(writer, value) elapse__resp_write_lease(writer, value)
 
-/* In the place of X: counts the rows. */
+/* A macro for the place of X, which counts the rows. */
 #define ELAPSE__RESP_COUNT_ROW(...) +1
 
-/* Writes a number. RESP has none above INT64_MAX, which stands for all of these. */
+/* Writes a number. INT64_MAX stands for all greater numbers, which RESP does not have. */
 void elapse__resp_write_number(struct elapse__wire_resp_writer *writer, uint64_t value);
 
 /* Writes a key or a tag; null if it is empty. */

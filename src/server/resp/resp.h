@@ -32,9 +32,10 @@
 #include "../core/session.h"
 
 enum {
-    /* Tube names, keys and cron expressions are arguments too, however short bodies must be. */
+    /* The least limit of an argument, so that tube names, keys and cron expressions fit however
+     * short bodies must be. */
     ELAPSE__RESP_ARGUMENT_BYTES_MIN = 4096,
-    ELAPSE__RESP_COUNT_MAX = 1000, /* of COUNT, wherever it stands */
+    ELAPSE__RESP_COUNT_MAX = 1000, /* the greatest COUNT of any command */
     ELAPSE__RESP_LIST_COUNT = 100, /* the default of COUNT of LIST */
     ELAPSE__RESP_CLIENT_NAME_MAX = 64,
     ELAPSE__RESP_PARTS_A_STEP = 128, /* keys, ids or leases that one step works on */
@@ -44,12 +45,12 @@ enum {
 /* A connection's own state. */
 struct elapse__resp_session {
     struct elapse__wire_resp_parser parser;
-    bool resp3; /* it has said HELLO 3 */
-    bool known; /* it has said AUTH, or nobody has to */
+    bool resp3; /* the client has said HELLO 3 */
+    bool known; /* the client has said AUTH, or nobody has to */
     /* The command that was begun and comes again; all 0 between commands. */
-    uint32_t done;                   /* parts */
-    uint32_t cursor;                 /* of a pass */
-    uint64_t counts[2];              /* found by the pass */
+    uint32_t done;                   /* parts of the command that are done */
+    uint32_t cursor;                 /* of a pass over the jobs */
+    uint64_t counts[2];              /* jobs that the pass has found */
     struct elapse__queue_kick *kick; /* a KICK under way */
     uint8_t name_size;
     char name[ELAPSE__RESP_CLIENT_NAME_MAX]; /* CLIENT SETNAME */

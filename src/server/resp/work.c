@@ -86,7 +86,7 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
     return step;
 }
 
-/* Where the values of a kind are: numbers in the hand-out, texts in the record. */
+/* The structures that have the values: numbers are in the hand-out, texts in the record. */
 #define OWNER_ID       (&job->handed)
 #define OWNER_LEASE    (&job->handed)
 #define OWNER_NUMBER   (&job->handed)
