@@ -7,7 +7,7 @@
 
 /* ---- items ---- */
 
-/* Appends one item's answer, and remembers where it is. */
+/* Appends the answer of an item, and notes where the answer is. */
 static void keep_item(struct elapse__router_command *command, struct elapse__router_item *item,
                       const unsigned char *value, size_t size)
 {
@@ -19,8 +19,8 @@ static void keep_item(struct elapse__router_command *command, struct elapse__rou
     item->size = (uint32_t)(elapse__buffer_size(&command->reply) - before);
 }
 
-/* Keeps the answers of a partition: an array with one for each of its items, in their order. An
- * error, or anything else, is the answer of each. */
+/* Keeps the answers of a partition: an array with an answer for each of the items that belong
+ * there. An error, or anything else, is the answer of each item. */
 static void keep_items(struct elapse__router_command *command, uint32_t partition,
                        const unsigned char *value, size_t size)
 {
@@ -42,7 +42,7 @@ static void keep_items(struct elapse__router_command *command, uint32_t partitio
     }
 }
 
-/* All partitions have answered: puts the answers in the order of the items. */
+/* Puts the answers in the order of the items. Requires that all partitions have answered. */
 static void join_items(struct elapse__router_command *command)
 {
     struct elapse__buffer found = command->reply;

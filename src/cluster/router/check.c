@@ -1,5 +1,5 @@
 /*
- * The invariants of the router, for tests. Each has a number.
+ * The invariants of the router, for tests. Each invariant has a number.
  */
 #include "types.h"
 

@@ -1,5 +1,5 @@
 /*
- * Clients: their bytes in, and the replies of their commands in order.
+ * Clients: bytes come, and become commands; replies leave.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static void refuse_bytes(struct elapse__router_client *client, const char *why)
     elapse__router_client_refuse(client, text);
 }
 
-/* Whether the next command may be taken: those before it may be barriers, or their replies too
- * many. */
+/* Returns whether the next command may be taken: the last one may be a barrier, or the replies may
+ * be too many. */
 static bool may_take(const struct elapse__router_client *client)
 {
     const struct elapse__ring_node *last = client->commands.previous;
@@ -84,7 +84,7 @@ static bool take_commands(struct elapse__router_client *client)
     return true;
 }
 
-/* After a half close, what cannot be taken now, though nothing is under way, never will. */
+/* After a half close, bytes that cannot be taken while nothing is under way never will be. */
 static void end_if_over(struct elapse__router_client *client)
 {
     size_t size = elapse__buffer_size(&client->input);
@@ -110,7 +110,7 @@ bool elapse__router_client_work(struct elapse__router_client *client)
         more = take_commands(client);
     if (!more)
         end_if_over(client);
-    /* A node waits for its answer before it says more. */
+    /* A node has to wait for its answer before it says more. */
     if (client->is_given && elapse__buffer_size(&client->input) > 0)
         elapse__router_client_fail(client);
     if (client->ending || client->dead)

@@ -79,7 +79,7 @@ bool elapse__router_client_is_choked(const struct elapse__router_client *client)
            client->router->options.output_bytes_max;
 }
 
-/* The reply is in the output. A hand-out is remembered until it was sent. */
+/* The reply of the command is in the output. A hand-out is remembered until the reply was sent. */
 static void leave(struct elapse__router_client *client, struct elapse__router_command *command)
 {
     ELAPSE__ASSERT(command->done);
@@ -104,7 +104,7 @@ static void release(struct elapse__router_client *client)
         ELAPSE__ASSERT(command->client == client);
         if (!command->done)
             break;
-        /* A long reply that is alone goes out as it is; others are put behind each other. */
+        /* A long reply that is alone becomes the output. Others are put behind each other. */
         if (elapse__buffer_size(&client->out) == 0 && size > ELAPSE__BUFFER_KEPT) {
             struct elapse__buffer empty = client->out;
             client->out = command->reply;

@@ -102,7 +102,7 @@ static void end_without_answer(struct elapse__router_lane *lane,
 void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
                                      struct elapse__router_fragment *fragment)
 {
-    /* What was sent once may have been done then, unless it changes nothing. */
+    /* A fragment that was sent once may have been done then, unless it changes nothing. */
     end_without_answer(lane, fragment,
                        fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK);
 }
@@ -140,7 +140,8 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
     }
 }
 
-/* Another link is wanted: at once if there is another owner, otherwise later and later. */
+/* Sets when the lane wants another link: at once if there is another owner, otherwise later and
+ * later. */
 static void postpone(struct elapse__router_lane *lane)
 {
     lane->retry_at_ms = lane->router->now + (lane->has_moved ? 0 : lane->retry_after_ms);

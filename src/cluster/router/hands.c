@@ -1,5 +1,5 @@
 /*
- * Jobs that were handed out: remembered until the client has the reply, or given back.
+ * Jobs that were handed out are remembered until the client has the reply, or are given back.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ void elapse__router_hands_give_back(struct elapse__router *router,
 {
     struct elapse__router_lane *lane = &router->partitions[command->hands_of].quick;
 
-    /* N5: the client cannot get them any more. */
+    /* N5 */
     ELAPSE__ASSERT(command->client == NULL);
     ELAPSE__ASSERT_THAT(command->hands_of, <, router->options.partitions);
     for (uint32_t i = 0; i < command->hand_count; i++) {

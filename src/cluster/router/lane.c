@@ -1,5 +1,5 @@
 /*
- * Lanes: fragments wait for a link, are sent, and are answered, or lost with their link.
+ * Lanes: fragments wait for a link, and are sent; links that do not answer are lost.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,6 @@ void elapse__router_lane_pump(struct elapse__router_lane *lane)
     struct elapse__router_link *link = lane->carrier;
 
     ELAPSE__ASSERT(elapse__router_lane_is_open(lane));
-    /* What was not sent yet waits in the link, or for its core. */
     while (!elapse__ring_empty(&lane->queued) &&
            link->out_end - link->out_sent < ELAPSE__ROUTER_LINK_OUT) {
         struct elapse__router_fragment *fragment = elapse__router_fragment_at(lane->queued.next);

@@ -14,8 +14,8 @@ static void set_default(uint32_t *option, uint32_t value)
         *option = value;
 }
 
-/* A RESERVE of many jobs may fill the output of a connection, and the job that fills it comes on
- * top. */
+/* A RESERVE of many jobs may fill the output of a connection. The job that fills it comes on top.
+ */
 static uint32_t longest_reply(const struct elapse__router_options *options)
 {
     uint64_t bytes = (uint64_t)options->argument_bytes_max + options->output_bytes_max + (8U << 20);

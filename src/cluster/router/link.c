@@ -1,5 +1,5 @@
 /*
- * Links: streams of bytes to partitions.
+ * Links to partitions: their states, and what they have to send.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +188,7 @@ size_t elapse__router_link_room(const struct elapse__router_link *link)
     if (link->state == ELAPSE__ROUTER_LINK_LOST || link->state == ELAPSE__ROUTER_LINK_OPENING ||
         link->state == ELAPSE__ROUTER_LINK_WANTED)
         return 0;
-    /* Values of a core are whole, and go on at once. */
+    /* The values of a core are taken at once. */
     if (link->is_here && !link->is_pipe)
         return link->router->options.reply_bytes_max;
     if (link->is_pipe && link->state == ELAPSE__ROUTER_LINK_OPEN) {

@@ -1,6 +1,6 @@
 /*
- * What the shell tells of links: that they are open, what came, what was sent, and that they are
- * closed.
+ * What the shell tells of links: a link is open; bytes came; bytes were sent, or a core has run a
+ * command; a link is closed.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *ro
 
 /* ---- the greeting ---- */
 
-/* Appends a command to the output. Its answer is one of the greeting. */
+/* Appends a command of the greeting to the output. */
 static bool greet(struct elapse__router_link *link, const struct elapse__wire_resp_argument *words,
                   uint32_t count)
 {
@@ -45,7 +45,7 @@ static bool greet(struct elapse__router_link *link, const struct elapse__wire_re
     return elapse__router_link_write(link, words, count);
 }
 
-/* The version of RESP and the password; and whom the link wants to speak to. */
+/* Writes the version of RESP and the password, and whom the link wants to speak to. */
 static bool write_greeting(struct elapse__router_link *link)
 {
     const struct elapse__router_options *options = &link->router->options;
@@ -67,7 +67,8 @@ static bool write_greeting(struct elapse__router_link *link)
     return greet(link, hello, password == NULL ? 2 : 5) && greet(link, who, 5);
 }
 
-/* Everything was answered: the link carries what it is for. */
+/* The greeting was answered, or is not needed: the link carries fragments, or the bytes of its
+ * client. */
 static void begin(struct elapse__router_link *link)
 {
     ELAPSE__ASSERT_THAT(link->greetings, ==, 0);
@@ -106,7 +107,8 @@ static bool begins_with(const unsigned char *value, size_t size, const char *tex
     return size >= length && memcmp(value, text, length) == 0;
 }
 
-/* The oldest fragment that was sent has its answer. Returns false if there is none. */
+/* Takes the answer to the oldest fragment that was sent. Returns false if there is no such
+ * fragment. */
 static bool take_answer(struct elapse__router_link *link, const unsigned char *value, size_t size)
 {
     struct elapse__router_lane *lane = link->lane;
@@ -120,7 +122,7 @@ static bool take_answer(struct elapse__router_link *link, const unsigned char *v
         return false;
     elapse__ring_leave(&fragment->ring_node);
     if (begins_with(value, size, "-NOTOWNER ")) {
-        /* It was not done; so are those behind it. The next owner gets them all, in order. */
+        /* Neither this fragment nor those behind it are done. The next owner gets all, in order. */
         elapse__ring_append(&link->returned, &fragment->ring_node);
         if (link->state == ELAPSE__ROUTER_LINK_OPEN)
             elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_PARTING);
@@ -136,8 +138,8 @@ static bool is_word(const struct elapse__wire_resp_item *item, const char *word)
            elapse__router_is_text(item->bytes, item->size, word);
 }
 
-/* Something may have become ready there; or the owner is about to hand over: it answers what it
- * has got, and gets no more. */
+/* Takes a message of the owner: something may have become ready; or the owner is about to hand
+ * over, answers what it has got, and gets no more. */
 static void take_push(struct elapse__router_link *link, const unsigned char *value, size_t size)
 {
     size_t at = 0;
@@ -162,7 +164,7 @@ static bool take_value(struct elapse__router_link *link, const unsigned char *va
     if (link->greetings == 0)
         return take_answer(link, value, size);
     if (value[0] == '-') {
-        /* Who owns it is asked elsewhere: while it changes, this is no trouble. */
+        /* The shell says who owns the partition. While the owner changes, this is no trouble. */
         if (!begins_with(value, size, "-NOTOWNER "))
             elapse__router_link_complain(link, (const char *)value + 1);
         return false;
@@ -206,8 +208,8 @@ static bool take_values(struct elapse__router_link *link, const unsigned char *b
     return true;
 }
 
-/* Takes what came: the values that are whole as they lie there, without a copy, unless the bytes
- * before them wait for these. Returns false if the link is of no more use. */
+/* Takes bytes that came. Whole values are read where they lie; only a value that is not whole is
+ * copied, and waits for the rest. Returns false if the link is of no more use. */
 static bool take_bytes(struct elapse__router_link *link, const unsigned char *bytes, size_t size)
 {
     struct elapse__buffer *input = &link->input;
@@ -252,7 +254,7 @@ void elapse__router_link_received(struct elapse__router_link *link, uint64_t now
 
 /* ---- sent, and closed ---- */
 
-/* More of what the link has was sent: its lane, or its client, may give it more. */
+/* Some of the output is gone: the lane or the client of the link may have more. */
 static void go_on(struct elapse__router_link *link)
 {
     ELAPSE__ASSERT_THAT(link->out_sent, <=, link->out_end);
@@ -275,7 +277,6 @@ void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, si
 void elapse__router_link_ran(struct elapse__router_link *link, bool is_done)
 {
     ELAPSE__ASSERT(link->to_run != &link->sent);
-    /* Either it is the next one, or it was begun before. */
     ELAPSE__ASSERT(link->is_here);
     ELAPSE__ASSERT_THAT(link->out_sent, <=, elapse__router_fragment_at(link->to_run)->end_at);
     link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;

@@ -103,7 +103,7 @@ static bool authenticate(struct elapse__router_command *command,
     const struct elapse__router_options *options = &command->client->router->options;
     bool is_user = elapse__router_is_text(user.bytes, user.size, "default");
 
-    /* The password is looked at in any case, so that the time tells nothing. */
+    /* The password is compared for any user, so that the time tells nothing. */
     if ((options->knows_password == NULL ||
          options->knows_password(options->context, password.bytes, password.size)) &&
         is_user) {

@@ -38,7 +38,7 @@ void elapse__router_merge_page(struct elapse__router_command *command, const uns
 
 /* ---- sums ---- */
 
-/* The first error of a partition is kept; the reply says it when all have answered. */
+/* Keeps the first error of a partition. The reply says it when all partitions have answered. */
 static void keep_error(struct elapse__router_command *command,
                        const struct elapse__wire_resp_item *error)
 {
@@ -85,7 +85,7 @@ static void reply_cancelled(struct elapse__router_command *command)
     elapse__router_reply_written(command, &writer);
 }
 
-/* Returns the sum of a name, a new one if there is none yet; NULL: there is no room. */
+/* Returns the sum of a name, which may be new; NULL: there is no room. */
 static struct elapse__router_sum *sum_of(struct elapse__router_command *command,
                                          const struct elapse__wire_resp_item *name, bool is_boolean)
 {
@@ -115,7 +115,7 @@ static void add_statistics(struct elapse__router_command *command, const unsigne
         bool is_boolean =
             number.kind == ELAPSE__WIRE_RESP_TRUE || number.kind == ELAPSE__WIRE_RESP_FALSE;
         if (number.kind != ELAPSE__WIRE_RESP_INTEGER && !is_boolean) {
-            /* A name of a later version, whose value cannot be added up. */
+            /* A later version has a name whose value cannot be added up. */
             at = begin;
             elapse__wire_resp_skip(value, size, &at);
             continue;

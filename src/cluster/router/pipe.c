@@ -6,7 +6,7 @@
 
 #include "kinds.h"
 
-/* Says why the client cannot be served, and ends it. */
+/* Ends a client that cannot be served, and says why. */
 static void refuse(struct elapse__router_client *client, const char *line)
 {
     size_t size = strlen(line);

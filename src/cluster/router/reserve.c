@@ -10,9 +10,9 @@
  *                                  |      when it has news, or was not asked for poll_ms
  *                                  +--the time is over--> the empty reply
  *
- * A partition is never asked to wait: its other commands would wait, too. A waiter is asked about
- * by one partition at a time, so that it never has two answers. What a client cannot get any more
- * goes back with NACK and no delay, which takes none of the job's retries.
+ * A partition is never asked to wait: its other commands would wait, too. One partition at a time
+ * is asked for a waiter, so that no waiter has two answers. Jobs that a client cannot get any more
+ * go back with NACK and no delay, which takes none of their retries.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static bool read_options(const struct elapse__wire_resp_argument *arguments, con
     return true;
 }
 
-/* Makes what partitions are asked: the command without WAIT. */
+/* Makes the question for partitions: the command without WAIT. */
 static bool make_question(struct elapse__router_reserve *reserve,
                           const struct elapse__wire_resp_argument *arguments, uint32_t tubes,
                           uint32_t count_place)
@@ -83,7 +83,7 @@ static bool make_question(struct elapse__router_reserve *reserve,
     return reserve->question != NULL;
 }
 
-/* Waiters with the same tubes have the same hash. */
+/* Returns a hash that is the same for waiters with the same tubes. */
 static uint64_t hash_tubes(const struct elapse__wire_resp_argument *arguments, uint32_t tubes)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -169,7 +169,7 @@ static void begin_to_wait(struct elapse__router_command *command)
         struct elapse__router_chain *chain = &router->partitions[i].chain;
         if (chain->poll_at_ms == UINT64_MAX)
             chain->poll_at_ms = router->now + router->options.poll_ms;
-        /* Something became ready while this one was asking elsewhere. */
+        /* Something became ready while the RESERVE was asking elsewhere. */
         if (reserve->readied != router->readied)
             elapse__router_chain_begin(router, i);
     }
@@ -203,9 +203,9 @@ static enum asked ask(struct elapse__router_command *command, uint32_t partition
                : ENDED;
 }
 
-/* Returns the partition that comes at a place of the first round: those of this node, and then the
- * others. Each round begins one further, and now and then the others are not last: so that no
- * partition is left out while there are jobs everywhere. */
+/* Returns the partition at a place of the first round: partitions of this node come before the
+ * others. The round of each RESERVE begins one partition further, and now and then it prefers no
+ * node: so no partition is left out while there are jobs everywhere. */
 static uint32_t partition_at(const struct elapse__router *router,
                              const struct elapse__router_reserve *reserve, uint32_t place)
 {
@@ -292,7 +292,7 @@ static void go_on(struct elapse__router *router, uint32_t partition)
     }
 }
 
-/* A waiter that chains came by while it was asked elsewhere can be asked now. */
+/* Chains came by a waiter that was asked elsewhere. They can ask it now. */
 static void make_up(struct elapse__router *router)
 {
     for (uint32_t i = 0; i < router->options.partitions; i++) {
@@ -333,7 +333,7 @@ static bool is_empty(const unsigned char *value, size_t size)
     return head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 0;
 }
 
-/* A partition has answered with jobs, or with an error: that is the reply. */
+/* Takes the jobs or the error of a partition as the reply. */
 static void take_reply(struct elapse__router *router, struct elapse__router_command *command,
                        uint32_t partition, const unsigned char *value, size_t size)
 {
@@ -348,7 +348,7 @@ static void take_reply(struct elapse__router *router, struct elapse__router_comm
     elapse__router_command_done(command);
 }
 
-/* The chain that asked goes on, whatever became of its question. */
+/* The chain of the partition may ask again, whatever became of its question. */
 static void end_question(struct elapse__router *router, uint32_t partition,
                          const struct elapse__router_reserve *reserve, bool was_empty)
 {
@@ -412,7 +412,7 @@ void elapse__router_reserve_look(struct elapse__router *router)
     while ((timer = elapse_wheel_pop(&router->wheel)) != NULL) {
         struct elapse__router_reserve *reserve =
             ELAPSE__CONTAINER_OF(timer, struct elapse__router_reserve, timer);
-        /* With a question under way, its answer comes first: it may have jobs. */
+        /* The answer to a question that is under way may have jobs, and comes first. */
         ELAPSE__ASSERT(elapse__ring_has_node(&reserve->waiter));
         reserve->is_late = true;
         if (!reserve->asks)

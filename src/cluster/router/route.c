@@ -100,7 +100,8 @@ static uint32_t count_at(const struct elapse__router *router, enum elapse__route
     return count;
 }
 
-/* One of this node, if it has any; otherwise one that somebody owns. Clients are spread evenly. */
+/* The partition is one of this node, if there is any; otherwise one that somebody owns. Clients are
+ * spread evenly. */
 uint32_t elapse__router_home(struct elapse__router_client *client)
 {
     struct elapse__router *router = client->router;

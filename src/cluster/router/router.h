@@ -1,21 +1,21 @@
 /*
  * The router of a node of a cluster: takes the commands of clients, passes them to the partitions
  * that they belong to, and puts the replies in order. It is pure: no socket, thread, clock or file.
- * Bytes and `now` come in, bytes go out.
+ * Bytes and `now` come in; bytes and parsed commands go out.
  *
- *      client --bytes--> parser --command--> route --fragments--> lanes --bytes--> link -->
- * partition
- *                                                                               |
- *      client <--bytes-- replies, in the order of the commands <----answers-----+
+ *      client --bytes--> parser --command--> route --fragments--> lanes --> link --> partition
+ *                                                                             |
+ *      client <--bytes-- replies, in the order of the commands <---answers----+
  *
  * Definitions
  *
  *   partition  one queue with one log and one owner: this node, another one, or nobody for now.
- *   fragment       what one command asks of one partition: a command by itself.
- *   lane       the fragments for one partition, in order. Each partition has two: one for commands
- *              that take a moment, and one for those that pass over many jobs.
- *   link       a stream of bytes to a partition, for one lane: to the core of this process, or to
- *              the node that owns the partition. It may be lost at any time.
+ *   fragment   what one command asks of one partition: a command by itself, parsed.
+ *   lane       the fragments for one partition, in order. Each partition has two lanes: one for
+ *              commands that take a moment, and one for those that pass over many jobs.
+ *   link       a way to a partition, for one lane. A link to the node that owns the partition has
+ *              commands and answers as bytes. A link to the core of this process hands over the
+ *              commands as they were parsed, and has answers as bytes. Any link may be lost.
  *   pipe       a link for one client alone, whose bytes pass as they are: for beanstalkd's
  *              protocol, which is spoken if there is one partition.
  *
@@ -29,25 +29,29 @@
  *        +--wholly sent, and doing it twice does what once does
  *                                  +--wholly sent--> -UNKNOWN: it may have been done
  *
+ *   A fragment is wholly sent when its last byte was sent, or when the core of this process has
+ *   begun with it.
+ *
  * Promises
  *
  *   N1  Each command has exactly one reply, in its place, as long as its client reads.
  *   N2  A fragment is never sent again once it was wholly sent, unless it only looks, or is a PUT
- * with a TOKEN. So nothing is done twice. N3  -TRYAGAIN is said only of what was never wholly sent.
+ *       with a TOKEN. So nothing is done twice.
+ *   N3  -TRYAGAIN is said only of what was never wholly sent, or only looks.
  *   N4  The fragments of one client for one partition are done in the order of its commands, except
  *       those that are answered -UNKNOWN: they may be done later, or not at all.
  *   N5  Jobs that a client asked for and cannot get any more are given back.
  *   N6  Memory is bounded: for each client by its options, for each lane by lane_bytes_max and a
- *       command of each client that waits for it, for each link by one reply.
+ *       command of each client that waits for the lane, for each link by one reply.
  *
  * The shell's loop:
  *
  *      for each socket with bytes:   elapse__router_client_received, elapse__router_link_received
  *      more = elapse__router_turn(router, now)
- *      while (elapse__router_link_wanted):       open it, or say ..._link_closed
+ *      while (elapse__router_link_wanted):       open the link, or say ..._link_closed
  *      while (elapse__router_client_attention):  write ..._output, say ..._sent; look at ..._room
- *                                              and ..._wants_end
- *      while (elapse__router_link_attention):    the same
+ *                                                and ..._wants_end
+ *      while (elapse__router_link_attention):    the same; or run ..._command, and say ..._ran
  *      wait for sockets, or elapse__router_next_ms; not if `more`
  *
  * The following holds for every function: one thread at a time. `now` is that of the boot-time
@@ -88,12 +92,11 @@ struct elapse__router_options {
     uint32_t partitions; /* 1 to ELAPSE__ROUTER_PARTITIONS_MAX */
     const char *queue;   /* the name of the queue, in the greetings of links; no blanks */
 
-    /* What clients may do before AUTH. NULL: there are no passwords. */
+    /* Returns whether a client may do everything. NULL: there are no passwords. */
     bool (*knows_password)(void *context, const void *password, size_t size);
     void *context;
 
-    /* Returns the password with which links greet, and stores how long it is; NULL: none. It is
-     * asked for at each greeting. */
+    /* Returns the password of a greeting of a link, and stores how long it is; NULL: none. */
     const void *(*link_password)(void *context, size_t *size);
 
     /* Limits and times; 0 is the default. */
@@ -114,7 +117,7 @@ struct elapse__router_options {
 struct elapse__router *elapse__router_new(const struct elapse__router_options *options,
                                           uint64_t now);
 
-/* Releases it, with its clients and links, of which the shell has no more use. */
+/* Releases the router, with its clients and links, of which the shell has no more use. */
 void elapse__router_free(struct elapse__router *router);
 
 /* ---- owners ---- */
@@ -199,7 +202,7 @@ elapse__router_link_command(const struct elapse__router_link *link, uint32_t *co
  * that of the last call that said it. */
 void elapse__router_link_ran(struct elapse__router_link *link, bool is_done);
 
-/* As for clients. */
+/* These are as those for clients. */
 size_t elapse__router_link_room(const struct elapse__router_link *link);
 void elapse__router_link_received(struct elapse__router_link *link, uint64_t now, const void *bytes,
                                   size_t size);
@@ -207,10 +210,10 @@ size_t elapse__router_link_output(const struct elapse__router_link *link, const 
 void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, size_t size);
 bool elapse__router_link_wants_end(const struct elapse__router_link *link);
 
-/* The link is closed, or could not be opened: it is gone. */
+/* The link is closed, or could not be opened. The router releases it. */
 void elapse__router_link_closed(struct elapse__router_link *link, uint64_t now);
 
-/* The same, and elapse__router_trouble tells why. */
+/* As elapse__router_link_closed; elapse__router_trouble tells why. */
 void elapse__router_link_failed(struct elapse__router_link *link, uint64_t now, const char *why);
 
 /* Returns why links to the owner of a partition are of no use, in words; "" if they are, or if

@@ -1,10 +1,11 @@
 /*
  * Commands become fragments, in the lanes of the partitions that they belong to.
  *
- * A command for one partition keeps its bytes. One with items for many partitions is written anew
- * for each. One that takes long, or that asks partitions in turn, is a barrier: it begins when all
- * commands before it are answered, if it takes another lane than they did, and those behind it wait
- * for its reply; so the order of a client's commands holds in each partition (N4).
+ * A command for one partition becomes one fragment. A command with items for many partitions
+ * becomes one for each of these partitions. A command that takes long, or that asks partitions in
+ * turn, is a barrier: it begins when all commands before it are answered, if those take another
+ * lane, and the commands behind it wait for its reply. So the order of a client's commands holds in
+ * each partition (N4).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static struct elapse__router_lane *lane_of(struct elapse__router *router, uint32
     return slow ? &router->partitions[partition].slow : &router->partitions[partition].quick;
 }
 
-/* Returns whether a lane takes a command; otherwise the client's turn comes when it does. */
+/* Returns whether a lane takes a command. Otherwise the client has its turn when the lane does. */
 static bool has_place(struct elapse__router_client *client, struct elapse__router_lane *lane)
 {
     if (!elapse__router_lane_is_full(lane))
@@ -57,7 +58,8 @@ static enum elapse__router_taken take_whole(struct elapse__router_client *client
     return ELAPSE__ROUTER_TAKEN;
 }
 
-/* Any partition: the command is not well formed, or its answer is the same everywhere. */
+/* Takes a command for any partition: it is not well formed, or its answer is the same everywhere.
+ */
 static enum elapse__router_taken take_anywhere(struct elapse__router_client *client,
                                                const struct elapse__wire_resp_argument *arguments,
                                                uint32_t count)
@@ -108,7 +110,8 @@ static bool find_items(struct elapse__router_client *client, enum elapse__router
     return true;
 }
 
-/* Each lease is two numbers and a dash: what a partition refuses, it refuses for all items. */
+/* Returns whether each lease is two numbers and a dash. A partition refuses the whole command for
+ * one lease that is not. */
 static bool leases_are_well_formed(const struct elapse__wire_resp_argument *arguments,
                                    uint32_t count)
 {
@@ -163,8 +166,8 @@ static void send_all_items(struct elapse__router_command *command,
         sent[partition] = true;
     }
     ELAPSE__ASSERT_THAT(count, >=, 2);
-    /* All are counted before the first is sent: a fragment that fails at once must not be the last.
-     */
+    /* All fragments are counted before the first one is sent, which may end at once: it must not
+     * count as the last one. */
     command->fragments = count;
     for (uint32_t i = 0; i < count; i++)
         send_items(command, arguments, items, partitions[i]);

@@ -43,9 +43,9 @@
 enum {
     ELAPSE__ROUTER_NAME_MAX = 64,       /* CLIENT SETNAME */
     ELAPSE__ROUTER_TAKE_MAX = 256,      /* commands of a client in one turn */
-    ELAPSE__ROUTER_LINK_OUT = 64 << 10, /* bytes that wait in a link's output */
+    ELAPSE__ROUTER_LINK_OUT = 64 << 10, /* bytes that wait in the output of a link, or for a core */
     ELAPSE__ROUTER_ERROR_MAX = 200,
-    ELAPSE__ROUTER_RETRY_FIRST_MS = 50, /* between two tries to open a link; it doubles */
+    ELAPSE__ROUTER_RETRY_FIRST_MS = 50, /* between two tries to open a link; doubles each time */
     ELAPSE__ROUTER_RETRY_LAST_MS = 1000,
     ELAPSE__ROUTER_LEASE_MAX = 44,
     ELAPSE__ROUTER_EMPTIES = 16,
@@ -54,9 +54,9 @@ enum {
 
 /* What becomes of a fragment whose link is lost after it was wholly sent. */
 enum elapse__router_on_loss {
-    ELAPSE__ROUTER_LOSS_UNKNOWN, /* it is answered -UNKNOWN */
-    ELAPSE__ROUTER_LOSS_LOOK,    /* it changes nothing: it is sent again */
-    ELAPSE__ROUTER_LOSS_TOKEN,   /* it is sent again, because the partition knows its token */
+    ELAPSE__ROUTER_LOSS_UNKNOWN, /* the fragment is answered -UNKNOWN */
+    ELAPSE__ROUTER_LOSS_LOOK,    /* the fragment changes nothing, and is sent again */
+    ELAPSE__ROUTER_LOSS_TOKEN,   /* the partition knows the token: the fragment is sent again */
     ELAPSE__ROUTER_LOSS_EMPTY,   /* a question of a RESERVE: it has no jobs; also if it was not sent
                                   */
     ELAPSE__ROUTER_LOSS_DROP,    /* nobody waits for it; also if it was not sent */
@@ -66,7 +66,7 @@ enum elapse__router_fragment_end {
     ELAPSE__ROUTER_FRAGMENT_ANSWERED,
     ELAPSE__ROUTER_FRAGMENT_NOT_DONE,
     ELAPSE__ROUTER_FRAGMENT_UNKNOWN,
-    ELAPSE__ROUTER_FRAGMENT_NO_MEMORY, /* there was none for the fragment */
+    ELAPSE__ROUTER_FRAGMENT_NO_MEMORY, /* the fragment was not made */
 };
 
 /* A command for one partition, parsed. A link to another node writes it as bytes; the core of this
@@ -103,8 +103,8 @@ struct elapse__router_lane {
 struct elapse__router_chain {
     struct elapse__ring_node *next; /* the waiter to be asked next; the ring itself: at its end */
     bool asks;                      /* a question is under way */
-    bool again;                     /* at the end: from the beginning */
-    bool has_missed;                /* it came by a waiter that was asked elsewhere */
+    bool again;                     /* at the end, the chain begins again */
+    bool has_missed;                /* the chain came by a waiter that was asked elsewhere */
     uint32_t empty_count;
     uint64_t empties[ELAPSE__ROUTER_EMPTIES]; /* hashes of tubes that had nothing in this pass */
     uint64_t poll_at_ms;
@@ -115,7 +115,7 @@ enum { ELAPSE__ROUTER_TROUBLE_MAX = 160 };
 struct elapse__router_partition {
     enum elapse__router_place place;
     uint64_t epoch;
-    char trouble[ELAPSE__ROUTER_TROUBLE_MAX]; /* of its links; "": none */
+    char trouble[ELAPSE__ROUTER_TROUBLE_MAX]; /* of the links; "": none */
     struct elapse__router_lane quick, slow;
     struct elapse__router_chain chain;
 };
@@ -123,9 +123,9 @@ struct elapse__router_partition {
 enum elapse__router_link_state {
     ELAPSE__ROUTER_LINK_WANTED,   /* in the router's ring `wanted` */
     ELAPSE__ROUTER_LINK_OPENING,  /* with the shell */
-    ELAPSE__ROUTER_LINK_GREETING, /* the answers to its greeting are to come */
+    ELAPSE__ROUTER_LINK_GREETING, /* the answers to the greeting are to come */
     ELAPSE__ROUTER_LINK_OPEN,
-    ELAPSE__ROUTER_LINK_PARTING, /* it may answer what it was sent; the owner has changed */
+    ELAPSE__ROUTER_LINK_PARTING, /* the owner has changed, but may answer what the link has sent */
     ELAPSE__ROUTER_LINK_LOST,    /* the shell has to close it */
 };
 
@@ -147,9 +147,9 @@ struct elapse__router_link {
     struct elapse__ring_node *to_run; /* of `sent`, the first that the core of this process has not
                                          done; the ring itself: none */
     struct elapse__ring_node
-        returned;      /* fragments that the partition refused: it has another owner */
-    uint64_t out_end;  /* bytes that `out` has had */
-    uint64_t out_sent; /* of them, those that were sent */
+        returned;      /* fragments that the partition refused, because it has another owner */
+    uint64_t out_end;  /* bytes that `out` has had, or that the commands for a core count */
+    uint64_t out_sent; /* bytes that were sent, or that the commands count which a core has begun */
     uint64_t since_ms; /* of the state */
     void *shell;
 };
@@ -167,7 +167,7 @@ enum elapse__router_command_kind {
 
 struct elapse__router_item {
     uint32_t partition;
-    uint32_t at, size; /* its answer, in the command's reply */
+    uint32_t at, size; /* of the answer, in the reply of the command */
 };
 
 /* A job that was handed out, and whose reply was not wholly sent. */
@@ -179,17 +179,17 @@ struct elapse__router_hand {
 
 /* What a RESERVE knows beyond other commands. */
 struct elapse__router_reserve {
-    struct elapse_timer timer;       /* first; runs while it waits */
+    struct elapse_timer timer;       /* first; runs while the RESERVE waits */
     struct elapse__ring_node waiter; /* in the router's ring `waiters` */
     struct elapse__router *router;
     struct elapse__router_command *command;
     struct elapse__router_fragment *question; /* the command without WAIT; questions are copies */
     uint64_t tubes_hash;
-    uint64_t deadline_ms; /* 0: it does not wait */
+    uint64_t deadline_ms; /* 0: the RESERVE does not wait */
     uint64_t readied;     /* the router's `readied` when the first round began */
     uint32_t rounds;      /* partitions that the first round has come past */
-    uint32_t first;       /* where it began */
-    bool is_even;         /* it does not prefer this node */
+    uint32_t first;       /* where the first round began */
+    bool is_even;         /* the first round does not prefer this node */
     bool reached;         /* some partition could be asked */
     bool asks;            /* a question is under way */
     bool by_chain;        /* the question comes from the chain of its partition */
@@ -212,9 +212,9 @@ struct elapse__router_command {
     enum elapse__router_command_kind kind;
     bool resp3;
     bool done;
-    bool is_barrier;    /* those behind it wait until it is done */
+    bool is_barrier;    /* the commands behind this one wait until it is done */
     uint32_t fragments; /* under way */
-    size_t charge;      /* what it counts in its client */
+    size_t charge;      /* what the command counts in its client */
     struct elapse__buffer reply;
     char error[ELAPSE__ROUTER_ERROR_MAX]; /* of a command for many partitions; "": none */
 
@@ -233,7 +233,7 @@ struct elapse__router_command {
     struct elapse__router_hand *hands;
     uint32_t hand_count;
     uint32_t hands_of; /* the partition */
-    uint64_t end_at;   /* in `leavings`: where it ends in the bytes of the client */
+    uint64_t end_at;   /* in `leavings`: where the reply ends in the bytes of the client */
 };
 
 enum elapse__router_client_speech {
@@ -257,17 +257,17 @@ struct elapse__router_client {
     uint64_t number;
     uint64_t out_end, out_sent;
     uint32_t home;        /* the partition of commands that may go to any */
-    uint32_t reserves;    /* RESERVEs that it has begun */
-    uint64_t home_serial; /* the router's `serial` when it was chosen; 0: not yet */
+    uint32_t reserves;    /* RESERVEs that the client has begun */
+    uint64_t home_serial; /* the router's `serial` when `home` was chosen; 0: not yet */
     enum elapse__router_client_speech speech;
     bool may_use_beanstalkd;
     bool resp3;
-    bool known; /* it has said AUTH, or nobody has to */
+    bool known; /* the client has said AUTH, or nobody has to */
     bool input_ended;
     bool ending; /* no command is taken any more */
-    bool dead;   /* the shell closes it now */
+    bool dead;   /* the shell closes the socket now */
     bool had_room;
-    bool is_given; /* to a partition: it takes no command any more */
+    bool is_given; /* the client is a node, and belongs to a partition: no command is taken */
     struct elapse__router_given given;
     uint8_t name_size;
     char name[ELAPSE__ROUTER_NAME_MAX];

@@ -2,7 +2,7 @@
  * What the files of this room share.
  *
  *      clients --front--> router --links--> core of a partition --> store --submit--> runner
- *         sockets           |                 (loop, in memory)       ^                 |
+ *         sockets           |             (commands, parsed once)     ^                 |
  *                           +--links--> other nodes                   +----confirmed----+
  *                                                                            database
  *
@@ -18,13 +18,13 @@
  *
  * Rules
  *
- *   S1  Bytes of a core leave only while its runner may answer (R3 of ../ownership/partition.h).
- *       The gate stands between the core and the router, and between the core and other nodes. What
- *       has passed the gate was true then, and may reach the client later, as if the network had
- *       held it up.
+ *   S1  Bytes of a core leave only while its runner may answer (R3 of
+ *       src/cluster/ownership/partition.h). The gate stands between the core and the router, and
+ *       between the core and other nodes. An answer that has passed the gate was true then, and may
+ *       reach the client later, as if the network had held it up.
  *   S2  A core exists only between `own` and the end of the call `fenced`: the store is not closed
  *       before the core is gone.
- *   S3  The runner of a partition is started with what its files have at that time, and is never
+ *   S3  The runner of a partition is started with what its files have at that time. It is never
  *       told to go on with a store that was opened anew: a group that was confirmed, but not
  *       written here, is read again.
  *   S4  A thread has one lock at a time: that of a partition, of a store, or of a runner.

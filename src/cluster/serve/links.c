@@ -1,5 +1,6 @@
 /*
- * Links of the router: to cores of this process, whose bytes stay in memory, and to other nodes.
+ * Links of the router: to cores of this process, which get the commands as they were parsed, and to
+ * other nodes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,7 +50,7 @@ static struct elapse__cluster_link *new_link(struct elapse__cluster_partition *p
     return own;
 }
 
-/* It is gone for the router, too. */
+/* Closes the link for the router, too, and releases it. */
 static void close_link(struct elapse__cluster_link *own)
 {
     if (own->dirty.next != NULL)
@@ -103,7 +104,7 @@ static void on_ran(struct elapse__loop_pipe *pipe, bool is_done)
     elapse__router_link_ran(link_of_pipe(pipe)->link, is_done);
 }
 
-/* The core has ended it, or is freed. */
+/* The core has ended the connection, or is freed. */
 static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct elapse__cluster_link *own = link_of_pipe(pipe);
@@ -300,7 +301,8 @@ static bool end_links(struct elapse__cluster *cluster)
 
 /* ---- to cores of this node ---- */
 
-/* The router has bytes for the core, room for its answers, or no more use for it. */
+/* The router has commands or bytes for the core, room for its answers, or no more use for the link.
+ */
 static void attend_here(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
