@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/assert.h"
 #include "../os/program.h"
 #include "common/command.h"
 #include "common/completion.h"
@@ -93,7 +94,10 @@ static enum exit_status call_command(const struct command *command, int argc, ch
 {
     static char words[32];
 
-    snprintf(words, sizeof words, "elapse %s", command->name);
+    int length = snprintf(words, sizeof words, "elapse %s", command->name);
+    ELAPSE__ASSERT(length > 0 && (size_t)length < sizeof words);
+    ELAPSE__ASSERT(argc >= 1);
+    (void)length; /* used by the assertion alone */
     message_set_command(words);
     argv[0] = words;
     return command->run(argc, argv);
@@ -101,6 +105,7 @@ static enum exit_status call_command(const struct command *command, int argc, ch
 
 static enum exit_status unknown_command(const char *name)
 {
+    ELAPSE__ASSERT(find_command(name) == NULL);
     for (size_t i = 0; lacking[i].name != NULL; i++) {
         if (strcmp(lacking[i].name, name) == 0) {
             print_error("%s: %s", name, lacking[i].why);
@@ -146,6 +151,7 @@ static const char completion_help[] =
 /* elapse completion SHELL. It is no row of the table, which it is about. */
 static enum exit_status completion_command(int argc, char **argv)
 {
+    ELAPSE__ASSERT(argc >= 1);
     message_set_command("elapse completion");
     if (argc != 2)
         return usage_error("give one shell: bash, zsh or fish");

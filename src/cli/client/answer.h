@@ -19,7 +19,7 @@ bool answer_is_text(const redisReply *reply);
 bool answer_is_word(const redisReply *reply, const char *word);
 bool answer_is_name(const redisReply *reply);
 
-/* What a reply says. Its texts are those of the reply. */
+/* What a reply says. The texts are those of the reply. */
 struct answer {
     enum exit_status status;
     uint64_t id;       /* of a job; 0: none */
@@ -27,8 +27,8 @@ struct answer {
     const char *error; /* NULL for a word */
 };
 
-/* Reads [id, word], the reply to PUT. A job that keeps the key is no failure if the caller asked
- * for that (`keeps`). */
+/* Reads [id, word], the reply to PUT. `keeps`: a job that keeps the key
+ * is no failure, because the caller asked for it. */
 struct answer answer_to_put(const redisReply *reply, bool keeps);
 
 /* Reads a word, or an error: the reply to RESCHEDULE, and each part of that to CANCEL. `gone` and
@@ -41,8 +41,8 @@ enum exit_status answer_status_of_error(const char *error);
 /* Returns the status that belongs to a lost connection, if a reply was awaited. */
 enum exit_status answer_status_of_fault(enum connection_fault fault);
 
-/* Returns the status of two parts together: that of the first which failed. An unknown outcome
- * comes before all others, because only it asks for care. */
+/* Returns the status of two parts together: the status of the first part that failed. An unknown
+ * outcome comes before all others, because it alone asks for care. */
 enum exit_status answer_join(enum exit_status before, enum exit_status next);
 
 /* Finds a value of a map, which is an array of names and values in turn; NULL if it is not there.

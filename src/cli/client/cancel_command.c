@@ -9,7 +9,7 @@
 #include "../common/output.h"
 #include "client.h"
 
-/* So many keys or ids go into one request. */
+/* The most keys or ids of one request. */
 enum { PARTS_MAX = 1000 };
 
 static const struct command_help help = {
@@ -81,6 +81,8 @@ static enum exit_status cancel_some(struct cancel *cancel, const char *tube, cha
     enum exit_status status = STATUS_OK;
 
     ELAPSE__ASSERT_THAT(count, <=, (size_t)PARTS_MAX);
+    ELAPSE__ASSERT_THAT(count, >, 0U);
+    ELAPSE__ASSERT((tube == NULL) == cancel->by_id);
     request_clear(request);
     request_add_text(request, cancel->by_id ? "CANCELID" : "CANCEL");
     if (!cancel->by_id)
@@ -119,6 +121,7 @@ static enum exit_status cancel_all(struct cancel *cancel, const char *tube)
     if (status != STATUS_OK)
         return status;
     request_clear(&client->request);
+    ELAPSE__ASSERT(cancel->all && !cancel->by_id);
     request_add_text(&client->request, "CANCELALL");
     request_add_text(&client->request, tube);
     client_add_option(client, "STATE", cancel->state);

@@ -32,6 +32,7 @@ enum exit_status client_open(struct client *client)
 {
     enum exit_status status = client_settings_read(&client->settings);
 
+    ELAPSE__ASSERT(client->connection == NULL);
     if (status != STATUS_OK)
         return status;
     client->connection = connection_new(&client->settings);
@@ -57,6 +58,7 @@ redisReply *client_ask_map(struct client *client, enum exit_status *status)
     struct answer answer = answer_of_word(reply, true);
     if (answer.error == NULL)
         answer = (struct answer){.status = STATUS_FAILED, .error = "the reply is no map"};
+    ELAPSE__ASSERT(answer.status != STATUS_OK);
     *status = session_report_error(&answer, NULL);
     freeReplyObject(reply);
     return NULL;
@@ -71,6 +73,7 @@ enum exit_status client_run(struct client *client, const struct command_help *he
 
     while (table[count].name != NULL)
         count++;
+    ELAPSE__ASSERT_THAT(count + CLIENT_OPTION_COUNT, <=, (size_t)OPTIONS_MAX);
     client_settings_add(&client->settings, table, &count);
     struct command_line line = {.help = help, .options = table, .option_count = count};
     if (options_read(&line, argc, argv, &status)) {
@@ -91,6 +94,7 @@ void client_add_option(struct client *client, const char *word, const char *valu
 {
     if (value == NULL)
         return;
+    ELAPSE__ASSERT(word[0] >= 'A' && word[0] <= 'Z');
     request_add_text(&client->request, word);
     request_add_text(&client->request, value);
 }
@@ -123,6 +127,7 @@ enum exit_status client_begin_named(struct client *client, const struct command_
     request_add_text(&client->request, by_id ? verb_by_id : verb);
     for (int i = 0; i < wanted; i++)
         request_add_text(&client->request, line->arguments[i]);
+    ELAPSE__ASSERT_THAT(client->request.count, ==, by_id ? 2U : 3U);
     return STATUS_OK;
 }
 

@@ -14,7 +14,7 @@ struct client {
     bool json;
 };
 
-/* Makes a client without settings; releases it. */
+/* Makes a client without settings; releases a client. */
 struct client *client_new(void);
 void client_free(struct client *client);
 
@@ -40,7 +40,7 @@ enum exit_status client_run(struct client *client, const struct command_help *he
 
 /* What an option of a due time, or another duration, says: a text that the server reads. */
 struct client_time {
-    const char *text; /* NULL: it was not given */
+    const char *text; /* NULL: the option was not given */
     char number[21];
 };
 
@@ -55,7 +55,7 @@ struct command_option client_moment_option(struct client_time *time);
 /* The option --json. */
 struct command_option client_json_option(struct client *client);
 
-/* Adds the word of an option and its value to the request, if it was given. */
+/* Adds the word of an option and its value to the request, unless the value is NULL. */
 void client_add_option(struct client *client, const char *word, const char *value);
 
 /* Checks that a text is the id of a job. Says what is wrong. */

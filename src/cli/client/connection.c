@@ -29,25 +29,35 @@ struct connection {
     redisReader *reader;
     redisReply *seen; /* NULL, or the next reply, which nobody has taken yet */
     struct elapse__buffer out;
-    size_t awaited; /* replies, without that to AUTH */
+    size_t awaited; /* replies, without the reply to AUTH */
     bool awaits_auth;
     size_t auth_unsent; /* bytes of AUTH, which come before all others */
     bool sent_request;  /* a byte behind AUTH */
-    bool has_replied;   /* by this protocol */
-    bool ends;          /* nothing more will be added */
+    bool has_replied;   /* the server has replied by this protocol */
+    bool ends;          /* no request will be added */
     bool said_end;
     bool needs_data; /* before more can be sent: TLS has to receive first */
 
     struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
     size_t address_count;
     size_t address_next;
-    uint64_t open_until_ns;    /* all addresses together have so long */
-    uint64_t address_until_ns; /* and the present one, if another is left */
+    uint64_t open_until_ns;    /* when the time of all addresses is over */
+    uint64_t address_until_ns; /* when that of the present address is over, if another is left */
 
     enum connection_fault fault;
     char fault_text[FAULT_BYTES];
     unsigned char received[RECEIVE_BYTES];
 };
+
+static void check(const struct connection *connection)
+{
+    ELAPSE__ASSERT((connection->state == CLOSED) == (connection->socket < 0));
+    ELAPSE__ASSERT(connection->fault == CONNECTION_WORKS || connection->state == CLOSED);
+    ELAPSE__ASSERT(connection->tls == NULL || connection->state == CONNECTED);
+    ELAPSE__ASSERT(!connection->said_end || connection->ends);
+    ELAPSE__ASSERT_THAT(connection->auth_unsent, <=, elapse__buffer_size(&connection->out));
+    ELAPSE__ASSERT_THAT(connection->address_next, <=, connection->address_count);
+}
 
 struct connection *connection_new(const struct client_settings *settings)
 {
@@ -80,7 +90,9 @@ void connection_close(struct connection *connection)
     connection->reader = NULL;
     connection->state = CLOSED;
     elapse__buffer_clear(&connection->out);
+    connection->auth_unsent = 0;
     connection->awaited = 0;
+    check(connection);
 }
 
 void connection_free(struct connection *connection)
@@ -173,14 +185,16 @@ static redisReader *new_reader(void)
     return reader;
 }
 
-/* ---- making it ---- */
+/* ---- connecting ---- */
 
-/* Each address that is left gets the same part of the time that is left. */
+/* Gives each address that is left the same part of the time that is left. */
 static void share_time(struct connection *connection)
 {
     uint64_t now_ns = elapse__os_monotonic_ns();
     uint64_t left_ns = connection->open_until_ns > now_ns ? connection->open_until_ns - now_ns : 0;
 
+    ELAPSE__ASSERT(connection->state == CONNECTING);
+    ELAPSE__ASSERT_THAT(connection->address_next, >, 0U);
     connection->address_until_ns =
         now_ns + left_ns / (connection->address_count - connection->address_next + 1);
 }
@@ -220,6 +234,7 @@ static void add_auth(struct connection *connection)
 {
     static struct request request;
 
+    ELAPSE__ASSERT_THAT(elapse__buffer_size(&connection->out), ==, 0U);
     connection->awaits_auth = connection->settings->token != NULL;
     if (!connection->awaits_auth)
         return;
@@ -234,11 +249,11 @@ static void add_auth(struct connection *connection)
 void connection_open(struct connection *connection)
 {
     connection_close(connection);
+    ELAPSE__ASSERT_THAT(connection->awaited, ==, 0U);
     connection->fault = CONNECTION_WORKS;
     connection->ends = false;
     connection->said_end = false;
     connection->needs_data = false;
-    connection->auth_unsent = 0;
     connection->sent_request = false;
     connection->has_replied = false;
     connection->reader = new_reader();
@@ -253,13 +268,15 @@ void connection_open(struct connection *connection)
         lose(connection, CONNECTION_REFUSED, fault);
     else
         try_next(connection, 0);
+    check(connection);
 }
 
-/* The socket can be written, or has failed. */
+/* Goes on with a socket that can be written, or has failed. */
 static void finish_connecting(struct connection *connection)
 {
     int error = elapse__os_connect_error(connection->socket);
 
+    ELAPSE__ASSERT(connection->state == CONNECTING);
     if (error != 0) {
         try_next(connection, error);
         return;
@@ -277,7 +294,7 @@ static void finish_connecting(struct connection *connection)
 
 /* ---- sending and receiving ---- */
 
-/* The socket has failed, or ended. */
+/* Loses the connection because the socket has failed, or ended. */
 static void lose_socket(struct connection *connection, int error)
 {
     const char *why =
@@ -302,7 +319,8 @@ static void count_sent(struct connection *connection, size_t sent)
     connection->sent_request = connection->sent_request || sent > of_auth;
 }
 
-/* What came is no reply. Where replies came before, requests may have been run. */
+/* Loses the connection because something came that is no reply. If replies came before, requests
+ * may have been run. */
 static void lose_sense(struct connection *connection)
 {
     lose(connection, connection->has_replied ? CONNECTION_BROKEN : CONNECTION_STRANGE,
@@ -323,6 +341,8 @@ void connection_add_no_more(struct connection *connection)
 
 static void say_end(struct connection *connection)
 {
+    ELAPSE__ASSERT(connection->ends);
+    ELAPSE__ASSERT_THAT(elapse__buffer_size(&connection->out), ==, 0U);
     connection->said_end = true;
     if (connection->tls != NULL)
         elapse__tls_send_no_more(connection->tls);
@@ -332,6 +352,7 @@ static void say_end(struct connection *connection)
 /* Returns 0, or the error of a socket that takes no more for good. */
 static int send_some(struct connection *connection)
 {
+    ELAPSE__ASSERT(connection->state == CONNECTED);
     connection->needs_data = false;
     while (elapse__buffer_size(&connection->out) > 0) {
         size_t sent = 0;
@@ -354,8 +375,8 @@ static int send_some(struct connection *connection)
     return 0;
 }
 
-/* Returns whether all that TLS has read from the socket was received: a wait does not announce what
- * it keeps. */
+/* Returns whether everything that TLS has read from the socket was received: a wait does not
+ * announce bytes that TLS keeps. */
 static bool keeps_nothing(const struct connection *connection)
 {
     return connection->tls == NULL || !elapse__tls_has_more(connection->tls);
@@ -366,6 +387,7 @@ static void receive_some(struct connection *connection, unsigned calls)
 {
     const redisReader *reader = connection->reader;
 
+    ELAPSE__ASSERT(connection->state == CONNECTED);
     for (unsigned i = 0; i < calls || !keeps_nothing(connection); i++) {
         size_t got = 0;
         int error = connection->tls != NULL
@@ -425,11 +447,12 @@ void connection_turn(struct connection *connection)
     }
     if (connection->state == CONNECTED && !connection->said_end)
         error = send_some(connection);
-    /* What the server has sent before it closed may say why: all of it. */
+    /* All bytes that the server sent before it closed are received: they may say why. */
     if (connection->state == CONNECTED)
         receive_some(connection, error == 0 ? RECEIVES_A_TURN : UINT_MAX);
     if (connection->state == CONNECTED && error != 0)
         lose_socket(connection, error);
+    check(connection);
 }
 
 void connection_send(struct connection *connection)
@@ -442,6 +465,7 @@ void connection_send(struct connection *connection)
         receive_some(connection, UINT_MAX);
     if (error != 0 && connection->state == CONNECTED)
         lose_socket(connection, error);
+    check(connection);
 }
 
 /* ---- replies ---- */
@@ -451,9 +475,10 @@ static bool begins_with(const redisReply *reply, const char *words)
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, words, strlen(words)) == 0;
 }
 
-/* The reply to AUTH. A server without passwords takes any. */
+/* Reads the reply to AUTH. A server without passwords takes any password. */
 static void read_auth(struct connection *connection, const redisReply *reply)
 {
+    ELAPSE__ASSERT(connection->awaits_auth);
     connection->awaits_auth = false;
     if (begins_with(reply, "WRONGPASS"))
         lose(connection, CONNECTION_NOT_AUTHORISED, "the server does not know this password");
@@ -491,9 +516,10 @@ static redisReply *read_reply(struct connection *connection)
     }
     if (connection->awaited == 0) {
         freeReplyObject(reply);
-        lose_sense(connection); /* nobody has asked for it */
+        lose_sense(connection); /* no request awaits a reply */
         return NULL;
     }
+    ELAPSE__ASSERT(!connection->awaits_auth && connection->has_replied);
     connection->awaited--;
     return reply;
 }

@@ -25,7 +25,7 @@
 
 enum connection_fault {
     CONNECTION_WORKS,
-    CONNECTION_REFUSED,        /* it was never there: the server has seen no request */
+    CONNECTION_REFUSED,        /* there was no connection: the server has seen no request */
     CONNECTION_NOT_AUTHORISED, /* the password is missing or wrong: no request was run */
     CONNECTION_BROKEN,         /* requests without a reply may have been run */
     CONNECTION_STRANGE,        /* what answers speaks another protocol, from its first byte on */
@@ -37,19 +37,19 @@ struct connection;
 struct connection *connection_new(const struct client_settings *settings);
 void connection_free(struct connection *connection);
 
-/* Begins it, again if it was lost or closed. Finding the addresses of a name may wait for the
- * network. They are tried in turn, and share the time of the settings: one that does not answer
- * leaves some to those behind it. */
+/* Begins a connection, also again after it was lost or closed. Finding the addresses of a name may
+ * wait for the network. The addresses are tried in turn, and share the time of the settings: an
+ * address that does not answer leaves time to the next ones. */
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 
-/* Returns CONNECTION_WORKS, also while it is being made. */
+/* Returns CONNECTION_WORKS, also while the connection is being made. */
 enum connection_fault connection_fault(const struct connection *connection);
 
 /* Returns the fault in words, without the address. */
 const char *connection_fault_text(const struct connection *connection);
 
-/* Returns whether it was made, and the server took the password. */
+/* Returns whether the connection was made, and the server took the password. */
 bool connection_is_made(const struct connection *connection);
 
 /* Adds a request. */
@@ -61,7 +61,7 @@ size_t connection_awaited(const struct connection *connection);
 /* Returns how many bytes were added that the socket has not taken. */
 size_t connection_unsent(const struct connection *connection);
 
-/* Sends what was added and then nothing more; the server answers that, and closes. */
+/* Says that no request will be added: the server answers those that were added, and closes. */
 void connection_add_no_more(struct connection *connection);
 
 /* Returns what to wait for. */
@@ -71,11 +71,11 @@ struct elapse__os_watch connection_watch(const struct connection *connection);
  * is to be tried; UINT64_MAX: never. */
 uint64_t connection_wake_ns(const struct connection *connection);
 
-/* Sends what it can, and receives some of what has come: the caller looks at the time between two
- * turns. */
+/* Sends as much as the socket takes, and receives some of the bytes that have come: the caller
+ * looks at the time between two turns. */
 void connection_turn(struct connection *connection);
 
-/* Sends what it can, and receives nothing: so no reply comes that a wait would not announce. */
+/* Sends as much as the socket takes, and receives nothing: so a wait announces every reply. */
 void connection_send(struct connection *connection);
 
 /* Returns the next reply, or NULL if there is none yet. The caller releases it by freeReplyObject.

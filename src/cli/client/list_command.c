@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/command.h"
 #include "../common/output.h"
 #include "client.h"
@@ -36,6 +37,7 @@ static void fill_request(struct list *list, const char *cursor)
     struct request *request = &list->client->request;
     uint64_t left = list->limit - list->listed;
 
+    ELAPSE__ASSERT(list->limit == 0 || list->listed < list->limit);
     request_clear(request);
     request_add_text(request, list->tube != NULL ? "LIST" : "TUBES");
     if (list->tube != NULL)
@@ -70,6 +72,7 @@ static void add_job_line(struct elapse__buffer *line, const redisReply *job)
     enum { STATE = 12, DUE = 22, LEFT = 48, ATTEMPTS = 60, PRIORITY = 70 };
     size_t begin = elapse__buffer_size(line);
 
+    ELAPSE__ASSERT(job->type == REDIS_REPLY_ARRAY);
     add_cell(line, job, "id");
     pad(line, begin, STATE);
     add_cell(line, job, "state");

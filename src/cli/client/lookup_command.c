@@ -1,6 +1,7 @@
 /*
  * elapse lookup: one job; elapse stats: counts of jobs.
  */
+#include "../../base/assert.h"
 #include "../common/command.h"
 #include "../common/output.h"
 #include "client.h"
@@ -14,6 +15,7 @@ static enum exit_status print_map(struct client *client, bool body_alone, const 
 
     if (reply == NULL)
         return status;
+    ELAPSE__ASSERT((status == STATUS_GONE) == (reply->type == REDIS_REPLY_NIL));
     if (status == STATUS_GONE) {
         print_error("%s", missing);
         freeReplyObject(reply);

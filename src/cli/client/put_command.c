@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../../protocol/put_options.h"
 #include "../common/command.h"
@@ -185,6 +186,7 @@ static enum exit_status read_body(struct put *put, int file, const char *name)
     while (error == 0 && got > 0 && elapse__buffer_size(&put->body) <= BODY_BYTES_MAX) {
         char *end = buffer_room(&put->body, READ_BYTES);
         error = elapse__os_read_waiting(file, end, READ_BYTES, &got);
+        ELAPSE__ASSERT_THAT(got, <=, (size_t)READ_BYTES);
         put->body.end += got;
     }
     if (error != 0)
@@ -281,6 +283,7 @@ static void take_answers(struct put *put, enum exit_status *status)
         *status = answer_join(*status, own);
         freeReplyObject(reply);
     }
+    ELAPSE__ASSERT_THAT(put->line_answered, <=, put->line_sent);
 }
 
 /* Says what happened to the lines that have no answer. */
@@ -289,6 +292,8 @@ static enum exit_status report_lost_lines(const struct put *put)
     const struct client *client = put->client;
     enum connection_fault fault = connection_fault(client->connection);
 
+    ELAPSE__ASSERT(fault != CONNECTION_WORKS);
+    ELAPSE__ASSERT_THAT(put->line_answered, <=, put->line_sent);
     if (fault == CONNECTION_BROKEN && put->line_answered == put->line_sent)
         return error_of(
             STATUS_NO_SERVER, "%s: %s after line %" PRIu64 "; the lines behind it were not sent",
@@ -309,13 +314,14 @@ static bool read_some(struct put *put, enum exit_status *status)
     char *end = buffer_room(&put->body, READ_BYTES);
     int error = elapse__os_read(ELAPSE__OS_INPUT, end, READ_BYTES, &got);
 
-    if (error == EAGAIN) /* somebody else has read it, or it was not there after all */
+    if (error == EAGAIN) /* another process has read the bytes, or there were none after all */
         return true;
     if (error != 0) {
         print_error("standard input: %s", elapse__os_error_text(error));
         *status = answer_join(*status, STATUS_USAGE);
         return false;
     }
+    ELAPSE__ASSERT_THAT(got, <=, (size_t)READ_BYTES);
     put->body.end += got;
     return got > 0;
 }
@@ -346,7 +352,7 @@ static enum exit_status put_lines(struct put *put)
         take_answers(put, &status);
         if (output_finish() != STATUS_OK)
             return answer_join(status, STATUS_FAILED);
-        /* A reader of the output may have been slow: that time is not the server's. */
+        /* A reader of the output may have been slow: the server did not take that time. */
         if (put->line_answered > answered || connection_awaited(connection) == 0)
             since_ns = elapse__os_monotonic_ns();
     }

@@ -10,6 +10,7 @@
 
 void request_clear(struct request *request)
 {
+    ELAPSE__ASSERT_THAT(request->bytes.begin, ==, 0U);
     elapse__buffer_clear(&request->bytes);
     request->count = 0;
 }
@@ -52,6 +53,7 @@ void request_write(const struct request *request, struct elapse__buffer *out)
         lengths[i] = request->ends[i] - begin;
         begin = request->ends[i];
     }
+    ELAPSE__ASSERT_THAT(begin, ==, elapse__buffer_size(&request->bytes));
     int length = redisFormatCommandArgv(&text, (int)request->count, words, lengths);
     if (length < 0 || text == NULL) {
         print_error("out of memory");

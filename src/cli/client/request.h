@@ -12,7 +12,7 @@
 /* Fewer than the server takes in one command. */
 enum { REQUEST_WORDS_MAX = 1024 };
 
-/* Empty when it is all zero. */
+/* A request of zeros is empty. */
 struct request {
     struct elapse__buffer bytes;
     size_t ends[REQUEST_WORDS_MAX]; /* of each word */
@@ -23,7 +23,7 @@ struct request {
 void request_clear(struct request *request);
 void request_free(struct request *request);
 
-/* Require that it has fewer than REQUEST_WORDS_MAX words. */
+/* Add a word. Require that the request has fewer than REQUEST_WORDS_MAX words. */
 void request_add(struct request *request, const char *bytes, size_t length);
 void request_add_text(struct request *request, const char *text);
 void request_add_number(struct request *request, uint64_t number);

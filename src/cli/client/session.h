@@ -1,5 +1,5 @@
 /*
- * One command after another over a connection: each call waits for its reply.
+ * Commands one after another over a connection: each call waits for the reply.
  */
 #ifndef ELAPSE_CLI_CLIENT_SESSION_H
 #define ELAPSE_CLI_CLIENT_SESSION_H
@@ -22,7 +22,8 @@ redisReply *session_ask(struct connection *connection, const struct client_setti
 enum exit_status session_report(const struct connection *connection,
                                 const struct client_settings *settings);
 
-/* Prints the error of an answer, and returns its status. `part` is what it is about, or NULL. */
+/* Prints the error of an answer, and returns its status. `part` is what the error is about, or
+ * NULL. */
 enum exit_status session_report_error(const struct answer *answer, const char *part);
 
 #endif

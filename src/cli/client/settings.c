@@ -12,7 +12,7 @@ enum { SECRET_BYTES_MAX = 4096 };
 #define TIMEOUT_NS     (30 * UINT64_C(1000000000))
 #define TIMEOUT_NS_MAX (86400 * UINT64_C(1000000000))
 
-/* Everybody on the machine can read a command line. */
+/* Refuses a password on the command line, which everybody on the machine can read. */
 static enum exit_status refuse_token(void *context, const char *value)
 {
     (void)context;
@@ -62,7 +62,7 @@ static const char *or_variable(const char *given, const char *variable)
 
 char *client_read_secret(const char *label, const char *path)
 {
-    const size_t room = SECRET_BYTES_MAX + 3; /* one too many, behind the end of the line */
+    const size_t room = SECRET_BYTES_MAX + 3; /* CR, LF, and one byte that is too many */
     size_t length;
     char *text = allocate(room + 1);
     int error = elapse__os_read_path(path, text, room, &length);
@@ -77,6 +77,7 @@ char *client_read_secret(const char *label, const char *path)
         fault = "the file is empty";
     if (fault == NULL && (strlen(text) != length || strchr(text, '\n') != NULL))
         fault = "a secret is one line of text";
+    ELAPSE__ASSERT_THAT(length, <=, room);
     if (fault == NULL)
         return text;
     print_error("%s: %s: %s", label, *path == '\0' ? "''" : path, fault);
@@ -88,6 +89,7 @@ static enum exit_status read_trust(struct client_settings *settings)
 {
     char fault[ELAPSE__TLS_FAULT_BYTES];
 
+    ELAPSE__ASSERT(settings->trust == NULL);
     if ((settings->certificate == NULL) != (settings->key == NULL))
         return usage_error("--cert and --cert-key need each other");
     if (!settings->address.tls) {
@@ -99,14 +101,15 @@ static enum exit_status read_trust(struct client_settings *settings)
         elapse__tls_trust_read(settings->authorities, settings->certificate, settings->key, fault);
     if (settings->trust != NULL)
         return STATUS_OK;
-    print_error("%s", fault);
-    return STATUS_USAGE;
+    return error_of(STATUS_USAGE, "%s", fault);
 }
 
 enum exit_status client_settings_read(struct client_settings *settings)
 {
     const char *label = settings->server != NULL ? "--server" : "ELAPSE_SERVER";
 
+    ELAPSE__ASSERT(settings->trust == NULL && settings->token == NULL);
+    ELAPSE__ASSERT_THAT(settings->timeout_ns, >, 0U);
     settings->server = or_variable(settings->server, "ELAPSE_SERVER");
     if (settings->server == NULL)
         settings->server = "127.0.0.1:11300";

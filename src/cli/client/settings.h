@@ -12,14 +12,14 @@
 #include "../common/options.h"
 
 struct client_settings {
-    const char *server; /* as it was given */
+    const char *server; /* the address as it was given */
     const char *token_file;
     const char *authorities;
     const char *certificate;
     const char *key;
     uint64_t timeout_ns; /* for a connection, and for a reply */
 
-    /* What client_settings_read has made of them. */
+    /* What client_settings_read makes of the options. */
     struct elapse__loop_listen address;
     struct elapse__tls_keys *trust; /* NULL: without TLS */
     char *token;                    /* NULL: none */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../common/command.h"
 #include "../common/output.h"
@@ -34,7 +35,7 @@ struct top {
     bool once;
 
     struct top_sample *now;
-    struct top_sample *before; /* one that is older, if `has_before` */
+    struct top_sample *before; /* an older sample, if `has_before` */
     bool has_now;
     bool has_before;
     struct screen screen;
@@ -63,6 +64,7 @@ static enum exit_status sample_tubes(struct top *top, struct top_sample *sample,
     bool is_page = page->type == REDIS_REPLY_ARRAY && page->elements == 2 &&
                    page->element[1]->type == REDIS_REPLY_ARRAY;
 
+    ELAPSE__ASSERT_THAT(sample->tube_count, ==, 0U);
     sample->has_more_tubes = is_page && page->element[0]->integer != 0;
     for (size_t i = 0; is_page && i < page->element[1]->elements && i < TOP_TUBES_MAX; i++) {
         const redisReply *name = page->element[1]->element[i];
@@ -113,6 +115,8 @@ static enum exit_status take_sample(struct top *top)
     top->now = next;
     top->has_before = top->has_now;
     top->has_now = true;
+    ELAPSE__ASSERT(top->now != top->before);
+    ELAPSE__ASSERT(!top->has_before || top->now->when_ns >= top->before->when_ns);
     return STATUS_OK;
 }
 
@@ -151,6 +155,7 @@ static enum exit_status draw(const struct top *top)
     struct top_look look = look_of_output(top);
     const char *line;
 
+    ELAPSE__ASSERT(top->has_now);
     top_draw(&text, &look, top->now, top->has_before ? top->before : NULL);
     if (top->once) {
         output_add_buffer(&text);
@@ -214,6 +219,7 @@ static enum exit_status watch(struct top *top)
 
     if (status != STATUS_OK)
         return status;
+    ELAPSE__ASSERT(!top->once && top->has_now);
     uint64_t next_ns = elapse__os_monotonic_ns();
     do {
         status = draw(top);

@@ -67,6 +67,7 @@ static int compare(const void *left, const void *right)
 
 void top_sort(struct top_sample *sample)
 {
+    ELAPSE__ASSERT_THAT(sample->tube_count, <=, (size_t)TOP_TUBES_MAX);
     qsort(sample->tubes, sample->tube_count, sizeof sample->tubes[0], compare);
 }
 
@@ -90,10 +91,11 @@ static size_t fitting_bytes(const char *text, size_t length, size_t columns, siz
         size_t character = elapse__utf8_size(text + at, length - at);
         at += character == 0 ? 1 : character;
     }
+    ELAPSE__ASSERT_THAT(at, <=, length);
     return at;
 }
 
-/* Adds a line, cut to the width. Returns false if there is no row for it. */
+/* Adds a line, cut to the width. Returns false if there is no row left. */
 static bool add_line(struct canvas *canvas, enum style style, const char *text)
 {
     const char *codes[] = {[PLAIN] = "", [STRONG] = "\033[1m", [FAINT] = "\033[2m"};
@@ -109,6 +111,7 @@ static bool add_line(struct canvas *canvas, enum style style, const char *text)
     buffer_add(canvas->out, text, bytes);
     buffer_add_text(canvas->out, has_style ? "\033[0m\n" : "\n");
     canvas->rows++;
+    ELAPSE__ASSERT_THAT(used, <=, canvas->look->columns);
     return true;
 }
 
@@ -146,6 +149,7 @@ static struct short_number short_number(uint64_t number)
     }
     (void)snprintf(shown.text, sizeof shown.text, "%" PRIu64 ".%" PRIu64 "%c", number / unit,
                    number % unit / (unit / 10), units[place]);
+    ELAPSE__ASSERT_THAT(strlen(shown.text), <=, 7U);
     return shown;
 }
 
@@ -180,6 +184,7 @@ static void draw_server(struct canvas *canvas, const struct top_sample *sample,
     uint64_t interval_ns = before != NULL ? sample->when_ns - before->when_ns : 0;
     struct elapse__buffer uptime = {.bytes = NULL};
 
+    ELAPSE__ASSERT(before == NULL || sample->when_ns >= before->when_ns);
     render_duration(&uptime, sample->uptime_ms / 1000 * 1000);
     (void)add_format(canvas, STRONG, "elapse %s   up %s%s%s", canvas->look->server,
                      buffer_string(&uptime), sample->is_disk_full ? "   DISK FULL" : "",
@@ -214,6 +219,7 @@ static void add_name(char *line, const char *name, size_t columns)
     } else {
         memcpy(line, name, bytes);
     }
+    ELAPSE__ASSERT_THAT(used, <=, columns);
     memset(line + bytes, ' ', columns - used);
     line[bytes + columns - used] = '\0';
 }
@@ -228,6 +234,7 @@ static bool draw_row(struct canvas *canvas, enum style style, const char *name,
 
     while (shown > 1 && NAME_COLUMNS_MIN + shown * NUMBER_COLUMNS > columns)
         shown--;
+    ELAPSE__ASSERT_THAT(shown * NUMBER_COLUMNS, <=, columns);
     size_t name_columns = columns - shown * NUMBER_COLUMNS;
     name_columns = name_columns < TOP_NAME_BYTES ? name_columns : TOP_NAME_BYTES - 1;
     add_name(line, name, name_columns);
@@ -306,4 +313,5 @@ void top_draw(struct elapse__buffer *out, const struct top_look *look,
         (void)snprintf(text, sizeof text, "q: quit");
     if (look->is_live || look->fault != NULL)
         (void)add_line(&canvas, look->fault != NULL ? STRONG : FAINT, text);
+    ELAPSE__ASSERT(look->rows == 0 || canvas.rows <= look->rows);
 }

@@ -13,7 +13,7 @@
 
 #include "../common/buffer.h"
 
-/* So many tubes are asked for, and shown. */
+/* The most tubes that are asked for and shown. */
 enum { TOP_TUBES_MAX = 1000, TOP_NAME_BYTES = 201 };
 
 /* Counts of a tube or of the server. */
@@ -49,7 +49,7 @@ struct top_sample {
     bool has_more_tubes;
 };
 
-/* How to draw it. */
+/* How the picture is drawn. */
 struct top_look {
     unsigned columns; /* at least 20 */
     unsigned rows;    /* 0: any number */
@@ -67,11 +67,12 @@ void top_read_server(struct top_sample *sample, const redisReply *map);
 void top_add_tube(struct top_sample *sample, const char *name, size_t length,
                   const redisReply *map);
 
-/* Sorts the tubes: those with the most ready jobs first, then the most delayed, then by name. */
+/* Sorts the tubes: by ready jobs from the most on, then by delayed jobs likewise, then by name. */
 void top_sort(struct top_sample *sample);
 
-/* Draws the sample, and how fast it changed since the one before, which may be NULL. Each line is
- * no wider than the look, and there are no more lines than it has rows. */
+/* Draws the sample, and how fast the counts have changed since the sample `before`, which may be
+ * NULL. No line is wider than the look, and the picture has no more lines than the look has rows.
+ */
 void top_draw(struct elapse__buffer *out, const struct top_look *look,
               const struct top_sample *sample, const struct top_sample *before);
 

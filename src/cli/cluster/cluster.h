@@ -48,11 +48,11 @@ enum exit_status cluster_accept_loss(const struct cluster_options *options);
 /* ---- watch.c ---- */
 
 /* What was seen of a partition since the first look. An owner changes its row every quarter of the
- * lease, so a row that stays as it is for a lease has none that lives. */
+ * lease, so a row that stays as it is for a lease has no owner that lives. */
 struct cluster_watched {
     bool has_changed;
-    uint64_t unchanged_ns; /* the time since it changed last; or since the first look */
-    uint64_t changed_ns;   /* when that was, by the clock of the looks */
+    uint64_t unchanged_ns; /* the time since the row changed last; or since the first look */
+    uint64_t changed_ns;   /* when the row changed last, by the clock of the looks */
     uint64_t epoch, beat, last_group;
 };
 
@@ -60,7 +60,7 @@ struct cluster_watched {
 void cluster_watch_first(struct cluster_watched *watched,
                          const struct elapse__status_partition *partition, uint64_t now_ns);
 
-/* Takes another one. */
+/* Takes another look. */
 void cluster_watch_next(struct cluster_watched *watched,
                         const struct elapse__status_partition *partition, uint64_t now_ns);
 
@@ -70,7 +70,7 @@ bool cluster_watch_lives(const struct cluster_watched *watched,
 
 /* ---- status_text.c ---- */
 
-/* `watched` has an element for each partition. */
+/* Add the state of a cluster. `watched` has an element for each partition. */
 void cluster_add_text(struct elapse__buffer *text, const char *queue,
                       const struct elapse__status *status, const struct cluster_watched *watched);
 void cluster_add_json(struct elapse__json *json, const char *queue,

@@ -1,10 +1,11 @@
 /*
  * elapse cluster: its options. A program that was built without clusters has them too, so that
- * its help is the same, and it says why it does nothing.
+ * the help is the same, and the command says why it does nothing.
  */
 
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/command.h"
 #include "../common/lacks.h"
 #include "../common/options.h"
@@ -91,6 +92,8 @@ static enum exit_status run_verb(enum verb verb, const struct cluster_options *o
     static enum exit_status (*const commands[VERBS])(const struct cluster_options *) = {
         cluster_create, cluster_status, cluster_append_lost, cluster_accept_loss};
 
+    ELAPSE__ASSERT_THAT(verb, <, VERBS);
+    ELAPSE__ASSERT_THAT(options->host_count, <=, (size_t)CLUSTER_HOSTS_MAX);
     return commands[verb](options);
 #else
     (void)verb;

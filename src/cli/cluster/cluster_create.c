@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../cluster/postgres/names.h"
 #include "../../os/os.h"
 #include "../common/duration.h"
@@ -32,6 +33,9 @@ enum exit_status cluster_create(const struct cluster_options *options)
     struct elapse__schema_queue wanted;
     struct elapse__schema_why why = {.is_connected = false};
 
+    ELAPSE__ASSERT_THAT(options->host_count, >, 0U);
+    ELAPSE__ASSERT_THAT(options->partitions, >, 0U);
+    ELAPSE__ASSERT_THAT(options->lease_ns % NS_PER_MS, ==, 0U);
     if (!elapse__database_queue_name_is_valid(options->queue))
         return usage_error("--queue: the name of a queue has letters a to z, digits and _, 32 at "
                            "most, and begins with a letter");

@@ -18,7 +18,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define LOOK_NS   (100 * NS_PER_MS)
 
-/* What both commands have before them. */
+/* The work of append-lost and of accept-loss. */
 struct repair {
     const struct cluster_options *options;
     struct elapse__repair *session;
@@ -49,6 +49,7 @@ static enum exit_status choose_partition(struct repair *repair)
     if (repair->options->partition >= partitions)
         return usage_error("--partition: the queue has %" PRIu32 ", which count from 0",
                            partitions);
+    ELAPSE__ASSERT(repair->options->has_partition || repair->options->partition == 0);
     repair->partition = (uint32_t)repair->options->partition;
     return STATUS_OK;
 }
@@ -66,6 +67,7 @@ static enum exit_status begin(struct repair *repair)
 {
     const struct cluster_options *options = repair->options;
 
+    ELAPSE__ASSERT_THAT(options->host_count, >, 0U);
     for (size_t i = 0;
          i < options->host_count && repair->session == NULL && !repair->why.is_connected; i++)
         repair->session = elapse__repair_open(options->hosts[i], options->queue, &repair->why);
@@ -105,15 +107,15 @@ static bool compare(struct repair *repair, const struct elapse__upkeep_local_gro
     return true;
 }
 
-/* Finds the last group that both have: where one of them is alike, all before it are. Stores its
- * index + 1; 0: there is none. */
+/* Finds the last group that the database and the directory have alike: all groups before such a
+ * group are alike too. Stores the index of the group + 1; 0: there is no such group. */
 static bool find_common(struct repair *repair, size_t *found)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
     size_t low = 0, high = log->count;
     bool is_same = false;
 
-    /* What the log of the database has no more is not compared. */
+    /* Groups that the log of the database has no more are not compared. */
     while (low < log->count && log->groups[low].number + 1 < repair->row.tail)
         low++;
     size_t first = low;
@@ -126,6 +128,7 @@ static bool find_common(struct repair *repair, size_t *found)
         else
             high = middle;
     }
+    ELAPSE__ASSERT_THAT(low, <=, log->count);
     *found = low > first ? low : 0;
     return true;
 }
@@ -144,9 +147,12 @@ static enum exit_status find_place(struct repair *repair)
         return cluster_refused(&repair->why);
     if (found > 0) {
         repair->common = log->groups[found - 1].number;
+        ELAPSE__ASSERT_THAT(repair->common, <=, repair->last);
+        ELAPSE__ASSERT_THAT(repair->common, <=, row->last_group);
         return STATUS_OK;
     }
     const struct elapse__upkeep_local_group *first = &log->groups[0];
+    ELAPSE__ASSERT_THAT(first->number, <=, repair->last);
     bool is_whole = first->bytes != NULL || first->number <= row->last_group;
     if (is_whole && first->number == row->last_group + 1 &&
         first->previous_hash == row->last_hash) {
@@ -173,7 +179,8 @@ static enum exit_status find_place(struct repair *repair)
     return refuse(text);
 }
 
-/* A node that has followed no log yet knows neither. */
+/* Refuses a directory of another log. A node that has followed no log yet knows neither the
+ * genesis nor the timeline. */
 static enum exit_status check_memory(struct repair *repair)
 {
     const struct elapse__store_memory *memory = &repair->log.memory;
@@ -197,6 +204,7 @@ static enum exit_status read_directory(struct repair *repair)
 
     if (size < 0 || (size_t)size >= sizeof path)
         return usage_error("--data: the path is too long");
+    ELAPSE__ASSERT(!repair->has_log);
     repair->log.next_hash = elapse__chain_next;
     repair->log.from = repair->row.last_group + 1;
     repair->has_log = elapse__upkeep_local_log_read(path, &repair->log, &fault);
@@ -224,8 +232,8 @@ static enum exit_status tell_mark(const struct repair *repair)
     return output_finish();
 }
 
-/* Writes the row once more: an earlier run may have changed it, and not have learned whether a
- * standby has that. */
+/* Writes the row once more: an earlier run may have changed the row, and not have learned whether
+ * a standby has the change. */
 static enum exit_status confirm(struct repair *repair)
 {
     if (!elapse__repair_write_again(repair->session, repair->partition, &repair->why) ||
@@ -236,7 +244,7 @@ static enum exit_status confirm(struct repair *repair)
 
 /* ---- append-lost ---- */
 
-/* Looks for a lease and a quarter, because an owner writes every quarter of it. */
+/* Watches the row for a lease and a quarter, because an owner writes every quarter of a lease. */
 static enum exit_status watch(struct repair *repair)
 {
     const struct elapse__schema_queue *queue = elapse__repair_queue(repair->session);
@@ -282,7 +290,8 @@ static enum exit_status check_place(const struct repair *repair)
     return STATUS_OK;
 }
 
-/* The chain was found whole, so that all of it continues the log. */
+/* Appends the groups behind the last one of the database. The chain was found whole, so all of its
+ * groups continue the log. */
 static bool append_all(struct repair *repair)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
@@ -329,6 +338,7 @@ static enum exit_status tell_appended(const struct repair *repair)
     bool is_stopped = kept(repair, repair->row.stopped)[0] != '\0';
     char text[256];
 
+    ELAPSE__ASSERT_THAT(repair->last, >, repair->row.last_group);
     output_add_format("partition %" PRIu32 ": %" PRIu64
                       " group%s appended again, up to group %" PRIu64 "%s\n",
                       repair->partition, count, count == 1 ? " is" : "s are", repair->last,
@@ -348,6 +358,8 @@ static enum exit_status tell_appended(const struct repair *repair)
 
 static enum exit_status append(struct repair *repair)
 {
+    ELAPSE__ASSERT(repair->has_log);
+    ELAPSE__ASSERT_THAT(repair->last, >, repair->row.last_group);
     if (!elapse__repair_begin(repair->session, repair->partition, &repair->row, &repair->why) ||
         !append_all(repair) || !keep_marks(repair) ||
         !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
@@ -355,11 +367,12 @@ static enum exit_status append(struct repair *repair)
     return tell_appended(repair);
 }
 
-/* There is nothing to append. */
+/* Ends a run that has nothing to append. */
 static enum exit_status end_with_all(struct repair *repair)
 {
     enum exit_status status = confirm(repair);
 
+    ELAPSE__ASSERT_THAT(repair->last, <=, repair->row.last_group);
     if (status != STATUS_OK)
         return status;
     output_add_format("partition %" PRIu32 ": nothing is to be appended: the database has all "
@@ -397,12 +410,13 @@ static void tell_loss(const struct repair *repair)
 {
     uint64_t count = repair->last - repair->common;
 
+    ELAPSE__ASSERT_THAT(repair->common, <=, repair->last);
     if (repair->has_log)
         output_add_format("the directory has %" PRIu64 " group%s that the database lacks\n", count,
                           count == 1 ? "" : "s");
 }
 
-/* Where nodes have gone on without the groups, they still do. */
+/* Lets the partition go on. Nodes that have gone on without the groups still do. */
 static bool change(struct repair *repair)
 {
     if (repair->row.stopped[0] == '\0')
@@ -412,6 +426,7 @@ static bool change(struct repair *repair)
 
 static enum exit_status accept(struct repair *repair)
 {
+    ELAPSE__ASSERT(repair->options->yes);
     if (!change(repair) ||
         !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
         return cluster_refused(&repair->why);
@@ -421,12 +436,13 @@ static enum exit_status accept(struct repair *repair)
     return output_finish();
 }
 
-/* No node misses groups. */
+/* Ends a run in which no node misses groups. */
 static enum exit_status accept_nothing(struct repair *repair)
 {
     static const char words[] =
         "no node misses groups of the partition: there is nothing to accept";
 
+    ELAPSE__ASSERT(repair->row.stopped[0] == '\0' && repair->row.missed[0] == '\0');
     if (!repair->options->yes)
         return refuse(words);
     enum exit_status status = confirm(repair);

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../common/output.h"
 #include "cluster.h"
@@ -13,6 +14,7 @@
 
 enum exit_status cluster_refused(const struct elapse__schema_why *why)
 {
+    ELAPSE__ASSERT(why->text[0] != '\0');
     print_error("%s", why->text);
     if (why->has_none)
         return STATUS_GONE;
@@ -45,6 +47,7 @@ static bool watch(struct elapse__status_session *session, struct elapse__status 
     uint64_t begin_ns = elapse__os_monotonic_ns();
     uint64_t limit_ns = status->queue.lease_ms * NS_PER_MS * 5 / 4;
 
+    ELAPSE__ASSERT_THAT(limit_ns, >, 0U);
     for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
         cluster_watch_first(&watched[partition], &status->partitions[partition], begin_ns);
     while (!all_live(status, watched) && elapse__os_monotonic_ns() - begin_ns < limit_ns) {
@@ -82,12 +85,14 @@ enum exit_status cluster_status(const struct cluster_options *options)
     struct elapse__status status = {.partitions = NULL};
     enum exit_status result = STATUS_OK;
 
+    ELAPSE__ASSERT_THAT(options->host_count, >, 0U);
     struct elapse__status_session *session = open_session(options, &why);
     if (session == NULL)
         return cluster_refused(&why);
     struct cluster_watched *watched = NULL;
     bool is_seen = elapse__status_look(session, &status, &why);
     if (is_seen) {
+        ELAPSE__ASSERT_THAT(status.queue.partitions, >, 0U);
         watched = allocate(status.queue.partitions * sizeof *watched);
         is_seen = watch(session, &status, watched, &why);
     }

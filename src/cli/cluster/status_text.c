@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/duration.h"
 #include "../common/text.h"
 #include "cluster.h"
@@ -41,6 +42,7 @@ static struct warnings find_warnings(const struct elapse__status *status)
     else if (!has_synchronous(status))
         warnings.texts[warnings.count++] =
             "no synchronous standby is connected: each commit waits for one";
+    ELAPSE__ASSERT_THAT(warnings.count, <=, (size_t)WARNINGS_MAX);
     return warnings;
 }
 
@@ -59,6 +61,7 @@ static void add_word(struct elapse__buffer *text, const char *word)
 /* Adds blanks up to a column of the line that begins at `line`, and one at least. */
 static void pad(struct elapse__buffer *text, size_t line, size_t column)
 {
+    ELAPSE__ASSERT_THAT(line, <=, elapse__buffer_size(text));
     do
         buffer_add_text(text, " ");
     while (elapse__buffer_size(text) - line < column);
@@ -72,6 +75,7 @@ static void add_partition(struct elapse__buffer *text, uint32_t number,
     size_t line = elapse__buffer_size(text);
     uint64_t unchanged_ns = watched->unchanged_ns / NS_PER_MS * NS_PER_MS;
 
+    ELAPSE__ASSERT_THAT(partition->tail, <=, partition->last_group + 1);
     buffer_add_format(text, "%" PRIu32, number);
     pad(text, line, EPOCH);
     buffer_add_format(text, "%" PRIu64, partition->epoch);
@@ -102,7 +106,7 @@ static void add_words(struct elapse__buffer *text, uint32_t number, const char *
     buffer_add_text(text, "\n");
 }
 
-/* It says what the database lost, and nothing of it is in the columns. */
+/* Adds what the database lost of a partition, which no column tells. */
 static void add_loss(struct elapse__buffer *text, uint32_t number,
                      const struct elapse__status_partition *partition)
 {

@@ -32,6 +32,8 @@ void cluster_watch_next(struct cluster_watched *watched,
         note(watched, partition, now_ns);
     }
     watched->unchanged_ns = now_ns - watched->changed_ns;
+    ELAPSE__ASSERT_THAT(partition->epoch, ==, watched->epoch);
+    ELAPSE__ASSERT_THAT(partition->last_group, ==, watched->last_group);
 }
 
 bool cluster_watch_lives(const struct cluster_watched *watched,

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* Returns a copy of this program's environment without the variables that begin with one of these
- * names ("PATH="). It ends with NULL, behind which there is room for `extra` more. The caller frees
- * it, but not its strings. Stores how many variables it has in `*count`. */
+ * names ("PATH="). NULL ends the copy, and behind it there is room for `extra` more variables. The
+ * caller frees the copy, but not its strings. Stores in `*count` how many variables there are. */
 char **environment_without(const char *const *names, size_t name_count, size_t extra,
                            size_t *count);
 

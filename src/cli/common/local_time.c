@@ -1,6 +1,6 @@
 /*
- * Whether TZ names a zone. Its forms are those of the C library: a rule, a name, or the path of a
- * file; the latter two may begin with a colon.
+ * Whether TZ names a zone. The forms of TZ are those of the C library: a rule, a name, or the path
+ * of a file; the latter two may begin with a colon.
  */
 #include "local_time.h"
 

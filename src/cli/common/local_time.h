@@ -8,7 +8,7 @@
 
 #include "message.h"
 
-/* Returns whether the zone in TZ exists. Otherwise prints an error and stores the status of it: the
+/* Returns whether the zone in TZ exists. Otherwise prints an error and stores its status: the
  * C library would take the zone for UTC without a word. */
 bool local_time_is_known(enum exit_status *status);
 

@@ -29,13 +29,13 @@ enum exit_status {
  * The string must outlive all messages. */
 void message_set_command(const char *command);
 
-/* Returns those words. */
+/* Returns the words that every message begins with. */
 const char *message_command(void);
 
 /* Keeps how the program was called, argv[0] of main. The string must outlive its use. */
 void message_set_program(const char *path);
 
-/* Returns that. */
+/* Returns how the program was called. */
 const char *message_program(void);
 
 /* Says whether messages are left out, while the terminal shows a picture that they would spoil. */

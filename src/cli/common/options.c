@@ -17,10 +17,10 @@
 #include "output.h"
 #include "text.h"
 
-/* What getopt_long returns: for an option of the table this and its place there. */
+/* What getopt_long returns. For an option of the table: FOUND_OPTION + its place in the table. */
 enum { FOUND_OPTION = 256, FOUND_VERSION = FOUND_OPTION + OPTIONS_MAX, FOUND_HELP = 'h' };
 
-/* A longer file of options is none. */
+/* The longest file of options. */
 enum { FILE_BYTES_MAX = 1 << 20 };
 
 /* Room for a file, the number of a line and the name of an option. */
@@ -130,6 +130,7 @@ static enum exit_status read_duration(const struct command_option *option, const
     uint64_t duration_ns;
     const char *fault = duration_parse(value, &duration_ns);
 
+    ELAPSE__ASSERT(option->kind == OPTION_DURATION);
     if (fault != NULL)
         return usage_error("%s: %s: %s", label, quote_string(value).text, fault);
     if (duration_ns < option->least || duration_ns > option->most)
@@ -157,6 +158,7 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
     }
     if (!parse_number(digits, 1, UINT64_MAX >> shift, bytes))
         return false;
+    ELAPSE__ASSERT_THAT(*bytes, <=, UINT64_MAX >> shift);
     *bytes <<= shift;
     return true;
 }
@@ -235,6 +237,7 @@ static void translate(const struct command_line *line, struct getopt_table *tabl
 /* Finds the option by what getopt_long returned; NULL after an error. */
 static const struct command_option *find_option(const struct command_line *line, int found)
 {
+    ELAPSE__ASSERT(found < FOUND_OPTION || (size_t)(found - FOUND_OPTION) < line->option_count);
     if (found >= FOUND_OPTION)
         return &line->options[found - FOUND_OPTION];
     for (size_t i = 0; i < line->option_count; i++) {
@@ -278,6 +281,7 @@ void options_observe(void (*call)(const void *context, const struct command_line
 /* Reads the value of an option of the command line. */
 static enum exit_status read_seen(struct command_line *line, const struct command_option *option)
 {
+    ELAPSE__ASSERT_THAT((size_t)(option - line->options), <, line->option_count);
     line->seen[option - line->options] = true;
     if (option->name != NULL)
         (void)snprintf(label, sizeof label, "--%s", option->name);
@@ -319,6 +323,7 @@ bool options_read(struct command_line *line, int argc, char **argv, enum exit_st
 
 enum exit_status options_check_count(const struct command_line *line, int most)
 {
+    ELAPSE__ASSERT(most >= 0 && line->argument_count >= 0);
     if (line->argument_count <= most)
         return STATUS_OK;
     return usage_error("unknown argument %s", quote_string(line->arguments[most]).text);
@@ -342,6 +347,7 @@ static enum exit_status read_flag_text(const struct command_option *option, cons
 {
     bool is_on = strcmp(value, "yes") == 0;
 
+    ELAPSE__ASSERT(option->kind == OPTION_FLAG);
     if (!is_on && strcmp(value, "no") != 0)
         return usage_error("%s: %s is not yes or no", label, quote_string(value).text);
     if (option->given != NULL)

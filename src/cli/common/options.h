@@ -9,26 +9,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/assert.h"
 #include "message.h"
 
 enum option_kind {
     OPTION_FLAG,     /* takes no value: sets *flag */
     OPTION_TEXT,     /* stores the value in *text */
     OPTION_NUMBER,   /* stores a whole number from `least` to `most` in *number */
-    OPTION_DURATION, /* stores a duration, in nanoseconds, likewise */
-    OPTION_BYTES,    /* stores a number of bytes likewise; it may end with K, M or G */
+    OPTION_DURATION, /* stores a duration from `least` to `most`, in nanoseconds, in *number */
+    OPTION_BYTES,    /* stores a number of bytes up to `most`; the value may end with K, M or G */
     OPTION_FUNCTION, /* calls read(context, value) */
     OPTION_REST,     /* takes the rest of the command line: *rest is its first word */
 };
 
 struct command_option {
-    const char *name;  /* without the dashes; NULL: it has only its letter */
-    const char *value; /* what the help calls its value; NULL if it takes none */
+    const char *name;  /* without the dashes; NULL: the option has only its letter */
+    const char *value; /* what the help calls the value; NULL: the option takes no value */
     const char *help;  /* one or two sentences, broken into lines where it is printed */
     enum option_kind kind;
     char letter; /* the short form of the option, or 0 */
 
-    /* Where the value goes: the one that belongs to `kind`. */
+    /* Where the value goes: the pointer that belongs to `kind`. */
     bool *flag;
     const char **text;
     uint64_t *number;
@@ -64,6 +65,7 @@ static inline struct command_option option_number(const char *name, const char *
                                                   uint64_t *number, uint64_t least, uint64_t most,
                                                   const char *help)
 {
+    ELAPSE__ASSERT_THAT(least, <=, most);
     return (struct command_option){.name = name,
                                    .value = value,
                                    .kind = OPTION_NUMBER,
@@ -115,6 +117,8 @@ static inline struct command_option option_rest(const char *name, const char *va
 /* Returns the option with a short form as well. */
 static inline struct command_option option_letter(char letter, struct command_option option)
 {
+    ELAPSE__ASSERT((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'));
+    ELAPSE__ASSERT(option.letter == 0);
     option.letter = letter;
     return option;
 }
@@ -122,6 +126,7 @@ static inline struct command_option option_letter(char letter, struct command_op
 /* Returns the option, which also sets `*given` when it is given. */
 static inline struct command_option option_noting(bool *given, struct command_option option)
 {
+    ELAPSE__ASSERT(option.given == NULL);
     option.given = given;
     return option;
 }

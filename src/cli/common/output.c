@@ -68,6 +68,7 @@ struct elapse__json *output_begin_json(void)
 
 void output_end_json(void)
 {
+    ELAPSE__ASSERT(waiting.needs_comma); /* a value was written, and is complete */
     elapse__json_raw(&waiting, "\n");
     require_memory(!waiting.failed);
     write_full_piece();
@@ -83,6 +84,7 @@ enum exit_status output_finish(void)
     static bool is_reported;
 
     write_waiting();
+    ELAPSE__ASSERT_THAT(elapse__buffer_size(&waiting.text), ==, 0U);
     if (failure == 0)
         return STATUS_OK;
     if (!is_reported && failure != EPIPE)

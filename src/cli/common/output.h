@@ -26,7 +26,7 @@ void output_end_json(void);
 bool output_failed(void);
 
 /* Writes what was added. Returns STATUS_OK, or STATUS_FAILED if any of it could not be written.
- * The first time it prints why, unless the reader has gone away. */
+ * The first failure is printed, unless the reader has gone away. */
 enum exit_status output_finish(void);
 
 #endif

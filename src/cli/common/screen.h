@@ -12,9 +12,9 @@
 #include "message.h"
 
 struct screen {
-    const char *begin; /* what prepares the terminal, and what restores it */
-    const char *end;
-    bool has_keys; /* standard input is a terminal, too */
+    const char *begin; /* the text that prepares the terminal */
+    const char *end;   /* the text that restores the terminal */
+    bool has_keys;     /* standard input is a terminal, too */
     struct elapse__os_signals signals;
 };
 

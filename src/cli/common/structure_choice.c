@@ -61,7 +61,8 @@ static enum exit_status unknown_structure(const char *option, const char *text, 
                        quote_text(text, length).text, known);
 }
 
-/* Reads a list of numbers, "60,60,24", into the slots. Returns false if it is not one. */
+/* Reads a list of numbers, "60,60,24", into the slots. Returns false if the text is no such list.
+ */
 static bool read_slots(struct structure_choice *choice, const char *list)
 {
     size_t levels = 0;

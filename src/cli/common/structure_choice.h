@@ -11,11 +11,11 @@
 
 #include "message.h"
 
-/* It may not be copied: the shape points into it. */
+/* A choice may not be copied: the shape points into the choice. */
 struct structure_choice {
     const struct elapse_structure *structure;
     const struct elapse_shape *shape; /* NULL: the structure's default */
-    const char *text;                 /* as the user gave it; its name in reports */
+    const char *text;                 /* as the user gave the structure; its name in reports */
     struct elapse_shape given;
     uint32_t slots[ELAPSE_SHAPE_LEVELS_MAX];
 };

@@ -46,7 +46,7 @@ bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *num
 {
     char *end;
 
-    ELAPSE__ASSERT(least <= most);
+    ELAPSE__ASSERT_THAT(least, <=, most);
     if (*text < '0' || *text > '9')
         return false;
     errno = 0;
@@ -82,8 +82,8 @@ struct grouped group_digits(unsigned long long number)
     return grouped;
 }
 
-/* Returns whether a terminal may take the character for a command: those before the space, that of
- * the delete key, and U+0080 to U+009F, of which U+009B is as good as an escape and '['. */
+/* Returns whether a terminal may take the character for a command: a character before the space,
+ * that of the delete key, or one of U+0080 to U+009F. U+009B is as good as an escape and '['. */
 static bool is_control_character(const char *text, size_t length)
 {
     unsigned char first = (unsigned char)text[0];
@@ -105,6 +105,7 @@ void mask_text(char *text, size_t length)
         }
         at += count;
     }
+    ELAPSE__ASSERT_THAT(at, ==, length);
 }
 
 void mask_control_characters(char *text)

@@ -83,6 +83,7 @@ static const char *read_fraction(struct reader *reader, uint64_t *fraction_ns)
         *fraction_ns += (uint64_t)digit * digit_ns;
         digit_ns /= 10;
     } while (read_digits(reader, 1, &digit));
+    ELAPSE__ASSERT_THAT(*fraction_ns, <, 1000000000U);
     return NULL;
 }
 
@@ -106,6 +107,7 @@ static const char *read_zone(struct reader *reader, int *east_s)
     if (reader->at != reader->end)
         return not_a_time;
     *east_s = (hours * 60 + minutes) * (is_west ? -60 : 60);
+    ELAPSE__ASSERT(*east_s > -ELAPSE__DAY_S && *east_s < ELAPSE__DAY_S);
     return NULL;
 }
 
@@ -196,6 +198,7 @@ void timestamp_write(char *out, uint64_t unix_ns)
     struct elapse__date date = elapse__date_of_days((int64_t)(unix_s / ELAPSE__DAY_S));
     const char *end = out + TIMESTAMP_BYTES;
 
+    ELAPSE__ASSERT(date.year >= 1970 && date.year <= 9999);
     out = write_digits(out, (unsigned)date.year, 4);
     *out++ = '-';
     out = write_digits(out, date.month, 2);

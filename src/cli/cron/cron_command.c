@@ -40,6 +40,7 @@ static void print_moment(const struct elapse_time_zone *zone, int64_t moment_s)
     char text[40];
 
     ELAPSE__ASSERT(local != NULL);
+    ELAPSE__ASSERT_THAT(minutes, <, 26 * 60U); /* as far as any zone is from UTC */
     (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", local);
     output_add_text(text);
     output_add_format("%c%02" PRIu64 ":%02" PRIu64, offset_s < 0 ? '-' : '+', minutes / 60,
@@ -55,8 +56,11 @@ static enum exit_status list_next(struct elapse_cron *cron, const struct elapse_
 
     elapse_cron_set_time_zone(cron, zone);
     for (uint64_t i = 0; i < count && !output_failed(); i++) {
+        int64_t before_s = moment_s;
         if (!elapse_cron_next(cron, ELAPSE_ZONE_LOCAL, moment_s, &moment_s))
             break;
+        ELAPSE__ASSERT(moment_s > before_s);
+        (void)before_s; /* used by the assertion alone */
         print_moment(zone, moment_s);
     }
     return output_finish();

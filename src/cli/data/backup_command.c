@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 
+#include "../../base/assert.h"
 #include "../../engine/upkeep/upkeep.h"
 #include "../common/command.h"
 #include "../common/options.h"
@@ -31,6 +32,7 @@ enum exit_status backup_command(int argc, char **argv)
         return usage_error("give a directory and a target");
     if (!elapse__upkeep_backup(line.arguments[0], line.arguments[1], &backup, &fault))
         return error_of(STATUS_FAILED, "%s", fault.text);
+    ELAPSE__ASSERT_THAT(backup.linked, <=, backup.segments);
     output_add_format("%" PRIu64 " files, of which %" PRIu64 " are linked; %" PRIu64
                       " bytes copied\n",
                       backup.segments, backup.linked, backup.copied_bytes);

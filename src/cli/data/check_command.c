@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../engine/upkeep/upkeep.h"
 #include "../common/buffer.h"
 #include "../common/command.h"
@@ -39,6 +40,7 @@ static const char *repaired_name(struct elapse__buffer *name, const char *direct
     while (length > 1 && directory[length - 1] == '/')
         length--;
     buffer_add(name, directory, length);
+    ELAPSE__ASSERT(length <= 1 || directory[length - 1] != '/');
     buffer_add_text(name, ".repaired");
     return buffer_string(name);
 }
@@ -49,6 +51,7 @@ static void print_report(const struct elapse__upkeep_report *report, const char 
         output_add_format("all is whole: %" PRIu64 " records\n", report->records);
         return;
     }
+    ELAPSE__ASSERT_THAT(report->lost_jobs, <=, report->damages);
     output_add_format("damages: %" PRIu64 "; jobs whose bodies are lost: %" PRIu64
                       "; bytes of records that are lost: up to %" PRIu64 "\n",
                       report->damages, report->lost_jobs, report->lost_bytes);

@@ -3,6 +3,7 @@
  */
 #include <inttypes.h>
 
+#include "../../base/assert.h"
 #include "../../engine/upkeep/upkeep.h"
 #include "../common/command.h"
 #include "../common/options.h"
@@ -19,6 +20,7 @@ static const struct command_help help = {
 };
 
 struct exporting {
+    uint64_t last_id; /* of the jobs so far, which come by increasing ids */
     uint64_t damaged;
 };
 
@@ -26,6 +28,8 @@ static bool print_job(void *context, const struct elapse__upkeep_job *job)
 {
     struct exporting *exporting = context;
 
+    ELAPSE__ASSERT_THAT(job->fields.id, >, exporting->last_id);
+    exporting->last_id = job->fields.id;
     if (job->is_damaged) {
         print_error("job %" PRIu64 ": its body is damaged", job->fields.id);
         exporting->damaged++;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../engine/upkeep/upkeep.h"
 #include "../../os/program.h"
 #include "../common/buffer.h"
@@ -39,6 +40,7 @@ static void report(struct importing *importing, const char *text)
 {
     print_error("standard input: line %" PRIu64 ": %s", importing->line_number, text);
     importing->bad++;
+    ELAPSE__ASSERT_THAT(importing->bad + importing->added, <=, importing->line_number);
 }
 
 static void take_line(struct importing *importing, const char *text, size_t length)
@@ -48,6 +50,7 @@ static void take_line(struct importing *importing, const char *text, size_t leng
     char words[256];
 
     importing->line_number++;
+    ELAPSE__ASSERT(memchr(text, '\n', length) == NULL);
     if (length > 0 && text[length - 1] == '\r')
         length--;
     if (length == 0)
@@ -105,6 +108,7 @@ static void take_input(struct importing *importing)
             importing->failed = true;
             return;
         }
+        ELAPSE__ASSERT_THAT(got, <=, (size_t)READ_BYTES);
         importing->text.end += got;
         if (got == 0 || memchr(place, '\n', got) != NULL)
             take_lines(importing, got == 0);

@@ -18,7 +18,7 @@ static const struct number_member {
     const char *name;
     size_t offset;
     enum { NUMBER_32, NUMBER_64, NUMBER_SIGNED } width;
-    uint64_t usual; /* left out when it has this value */
+    uint64_t usual; /* the member is left out when it has this value */
 } numbers[] = {
 #define MEMBER(field, width, usual)                                        \
     {                                                                      \
@@ -167,6 +167,7 @@ static bool read_text(struct reading *reading, const struct text_member *member,
     else if (!elapse__base64_read(json_string_value(value), text.size, reading->next, &text.size))
         return bad(reading, member->name, "this is no base64");
     reading->next += text.size;
+    ELAPSE__ASSERT_THAT(text.size, <=, json_string_length(value));
     memcpy(place, &text, sizeof text);
     return true;
 }
@@ -248,6 +249,8 @@ static bool complete(struct reading *reading)
         fields->state = ELAPSE__QUEUE_DELAYED;
     if (fields->state != ELAPSE__QUEUE_BURIED)
         fields->reason = 0;
+    ELAPSE__ASSERT(fields->state == ELAPSE__QUEUE_BURIED || fields->state == ELAPSE__QUEUE_DELAYED);
+    ELAPSE__ASSERT(fields->recurring || fields->cron.size == 0);
     return true;
 }
 

@@ -22,7 +22,7 @@ struct job_json {
     void *memory;
 };
 
-/* Reads a line, without its end. Returns false if it is bad; then `fault` says why. */
+/* Reads a line, without its end. Returns false if the line is bad; then `fault` says why. */
 bool job_json_read(struct job_json *line, const char *text, size_t length, char *fault,
                    size_t fault_bytes);
 

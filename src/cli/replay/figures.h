@@ -25,7 +25,7 @@ struct replay_figures {
     uint64_t digest; /* the sum of XXH3_64bits_withSeed(key, deadline_us) over all that fired */
 
     /* Where the timers were, at a moment near the peak. */
-    uint64_t occupancy_pending; /* how many were pending at that moment */
+    uint64_t occupancy_pending; /* how many timers were pending when the occupancy was taken */
     unsigned levels;            /* the highest occupied level, plus 1 */
     uint64_t level_timers[REPLAY_LEVELS];
     uint64_t level_slots[REPLAY_LEVELS]; /* occupied */

@@ -32,7 +32,7 @@ static struct unit unit_for(uint64_t span_us)
     return (struct unit){"us", 1};
 }
 
-/* Adds text between double quotes, without anything that gnuplot interprets or that XML does not
+/* Adds text between double quotes, without characters that gnuplot interprets or that XML does not
  * allow. Requires that it has no control characters. */
 static void add_quoted(struct elapse__buffer *script, const char *text)
 {

@@ -23,13 +23,13 @@
 struct record {
     struct elapse_timer timer; /* first, so that a cast finds the record of a timer */
 
-    /* For applying, which never asks the timer for what it can know by itself. */
+    /* For applying, which asks the timer for nothing that a record can tell. */
     uint64_t deadline_tick;
     uint64_t deadline_us;
     struct record *next_ended; /* in the list of those that fired or were stopped */
     bool armed;                /* started, and neither fired nor stopped since */
-    bool ended;                /* it is in that list */
-    bool digest_due;           /* it fired, and is not in the digest yet */
+    bool ended;                /* in the list of timers that have ended */
+    bool digest_due;           /* fired, and not in the digest yet */
 
     /* For reading. */
     bool is_latest; /* in the table: its key has no later record and was not cancelled */
@@ -44,7 +44,7 @@ struct record {
     char key[];
 };
 
-/* The table and the list of all records; empty when it is all zero. */
+/* The table and the list of all records. Records of zeros are empty. */
 struct record_table {
     struct record *first;
     struct record *all;

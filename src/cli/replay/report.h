@@ -9,8 +9,8 @@
 #include "figures.h"
 
 struct report {
-    const char *trace;     /* its name on the command line */
-    const char *structure; /* its name */
+    const char *trace;     /* the name of the trace on the command line */
+    const char *structure; /* the name of the structure */
     uint64_t tick_us;
     const struct replay_figures *figures;
 };

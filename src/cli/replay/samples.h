@@ -39,7 +39,7 @@ void samples_add_pending(struct samples *samples, uint64_t time_us, uint64_t pen
 /* Counts a delay. */
 void samples_add_delay(struct samples *samples, uint64_t delay_us);
 
-/* Fills the intervals in which nothing happened. Call it once, at the end. */
+/* Fills the intervals in which nothing happened. To be called once, at the end. */
 void samples_finish(struct samples *samples);
 
 #endif

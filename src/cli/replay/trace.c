@@ -62,7 +62,7 @@ static enum trace_result fill(struct trace_reader *reader)
     return TRACE_OPERATION;
 }
 
-/* Returns whether the line has a byte that text does not have. */
+/* Returns whether the line has a byte that stands in no text. */
 static bool is_binary(struct field line)
 {
     for (size_t i = 0; i < line.length; i++) {
@@ -129,7 +129,7 @@ static enum trace_result read_header(struct trace_reader *reader)
     return TRACE_OPERATION;
 }
 
-/* Splits the line at its first four commas. Returns how many fields it has. */
+/* Splits the line at its first four commas. Returns the number of fields. */
 static size_t split(struct field line, struct field fields[5])
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
 /*
- * The trace reader: it reads a stream of bytes, and returns one checked operation at a time.
+ * The trace reader. It reads a stream of bytes, and returns one checked operation at a time.
  *
  * A trace is lines of text. Each ends in LF or CRLF, which the last one may lack:
  *
@@ -50,10 +50,10 @@ struct trace_operation {
 
 enum trace_result { TRACE_OPERATION, TRACE_END, TRACE_ERROR };
 
-/* It takes half a megabyte. The caller may read the first three fields. */
+/* A reader takes half a megabyte. The caller may read the first three fields. */
 struct trace_reader {
     uint64_t line;    /* number of the line that was read last; the header is line 1 */
-    char error[512];  /* after TRACE_ERROR: the error in that line */
+    char error[512];  /* after TRACE_ERROR: the error in the line */
     uint64_t time_us; /* of the last operation */
 
     trace_read_function *read;
@@ -64,7 +64,7 @@ struct trace_reader {
     char buffer[8 * TRACE_LINE_BYTES_MAX];
 };
 
-/* Prepares the reader. It does not read yet. */
+/* Prepares the reader, and reads nothing. */
 void trace_reader_init(struct trace_reader *reader, trace_read_function *read, void *context);
 
 /* Reads the next operation. Requires that it has returned TRACE_OPERATION before. */

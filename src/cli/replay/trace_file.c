@@ -16,7 +16,7 @@
 
 #include "../../base/assert.h"
 
-/* Returns an error if the descriptor is no trace. Stores what it is in `file->status`. */
+/* Returns an error if the descriptor is no trace. Stores the kind of the file in `file->status`. */
 static int check(struct trace_file *file, int descriptor)
 {
     int error = elapse__os_status_of_file(descriptor, &file->status);
@@ -147,7 +147,7 @@ static ptrdiff_t read_member(struct trace_file *file, char *buffer, size_t bytes
     return (ptrdiff_t)(bytes - stream->avail_out);
 }
 
-/* Takes a byte behind a member. Returns a negative result if it may not stand there. */
+/* Takes a byte behind a member. Returns a negative result if the byte may not stand there. */
 static ptrdiff_t pass_boundary(struct trace_file *file, const char **error)
 {
     unsigned char byte = file->buffer[file->begin];
@@ -161,7 +161,7 @@ static ptrdiff_t pass_boundary(struct trace_file *file, const char **error)
     if (file->place == TRACE_FILE_PADDING || byte != 0x1f)
         return fail_at(file, error, file->consumed);
     file->place = TRACE_FILE_MEMBER;
-    (void)inflateReset(&file->stream); /* cannot fail: it was initialised */
+    (void)inflateReset(&file->stream); /* cannot fail: the stream was initialised */
     return 0;
 }
 

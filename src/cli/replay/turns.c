@@ -12,9 +12,8 @@
 
 enum { SLOTS_DEFAULT = 512 };
 
-/* So many visits take some ten seconds, and so many no time at all. */
-static const double visits_reported = 2e9;
-static const double visits_at_ease = 1e7;
+static const double visits_reported = 2e9; /* they take some ten seconds */
+static const double visits_at_ease = 1e7;  /* they take no time at all */
 
 /* Returns a tick of 10, 100, 1000, ... with which the visits are few. */
 static uint64_t tick_that_helps_us(double visits, uint64_t tick_us)

@@ -1,6 +1,6 @@
 /*
- * The answers to lines. The main thread gives them, and never waits for a slow reader: it would not
- * see a signal. It reads no more lines instead (life.c).
+ * The answers to lines. The main thread gives them, and never waits for a slow reader, because it
+ * would not see a signal meanwhile. Instead it reads no more lines (life.c).
  *
  * The scheduler does not list its tasks. So with --answers every timer is in a list of the run,
  * under a lock, from its line to its end.
@@ -51,7 +51,7 @@ struct entry {
     struct elapse_handle handle;
     bool is_running;
     uint64_t due_unix_ns;
-    size_t number; /* its place in the list of the run, in which the newest is the first */
+    size_t number; /* the place in the list of the run, which begins with the newest */
     char *key;
     size_t key_bytes;
 };

@@ -16,7 +16,7 @@ void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse
  * Requires that all lines before are applied. */
 void run_answer_list(struct run *run);
 
-/* One line of the list, and the last one. */
+/* Print a line of the list, and the last line. */
 struct run_list_entry {
     const char *key;
     size_t key_bytes;

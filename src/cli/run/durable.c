@@ -50,7 +50,8 @@ struct run_durable {
     uint64_t position; /* of the last line; only the main thread uses it */
     struct elapse_queue_counts last;
 
-    /* Guards what follows. It is woken when something may be due, and at the end. */
+    /* The monitor guards the members below. It is woken when something may be due, and at the end.
+     */
     struct elapse__os_monitor *monitor;
     uint64_t wakes;
     bool is_ending;
@@ -61,7 +62,7 @@ struct run_durable {
 
 /* ---- failure ---- */
 
-/* The queue is lost: ends the run. */
+/* Ends the run, because the queue is lost. */
 static void give_up(struct run_durable *durable, enum elapse_error error)
 {
     elapse__os_monitor_enter(durable->monitor);
@@ -85,15 +86,15 @@ bool run_durable_has_failed(struct run_durable *durable)
 
 /* ---- firing ---- */
 
-/* What the body of a job says. */
+/* The contents of the body of a job. */
 struct body {
     bool recurs;
-    uint64_t after_each_ns; /* 0: it is none */
+    uint64_t after_each_ns; /* 0: the timer is not of the kind after-each */
     const char *payload;
     size_t payload_bytes;
 };
 
-/* Reads a body. One that another program has put is a payload as it is. */
+/* Reads a body. All of a body that another program has put is payload. */
 static struct body read_body(const char *text, size_t length)
 {
     struct body body = {.payload = text, .payload_bytes = length};
@@ -132,7 +133,7 @@ static uint64_t count_firing(struct run_durable *durable, uint64_t id)
     return firings;
 }
 
-/* Returns whether an earlier life had handed out the job; the second time it does not. */
+/* Returns whether an earlier life had handed out the job; for each job this is true once. */
 static bool was_handed_out(struct run_durable *durable, uint64_t id)
 {
     struct handed_before *before;
@@ -190,7 +191,7 @@ static void fire(struct run_durable *durable, const struct elapse_reserved *job,
     free(timer);
 }
 
-/* The firing is done: the timer ends, or waits for its next time. */
+/* Ends a firing: the timer ends, or waits for its next time. */
 static enum elapse_error end_firing(struct run_durable *durable, const struct elapse_reserved *job,
                                     const struct body *body)
 {
@@ -222,7 +223,7 @@ static enum elapse_error fire_all(struct run_durable *durable, const struct elap
     if (error != ELAPSE_OK)
         return error;
     if (run->options->program == NULL && !run_writer_wait(&run->writer))
-        return ELAPSE_OK; /* the run ends; these fire again in the next one */
+        return ELAPSE_OK; /* the run ends; these jobs fire again in the next one */
     for (size_t i = 0; i < count && error == ELAPSE_OK; i++)
         error = end_firing(durable, &jobs[i], &bodies[i]);
     run_wake(run);
@@ -302,8 +303,8 @@ static void report(struct run *run, const char *text)
     atomic_fetch_add(&run->failures, 1);
 }
 
-/* Names the zone of a cron expression: the queue goes on in it, wherever it is opened. Returns
- * false if it has no name. */
+/* Names the zone of a cron expression, in which the queue goes on wherever it is opened. Returns
+ * false if the zone has no name. */
 static bool name_zone(const struct run *run, const struct run_line *line, char *name, size_t room)
 {
     const struct elapse_time_zone *found;

@@ -114,9 +114,9 @@ static char **environment_new(const struct run_timer *timer, const struct elapse
     return environment;
 }
 
-/* ---- running it ---- */
+/* ---- running the program ---- */
 
-/* Reports how the program ended if it failed. Returns whether it did. */
+/* Reports how the program ended if it failed. Returns whether it failed. */
 static bool report_failure(const struct run_timer *timer, const struct elapse__os_end *end)
 {
     const char *program = timer->run->options->program[0];

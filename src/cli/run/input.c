@@ -71,7 +71,7 @@ int run_input_fill(struct run_input *input)
     return error;
 }
 
-/* Editors of Windows write it before the first line. */
+/* Skips the mark that editors of Windows write before the first line. */
 static void skip_byte_order_mark(const struct run_input *input, const char **text, size_t *length)
 {
     static const char mark[] = {'\xef', '\xbb', '\xbf'};

@@ -12,7 +12,7 @@ struct run_input {
     int file;
     char *buffer;
     size_t begin;    /* of the first line that was not given out yet */
-    size_t scanned;  /* no line ends between `begin` and this */
+    size_t scanned;  /* no line ends between `begin` and this place */
     size_t end;      /* of the bytes that were read */
     uint64_t number; /* of the line that was given out last; the first is 1 */
     bool skipping;   /* the bytes belong to a line that is too long */
@@ -36,7 +36,7 @@ enum run_input_next {
     RUN_INPUT_TOO_LONG, /* the line does not fit; its rest is skipped */
 };
 
-/* Gives out the next line without its end (LF or CRLF). It is valid until the next fill. */
+/* Gives out the next line without its end (LF or CRLF). The line is valid until the next fill. */
 enum run_input_next run_input_next(struct run_input *input, const char **text, size_t *length);
 
 #endif

@@ -78,7 +78,7 @@ static void take_line(struct life *life, const char *text, size_t length, uint64
 
 static void take_lines(struct life *life);
 
-/* Reads once, and takes all lines that this completes. */
+/* Reads once, and takes all lines that are complete then. */
 static void take_input(struct life *life)
 {
     int error = run_input_fill(&life->input);
@@ -148,7 +148,7 @@ static void take_wake(struct life *life)
 static void live(struct life *life)
 {
     enum { INPUT, SIGNALS, WAKE, OUTPUT, QUEUE, WATCH_COUNT };
-    /* How often it is tried whether a slow reader has made room for answers. */
+    /* The interval at which the loop looks whether a slow reader has made room for answers. */
     const uint64_t room_after_ns = 50000000;
     bool writes = run_writes(life->run);
     struct elapse__os_watch watches[WATCH_COUNT] = {
@@ -220,7 +220,8 @@ static void stop_waiting(struct life *life)
     if (run->options->program != NULL)
         run_exec_end(run);
     if (life->end != END_SIGNAL)
-        elapse__os_signals_release(&run->signals, ENDING_SIGNALS); /* nobody takes them now */
+        elapse__os_signals_release(&run->signals,
+                                   ENDING_SIGNALS); /* nobody takes these signals now */
     else if (run_writes(run))
         run_writer_stop_waiting(&run->writer);
 }
@@ -258,7 +259,7 @@ static enum exit_status finish(struct life *life)
         life->status = STATUS_FAILED;
     enum exit_status status = status_of_end(life, statistics.dropped);
     if (!is_flushed)
-        exit((int)status); /* a thread still writes: what it uses must stay */
+        exit((int)status); /* a thread still writes, and its memory must stay */
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * One line of the input of elapse run, and how it is read. Reading has no effect but its result.
+ * A line of the input of elapse run, and its reader. Reading has no effect but its result.
  *
  *     in DURATION KEY [PAYLOAD]              cron "EXPRESSION" KEY [PAYLOAD]
  *     at TIME KEY [PAYLOAD]                  cancel KEY
@@ -42,7 +42,7 @@ enum run_line_kind {
 struct run_line {
     enum run_line_kind kind;
     uint64_t duration_ns; /* IN, EVERY, AFTER_EACH */
-    uint64_t unix_ns;     /* AT, unless it is local */
+    uint64_t unix_ns;     /* AT, unless the time is local */
     bool is_local;        /* AT: `local` holds, in the zone of the run */
     struct timestamp_local local;
     struct elapse_cron cron;             /* CRON, bound to the zone if there is one */

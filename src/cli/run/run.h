@@ -36,7 +36,7 @@ struct run_options {
     uint64_t workers;        /* 0: the default */
     uint64_t timeout_ns;     /* of a program; 0: none */
     uint64_t retries;        /* of a program that fails */
-    uint64_t backoff_min_ns; /* before the first retry; then it doubles */
+    uint64_t backoff_min_ns; /* the wait before the first retry; each next wait is twice as long */
     uint64_t backoff_max_ns;
     bool answers;
     bool strict;
@@ -62,7 +62,7 @@ struct run {
     char **environment;          /* with --exec: what each program inherits */
     struct elapse__os_monitor *retry_monitor; /* with --exec: guards `is_ending`, ends back-offs */
     bool is_ending;
-    struct elapse__os_signals signals; /* that the main thread takes */
+    struct elapse__os_signals signals; /* the signals that the main thread takes */
     /* The wall-clock time less the scheduler's; both were read once, at the start. */
     uint64_t unix_offset_ns;
     /* The timers that have not ended, plus one until the input has ended. */
@@ -75,7 +75,7 @@ struct run {
     size_t timer_count;
     int wake_event; /* wakes the main thread: `open` is 0, or the writer failed */
 
-    /* Only the main thread uses these. */
+    /* The members below are of the main thread alone. */
     struct run_batch batch;
     uint64_t lines;
     uint64_t bad_lines;
@@ -88,8 +88,8 @@ struct run_timer {
     struct run_timer *next;
     uint64_t passed_unix_ns; /* of `at`: its time if that had passed at the line; otherwise 0 */
     bool is_durable;         /* with --data */
-    bool may_repeat;         /* with --data: it may have fired before the program ended */
-    bool by_wall_clock;      /* its deadline is by the wall clock */
+    bool may_repeat;         /* with --data: the timer may have fired before the program ended */
+    bool by_wall_clock;      /* the deadline is by the wall clock */
     uint32_t key_bytes;
     uint32_t payload_bytes;
     char text[]; /* the key, then the payload, without a NUL */
@@ -122,7 +122,7 @@ uint64_t run_moment_of_local(const struct run *run, const struct timestamp_local
 /* Wakes the main thread. */
 void run_wake(const struct run *run);
 
-/* Counts the end of a timer, or of the input. After the last one it wakes the main thread. */
+/* Counts the end of a timer, or of the input. The last end wakes the main thread. */
 void run_close_one(struct run *run);
 
 #endif

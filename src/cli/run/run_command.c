@@ -94,7 +94,7 @@ static enum exit_status read_backoff(void *context, const char *value)
     return STATUS_OK;
 }
 
-/* Makes the only line from --in or --at, and checks it. */
+/* Makes the only line from --in or --at, and checks the line. */
 static bool make_line(struct run_options *options, const struct command_line *command,
                       const char *in, const char *at, enum exit_status *status)
 {

@@ -106,8 +106,8 @@ void run_apply_rest(struct run *run)
     batch->count = 0;
 }
 
-/* Schedules a timer by the monotonic clock. These are scheduled in batches: a batch takes the lock
- * once, and the cache misses of its look-ups overlap. */
+/* Schedules a timer by the monotonic clock. Such timers are scheduled in batches: a batch takes the
+ * lock once, and the cache misses of its look-ups overlap. */
 static void apply_later(struct run *run, const struct elapse_task *task,
                         const struct run_line *line, uint64_t now_ns)
 {
@@ -131,7 +131,7 @@ static void apply_later(struct run *run, const struct elapse_task *task,
         run_apply_rest(run);
 }
 
-/* Schedules a timer by the wall clock, and all timers of earlier lines before it. */
+/* Schedules a timer by the wall clock, and before it all timers of earlier lines. */
 static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
                                 const struct run_line *line)
 {

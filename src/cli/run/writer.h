@@ -18,13 +18,13 @@ enum { RUN_WRITER_BYTES_MAX = 4 << 20 };
 
 struct run_writer {
     struct elapse__os_background *thread;
-    /* Guards what follows. Entered by who adds lines, and by the thread. It is woken when there is
-     * something to write, when there is room again, and at the end. */
+    /* The monitor guards the members below. Who adds lines enters it, and the thread. It is woken
+     * when there is something to write, when there is room again, and at the end. */
     struct elapse__os_monitor *monitor;
     struct elapse__json waiting; /* lines to be written */
     size_t line_begin;           /* of the line that is being added, in the bytes that wait */
     uint64_t added;              /* bytes, since the start */
-    uint64_t written;            /* of these */
+    uint64_t written;            /* bytes of `added` */
     bool ending;
     bool ended;       /* the thread writes no more */
     bool never_waits; /* run_writer_begin */
@@ -33,8 +33,8 @@ struct run_writer {
     void *context;
 };
 
-/* Starts the thread. It calls `when_failed` once if writing fails. Returns 0, or the number of the
- * error. */
+/* Starts the thread, which calls `when_failed` once if writing fails. Returns 0, or the number of
+ * the error. */
 int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), void *context);
 
 /* Locks the writer, begins a line of JSON, and opens its object. Waits while too much is to be
@@ -62,7 +62,7 @@ bool run_writer_wait(struct run_writer *writer);
 
 bool run_writer_failed(struct run_writer *writer);
 
-/* Writes all that waits, and ends the thread. Returns STATUS_FAILED if anything could not be
+/* Writes all lines that wait, and ends the thread. Returns STATUS_FAILED if anything could not be
  * written; that has been reported. */
 enum exit_status run_writer_finish(struct run_writer *writer);
 

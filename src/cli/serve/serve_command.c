@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #ifdef ELAPSE_HAS_CLUSTER
 #include "../../cluster/serve/serve_cluster.h"
@@ -45,7 +46,7 @@ enum { SEGMENT_BITS = 26, SEGMENT_BITS_IN_MEMORY = 22, SEGMENT_BITS_LEAST = 14 }
 
 #define BODY_BYTES_MAX   33554432U
 #define INTERVAL_MS_MAX  60000U
-#define NEVER_SYNC_MS    50U /* -F costs no more than this, so it need not lose more */
+#define NEVER_SYNC_MS    50U /* a longer interval of -F would save nothing, and lose more */
 #define CONNECTIONS_MAX  10000000U
 #define SECOND_NS        UINT64_C(1000000000)
 #define IDLE_SECONDS_MAX UINT64_C(4000000)
@@ -55,6 +56,7 @@ enum { SEGMENT_BITS = 26, SEGMENT_BITS_IN_MEMORY = 22, SEGMENT_BITS_LEAST = 14 }
 static enum exit_status add_address(struct elapse__loop_listen *listens, size_t *count,
                                     const char *value)
 {
+    ELAPSE__ASSERT_THAT(*count, <=, (size_t)ELAPSE__LOOP_LISTENS_MAX);
     if (*count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("%s: there are too many addresses", options_label());
     const char *fault = elapse__loop_parse_listen(value, NULL, &listens[*count]);
@@ -82,6 +84,7 @@ static enum exit_status add_http_host(void *context, const char *value)
 {
     struct elapse__loop_options *serve = context;
 
+    ELAPSE__ASSERT_THAT(serve->http_host_count, <=, (size_t)ELAPSE__LOOP_LISTENS_MAX);
     if (serve->http_host_count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("%s: there are too many names", options_label());
     if (*value == '\0' || strchr(value, ':') != NULL || strchr(value, '/') != NULL)
@@ -95,6 +98,7 @@ static enum exit_status add_cluster(void *context, const char *value)
 {
     struct elapse__loop_options *serve = context;
 
+    ELAPSE__ASSERT_THAT(serve->cluster_count, <=, (size_t)ELAPSE__LOOP_CLUSTER_MAX);
     if (serve->cluster_count == ELAPSE__LOOP_CLUSTER_MAX)
         return usage_error("%s: there are too many databases", options_label());
     serve->clusters[serve->cluster_count++] = value;
@@ -142,7 +146,7 @@ static enum exit_status read_log(void *context, const char *value)
     return STATUS_OK;
 }
 
-/* ---- all of them together ---- */
+/* ---- all options together ---- */
 
 /* -l and -p of beanstalkd make one address. */
 static enum exit_status join_address(struct reading *reading)
@@ -167,6 +171,7 @@ static enum exit_status join_address(struct reading *reading)
         return usage_error("-l %s -p %s: %s", quote_string(address).text, quote_string(port).text,
                            fault);
     serve->listen_count++;
+    ELAPSE__ASSERT_THAT(serve->listen_count, <=, (size_t)ELAPSE__LOOP_LISTENS_MAX);
     return STATUS_OK;
 }
 
@@ -201,6 +206,9 @@ static enum exit_status join(struct reading *reading)
     serve->segment_bits = reading->segment_given ? reading->segment_bits
                           : small                ? SEGMENT_BITS_IN_MEMORY
                                                  : SEGMENT_BITS;
+    ELAPSE__ASSERT_THAT(serve->segment_bits, >=, SEGMENT_BITS_LEAST);
+    ELAPSE__ASSERT_THAT(serve->segment_bits, <=, SEGMENT_BITS);
+    ELAPSE__ASSERT(serve->durability != ELAPSE__LOOP_INTERVAL || serve->interval_ms > 0);
     if (reading->unused != NULL)
         print_error("-s is ignored: files have the size that --segment-bits says");
     return STATUS_OK;
@@ -244,6 +252,7 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
         status = check_cluster(&reading->serve);
     if (status != STATUS_OK)
         return status;
+    ELAPSE__ASSERT(reading->serve.cluster_count > 0 || reading->serve.queue == NULL);
     if (reading->serve.queue == NULL)
         reading->serve.queue = "main";
     reading->serve.hints = elapse__os_is_terminal(ELAPSE__OS_ERRORS) && !reading->serve.log_json;

@@ -24,7 +24,7 @@
 void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
                 const struct show_snapshot *snapshot, bool all_slots);
 
-/* Draws the same in fewer lines: the slots of a level take one line, and the levels from
+/* Draws a wheel in fewer lines: the slots of a level take one line, and the levels from
  * `level_limit` on are left out, which a line says. */
 void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *show,
                         const struct show_snapshot *snapshot, unsigned level_limit);

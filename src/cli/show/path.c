@@ -21,12 +21,12 @@ enum { VISITS_SHOWN = 12 };
 struct path {
     struct show_canvas canvas;
     const struct structure_choice *choice;
-    struct show_wheel *show; /* its only timer is the one that is followed */
+    struct show_wheel *show; /* a wheel with the followed timer alone */
     struct show_snapshot snapshot;
     unsigned wake_ups;
     unsigned stops; /* how many slots it has been in */
 
-    /* One for each slot on the way. */
+    /* A stop for each slot on the way. */
     struct elapse_timer companions[SHOW_LEVELS_MAX];
     unsigned companion_count;
 };

@@ -30,11 +30,11 @@
 #define PAUSE_DEFAULT_NS  UINT64_C(800000000)
 #define PAUSE_MAX_NS      UINT64_C(3600000000000)
 
-/* These show three levels, slots with one timer and with several, a cascade soon (of 140 and 200),
- * and a timer that moves down level by level (30050). */
+/* The default timers show three levels, slots with one timer and with several, a cascade soon (of
+ * 140 and 200), and a timer that moves down level by level (30050). */
 static const uint64_t default_delays[] = {3, 300, 310, 370, 1000, 28000, 30000, 30050, 300000};
 
-/* It is on level 2, so that its way down has three stops. */
+/* The default timer of --path is on level 2, so its way down has three stops. */
 static const uint64_t default_path_delay = 20000;
 
 enum { DEFAULT_COUNT = sizeof default_delays / sizeof default_delays[0] };

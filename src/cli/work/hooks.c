@@ -32,6 +32,12 @@ struct hooks {
     char failure[FAILURE_BYTES];
 };
 
+static void check(const struct hooks *hooks)
+{
+    ELAPSE__ASSERT(hooks->active >= 0);
+    ELAPSE__ASSERT_THAT((size_t)hooks->active + hooks->idle_count, <=, hooks->options->concurrency);
+}
+
 const char *hooks_check_url(const char *url)
 {
     char *scheme = NULL;
@@ -52,6 +58,7 @@ const char *hooks_check_url(const char *url)
 
 struct hooks *hooks_new(const struct hooks_options *options)
 {
+    ELAPSE__ASSERT_THAT(options->concurrency, >, 0U);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return NULL;
     struct hooks *hooks = allocate(sizeof *hooks);
@@ -74,6 +81,8 @@ static void free_hook(struct hook *hook)
 
 void hooks_free(struct hooks *hooks)
 {
+    check(hooks);
+    ELAPSE__ASSERT_THAT(hooks->active, ==, 0);
     while (hooks->idle_count > 0)
         free_hook(hooks->idle[--hooks->idle_count]);
     (void)curl_multi_cleanup(hooks->multi);
@@ -200,6 +209,7 @@ struct hook *hooks_start(struct hooks *hooks, const struct handed *handed, void 
     if (hook == NULL)
         return NULL;
     hook->context = context;
+    ELAPSE__ASSERT(hook->headers == NULL);
     hook->error[0] = '\0';
     curl_off_t length = (curl_off_t)handed->body_length;
     if (add_headers(hooks, hook, handed) &&
@@ -208,6 +218,7 @@ struct hook *hooks_start(struct hooks *hooks, const struct handed *handed, void 
         curl_easy_setopt(hook->easy, CURLOPT_POSTFIELDS, handed->body) == CURLE_OK &&
         curl_multi_add_handle(hooks->multi, hook->easy) == CURLM_OK) {
         hooks->active++;
+        check(hooks);
         return hook;
     }
     free_hook(hook);
@@ -216,6 +227,7 @@ struct hook *hooks_start(struct hooks *hooks, const struct handed *handed, void 
 
 void hooks_stop(struct hooks *hooks, struct hook *hook)
 {
+    ELAPSE__ASSERT_THAT(hooks->active, >, 0);
     (void)curl_multi_remove_handle(hooks->multi, hook->easy);
     hooks->active--;
     keep(hooks, hook);
@@ -249,7 +261,7 @@ void hooks_wait(struct hooks *hooks, struct elapse__os_watch *watches, size_t co
         watches[i].ready = watches[i].file >= 0;
 }
 
-/* Says why a request has failed; NULL if it has not. */
+/* Returns why a request has failed; NULL: it has not failed. */
 static const char *describe(struct hooks *hooks, struct hook *hook, CURLcode result)
 {
     long status = 0;

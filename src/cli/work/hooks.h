@@ -25,11 +25,11 @@ struct hooks_options {
 /* Returns NULL if the URL is good; otherwise a phrase that names the fault. */
 const char *hooks_check_url(const char *url);
 
-/* Returns NULL if there is no memory. The options must outlive it. */
+/* Returns NULL if there is no memory. The options must outlive the hooks. */
 struct hooks *hooks_new(const struct hooks_options *options);
 void hooks_free(struct hooks *hooks);
 
-/* Begins a request. The job must outlive it. Returns NULL if there is no memory. */
+/* Begins a request. The job must outlive the request. Returns NULL if there is no memory. */
 struct hook *hooks_start(struct hooks *hooks, const struct handed *handed, void *context);
 
 /* Ends a request at once. */

@@ -1,5 +1,6 @@
 #include "link.h"
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../common/message.h"
 #include "worker.h"
@@ -8,12 +9,20 @@
 #define RECONNECT_MAX_NS UINT64_C(5000000000)
 #define ENDED_NS         (WORKER_NEVER - 1) /* in place of the time to open it */
 
+static void check(const struct link *link)
+{
+    ELAPSE__ASSERT_THAT(link->pause_ns, >=, RECONNECT_MIN_NS);
+    ELAPSE__ASSERT_THAT(link->pause_ns, <=, RECONNECT_MAX_NS);
+    ELAPSE__ASSERT_THAT(link->limit_ns, >, 0U);
+}
+
 void link_begin(struct link *link, const struct client_settings *settings, uint64_t limit_ns)
 {
     *link = (struct link){.settings = settings,
                           .connection = connection_new(settings),
                           .pause_ns = RECONNECT_MIN_NS,
                           .limit_ns = limit_ns};
+    check(link);
 }
 
 bool link_is_there(const struct link *link)
@@ -60,6 +69,7 @@ void link_turn(struct link *link, bool is_ready)
 
 void link_watch_time(struct link *link, uint64_t now_ns)
 {
+    ELAPSE__ASSERT_THAT(link->since_ns, <=, now_ns);
     if (awaits_reply(link) && now_ns - link->since_ns > link->limit_ns)
         connection_give_up(link->connection, "there was no reply in time");
 }
@@ -68,14 +78,18 @@ void link_watch_time(struct link *link, uint64_t now_ns)
  * that takes connections and closes them would be asked ten times a second. */
 void link_answered(struct link *link)
 {
+    ELAPSE__ASSERT(link_is_there(link));
     link->pause_ns = RECONNECT_MIN_NS;
 }
 
 void link_lost(struct link *link, uint64_t now_ns)
 {
+    ELAPSE__ASSERT(link_is_there(link));
     connection_close(link->connection);
     link->retry_ns = now_ns + link->pause_ns;
     link->pause_ns = 2 * link->pause_ns < RECONNECT_MAX_NS ? 2 * link->pause_ns : RECONNECT_MAX_NS;
+    check(link);
+    ELAPSE__ASSERT(!link_is_there(link));
 }
 
 void link_end(struct link *link)
@@ -88,7 +102,7 @@ uint64_t link_wake_ns(const struct link *link)
 {
     if (!link_is_there(link))
         return link->retry_ns;
-    /* It was lost when something was sent: that is looked after at once. */
+    /* The connection was lost while something was sent: the loss is looked after at once. */
     if (connection_fault(link->connection) != CONNECTION_WORKS)
         return 0;
     uint64_t wake_ns = connection_wake_ns(link->connection);

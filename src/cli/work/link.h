@@ -1,5 +1,5 @@
 /*
- * A connection of the worker to the server, which is made again and again as long as it is lost.
+ * A connection of the worker to the server. A link that is lost is made again and again.
  */
 #ifndef ELAPSE_CLI_WORK_LINK_H
 #define ELAPSE_CLI_WORK_LINK_H
@@ -9,21 +9,21 @@
 struct link {
     const struct client_settings *settings;
     struct connection *connection;
-    bool was_made;     /* since it was last opened */
-    bool is_reported;  /* that it cannot be made */
-    uint64_t retry_ns; /* when to open it; WORKER_NEVER: it is open */
+    bool was_made;     /* the connection was made since the link was last opened */
+    bool is_reported;  /* the user knows that there is no connection */
+    uint64_t retry_ns; /* when to open the link; WORKER_NEVER: the link is open */
     uint64_t pause_ns;
     uint64_t since_ns; /* of the oldest request without a reply, or a later time */
     uint64_t limit_ns; /* a reply takes no longer */
 };
 
-/* Makes a link that is not open. The settings must outlive it. */
+/* Makes a link that is not open. The settings must outlive the link. */
 void link_begin(struct link *link, const struct client_settings *settings, uint64_t limit_ns);
 
-/* Returns whether it is open, or is being made. */
+/* Returns whether the link is open, or is being made. */
 bool link_is_there(const struct link *link);
 
-/* Opens it if it is time for that. Returns whether it did. */
+/* Opens the link if its time has come. Returns whether the link was opened. */
 bool link_try(struct link *link, uint64_t now_ns);
 
 /* Says once that there is no server, and that there is one again. */
@@ -35,16 +35,16 @@ void link_turn(struct link *link, bool is_ready);
 /* Gives the connection up if a reply takes too long. */
 void link_watch_time(struct link *link, uint64_t now_ns);
 
-/* A reply has come. */
+/* Notes that a reply has come. */
 void link_answered(struct link *link);
 
-/* The connection was lost: it is tried again after a pause. */
+/* Notes that the connection was lost: the link tries again after a pause. */
 void link_lost(struct link *link, uint64_t now_ns);
 
-/* Closes it for good. */
+/* Closes the link for good. */
 void link_end(struct link *link);
 
-/* Returns when to look after it again. */
+/* Returns when to look after the link again. */
 uint64_t link_wake_ns(const struct link *link);
 
 #endif

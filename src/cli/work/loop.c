@@ -22,9 +22,9 @@
     (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
      ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
 
-/* What belongs to a job that the worker has. */
+/* What the loop has of a job that the worker has. */
 struct task {
-    redisReply *reply; /* its texts */
+    redisReply *reply; /* the texts of `handed` are in this reply */
     struct handed handed;
     struct elapse__os_process process;
     struct hook *hook;
@@ -50,14 +50,17 @@ struct loop {
     struct hooks *hooks;
     struct elapse__os_signals signals;
     struct request request;
-    bool has_reserved; /* the server took such a request before */
+    bool has_reserved; /* the server has answered a reserve with jobs */
     enum exit_status status;
-    uint64_t end_ns; /* the last words are over */
+    uint64_t end_ns; /* when the time for the last words is over */
 };
 
 static struct task *task_of(struct loop *loop, const struct work_job *job)
 {
-    return &loop->tasks[job - loop->worker.jobs];
+    size_t place = (size_t)(job - loop->worker.jobs);
+
+    ELAPSE__ASSERT_THAT(place, <, loop->options->worker.concurrency);
+    return &loop->tasks[place];
 }
 
 __attribute__((format(printf, 3, 4))) static void
@@ -79,6 +82,8 @@ say_of_job(const struct loop *loop, const struct task *task, const char *format,
 
 static void reserve(struct loop *loop, size_t count, uint64_t now_ns)
 {
+    ELAPSE__ASSERT_THAT(count, >, 0U);
+    ELAPSE__ASSERT(link_is_there(&loop->taker));
     protocol_reserve(&loop->request, loop->options->tubes, loop->options->tube_count, count,
                      !loop->options->worker.until_empty);
     connection_add(loop->taker.connection, &loop->request);
@@ -88,6 +93,7 @@ static void reserve(struct loop *loop, size_t count, uint64_t now_ns)
 static void ask_about(struct loop *loop, const struct work_effect *effect, uint64_t now_ns)
 {
     protocol_ask_about(&loop->request, effect);
+    ELAPSE__ASSERT(link_is_there(&loop->teller));
     if (connection_awaited(loop->teller.connection) == 0)
         loop->teller.since_ns = now_ns;
     connection_add(loop->teller.connection, &loop->request);
@@ -95,6 +101,7 @@ static void ask_about(struct loop *loop, const struct work_effect *effect, uint6
         loop->told_capacity = loop->told_capacity == 0 ? 64 : 2 * loop->told_capacity;
         loop->told = reallocate(loop->told, loop->told_capacity * sizeof *loop->told);
     }
+    ELAPSE__ASSERT_THAT(loop->told_count, <, loop->told_capacity);
     loop->told[loop->told_count++] = (struct told){effect->kind, effect->job};
 }
 
@@ -102,6 +109,7 @@ static void start(struct loop *loop, struct work_job *job)
 {
     struct task *task = task_of(loop, job);
 
+    ELAPSE__ASSERT(!task->is_running);
     if (loop->options->program == NULL) {
         task->hook = hooks_start(loop->hooks, &task->handed, job);
         task->is_running = task->hook != NULL;
@@ -184,7 +192,7 @@ static void fail(struct loop *loop, enum exit_status status)
     loop->end_ns = 0;
 }
 
-/* Takes the jobs of a reply over: each keeps its part of it. */
+/* Takes the jobs of a reply over: each task keeps its part of the reply. */
 static void take_jobs(struct loop *loop, redisReply *reply, uint64_t now_ns)
 {
     size_t count = 0;
@@ -260,6 +268,7 @@ static void take_replies(struct loop *loop, uint64_t now_ns)
         link_answered(&loop->teller);
         loop->teller.since_ns = now_ns;
     }
+    ELAPSE__ASSERT_THAT(taken, <=, loop->told_count);
     loop->told_count -= taken;
     if (taken > 0 && loop->told_count > 0)
         memmove(loop->told, loop->told + taken, loop->told_count * sizeof *loop->told);
@@ -280,7 +289,7 @@ static bool look_after(struct loop *loop, struct link *link, uint64_t now_ns)
     if (fault == CONNECTION_NOT_AUTHORISED)
         fail(loop, session_report(link->connection, loop->options->settings));
     else if ((link == &loop->taker) == !loop->worker.stops)
-        link_report(link); /* the other one has the same fault */
+        link_report(link); /* the other link has the same fault */
     if (fault == CONNECTION_WORKS)
         return opened;
     if (ends)
@@ -309,6 +318,7 @@ static void end_task(struct loop *loop, struct work_job *job, const char *failur
 {
     struct task *task = task_of(loop, job);
 
+    ELAPSE__ASSERT(task->is_running);
     task->is_running = false;
     task->hook = NULL;
     if (failure != NULL && !job->stopping)
@@ -327,7 +337,7 @@ static void collect_work(struct loop *loop)
         struct elapse__os_end end;
         struct task *task = &loop->tasks[i];
         job = &loop->worker.jobs[i];
-        /* Of work that shall end nothing stays behind, though it takes no SIGTERM. */
+        /* Work that shall end leaves nothing behind, even if it takes no SIGTERM. */
         if (task->is_running && elapse__os_collect(&task->process, job->stopping, &end))
             end_task(loop, job, programs_failure(&end));
     }
@@ -405,7 +415,7 @@ static void wait_for_something(struct loop *loop, uint64_t now_ns)
     link_turn(&loop->teller, watches[2].ready);
 }
 
-/* ---- all of it ---- */
+/* ---- the loop ---- */
 
 static void go_on(struct loop *loop)
 {
@@ -467,6 +477,8 @@ enum exit_status work_loop(const struct work_options *options)
 
     memset(loop, 0, sizeof *loop);
     loop->options = options;
+    ELAPSE__ASSERT_THAT(options->tube_count, >, 0U);
+    ELAPSE__ASSERT((options->program == NULL) != (options->hooks.url == NULL));
     loop->end_ns = WORKER_NEVER;
     int error = elapse__os_signals_open(&loop->signals, TAKEN_SIGNALS);
     if (error != 0) {

@@ -1,6 +1,5 @@
 #include "programs.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +35,8 @@ void programs_free(struct programs *programs)
 /* Adds NAME=text and a NUL. */
 static void add_text(struct elapse__buffer *out, const char *name, const char *text, size_t length)
 {
+    ELAPSE__ASSERT(name[strlen(name) - 1] == '=');
+    ELAPSE__ASSERT(memchr(text, '\0', length) == NULL);
     buffer_add_text(out, name);
     buffer_add(out, text, length);
     buffer_add(out, "", 1);

@@ -10,6 +10,7 @@ void protocol_reserve(struct request *request, char *const *tubes, size_t tube_c
                       bool waits)
 {
     ELAPSE__ASSERT_THAT(count, >, 0U);
+    ELAPSE__ASSERT_THAT(tube_count, >, 0U);
     request_clear(request);
     request_add_text(request, "RESERVE");
     for (size_t i = 0; i < tube_count; i++)
@@ -30,6 +31,7 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
     };
     char delay[24];
 
+    ELAPSE__ASSERT(effect->kind >= EFFECT_LOOK && effect->kind <= EFFECT_NACK_IN);
     request_clear(request);
     request_add_text(request, verbs[effect->kind]);
     request_add_number(request, effect->job->id);

@@ -12,6 +12,19 @@ void worker_init(struct worker *worker, const struct worker_options *options)
     worker->options = *options;
 }
 
+static void check(const struct worker *worker)
+{
+    ELAPSE__ASSERT_THAT(worker->job_count, <=, worker->options.concurrency);
+    ELAPSE__ASSERT(!worker->gives_up || worker->stops);
+}
+
+static void check_job(const struct work_job *job)
+{
+    ELAPSE__ASSERT(job->state != WORK_FREE);
+    ELAPSE__ASSERT(!job->tell_sent || job->state == WORK_ENDED);
+    ELAPSE__ASSERT(!job->stopping || job->state != WORK_TAKEN);
+}
+
 static uint64_t later(uint64_t now_ns, uint64_t after_ns)
 {
     return after_ns < WORKER_NEVER - now_ns ? now_ns + after_ns : WORKER_NEVER;
@@ -30,6 +43,7 @@ static bool start(const struct worker *worker, struct work_job *job, uint64_t no
 {
     uint64_t limit_ns = worker->options.limit_ns;
 
+    ELAPSE__ASSERT(job->state == WORK_TAKEN);
     job->state = WORK_RUNNING;
     job->ask_ns = later(now_ns, WORKER_LOOK_AFTER_NS);
     job->limit_ns = limit_ns == 0 ? WORKER_NEVER : later(now_ns, limit_ns);
@@ -37,10 +51,11 @@ static bool start(const struct worker *worker, struct work_job *job, uint64_t no
     return say(effect, EFFECT_START, job);
 }
 
-/* What a job needs whose work goes on. */
+/* Stops, kills, looks up or extends a job whose work goes on. */
 static bool attend(const struct worker *worker, struct work_job *job, uint64_t now_ns,
                    struct work_effect *effect)
 {
+    ELAPSE__ASSERT(job->state == WORK_RUNNING);
     if (!job->stopping && now_ns >= job->limit_ns)
         job->timed_out = true;
     if (!job->stopping && (job->timed_out || job->lost || job->cancelled || worker->gives_up)) {
@@ -63,6 +78,8 @@ static bool tell(const struct worker *worker, struct work_job *job, struct work_
 {
     bool has_delay = job->outcome == WORK_NOT_BEGUN || job->outcome == WORK_GIVEN_UP;
 
+    ELAPSE__ASSERT(job->state == WORK_ENDED);
+    ELAPSE__ASSERT(worker->can_tell);
     job->tell_sent = true;
     if (job->outcome == WORK_DONE)
         return say(effect, EFFECT_ACK, job);
@@ -82,8 +99,8 @@ static bool forget(struct worker *worker, struct work_job *job, struct work_effe
     ELAPSE__ASSERT(!job->asks);
     worker->job_count--;
     job->state = WORK_FREE;
-    /* If it failed it may be ready again: the server is asked once more, also if a reserve is under
-     * way, which the server may have answered before it heard of the failure. */
+    /* A job that failed may be ready again: the server is asked once more, also if a reserve is
+     * under way, which the server may have answered before it heard of the failure. */
     worker->is_empty = false;
     worker->asks_again = worker->reserves;
     return say(effect, EFFECT_FORGET, job);
@@ -120,6 +137,7 @@ static bool may_reserve(const struct worker *worker)
 
 bool worker_next(struct worker *worker, uint64_t now_ns, struct work_effect *effect)
 {
+    check(worker);
     for (size_t i = 0; worker->job_count > 0 && i < worker->options.concurrency; i++) {
         if (next_of_job(worker, &worker->jobs[i], now_ns, effect))
             return true;
@@ -129,6 +147,7 @@ bool worker_next(struct worker *worker, uint64_t now_ns, struct work_effect *eff
     worker->reserves = true;
     *effect = (struct work_effect){.kind = EFFECT_RESERVE,
                                    .count = worker->options.concurrency - worker->job_count};
+    ELAPSE__ASSERT_THAT(effect->count, >, 0U);
     return true;
 }
 
@@ -175,12 +194,14 @@ struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t 
             continue;
         *job = (struct work_job){.state = WORK_TAKEN, .id = id, .taken_ns = now_ns};
         memcpy(job->lease, lease, length + 1);
-        /* It came when the worker was about to end. */
+        /* The job came when the worker was about to end. */
         if (worker->stops) {
             job->state = WORK_ENDED;
             job->outcome = WORK_GIVEN_UP;
         }
         worker->job_count++;
+        check(worker);
+        check_job(job);
         return job;
     }
     return NULL;
@@ -188,6 +209,8 @@ struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t 
 
 void worker_reserved(struct worker *worker, size_t count)
 {
+    ELAPSE__ASSERT(worker->reserves);
+    ELAPSE__ASSERT_THAT(count, <=, worker->job_count);
     worker->reserves = false;
     worker->is_empty = count == 0 && !worker->asks_again;
     worker->asks_again = false;
@@ -214,16 +237,18 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
     worker->failed += job->outcome == WORK_FAILED;
 }
 
-/* Extends three times within a lease. The time counts from what surely lies before its begin. */
+/* Plans three extensions within a lease. The time counts from a moment that surely lies before the
+ * begin of the lease. */
 static void plan_extension(struct work_job *job, uint64_t since_ns)
 {
     const uint64_t least_ns = 1000000;
     uint64_t third_ns = job->ttr_ns / 3;
 
+    ELAPSE__ASSERT_THAT(job->ttr_ns, >, 0U);
     job->ask_ns = later(since_ns, third_ns > least_ns ? third_ns : least_ns);
 }
 
-/* Reads an answer that is no "ok". */
+/* Notes an answer that is no "ok". */
 static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer)
 {
@@ -239,6 +264,8 @@ static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
 void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
                    enum work_answer answer, uint64_t ttr_ns)
 {
+    check_job(job);
+    ELAPSE__ASSERT(job->asks);
     job->asks = false;
     note(worker, job, now_ns, answer);
     if (answer != ANSWER_OK)
@@ -250,6 +277,8 @@ void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
 void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_ns,
                      enum work_answer answer)
 {
+    check_job(job);
+    ELAPSE__ASSERT(job->asks);
     job->asks = false;
     note(worker, job, now_ns, answer);
     if (answer == ANSWER_OK)
@@ -260,6 +289,7 @@ void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer)
 {
     ELAPSE__ASSERT(job->state == WORK_ENDED);
+    ELAPSE__ASSERT(job->tell_sent);
     job->tell_sent = false;
     if (answer == ANSWER_ERROR) {
         job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
@@ -295,4 +325,5 @@ void worker_give_up(struct worker *worker)
 {
     worker->stops = true;
     worker->gives_up = true;
+    check(worker);
 }

@@ -29,7 +29,7 @@ enum { WORKER_JOBS_MAX = 1000, WORKER_LEASE_BYTES = 48 };
 enum work_outcome {
     WORK_DONE,
     WORK_FAILED,
-    WORK_NOT_BEGUN, /* it could not be started: the job has not failed */
+    WORK_NOT_BEGUN, /* the work could not be started: the job has not failed */
     WORK_GIVEN_UP,  /* the worker ends: the job has not failed */
 };
 
@@ -41,12 +41,12 @@ struct work_job {
     char lease[WORKER_LEASE_BYTES];
     enum work_outcome outcome;
     bool lost;      /* the lease has ended: there is nobody to tell */
-    bool cancelled; /* so the work shall end */
+    bool cancelled; /* the job was cancelled: the work shall end */
     bool timed_out;
     bool stopping;
     bool asks;      /* an answer to a look or to an extension is awaited */
     bool tell_sent; /* an answer to the end is awaited */
-    bool told_once; /* the connection was lost while it was */
+    bool told_once; /* the connection was lost while that answer was awaited */
     uint64_t taken_ns;
     uint64_t ttr_ns;  /* 0: not known yet */
     uint64_t ask_ns;  /* when to look, or to extend */
@@ -67,15 +67,15 @@ struct worker_options {
 struct worker {
     struct worker_options options;
     struct work_job jobs[WORKER_JOBS_MAX];
-    size_t job_count; /* those that are not free */
+    size_t job_count; /* jobs that are not free */
     bool reserves;    /* an answer to a reserve is awaited */
     uint64_t reserve_ns;
     bool is_empty;    /* the last reserve found no job, and none has ended since */
-    bool asks_again;  /* one has ended while a reserve was under way */
-    bool can_reserve; /* there is a connection for it */
+    bool asks_again;  /* a job has ended while a reserve was under way */
+    bool can_reserve; /* there is a connection for reserves */
     bool can_tell;
     bool stops;    /* takes no more jobs */
-    bool gives_up; /* ends those that it has */
+    bool gives_up; /* ends the jobs that it has */
 
     uint64_t done;
     uint64_t failed;
@@ -125,10 +125,10 @@ struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t 
 void worker_reserved(struct worker *worker, size_t count);
 void worker_reserve_failed(struct worker *worker, uint64_t now_ns);
 
-/* The work on a job has ended. */
+/* Notes that the work on a job has ended. */
 void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome outcome);
 
-/* The server has answered. */
+/* What the server has answered. */
 enum work_answer { ANSWER_OK, ANSWER_CANCELLED, ANSWER_GONE, ANSWER_ERROR };
 
 void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
