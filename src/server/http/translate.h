@@ -16,6 +16,7 @@
 
 #include "../../base/buffer.h"
 #include "../../base/json_writer.h"
+#include "../../protocol/resp_value.h"
 #include "request.h"
 
 /* Appends the command to `command`. Requires an operation that becomes a command. On failure
@@ -29,7 +30,8 @@ bool elapse__http_add_hello(struct elapse__buffer *command, const char *password
 /* How far replies were read that come in pieces. */
 struct elapse__http_scan {
     size_t size;   /* of the values that are whole */
-    uint64_t left; /* values that have to follow; the caller begins with the number that it wants */
+    uint64_t left; /* values that have to follow; the caller begins with those that it wants */
+    struct elapse__wire_resp_scanner scanner; /* of the next value */
 };
 
 /* Goes on to read the bytes, of which `scan->size` were read before. Returns whether all values are
