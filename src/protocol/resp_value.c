@@ -167,15 +167,17 @@ enum elapse__wire_resp_scanned elapse__wire_resp_scan(struct elapse__wire_resp_s
 
     ELAPSE__ASSERT_THAT(scanner->at, <=, size);
     for (;;) {
-        enum elapse__wire_resp_scanned scanned = read_item(bytes, size, &scanner->at, &item);
+        size_t at = scanner->at;
+        enum elapse__wire_resp_scanned scanned = read_item(bytes, size, &at, &item);
         if (scanned != ELAPSE__WIRE_RESP_SCAN_WHOLE)
             return scanned;
         uint32_t elements = elements_of(&item);
-        ELAPSE__ASSERT_THAT(scanner->at, <=, size);
+        ELAPSE__ASSERT_THAT(at, <=, size);
         ELAPSE__ASSERT_THAT(scanner->depth, <=, (uint32_t)ELAPSE__WIRE_RESP_DEPTH_MAX);
         ELAPSE__ASSERT(scanner->depth == 0 || scanner->left[scanner->depth - 1] > 0);
         if (elements > 0 && scanner->depth == ELAPSE__WIRE_RESP_DEPTH_MAX)
             return ELAPSE__WIRE_RESP_SCAN_BROKEN;
+        scanner->at = at; /* a scanner that found the value broken finds it so again */
         if (elements > 0) {
             scanner->left[scanner->depth++] = elements;
             continue;
