@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../base/assert.h"
+#include "decimal.h"
 
 /* What follows a verb. */
 enum shape {
@@ -77,18 +78,12 @@ static bool next_is_digit(const struct rest *rest)
 static bool read_digits(struct rest *rest, uint64_t most, uint64_t *number)
 {
     const char *at = rest->next;
-    uint64_t value = 0;
 
-    for (; at < rest->end && is_digit(*at); at++) {
-        unsigned digit = (unsigned)(*at - '0');
-        if (value > UINT64_MAX / 10 || value * 10 > UINT64_MAX - digit)
-            return false;
-        value = value * 10 + digit;
-    }
-    if (at == rest->next || value > most)
+    while (at < rest->end && is_digit(*at))
+        at++;
+    if (!elapse__decimal_read(rest->next, (size_t)(at - rest->next), most, number))
         return false;
     rest->next = at;
-    *number = value;
     return true;
 }
 
