@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../base/assert.h"
-#include "decimal.h"
+#include "../base/decimal.h"
 
 /* What follows a verb. */
 enum shape {

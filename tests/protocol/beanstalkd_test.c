@@ -527,7 +527,6 @@ TEST(test_statistics_of_a_job)
                                                                       .releases = 10,
                                                                       .buries = 11,
                                                                       .kicks = 12};
-    (void)state;
     check_text(text, elapse__wire_beanstalkd_job_yaml(text, &statistics),
                "---\nid: 1\ntube: default\nstate: delayed\npri: 2\nage: 3\ndelay: 4\nttr: 5\n"
                "time-left: 6\nfile: 7\nreserves: 8\ntimeouts: 9\nreleases: 10\nburies: 11\n"

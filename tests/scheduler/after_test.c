@@ -3,9 +3,8 @@
  */
 #include "fixture.h"
 
-TEST(it_runs_once_after_the_delay)
+MANUAL_TEST(it_runs_once_after_the_delay)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = {0, 0, 0};
 
     assert_int_equal(step(scheduler, 3 * TICK_NS), 0);
@@ -17,28 +16,22 @@ TEST(it_runs_once_after_the_delay)
     expect_step(scheduler, 8 * TICK_NS, "a");
     assert_true(same_handle(run_at(0).run.handle, handle));
     expect_step(scheduler, 100 * TICK_NS, "b");
-    scheduler_end(scheduler);
 }
 
-TEST(its_handle_cancels_it)
+MANUAL_TEST(its_handle_cancels_it)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = {0, 0, 0};
 
     assert_int_equal(elapse_after(scheduler, TICK_NS, write_run, name_of('a'), &handle), ELAPSE_OK);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_step(scheduler, 9 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
-TEST(it_is_refused_as_the_long_form_is)
+MANUAL_TEST(it_is_refused_as_the_long_form_is)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-
     assert_int_equal(elapse_after(scheduler, 0, NULL, NULL, NULL), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(elapse_after(scheduler, 0, write_run, NULL, NULL), ELAPSE_ERROR_CLOSED);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("after")

@@ -12,14 +12,12 @@ static struct elapse_batch_task entry(struct elapse_task task, uint64_t deadline
                                       .error = ELAPSE_ERROR_STORAGE};
 }
 
-TEST(nothing_is_scheduled_by_an_empty_batch)
+SCHEDULER_TEST(nothing_is_scheduled_by_an_empty_batch, manual_new(TICK_NS, 2))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_batch_task batch[1];
 
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 0), ELAPSE_OK);
     assert_int_equal(pending_tasks(scheduler), 0);
-    scheduler_end(scheduler);
 }
 
 TEST(each_gets_its_handle_and_its_deadline)
@@ -102,9 +100,8 @@ TEST(a_failure_stops_none_after_it)
     assert_int_equal(ends_of('l') + ends_of('n'), 0);
 }
 
-TEST(the_first_error_is_returned)
+MANUAL_TEST(the_first_error_is_returned)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task no_action = {.action = NULL};
     struct elapse_batch_task batch[] = {
         entry(task_with_key('a', "key", ELAPSE_KEY_FAIL), TICK_NS),
@@ -114,12 +111,10 @@ TEST(the_first_error_is_returned)
 
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 3), ELAPSE_ERROR_KEY_PENDING);
     assert_int_equal(batch[2].error, ELAPSE_ERROR_ARGUMENT);
-    scheduler_end(scheduler);
 }
 
-TEST(keys_within_a_batch_meet_as_in_single_calls)
+SCHEDULER_TEST(keys_within_a_batch_meet_as_in_single_calls, manual_new(TICK_NS, 3))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_batch_task batch[] = {
         entry(task_with_key('a', "key", ELAPSE_KEY_REPLACE), 5 * TICK_NS),
         entry(task_with_end('p'), 5 * TICK_NS),
@@ -142,7 +137,6 @@ TEST(keys_within_a_batch_meet_as_in_single_calls)
     assert_int_equal(step(scheduler, 5 * TICK_NS), 2);
     expect_runs(run_at(0).number == 'p' ? "pb" : "bp"); /* of two shards, perhaps */
     expect_step(scheduler, 6 * TICK_NS, "e");
-    scheduler_end(scheduler);
 }
 
 TEST(keys_of_all_shards_among_tasks_without)
@@ -221,9 +215,8 @@ TEST(a_closed_scheduler_refuses_all)
     assert_int_equal(ends(), 0);
 }
 
-TEST(past_and_far_deadlines_mix)
+MANUAL_TEST(past_and_far_deadlines_mix)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_batch_task batch[] = {
         entry(task_with_end('n'), ELAPSE_NEVER),    entry(task_with_end('p'), 0),
         entry(task_with_end('f'), 1000 * TICK_NS),  entry(task_with_end('q'), 100 * TICK_NS),
@@ -235,7 +228,6 @@ TEST(past_and_far_deadlines_mix)
     expect_step(scheduler, 100 * TICK_NS, "pq");
     expect_step(scheduler, 1000 * TICK_NS, "f");
     assert_int_equal(pending_tasks(scheduler), 2);
-    scheduler_end(scheduler);
 }
 
 /* ---- from inside an action ---- */
@@ -253,10 +245,9 @@ static void spawn(void *context, const struct elapse_run *run)
     spawner->error = elapse_task_schedule_batch(run->scheduler, spawner->batch, 100);
 }
 
-TEST(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step)
+MANUAL_TEST(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step)
 {
     static struct spawner spawner;
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = {.action = spawn, .context = &spawner};
 
     for (size_t i = 0; i < 100; i++)
@@ -266,7 +257,6 @@ TEST(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step)
     assert_int_equal(spawner.error, ELAPSE_OK);
     for (size_t i = 0; i < 100; i++)
         assert_int_equal(run_at(i + 1).number, i);
-    scheduler_end(scheduler);
 }
 
 /* ---- on the real clock ---- */

@@ -17,9 +17,8 @@ static struct elapse_handle add_keyed(struct elapse_scheduler *scheduler, char n
     return schedule_at(scheduler, &task, deadline_ns);
 }
 
-TEST(find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not)
+MANUAL_TEST(find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle found;
 
     add_keyed(scheduler, 'a', T(5));
@@ -31,17 +30,14 @@ TEST(find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not)
     assert_int_equal(pending_tasks(scheduler), 0);
     assert_int_equal(ends_of('b'), 1);
     expect_step(scheduler, T(10), "");
-    scheduler_end(scheduler);
 }
 
-TEST(a_key_without_a_task_is_gone)
+SCHEDULER_TEST(a_key_without_a_task_is_gone, manual_new(TICK_NS, 4))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_found found;
     static const char long_key[ELAPSE_KEY_BYTES_MAX + 1];
     const size_t lengths[] = {0, KEY_BYTES, sizeof long_key};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         const char *any = lengths[i] == KEY_BYTES ? key : long_key;
 
@@ -59,17 +55,14 @@ TEST(a_key_without_a_task_is_gone)
         assert_false(found.wall_clock);
         assert_false(found.cancelled);
     }
-    scheduler_end(scheduler);
 }
 
-TEST(a_look_up_by_key_tells_state_handle_deadline_and_clock)
+SCHEDULER_TEST(a_look_up_by_key_tells_state_handle_deadline_and_clock, manual_new(TICK_NS, 4))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_task task = task_with_key('b', "wall", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle = add_keyed(scheduler, 'a', T(5) - 1);
     struct elapse_found found;
 
-    (void)state;
     assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, &found),
                      ELAPSE_TASK_PENDING);
     assert_int_equal(found.state, ELAPSE_TASK_PENDING);
@@ -85,13 +78,10 @@ TEST(a_look_up_by_key_tells_state_handle_deadline_and_clock)
     assert_true(found.wall_clock);
     assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_PENDING);
     assert_true(found.wall_clock);
-    scheduler_end(scheduler);
 }
 
-TEST(rescheduling_by_key_moves_the_pending_task)
+MANUAL_TEST(rescheduling_by_key_moves_the_pending_task)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-
     add_keyed(scheduler, 'a', T(5));
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)), ELAPSE_OK);
     expect_step(scheduler, T(7), "");
@@ -100,13 +90,11 @@ TEST(rescheduling_by_key_moves_the_pending_task)
     expect_step(scheduler, T(10), "a");
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(20)),
                      ELAPSE_ERROR_GONE);
-    scheduler_end(scheduler);
 }
 
 /* In pull mode a taken task runs for as long as the test likes. */
-TEST(the_running_task_is_meant_only_if_none_is_pending)
+PULL_TEST(the_running_task_is_meant_only_if_none_is_pending)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle running = add_keyed(scheduler, 'a', T(1));
     struct elapse_found found;
     struct elapse_taken taken;
@@ -136,12 +124,10 @@ TEST(the_running_task_is_meant_only_if_none_is_pending)
     done(scheduler, &taken);
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_GONE);
-    scheduler_end(scheduler);
 }
 
-TEST(a_look_up_shows_that_a_running_task_was_cancelled_already)
+PULL_TEST(a_look_up_shows_that_a_running_task_was_cancelled_already)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = periodic('a', T(1));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
     struct elapse_found found;
@@ -158,19 +144,16 @@ TEST(a_look_up_shows_that_a_running_task_was_cancelled_already)
     done(scheduler, &taken);
     assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_GONE);
     assert_false(found.cancelled);
-    scheduler_end(scheduler);
 }
 
-TEST(refused_by_key_as_by_handle)
+MANUAL_TEST(refused_by_key_as_by_handle)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', key, ELAPSE_KEY_REPLACE);
 
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), NULL), ELAPSE_OK);
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)),
                      ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_REMOVED);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("by_key")

@@ -23,9 +23,8 @@ TEST(a_cancelled_task_never_runs)
     assert_int_equal(ends_of('a'), 1);
 }
 
-TEST(only_the_first_cancel_removes)
+MANUAL_TEST(only_the_first_cancel_removes)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
@@ -33,12 +32,10 @@ TEST(only_the_first_cancel_removes)
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER), ELAPSE_CANCEL_GONE);
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_that_ran_is_gone)
+MANUAL_TEST(a_task_that_ran_is_gone)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     uint64_t deadline = 0;
@@ -49,14 +46,12 @@ TEST(a_task_that_ran_is_gone)
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_GONE);
     assert_int_equal(deadline, ELAPSE_NEVER);
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
 /* ---- handles ---- */
 
-TEST(handles_that_name_no_task_are_gone)
+SCHEDULER_TEST(handles_that_name_no_task_are_gone, manual_new(TICK_NS, 2))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     const struct elapse_handle strange[] = {
@@ -88,13 +83,11 @@ TEST(handles_that_name_no_task_are_gone)
         assert_int_equal(deadline, ELAPSE_NEVER);
     }
     expect_step(scheduler, 5 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(random_handles_are_gone)
+SCHEDULER_TEST(random_handles_are_gone, manual_new(TICK_NS, 3))
 {
     enum { TASKS = 500, TRIES = 200000 };
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_handle handles[TASKS];
     struct random_source random = {31};
 
@@ -115,14 +108,12 @@ TEST(random_handles_are_gone)
             assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
     }
     assert_int_equal(step(scheduler, 5 * TICK_NS), TASKS);
-    scheduler_end(scheduler);
 }
 
-TEST(no_handle_is_zero_and_no_two_are_the_same)
+MANUAL_TEST(no_handle_is_zero_and_no_two_are_the_same)
 {
     enum { TASKS = 1000 };
     static struct elapse_handle handles[TASKS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     /* One slot after the other is used again: half of them end in between. */
@@ -134,14 +125,12 @@ TEST(no_handle_is_zero_and_no_two_are_the_same)
         if (i % 2 == 1)
             assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);
     }
-    scheduler_end(scheduler);
 }
 
-TEST(a_stale_handle_never_names_the_slots_next_task)
+MANUAL_TEST(a_stale_handle_never_names_the_slots_next_task)
 {
     enum { ROUNDS = 3000 };
     static struct elapse_handle stale[ROUNDS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     uint64_t now = 0;
 
@@ -165,14 +154,12 @@ TEST(a_stale_handle_never_names_the_slots_next_task)
         }
     }
     assert_int_equal(ends_of('a'), ROUNDS);
-    scheduler_end(scheduler);
 }
 
-TEST(a_stale_handle_stays_stale_after_trim)
+MANUAL_TEST(a_stale_handle_stays_stale_after_trim)
 {
     enum { TASKS = 20000 };
     static struct elapse_handle stale[TASKS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     for (size_t round = 0; round < 3; round++) {
@@ -192,14 +179,12 @@ TEST(a_stale_handle_stays_stale_after_trim)
         }
         assert_int_equal(step(scheduler, elapse_scheduler_now_ns(scheduler) + TICK_NS), TASKS);
     }
-    scheduler_end(scheduler);
 }
 
-TEST(all_cancelled_in_random_order)
+MANUAL_TEST(all_cancelled_in_random_order)
 {
     enum { TASKS = 20000 };
     static struct elapse_handle handles[TASKS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct random_source random = {37};
 
     for (size_t i = 0; i < TASKS; i++) {
@@ -219,7 +204,6 @@ TEST(all_cancelled_in_random_order)
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     for (size_t i = 0; i < TASKS; i++)
         assert_int_equal(ends_of(i), 1);
-    scheduler_end(scheduler);
 }
 
 /* ---- from inside actions ---- */
@@ -271,9 +255,8 @@ TEST(a_task_of_the_same_tick_is_removed_from_inside_an_earlier_one)
     }
 }
 
-TEST(a_later_due_task_of_the_same_step_is_removed_from_inside_an_action)
+MANUAL_TEST(a_later_due_task_of_the_same_step_is_removed_from_inside_an_action)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct canceller canceller = {.waits = false};
     struct elapse_task task = {.action = cancel_victim, .context = &canceller};
     struct elapse_task victim = task_with_end('v');
@@ -282,7 +265,6 @@ TEST(a_later_due_task_of_the_same_step_is_removed_from_inside_an_action)
     canceller.victim = schedule_at(scheduler, &victim, 500 * TICK_NS);
     expect_step(scheduler, 1000 * TICK_NS, "c");
     assert_int_equal(canceller.answer, ELAPSE_CANCEL_REMOVED);
-    scheduler_end(scheduler);
 }
 
 /* Cancels itself: the first cancel finds it running, and the refusal to be
@@ -307,9 +289,8 @@ static void cancel_itself(void *context, const struct elapse_run *run)
     self->found = elapse_task_look_up(run->scheduler, run->handle, NULL);
 }
 
-TEST(an_action_that_cancels_itself_runs_no_more)
+MANUAL_TEST(an_action_that_cancels_itself_runs_no_more)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct self_canceller self;
     struct elapse_task task = {.action = cancel_itself, .context = &self};
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
@@ -322,7 +303,6 @@ TEST(an_action_that_cancels_itself_runs_no_more)
     assert_int_equal(self.found, ELAPSE_TASK_RUNNING);
     expect_step(scheduler, 1000 * TICK_NS, "");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
-    scheduler_end(scheduler);
 }
 
 /* A destructor that cancels: no lock is held while it runs. */
@@ -339,9 +319,8 @@ static void cancel_at_the_end(void *context)
     end->answer = elapse_task_cancel(end->scheduler, end->victim);
 }
 
-TEST(a_destructor_may_cancel)
+MANUAL_TEST(a_destructor_may_cancel)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task victim = task_with_end('v');
     struct cancelling_end end = {scheduler, schedule_at(scheduler, &victim, 5 * TICK_NS),
                                  ELAPSE_CANCEL_SELF};
@@ -351,7 +330,6 @@ TEST(a_destructor_may_cancel)
                      ELAPSE_CANCEL_REMOVED);
     assert_int_equal(end.answer, ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('v'), 1);
-    scheduler_end(scheduler);
 }
 
 /* ---- with workers ---- */
@@ -446,10 +424,9 @@ TEST(a_running_task_is_said_to_run_and_the_cancel_sticks)
     assert_int_equal(atomic_load(&gate.entered), 1);
 }
 
-TEST(waiting_gives_up_at_its_time_out)
+SCHEDULER_TEST(waiting_gives_up_at_its_time_out, started_new(1))
 {
     static struct gate gate;
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = task_at_gate(&gate);
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
     uint64_t before_ns;
@@ -465,19 +442,16 @@ TEST(waiting_gives_up_at_its_time_out)
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER - 1),
                      ELAPSE_CANCEL_GONE);
     assert_int_equal(atomic_load(&gate.left), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(waiting_for_a_pending_task_does_not_wait)
+SCHEDULER_TEST(waiting_for_a_pending_task_does_not_wait, started_new(1))
 {
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_after(scheduler, &task, 3600 * ELAPSE_SECOND_NS);
 
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER),
                      ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
 struct waiter {
@@ -523,11 +497,10 @@ TEST(several_threads_wait_until_the_action_has_returned)
     scheduler_end(scheduler);
 }
 
-TEST(waiting_from_another_action_is_answered_too)
+SCHEDULER_TEST(waiting_from_another_action_is_answered_too, started_new(2))
 {
     static struct gate gate;
     static struct canceller canceller;
-    struct elapse_scheduler *scheduler = started_new(2);
     struct elapse_task task = task_at_gate(&gate);
     struct elapse_task waiting = {.action = cancel_victim, .context = &canceller};
 
@@ -540,14 +513,12 @@ TEST(waiting_from_another_action_is_answered_too)
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(canceller.answer, ELAPSE_CANCEL_GONE);
     assert_int_equal(canceller.second_answer, ELAPSE_CANCEL_GONE);
-    scheduler_end(scheduler);
 }
 
 /* ---- batches ---- */
 
-TEST(a_batch_answers_for_each)
+SCHEDULER_TEST(a_batch_answers_for_each, manual_new(TICK_NS, 2))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_task ran = task_with_end('r');
     struct elapse_task pending = task_with_end('p');
     struct elapse_handle gone = schedule_at(scheduler, &ran, 0);
@@ -574,7 +545,6 @@ TEST(a_batch_answers_for_each)
     assert_int_equal(elapse_task_cancel_batch(scheduler, handles, HANDLES, NULL), 0);
     assert_int_equal(elapse_task_cancel_batch(scheduler, handles, 0, answers), 0);
     expect_step(scheduler, 100 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
 TEST(a_batch_of_running_ones_says_so)
@@ -599,13 +569,12 @@ TEST(a_batch_of_running_ones_says_so)
     assert_int_equal(runs(), 0);
 }
 
-TEST(large_batches_over_several_shards)
+SCHEDULER_TEST(large_batches_over_several_shards, manual_new(TICK_NS, 7))
 {
     enum { TASKS = 1000 };
     static struct elapse_handle handles[TASKS];
     static enum elapse_cancel answers[TASKS];
     static char keys[TASKS][8];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 7);
     struct random_source random = {41};
 
     /* Keys spread the tasks over the shards. */
@@ -626,7 +595,6 @@ TEST(large_batches_over_several_shards)
         assert_int_equal(ends_of(i), 1);
     }
     assert_int_equal(pending_tasks(scheduler), 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- many threads ---- */

@@ -57,9 +57,8 @@ static uint64_t deadline_of(struct elapse_scheduler *scheduler, struct elapse_ha
 
 /* ---- the period of a pending task ---- */
 
-TEST(a_new_period_counts_from_now)
+MANUAL_TEST(a_new_period_counts_from_now)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(100));
     struct elapse_handle handle;
     struct elapse_handle found = {0, 0, 0};
@@ -83,12 +82,10 @@ TEST(a_new_period_counts_from_now)
     assert_true(same_handle(found, handle));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(a_period_is_kept_to_the_nanosecond)
+MANUAL_TEST(a_period_is_kept_to_the_nanosecond)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = put(scheduler, periodic('a', T(1)), T(1000));
 
     set_period(scheduler, handle, T(5) / 2);
@@ -96,12 +93,10 @@ TEST(a_period_is_kept_to_the_nanosecond)
     assert_int_equal(step(scheduler, T(5)), 1);
     assert_int_equal(step(scheduler, T(7)), 0);
     assert_int_equal(step(scheduler, T(8)), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(after_each_takes_a_period_too)
+MANUAL_TEST(after_each_takes_a_period_too)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle =
         put(scheduler, recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP), T(1));
 
@@ -110,12 +105,10 @@ TEST(after_each_takes_a_period_too)
     assert_int_equal(step(scheduler, T(6)), 1);
     assert_int_equal(step(scheduler, T(9)), 0);
     assert_int_equal(step(scheduler, T(10)), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(an_occurrence_that_is_due_moves)
+PULL_TEST(an_occurrence_that_is_due_moves)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(5)), T(5));
     struct elapse_taken taken;
 
@@ -127,13 +120,11 @@ TEST(an_occurrence_that_is_due_moves)
     assert_int_equal(taken.run.intended_ns, T(9));
     assert_int_equal(taken.run.missed, 0);
     done(scheduler, &taken);
-    scheduler_end(scheduler);
 }
 
 /* The occurrence waits because another task with the key is taken. */
-TEST(an_occurrence_that_waits_for_its_key_moves)
+PULL_TEST(an_occurrence_that_waits_for_its_key_moves)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task first = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_task second = periodic('b', T(5));
     struct elapse_handle handle;
@@ -153,14 +144,12 @@ TEST(an_occurrence_that_waits_for_its_key_moves)
     go_to(scheduler, T(13));
     taken = take(scheduler, 'b');
     done(scheduler, &taken);
-    scheduler_end(scheduler);
 }
 
 /* ---- the period of a running task ---- */
 
-TEST(a_running_task_changes_at_its_end)
+PULL_TEST(a_running_task_changes_at_its_end)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(100)), T(10));
     struct elapse_taken taken;
 
@@ -185,12 +174,10 @@ TEST(a_running_task_changes_at_its_end)
     assert_int_equal(taken.run.intended_ns, T(29));
     assert_int_equal(taken.run.missed, 3);
     done(scheduler, &taken);
-    scheduler_end(scheduler);
 }
 
-TEST(after_each_the_new_period_begins_at_the_end)
+PULL_TEST(after_each_the_new_period_begins_at_the_end)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle =
         put(scheduler, recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP), T(1));
     struct elapse_taken taken;
@@ -201,12 +188,10 @@ TEST(after_each_the_new_period_begins_at_the_end)
     go_to(scheduler, T(20));
     done(scheduler, &taken);
     assert_int_equal(deadline_of(scheduler, handle), T(25));
-    scheduler_end(scheduler);
 }
 
-TEST(the_last_of_change_and_reschedule_decides)
+PULL_TEST(the_last_of_change_and_reschedule_decides)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(100)), T(1));
     struct elapse_taken taken;
 
@@ -227,7 +212,6 @@ TEST(the_last_of_change_and_reschedule_decides)
     taken = take(scheduler, 'a');
     done(scheduler, &taken);
     assert_int_equal(deadline_of(scheduler, handle), T(57)); /* the period stays changed */
-    scheduler_end(scheduler);
 }
 
 static void change_myself(void *context, const struct elapse_run *run)
@@ -238,9 +222,8 @@ static void change_myself(void *context, const struct elapse_run *run)
         write_run(context, run); /* one too many */
 }
 
-TEST(an_action_changes_its_own_period)
+MANUAL_TEST(an_action_changes_its_own_period)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(100));
 
     task.action = change_myself;
@@ -252,7 +235,6 @@ TEST(an_action_changes_its_own_period)
     expect_run(2, 3, T(3), T(3), 0);
     expect_run(3, 4, T(6), T(6), 0);
     expect_run(4, 5, T(9), T(9), 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- cron ---- */
@@ -274,9 +256,8 @@ TEST(a_new_expression_counts_from_now)
     assert_int_equal(ends_of('a'), 1);
 }
 
-TEST(a_running_cron_task_changes_at_its_end)
+PULL_TEST(a_running_cron_task_changes_at_its_end)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle;
     struct elapse_taken taken;
 
@@ -289,18 +270,16 @@ TEST(a_running_cron_task_changes_at_its_end)
     go_to(scheduler, 61 * ELAPSE_MINUTE_NS);
     done(scheduler, &taken);
     assert_int_equal(deadline_of(scheduler, handle), WALL_NS + 70 * ELAPSE_MINUTE_NS);
-    scheduler_end(scheduler);
 }
 
 /* While the wheel of the wall clock is built anew, tasks are in a chain and in no wheel. With many
  * tasks this takes several searches for due tasks, and tasks by the other clock are taken in
  * between. */
-TEST(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew)
+PULL_TEST(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew)
 {
     enum { CRON_TASKS = 3000 };
     static struct elapse_handle handles[CRON_TASKS];
     const uint64_t earlier_ns = WALL_NS - 24 * ELAPSE_HOUR_NS;
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken taken;
     size_t count = 0;
 
@@ -325,14 +304,12 @@ TEST(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew)
     for (; elapse_task_take(scheduler, 0, &taken) == ELAPSE_OK; count++)
         done(scheduler, &taken);
     assert_int_equal(count, CRON_TASKS / 2);
-    scheduler_end(scheduler);
 }
 
 /* ---- refusals ---- */
 
-TEST(what_does_not_recur_so_is_refused)
+WALL_TEST(what_does_not_recur_so_is_refused)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle once = put(scheduler, task_named('o'), T(100));
     struct elapse_handle period = put(scheduler, periodic('p', T(5)), T(100));
     struct elapse_handle by_cron = put_cron(scheduler, "0 * * * *");
@@ -352,12 +329,10 @@ TEST(what_does_not_recur_so_is_refused)
         ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(deadline_of(scheduler, period), T(100));
     assert_int_equal(deadline_of(scheduler, by_cron), WALL_NS + ELAPSE_HOUR_NS);
-    scheduler_end(scheduler);
 }
 
-TEST(of_a_task_that_is_gone_it_says_gone)
+PULL_TEST(of_a_task_that_is_gone_it_says_gone)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = put(scheduler, periodic('a', T(5)), T(5));
     const struct elapse_handle none = {0, 0, 0};
     const struct elapse_handle no_shard = {0, 1, 99};
@@ -375,19 +350,16 @@ TEST(of_a_task_that_is_gone_it_says_gone)
     assert_int_equal(elapse_task_change_period(scheduler, handle, T(2)), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(elapse_task_change_period(scheduler, handle, T(2)), ELAPSE_ERROR_CLOSED);
-    scheduler_end(scheduler);
 }
 
-TEST(an_earlier_occurrence_wakes_the_clock_thread)
+SCHEDULER_TEST(an_earlier_occurrence_wakes_the_clock_thread, started_new(1))
 {
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = periodic('a', ELAPSE_HOUR_NS);
     struct elapse_handle handle = schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
 
     sleep_ns(5 * ELAPSE_MILLISECOND_NS); /* the clock thread sleeps by now, or soon */
     set_period(scheduler, handle, T(2));
     wait_for_runs(3);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("change")

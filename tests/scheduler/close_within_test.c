@@ -21,17 +21,14 @@ static void expect_life(const struct elapse_scheduler *scheduler, enum elapse_li
 
 /* ---- life ---- */
 
-TEST(a_scheduler_is_new_then_started_then_closed)
+MANUAL_TEST(a_scheduler_is_new_then_started_then_closed)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-
     expect_life(scheduler, ELAPSE_LIFE_NEW);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     expect_life(scheduler, ELAPSE_LIFE_STARTED);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_OK);
     expect_life(scheduler, ELAPSE_LIFE_CLOSED);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_CLOSED);
-    scheduler_end(scheduler);
 }
 
 /* ---- the time limit ---- */
@@ -100,9 +97,8 @@ TEST(freeing_goes_on_with_a_close_that_timed_out)
     assert_int_equal(atomic_load(&gate.left), 1);
 }
 
-TEST(a_taken_task_does_not_hold_up_close_for_ever)
+PULL_TEST(a_taken_task_does_not_hold_up_close_for_ever)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle pending;
 
     add(scheduler, 'a', T(1));
@@ -114,7 +110,6 @@ TEST(a_taken_task_does_not_hold_up_close_for_ever)
     done(scheduler, &taken);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_OK);
     assert_int_equal(ends_of('b'), 1);
-    scheduler_end(scheduler);
 }
 
 static void count_back(const struct elapse_handed_back *handed_back, void *context)
@@ -125,10 +120,9 @@ static void count_back(const struct elapse_handed_back *handed_back, void *conte
 
 /* The only worker is held, with another due task behind it; both are to run. The second call no
  * longer insists on that: the pending task is handed back. */
-TEST(a_close_that_timed_out_may_go_on_with_less)
+SCHEDULER_TEST(a_close_that_timed_out_may_go_on_with_less, started_new(1))
 {
     static struct gate gate;
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task held = task_at_gate(&gate);
     struct elapse_task other = task_named('b');
     unsigned back = 0;
@@ -148,7 +142,6 @@ TEST(a_close_that_timed_out_may_go_on_with_less)
                      ELAPSE_OK);
     assert_int_equal(back, 1);
     expect_runs("");
-    scheduler_end(scheduler);
 }
 
 /* ---- everything runs ---- */
@@ -183,9 +176,8 @@ TEST(everything_runs_once_in_order_of_deadline)
     }
 }
 
-TEST(tasks_by_the_wall_clock_run_too)
+MANUAL_TEST(tasks_by_the_wall_clock_run_too)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('w');
     struct elapse_task daily = task_with_end('d');
     struct elapse_cron cron;
@@ -200,14 +192,12 @@ TEST(tasks_by_the_wall_clock_run_too)
                      ELAPSE_OK);
     expect_runs("wd");
     assert_int_equal(ends(), 2);
-    scheduler_end(scheduler);
 }
 
 /* One worker, so that the order is exact. */
-TEST(workers_run_everything)
+SCHEDULER_TEST(workers_run_everything, started_new(1))
 {
     static struct gate gate;
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task held = task_at_gate(&gate);
     struct elapse_task first = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
 
@@ -226,7 +216,6 @@ TEST(workers_run_everything)
                      ELAPSE_OK);
     expect_runs("abcd");
     assert_int_equal(ends(), 4);
-    scheduler_end(scheduler);
 }
 
 /* A task that stays in its first run until its gate is open, and notes its intended times. */
@@ -248,11 +237,10 @@ static void note_intended(void *context, const struct elapse_run *run)
 
 /* The far task has begun, so time in the shard has gone that far. The task that runs again because
  * it was rescheduled is intended for a tick all the same, and for none behind the far one. */
-TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for)
+SCHEDULER_TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for, started_new(2))
 {
     static struct timed timed;
     static struct gate far_gate = {.open = true};
-    struct elapse_scheduler *scheduler = started_new(2);
     struct elapse_task held = {.action = note_intended, .context = &timed};
     struct elapse_task far = task_at_gate(&far_gate);
     uint64_t far_ns = elapse_scheduler_now_ns(scheduler) + ELAPSE_HOUR_NS;
@@ -270,14 +258,12 @@ TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for)
     assert_int_equal(atomic_load(&timed.intended_ns[1]) % TICK_NS, 0);
     assert_true(atomic_load(&timed.intended_ns[1]) > atomic_load(&timed.intended_ns[0]));
     assert_true(atomic_load(&timed.intended_ns[1]) <= far_ns + TICK_NS);
-    scheduler_end(scheduler);
 }
 
 /* Also the tasks of workers that are about to begin one while the second call begins. */
-TEST(a_close_that_runs_everything_goes_on_to_do_so)
+SCHEDULER_TEST(a_close_that_runs_everything_goes_on_to_do_so, started_new(1))
 {
     static struct gate gate;
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task held = task_at_gate(&gate);
     struct elapse_task far = task_with_end('f');
 
@@ -293,16 +279,12 @@ TEST(a_close_that_runs_everything_goes_on_to_do_so)
                      ELAPSE_OK);
     expect_runs("f");
     assert_int_equal(ends_of('f'), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(it_is_refused_in_pull_mode)
+PULL_TEST(it_is_refused_in_pull_mode)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_ARGUMENT);
     expect_life(scheduler, ELAPSE_LIFE_NEW);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("close_within")

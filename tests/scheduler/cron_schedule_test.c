@@ -160,9 +160,8 @@ TEST(in_local_time_across_changes_of_the_clock)
 }
 
 /* One step a day, over which a burst makes up for all. */
-TEST(days_of_bursts)
+SCHEDULER_TEST(days_of_bursts, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("*/20 9-17 * * mon-fri");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_BURST);
     int64_t moment_s = (int64_t)WALL_S;
@@ -180,7 +179,6 @@ TEST(days_of_bursts)
         assert_true(moment_s <= (int64_t)(WALL_S + 86400 * day));
     }
     assert_int_equal(n, (100 / 7 * 5 + 2 - (100 % 7 < 2)) * 27);
-    scheduler_end(scheduler);
 }
 
 TEST(a_tick_that_is_no_part_of_a_second)
@@ -205,9 +203,8 @@ TEST(a_tick_that_is_no_part_of_a_second)
     scheduler_end(scheduler);
 }
 
-TEST(never_means_the_next_moment_alone)
+SCHEDULER_TEST(never_means_the_next_moment_alone, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
     struct elapse_handle handle;
@@ -221,15 +218,12 @@ TEST(never_means_the_next_moment_alone)
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_GONE);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 86400)), 0);
     assert_int_equal(pending_tasks(scheduler), 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- the wall clock is set ---- */
 
-TEST(set_forward_skip_leaves_out_what_passed)
+SCHEDULER_TEST(set_forward_skip_leaves_out_what_passed, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
-
     (void)schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 10 * 3600 + 1800)), 1);
     expect_run(0, 1, WALL_S + 3600, S(WALL_S + 10 * 3600 + 1800), 0);
@@ -243,14 +237,11 @@ TEST(set_forward_skip_leaves_out_what_passed)
     expect_run(3, 4, WALL_S + 13 * 3600, S(WALL_S + 20 * 3600), 0);
     expect_run(4, 5, WALL_S + 20 * 3600, S(WALL_S + 20 * 3600), 6);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 21 * 3600)), 1);
-    scheduler_end(scheduler);
 }
 
 /* A week of seconds. */
-TEST(left_out_ones_are_counted_up_to_ten_thousand)
+SCHEDULER_TEST(left_out_ones_are_counted_up_to_ten_thousand, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
-
     (void)schedule_expression(scheduler, "* * * * * *", ELAPSE_MISSED_SKIP);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 9000) + 1), 1);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 9001)), 1);
@@ -259,13 +250,10 @@ TEST(left_out_ones_are_counted_up_to_ten_thousand)
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 604800) + 1), 1);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 604801)), 1);
     expect_run(3, 4, WALL_S + 604801, S(WALL_S + 604801), 10000);
-    scheduler_end(scheduler);
 }
 
-TEST(set_forward_burst_makes_up_for_each)
+SCHEDULER_TEST(set_forward_burst_makes_up_for_each, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
-
     (void)schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_BURST);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 10 * 3600 + 1800)), 10);
     for (uint64_t n = 0; n < 10; n++)
@@ -273,7 +261,6 @@ TEST(set_forward_burst_makes_up_for_each)
     assert_int_equal(step_wall(scheduler, S(WALL_S + 11 * 3600) - 1), 0);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 11 * 3600)), 1);
     expect_run(10, 11, WALL_S + 11 * 3600, S(WALL_S + 11 * 3600), 0);
-    scheduler_end(scheduler);
 }
 
 TEST(set_back_no_occurrence_runs_a_second_time)
@@ -298,17 +285,14 @@ TEST(set_back_no_occurrence_runs_a_second_time)
 }
 
 /* What was left out does not come back either. */
-TEST(set_back_after_a_skip)
+SCHEDULER_TEST(set_back_after_a_skip, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
-
     (void)schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 10 * 3600 + 1)), 1);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 1)), 0);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 11 * 3600) - 1), 0);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 11 * 3600)), 1);
     expect_run(1, 2, WALL_S + 11 * 3600, S(WALL_S + 11 * 3600), 9);
-    scheduler_end(scheduler);
 }
 
 /* Set inside an action: what counts is the time when it returns. */
@@ -403,9 +387,8 @@ static void expect_refused(struct elapse_scheduler *scheduler, const struct elap
     assert_int_equal(elapse_task_schedule_cron(scheduler, task, NULL), ELAPSE_ERROR_ARGUMENT);
 }
 
-TEST(what_cron_does_not_take_is_refused)
+SCHEDULER_TEST(what_cron_does_not_take_is_refused, wall_new(S(WALL_S)))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S));
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_DELAY);
 
@@ -442,12 +425,10 @@ TEST(what_cron_does_not_take_is_refused)
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(elapse_task_schedule_cron(scheduler, &task, NULL), ELAPSE_ERROR_CLOSED);
     assert_int_equal(ends(), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(it_cannot_be_rescheduled)
+SCHEDULER_TEST(it_cannot_be_rescheduled, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_handle handle = schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
 
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
@@ -457,7 +438,6 @@ TEST(it_cannot_be_rescheduled)
     assert_int_equal(step_wall(scheduler, S(WALL_S + 7200)), 1);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_GONE);
-    scheduler_end(scheduler);
 }
 
 /* ---- its life ---- */
@@ -515,9 +495,8 @@ TEST(a_cancel_in_its_action_is_the_last_word)
     }
 }
 
-TEST(with_a_key_it_can_be_replaced)
+SCHEDULER_TEST(with_a_key_it_can_be_replaced, wall_new(S(WALL_S) + 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
     struct elapse_task other = task_with_key('b', "key", ELAPSE_KEY_FAIL);
@@ -541,7 +520,6 @@ TEST(with_a_key_it_can_be_replaced)
     assert_int_equal(step_wall(scheduler, S(WALL_S + 86400)), 1);
     assert_int_equal(runs(), 2);
     assert_int_equal(run_at(1).number, 'b');
-    scheduler_end(scheduler);
 }
 
 static struct elapse_handed_back handed_back;

@@ -44,6 +44,11 @@ struct elapse_scheduler *started_new(unsigned workers);
 /* Closes the scheduler with DROP if it is not closed yet, and frees it. */
 void scheduler_end(struct elapse_scheduler *scheduler);
 
+/* Begin the definition of a test that gets a `scheduler`, which scheduler_end ends afterwards. */
+#define SCHEDULER_TEST(function, made) \
+    TEST_OF(function, struct elapse_scheduler *, scheduler, made, scheduler_end)
+#define MANUAL_TEST(function) SCHEDULER_TEST(function, manual_new(TICK_NS, 1))
+
 /* ---- tasks ---- */
 
 /* The context that stands for a number, and the number of a context. */

@@ -53,10 +53,8 @@ static void cancel_all_others(void *context, const struct elapse_run *run)
     write_run(context, run);
 }
 
-TEST(the_first_of_a_tick_cancels_all_others_of_it)
+MANUAL_TEST(the_first_of_a_tick_cancels_all_others_of_it)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -69,12 +67,10 @@ TEST(the_first_of_a_tick_cancels_all_others_of_it)
     for (size_t i = 0; i < sizeof held / sizeof held[0]; i++)
         assert_int_equal(ends_of(i), 1);
     assert_int_equal(pending_tasks(scheduler), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run)
+MANUAL_TEST(moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task a = task_with_end('a');
     struct elapse_task b = task_with_end('b');
     struct elapse_task c = task_with_end('c');
@@ -88,12 +84,10 @@ TEST(moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run)
     assert_int_equal(elapse_task_cancel(scheduler, moved), ELAPSE_CANCEL_REMOVED);
     expect_step(scheduler, T(10), "c");
     assert_int_equal(ends_of('b'), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge)
+MANUAL_TEST(a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handles[5];
 
     for (size_t i = 0; i < 5; i++) {
@@ -105,14 +99,12 @@ TEST(a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge)
     assert_int_equal(pending_tasks(scheduler), 4);
     assert_int_equal(elapse_task_cancel(scheduler, handles[3]), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(pending_tasks(scheduler), 3);
-    scheduler_end(scheduler);
 }
 
 /* ---- time ---- */
 
-TEST(steps_of_parts_of_a_tick_add_up)
+MANUAL_TEST(steps_of_parts_of_a_tick_add_up)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     (void)schedule_after(scheduler, &task, TICK_NS);
@@ -121,12 +113,10 @@ TEST(steps_of_parts_of_a_tick_add_up)
     expect_step(scheduler, TICK_NS / 4 * 3, "");
     expect_step(scheduler, TICK_NS - 1, "");
     expect_step(scheduler, TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(a_period_that_is_doubled_half_way_takes_half_as_long_again)
+MANUAL_TEST(a_period_that_is_doubled_half_way_takes_half_as_long_again)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', T(20));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(20));
 
@@ -140,15 +130,12 @@ TEST(a_period_that_is_doubled_half_way_takes_half_as_long_again)
     assert_int_equal(run_at(9).run.actual_ns, T(300));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(step(scheduler, T(400)), 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- delay queues ---- */
 
-TEST(an_overdue_task_moved_twice_is_taken_once_at_the_last_deadline)
+PULL_TEST(an_overdue_task_moved_twice_is_taken_once_at_the_last_deadline)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     go_to(scheduler, T(100));
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(200)), ELAPSE_OK);
@@ -162,13 +149,10 @@ TEST(an_overdue_task_moved_twice_is_taken_once_at_the_last_deadline)
     go_to(scheduler, T(200));
     expect_nothing(scheduler);
     assert_int_equal(pending_tasks(scheduler), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(handles_are_moved_and_cancelled_after_a_trim)
+PULL_TEST(handles_are_moved_and_cancelled_after_a_trim)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     (void)add(scheduler, 'a', T(10));
     (void)add(scheduler, 'b', T(10));
     (void)add(scheduler, 'c', T(20));
@@ -189,13 +173,10 @@ TEST(handles_are_moved_and_cancelled_after_a_trim)
     (void)elapse_scheduler_trim(scheduler);
     assert_int_equal(elapse_task_cancel(scheduler, e), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_cancel(scheduler, d), ELAPSE_CANCEL_GONE);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_added_while_due_ones_are_taken_waits_for_its_own_time)
+PULL_TEST(a_task_added_while_due_ones_are_taken_waits_for_its_own_time)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     for (const char *name = "abc"; *name != '\0'; name++)
         (void)add(scheduler, *name, T(100));
     go_to(scheduler, T(100));
@@ -208,7 +189,6 @@ TEST(a_task_added_while_due_ones_are_taken_waits_for_its_own_time)
     expect_nothing(scheduler);
     go_to(scheduler, T(500));
     expect_taken(scheduler, "xxx");
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("foreign")

@@ -120,9 +120,8 @@ TEST(the_successor_of_a_cancelled_task_waits_for_the_destructor)
 }
 
 /* Another key is not held up. */
-TEST(a_task_with_another_key_does_not_wait_for_the_destructor)
+SCHEDULER_TEST(a_task_with_another_key_does_not_wait_for_the_destructor, begin(false))
 {
-    struct elapse_scheduler *scheduler = begin(false);
     struct elapse_task task = first_task();
     struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
 
@@ -132,7 +131,6 @@ TEST(a_task_with_another_key_does_not_wait_for_the_destructor)
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(destroying.taken, ELAPSE_OK);
     assert_int_equal(ends_of('b'), 1);
-    scheduler_end(scheduler);
 }
 
 /* ---- a step beside the destructor ---- */

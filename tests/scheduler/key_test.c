@@ -46,9 +46,8 @@ TEST(replace_removes_the_pending_one)
     assert_int_equal(ends_of('n'), 1);
 }
 
-TEST(replace_may_be_earlier_too)
+MANUAL_TEST(replace_may_be_earlier_too)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_REPLACE);
 
@@ -56,7 +55,6 @@ TEST(replace_may_be_earlier_too)
     (void)schedule_at(scheduler, &new_task, 7 * TICK_NS);
     expect_step(scheduler, 7 * TICK_NS, "n");
     expect_step(scheduler, 500 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
 TEST(keep_ends_the_new_one_at_once)
@@ -82,9 +80,8 @@ TEST(keep_ends_the_new_one_at_once)
     assert_int_equal(ends_of('n'), 1);
 }
 
-TEST(fail_refuses_the_new_one)
+SCHEDULER_TEST(fail_refuses_the_new_one, manual_new(TICK_NS, 3))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle old_handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
@@ -104,7 +101,6 @@ TEST(fail_refuses_the_new_one)
     /* The key is free again. */
     (void)schedule_at(scheduler, &new_task, 6 * TICK_NS);
     expect_step(scheduler, 6 * TICK_NS, "n");
-    scheduler_end(scheduler);
 }
 
 TEST(the_new_tasks_policy_decides)
@@ -177,10 +173,9 @@ TEST(replacing_at_the_pending_limit_is_allowed)
 
 /* ---- which keys there are ---- */
 
-TEST(keys_out_of_range_are_refused)
+MANUAL_TEST(keys_out_of_range_are_refused)
 {
     static char bytes[ELAPSE_KEY_BYTES_MAX + 1];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = {7, 8, 9};
 
@@ -207,28 +202,23 @@ TEST(keys_out_of_range_are_refused)
     assert_true(exists(scheduler, bytes, ELAPSE_KEY_BYTES_MAX));
     assert_false(exists(scheduler, bytes, ELAPSE_KEY_BYTES_MAX - 1));
     expect_step(scheduler, 0, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(find_does_not_read_a_key_that_is_too_long)
+MANUAL_TEST(find_does_not_read_a_key_that_is_too_long)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
 
     (void)schedule_at(scheduler, &task, TICK_NS);
     assert_false(exists(scheduler, "key", SIZE_MAX));
-    scheduler_end(scheduler);
 }
 
-TEST(an_unknown_policy_is_refused)
+MANUAL_TEST(an_unknown_policy_is_refused)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "key", (enum elapse_key_policy)3);
 
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(ends_of('a'), 0);
     assert_int_equal(pending_tasks(scheduler), 0);
-    scheduler_end(scheduler);
 }
 
 TEST(keys_of_one_prefix_are_different)
@@ -271,9 +261,8 @@ TEST(the_key_is_copied)
     scheduler_end(scheduler);
 }
 
-TEST(find_finds_nothing_that_is_not_there)
+SCHEDULER_TEST(find_finds_nothing_that_is_not_there, manual_new(TICK_NS, 4))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     struct elapse_handle handle = {7, 8, 9};
     struct elapse_task task = task_named('a');
 
@@ -281,15 +270,13 @@ TEST(find_finds_nothing_that_is_not_there)
     /* Tasks without a key are not there either. */
     (void)schedule_at(scheduler, &task, TICK_NS);
     assert_false(elapse_task_find(scheduler, "", 0, &handle));
-    scheduler_end(scheduler);
 }
 
-TEST(many_keys_removed_in_random_order)
+SCHEDULER_TEST(many_keys_removed_in_random_order, manual_new(TICK_NS, 3))
 {
     enum { KEYS = 20000 };
     static struct elapse_handle handles[KEYS];
     static size_t order[KEYS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct random_source random = {47};
 
     for (size_t i = 0; i < KEYS; i++) {
@@ -315,7 +302,6 @@ TEST(many_keys_removed_in_random_order)
     }
     assert_int_equal(pending_tasks(scheduler), 0);
     assert_int_equal(ends(), KEYS);
-    scheduler_end(scheduler);
 }
 
 TEST(keys_come_and_go_as_a_plain_table_says)
@@ -425,7 +411,6 @@ TEST(from_inside_the_action_each_policy_schedules_the_next)
     static const enum elapse_key_policy policies[] = {ELAPSE_KEY_REPLACE, ELAPSE_KEY_KEEP,
                                                       ELAPSE_KEY_FAIL};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
         struct keyed keyed = {
@@ -445,9 +430,8 @@ TEST(from_inside_the_action_each_policy_schedules_the_next)
     }
 }
 
-TEST(the_next_one_stays_when_the_action_ends)
+SCHEDULER_TEST(the_next_one_stays_when_the_action_ends, manual_new(TICK_NS, 2))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct keyed keyed = {.number = 'k',
                           .next = task_with_key('n', "key", ELAPSE_KEY_FAIL),
                           .delay_ns = 10 * TICK_NS};
@@ -461,12 +445,10 @@ TEST(the_next_one_stays_when_the_action_ends)
     expect_step(scheduler, 15 * TICK_NS, "n");
     (void)schedule_at(scheduler, &later, 16 * TICK_NS);
     expect_step(scheduler, 16 * TICK_NS, "l");
-    scheduler_end(scheduler);
 }
 
-TEST(a_running_task_is_not_moved_once_its_key_is_pending)
+MANUAL_TEST(a_running_task_is_not_moved_once_its_key_is_pending)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct keyed keyed = {.number = 'k',
                           .next = task_with_key('n', "key", ELAPSE_KEY_REPLACE),
                           .delay_ns = 10 * TICK_NS,
@@ -478,7 +460,6 @@ TEST(a_running_task_is_not_moved_once_its_key_is_pending)
     assert_int_equal(keyed.moved_afterwards, ELAPSE_ERROR_GONE);
     assert_int_equal(ends_of('k'), 1);
     expect_step(scheduler, 500 * TICK_NS, "n");
-    scheduler_end(scheduler);
 }
 
 /* A running task that was rescheduled is pending with its key as well. */
@@ -546,10 +527,9 @@ TEST(the_new_one_waits_until_the_action_has_ended)
     assert_int_equal(ends_of('w'), 1);
 }
 
-TEST(what_waits_for_its_key_can_be_replaced_moved_and_removed)
+SCHEDULER_TEST(what_waits_for_its_key_can_be_replaced_moved_and_removed, started_new(2))
 {
     static struct gate gate;
-    struct elapse_scheduler *scheduler = started_new(2);
     struct elapse_task running = task_at_gate(&gate);
     struct elapse_task first = task_with_key('1', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task second = task_with_key('2', "key", ELAPSE_KEY_REPLACE);
@@ -581,7 +561,6 @@ TEST(what_waits_for_its_key_can_be_replaced_moved_and_removed)
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
     wait_for_runs(1);
     expect_runs("3");
-    scheduler_end(scheduler);
 }
 
 TEST(closing_ends_what_waits_for_its_key)

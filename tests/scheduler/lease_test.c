@@ -18,6 +18,8 @@ static struct elapse_scheduler *lease_new(void)
     return scheduler_new(&options);
 }
 
+#define LEASE_TEST(function) SCHEDULER_TEST(function, lease_new())
+
 static void expect_done(struct elapse_scheduler *scheduler, const struct elapse_taken *taken,
                         enum elapse_error expected)
 {
@@ -35,9 +37,8 @@ static struct elapse_taken take_attempt(struct elapse_scheduler *scheduler, char
 
 /* ---- held ---- */
 
-TEST(within_its_lease_a_task_is_held)
+LEASE_TEST(within_its_lease_a_task_is_held)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_taken taken;
 
     (void)add(scheduler, 'a', T(1));
@@ -51,12 +52,10 @@ TEST(within_its_lease_a_task_is_held)
     expect_done(scheduler, &taken, ELAPSE_ERROR_GONE);
     go_to(scheduler, T(50));
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
-TEST(an_expired_lease_makes_the_task_due_again)
+LEASE_TEST(an_expired_lease_makes_the_task_due_again)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     struct elapse_taken first;
     struct elapse_taken second;
@@ -80,12 +79,10 @@ TEST(an_expired_lease_makes_the_task_due_again)
     expect_done(scheduler, &second, ELAPSE_OK);
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(statistics_of(scheduler).begun, 1);
-    scheduler_end(scheduler);
 }
 
-TEST(an_extended_lease_lasts_from_then_on)
+LEASE_TEST(an_extended_lease_lasts_from_then_on)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_taken a;
     struct elapse_taken b;
 
@@ -104,13 +101,11 @@ TEST(an_extended_lease_lasts_from_then_on)
     expect_done(scheduler, &a, ELAPSE_OK);
     expect_done(scheduler, &b, ELAPSE_OK);
     assert_int_equal(ends(), 2);
-    scheduler_end(scheduler);
 }
 
 /* An old claim does not end a later run of the task. */
-TEST(a_late_claim_does_not_fit_a_later_run)
+LEASE_TEST(a_late_claim_does_not_fit_a_later_run)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = periodic('a', T(20));
     struct elapse_taken first;
     struct elapse_taken taken;
@@ -126,14 +121,12 @@ TEST(a_late_claim_does_not_fit_a_later_run)
     assert_int_equal(taken.run.number, 2);
     expect_done(scheduler, &first, ELAPSE_ERROR_GONE);
     expect_done(scheduler, &taken, ELAPSE_OK);
-    scheduler_end(scheduler);
 }
 
 /* ---- order ---- */
 
-TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
+LEASE_TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_taken taken;
 
     (void)add(scheduler, 'a', T(1));
@@ -152,13 +145,11 @@ TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
     taken = take_attempt(scheduler, 'd', 1);
     expect_done(scheduler, &taken, ELAPSE_OK);
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
 /* The shard may still know of the deadline of a task that was cancelled. */
-TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
+LEASE_TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_handle cancelled;
     struct elapse_taken taken;
 
@@ -174,7 +165,6 @@ TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
     taken = take_attempt(scheduler, 'c', 1);
     expect_done(scheduler, &taken, ELAPSE_OK);
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
 /* ---- keys, cancelling, rescheduling ---- */
@@ -202,9 +192,8 @@ TEST(a_dead_taker_does_not_keep_its_key)
     assert_int_equal(ends(), 2);
 }
 
-TEST(a_cancelled_task_ends_when_its_lease_has_expired)
+LEASE_TEST(a_cancelled_task_ends_when_its_lease_has_expired)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
     struct elapse_taken late;
@@ -221,12 +210,10 @@ TEST(a_cancelled_task_ends_when_its_lease_has_expired)
     assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_GONE);
     expect_done(scheduler, &late, ELAPSE_ERROR_GONE);
     expect_done(scheduler, &taken, ELAPSE_OK);
-    scheduler_end(scheduler);
 }
 
-TEST(a_reschedule_holds_after_another_attempt)
+LEASE_TEST(a_reschedule_holds_after_another_attempt)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     struct elapse_taken taken;
 
@@ -242,12 +229,10 @@ TEST(a_reschedule_holds_after_another_attempt)
     taken = take_attempt(scheduler, 'a', 1);
     expect_done(scheduler, &taken, ELAPSE_OK);
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_by_the_wall_clock_has_a_lease_too)
+LEASE_TEST(a_task_by_the_wall_clock_has_a_lease_too)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_end('a');
     struct elapse_taken taken;
 
@@ -259,7 +244,6 @@ TEST(a_task_by_the_wall_clock_has_a_lease_too)
     assert_true(taken.run.wall_clock);
     assert_int_equal(taken.run.intended_ns, WALL_NS);
     expect_done(scheduler, &taken, ELAPSE_OK);
-    scheduler_end(scheduler);
 }
 
 /* ---- closing ---- */
@@ -274,9 +258,8 @@ static void count_handed_back(const struct elapse_handed_back *task, void *conte
     handed_back_deadline_ns = task->deadline_ns;
 }
 
-TEST(closing_does_not_wait_for_expired_leases)
+LEASE_TEST(closing_does_not_wait_for_expired_leases)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle;
     struct elapse_taken late;
@@ -303,7 +286,6 @@ TEST(closing_does_not_wait_for_expired_leases)
     assert_int_equal(ends_of('c'), 1);
     assert_int_equal(ends(), 1);
     expect_done(scheduler, &late, ELAPSE_ERROR_GONE);
-    scheduler_end(scheduler);
 }
 
 static struct elapse_task handed_back_task;
@@ -328,9 +310,8 @@ static void close_handing_back_one(struct elapse_scheduler *scheduler)
 }
 
 /* The change was accepted while the task was taken, and nobody has said that it is done. */
-TEST(a_changed_period_is_handed_back)
+LEASE_TEST(a_changed_period_is_handed_back)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = periodic('a', T(20));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
@@ -343,12 +324,10 @@ TEST(a_changed_period_is_handed_back)
     assert_int_equal(handed_back_task.recurrence, ELAPSE_RECUR_PERIOD);
     assert_int_equal(handed_back_task.period_ns, T(7));
     assert_int_equal(handed_back_deadline_ns, T(1)); /* that run is not done */
-    scheduler_end(scheduler);
 }
 
-TEST(a_changed_expression_is_handed_back)
+LEASE_TEST(a_changed_expression_is_handed_back)
 {
-    struct elapse_scheduler *scheduler = lease_new();
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle;
     struct elapse_cron cron;
@@ -371,7 +350,6 @@ TEST(a_changed_expression_is_handed_back)
     assert_true(elapse_cron_next(&handed_back_cron, ELAPSE_ZONE_UTC, 0, &next_s));
     assert_int_equal(next_s, 12 * 3600 + 30 * 60);
     assert_true(handed_back_deadline_ns < WALL_NS + ELAPSE_DAY_NS);
-    scheduler_end(scheduler);
 }
 
 TEST(dropping_ends_tasks_with_expired_leases)
@@ -446,9 +424,8 @@ static bool all_done(void *context)
     return atomic_load(&done_total) >= TASKS;
 }
 
-TEST(no_task_is_lost_or_done_twice)
+SCHEDULER_TEST(no_task_is_lost_or_done_twice, real_lease_new())
 {
-    struct elapse_scheduler *scheduler = real_lease_new();
     pthread_t threads[TAKERS];
 
     atomic_store(&done_total, 0);
@@ -468,7 +445,6 @@ TEST(no_task_is_lost_or_done_twice)
         assert_int_equal(atomic_load(&done_counts[i]), 1);
         assert_int_equal(ends_of(i), 1);
     }
-    scheduler_end(scheduler);
 }
 
 /* ---- refusals ---- */
@@ -489,9 +465,8 @@ TEST(leases_need_pull_mode_and_claims)
     scheduler_end(scheduler);
 }
 
-TEST(without_leases_a_claim_works_too)
+PULL_TEST(without_leases_a_claim_works_too)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken taken;
 
     (void)add(scheduler, 'a', 0);
@@ -502,7 +477,6 @@ TEST(without_leases_a_claim_works_too)
     expect_nothing(scheduler);
     expect_done(scheduler, &taken, ELAPSE_OK);
     expect_done(scheduler, &taken, ELAPSE_ERROR_GONE);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("lease")

@@ -61,10 +61,8 @@ TEST(one_too_many_is_refused_until_one_is_cancelled)
     }
 }
 
-TEST(one_too_many_is_refused_until_one_has_run)
+SCHEDULER_TEST(one_too_many_is_refused_until_one_has_run, limited_new(2, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(2, 1);
-
     for (int round = 0; round < 1000; round++) {
         add(scheduler, 'a', 0);
         add(scheduler, 'b', 0);
@@ -72,7 +70,6 @@ TEST(one_too_many_is_refused_until_one_has_run)
         expect_step(scheduler, elapse_scheduler_now_ns(scheduler) + TICK_NS, "ab");
         assert_int_equal(pending_tasks(scheduler), 0);
     }
-    scheduler_end(scheduler);
 }
 
 TEST(a_batch_is_accepted_up_to_the_limit)
@@ -96,9 +93,8 @@ TEST(a_batch_is_accepted_up_to_the_limit)
     scheduler_end(scheduler);
 }
 
-TEST(refusals_of_other_kinds_take_no_place)
+SCHEDULER_TEST(refusals_of_other_kinds_take_no_place, limited_new(2, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct elapse_task pending = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_task wrong = {.context = name_of('b')};
     struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
@@ -115,12 +111,10 @@ TEST(refusals_of_other_kinds_take_no_place)
     add(scheduler, 'c', 1);
     expect_full(scheduler);
     expect_step(scheduler, TICK_NS, "ac");
-    scheduler_end(scheduler);
 }
 
-TEST(a_pending_key_is_replaced_and_kept_at_the_limit)
+SCHEDULER_TEST(a_pending_key_is_replaced_and_kept_at_the_limit, limited_new(2, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct elapse_task one = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task other = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task kept = task_with_key('c', "key", ELAPSE_KEY_KEEP);
@@ -142,12 +136,10 @@ TEST(a_pending_key_is_replaced_and_kept_at_the_limit)
     assert_int_equal(ends_of('b'), 10);
     assert_int_equal(ends_of('c'), 10);
     assert_int_equal(ends_of('d'), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(pending_tasks_are_rescheduled_at_the_limit)
+SCHEDULER_TEST(pending_tasks_are_rescheduled_at_the_limit, limited_new(1, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(1, 1);
     struct elapse_handle handle = add(scheduler, 'a', 5);
 
     for (uint64_t ticks = 1; ticks < 100; ticks++)
@@ -157,7 +149,6 @@ TEST(pending_tasks_are_rescheduled_at_the_limit)
     expect_step(scheduler, TICK_NS, "a");
     add(scheduler, 'b', 0);
     expect_full(scheduler);
-    scheduler_end(scheduler);
 }
 
 /* An action at the limit: what it was answered. */
@@ -186,9 +177,8 @@ static void fill_up(void *context, const struct elapse_run *run)
     at_limit->third = elapse_task_reschedule_after(run->scheduler, run->handle, 2 * TICK_NS);
 }
 
-TEST(the_place_of_a_running_task_is_free_for_another)
+SCHEDULER_TEST(the_place_of_a_running_task_is_free_for_another, limited_new(2, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct at_limit at_limit = {.reschedule_first = false};
 
     schedule_at(scheduler, &(struct elapse_task){.action = fill_up, .context = &at_limit}, 0);
@@ -201,12 +191,10 @@ TEST(the_place_of_a_running_task_is_free_for_another)
     assert_int_equal(at_limit.second, ELAPSE_ERROR_LIMIT);
     assert_int_equal(at_limit.third, ELAPSE_ERROR_LIMIT);
     expect_step(scheduler, 100 * TICK_NS, "b");
-    scheduler_end(scheduler);
 }
 
-TEST(a_running_task_that_is_rescheduled_takes_a_place)
+SCHEDULER_TEST(a_running_task_that_is_rescheduled_takes_a_place, limited_new(2, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(2, 1);
     struct at_limit at_limit = {.reschedule_first = true};
     struct elapse_task task = {.action = fill_up, .context = &at_limit};
     struct elapse_handle handle = schedule_at(scheduler, &task, 0);
@@ -223,7 +211,6 @@ TEST(a_running_task_that_is_rescheduled_takes_a_place)
     expect_full(scheduler);
     expect_step(scheduler, 9 * TICK_NS, "cb");
     assert_int_equal(at_limit.begun, 1);
-    scheduler_end(scheduler);
 }
 
 static void withdraw(void *context, const struct elapse_run *run)
@@ -238,9 +225,8 @@ static void withdraw(void *context, const struct elapse_run *run)
     at_limit->third = elapse_task_schedule_after(run->scheduler, &task, TICK_NS, NULL);
 }
 
-TEST(a_withdrawn_reschedule_gives_its_place_back)
+SCHEDULER_TEST(a_withdrawn_reschedule_gives_its_place_back, limited_new(1, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(1, 1);
     struct at_limit at_limit = {.begun = 0};
 
     schedule_at(scheduler, &(struct elapse_task){.action = withdraw, .context = &at_limit}, 0);
@@ -251,7 +237,6 @@ TEST(a_withdrawn_reschedule_gives_its_place_back)
     assert_int_equal(pending_tasks(scheduler), 1);
     expect_step(scheduler, TICK_NS, "n");
     assert_int_equal(at_limit.begun, 1);
-    scheduler_end(scheduler);
 }
 
 static void replace_own_key(void *context, const struct elapse_run *run)
@@ -265,9 +250,8 @@ static void replace_own_key(void *context, const struct elapse_run *run)
     at_limit->third = elapse_task_reschedule_after(run->scheduler, run->handle, TICK_NS);
 }
 
-TEST(a_rescheduled_running_task_is_replaced_at_the_limit)
+SCHEDULER_TEST(a_rescheduled_running_task_is_replaced_at_the_limit, limited_new(1, 1))
 {
-    struct elapse_scheduler *scheduler = limited_new(1, 1);
     struct at_limit at_limit = {.begun = 0};
 
     schedule_at(scheduler,
@@ -285,7 +269,6 @@ TEST(a_rescheduled_running_task_is_replaced_at_the_limit)
     assert_int_equal(pending_tasks(scheduler), 0);
     add(scheduler, 'a', 0);
     expect_full(scheduler);
-    scheduler_end(scheduler);
 }
 
 struct adder {

@@ -45,24 +45,20 @@ static struct elapse_listed listed_alone(struct elapse_scheduler *scheduler)
 
 /* ---- what an entry tells ---- */
 
-TEST(without_tasks_the_list_is_empty)
+SCHEDULER_TEST(without_tasks_the_list_is_empty, manual_new(TICK_NS, 3))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_list_cursor cursor = {0, 0};
     struct elapse_listed listed;
 
     assert_int_equal(elapse_task_list(scheduler, &cursor, &listed, 1), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(an_entry_tells_of_a_plain_task)
+MANUAL_TEST(an_entry_tells_of_a_plain_task)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS - 1);
     struct elapse_listed listed = listed_alone(scheduler);
 
-    (void)state;
     assert_true(same_handle(listed.handle, handle));
     assert_int_equal(listed.state, ELAPSE_TASK_PENDING);
     assert_false(listed.runs_again);
@@ -74,12 +70,10 @@ TEST(an_entry_tells_of_a_plain_task)
     assert_int_equal(listed.period_ns, 0);
     assert_int_equal(listed.key_bytes, 0);
     assert_int_equal(elapse_task_key(scheduler, handle, NULL, 0), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(an_entry_tells_the_recurrence_and_the_key)
+MANUAL_TEST(an_entry_tells_the_recurrence_and_the_key)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('a', 7 * TICK_NS);
     struct elapse_listed listed;
 
@@ -91,12 +85,10 @@ TEST(an_entry_tells_the_recurrence_and_the_key)
     assert_int_equal(listed.period_ns, 7 * TICK_NS);
     assert_int_equal(listed.key_bytes, 4);
     assert_memory_equal(listed.key, "name", 4);
-    scheduler_end(scheduler);
 }
 
-TEST(an_entry_tells_the_clock_of_its_deadline)
+WALL_TEST(an_entry_tells_the_clock_of_its_deadline)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_listed listed;
 
@@ -104,13 +96,11 @@ TEST(an_entry_tells_the_clock_of_its_deadline)
     listed = listed_alone(scheduler);
     assert_true(listed.wall_clock);
     assert_int_equal(listed.deadline_ns, WALL_NS + 3 * TICK_NS);
-    scheduler_end(scheduler);
 }
 
-TEST(a_long_key_is_cut_and_can_be_copied_whole)
+MANUAL_TEST(a_long_key_is_cut_and_can_be_copied_whole)
 {
     enum { LONG = 300 };
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     unsigned char key[LONG];
     unsigned char copy[LONG + 1];
@@ -133,7 +123,6 @@ TEST(a_long_key_is_cut_and_can_be_copied_whole)
     assert_int_equal(copy[LONG], 0xee);
     assert_int_equal(elapse_task_cancel(scheduler, listed.handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_key(scheduler, listed.handle, copy, sizeof copy), 0);
-    scheduler_end(scheduler);
 }
 
 static void list_myself(void *context, const struct elapse_run *run)
@@ -146,19 +135,16 @@ static void list_myself(void *context, const struct elapse_run *run)
         own->state = ELAPSE_TASK_GONE;
 }
 
-TEST(a_running_task_is_listed_too)
+MANUAL_TEST(a_running_task_is_listed_too)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct elapse_listed own;
     struct elapse_task task = {.action = list_myself, .context = &own};
     struct elapse_handle handle = schedule_at(scheduler, &task, TICK_NS);
 
-    (void)state;
     assert_int_equal(step(scheduler, TICK_NS), 1);
     assert_true(same_handle(own.handle, handle));
     assert_int_equal(own.state, ELAPSE_TASK_RUNNING);
     assert_true(own.runs_again);
-    scheduler_end(scheduler);
 }
 
 /* ---- each task once ---- */
@@ -188,9 +174,8 @@ TEST(every_task_comes_once_whatever_the_slices)
 
 /* Between two slices: even tasks are cancelled or run or scheduled anew, and memory is given back.
  * Odd tasks stay, though they are rescheduled. */
-TEST(a_task_that_stays_comes_once_though_others_change)
+MANUAL_TEST(a_task_that_stays_comes_once_though_others_change)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct elapse_handle handles[MANY];
     struct elapse_list_cursor cursor = {0, 0};
     size_t turn = 0;
@@ -217,12 +202,10 @@ TEST(a_task_that_stays_comes_once_though_others_change)
     assert_true(turn > MANY / 80);
     for (size_t i = 1; i < MANY; i += 2)
         assert_int_equal(seen[i], 1);
-    scheduler_end(scheduler);
 }
 
-TEST(blocks_that_were_given_back_are_passed)
+MANUAL_TEST(blocks_that_were_given_back_are_passed)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct elapse_handle handles[MANY];
     struct elapse_list_cursor cursor = {0, 0};
 
@@ -238,7 +221,6 @@ TEST(blocks_that_were_given_back_are_passed)
         continue;
     for (size_t i = 0; i < MANY; i++)
         assert_int_equal(seen[i], i >= 2500);
-    scheduler_end(scheduler);
 }
 
 static atomic_bool churn_ends;
@@ -259,10 +241,9 @@ static void *churn(void *context)
     return NULL;
 }
 
-TEST(a_task_that_stays_comes_once_while_a_thread_changes_others)
+SCHEDULER_TEST(a_task_that_stays_comes_once_while_a_thread_changes_others, manual_new(TICK_NS, 2))
 {
     enum { STAYING = 2000 };
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_listed listed[64];
     pthread_t thread;
 
@@ -285,7 +266,6 @@ TEST(a_task_that_stays_comes_once_while_a_thread_changes_others)
     }
     atomic_store(&churn_ends, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- by key ---- */
@@ -309,10 +289,8 @@ static size_t count_with_prefix(struct elapse_scheduler *scheduler, const char *
     return total;
 }
 
-TEST(tasks_are_listed_by_the_prefix_of_their_key)
+SCHEDULER_TEST(tasks_are_listed_by_the_prefix_of_their_key, manual_new(TICK_NS, 3))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
-
     for (size_t i = 0; i < 1000; i++) {
         char key[16];
         (void)snprintf(key, sizeof key, "%s:%zu", i % 10 == 0 ? "order" : "user", i);
@@ -328,7 +306,6 @@ TEST(tasks_are_listed_by_the_prefix_of_their_key)
     assert_int_equal(count_with_prefix(scheduler, "order:10"), 2); /* 10 and 100 */
     assert_int_equal(count_with_prefix(scheduler, "order:10 and more"), 0);
     assert_int_equal(count_with_prefix(scheduler, NULL), 1000);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("list")

@@ -11,10 +11,8 @@ static void expect_overdue(struct elapse_scheduler *scheduler, uint64_t overdue_
     assert_int_equal(statistics_of(scheduler).oldest_overdue_ns, overdue_ns);
 }
 
-TEST(a_task_that_nobody_takes_grows_overdue)
+PULL_TEST(a_task_that_nobody_takes_grows_overdue)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     expect_overdue(scheduler, 0);
     add(scheduler, 'b', T(6));
     add(scheduler, 'a', T(5));
@@ -27,12 +25,10 @@ TEST(a_task_that_nobody_takes_grows_overdue)
     done(scheduler, &taken);
     expect_taken(scheduler, "b");
     expect_overdue(scheduler, 0);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_by_the_wall_clock_is_overdue_by_that_clock)
+PULL_TEST(a_task_by_the_wall_clock_is_overdue_by_that_clock)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_named('w');
 
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(1000), NULL),
@@ -43,12 +39,10 @@ TEST(a_task_by_the_wall_clock_is_overdue_by_that_clock)
     expect_overdue(scheduler, T(3));
     expect_taken(scheduler, "w");
     expect_overdue(scheduler, 0);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_that_waits_for_its_key_is_overdue)
+PULL_TEST(a_task_that_waits_for_its_key_is_overdue)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_task b = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
 
@@ -76,7 +70,6 @@ TEST(a_task_that_waits_for_its_key_is_overdue)
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_overdue(scheduler, 0);
     done(scheduler, &taken);
-    scheduler_end(scheduler);
 }
 
 /* Tick 0 is a deadline like any other. */
@@ -100,9 +93,8 @@ TEST(a_task_that_has_waited_for_its_key_keeps_its_deadline)
     }
 }
 
-TEST(completed_counts_the_actions_that_have_returned)
+PULL_TEST(completed_counts_the_actions_that_have_returned)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = periodic('p', T(1));
 
     add(scheduler, 'a', T(1));
@@ -117,7 +109,6 @@ TEST(completed_counts_the_actions_that_have_returned)
     done(scheduler, &one);
     assert_int_equal(statistics_of(scheduler).completed, 2);
     assert_int_equal(statistics_of(scheduler).running, 0);
-    scheduler_end(scheduler);
 }
 
 /* The only worker is held. The queue takes two tasks, the third stays in its wheel. */

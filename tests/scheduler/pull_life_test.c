@@ -11,9 +11,8 @@ static const struct elapse_handle no_handle = {0, 0, 0};
 
 /* ---- what else may befall a task that is taken ---- */
 
-TEST(a_cancel_of_a_taken_task_says_running)
+PULL_TEST(a_cancel_of_a_taken_task_says_running)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', TICK_NS);
     struct elapse_taken taken;
     enum elapse_cancel answer = ELAPSE_CANCEL_GONE;
@@ -34,7 +33,6 @@ TEST(a_cancel_of_a_taken_task_says_running)
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER), ELAPSE_CANCEL_GONE);
     go_to(scheduler, 10 * TICK_NS);
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
 struct waiting_cancel {
@@ -82,9 +80,8 @@ TEST(a_cancel_that_waits_returns_when_the_task_is_done)
     scheduler_end(scheduler);
 }
 
-TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
+PULL_TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', 10 * TICK_NS);
     struct elapse_taken taken;
     uint64_t deadline_ns = 0;
@@ -119,12 +116,10 @@ TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
     assert_int_equal(ends_of('a'), 1);
     go_to(scheduler, 30 * TICK_NS);
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
+PULL_TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_handle first = schedule_at(scheduler, &task, TICK_NS);
     struct elapse_handle second;
@@ -167,7 +162,6 @@ TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
     assert_int_equal(elapse_task_cancel(scheduler, second), ELAPSE_CANCEL_REMOVED);
     done(scheduler, &taken);
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
 /* ---- recurrence ---- */
@@ -196,9 +190,8 @@ static struct elapse_taken take_run(struct elapse_scheduler *scheduler, uint64_t
     return taken;
 }
 
-TEST(a_periodic_task_goes_on_when_it_is_done)
+PULL_TEST(a_periodic_task_goes_on_when_it_is_done)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, 10 * TICK_NS, ELAPSE_MISSED_SKIP);
     struct elapse_handle handle = schedule_at(scheduler, &task, 10 * TICK_NS);
     struct elapse_taken taken;
@@ -223,12 +216,10 @@ TEST(a_periodic_task_goes_on_when_it_is_done)
     assert_int_equal(ends_of('a'), 1);
     go_to(scheduler, 100 * TICK_NS);
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
-TEST(a_burst_is_handed_out_run_by_run)
+PULL_TEST(a_burst_is_handed_out_run_by_run)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task =
         recurring('a', ELAPSE_RECUR_PERIOD, 10 * TICK_NS, ELAPSE_MISSED_BURST);
     struct elapse_handle handle = schedule_at(scheduler, &task, 10 * TICK_NS);
@@ -243,7 +234,6 @@ TEST(a_burst_is_handed_out_run_by_run)
     expect_nothing(scheduler);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
 TEST(after_each_counts_from_done)
@@ -295,17 +285,14 @@ static bool was_handed_back(char name, uint64_t deadline_ns)
     return false;
 }
 
-TEST(a_close_that_would_run_due_tasks_is_refused)
+PULL_TEST(a_close_that_would_run_due_tasks_is_refused)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     (void)add(scheduler, 'a', TICK_NS);
     go_to(scheduler, TICK_NS);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
                      ELAPSE_ERROR_ARGUMENT);
     (void)add(scheduler, 'b', TICK_NS); /* it is open still */
     expect_taken(scheduler, "ab");
-    scheduler_end(scheduler);
 }
 
 static void expect_no_taking(struct elapse_scheduler *scheduler, enum elapse_error error)

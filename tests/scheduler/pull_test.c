@@ -87,10 +87,8 @@ TEST(a_taken_task_has_the_run_that_its_action_would_get)
     assert_int_equal(ends_of('a'), 1);
 }
 
-TEST(nothing_is_handed_out_early)
+PULL_TEST(nothing_is_handed_out_early)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     expect_nothing(scheduler);
     (void)add(scheduler, 'a', 10 * TICK_NS);
     expect_nothing(scheduler);
@@ -100,12 +98,10 @@ TEST(nothing_is_handed_out_early)
     go_to(scheduler, 10 * TICK_NS);
     expect_taken(scheduler, "a");
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
-    scheduler_end(scheduler);
 }
 
-TEST(manual_time_never_waits)
+PULL_TEST(manual_time_never_waits)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken taken[2];
     size_t count = SIZE_MAX;
 
@@ -114,13 +110,10 @@ TEST(manual_time_never_waits)
     assert_int_equal(elapse_task_take_batch(scheduler, ELAPSE_NEVER, taken, 2, &count),
                      ELAPSE_ERROR_NOTHING_DUE);
     assert_int_equal(count, 0);
-    scheduler_end(scheduler);
 }
 
-TEST(tasks_come_by_deadline_and_then_in_the_order_of_scheduling)
+PULL_TEST(tasks_come_by_deadline_and_then_in_the_order_of_scheduling)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     (void)add(scheduler, 'g', 500 * TICK_NS);
     (void)add(scheduler, 'd', 9 * TICK_NS);
     (void)add(scheduler, 'a', 3 * TICK_NS);
@@ -132,13 +125,11 @@ TEST(tasks_come_by_deadline_and_then_in_the_order_of_scheduling)
     expect_nothing(scheduler);
     go_to(scheduler, 500 * TICK_NS);
     expect_taken(scheduler, "abcdefg");
-    scheduler_end(scheduler);
 }
 
-TEST(the_order_holds_for_many)
+PULL_TEST(the_order_holds_for_many)
 {
     enum { TASKS = 5000, TICKS = 700 };
-    struct elapse_scheduler *scheduler = pull_new();
     uint64_t last_ns = 0;
     size_t last_number = 0;
 
@@ -168,12 +159,10 @@ TEST(the_order_holds_for_many)
     }
     expect_nothing(scheduler);
     assert_int_equal(ends(), TASKS);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_scheduled_between_two_takes_is_taken_in_its_order)
+PULL_TEST(a_task_scheduled_between_two_takes_is_taken_in_its_order)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken first;
 
     (void)add(scheduler, 'a', TICK_NS);
@@ -187,24 +176,20 @@ TEST(a_task_scheduled_between_two_takes_is_taken_in_its_order)
     expect_nothing(scheduler);
     go_to(scheduler, 11 * TICK_NS);
     expect_taken(scheduler, "z");
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_due_at_once_needs_no_step)
+PULL_TEST(a_task_due_at_once_needs_no_step)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_end('b');
 
     go_to(scheduler, 100 * TICK_NS);
     (void)add(scheduler, 'a', 3 * TICK_NS);
     (void)schedule_after(scheduler, &task, 0);
     expect_taken(scheduler, "ab");
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_postponed_or_cancelled_when_due_is_not_handed_out)
+PULL_TEST(a_task_postponed_or_cancelled_when_due_is_not_handed_out)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle a = add(scheduler, 'a', TICK_NS);
     struct elapse_handle b = add(scheduler, 'b', TICK_NS);
     struct elapse_taken taken;
@@ -229,14 +214,12 @@ TEST(a_task_postponed_or_cancelled_when_due_is_not_handed_out)
     expect_taken(scheduler, "b");
     go_to(scheduler, 4 * TICK_NS);
     expect_taken(scheduler, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(a_batch_takes_due_tasks_up_to_its_capacity)
+PULL_TEST(a_batch_takes_due_tasks_up_to_its_capacity)
 {
     enum { TASKS = 2500, CAPACITY = 1000 };
     static struct elapse_taken taken[CAPACITY];
-    struct elapse_scheduler *scheduler = pull_new();
     size_t at = 0;
     size_t count = SIZE_MAX;
 
@@ -271,7 +254,6 @@ TEST(a_batch_takes_due_tasks_up_to_its_capacity)
                      ELAPSE_ERROR_NOTHING_DUE);
     assert_int_equal(count, 0);
     assert_int_equal(ends(), TASKS);
-    scheduler_end(scheduler);
 }
 
 TEST(tasks_of_all_shards_are_taken)
@@ -331,9 +313,8 @@ TEST(an_action_may_be_null_in_pull_mode_alone)
     assert_int_equal(ends_of('a'), 0);
 }
 
-TEST(a_wall_clock_time_is_taken_too)
+PULL_TEST(a_wall_clock_time_is_taken_too)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_end('a');
     struct elapse_taken taken;
 
@@ -351,7 +332,6 @@ TEST(a_wall_clock_time_is_taken_too)
     done(scheduler, &taken);
     assert_int_equal(ends_of('a'), 1);
     expect_nothing(scheduler);
-    scheduler_end(scheduler);
 }
 
 /* ---- done ---- */
@@ -389,11 +369,10 @@ TEST(done_answers_gone_for_a_task_that_is_not_taken)
     assert_int_equal(ends_of('c'), 100);
 }
 
-TEST(tasks_may_be_done_in_any_order)
+PULL_TEST(tasks_may_be_done_in_any_order)
 {
     enum { TASKS = 300 };
     static struct elapse_taken taken[TASKS];
-    struct elapse_scheduler *scheduler = pull_new();
     size_t count;
 
     for (size_t i = 0; i < TASKS; i++) {
@@ -413,7 +392,6 @@ TEST(tasks_may_be_done_in_any_order)
         assert_int_equal(ends_of(number), 1);
         assert_int_equal(statistics_of(scheduler).running, TASKS - 1 - i);
     }
-    scheduler_end(scheduler);
 }
 
 struct done_elsewhere {
@@ -430,9 +408,8 @@ static void *call_done(void *context)
     return NULL;
 }
 
-TEST(another_thread_may_end_what_was_taken)
+PULL_TEST(another_thread_may_end_what_was_taken)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct done_elsewhere call = {scheduler, add(scheduler, 'a', TICK_NS), ELAPSE_ERROR_BUSY};
     pthread_t thread;
 
@@ -444,7 +421,6 @@ TEST(another_thread_may_end_what_was_taken)
     assert_int_equal(ends_of('a'), 1);
     assert_true(pthread_equal(end_thread_of('a'), thread));
     assert_int_equal(elapse_task_done(scheduler, call.handle), ELAPSE_ERROR_GONE);
-    scheduler_end(scheduler);
 }
 
 /* What a destructor finds, which is called by done. */
@@ -493,9 +469,8 @@ TEST(a_destructor_may_use_the_scheduler_but_not_close_it)
 
 /* ---- statistics ---- */
 
-TEST(takes_are_counted_as_runs)
+PULL_TEST(takes_are_counted_as_runs)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_statistics statistics;
     struct elapse_taken a;
     struct elapse_taken b;
@@ -528,7 +503,6 @@ TEST(takes_are_counted_as_runs)
     statistics = statistics_of(scheduler);
     assert_int_equal(statistics.dropped, 1);
     assert_int_equal(statistics.pending, 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- wrong calls ---- */
@@ -590,10 +564,8 @@ TEST(one_that_is_not_started_hands_out_nothing)
     scheduler_end(scheduler);
 }
 
-TEST(manual_time_has_no_descriptor_and_needs_no_start)
+PULL_TEST(manual_time_has_no_descriptor_and_needs_no_start)
 {
-    struct elapse_scheduler *scheduler = pull_new();
-
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
     (void)add(scheduler, 'a', TICK_NS);
     go_to(scheduler, TICK_NS);
@@ -603,7 +575,6 @@ TEST(manual_time_has_no_descriptor_and_needs_no_start)
     (void)add(scheduler, 'b', 2 * TICK_NS);
     go_to(scheduler, 2 * TICK_NS);
     expect_taken(scheduler, "b");
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("pull")

@@ -481,9 +481,8 @@ static void done(struct elapse_scheduler *scheduler, const struct elapse_taken *
     assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
 }
 
-TEST(the_descriptor_says_when_to_take)
+SCHEDULER_TEST(the_descriptor_says_when_to_take, pull_new(2))
 {
-    struct elapse_scheduler *scheduler = pull_new(2);
     int descriptor = elapse_scheduler_descriptor(scheduler);
     struct elapse_taken taken;
 
@@ -507,12 +506,10 @@ TEST(the_descriptor_says_when_to_take)
     assert_int_equal(elapse_scheduler_descriptor(scheduler), descriptor);
     assert_true(readable_within(scheduler, PATIENCE_MS));
     assert_int_equal(ends(), 40);
-    scheduler_end(scheduler);
 }
 
-TEST(the_descriptor_stays_readable_until_nothing_is_due)
+SCHEDULER_TEST(the_descriptor_stays_readable_until_nothing_is_due, pull_new(1))
 {
-    struct elapse_scheduler *scheduler = pull_new(1);
     struct elapse_taken taken[3];
 
     for (size_t i = 0; i < 3; i++)
@@ -525,7 +522,6 @@ TEST(the_descriptor_stays_readable_until_nothing_is_due)
     assert_false(readable_within(scheduler, 0));
     for (size_t i = 0; i < 3; i++)
         done(scheduler, &taken[i]);
-    scheduler_end(scheduler);
 }
 
 /* Waits for the descriptor without an end, in an event loop of its own. */
@@ -586,9 +582,8 @@ TEST(tasks_scheduled_before_the_start_make_it_readable)
 }
 
 /* By a reschedule, by a key that is free, by a recurrence and by the wall clock. */
-TEST(whatever_makes_a_task_due_makes_it_readable)
+SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
 {
-    struct elapse_scheduler *scheduler = pull_new(1);
     struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(2)};
     struct elapse_handle handle = add(scheduler, 1, HOUR_NS);
     struct elapse_taken taken;
@@ -641,7 +636,6 @@ TEST(whatever_makes_a_task_due_makes_it_readable)
     done(scheduler, &taken);
     expect_nothing(scheduler);
     assert_false(readable_within(scheduler, 0));
-    scheduler_end(scheduler);
 }
 
 /* Schedules one item when the last has been taken: none that comes later makes up for a

@@ -14,6 +14,8 @@ static inline struct elapse_scheduler *pull_new(void)
     return scheduler_new(&options);
 }
 
+#define PULL_TEST(function) SCHEDULER_TEST(function, pull_new())
+
 static inline struct elapse_handle add(struct elapse_scheduler *scheduler, char name,
                                        uint64_t deadline_ns)
 {

@@ -84,9 +84,8 @@ static void schedules(struct actor *actor, const struct elapse_run *run)
 
 /* ---- cancelling and moving ---- */
 
-TEST(a_cancel_in_its_action_is_the_last_word)
+MANUAL_TEST(a_cancel_in_its_action_is_the_last_word)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actors[2] = {
         {.number = 'a', .when = 3, .deed = cancels},
         {.number = 'b', .when = 3, .deed = waits_for_itself},
@@ -108,13 +107,11 @@ TEST(a_cancel_in_its_action_is_the_last_word)
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_GONE);
     assert_int_equal(pending_tasks(scheduler), 0);
-    scheduler_end(scheduler);
 }
 
 /* In a burst the next occurrence is due already when the cancel comes. */
-TEST(a_cancel_stops_a_burst)
+MANUAL_TEST(a_cancel_stops_a_burst)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 3, .deed = cancels};
     struct elapse_task task = acting(&actor, T(1));
 
@@ -123,7 +120,6 @@ TEST(a_cancel_stops_a_burst)
     expect_step(scheduler, T(1000), "aaa");
     assert_int_equal(actor.answer, ELAPSE_CANCEL_RUNNING);
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
 TEST(moved_in_its_action_only_the_new_deadline_counts)
@@ -147,9 +143,8 @@ TEST(moved_in_its_action_only_the_new_deadline_counts)
     assert_int_equal(ends_of('a'), 1);
 }
 
-TEST(moved_in_its_action_to_the_past_it_runs_at_once)
+MANUAL_TEST(moved_in_its_action_to_the_past_it_runs_at_once)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 1, .deed = moves_itself};
     struct elapse_task task = acting(&actor, T(10));
 
@@ -159,20 +154,17 @@ TEST(moved_in_its_action_to_the_past_it_runs_at_once)
     expect_step(scheduler, T(19), "");
     expect_step(scheduler, T(20), "a");
     assert_int_equal(run_at(2).run.number, 3);
-    scheduler_end(scheduler);
 }
 
 /* ---- while it runs ---- */
 
-TEST(while_it_runs_it_counts_as_pending)
+MANUAL_TEST(while_it_runs_it_counts_as_pending)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 2, .deed = looks};
     struct elapse_task task = acting(&actor, T(10));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
     struct elapse_statistics statistics;
 
-    (void)state;
     expect_step(scheduler, T(10), "a");
     expect_step(scheduler, T(20), "a");
     assert_int_equal(actor.state, ELAPSE_TASK_RUNNING);
@@ -189,7 +181,6 @@ TEST(while_it_runs_it_counts_as_pending)
     elapse_scheduler_statistics(scheduler, &statistics);
     assert_int_equal(statistics.removed, 1);
     assert_int_equal(statistics.pending, 0);
-    scheduler_end(scheduler);
 }
 
 /* However full the scheduler is, a task that recurs has its place. */
@@ -488,10 +479,9 @@ TEST(handed_back_it_can_be_scheduled_again)
     scheduler_end(scheduler);
 }
 
-TEST(a_batch_may_have_recurring_tasks)
+SCHEDULER_TEST(a_batch_may_have_recurring_tasks, manual_new(TICK_NS, 3))
 {
     enum { COUNT = 200 };
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     static struct elapse_batch_task batch[COUNT];
     struct elapse_handle handles[COUNT];
 
@@ -515,7 +505,6 @@ TEST(a_batch_may_have_recurring_tasks)
     assert_int_equal(elapse_task_cancel_batch(scheduler, handles, COUNT, NULL), 7 * COUNT / 10);
     assert_int_equal(ends(), 8 * COUNT / 10);
     assert_int_equal(step(scheduler, T(1000)), 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- on the real clock ---- */
@@ -553,10 +542,9 @@ static bool hundred_runs(void *context)
     return atomic_load(&busy->runs) >= 100;
 }
 
-TEST(on_workers_it_never_overlaps_itself_nor_is_early)
+SCHEDULER_TEST(on_workers_it_never_overlaps_itself_nor_is_early, started_new(4))
 {
     static struct busy busy[4];
-    struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_handle handles[4];
 
     memset(busy, 0, sizeof busy);
@@ -587,7 +575,6 @@ TEST(on_workers_it_never_overlaps_itself_nor_is_early)
         assert_false(atomic_load(&busy[i].early));
         assert_false(atomic_load(&busy[i].miscounted));
     }
-    scheduler_end(scheduler);
 }
 
 /* A cancel between two runs, or in one, at any moment: it is the end. */

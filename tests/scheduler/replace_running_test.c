@@ -126,9 +126,8 @@ TEST(a_replaced_task_is_not_revived_beside_its_successor)
 
 /* ---- from outside the action, in pull mode ---- */
 
-TEST(a_taken_task_that_is_replaced_is_not_revived)
+PULL_TEST(a_taken_task_that_is_replaced_is_not_revived)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = replaced_task(ELAPSE_RECUR_PERIOD);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
@@ -145,13 +144,11 @@ TEST(a_taken_task_that_is_replaced_is_not_revived)
     expect_nothing(scheduler);
     expect_no_key(scheduler);
     expect_balance(scheduler, 1, 1);
-    scheduler_end(scheduler);
 }
 
 /* Its key has been given to another task and is free again. */
-TEST(a_replaced_task_is_not_revived_after_a_second_successor)
+PULL_TEST(a_replaced_task_is_not_revived_after_a_second_successor)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = replaced_task(ELAPSE_RECUR_PERIOD);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
@@ -172,14 +169,12 @@ TEST(a_replaced_task_is_not_revived_after_a_second_successor)
     expect_nothing(scheduler);
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(statistics_of(scheduler).pending, 0);
-    scheduler_end(scheduler);
 }
 
 /* A one-shot task that runs and was not moved has nothing to be replaced: when its successor is
  * cancelled, it may be moved. */
-TEST(a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free)
+PULL_TEST(a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = replaced_task(ELAPSE_RECUR_NEVER);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
@@ -196,7 +191,6 @@ TEST(a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free)
     done(scheduler, &taken);
     go_to(scheduler, T(3));
     expect_taken(scheduler, "a");
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("replace_running")

@@ -35,9 +35,8 @@ static void expect_deadline(struct elapse_scheduler *scheduler, struct elapse_ha
     assert_int_equal(found.deadline_ns, deadline_ns);
 }
 
-TEST(a_pending_task_moves_in_one_direction)
+MANUAL_TEST(a_pending_task_moves_in_one_direction)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = add(scheduler, 'a', T(50));
 
     earlier(scheduler, handle, T(51), false);
@@ -56,12 +55,10 @@ TEST(a_pending_task_moves_in_one_direction)
     assert_int_equal(statistics_of(scheduler).rescheduled, 4);
     expect_step(scheduler, T(6), "");
     expect_step(scheduler, T(7), "a");
-    scheduler_end(scheduler);
 }
 
-TEST(a_delay_counts_from_now)
+MANUAL_TEST(a_delay_counts_from_now)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = add(scheduler, 'a', T(50));
     bool moved = true;
 
@@ -75,12 +72,10 @@ TEST(a_delay_counts_from_now)
     assert_int_equal(elapse_task_reschedule_earlier_after(scheduler, handle, T(2), NULL),
                      ELAPSE_OK);
     expect_deadline(scheduler, handle, T(12));
-    scheduler_end(scheduler);
 }
 
-TEST(a_running_task_without_another_run_can_only_become_due_earlier)
+PULL_TEST(a_running_task_without_another_run_can_only_become_due_earlier)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     struct elapse_taken taken;
 
@@ -99,14 +94,12 @@ TEST(a_running_task_without_another_run_can_only_become_due_earlier)
     expect_nothing(scheduler);
     go_to(scheduler, T(10));
     expect_taken(scheduler, "a");
-    scheduler_end(scheduler);
 }
 
 /* Run at 10 with a period of 10, asked at 12: the next occurrence is at 20; with AFTER_EACH it
  * would be at 22. */
-TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
+PULL_TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP);
     struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
     struct elapse_taken taken;
@@ -119,7 +112,6 @@ TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
     done(scheduler, &taken);
     go_to(scheduler, T(50));
     expect_taken(scheduler, "a");
-    scheduler_end(scheduler);
 }
 
 TEST(a_running_task_that_recurs_is_compared_with_its_next_occurrence)
@@ -147,9 +139,8 @@ TEST(a_running_task_that_recurs_is_compared_with_its_next_occurrence)
 }
 
 /* With key "k", 'b' is due and waits while 'a' runs. */
-TEST(a_task_that_is_due_keeps_its_turn)
+PULL_TEST(a_task_that_is_due_keeps_its_turn)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_task b = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle;
@@ -169,12 +160,10 @@ TEST(a_task_that_is_due_keeps_its_turn)
     expect_nothing(scheduler);
     go_to(scheduler, T(8));
     expect_taken(scheduler, "b");
-    scheduler_end(scheduler);
 }
 
-TEST(what_cannot_be_moved_is_refused)
+PULL_TEST(what_cannot_be_moved_is_refused)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_end('w');
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     const struct elapse_handle strange = {0, 0, 77};
@@ -199,7 +188,6 @@ TEST(what_cannot_be_moved_is_refused)
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(elapse_task_reschedule_later_after(scheduler, handle, T(9), NULL),
                      ELAPSE_ERROR_CLOSED);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("reschedule_if")

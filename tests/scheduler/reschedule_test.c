@@ -5,9 +5,8 @@
 
 #include "random.h"
 
-TEST(later_forgets_the_old_deadline)
+MANUAL_TEST(later_forgets_the_old_deadline)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     uint64_t deadline = 0;
@@ -22,12 +21,10 @@ TEST(later_forgets_the_old_deadline)
     assert_true(same_handle(run_at(0).run.handle, handle));
     expect_step(scheduler, 5000 * TICK_NS, "");
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(earlier_runs_earlier)
+MANUAL_TEST(earlier_runs_earlier)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
 
@@ -36,12 +33,10 @@ TEST(earlier_runs_earlier)
     expect_step(scheduler, 69 * TICK_NS, "");
     expect_step(scheduler, 70 * TICK_NS, "a");
     expect_step(scheduler, 6000 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
-TEST(to_the_past_is_due_at_once)
+MANUAL_TEST(to_the_past_is_due_at_once)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
 
@@ -51,12 +46,10 @@ TEST(to_the_past_is_due_at_once)
     handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
     expect_step(scheduler, 100 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(after_counts_from_now_and_rounds_up)
+MANUAL_TEST(after_counts_from_now_and_rounds_up)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
@@ -64,12 +57,10 @@ TEST(after_counts_from_now_and_rounds_up)
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 4 * TICK_NS), ELAPSE_OK);
     expect_step(scheduler, 8 * TICK_NS - 1, "");
     expect_step(scheduler, 8 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(to_never_and_back)
+MANUAL_TEST(to_never_and_back)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
@@ -79,12 +70,10 @@ TEST(to_never_and_back)
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_PENDING);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 5001 * TICK_NS), ELAPSE_OK);
     expect_step(scheduler, 5001 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(slack_is_not_applied_again)
+MANUAL_TEST(slack_is_not_applied_again)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle;
     uint64_t deadline = 0;
@@ -95,12 +84,10 @@ TEST(slack_is_not_applied_again)
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 77 * TICK_NS);
     expect_step(scheduler, 77 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(the_key_stays)
+SCHEDULER_TEST(the_key_stays, manual_new(TICK_NS, 3))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     struct elapse_handle found;
@@ -111,12 +98,10 @@ TEST(the_key_stays)
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_KEY_PENDING);
     expect_step(scheduler, 77 * TICK_NS, "a");
     assert_false(elapse_task_find(scheduler, "key", 3, &found));
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_that_ended_is_gone)
+MANUAL_TEST(a_task_that_ended_is_gone)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle ran = schedule_at(scheduler, &task, 0);
     struct elapse_handle cancelled;
@@ -129,12 +114,10 @@ TEST(a_task_that_ended_is_gone)
     assert_int_equal(elapse_task_reschedule_at(scheduler, cancelled, 0), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_task_reschedule_after(scheduler, cancelled, 0), ELAPSE_ERROR_GONE);
     expect_step(scheduler, 100 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
-TEST(a_closed_scheduler_refuses)
+MANUAL_TEST(a_closed_scheduler_refuses)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
@@ -142,14 +125,12 @@ TEST(a_closed_scheduler_refuses)
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_CLOSED);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_CLOSED);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
-    scheduler_end(scheduler);
 }
 
-TEST(rapid_moves_never_lose_a_task)
+MANUAL_TEST(rapid_moves_never_lose_a_task)
 {
     enum { TASKS = 1000, MOVES = 10 };
     static struct elapse_handle handles[TASKS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
@@ -170,15 +151,13 @@ TEST(rapid_moves_never_lose_a_task)
         assert_int_equal(run_at(i).number, i);
     }
     assert_int_equal(step(scheduler, 50000 * TICK_NS), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(random_moves_end_at_the_last_deadline_given)
+SCHEDULER_TEST(random_moves_end_at_the_last_deadline_given, manual_new(TICK_NS, 2))
 {
     enum { TASKS = 300, OPERATIONS = 60000 };
     static struct elapse_handle handles[TASKS];
     static uint64_t deadlines[TASKS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct random_source random = {43};
     uint64_t now = 0;
     size_t seen = 0;
@@ -216,7 +195,6 @@ TEST(random_moves_end_at_the_last_deadline_given)
                         deadlines[j] > now);
     }
     assert_true(seen > OPERATIONS / 100);
-    scheduler_end(scheduler);
 }
 
 /* ---- from inside actions ---- */
@@ -243,14 +221,12 @@ static void move(void *context, const struct elapse_run *run)
     mover->state = look_up_deadline(run->scheduler, moved, &mover->deadline_ns);
 }
 
-TEST(from_inside_its_own_action_it_runs_again)
+MANUAL_TEST(from_inside_its_own_action_it_runs_again)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 2};
     struct elapse_task task = {.action = move, .context = &mover};
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
-    (void)state;
     expect_step(scheduler, 5 * TICK_NS, "m");
     assert_int_equal(mover.error, ELAPSE_OK);
     assert_int_equal(mover.state, ELAPSE_TASK_RUNNING);
@@ -263,7 +239,6 @@ TEST(from_inside_its_own_action_it_runs_again)
     expect_step(scheduler, 500 * TICK_NS, "");
     for (size_t i = 0; i < 3; i++)
         assert_true(same_handle(run_at(i).run.handle, handle));
-    scheduler_end(scheduler);
 }
 
 static void end_mover(void *mover)
@@ -272,9 +247,8 @@ static void end_mover(void *mover)
     write_end(name_of('m'));
 }
 
-TEST(the_end_comes_only_after_the_last_run)
+MANUAL_TEST(the_end_comes_only_after_the_last_run)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = TICK_NS, .moves_left = 3};
     struct elapse_task task = {.action = move, .context = &mover, .destroy = end_mover};
 
@@ -284,24 +258,20 @@ TEST(the_end_comes_only_after_the_last_run)
         assert_int_equal(pending_tasks(scheduler), i < 4 ? 1 : 0);
         assert_int_equal(ends_of('m'), i < 4 ? 0 : 1);
     }
-    scheduler_end(scheduler);
 }
 
-TEST(with_delay_0_it_runs_again_in_the_same_step)
+MANUAL_TEST(with_delay_0_it_runs_again_in_the_same_step)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 0, .moves_left = 9};
     struct elapse_task task = {.action = move, .context = &mover};
 
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "mmmmmmmmmm");
     expect_step(scheduler, 500 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
-TEST(moved_again_it_can_be_cancelled)
+MANUAL_TEST(moved_again_it_can_be_cancelled)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 1};
     struct elapse_task task = {.action = move, .context = &mover};
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
@@ -311,18 +281,15 @@ TEST(moved_again_it_can_be_cancelled)
     expect_step(scheduler, 99 * TICK_NS, "");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_step(scheduler, 500 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
-TEST(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one)
+MANUAL_TEST(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 1};
     struct elapse_task task = {.action = move, .context = &mover};
     struct elapse_task postponed = task_with_end('p');
     struct elapse_task last = task_with_end('z');
 
-    (void)state;
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
     mover.moved = schedule_at(scheduler, &postponed, 5 * TICK_NS);
     (void)schedule_at(scheduler, &last, 5 * TICK_NS);
@@ -332,7 +299,6 @@ TEST(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one)
     assert_int_equal(mover.deadline_ns, 15 * TICK_NS);
     expect_step(scheduler, 14 * TICK_NS, "");
     expect_step(scheduler, 15 * TICK_NS, "p");
-    scheduler_end(scheduler);
 }
 
 /* ---- with workers ---- */

@@ -6,9 +6,8 @@
 #include "pulling.h"
 #include "recurring.h"
 
-TEST(a_cancelled_task_learns_of_it)
+PULL_TEST(a_cancelled_task_learns_of_it)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
 
     add(scheduler, 'b', T(1));
@@ -22,12 +21,10 @@ TEST(a_cancelled_task_learns_of_it)
     done(scheduler, &one);
     assert_true(elapse_run_cancelled(&one.run));
     done(scheduler, &other);
-    scheduler_end(scheduler);
 }
 
-TEST(a_recurring_task_that_was_replaced_learns_of_it)
+PULL_TEST(a_recurring_task_that_was_replaced_learns_of_it)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_task next = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
 
@@ -40,13 +37,11 @@ TEST(a_recurring_task_that_was_replaced_learns_of_it)
     (void)schedule_at(scheduler, &next, T(1));
     assert_true(elapse_run_cancelled(&taken.run));
     done(scheduler, &taken);
-    scheduler_end(scheduler);
 }
 
 /* It was to run once, and it does: the next task with its key does not replace it. */
-TEST(a_task_whose_key_is_scheduled_again_goes_on)
+PULL_TEST(a_task_whose_key_is_scheduled_again_goes_on)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
 
     (void)schedule_at(scheduler, &task, T(1));
@@ -55,7 +50,6 @@ TEST(a_task_whose_key_is_scheduled_again_goes_on)
     (void)schedule_at(scheduler, &task, T(1));
     assert_false(elapse_run_cancelled(&taken.run));
     done(scheduler, &taken);
-    scheduler_end(scheduler);
 }
 
 /* It runs until it learns that it should end. */
@@ -73,16 +67,14 @@ static bool is_set(void *flag)
     return atomic_load((atomic_bool *)flag);
 }
 
-TEST(closing_ends_an_action_that_asks)
+SCHEDULER_TEST(closing_ends_an_action_that_asks, started_new(1))
 {
     static atomic_bool entered;
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = {.action = run_until_cancelled, .context = &entered};
 
     (void)schedule_after(scheduler, &task, 0);
     wait_until(is_set, &entered);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
-    scheduler_end(scheduler);
 }
 
 static bool told;
@@ -93,9 +85,8 @@ static void note_answer(void *context, const struct elapse_run *run)
     told = elapse_run_cancelled(run);
 }
 
-TEST(closing_that_runs_due_tasks_does_not_tell_them_to_end)
+MANUAL_TEST(closing_that_runs_due_tasks_does_not_tell_them_to_end)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     told = true;
@@ -105,7 +96,6 @@ TEST(closing_that_runs_due_tasks_does_not_tell_them_to_end)
                      ELAPSE_OK);
     expect_runs("a");
     assert_false(told);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("run_cancelled")

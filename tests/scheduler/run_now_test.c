@@ -9,9 +9,8 @@
 /* In the middle of a tick. */
 #define NOW_NS (T(15) + TICK_NS / 2)
 
-TEST(a_delay_of_0_waits_for_the_next_tick_and_now_does_not)
+MANUAL_TEST(a_delay_of_0_waits_for_the_next_tick_and_now_does_not)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task slow = task_named('s');
     struct elapse_task fast = task_named('f');
 
@@ -22,12 +21,10 @@ TEST(a_delay_of_0_waits_for_the_next_tick_and_now_does_not)
     assert_int_equal(run_at(0).run.intended_ns, T(15));
     assert_int_equal(run_at(0).run.actual_ns, NOW_NS);
     expect_step(scheduler, T(16), "s");
-    scheduler_end(scheduler);
 }
 
-TEST(a_pending_task_runs_now)
+MANUAL_TEST(a_pending_task_runs_now)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle = add(scheduler, 'a', T(500));
 
     expect_step(scheduler, NOW_NS, "");
@@ -35,12 +32,10 @@ TEST(a_pending_task_runs_now)
     expect_step(scheduler, NOW_NS, "a");
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_ERROR_GONE);
     expect_step(scheduler, T(600), "");
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_that_is_due_keeps_its_turn)
+MANUAL_TEST(a_task_that_is_due_keeps_its_turn)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_handle handle;
 
     expect_step(scheduler, NOW_NS, "");
@@ -48,12 +43,10 @@ TEST(a_task_that_is_due_keeps_its_turn)
     add(scheduler, 'b', T(15));
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_OK);
     expect_step(scheduler, NOW_NS, "ab");
-    scheduler_end(scheduler);
 }
 
-TEST(periods_begin_anew_from_now)
+MANUAL_TEST(periods_begin_anew_from_now)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = periodic('p', T(10));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
 
@@ -62,12 +55,10 @@ TEST(periods_begin_anew_from_now)
     expect_step(scheduler, NOW_NS, "p");
     expect_step(scheduler, T(24), "");
     expect_step(scheduler, T(25), "p");
-    scheduler_end(scheduler);
 }
 
-TEST(a_running_task_runs_once_more)
+PULL_TEST(a_running_task_runs_once_more)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', T(1));
 
     go_to(scheduler, NOW_NS);
@@ -76,19 +67,16 @@ TEST(a_running_task_runs_once_more)
     expect_nothing(scheduler);
     done(scheduler, &taken);
     expect_taken(scheduler, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_by_the_wall_clock_cannot)
+MANUAL_TEST(a_task_by_the_wall_clock_cannot)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('w');
     struct elapse_handle handle;
 
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(9), &handle),
                      ELAPSE_OK);
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_ERROR_ARGUMENT);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("run_now")

@@ -44,20 +44,17 @@ static struct elapse_handle add(struct elapse_scheduler *scheduler, size_t numbe
 
 /* ---- counts ---- */
 
-TEST(a_new_scheduler_has_counted_nothing)
+SCHEDULER_TEST(a_new_scheduler_has_counted_nothing, manual_new(TICK_NS, 3))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_statistics now = statistics_of(scheduler);
     static const struct elapse_statistics zero;
 
     assert_memory_equal(&now, &zero, sizeof now);
     assert_int_equal(elapse_statistics_lateness_ns(&now, 0.5), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(each_event_is_counted_where_it_belongs)
+SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
     struct elapse_task replacing = task_with_key('k', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
     struct elapse_task refused = task_with_key('k', "key", ELAPSE_KEY_FAIL);
@@ -97,7 +94,6 @@ TEST(each_event_is_counted_where_it_belongs)
     assert_int_equal(now.refused_threads, 0);
     assert_int_equal(now.held_back, 0);
     expect_balance(scheduler, 0);
-    scheduler_end(scheduler);
 }
 
 /* What an action saw of itself in the statistics. */
@@ -130,9 +126,8 @@ static void look_around(void *context, const struct elapse_run *run)
         look(seen, 2, run->scheduler);
 }
 
-TEST(a_running_task_counts_as_running_until_its_action_ends)
+MANUAL_TEST(a_running_task_counts_as_running_until_its_action_ends)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct seen seen = {.begun = 0};
 
     schedule_at(scheduler, &(struct elapse_task){.action = look_around, .context = &seen}, 0);
@@ -150,7 +145,6 @@ TEST(a_running_task_counts_as_running_until_its_action_ends)
     assert_int_equal(step(scheduler, 30 * TICK_NS), 2);
     assert_int_equal(statistics_of(scheduler).begun, 3);
     expect_balance(scheduler, 1);
-    scheduler_end(scheduler);
 }
 
 static void take_back(const struct elapse_handed_back *handed_back, void *context)
@@ -163,7 +157,6 @@ TEST(counts_balance_after_any_sequence)
 {
     enum { TASKS = 256, KEYS = 16, OPERATIONS = 20000 };
 
-    (void)state;
     for (size_t form = 0; form < 3; form++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1 + (unsigned)form);
         struct elapse_handle handles[TASKS] = {{0, 0, 0}};
@@ -405,9 +398,8 @@ TEST(a_few_late_ones_do_not_move_the_median)
     scheduler_end(scheduler);
 }
 
-TEST(lateness_goes_by_the_tick)
+MANUAL_TEST(lateness_goes_by_the_tick)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_statistics now;
 
     add(scheduler, 'a', 1);
@@ -419,12 +411,10 @@ TEST(lateness_goes_by_the_tick)
     now = statistics_of(scheduler);
     assert_int_equal(run_at(1).run.actual_ns - run_at(1).run.intended_ns, now.lateness_max_ns);
     assert_int_equal(now.lateness_max_ns, 3 * TICK_NS + 7);
-    scheduler_end(scheduler);
 }
 
-TEST(a_deadline_that_has_passed_counts_from_then)
+MANUAL_TEST(a_deadline_that_has_passed_counts_from_then)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_statistics now;
 
     expect_step(scheduler, 100 * TICK_NS, "");
@@ -433,7 +423,6 @@ TEST(a_deadline_that_has_passed_counts_from_then)
     now = statistics_of(scheduler);
     assert_int_equal(now.lateness_max_ns, run_at(0).run.actual_ns - run_at(0).run.intended_ns);
     assert_int_equal(run_at(0).run.intended_ns, 40 * TICK_NS);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("statistics")

@@ -6,9 +6,8 @@
 #include "pulling.h"
 #include "recurring.h"
 
-TEST(a_task_that_is_gone_is_not_waited_for)
+MANUAL_TEST(a_task_that_is_gone_is_not_waited_for)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     const struct elapse_handle none = {0, 0, 0};
     const struct elapse_handle strange = {1, 1, 99};
     struct elapse_handle handle = add(scheduler, 'a', T(1));
@@ -17,12 +16,10 @@ TEST(a_task_that_is_gone_is_not_waited_for)
     assert_int_equal(elapse_task_wait(scheduler, strange, ELAPSE_NEVER), ELAPSE_OK);
     expect_step(scheduler, T(1), "a");
     assert_int_equal(elapse_task_wait(scheduler, handle, ELAPSE_NEVER), ELAPSE_OK);
-    scheduler_end(scheduler);
 }
 
-TEST(the_time_out_passes_while_the_task_is_pending_or_runs)
+PULL_TEST(the_time_out_passes_while_the_task_is_pending_or_runs)
 {
-    struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = periodic('a', T(1));
     struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
 
@@ -34,7 +31,6 @@ TEST(the_time_out_passes_while_the_task_is_pending_or_runs)
     assert_int_equal(elapse_task_wait(scheduler, handle, 0), ELAPSE_ERROR_TIMEOUT);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_wait(scheduler, handle, 0), ELAPSE_OK);
-    scheduler_end(scheduler);
 }
 
 /* ---- from inside ---- */
@@ -121,11 +117,10 @@ static void expect_over(struct waiter *waiter)
     assert_int_equal(waiter->error, ELAPSE_OK);
 }
 
-TEST(the_wait_includes_action_and_destructor)
+SCHEDULER_TEST(the_wait_includes_action_and_destructor, started_new(1))
 {
     static struct slow slow;
     static struct waiter early, late;
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = {.action = run_slowly, .context = &slow, .destroy = destroy_slowly};
     struct elapse_handle handle = schedule_after(scheduler, &task, 0);
 
@@ -142,7 +137,6 @@ TEST(the_wait_includes_action_and_destructor)
     atomic_store(&slow.destructor.open, true);
     expect_over(&early);
     expect_over(&late);
-    scheduler_end(scheduler);
 }
 
 /* How a task can end without an action of its own that returns. */

@@ -15,10 +15,9 @@ static uint64_t rounded_up(uint64_t deadline_ns, uint64_t tick_ns)
     return above == 0 ? deadline_ns : deadline_ns + (tick_ns - above);
 }
 
-TEST(not_a_nanosecond_before_its_deadline)
+MANUAL_TEST(not_a_nanosecond_before_its_deadline)
 {
     static const uint64_t deadlines[] = {1, 2, 5, 10, 50, 100, 500, 1000, 3600000};
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
@@ -30,7 +29,6 @@ TEST(not_a_nanosecond_before_its_deadline)
         expect_step(scheduler, deadline, "a");
         assert_int_equal(pending_tasks(scheduler), 0);
     }
-    scheduler_end(scheduler);
 }
 
 TEST(deadlines_are_rounded_up_to_ticks)
@@ -70,9 +68,8 @@ TEST(deadlines_are_rounded_up_to_ticks)
     }
 }
 
-TEST(delay_counts_from_now_and_not_from_the_tick)
+MANUAL_TEST(delay_counts_from_now_and_not_from_the_tick)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     expect_step(scheduler, 10 * TICK_NS + 700, "");
@@ -80,12 +77,10 @@ TEST(delay_counts_from_now_and_not_from_the_tick)
     expect_step(scheduler, 13 * TICK_NS + 700, "");
     expect_step(scheduler, 14 * TICK_NS - 1, "");
     expect_step(scheduler, 14 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(the_run_says_what_runs_and_when)
+MANUAL_TEST(the_run_says_what_runs_and_when)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
 
@@ -95,12 +90,10 @@ TEST(the_run_says_what_runs_and_when)
     assert_int_equal(run_at(0).run.intended_ns, 5 * TICK_NS);
     assert_int_equal(run_at(0).run.actual_ns, 9 * TICK_NS + 3);
     assert_true(pthread_equal(run_at(0).thread, pthread_self()) != 0);
-    scheduler_end(scheduler);
 }
 
-TEST(a_task_runs_once)
+MANUAL_TEST(a_task_runs_once)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_end('a');
 
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
@@ -108,12 +101,10 @@ TEST(a_task_runs_once)
     expect_step(scheduler, 5 * TICK_NS, "");
     expect_step(scheduler, YEAR_NS, "");
     assert_int_equal(ends_of('a'), 1);
-    scheduler_end(scheduler);
 }
 
-TEST(delay_0_is_due_at_once)
+MANUAL_TEST(delay_0_is_due_at_once)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     (void)schedule_after(scheduler, &task, 0);
@@ -122,12 +113,10 @@ TEST(delay_0_is_due_at_once)
     expect_step(scheduler, 7 * TICK_NS, "");
     (void)schedule_after(scheduler, &task, 0);
     expect_step(scheduler, 7 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(past_deadlines_are_due_at_once)
+MANUAL_TEST(past_deadlines_are_due_at_once)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     /* Also between two ticks: a past deadline does not wait for the next one. */
@@ -138,12 +127,10 @@ TEST(past_deadlines_are_due_at_once)
     expect_step(scheduler, 1000 * TICK_NS + 400, "aaa");
     for (size_t i = 0; i < 3; i++)
         assert_true(run_at(i).run.actual_ns >= run_at(i).run.intended_ns);
-    scheduler_end(scheduler);
 }
 
-TEST(never_never_comes_but_is_pending)
+MANUAL_TEST(never_never_comes_but_is_pending)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle at = schedule_at(scheduler, &task, ELAPSE_NEVER);
     struct elapse_handle after = schedule_after(scheduler, &task, ELAPSE_NEVER);
@@ -158,7 +145,6 @@ TEST(never_never_comes_but_is_pending)
     assert_int_equal(deadline, ELAPSE_NEVER);
     assert_int_equal(elapse_task_cancel(scheduler, at), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_cancel(scheduler, after), ELAPSE_CANCEL_REMOVED);
-    scheduler_end(scheduler);
 }
 
 TEST(huge_delays_saturate)
@@ -207,21 +193,18 @@ TEST(the_last_ticks_of_time_do_not_wrap)
     }
 }
 
-TEST(ten_years_ahead_comes_on_its_tick)
+MANUAL_TEST(ten_years_ahead_comes_on_its_tick)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     (void)schedule_after(scheduler, &task, 10 * YEAR_NS + 1);
     expect_step(scheduler, 10 * YEAR_NS, "");
     expect_step(scheduler, 10 * YEAR_NS + TICK_NS, "a");
     assert_int_equal(run_at(0).run.intended_ns, 10 * YEAR_NS + TICK_NS);
-    scheduler_end(scheduler);
 }
 
-TEST(a_jump_of_a_year_runs_all_in_order)
+MANUAL_TEST(a_jump_of_a_year_runs_all_in_order)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     uint64_t deadline = TICK_NS;
     size_t count = 0;
@@ -233,12 +216,10 @@ TEST(a_jump_of_a_year_runs_all_in_order)
     assert_int_equal(step(scheduler, YEAR_NS), count);
     for (size_t i = 1; i < count; i++)
         assert_true(run_at(i - 1).run.intended_ns < run_at(i).run.intended_ns);
-    scheduler_end(scheduler);
 }
 
-TEST(time_that_goes_back_is_ignored)
+MANUAL_TEST(time_that_goes_back_is_ignored)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
 
     assert_int_equal(elapse_scheduler_now_ns(scheduler), 0);
@@ -248,7 +229,6 @@ TEST(time_that_goes_back_is_ignored)
     (void)schedule_after(scheduler, &task, 5 * TICK_NS);
     expect_step(scheduler, 99 * TICK_NS, "");
     expect_step(scheduler, 105 * TICK_NS, "a");
-    scheduler_end(scheduler);
 }
 
 TEST(slack_keeps_within_the_window)
@@ -277,9 +257,8 @@ TEST(slack_keeps_within_the_window)
     }
 }
 
-TEST(slack_makes_tasks_coincide)
+MANUAL_TEST(slack_makes_tasks_coincide)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     size_t wakes = 0;
 
@@ -293,12 +272,10 @@ TEST(slack_makes_tasks_coincide)
     assert_int_equal(runs(), 100);
     /* A hundred deadlines within half the slack: a few wake-ups, not a hundred. */
     assert_true(wakes <= 4);
-    scheduler_end(scheduler);
 }
 
-TEST(huge_slack_saturates)
+MANUAL_TEST(huge_slack_saturates)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle;
     uint64_t told;
@@ -310,12 +287,10 @@ TEST(huge_slack_saturates)
     assert_true(told != ELAPSE_NEVER);
     expect_step(scheduler, told - 1, "");
     expect_step(scheduler, told, "a");
-    scheduler_end(scheduler);
 }
 
-TEST(by_deadline_then_in_the_order_of_scheduling)
+MANUAL_TEST(by_deadline_then_in_the_order_of_scheduling)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static const struct {
         char letter;
         uint64_t deadline_ns;
@@ -330,14 +305,12 @@ TEST(by_deadline_then_in_the_order_of_scheduling)
         (void)schedule_at(scheduler, &task, tasks[i].deadline_ns);
     }
     expect_step(scheduler, 200000 * TICK_NS, "abcdefgh");
-    scheduler_end(scheduler);
 }
 
-TEST(many_random_deadlines_come_as_a_sorted_list_says)
+MANUAL_TEST(many_random_deadlines_come_as_a_sorted_list_says)
 {
     enum { TASKS = 5000 };
     static uint64_t deadlines[TASKS];
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct random_source random = {23};
     size_t expected = 0;
 
@@ -365,7 +338,6 @@ TEST(many_random_deadlines_come_as_a_sorted_list_says)
             before.run.intended_ns < after.run.intended_ns ||
             (before.run.intended_ns == after.run.intended_ns && before.number < after.number));
     }
-    scheduler_end(scheduler);
 }
 
 /* Schedules one task from a thread of its own, so that shards other than the first
@@ -386,10 +358,9 @@ static void *schedule_elsewhere(void *context)
     return NULL;
 }
 
-TEST(several_shards_in_one_step_by_deadline)
+SCHEDULER_TEST(several_shards_in_one_step_by_deadline, manual_new(TICK_NS, 4))
 {
     enum { TASKS = 60 };
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
     unsigned shards = 0;
 
     for (size_t i = 0; i < TASKS; i++) {
@@ -409,7 +380,6 @@ TEST(several_shards_in_one_step_by_deadline)
     }
     /* Threads are spread over the shards: this was about more than one. */
     assert_true((shards & (shards - 1)) != 0);
-    scheduler_end(scheduler);
 }
 
 /* ---- scheduling from inside an action ---- */
@@ -431,9 +401,8 @@ static void link_action(void *context, const struct elapse_run *run)
             elapse_task_schedule_after(run->scheduler, &chain->task, chain->delay_ns, NULL);
 }
 
-TEST(a_chain_of_delay_0_runs_within_one_step)
+MANUAL_TEST(a_chain_of_delay_0_runs_within_one_step)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct chain chain = {{.action = link_action}, 10, 0, ELAPSE_OK};
     struct elapse_task task = task_named('a');
 
@@ -447,12 +416,10 @@ TEST(a_chain_of_delay_0_runs_within_one_step)
     (void)schedule_at(scheduler, &chain.task, 3 * TICK_NS);
     expect_step(scheduler, 3 * TICK_NS + 250, "al");
     expect_step(scheduler, 4 * TICK_NS, "llll");
-    scheduler_end(scheduler);
 }
 
-TEST(a_chain_with_delays_counts_from_the_time_of_each_run)
+MANUAL_TEST(a_chain_with_delays_counts_from_the_time_of_each_run)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct chain chain = {{.action = link_action}, 3, 10 * TICK_NS, ELAPSE_OK};
 
     chain.task.context = &chain;
@@ -462,12 +429,10 @@ TEST(a_chain_with_delays_counts_from_the_time_of_each_run)
     expect_step(scheduler, 17 * TICK_NS, "l");
     expect_step(scheduler, 100 * TICK_NS, "l");
     expect_step(scheduler, 200 * TICK_NS, "");
-    scheduler_end(scheduler);
 }
 
-TEST(the_handle_is_there_before_the_action_begins)
+MANUAL_TEST(the_handle_is_there_before_the_action_begins)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle handle = {11, 12, 13};
 
@@ -480,14 +445,12 @@ TEST(the_handle_is_there_before_the_action_begins)
     assert_int_equal(elapse_task_schedule_after(scheduler, &task, 0, &handle), ELAPSE_OK);
     expect_step(scheduler, 0, "a");
     assert_true(same_handle(run_at(0).run.handle, handle));
-    scheduler_end(scheduler);
 }
 
 /* ---- next ---- */
 
-TEST(next_leads_from_task_to_task)
+SCHEDULER_TEST(next_leads_from_task_to_task, manual_new(TICK_NS, 3))
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task task = task_named('a');
     static const uint64_t deadlines[] = {1, 2, 64, 65, 4096, 5000, 262144, 1 << 30};
 
@@ -499,12 +462,10 @@ TEST(next_leads_from_task_to_task)
         expect_step(scheduler, elapse_scheduler_next_ns(scheduler), "a");
     }
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
-    scheduler_end(scheduler);
 }
 
-TEST(next_is_never_late_after_a_cancel_and_ends)
+MANUAL_TEST(next_is_never_late_after_a_cancel_and_ends)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_named('a');
     struct elapse_handle first = schedule_at(scheduler, &task, 10 * TICK_NS);
     size_t empty_steps = 0;
@@ -517,7 +478,6 @@ TEST(next_is_never_late_after_a_cancel_and_ends)
         assert_true(empty_steps <= 2);
     }
     expect_runs("a");
-    scheduler_end(scheduler);
 }
 
 /* ---- the real clock ---- */
@@ -551,9 +511,8 @@ TEST(on_the_real_clock_never_early)
     }
 }
 
-TEST(a_task_scheduled_before_start_runs_once_started)
+SCHEDULER_TEST(a_task_scheduled_before_start_runs_once_started, scheduler_new(NULL))
 {
-    struct elapse_scheduler *scheduler = scheduler_new(NULL);
     struct elapse_task task = task_named('a');
 
     (void)schedule_after(scheduler, &task, 0);
@@ -563,12 +522,10 @@ TEST(a_task_scheduled_before_start_runs_once_started)
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     wait_for_runs(1);
     expect_runs("a");
-    scheduler_end(scheduler);
 }
 
-TEST(an_earlier_task_wakes_the_sleeping_clock)
+SCHEDULER_TEST(an_earlier_task_wakes_the_sleeping_clock, started_new(1))
 {
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task far = task_named('f');
     struct elapse_task near = task_named('n');
 
@@ -578,7 +535,6 @@ TEST(an_earlier_task_wakes_the_sleeping_clock)
         (void)schedule_after(scheduler, &near, i % 3 * TICK_NS);
         wait_for_runs(i);
     }
-    scheduler_end(scheduler);
 }
 
 TEST(a_slow_action_delays_no_other_while_a_worker_is_free)
@@ -616,11 +572,10 @@ TEST(a_hundred_thousand_of_delay_0_all_run)
     assert_int_equal(runs(), TASKS);
 }
 
-TEST(with_one_worker_by_deadline_and_in_order)
+SCHEDULER_TEST(with_one_worker_by_deadline_and_in_order, started_new(1))
 {
     enum { TASKS = 3000 };
     static struct gate gate;
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task first = task_at_gate(&gate);
     uint64_t base_ns;
 
@@ -642,7 +597,6 @@ TEST(with_one_worker_by_deadline_and_in_order)
             before.run.intended_ns < after.run.intended_ns ||
             (before.run.intended_ns == after.run.intended_ns && before.number < after.number));
     }
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("timing")

@@ -20,6 +20,8 @@ static inline struct elapse_scheduler *wall_new(uint64_t unix_ns, unsigned shard
     return scheduler;
 }
 
+#define WALL_TEST(function) SCHEDULER_TEST(function, wall_new(WALL_NS, 1))
+
 static inline struct elapse_handle schedule_by_wall_clock(struct elapse_scheduler *scheduler,
                                                           const struct elapse_task *task,
                                                           uint64_t unix_ns)

@@ -39,10 +39,8 @@ static uint64_t rounded_up(uint64_t time_ns, uint64_t tick_ns)
 
 /* ---- the wall clock ---- */
 
-TEST(the_wall_clock_goes_along_with_steps)
+MANUAL_TEST(the_wall_clock_goes_along_with_steps)
 {
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-
     assert_int_equal(elapse_scheduler_wall_clock_ns(scheduler), 0);
     expect_step(scheduler, 12345, "");
     assert_int_equal(elapse_scheduler_wall_clock_ns(scheduler), 12345);
@@ -57,12 +55,10 @@ TEST(the_wall_clock_goes_along_with_steps)
     assert_int_equal(elapse_scheduler_wall_clock_ns(scheduler), 3);
     expect_step(scheduler, 12345 + T(11), "");
     assert_int_equal(elapse_scheduler_wall_clock_ns(scheduler), T(1) + 3);
-    scheduler_end(scheduler);
 }
 
-TEST(a_real_wall_clock_is_the_systems)
+SCHEDULER_TEST(a_real_wall_clock_is_the_systems, started_new(1))
 {
-    struct elapse_scheduler *scheduler = started_new(1);
     struct timespec now;
 
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_ERROR_ARGUMENT);
@@ -70,14 +66,12 @@ TEST(a_real_wall_clock_is_the_systems)
     uint64_t seen_ns = elapse_scheduler_wall_clock_ns(scheduler);
     uint64_t told_ns = (uint64_t)now.tv_sec * ELAPSE_SECOND_NS + (uint64_t)now.tv_nsec;
     assert_in_range(seen_ns, told_ns - ELAPSE_MINUTE_NS, told_ns + ELAPSE_HOUR_NS);
-    scheduler_end(scheduler);
 }
 
 /* ---- when ---- */
 
-TEST(it_runs_at_its_wall_clock_time)
+WALL_TEST(it_runs_at_its_wall_clock_time)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle handle = schedule_letter(scheduler, 'a', WALL_NS + T(10) - 7);
     uint64_t deadline_ns;
 
@@ -96,13 +90,10 @@ TEST(it_runs_at_its_wall_clock_time)
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_GONE);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
-    scheduler_end(scheduler);
 }
 
-TEST(set_forward_what_it_passes_runs_at_the_next_step)
+WALL_TEST(set_forward_what_it_passes_runs_at_the_next_step)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
-
     (void)schedule_letter(scheduler, 'd', WALL_NS + 400 * ELAPSE_DAY_NS);
     (void)schedule_letter(scheduler, 'b', WALL_NS + ELAPSE_HOUR_NS);
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(1));
@@ -117,13 +108,10 @@ TEST(set_forward_what_it_passes_runs_at_the_next_step)
     expect_step(scheduler, T(1), "d");
     assert_int_equal(run_at(3).run.intended_ns, WALL_NS + 400 * ELAPSE_DAY_NS);
     assert_int_equal(run_at(3).run.actual_ns, WALL_NS + 4000 * ELAPSE_DAY_NS + T(1) - 1);
-    scheduler_end(scheduler);
 }
 
-TEST(set_back_it_waits_longer)
+WALL_TEST(set_back_it_waits_longer)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
-
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     expect_step(scheduler, T(9), "");
     set(scheduler, WALL_NS - ELAPSE_HOUR_NS);
@@ -132,13 +120,11 @@ TEST(set_back_it_waits_longer)
     expect_step(scheduler, T(9) + ELAPSE_HOUR_NS + T(10) - 1, "");
     expect_step(scheduler, T(9) + ELAPSE_HOUR_NS + T(10), "a");
     assert_int_equal(run_at(0).run.actual_ns, WALL_NS + T(10));
-    scheduler_end(scheduler);
 }
 
 /* Due for a moment only, when nobody looked: it is not due when somebody does. */
-TEST(forward_and_back_before_a_step_is_nothing)
+WALL_TEST(forward_and_back_before_a_step_is_nothing)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle cancelled;
 
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
@@ -158,13 +144,11 @@ TEST(forward_and_back_before_a_step_is_nothing)
     set(scheduler, WALL_NS);
     expect_step(scheduler, T(9), "");
     expect_step(scheduler, T(10), "a");
-    scheduler_end(scheduler);
 }
 
 /* The clock was set back, and no step has seen it yet. */
-TEST(scheduled_between_setting_back_and_the_step)
+WALL_TEST(scheduled_between_setting_back_and_the_step)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle cancelled;
 
     (void)schedule_letter(scheduler, 'z', WALL_NS + T(10));
@@ -182,24 +166,19 @@ TEST(scheduled_between_setting_back_and_the_step)
     expect_step(scheduler, T(5) + T(999), "b");
     expect_step(scheduler, T(5) + T(1010) - 1, "");
     expect_step(scheduler, T(5) + T(1010), "z");
-    scheduler_end(scheduler);
 }
 
-TEST(scheduled_between_setting_forward_and_the_step)
+WALL_TEST(scheduled_between_setting_forward_and_the_step)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
-
     set(scheduler, WALL_NS + T(1000));
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(500));
     (void)schedule_letter(scheduler, 'b', WALL_NS + T(1001));
     expect_now(scheduler, "a");
     expect_step(scheduler, T(1), "b");
-    scheduler_end(scheduler);
 }
 
-TEST(the_past_is_due_at_once_and_never_is_never)
+WALL_TEST(the_past_is_due_at_once_and_never_is_never)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_handle never;
     uint64_t deadline_ns;
 
@@ -221,13 +200,11 @@ TEST(the_past_is_due_at_once_and_never_is_never)
     assert_int_equal(deadline_ns, ELAPSE_NEVER);
     assert_int_equal(elapse_task_cancel(scheduler, never), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends(), 6);
-    scheduler_end(scheduler);
 }
 
 /* The ticks of the two clocks do not fall together. */
-TEST(next_is_never_later_than_the_wall_clock_time)
+SCHEDULER_TEST(next_is_never_later_than_the_wall_clock_time, wall_new(WALL_NS + 300001, 1))
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS + 300001, 1);
     struct elapse_task task = task_named('o');
 
     for (uint64_t n = 1; n < 100; n++) {
@@ -247,12 +224,10 @@ TEST(next_is_never_later_than_the_wall_clock_time)
         (void)step(scheduler, elapse_scheduler_next_ns(scheduler));
     assert_int_equal(runs(), 101);
     assert_int_equal(elapse_scheduler_now_ns(scheduler), T(2000) - 300001);
-    scheduler_end(scheduler);
 }
 
-TEST(beside_ordinary_tasks_in_one_step)
+SCHEDULER_TEST(beside_ordinary_tasks_in_one_step, wall_new(WALL_NS, 3))
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 3);
     size_t wall_clock = 0;
 
     for (size_t i = 0; i < 1000; i++) {
@@ -276,7 +251,6 @@ TEST(beside_ordinary_tasks_in_one_step)
     }
     assert_int_equal(wall_clock, 500);
     assert_int_equal(ends(), 1000);
-    scheduler_end(scheduler);
 }
 
 /* ---- set in an action ---- */
@@ -290,9 +264,8 @@ static void set_the_clock(void *context, const struct elapse_run *run)
 }
 
 /* A task that was due before the clock was set back, and no longer is, does not run. */
-TEST(set_back_in_an_action_nothing_is_early)
+WALL_TEST(set_back_in_an_action_nothing_is_early)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task setter = task_named('s');
 
     setter.action = set_the_clock;
@@ -304,12 +277,10 @@ TEST(set_back_in_an_action_nothing_is_early)
     expect_step(scheduler, T(20), "b");
     assert_int_equal(run_at(1).run.intended_ns, WALL_NS + T(10));
     assert_int_equal(run_at(1).run.actual_ns, WALL_NS + T(10));
-    scheduler_end(scheduler);
 }
 
-TEST(set_forward_in_an_action_what_it_passes_runs)
+WALL_TEST(set_forward_in_an_action_what_it_passes_runs)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task setter = task_named('s');
 
     setter.action = set_the_clock;
@@ -321,14 +292,12 @@ TEST(set_forward_in_an_action_what_it_passes_runs)
     ran += step(scheduler, T(10));
     assert_int_equal(ran, 2);
     expect_runs("sb");
-    scheduler_end(scheduler);
 }
 
 /* ---- refused tasks ---- */
 
-TEST(slack_periods_and_nonsense_are_refused)
+WALL_TEST(slack_periods_and_nonsense_are_refused)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = task_with_end('a');
 
     task.slack_ns = 1;
@@ -352,7 +321,6 @@ TEST(slack_periods_and_nonsense_are_refused)
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, WALL_NS, NULL),
                      ELAPSE_ERROR_CLOSED);
     assert_int_equal(ends(), 0);
-    scheduler_end(scheduler);
 }
 
 static enum elapse_error error_inside;
@@ -363,9 +331,8 @@ static void move_itself(void *context, const struct elapse_run *run)
     error_inside = elapse_task_reschedule_after(run->scheduler, run->handle, 0);
 }
 
-TEST(it_cannot_be_rescheduled)
+WALL_TEST(it_cannot_be_rescheduled)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = task_with_end('a');
     struct elapse_handle handle;
 
@@ -379,7 +346,6 @@ TEST(it_cannot_be_rescheduled)
     assert_int_equal(error_inside, ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(1)), ELAPSE_ERROR_GONE);
     expect_step(scheduler, T(100), "");
-    scheduler_end(scheduler);
 }
 
 /* ---- limits, keys, closing ---- */
@@ -406,9 +372,8 @@ TEST(it_counts_among_pending_max)
     scheduler_end(scheduler);
 }
 
-TEST(keys_are_shared_with_ordinary_tasks)
+SCHEDULER_TEST(keys_are_shared_with_ordinary_tasks, wall_new(WALL_NS, 4))
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 4);
     struct elapse_task ordinary = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task wall_clock = task_with_key('c', "key", ELAPSE_KEY_REPLACE);
     struct elapse_handle old;
@@ -435,7 +400,6 @@ TEST(keys_are_shared_with_ordinary_tasks)
     expect_step(scheduler, T(39), "");
     expect_step(scheduler, T(40), "o");
     assert_false(elapse_task_find(scheduler, "key", 3, &found));
-    scheduler_end(scheduler);
 }
 
 static struct elapse_handed_back handed_back;
@@ -448,10 +412,8 @@ static void note_handed_back(const struct elapse_handed_back *task, void *contex
     handed_back_count++;
 }
 
-TEST(closing_hands_it_back_with_a_wall_clock_time)
+WALL_TEST(closing_hands_it_back_with_a_wall_clock_time)
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
-
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     expect_step(scheduler, T(5), "");
     set(scheduler, WALL_NS - ELAPSE_DAY_NS);
@@ -466,13 +428,10 @@ TEST(closing_hands_it_back_with_a_wall_clock_time)
     assert_null(handed_back.task.cron);
     assert_ptr_equal(handed_back.task.context, name_of('a'));
     assert_int_equal(ends(), 0);
-    scheduler_end(scheduler);
 }
 
-TEST(closing_runs_tasks_that_are_due_by_the_wall_clock)
+SCHEDULER_TEST(closing_runs_tasks_that_are_due_by_the_wall_clock, wall_new(WALL_NS, 2))
 {
-    struct elapse_scheduler *scheduler = wall_new(WALL_NS, 2);
-
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     (void)schedule_letter(scheduler, 'b', WALL_NS + T(11));
     set(scheduler, WALL_NS + T(10));
@@ -481,7 +440,6 @@ TEST(closing_runs_tasks_that_are_due_by_the_wall_clock)
     expect_runs("a");
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(ends_of('b'), 1);
-    scheduler_end(scheduler);
 }
 
 /* ---- against a plain list ---- */

@@ -145,9 +145,8 @@ TEST(threads_that_schedule_beside_a_step)
 
 /* ---- on the real clock ---- */
 
-TEST(on_the_real_wall_clock)
+SCHEDULER_TEST(on_the_real_wall_clock, started_new(2))
 {
-    struct elapse_scheduler *scheduler = started_new(2);
     uint64_t now_ns = elapse_scheduler_wall_clock_ns(scheduler);
     struct elapse_task task = task_named('a');
     struct elapse_handle far;
@@ -162,7 +161,6 @@ TEST(on_the_real_wall_clock)
         assert_true(run_at(i).run.intended_ns >= now_ns);
     }
     assert_int_equal(elapse_task_cancel_wait(scheduler, far, ELAPSE_NEVER), ELAPSE_CANCEL_REMOVED);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("wall_clock_threads")

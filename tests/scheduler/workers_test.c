@@ -364,10 +364,8 @@ TEST(workers_are_made_when_they_are_needed)
     scheduler_end(scheduler);
 }
 
-TEST(tasks_one_by_one_need_but_one_worker)
+SCHEDULER_TEST(tasks_one_by_one_need_but_one_worker, started_new(10))
 {
-    struct elapse_scheduler *scheduler = started_new(10);
-
     for (size_t i = 0; i < 100; i++) {
         struct elapse_task task = task_named(i);
 
@@ -376,7 +374,6 @@ TEST(tasks_one_by_one_need_but_one_worker)
         wait_until(all_asleep, scheduler);
     }
     assert_int_equal(workers_of(scheduler), 1);
-    scheduler_end(scheduler);
 }
 
 TEST(never_more_workers_than_asked_for)
@@ -467,11 +464,10 @@ TEST(a_task_rescheduled_from_outside_never_overlaps_itself)
     assert_int_equal(atomic_load(&lone.destroyed), scheduled);
 }
 
-TEST(a_key_never_overlaps_itself)
+SCHEDULER_TEST(a_key_never_overlaps_itself, started_new(4))
 {
     enum { TASKS = 3000 };
     static struct lone lone;
-    struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_task task = {
         .action = run_alone, .context = &lone, .destroy = end_lone, .key = "key", .key_bytes = 3};
 
@@ -485,7 +481,6 @@ TEST(a_key_never_overlaps_itself)
     assert_int_equal(atomic_load(&lone.overlaps), 0);
     assert_int_equal(atomic_load(&lone.destroyed), TASKS);
     assert_true(atomic_load(&lone.begun) >= 1);
-    scheduler_end(scheduler);
 }
 
 TEST(a_held_task_that_is_rescheduled_runs_after_it_has_ended)
@@ -692,9 +687,8 @@ TEST(an_idle_scheduler_sleeps)
     }
 }
 
-TEST(far_tasks_that_come_and_go_wake_nobody)
+SCHEDULER_TEST(far_tasks_that_come_and_go_wake_nobody, started_new(1))
 {
-    struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = task_named('a');
     struct threads before;
 
@@ -710,7 +704,6 @@ TEST(far_tasks_that_come_and_go_wake_nobody)
     }
     sleep_ns(ELAPSE_SECOND_NS / 10);
     assert_in_range(threads_now().sleeps - before.sleeps, 0, 9);
-    scheduler_end(scheduler);
 }
 
 TEST_MAIN("workers")

@@ -284,7 +284,6 @@ TEST(ticking_visits_do_not_depend_on_the_steps)
     static struct elapse_timer timers[TIMERS];
     uint64_t ticking[7];
 
-    (void)state;
     for (size_t i = 0; i < 7; i++) {
         struct random_source source = {.state = 77};
         struct elapse_hashed hashed;
@@ -384,7 +383,6 @@ TEST(promise_4_a_jump_over_many_turns_is_in_order)
     static struct elapse_timer timers[TIMERS];
     struct random_source source = {.state = 4};
 
-    (void)state;
     for (size_t slots = 1; slots <= 100; slots += 9) {
         struct elapse_hashed hashed;
         const struct elapse_timer *last = NULL;

@@ -190,7 +190,6 @@ TEST(dump_describes_each_pending_timer_once_in_its_range)
     struct subject *subject = subject_new(0);
     struct description description = {.timers = timers};
 
-    (void)state;
     subject->structure->dump(subject->instance, describe, &description);
     assert_int_equal(description.slots, 0);
     for (size_t i = 0; i < TIMERS; i++)

@@ -190,7 +190,6 @@ TEST(promise_7_all_stopped_in_a_random_order)
     struct random_source source = {.state = 21};
     struct subject *subject = subject_new(0);
 
-    (void)state;
     for (size_t i = 0; i < TIMERS; i++) {
         size_t other = random_index(&source, i + 1);
 

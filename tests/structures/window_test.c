@@ -44,7 +44,6 @@ TEST(promise_11_wide_windows_as_rounding_says)
 {
     struct random_source source = {.state = 11};
 
-    (void)state;
     for (int i = 0; i < 200000; i++) {
         uint64_t earliest = random_of_bits(&source, 64);
         uint64_t latest = elapse_deadline_after(earliest, random_of_bits(&source, 64));
@@ -84,7 +83,6 @@ TEST(promise_11_fires_once_inside_the_window)
 {
     struct random_source source = {.state = 1111};
 
-    (void)state;
     for (int i = 0; i < 2000; i++) {
         struct elapse_timer timer = {0};
         uint64_t origin = random_of_bits(&source, 62);

@@ -58,6 +58,19 @@ static inline int run_tests_of_file(const char *group)
 
 #define TEST(function) TEST_WITH(function, NULL, NULL)
 
+/* Begins the definition of a test of one thing, which it gets as an argument: `made` makes the
+ * thing before the test, and `end` ends it afterwards. */
+#define TEST_OF(function, type, thing, made, end) \
+    static void function##_of(type thing);        \
+    TEST(function)                                \
+    {                                             \
+        type thing = made;                        \
+                                                  \
+        function##_of(thing);                     \
+        end(thing);                               \
+    }                                             \
+    static void function##_of(type thing)
+
 #define TEST_MAIN(group)                 \
     int main(void)                       \
     {                                    \

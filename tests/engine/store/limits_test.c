@@ -108,7 +108,6 @@ STORE_TEST(the_longest_delay)
     size_t listed;
     uint64_t cursor = 0;
 
-    (void)state;
     need_put(&put);
     put.delay_ms++;
     put_is_refused(&put);

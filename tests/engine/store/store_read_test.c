@@ -22,7 +22,6 @@ STORE_TEST(a_slow_reading_holds_up_nobody_else)
     struct elapse_job found;
     pthread_t thread;
 
-    (void)state;
     struct elapse_answer answer = put_job("slow", "body", 0);
     intercept_reading(1, 0);
     assert_int_equal(pthread_create(&thread, NULL, reserve_one, &job), 0);
@@ -70,7 +69,6 @@ STORE_TEST(a_job_that_cannot_be_read_does_not_block_its_tube)
     struct elapse_reserved job;
     struct elapse_job found;
 
-    (void)state;
     struct elapse_answer answer = put_job("bad", "first", 0);
     put_job("good", "second", 0);
     intercept_reading(1, EIO);

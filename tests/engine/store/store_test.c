@@ -13,7 +13,6 @@ STORE_TEST(a_job_is_there_after_a_restart)
 {
     struct elapse_job job;
 
-    (void)state;
     struct elapse_answer answer = put_job("order", "body", 3600000);
     assert_int_equal(answer.result, ELAPSE_RESULT_SCHEDULED);
     reopen();
@@ -161,7 +160,6 @@ STORE_TEST(nack_in_and_bury_and_kick)
     struct elapse_answer answer;
     uint64_t kicked;
 
-    (void)state;
     put_job("key", "x", 0);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
     assert_int_equal(elapse_queue_nack_in(queue, job.id, job.lease, 3600000, NULL), ELAPSE_OK);

@@ -145,7 +145,6 @@ TEST(it_splits_a_bucket_at_a_time_through_several_segments)
     struct random_source random = {.state = 21};
     size_t segments = 0;
 
-    (void)state;
     begin(&random, 64);
     for (uint32_t number = 0; number < KEYS; number++) {
         segments += grow();
@@ -164,7 +163,6 @@ TEST(without_memory_its_buckets_get_longer)
 {
     struct random_source random = {.state = 22};
 
-    (void)state;
     begin(&random, 64);
     for (uint32_t number = 0; number < KEYS / 4; number++)
         insert(number);
@@ -189,7 +187,6 @@ TEST(a_segment_that_is_there_already_is_refused)
     struct elapse__key_bucket *second;
     size_t wanted;
 
-    (void)state;
     begin(&random, 64);
     for (uint32_t number = 0; number < ELAPSE__FIRST_BUCKETS; number++)
         insert(number);
@@ -210,7 +207,6 @@ TEST(a_key_that_is_put_back_wants_nothing_new)
 {
     struct random_source random = {.state = 24};
 
-    (void)state;
     begin(&random, 64);
     for (uint32_t number = 0; number < 1000; number++) {
         grow();
@@ -230,7 +226,6 @@ TEST(no_memory_is_no_key_and_no_segment)
 {
     struct random_source random = {.state = 25};
 
-    (void)state;
     begin(&random, 64);
     model.counting.until_refused = 0;
     assert_null(elapse__key_make("key", 3, 1, &model.memory));
@@ -248,7 +243,6 @@ TEST(keys_of_one_hash_may_differ_in_length_alone)
     struct random_source random = {.state = 26};
     struct elapse__key *keys[sizeof bytes];
 
-    (void)state;
     begin(&random, 64);
     for (size_t length = 0; length < sizeof bytes; length++) {
         assert_null(elapse__key_index_find(&model.index, bytes, length, 7));

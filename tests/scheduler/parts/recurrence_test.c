@@ -75,7 +75,6 @@ TEST(a_period_goes_on_as_if_counted)
 {
     struct random_source random = {.state = 51};
 
-    (void)state;
     for (unsigned round = 0; round < 50000; round++)
         check_some_period(&random, random_of_bits(&random, 64));
 }
@@ -84,7 +83,6 @@ TEST(a_period_ends_with_time)
 {
     struct random_source random = {.state = 52};
 
-    (void)state;
     for (unsigned round = 0; round < 50000; round++)
         check_some_period(&random, UINT64_MAX - random_of_bits(&random, 64));
 }
@@ -135,7 +133,6 @@ TEST(after_each_counts_from_the_return)
 {
     struct random_source random = {.state = 53};
 
-    (void)state;
     for (unsigned round = 0; round < 100000; round++) {
         struct elapse__recurrence recurrence = {
             .kind = ELAPSE_RECUR_AFTER_EACH,
@@ -180,7 +177,6 @@ TEST(cron_goes_on_as_if_counted)
     struct elapse__recurrence burst = each_minute(ELAPSE_MISSED_BURST);
     struct random_source random = {.state = 54};
 
-    (void)state;
     for (unsigned round = 0; round < 20000; round++) {
         /* Up to the year 2262, and the wall clock up to half an hour on, sometimes back. */
         uint64_t last_ns = random_of_bits(&random, 57) * 60;

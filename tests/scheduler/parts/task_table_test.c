@@ -210,7 +210,6 @@ TEST(a_task_that_was_given_is_not_found)
     uint32_t index;
     uint32_t generation;
 
-    (void)state;
     begin(&fixture);
     task = take(&fixture);
     index = task->index;
@@ -283,7 +282,6 @@ TEST(no_generation_is_used_twice_with_an_index)
     struct fixture fixture;
     uint64_t wanted = 0;
 
-    (void)state;
     begin(&fixture);
     memset(&model, 0, sizeof model);
     for (unsigned round = 0; round < 1000000; round++) {
@@ -447,7 +445,6 @@ TEST(prefetching_any_index_is_harmless)
     struct random_source random = {.state = 41};
     struct fixture fixture;
 
-    (void)state;
     begin(&fixture);
     for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
         elapse__task_table_prefetch(&fixture.table, 0);

@@ -39,7 +39,6 @@ TEST(any_time_is_rounded_as_it_should)
 {
     struct random_source random = {.state = 1};
 
-    (void)state;
     for (unsigned round = 0; round < 1000000; round++) {
         uint64_t tick_ns = 1 + random_below(&random, HOUR_NS);
 
@@ -68,7 +67,6 @@ TEST(a_tick_begins_at_its_product)
 {
     struct random_source random = {.state = 2};
 
-    (void)state;
     for (unsigned round = 0; round < 1000000; round++) {
         uint64_t tick_ns = tick_lengths_ns[random_below(&random, TICK_LENGTHS)];
         uint64_t tick = random_of_bits(&random, 64);

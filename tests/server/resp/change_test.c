@@ -102,7 +102,6 @@ RESP_TEST(longest_cancel)
 
 RESP_TEST(cancel_all)
 {
-    (void)state;
     says("PUT t b IN 1h TAG x", "*2|:1|+scheduled|");
     says("PUT t b TAG x", "*2|:2|+scheduled|");
     says("PUT t b TAG y", "*2|:3|+scheduled|");

@@ -9,7 +9,6 @@
 
 RESP_TEST(look_up)
 {
-    (void)state;
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
          "*2|:1|+scheduled|");
     says("LOOKUP t k",
@@ -53,7 +52,6 @@ static void shows(const char *words, const char *name_and_value)
 
 RESP_TEST(states)
 {
-    (void)state;
     says("PUT t b KEY k", "*2|:1|+scheduled|");
     shows("LOOKUPID 1", "$5|state|$5|ready|");
     begins(&c, "RESERVE t", "*1|");
@@ -116,7 +114,6 @@ RESP_TEST(list)
     enum { JOBS = 300 };
     unsigned seen[JOBS + 10];
 
-    (void)state;
     says("LIST t", "*2|:0|*0|");
     for (unsigned i = 0; i < JOBS; i++)
         begins(&c,
@@ -151,7 +148,6 @@ RESP_TEST(list_in_both_versions)
         "max|:0|$8|attempts|:0|$9|recurring|";
     char expected[600];
 
-    (void)state;
     says("PUT t b", "*2|:1|+scheduled|");
     sprintf(expected, "*2|:0|*1|*34|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|",
             job);

@@ -13,7 +13,6 @@ static int64_t wall(void)
 
 RESP_TEST(defaults)
 {
-    (void)state;
     says("PUT t body", "*2|:1|+scheduled|");
     struct elapse__queue_view view = look_at(1);
     assert_int_equal(view.state, ELAPSE__QUEUE_READY);
