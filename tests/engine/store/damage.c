@@ -25,8 +25,8 @@
 #include <elapse/queue.h>
 
 #include "../../../src/engine/journal/walk.h"
-#include "../../../src/queue/fields.h"
 #include "../../../src/engine/upkeep/upkeep.h"
+#include "../../../src/queue/fields.h"
 #include "directory.h"
 
 enum {
