@@ -63,6 +63,7 @@ const char *elapse__resp_state_name(enum elapse__queue_state state);
 #define ELAPSE__RESP_WRITE_LEASE(writer, value) elapse__resp_write_lease(writer, value)
 
 /* A macro for the place of X, which counts the rows. */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): each row is one term of a sum */
 #define ELAPSE__RESP_COUNT_ROW(...) +1
 
 /* Writes a number. INT64_MAX stands for all greater numbers, which RESP does not have. */
