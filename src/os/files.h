@@ -36,13 +36,13 @@ struct elapse__file_status {
 };
 
 struct elapse__files {
-    /* Makes a directory unless it exists. The name of a new one is on the disk when this returns,
-     * unless the directory above cannot be read. */
+    /* Makes a directory unless the directory exists. The name of a new directory is on the disk
+     * afterwards, unless the directory above cannot be read. */
     int (*make_directory)(const char *path);
 
     int (*open_directory)(const char *path, int *directory);
 
-    /* Calls each(context, name) for each file, in no order. It stops if that returns an error. */
+    /* Calls each(context, name) for each file, in no order. Stops if a call returns an error. */
     int (*list)(int directory, int (*each)(void *context, const char *name), void *context);
 
     int (*open)(int directory, const char *name, enum elapse__file_mode mode, int *file);
@@ -57,17 +57,18 @@ struct elapse__files {
      * page cache: nobody is going to read them. */
     int (*fill)(int file, uint64_t offset, uint64_t count, size_t *done);
 
-    /* The same as read_at, from the page cache alone: EAGAIN if it would have to wait. */
+    /* Does what read_at does, from the page cache alone: EAGAIN if the read would have to wait. */
     int (*read_cached)(int file, uint64_t offset, void *bytes, size_t count, size_t *done);
 
-    /* Asks for these bytes to be read into the page cache. It does not wait and cannot fail. */
+    /* Asks for these bytes to be read into the page cache. Does not wait and cannot fail. */
     void (*read_ahead)(int file, uint64_t offset, uint64_t count);
 
-    /* Returns when all that was written to the file is on the disk. After a failure nobody knows
-     * how much of it is, and a second call may claim success: never call it again. */
+    /* Returns when all written bytes of the file are on the disk. After a failure nobody knows how
+     * many of the bytes are there, and a second call may claim success. Requires that no call for
+     * the file has failed. */
     int (*sync)(int file);
 
-    /* The same for the names of a directory. */
+    /* Does what sync does, for the names of a directory. */
     int (*sync_directory)(int directory);
 
     int (*rename)(int directory, const char *from, const char *to);
@@ -78,13 +79,13 @@ struct elapse__files {
 
     int (*status)(int file, struct elapse__file_status *status);
 
-    /* Takes the lock of the file for this process: EWOULDBLOCK if another one has it. The lock ends
-     * when the file is closed. */
+    /* Takes the lock of the file for this process: EWOULDBLOCK if another process has the lock. The
+     * lock ends when the file is closed. */
     int (*lock)(int file);
 
-    /* A write that begins or ends within a page, a part of a file whose offset and size are
-     * multiples of this, may have to read the rest of the page from the disk first. 0: it never
-     * has. A power of two, up to ELAPSE__FILE_PAGE_MAX. */
+    /* The size of a page of a file: a power of two, up to ELAPSE__FILE_PAGE_MAX. The system may
+     * have to read the rest of a page from the disk for a write that begins or ends within the
+     * page. 0: the system never has to. */
     size_t page_bytes;
 };
 

@@ -162,9 +162,9 @@ static int write_zeros(int file, uint64_t offset, uint64_t count, size_t *done)
     return error;
 }
 
-/* To copy zeros into the page cache would cost as much as to copy the records that replace them.
- * File systems that have no way past it refuse O_DIRECT, or the writing; so do those that want
- * offsets of another alignment. */
+/* Writes zeros past the page cache. To copy zeros into the cache would cost as much as to copy the
+ * records that replace the zeros. A file system without a way past the cache, or with another
+ * alignment of offsets, refuses O_DIRECT or the write. */
 static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
 {
     int flags = fcntl(file, F_GETFL);

@@ -140,7 +140,7 @@ int elapse__os_write_all(int file, const void *bytes, size_t count)
     return 0;
 }
 
-/* Whether this program itself ignores SIGPIPE: another one that it starts does not. */
+/* Whether this program itself ignores SIGPIPE. A program that it starts does not. */
 static atomic_bool ignores_broken_pipes;
 
 bool elapse__os_broken_pipe_ends(bool ends)
@@ -162,8 +162,8 @@ static int mode_of_held(int file)
 void elapse__os_hold_standard_files(void)
 {
     for (int file = ELAPSE__OS_INPUT; file <= ELAPSE__OS_ERRORS; file++) {
-        /* It gets the lowest number that is free. Programs that are started later need it for the
-         * same reason, and inherit it. */
+        /* The file gets the lowest number that is free. Programs that are started later need such a
+         * file for the same reason, and inherit it. */
         if (fcntl(file, F_GETFD) < 0)
             (void)open("/dev/null", mode_of_held(file));
     }
@@ -417,7 +417,7 @@ void elapse__os_event_set(int file)
 {
     const uint64_t one = 1;
 
-    /* It fails only when the count is at its maximum: then the event is set. */
+    /* The write fails only when the count is at its maximum. Then the event is set. */
     (void)!write(file, &one, sizeof one);
 }
 
@@ -491,7 +491,7 @@ static bool has_ended(const struct elapse__os_process *process)
 }
 
 /* Waits until the process ends or the time has come. Does not collect its status. Returns whether
- * it has ended. */
+ * the process has ended. */
 static bool wait_until(const struct elapse__os_process *process, uint64_t when_ns)
 {
     enum { TRY_AGAIN_AFTER_MS = 10 };
@@ -502,7 +502,7 @@ static bool wait_until(const struct elapse__os_process *process, uint64_t when_n
         if (ended || now_ns >= when_ns)
             return ended;
         uint64_t wait_ms = (when_ns - now_ns) / 1000000 + 1;
-        /* Without the file it is tried again and again. */
+        /* Without the file of the process, the loop asks again and again. */
         if (process->file < 0 && wait_ms > TRY_AGAIN_AFTER_MS)
             wait_ms = TRY_AGAIN_AFTER_MS;
         struct pollfd exit = {.fd = process->file, .events = POLLIN};
@@ -525,7 +525,7 @@ static void limit_time(const struct elapse__os_process *process, uint64_t timeou
         uint64_t now_ns = elapse__os_monotonic_ns();
         if (wait_until(process,
                        timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX)) {
-            /* What it has started may ignore that it shall end. */
+            /* The programs that the process has started may ignore the request to end. */
             if (end->timed_out)
                 elapse__os_end_group(process, true);
             return;
@@ -552,7 +552,7 @@ static int wait_for_end(struct elapse__os_process *process, struct elapse__os_en
     process->file = -1;
     end->by_signal = error == 0 && WIFSIGNALED(status);
     end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
-    /* Nobody knows how it ended: that is no success. */
+    /* Nobody knows how the process ended, so this is no success. */
     if (error != 0)
         end->number = ELAPSE__OS_STATUS_UNKNOWN;
     return error;

@@ -58,6 +58,7 @@ static const char *resolve(const char *host, const char *port, int flags,
     for (const struct addrinfo *i = found; i != NULL && *count < ELAPSE__OS_ADDRESSES_MAX;
          i = i->ai_next) {
         struct elapse__os_address *address = &addresses[(*count)++];
+        ELAPSE__ASSERT_THAT(i->ai_addrlen, <=, sizeof address->bytes);
         address->size = i->ai_addrlen;
         memcpy(address->bytes, i->ai_addr, i->ai_addrlen);
     }
@@ -97,6 +98,8 @@ static void write_path(const struct elapse__os_address *address,
                       ? address->size - offsetof(struct sockaddr_un, sun_path)
                       : 0;
     int length = (int)strnlen(un->sun_path, room);
+
+    ELAPSE__ASSERT_THAT(address->size, <=, sizeof *un);
 
     (void)snprintf(text->text, sizeof text->text, "unix%s%.*s", length > 0 ? ":" : "", length,
                    un->sun_path);
@@ -154,11 +157,11 @@ static void set_option(int socket, int level, int option)
 {
     const int on = 1;
 
-    /* Without them it works too, only slower or with a wait after a restart. */
+    /* A socket without the option works too, only slower or with a wait after a restart. */
     (void)setsockopt(socket, level, option, &on, sizeof on);
 }
 
-/* Connections inherit these from the socket that listens. */
+/* Sets the options of a socket that listens. Its connections inherit the options. */
 static void set_options(int socket, int family)
 {
     if (family == AF_UNIX)
@@ -176,6 +179,7 @@ static void remove_stale(const struct elapse__os_address *address)
     const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)address->bytes;
     struct stat status;
 
+    ELAPSE__ASSERT_THAT(family_of(address), ==, AF_UNIX);
     if (lstat(un->sun_path, &status) != 0 || !S_ISSOCK(status.st_mode))
         return;
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -241,11 +245,12 @@ int elapse__os_accept(int listener, int *result, struct elapse__os_address *peer
         int socket = accept4(listener, (struct sockaddr *)(void *)peer->bytes, &size,
                              SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (socket >= 0) {
+            ELAPSE__ASSERT_THAT(size, <=, sizeof peer->bytes);
             peer->size = size;
             *result = socket;
             return 0;
         }
-        /* The other side has gone before it was accepted: there may be another one. */
+        /* A client has gone before its connection was accepted. There may be another client. */
         if (errno != EINTR && errno != ECONNABORTED && errno != EPROTO)
             return errno == EWOULDBLOCK ? EAGAIN : errno;
     }
@@ -293,6 +298,7 @@ int elapse__os_receive(int socket, void *buffer, size_t bytes, size_t *got)
     if (result < 0)
         return errno == EWOULDBLOCK ? EAGAIN : errno;
     *got = (size_t)result;
+    ELAPSE__ASSERT_THAT(*got, <=, bytes);
     return 0;
 }
 
@@ -307,6 +313,7 @@ int elapse__os_send(int socket, const void *bytes, size_t count, size_t *sent)
     if (result < 0)
         return errno == EWOULDBLOCK ? EAGAIN : errno;
     *sent = (size_t)result;
+    ELAPSE__ASSERT_THAT(*sent, <=, count);
     return 0;
 }
 
@@ -338,6 +345,7 @@ static const char *next_name(const char *names, char *name)
     size_t length = strcspn(names, ":");
     size_t kept = length < ELAPSE__OS_PASSED_NAME_BYTES ? length : ELAPSE__OS_PASSED_NAME_BYTES - 1;
 
+    ELAPSE__ASSERT(memchr(names, ':', kept) == NULL);
     memcpy(name, names, kept);
     name[kept] = '\0';
     return names + length + (names[length] == ':');
@@ -380,7 +388,7 @@ void elapse__os_notify(const char *state)
     size_t length = strlen(path);
     memcpy(address.sun_path, path, length);
     if (path[0] == '@')
-        address.sun_path[0] = '\0'; /* it is in no file system */
+        address.sun_path[0] = '\0'; /* an address outside the file system */
     int sender = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (sender < 0)
         return;
@@ -434,7 +442,7 @@ int elapse__os_open_files(uint64_t *count)
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
         *count += entry->d_name[0] != '.';
     (void)closedir(entries);
-    --*count; /* its own */
+    --*count; /* without the descriptor of this look */
     return 0;
 }
 

@@ -106,7 +106,7 @@ static inline void elapse__lock(struct elapse__lock *lock)
     ELAPSE__ASSERT_THAT(elapse__locks_held, ==, 1);
 }
 
-/* Releases a lock. Requires that the thread holds it. */
+/* Releases a lock. Requires that the thread holds the lock. */
 static inline void elapse__unlock(struct elapse__lock *lock)
 {
     elapse__lock_note_released(lock);
@@ -119,12 +119,12 @@ static inline void elapse__unlock(struct elapse__lock *lock)
 void elapse__lock_free(struct elapse__lock *lock);
 void elapse__condition_free(struct elapse__condition *condition);
 
-/* Releases the lock, waits for a signal, and takes the lock again. It may also return when there
- * was no signal. Requires that the thread holds the lock, and no other. os.h has waits that end at
- * a time. */
+/* Releases the lock, waits for a signal, and takes the lock again. May also return when
+ * there was no signal. Requires that the thread holds the lock, and no other. os.h has waits that
+ * end at a time. */
 void elapse__condition_wait(struct elapse__condition *condition, struct elapse__lock *lock);
 
-/* Wakes one of the threads that wait, or all of them. */
+/* Wakes one of the threads that wait, or all. */
 void elapse__condition_signal(struct elapse__condition *condition);
 void elapse__condition_broadcast(struct elapse__condition *condition);
 

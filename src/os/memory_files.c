@@ -1,6 +1,6 @@
 /*
- * Each file is an anonymous one of the system (memfd), and the names are a table here. So reading
- * and writing is what it is for other files, and the system releases the memory.
+ * Each file is an anonymous file of the system (memfd), and the names are a table here. So files in
+ * memory are read and written like other files, and the system releases the memory.
  */
 #include "memory_files.h"
 
@@ -15,6 +15,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "../base/assert.h"
 
 enum {
     NAME_BYTES = 64,
@@ -55,6 +57,8 @@ static void release(void)
 
 static struct directory *directory_at(int number)
 {
+    ELAPSE__ASSERT_THAT(number, >=, FIRST_DIRECTORY);
+    ELAPSE__ASSERT_THAT((size_t)(number - FIRST_DIRECTORY), <, directory_count);
     return &directories[number - FIRST_DIRECTORY];
 }
 

@@ -1,6 +1,6 @@
 /*
- * Files in memory behind the table of files.h: a journal that needs no directory, and is gone when
- * it is closed or the process ends, however it ends.
+ * Files in memory behind the table of files.h, for a journal without a directory. The files are
+ * gone when the journal is closed, or when the process ends in any way.
  */
 #ifndef ELAPSE__OS_MEMORY_FILES_H
 #define ELAPSE__OS_MEMORY_FILES_H
@@ -16,8 +16,8 @@ enum { ELAPSE__MEMORY_PATH_BYTES = 32 };
 /* Stores a path that was never stored before. */
 void elapse__memory_path(char path[ELAPSE__MEMORY_PATH_BYTES]);
 
-/* Forgets the directory at this path and those in it, with all files. Requires that none of them is
- * in use. */
+/* Forgets the directory at this path and the directories in it, with all files. Requires that none
+ * of these directories is in use. */
 void elapse__memory_forget(const char *path);
 
 #endif

@@ -35,7 +35,7 @@ enum elapse__os_clock {
 
 /* A descriptor that becomes readable at a time. */
 struct elapse__os_alarm {
-    int descriptor; /* ELAPSE__OS_NO_DESCRIPTOR: it is not open */
+    int descriptor; /* ELAPSE__OS_NO_DESCRIPTOR: the alarm is not open */
     enum elapse__os_clock clock;
 };
 
@@ -51,14 +51,14 @@ struct elapse__os {
     /* Returns how many processors there are, at least 1. */
     unsigned (*processor_count)(void);
 
-    /* Fills `bytes` with random bytes that nobody can guess. It fails if the system has none yet,
-     * shortly after the machine has started; it does not wait for them. */
+    /* Fills `bytes` with random bytes that nobody can guess. Fails, and does not wait, if
+     * the system has no such bytes yet, shortly after the machine has started. */
     int (*random_bytes)(void *bytes, size_t count);
 
     /* Makes a lock. */
     int (*lock_init)(struct elapse__lock *lock);
 
-    /* Makes a condition. A wait for it can end at a time by the monotonic clock. */
+    /* Makes a condition. A wait for the condition can end at a time by the monotonic clock. */
     int (*condition_init)(struct elapse__condition *condition);
 
     /* Does what elapse__condition_wait_until does, which is the function to call. */
@@ -70,19 +70,19 @@ struct elapse__os {
     int (*thread_start)(struct elapse__os_thread *thread, size_t stack_bytes,
                         void *(*main)(void *argument), void *argument);
 
-    /* Makes an alarm by this clock. It is closed by alarm_close. */
+    /* Makes an alarm by this clock, to be closed by alarm_close. */
     int (*alarm_open)(struct elapse__os_alarm *alarm, enum elapse__os_clock clock);
     void (*alarm_close)(struct elapse__os_alarm *alarm);
 
     /* Makes the alarm readable from `when_ns` on, in place of the time set before. An alarm by the
      * wall clock also becomes readable when that clock is set. An alarm without a clock becomes
-     * readable now, and that is never refused. */
+     * readable now, which is never refused. */
     int (*alarm_set)(const struct elapse__os_alarm *alarm, uint64_t when_ns);
 
     /* Makes the alarm unreadable until it goes off again. */
     void (*alarm_reset)(const struct elapse__os_alarm *alarm);
 
-    /* Waits until one of the alarms is readable, for at most `timeout_ns`. It may return early. */
+    /* Waits until one of the alarms is readable, for at most `timeout_ns`. May return early. */
     int (*alarms_wait)(const struct elapse__os_alarm *alarms, size_t count, uint64_t timeout_ns);
 
     /* Makes a descriptor that is readable while one of the alarms is, for a program that waits in
@@ -94,8 +94,8 @@ struct elapse__os {
 /* The table that calls the real system. */
 extern const struct elapse__os elapse__os_linux;
 
-/* The one in use: elapse__os_linux, unless a test has put its own here. Requires that no other
- * thread uses the library while it is changed. */
+/* The table in use: elapse__os_linux, unless a test has put its own table here. Requires that no
+ * other thread uses the library while the table is changed. */
 extern const struct elapse__os *elapse__os;
 
 /* Does what elapse__condition_wait does, but waits no longer than until `until_ns` by the monotonic
@@ -103,7 +103,7 @@ extern const struct elapse__os *elapse__os;
 bool elapse__condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
                                   uint64_t until_ns);
 
-/* Does the same; UINT64_MAX in `until_ns` waits without end. */
+/* Does what elapse__condition_wait_until does. UINT64_MAX in `until_ns` waits without end. */
 static inline bool elapse__condition_wait_at_most(struct elapse__condition *condition,
                                                   struct elapse__lock *lock, uint64_t until_ns)
 {
@@ -126,8 +126,8 @@ void elapse__os_thread_join(const struct elapse__os_thread *thread);
 /* Names the calling thread, for debuggers and top. Only the first 15 bytes count. */
 void elapse__os_thread_name(const char *name);
 
-/* Makes the system wake the calling thread as exactly as it can. By default it may wake a thread up
- * to 50 microseconds late, to save energy. */
+/* Makes the system wake the calling thread as exactly as it can. By default the system may
+ * wake a thread up to 50 microseconds late, to save energy. */
 void elapse__os_wake_exactly(void);
 
 /* Returns a number that differs from process to process. */

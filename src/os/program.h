@@ -37,11 +37,11 @@ uint64_t elapse__os_wall_clock_ns(void);
 enum { ELAPSE__OS_INPUT = 0, ELAPSE__OS_OUTPUT = 1, ELAPSE__OS_ERRORS = 2 };
 
 /* Reads up to `bytes` bytes, and stores in `*got` how many there were: 0 at the end of the file.
- * Waits until there is one, unless the file is non-blocking: then it fails with EAGAIN. */
+ * Waits for a byte; a file that is non-blocking fails with EAGAIN instead. */
 int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
 
-/* Does the same, but waits also if the file is non-blocking: another program that has the same open
- * file can make it so. */
+/* Does what elapse__os_read does, but waits also if the file is non-blocking: another program that
+ * has the same open file can make the file so. */
 int elapse__os_read_waiting(int file, void *buffer, size_t bytes, size_t *got);
 
 /* Reads the file at `path` until the buffer is full or the file ends. Stores in `*got` how many
@@ -52,21 +52,21 @@ int elapse__os_read_path(const char *path, void *buffer, size_t bytes, size_t *g
  * Stores in `*got` how many there were. */
 int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got);
 
-/* Writes all the bytes, and waits while there is no room for them, also if the file is
- * non-blocking: another program that has the same open file can make it so. A pipe that nobody
- * reads any more ends the program, or fails with EPIPE: see elapse__os_broken_pipe_ends. */
+/* Writes all the bytes, and waits while there is no room for the bytes, also if the file is
+ * non-blocking: another program that has the same open file can make the file so. A pipe that
+ * nobody reads any more ends the program, or fails with EPIPE: see elapse__os_broken_pipe_ends. */
 int elapse__os_write_all(int file, const void *bytes, size_t count);
 
-/* Says whether a write to a pipe that nobody reads ends the program, as it does when it begins.
- * Returns what held before. Requires that no other thread writes. */
+/* Sets whether a write to a pipe that nobody reads ends the program. A program begins with true.
+ * Returns the setting before. Requires that no other thread writes. */
 bool elapse__os_broken_pipe_ends(bool ends);
 
-/* Opens files in place of those of the three that are closed, which can be neither read nor
- * written: otherwise the next file or socket that is opened would be taken for one of them.
+/* Opens a file, which can be neither read nor written, in place of each standard file that is
+ * closed. Otherwise the next file or socket that is opened would be taken for a standard file.
  * Requires that nothing else was opened. */
 void elapse__os_hold_standard_files(void);
 
-/* Returns 0 if one of the three was open when the program began. */
+/* Returns 0 if this standard file was open when the program began. */
 int elapse__os_check_open(int file);
 
 /* Closes the file. An error may come from data that could not be written. */
@@ -90,7 +90,7 @@ struct elapse__os_status {
 
 int elapse__os_open_to_read(const char *path, int *file);
 
-/* Opens a file to be written from its beginning; makes it, or empties it. */
+/* Opens a file to be written from its beginning. Makes the file, or empties it. */
 int elapse__os_open_to_write(const char *path, int *file);
 
 /* Opens a new, empty file in memory, to be read and written. */
@@ -108,7 +108,7 @@ int elapse__os_create_beside(const char *path, char *name, int *file);
 int elapse__os_status_of_file(int file, struct elapse__os_status *status);
 int elapse__os_status_of_path(const char *path, struct elapse__os_status *status);
 
-/* The same, but for a symbolic link that of the link itself. */
+/* Stores the status of the path. That of a symbolic link is of the link itself. */
 int elapse__os_status_of_link(const char *path, struct elapse__os_status *status);
 
 /* Returns 0 if this program may write to the file. */
@@ -142,12 +142,12 @@ struct elapse__os_signals {
     uint64_t blocked_before; /* in the numbers of the system */
 };
 
-/* Holds back the signals of the set `wanted`, to be taken. Leaves out those that are ignored, as
- * nohup and the shell's & arrange it. Requires that no other thread runs yet: each inherits the
- * signals that are held back. */
+/* Holds back the signals of the set `wanted`, to be taken. Leaves out signals that are ignored,
+ * as nohup and the shell's & arrange it. Requires that no other thread runs yet: a later thread
+ * inherits the signals that are held back. */
 int elapse__os_signals_open(struct elapse__os_signals *signals, unsigned wanted);
 
-/* Takes a signal that has arrived. Returns ELAPSE__OS_NO_SIGNAL if none has. */
+/* Takes a signal that has arrived. Returns ELAPSE__OS_NO_SIGNAL if no signal has. */
 enum elapse__os_signal elapse__os_signals_take(const struct elapse__os_signals *signals);
 
 /* Gives the signals of a set their usual effect again, in the calling thread, and holds them back
@@ -155,11 +155,11 @@ enum elapse__os_signal elapse__os_signals_take(const struct elapse__os_signals *
 void elapse__os_signals_release(const struct elapse__os_signals *signals, unsigned set);
 void elapse__os_signals_hold(const struct elapse__os_signals *signals, unsigned set);
 
-/* Stops taking signals. The signals that are held back stay so. */
+/* Stops taking signals. The signals that are held back stay held back. */
 void elapse__os_signals_close(struct elapse__os_signals *signals);
 
-/* Has the usual effect of the signal on this program. ELAPSE__OS_SUSPEND stops it until it is
- * continued. Requires that the signal is not held back. */
+/* Has the usual effect of the signal on this program. ELAPSE__OS_SUSPEND stops the
+ * program until somebody continues it. Requires that the signal is not held back. */
 void elapse__os_signal_raise(enum elapse__os_signal signal);
 
 /* Returns the name of a signal that ended a program, from its number. */
@@ -172,24 +172,24 @@ const char *elapse__os_signal_text(int number);
 /* A file, and what the program waits for. */
 struct elapse__os_watch {
     int file;      /* -1: nothing is awaited */
-    bool for_data; /* that it can be read, or has ended */
-    bool for_room; /* that it can be written; with neither, only that it fails */
-    bool ready;    /* result: what was awaited is there, or it has failed */
-    bool failed;   /* result: it has failed; for a pipe that is written: nobody reads it any more */
+    bool for_data; /* wait until the file can be read, or has ended */
+    bool for_room; /* wait until the file can be written; with neither flag, until it fails */
+    bool ready;    /* result: what was awaited is there, or the file has failed */
+    bool failed; /* result: the file has failed; of a pipe that is written: nobody reads any more */
 };
 
 enum { ELAPSE__OS_WATCHES_MAX = 1040 };
 
-/* Waits until one of the files is ready. It may also return when none is. Returns ETIMEDOUT when
+/* Waits until one of the files is ready. May also return when no file is. Returns ETIMEDOUT when
  * `timeout_ns` have passed. Requires that `count` is from 1 to ELAPSE__OS_WATCHES_MAX. */
 int elapse__os_wait(struct elapse__os_watch *watches, size_t count, uint64_t timeout_ns);
 
-/* Makes a file that is ready from the next elapse__os_event_set until elapse__os_event_reset. It is
- * closed by elapse__os_close. */
+/* Makes a file that is ready from the next elapse__os_event_set until elapse__os_event_reset.
+ * Closed by elapse__os_close. */
 int elapse__os_event_open(int *file);
 void elapse__os_event_set(int file);
 
-/* Returns whether it had been set. */
+/* Returns whether the event had been set. */
 bool elapse__os_event_reset(int file);
 
 /* ---- other programs ---- */
@@ -202,15 +202,16 @@ struct elapse__os_program {
     const char *input;        /* its standard input */
     size_t input_bytes;
     int output; /* its standard output */
-    /* How long it may run. Then it and the programs that it has started, which are a group of
-     * processes, are asked to end, and are killed ELAPSE__OS_KILL_AFTER_NS later, or as soon as the
-     * program itself has ended. 0: for ever, and it stays in the group of this program. Only
-     * elapse__os_run looks at it. */
+    /* How long the program may run, for elapse__os_run alone. Then the program and the programs
+     * that it has started, which are a group of processes, are asked to end. The group is killed
+     * ELAPSE__OS_KILL_AFTER_NS later, or as soon as the program itself has ended. 0: for ever, and
+     * the program stays in the group of this program. */
     uint64_t timeout_ns;
-    /* It is a group of processes of its own, as it is with a `timeout_ns`: elapse__os_end_group
-     * needs that, and the keys of the terminal that raise a signal do not reach it. */
+    /* The program is a group of processes of its own, as with a `timeout_ns`. elapse__os_end_group
+     * needs such a group. The keys of the terminal that raise a signal do not reach the group. */
     bool has_group;
-    const struct elapse__os_signals *signals; /* not to be held back from it; may be NULL */
+    const struct elapse__os_signals
+        *signals; /* not to be held back from the program; may be NULL */
 };
 
 /* In place of an exit status that the system does not tell. */
@@ -226,22 +227,23 @@ struct elapse__os_end {
 /* A program that runs. */
 struct elapse__os_process {
     int number;
-    int file; /* readable once it has ended; -1 before Linux 5.3: then ask again and again */
+    int file; /* readable once the program has ended; -1 before Linux 5.3: ask again and again */
 };
 
-/* Starts a program, and does not wait. It need not read all its input. */
+/* Starts a program, and does not wait. The program need not read all its input. */
 int elapse__os_start(const struct elapse__os_program *program, struct elapse__os_process *process);
 
 /* Returns whether the program has ended. Then stores how, and releases the process. With
- * `with_group` it kills first the rest of the program's group, which must be its own. */
+ * `with_group`, first kills the rest of the program's group. Requires that such a group is the
+ * program's own. */
 bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
                         struct elapse__os_end *end);
 
-/* Asks the program's group of processes to end, or kills it. Requires that it has one, and was not
- * collected. */
+/* Asks the program's group of processes to end, or kills the group. Requires that the program has a
+ * group of its own, and was not collected. */
 void elapse__os_end_group(const struct elapse__os_process *process, bool at_once);
 
-/* Runs a program and waits until it has ended. It need not read all its input. */
+/* Runs a program and waits until the program has ended. It need not read all its input. */
 int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_end *end);
 
 /* Returns the environment of this program: NAME=value each, to a NULL. */
@@ -272,11 +274,11 @@ struct elapse__os_background;
 int elapse__os_background_start(struct elapse__os_background **background, void (*main)(void *),
                                 void *argument);
 
-/* Waits until it has returned from its main, and frees it. */
+/* Waits until the thread has returned from its main, and frees it. */
 void elapse__os_background_join(struct elapse__os_background *background);
 
-/* A lock, and a condition that its holders wait for. What cannot go wrong in a correct program
- * stops this one with a message. */
+/* A lock, and a condition that its holders wait for. An error that a correct program cannot have
+ * stops the program with a message. */
 struct elapse__os_monitor;
 int elapse__os_monitor_new(struct elapse__os_monitor **monitor);
 void elapse__os_monitor_free(struct elapse__os_monitor *monitor);
@@ -284,11 +286,12 @@ void elapse__os_monitor_free(struct elapse__os_monitor *monitor);
 void elapse__os_monitor_enter(struct elapse__os_monitor *monitor);
 void elapse__os_monitor_leave(struct elapse__os_monitor *monitor);
 
-/* Leaves the monitor, waits for elapse__os_monitor_wake_all, and enters it again. It may also
- * return for no reason. Requires that the calling thread has entered it. */
+/* Leaves the monitor, waits for elapse__os_monitor_wake_all, and enters the monitor again. May
+ * also return for no reason. Requires that the calling thread has entered the monitor. */
 void elapse__os_monitor_wait(struct elapse__os_monitor *monitor);
 
-/* The same, but no longer than until `when_ns` by elapse__os_monotonic_ns. */
+/* Does what elapse__os_monitor_wait does, but waits no longer than until `when_ns` by
+ * elapse__os_monotonic_ns. */
 void elapse__os_monitor_wait_until(struct elapse__os_monitor *monitor, uint64_t when_ns);
 void elapse__os_monitor_wake_all(struct elapse__os_monitor *monitor);
 

@@ -41,7 +41,7 @@ struct elapse__os_address_text {
 const char *elapse__os_resolve(const char *host, const char *port,
                                struct elapse__os_address *addresses, size_t *count);
 
-/* The same for a host in digits: it does not ask anybody, and does not wait. */
+/* Does what elapse__os_resolve does for a host in digits: asks nobody, and does not wait. */
 const char *elapse__os_resolve_digits(const char *host, const char *port,
                                       struct elapse__os_address *addresses, size_t *count);
 
@@ -53,14 +53,14 @@ struct elapse__os_address_text elapse__os_address_text(const struct elapse__os_a
 /* Returns whether only this machine can reach the address. */
 bool elapse__os_address_is_local(const struct elapse__os_address *address);
 
-/* Returns whether it is a socket in the file system. */
+/* Returns whether the address is a socket in the file system. */
 bool elapse__os_address_is_path(const struct elapse__os_address *address);
 
 /* Listens at the address. A socket in the file system whose process has ended is removed before.
  */
 int elapse__os_listen_at(const struct elapse__os_address *address, int *result);
 
-/* Stores the address of a socket that listens. Fails if it is no socket for connections. */
+/* Stores the address of a socket that listens. Fails if the socket takes no connections. */
 int elapse__os_listener_address(int listener, struct elapse__os_address *address);
 
 /* Removes the socket from the file system, if the address is there. */
@@ -70,8 +70,8 @@ void elapse__os_address_remove(const struct elapse__os_address *address);
  * ENFILE, ENOBUFS or ENOMEM if this machine cannot take one now. */
 int elapse__os_accept(int listener, int *result, struct elapse__os_address *peer);
 
-/* Begins a connection to the address. It is there when the socket can be written, unless
- * elapse__os_connect_error then says why not. */
+/* Begins a connection to the address. The connection is there when the socket can be written,
+ * unless elapse__os_connect_error then says why there is none. */
 int elapse__os_connect_to(const struct elapse__os_address *address, int *result);
 int elapse__os_connect_error(int socket);
 
@@ -79,8 +79,8 @@ int elapse__os_connect_error(int socket);
  * sends no more. Fails with EAGAIN if there are none now. */
 int elapse__os_receive(int socket, void *buffer, size_t bytes, size_t *got);
 
-/* Sends up to `bytes` bytes, and stores in `*sent` how many it took. Fails with EAGAIN if it takes
- * none now, and with EPIPE if the other side has gone; no signal is raised. */
+/* Sends up to `bytes` bytes, and stores in `*sent` how many the socket took. Fails with EAGAIN if
+ * the socket takes none now, and with EPIPE if the other side has gone; no signal is raised. */
 int elapse__os_send(int socket, const void *bytes, size_t count, size_t *sent);
 
 /* Says that nothing more will be sent. */
@@ -109,10 +109,10 @@ uint64_t elapse__os_watchdog_ns(void);
 /* Becomes this user, with its groups, for good. Fails with ENOENT if there is none. */
 int elapse__os_become_user(const char *name);
 
-/* Returns how many files this program may have open; raises that as far as it is allowed. */
+/* Returns how many files this program may have open; raises the limit as far as is allowed. */
 uint64_t elapse__os_raise_file_limit(void);
 
-/* Stores how many descriptors this process has open. Cost: it looks at each of them. */
+/* Stores how many descriptors this process has open. Cost: a look at each descriptor. */
 int elapse__os_open_files(uint64_t *count);
 
 /* Store the name of this machine, and its kind ("x86_64"), cut to `bytes` with the NUL. */
@@ -127,9 +127,8 @@ int elapse__os_disk_free(const char *directory, uint64_t *bytes);
 /* Returns how much memory of the machine this process has; 0: nobody knows. */
 uint64_t elapse__os_memory_bytes(void);
 
-/* Stores the processor time of this process in microseconds: its own, and that of the system for
- * it.
- */
+/* Stores the processor time of this process in microseconds: its own time, and the system's for the
+ * process. */
 void elapse__os_processor_time(uint64_t *user_us, uint64_t *system_us);
 
 /* Returns the number of this process. */
