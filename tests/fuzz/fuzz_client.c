@@ -22,8 +22,8 @@
 
 #include "../../src/os/program.h"
 #include "../../src/os/sockets.h"
-#include "client/client_commands.h"
 #include "common/buffer.h"
+#include "common/command.h"
 #include "common/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,7 +4,7 @@
 
 #include "../../base/assert.h"
 
-static const char strange[] = "the reply is not the one of this command";
+static const char of_another_command[] = "the reply is not the one of this command";
 
 enum exit_status answer_status_of_error(const char *error)
 {
@@ -72,7 +72,7 @@ bool answer_is_name(const redisReply *reply)
 static struct answer failure(const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ERROR)
-        return (struct answer){.status = STATUS_FAILED, .error = strange};
+        return (struct answer){.status = STATUS_FAILED, .error = of_another_command};
     return (struct answer){
         .status = answer_status_of_error(reply->str),
         .error = reply->str[0] != '\0' ? reply->str : "the server has refused, and gives no reason",
@@ -88,6 +88,16 @@ struct answer answer_of_word(const redisReply *reply, bool running_is_well)
         answer.status = STATUS_GONE;
     else if (answer_is_word(reply, "running") && !running_is_well)
         answer.status = STATUS_TAKEN;
+    return answer;
+}
+
+struct answer answer_of_other(const redisReply *reply, const char *strange)
+{
+    struct answer answer = answer_of_word(reply, true);
+
+    if (answer.error == NULL)
+        answer = (struct answer){.status = STATUS_FAILED, .error = strange};
+    ELAPSE__ASSERT(answer.status != STATUS_OK);
     return answer;
 }
 

@@ -35,6 +35,10 @@ struct answer answer_to_put(const redisReply *reply, bool keeps);
  * `running` are failures, but not the `running` of CANCEL (`running_is_well`). */
 struct answer answer_of_word(const redisReply *reply, bool running_is_well);
 
+/* Reads a reply of another form than was awaited: an error, or else `strange` says what it is not.
+ */
+struct answer answer_of_other(const redisReply *reply, const char *strange);
+
 /* Returns the status that belongs to an error of the server. */
 enum exit_status answer_status_of_error(const char *error);
 

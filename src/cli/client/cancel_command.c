@@ -58,9 +58,7 @@ static enum exit_status print_words(const struct cancel *cancel, const redisRepl
     enum exit_status status = STATUS_OK;
 
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != count) {
-        struct answer answer = answer_of_word(reply, true);
-        if (answer.error == NULL)
-            answer = (struct answer){.status = STATUS_FAILED, .error = "the reply is no list"};
+        struct answer answer = answer_of_other(reply, "the reply is no list");
         return session_report_error(&answer, NULL);
     }
     for (size_t i = 0; i < count; i++) {

@@ -55,10 +55,7 @@ redisReply *client_ask_map(struct client *client, enum exit_status *status)
     *status = reply->type == REDIS_REPLY_NIL ? STATUS_GONE : STATUS_OK;
     if (reply->type == REDIS_REPLY_NIL || reply->type == REDIS_REPLY_ARRAY)
         return reply;
-    struct answer answer = answer_of_word(reply, true);
-    if (answer.error == NULL)
-        answer = (struct answer){.status = STATUS_FAILED, .error = "the reply is no map"};
-    ELAPSE__ASSERT(answer.status != STATUS_OK);
+    struct answer answer = answer_of_other(reply, "the reply is no map");
     *status = session_report_error(&answer, NULL);
     freeReplyObject(reply);
     return NULL;

@@ -39,8 +39,7 @@ void render_json(struct elapse__json *out, const redisReply *map)
 
 void render_text(struct elapse__buffer *out, const redisReply *text)
 {
-    buffer_add(out, text->str, text->len);
-    mask_text((char *)out->bytes + out->end - text->len, text->len);
+    buffer_add_masked(out, text->str, text->len);
 }
 
 void render_moment(struct elapse__buffer *out, uint64_t milliseconds)

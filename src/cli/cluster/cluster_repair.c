@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "../../base/assert.h"
 #include "../../cluster/ownership/chain.h"
@@ -12,7 +11,6 @@
 #include "../../os/program.h"
 #include "../common/duration.h"
 #include "../common/output.h"
-#include "../common/text.h"
 #include "cluster.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -56,11 +54,9 @@ static enum exit_status choose_partition(struct repair *repair)
 
 static void tell_server(const struct repair *repair)
 {
-    char place[sizeof repair->server.place];
-
-    (void)snprintf(place, sizeof place, "%s", repair->server.place);
-    mask_text(place, strlen(place));
-    output_add_format("database at %s, timeline %" PRIu32 "\n", place, repair->server.timeline);
+    output_add_text("database at ");
+    output_add_masked(repair->server.place);
+    output_add_format(", timeline %" PRIu32 "\n", repair->server.timeline);
 }
 
 static enum exit_status begin(struct repair *repair)
@@ -217,12 +213,11 @@ static enum exit_status read_directory(struct repair *repair)
 /* The mark says up to which group a node knows the log. */
 static void tell_words(const struct repair *repair, const char *what, const char *text)
 {
-    char words[ELAPSE__MARK_BYTES];
-
-    (void)snprintf(words, sizeof words, "%s", text);
-    mask_text(words, strlen(words));
-    if (words[0] != '\0')
-        output_add_format("partition %" PRIu32 " %s: %s\n", repair->partition, what, words);
+    if (text[0] == '\0')
+        return;
+    output_add_format("partition %" PRIu32 " %s: ", repair->partition, what);
+    output_add_masked(text);
+    output_add_text("\n");
 }
 
 static enum exit_status tell_mark(const struct repair *repair)

@@ -52,10 +52,8 @@ static struct warnings find_warnings(const struct elapse__status *status)
 static void add_word(struct elapse__buffer *text, const char *word)
 {
     const char *shown = word[0] == '\0' ? "-" : word;
-    size_t length = strlen(shown);
 
-    buffer_add(text, shown, length);
-    mask_text((char *)text->bytes + text->end - length, length);
+    buffer_add_masked(text, shown, strlen(shown));
 }
 
 /* Adds blanks up to a column of the line that begins at `line`, and one at least. */

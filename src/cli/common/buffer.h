@@ -9,6 +9,7 @@
 
 #include "../../base/buffer.h"
 #include "message.h"
+#include "text.h"
 
 static inline void buffer_add(struct elapse__buffer *buffer, const void *bytes, size_t size)
 {
@@ -18,6 +19,13 @@ static inline void buffer_add(struct elapse__buffer *buffer, const void *bytes, 
 static inline void buffer_add_text(struct elapse__buffer *buffer, const char *text)
 {
     buffer_add(buffer, text, strlen(text));
+}
+
+/* Adds text from elsewhere, harmless for a terminal: see mask_text. */
+static inline void buffer_add_masked(struct elapse__buffer *buffer, const char *text, size_t length)
+{
+    buffer_add(buffer, text, length);
+    mask_text((char *)buffer->bytes + buffer->end - length, length);
 }
 
 /* Adds text as printf would: buffer_add_format(buffer, format, ...). */

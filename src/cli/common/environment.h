@@ -5,11 +5,24 @@
 #define ELAPSE_CLI_COMMON_ENVIRONMENT_H
 
 #include <stddef.h>
+#include <stdint.h>
+
+#include "buffer.h"
 
 /* Returns a copy of this program's environment without the variables that begin with one of these
  * names ("PATH="). NULL ends the copy, and behind it there is room for `extra` more variables. The
  * caller frees the copy, but not its strings. Stores in `*count` how many variables there are. */
 char **environment_without(const char *const *names, size_t name_count, size_t extra,
                            size_t *count);
+
+/* Add the variable NAME=text, or NAME=number, with a NUL behind it. `name` ends with '='. A text
+ * ends at its first NUL. */
+void environment_add(struct elapse__buffer *variables, const char *name, const char *text,
+                     size_t length);
+void environment_add_number(struct elapse__buffer *variables, const char *name, uint64_t number);
+
+/* Returns an environment: that which is inherited, and behind it the variables. The caller frees
+ * the array; its strings are those of the arguments. */
+char **environment_with(char *const *inherited, const struct elapse__buffer *variables);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include <elapse/version.h>
 
-#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "duration.h"
 #include "output.h"

@@ -39,6 +39,12 @@ void output_add(const char *bytes, size_t length)
     write_full_piece();
 }
 
+void output_add_masked(const char *text)
+{
+    buffer_add_masked(&waiting.text, text, strlen(text));
+    write_full_piece();
+}
+
 void output_add_buffer(const struct elapse__buffer *buffer)
 {
     if (elapse__buffer_size(buffer) > 0)

@@ -13,6 +13,8 @@
 
 void output_add(const char *bytes, size_t length);
 void output_add_text(const char *text);
+/* Adds a string from elsewhere, harmless for a terminal: see mask_text. */
+void output_add_masked(const char *text);
 void output_add_buffer(const struct elapse__buffer *buffer);
 
 /* Adds text as printf would. */

@@ -2,7 +2,6 @@
  * elapse check: is a directory whole, and what can be saved of it.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -11,7 +10,6 @@
 #include "../common/command.h"
 #include "../common/options.h"
 #include "../common/output.h"
-#include "../common/text.h"
 
 static const struct command_help help = {
     .usage = "Usage: elapse check [--repair] DIRECTORY\n",
@@ -24,12 +22,9 @@ static const struct command_help help = {
 
 static void print_line(void *context, const char *text)
 {
-    char line[1024];
-
     (void)context;
-    (void)snprintf(line, sizeof line, "%s", text);
-    mask_control_characters(line);
-    output_add_format("%s\n", line);
+    output_add_masked(text);
+    output_add_text("\n");
 }
 
 /* Returns the name of the new directory: DIRECTORY.repaired. */

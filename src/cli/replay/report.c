@@ -5,12 +5,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../base/assert.h"
 #include "../common/duration.h"
-#include "../common/message.h"
 #include "../common/output.h"
 #include "../common/text.h"
 
@@ -39,16 +36,13 @@ void report_text(const struct report *report)
 {
     const struct replay_figures *figures = report->figures;
     uint64_t armings = figures->started + figures->restarted;
-    size_t trace_bytes = strlen(report->trace) + 1;
-    char *trace = allocate(trace_bytes);
     char rest[64];
 
     ELAPSE__ASSERT(report->tick_us > 0);
     ELAPSE__ASSERT(report->figures != NULL);
-    memcpy(trace, report->trace, trace_bytes);
-    mask_control_characters(trace);
-    output_add_format("%-12s %s\n", "trace", trace);
-    free(trace);
+    output_add_format("%-12s ", "trace");
+    output_add_masked(report->trace);
+    output_add_text("\n");
     output_add_format("%-12s %s\n", "structure", report->structure);
     output_add_format("%-12s %s\n", "tick", duration_format(report->tick_us * 1000).text);
     print_number("operations", figures->operations, "");

@@ -29,16 +29,10 @@ enum {
 #define WORD_ONCE  "once"
 #define WORD_AGAIN "again"
 
-/* How often a timer that recurs has fired in this life. */
-struct count {
+/* What is remembered of a job. */
+struct known_job {
     uint64_t id;
     uint64_t firings;
-    UT_hash_handle hh;
-};
-
-/* A job that an earlier life had handed out. */
-struct handed_before {
-    uint64_t id;
     UT_hash_handle hh;
 };
 
@@ -56,8 +50,8 @@ struct run_durable {
     uint64_t wakes;
     bool is_ending;
     bool has_failed;
-    struct count *counts;
-    struct handed_before *before;
+    struct known_job *counts; /* how often timers that recur have fired in this life */
+    struct known_job *before; /* jobs that an earlier life had handed out */
 };
 
 /* ---- failure ---- */
@@ -116,17 +110,36 @@ static struct body read_body(const char *text, size_t length)
     return body;
 }
 
+static struct known_job *add_known(struct known_job **table, uint64_t id)
+{
+    struct known_job *job = allocate(sizeof *job);
+
+    *job = (struct known_job){.id = id};
+    HASH_ADD(hh, *table, id, sizeof id, job);
+    return job;
+}
+
+static void free_known(struct known_job **table)
+{
+    struct known_job *job = *table;
+
+    HASH_CLEAR(hh, *table); /* releases the table, not the jobs */
+    while (job != NULL) {
+        struct known_job *next = job->hh.next;
+        free(job);
+        job = next;
+    }
+}
+
 /* Returns how often the timer has fired with this firing, in this life. */
 static uint64_t count_firing(struct run_durable *durable, uint64_t id)
 {
-    struct count *count;
+    struct known_job *count;
 
     elapse__os_monitor_enter(durable->monitor);
     HASH_FIND(hh, durable->counts, &id, sizeof id, count);
     if (count == NULL) {
-        count = allocate(sizeof *count);
-        *count = (struct count){.id = id};
-        HASH_ADD(hh, durable->counts, id, sizeof id, count);
+        count = add_known(&durable->counts, id);
     }
     uint64_t firings = ++count->firings;
     elapse__os_monitor_leave(durable->monitor);
@@ -136,7 +149,7 @@ static uint64_t count_firing(struct run_durable *durable, uint64_t id)
 /* Returns whether an earlier life had handed out the job; for each job this is true once. */
 static bool was_handed_out(struct run_durable *durable, uint64_t id)
 {
-    struct handed_before *before;
+    struct known_job *before;
 
     elapse__os_monitor_enter(durable->monitor);
     HASH_FIND(hh, durable->before, &id, sizeof id, before);
@@ -243,6 +256,7 @@ static enum elapse_error take_due(struct run_durable *durable, struct elapse_res
         if (error == ELAPSE_OK)
             ++*count;
     }
+    ELAPSE__ASSERT_THAT(*count, <=, most);
     return error == ELAPSE_ERROR_NOTHING_DUE ? ELAPSE_OK : error;
 }
 
@@ -459,6 +473,7 @@ static struct elapse_job *list_jobs(struct elapse_queue *queue, enum elapse_job_
     do {
         jobs = reallocate(jobs, (*count + LIST_SLICE) * sizeof *jobs);
         got = elapse_queue_list(queue, &filter, &cursor, jobs + *count, LIST_SLICE);
+        ELAPSE__ASSERT_THAT(got, <=, (size_t)LIST_SLICE);
         *count += got;
     } while (got > 0);
     return jobs;
@@ -519,9 +534,7 @@ static enum elapse_error take_over(struct run_durable *durable)
     enum elapse_error error = ELAPSE_OK;
 
     for (size_t i = 0; i < count && error == ELAPSE_OK; i++) {
-        struct handed_before *before = allocate(sizeof *before);
-        *before = (struct handed_before){.id = jobs[i].id};
-        HASH_ADD(hh, durable->before, id, sizeof before->id, before);
+        (void)add_known(&durable->before, jobs[i].id);
         error = elapse_queue_nack_in(durable->queue, jobs[i].id, jobs[i].lease, 0, NULL);
         if (error == ELAPSE_ERROR_GONE)
             error = ELAPSE_OK;
@@ -595,20 +608,8 @@ void run_durable_free(struct run_durable *durable)
 {
     if (durable == NULL)
         return;
-    struct count *count = durable->counts;
-    struct handed_before *before = durable->before;
-    HASH_CLEAR(hh, durable->counts); /* releases the table, not the entries */
-    HASH_CLEAR(hh, durable->before);
-    while (count != NULL) {
-        struct count *next = count->hh.next;
-        free(count);
-        count = next;
-    }
-    while (before != NULL) {
-        struct handed_before *next = before->hh.next;
-        free(before);
-        before = next;
-    }
+    free_known(&durable->counts);
+    free_known(&durable->before);
     elapse__os_monitor_free(durable->monitor);
     free(durable->threads);
     free(durable);

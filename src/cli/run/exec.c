@@ -3,8 +3,6 @@
  */
 #include "exec.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,71 +45,30 @@ void run_exec_end(struct run *run)
 
 /* ---- the environment of one program ---- */
 
-/* Writes NAME=text and a NUL. Returns where the next variable begins. */
-static char *write_variable(char *out, const char *name, const char *text, size_t length)
-{
-    size_t name_length = strlen(name);
-
-    ELAPSE__ASSERT(name[strlen(name) - 1] == '=');
-    memcpy(out, name, name_length);
-    out += name_length;
-    memcpy(out, text, length);
-    out[length] = '\0';
-    return out + length + 1;
-}
-
-static char *write_moment(char *out, const char *name, uint64_t unix_ns)
+static void add_moment(struct elapse__buffer *variables, const char *name, uint64_t unix_ns)
 {
     char text[TIMESTAMP_BYTES];
 
     timestamp_write(text, unix_ns);
-    return write_variable(out, name, text, sizeof text);
+    environment_add(variables, name, text, sizeof text);
 }
 
-static char *write_number(char *out, const char *name, uint64_t number)
+/* Adds the variables of a firing. */
+static void add_variables(struct elapse__buffer *variables, const struct run_timer *timer,
+                          const struct elapse_run *firing)
 {
-    char text[21];
-    int length = snprintf(text, sizeof text, "%" PRIu64, number);
-
-    return write_variable(out, name, text, (size_t)length);
-}
-
-/* Returns the environment, in one allocation: the pointers, then the text of those variables that
- * belong to this firing. */
-static char **environment_new(const struct run_timer *timer, const struct elapse_run *firing)
-{
-    enum { FRAME_ROOM = 512 };
-    const struct run *run = timer->run;
     struct run_times times = run_times_of(timer, firing);
-    size_t inherited = 0;
+    const char *repetition = timer->may_repeat ? "true" : "false";
 
-    ELAPSE__ASSERT(run->environment != NULL);
-    while (run->environment[inherited] != NULL)
-        inherited++;
-    size_t pointers = inherited + NAME_COUNT + 1;
-    char **environment = allocate(pointers * sizeof *environment + FRAME_ROOM + timer->key_bytes +
-                                  timer->payload_bytes);
-    memcpy(environment, run->environment, inherited * sizeof *environment);
-    char **own = environment + inherited;
-    char *out = (char *)(environment + pointers);
-    own[0] = out;
-    own[1] = out = write_variable(out, names[0], timer->text, timer->key_bytes);
-    own[2] = out = write_moment(out, names[1], times.due_unix_ns);
-    own[3] = out = write_moment(out, names[2], times.fired_unix_ns);
-    own[4] = out = write_number(out, names[3], times.late_us);
-    own[5] = out = write_number(out, names[4], firing->number);
-    own[6] = out = write_number(out, names[5], firing->missed);
-    own[7] = NULL;
-    own[NAME_COUNT] = NULL;
-    out = write_variable(out, names[6], run_timer_payload(timer), timer->payload_bytes);
-    if (timer->is_durable) {
-        const char *repetition = timer->may_repeat ? "true" : "false";
-        own[7] = out;
-        out = write_variable(out, names[7], repetition, strlen(repetition));
-    }
-    ELAPSE__ASSERT((size_t)(out - own[0]) <=
-                   (size_t)FRAME_ROOM + timer->key_bytes + timer->payload_bytes);
-    return environment;
+    environment_add(variables, names[0], timer->text, timer->key_bytes);
+    add_moment(variables, names[1], times.due_unix_ns);
+    add_moment(variables, names[2], times.fired_unix_ns);
+    environment_add_number(variables, names[3], times.late_us);
+    environment_add_number(variables, names[4], firing->number);
+    environment_add_number(variables, names[5], firing->missed);
+    environment_add(variables, names[6], run_timer_payload(timer), timer->payload_bytes);
+    if (timer->is_durable)
+        environment_add(variables, names[7], repetition, strlen(repetition));
 }
 
 /* ---- running the program ---- */
@@ -192,10 +149,13 @@ void run_spawn(void *context, const struct elapse_run *firing)
 {
     const struct run_timer *timer = context;
     struct run *run = timer->run;
+    struct elapse__buffer variables = {.bytes = NULL};
 
     ELAPSE__ASSERT(run->options->program != NULL);
+    ELAPSE__ASSERT(run->environment != NULL);
     report_wait(timer, firing);
-    char **environment = environment_new(timer, firing);
+    add_variables(&variables, timer, firing);
+    char **environment = environment_with(run->environment, &variables);
     const struct elapse__os_program program = {
         .arguments = run->options->program,
         .environment = environment,
@@ -206,4 +166,5 @@ void run_spawn(void *context, const struct elapse_run *firing)
     if (run_with_retries(timer, &program))
         atomic_fetch_add(&run->failures, 1);
     free(environment);
+    elapse__buffer_free(&variables);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <elapse/timer.h>
+#include <utlist.h>
 
 #include "../../base/assert.h"
 #include "../common/message.h"
@@ -20,11 +21,7 @@
 static void link_timer(struct run *run, struct run_timer *timer)
 {
     elapse__os_monitor_enter(run->timers_lock);
-    timer->prev = NULL;
-    timer->next = run->timers;
-    if (timer->next != NULL)
-        timer->next->prev = timer;
-    run->timers = timer;
+    DL_PREPEND(run->timers, timer);
     run->timer_count++;
     elapse__os_monitor_leave(run->timers_lock);
 }
@@ -33,12 +30,7 @@ static void unlink_timer(struct run *run, struct run_timer *timer)
 {
     elapse__os_monitor_enter(run->timers_lock);
     ELAPSE__ASSERT(run->timer_count > 0);
-    if (timer->next != NULL)
-        timer->next->prev = timer->prev;
-    if (timer->prev != NULL)
-        timer->prev->next = timer->next;
-    else
-        run->timers = timer->next;
+    DL_DELETE(run->timers, timer);
     run->timer_count--;
     elapse__os_monitor_leave(run->timers_lock);
 }

@@ -56,6 +56,7 @@ static void writer_main(void *argument)
         bool written = write_out(&taken);
         elapse__os_monitor_enter(writer->monitor);
         writer->written += length;
+        ELAPSE__ASSERT_THAT(writer->written, <=, writer->added);
         elapse__os_monitor_wake_all(writer->monitor);
         if (!written)
             note_failure(writer);
@@ -168,6 +169,8 @@ enum exit_status run_writer_finish(struct run_writer *writer)
     elapse__os_monitor_wake_all(writer->monitor);
     elapse__os_monitor_leave(writer->monitor);
     elapse__os_background_join(writer->thread);
+    ELAPSE__ASSERT(writer->ended);
+    ELAPSE__ASSERT_THAT(waiting_bytes(writer), ==, 0U);
     elapse__os_monitor_free(writer->monitor);
     elapse__json_free(&writer->waiting);
     return writer->failed ? STATUS_FAILED : STATUS_OK;

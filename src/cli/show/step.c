@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../os/program.h"
 #include "../common/output.h"
 #include "../common/screen.h"
 #include "draw.h"

@@ -213,16 +213,12 @@ static void take_jobs(struct loop *loop, redisReply *reply, uint64_t now_ns)
 
 static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
 {
-    struct answer answer;
-
     if (reply->type == REDIS_REPLY_ARRAY) {
         loop->has_reserved = true;
         take_jobs(loop, reply, now_ns);
         return;
     }
-    answer = answer_of_word(reply, true);
-    if (answer.error == NULL)
-        answer = (struct answer){.status = STATUS_FAILED, .error = "the reply is no list of jobs"};
+    struct answer answer = answer_of_other(reply, "the reply is no list of jobs");
     (void)session_report_error(&answer, NULL);
     worker_reserve_failed(&loop->worker, now_ns);
     /* What the server took before is no fault of the command line. */

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../base/decimal.h"
 #include "../common/buffer.h"
 #include "../common/environment.h"
-#include "../common/message.h"
 
 /* The variables that a program gets besides those it inherits. */
 static const char *const names[] = {
@@ -32,52 +30,27 @@ void programs_free(struct programs *programs)
     free(programs->inherited);
 }
 
-/* Adds NAME=text and a NUL. */
-static void add_text(struct elapse__buffer *out, const char *name, const char *text, size_t length)
-{
-    ELAPSE__ASSERT(name[strlen(name) - 1] == '=');
-    ELAPSE__ASSERT(memchr(text, '\0', length) == NULL);
-    buffer_add_text(out, name);
-    buffer_add(out, text, length);
-    buffer_add(out, "", 1);
-}
-
-static void add_number(struct elapse__buffer *out, const char *name, uint64_t number)
-{
-    char digits[ELAPSE__DECIMAL_BYTES];
-
-    add_text(out, name, digits, elapse__decimal_write(digits, number));
-}
-
 /* Adds the variables of a job, each with its NUL. A key with a NUL cannot stand there. */
 static void add_variables(struct elapse__buffer *out, const struct handed *handed)
 {
-    add_number(out, "ELAPSE_JOB_ID=", handed->id);
-    add_text(out, "ELAPSE_LEASE=", handed->lease, strlen(handed->lease));
-    add_number(out, "ELAPSE_ATTEMPT=", handed->attempt);
-    add_number(out, "ELAPSE_DUE_MS=", handed->due_ms);
-    add_number(out, "ELAPSE_MISSED=", handed->missed);
+    environment_add_number(out, "ELAPSE_JOB_ID=", handed->id);
+    environment_add(out, "ELAPSE_LEASE=", handed->lease, strlen(handed->lease));
+    environment_add_number(out, "ELAPSE_ATTEMPT=", handed->attempt);
+    environment_add_number(out, "ELAPSE_DUE_MS=", handed->due_ms);
+    environment_add_number(out, "ELAPSE_MISSED=", handed->missed);
     if (memchr(handed->tube, '\0', handed->tube_length) == NULL)
-        add_text(out, "ELAPSE_TUBE=", handed->tube, handed->tube_length);
+        environment_add(out, "ELAPSE_TUBE=", handed->tube, handed->tube_length);
     if (handed->key != NULL && memchr(handed->key, '\0', handed->key_length) == NULL)
-        add_text(out, "ELAPSE_KEY=", handed->key, handed->key_length);
+        environment_add(out, "ELAPSE_KEY=", handed->key, handed->key_length);
 }
 
 int programs_start(const struct programs *programs, const struct handed *handed,
                    struct elapse__os_process *process)
 {
     struct elapse__buffer text = {.bytes = NULL};
-    size_t count = 0;
 
-    while (programs->inherited[count] != NULL)
-        count++;
-    char **environment = allocate((count + NAME_COUNT + 1) * sizeof *environment);
-    memcpy(environment, programs->inherited, count * sizeof *environment);
     add_variables(&text, handed);
-    char *end = (char *)text.bytes + text.end;
-    for (char *at = (char *)text.bytes; at < end; at += strlen(at) + 1)
-        environment[count++] = at;
-    environment[count] = NULL;
+    char **environment = environment_with(programs->inherited, &text);
     const struct elapse__os_program program = {
         .arguments = programs->arguments,
         .environment = environment,

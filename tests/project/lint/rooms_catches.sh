@@ -25,7 +25,7 @@ make src/structures/slot.h '#include <elapse/wheel.h>'
 make src/scheduler/task.h '#include <elapse/wheel.h>' '#include "../os/os.h"'
 make src/cli/common/text.h '#include <stdio.h>'
 make src/cli/run/run.c '#include "../common/text.h"' '#include "../../os/program.h"' '#include <getopt.h>'
-make src/cli/main.c '#include "run/options.h"'
+make src/cli/main.c '#include "common/text.h"'
 make src/cli/run/options.h '#include <elapse/scheduler.h>'
 
 # expect EXPECTED FILE LINE: runs the check with LINE added to FILE. EXPECTED is what the check
