@@ -9,7 +9,7 @@
 struct character {
     size_t bytes;
     bool is_plain;
-    unsigned code; /* of one that is written as an escape */
+    unsigned code; /* of a character that is written as an escape */
 };
 
 static struct character beyond_ascii(const unsigned char *text, size_t length)

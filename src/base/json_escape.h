@@ -21,7 +21,7 @@ struct elapse__json_piece {
     char escape[ELAPSE__JSON_ESCAPE_BYTES];
 };
 
-/* Requires that `length` is not 0, and reads no more bytes. */
+/* Returns the first piece of a text. Requires that `length` is not 0, and reads no more bytes. */
 struct elapse__json_piece elapse__json_escape_next(const void *text, size_t length);
 
 #endif

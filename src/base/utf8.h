@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns how many bytes the character at the beginning of the text has; 0: it is none. Requires
- * that `length` is not 0, and reads no more bytes. */
+/* Returns how many bytes the character at the beginning of the text has; 0: there is no character.
+ * Requires that `length` is not 0, and reads no more bytes. */
 size_t elapse__utf8_size(const void *text, size_t length);
 
 /* Returns whether all of the text is UTF-8. */
