@@ -20,6 +20,14 @@ enum {
     PAGE_ARGUMENTS_MAX = 10, /* LIST, a tube, and four options with a value */
 };
 
+/* A command that is taken. */
+struct call {
+    struct elapse__router_client *client;
+    const struct elapse__router_route *route;
+    const struct elapse__wire_resp_argument *arguments; /* the first one is the name */
+    uint32_t count;
+};
+
 static struct elapse__router_lane *lane_of(struct elapse__router *router, uint32_t partition,
                                            bool slow)
 {
@@ -39,45 +47,38 @@ static bool has_place(struct elapse__router_client *client, struct elapse__route
 
 /* ---- one partition ---- */
 
-static enum elapse__router_taken take_whole(struct elapse__router_client *client,
-                                            uint32_t partition, enum elapse__router_on_loss on_loss,
-                                            const struct elapse__wire_resp_argument *arguments,
-                                            uint32_t count)
+static enum elapse__router_taken take_whole(const struct call *call, uint32_t partition,
+                                            enum elapse__router_on_loss on_loss)
 {
-    struct elapse__router_lane *lane = lane_of(client->router, partition, false);
+    struct elapse__router_lane *lane = lane_of(call->client->router, partition, false);
 
-    if (!has_place(client, lane))
+    if (!has_place(call->client, lane))
         return ELAPSE__ROUTER_TAKEN_LATER;
     struct elapse__router_command *command = elapse__router_command_new(
-        client, ELAPSE__ROUTER_COMMAND_ONE,
+        call->client, ELAPSE__ROUTER_COMMAND_ONE,
         on_loss == ELAPSE__ROUTER_LOSS_LOOK ? (size_t)LOOK_CHARGE : (size_t)WORD_CHARGE);
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->fragments = 1;
-    (void)elapse__router_lane_send(lane, command, on_loss, arguments, count);
+    (void)elapse__router_lane_send(lane, command, on_loss, call->arguments, call->count);
     return ELAPSE__ROUTER_TAKEN;
 }
 
 /* Takes a command for any partition: it is not well formed, or its answer is the same everywhere.
  */
-static enum elapse__router_taken take_anywhere(struct elapse__router_client *client,
-                                               const struct elapse__wire_resp_argument *arguments,
-                                               uint32_t count)
+static enum elapse__router_taken take_anywhere(const struct call *call)
 {
-    return take_whole(client, elapse__router_home(client), ELAPSE__ROUTER_LOSS_LOOK, arguments,
-                      count);
+    return take_whole(call, elapse__router_home(call->client), ELAPSE__ROUTER_LOSS_LOOK);
 }
 
-static enum elapse__router_taken take_put(struct elapse__router_client *client,
-                                          const struct elapse__wire_resp_argument *arguments,
-                                          uint32_t count)
+static enum elapse__router_taken take_put(const struct call *call)
 {
     bool has_token = false;
-    uint32_t partition = elapse__router_route_put(client, arguments, count, &has_token);
+    uint32_t partition =
+        elapse__router_route_put(call->client, call->arguments, call->count, &has_token);
 
-    return take_whole(client, partition,
-                      has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN,
-                      arguments, count);
+    return take_whole(call, partition,
+                      has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN);
 }
 
 /* ---- items ---- */
@@ -184,43 +185,42 @@ static bool have_places(struct elapse__router_client *client,
     return true;
 }
 
-static enum elapse__router_taken take_items(struct elapse__router_client *client,
-                                            enum elapse__router_route_kind kind,
-                                            const struct elapse__wire_resp_argument *arguments,
-                                            uint32_t count)
+static enum elapse__router_taken take_items(const struct call *call)
 {
     struct elapse__router_item found[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
-    struct items items = {.first = kind == ELAPSE__ROUTER_ROUTE_KEYS ? 2 : 1,
-                          .each = kind == ELAPSE__ROUTER_ROUTE_LEASES ? 2 : 1};
+    struct items items = {.first = call->route->kind == ELAPSE__ROUTER_ROUTE_KEYS ? 2 : 1,
+                          .each = call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES ? 2 : 1};
     bool is_one = true;
 
     found[0].partition = 0;
-    items.count = (count - items.first) / items.each;
-    if (items.count == 0 || (count - items.first) % items.each != 0 ||
-        (kind == ELAPSE__ROUTER_ROUTE_KEYS && arguments[1].size > TUBE_BYTES_MAX) ||
-        !find_items(client, kind, arguments, &items, found) ||
-        (kind == ELAPSE__ROUTER_ROUTE_LEASES && !leases_are_well_formed(arguments, count)))
-        return take_anywhere(client, arguments, count);
+    items.count = (call->count - items.first) / items.each;
+    if (items.count == 0 || (call->count - items.first) % items.each != 0 ||
+        (call->route->kind == ELAPSE__ROUTER_ROUTE_KEYS &&
+         call->arguments[1].size > TUBE_BYTES_MAX) ||
+        !find_items(call->client, call->route->kind, call->arguments, &items, found) ||
+        (call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES &&
+         !leases_are_well_formed(call->arguments, call->count)))
+        return take_anywhere(call);
     for (uint32_t i = 1; i < items.count; i++)
         is_one = is_one && found[i].partition == found[0].partition;
     if (is_one)
-        return take_whole(client, found[0].partition, ELAPSE__ROUTER_LOSS_UNKNOWN, arguments,
-                          count);
-    if (!have_places(client, found, items.count))
+        return take_whole(call, found[0].partition, ELAPSE__ROUTER_LOSS_UNKNOWN);
+    if (!have_places(call->client, found, items.count))
         return ELAPSE__ROUTER_TAKEN_LATER;
-    struct elapse__router_command *command = elapse__router_command_new(
-        client, ELAPSE__ROUTER_COMMAND_ITEMS, (size_t)items.count * (WORD_CHARGE + sizeof *found));
+    struct elapse__router_command *command =
+        elapse__router_command_new(call->client, ELAPSE__ROUTER_COMMAND_ITEMS,
+                                   (size_t)items.count * (WORD_CHARGE + sizeof *found));
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->items = calloc(items.count, sizeof *command->items);
     if (command->items == NULL) {
-        elapse__router_client_fail(client);
+        elapse__router_client_fail(call->client);
         return ELAPSE__ROUTER_TAKEN;
     }
     for (uint32_t i = 0; i < items.count; i++)
         command->items[i].partition = found[i].partition;
     command->item_count = items.count;
-    send_all_items(command, arguments, &items);
+    send_all_items(command, call->arguments, &items);
     return ELAPSE__ROUTER_TAKEN;
 }
 
@@ -228,97 +228,91 @@ static enum elapse__router_taken take_items(struct elapse__router_client *client
 
 /* A cursor of the router: 0 is the beginning; otherwise the partition is its remainder, and the
  * partition's own cursor the quotient. */
-static enum elapse__router_taken take_page(struct elapse__router_client *client,
-                                           const struct elapse__wire_resp_argument *arguments,
-                                           uint32_t count)
+static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
         {"CURSOR", 1}, {"STATE", 1}, {"TAG", 1}, {"COUNT", 1}};
-    bool is_list = elapse__wire_resp_is(arguments[0], "LIST");
-    uint32_t partitions = client->router->options.partitions;
+    bool is_list = elapse__wire_resp_is(call->arguments[0], "LIST");
+    uint32_t partitions = call->client->router->options.partitions;
     uint32_t places[4];
     uint64_t cursor = 0;
     char text[ELAPSE__DECIMAL_BYTES];
     struct elapse__wire_resp_argument asked[PAGE_ARGUMENTS_MAX];
 
-    if (!elapse__wire_resp_find_options(arguments, count, is_list ? 2 : 1, options, 4, places,
-                                        NULL) ||
+    if (!elapse__wire_resp_find_options(call->arguments, call->count, is_list ? 2 : 1, options, 4,
+                                        places, NULL) ||
         (places[0] != 0 &&
-         !elapse__decimal_read(arguments[places[0]].bytes, arguments[places[0]].size,
+         !elapse__decimal_read(call->arguments[places[0]].bytes, call->arguments[places[0]].size,
                                UINT64_MAX / 2, &cursor)))
-        return take_anywhere(client, arguments, count);
+        return take_anywhere(call);
     struct elapse__router_lane *lane =
-        lane_of(client->router, (uint32_t)(cursor % partitions), false);
-    if (!has_place(client, lane))
+        lane_of(call->client->router, (uint32_t)(cursor % partitions), false);
+    if (!has_place(call->client, lane))
         return ELAPSE__ROUTER_TAKEN_LATER;
     struct elapse__router_command *command =
-        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_PAGE, LOOK_CHARGE);
+        elapse__router_command_new(call->client, ELAPSE__ROUTER_COMMAND_PAGE, LOOK_CHARGE);
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->cursor_of = lane->partition;
     command->fragments = 1;
-    ELAPSE__ASSERT_THAT(count, <=, PAGE_ARGUMENTS_MAX);
-    memcpy(asked, arguments, count * sizeof *asked);
+    ELAPSE__ASSERT_THAT(call->count, <=, PAGE_ARGUMENTS_MAX);
+    memcpy(asked, call->arguments, call->count * sizeof *asked);
     if (places[0] != 0)
         asked[places[0]] =
             elapse__router_argument(text, elapse__decimal_write(text, cursor / partitions));
-    (void)elapse__router_lane_send(lane, command, ELAPSE__ROUTER_LOSS_LOOK, asked, count);
+    (void)elapse__router_lane_send(lane, command, ELAPSE__ROUTER_LOSS_LOOK, asked, call->count);
     return ELAPSE__ROUTER_TAKEN;
 }
 
 /* ---- all partitions ---- */
 
-static enum elapse__router_taken take_all(struct elapse__router_client *client,
-                                          const struct elapse__router_route *route,
-                                          const struct elapse__wire_resp_argument *arguments,
-                                          uint32_t count)
+static enum elapse__router_taken take_all(const struct call *call)
 {
-    struct elapse__router *router = client->router;
+    struct elapse__router *router = call->client->router;
     uint32_t partitions = router->options.partitions;
 
-    if (route->slow && !elapse__ring_empty(&client->commands))
+    if (call->route->slow && !elapse__ring_empty(&call->client->commands))
         return ELAPSE__ROUTER_TAKEN_LATER; /* the reply of the last one lets it be looked at again
                                             */
     for (uint32_t i = 0; i < partitions; i++) {
-        if (!has_place(client, lane_of(router, i, route->slow)))
+        if (!has_place(call->client, lane_of(router, i, call->route->slow)))
             return ELAPSE__ROUTER_TAKEN_LATER;
     }
     struct elapse__router_command *command =
-        elapse__router_command_new(client, route->command, LOOK_CHARGE);
+        elapse__router_command_new(call->client, call->route->command, LOOK_CHARGE);
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
-    command->is_barrier = route->slow;
+    command->is_barrier = call->route->slow;
     command->fragments = partitions;
     for (uint32_t i = 0; i < partitions; i++)
-        (void)elapse__router_lane_send(lane_of(router, i, route->slow), command,
-                                       route->looks ? ELAPSE__ROUTER_LOSS_LOOK
-                                                    : ELAPSE__ROUTER_LOSS_UNKNOWN,
-                                       arguments, count);
+        (void)elapse__router_lane_send(lane_of(router, i, call->route->slow), command,
+                                       call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK
+                                                          : ELAPSE__ROUTER_LOSS_UNKNOWN,
+                                       call->arguments, call->count);
     return ELAPSE__ROUTER_TAKEN;
 }
 
-static enum elapse__router_taken take_kick(struct elapse__router_client *client,
-                                           const struct elapse__wire_resp_argument *arguments,
-                                           uint32_t count)
+static enum elapse__router_taken take_kick(const struct call *call)
 {
     uint64_t wanted = 0;
 
-    if (count != 3 ||
-        !elapse__decimal_read(arguments[2].bytes, arguments[2].size, UINT64_MAX, &wanted))
-        return take_anywhere(client, arguments, count);
-    if (!elapse__ring_empty(&client->commands))
+    if (call->count != 3 || !elapse__decimal_read(call->arguments[2].bytes, call->arguments[2].size,
+                                                  UINT64_MAX, &wanted))
+        return take_anywhere(call);
+    if (!elapse__ring_empty(&call->client->commands))
         return ELAPSE__ROUTER_TAKEN_LATER;
-    if (!has_place(client, lane_of(client->router, elapse__router_home(client), true)))
+    if (!has_place(call->client,
+                   lane_of(call->client->router, elapse__router_home(call->client), true)))
         return ELAPSE__ROUTER_TAKEN_LATER;
     struct elapse__router_command *command =
-        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_KICK, WORD_CHARGE);
+        elapse__router_command_new(call->client, ELAPSE__ROUTER_COMMAND_KICK, WORD_CHARGE);
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = true;
     command->wanted = wanted;
-    command->first = elapse__router_home(client);
-    if (!elapse__buffer_append(&command->tube, arguments[1].bytes, arguments[1].size))
-        elapse__router_client_fail(client);
+    command->first = elapse__router_home(call->client);
+    if (!elapse__buffer_append(&command->tube, call->arguments[1].bytes, call->arguments[1].size))
+        elapse__router_client_fail(call->client);
     else
         elapse__router_kick_step(command);
     return ELAPSE__ROUTER_TAKEN;
@@ -326,21 +320,18 @@ static enum elapse__router_taken take_kick(struct elapse__router_client *client,
 
 /* ---- all commands ---- */
 
-static enum elapse__router_taken take_local(struct elapse__router_client *client,
-                                            const struct elapse__router_route *route,
-                                            const struct elapse__wire_resp_argument *arguments,
-                                            uint32_t count)
+static enum elapse__router_taken take_local(const struct call *call)
 {
     struct elapse__router_command *command =
-        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, WORD_CHARGE);
+        elapse__router_command_new(call->client, ELAPSE__ROUTER_COMMAND_ONE, WORD_CHARGE);
 
-    ELAPSE__ASSERT_THAT(route->kind, ==, ELAPSE__ROUTER_ROUTE_LOCAL);
+    ELAPSE__ASSERT_THAT(call->route->kind, ==, ELAPSE__ROUTER_ROUTE_LOCAL);
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
-    if (count < route->least)
+    if (call->count < call->route->least)
         elapse__router_reply_fail(command, "ERR wrong number of arguments");
     else
-        route->local(command, arguments, count);
+        call->route->local(command, call->arguments, call->count);
     elapse__router_command_done(command);
     return ELAPSE__ROUTER_TAKEN;
 }
@@ -359,65 +350,59 @@ static enum elapse__router_taken refuse_unknown(struct elapse__router_client *cl
     return ELAPSE__ROUTER_TAKEN;
 }
 
-/* Takes a command for one partition, by tube and key or by an id. */
-static enum elapse__router_taken take_one(struct elapse__router_client *client,
-                                          const struct elapse__router_route *route,
-                                          const struct elapse__wire_resp_argument *arguments,
-                                          uint32_t count)
+static enum elapse__router_taken take_reserve(const struct call *call)
 {
-    uint32_t partitions = client->router->options.partitions;
+    return elapse__router_reserve_take(call->client, call->arguments, call->count)
+               ? ELAPSE__ROUTER_TAKEN
+               : take_anywhere(call);
+}
+
+/* Takes a command for one partition, by tube and key or by an id. */
+static enum elapse__router_taken take_one(const struct call *call)
+{
+    uint32_t partitions = call->client->router->options.partitions;
     enum elapse__router_on_loss on_loss =
-        route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;
+        call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;
     uint64_t id = 0;
 
-    if (route->kind == ELAPSE__ROUTER_ROUTE_KEY && arguments[1].size <= TUBE_BYTES_MAX)
-        return take_whole(client,
-                          elapse__router_partition_of_key(partitions, arguments[1].bytes,
-                                                          arguments[1].size, arguments[2].bytes,
-                                                          arguments[2].size),
-                          on_loss, arguments, count);
-    if (route->kind == ELAPSE__ROUTER_ROUTE_ID && elapse__router_argument_id(arguments[1], &id))
-        return take_whole(client, elapse__router_partition_of_id(partitions, id), on_loss,
-                          arguments, count);
-    return take_anywhere(client, arguments, count);
+    if (call->route->kind == ELAPSE__ROUTER_ROUTE_KEY && call->arguments[1].size <= TUBE_BYTES_MAX)
+        return take_whole(call,
+                          elapse__router_partition_of_key(
+                              partitions, call->arguments[1].bytes, call->arguments[1].size,
+                              call->arguments[2].bytes, call->arguments[2].size),
+                          on_loss);
+    if (call->route->kind == ELAPSE__ROUTER_ROUTE_ID &&
+        elapse__router_argument_id(call->arguments[1], &id))
+        return take_whole(call, elapse__router_partition_of_id(partitions, id), on_loss);
+    return take_anywhere(call);
 }
 
 enum elapse__router_taken elapse__router_take(struct elapse__router_client *client,
                                               const struct elapse__wire_resp_argument *arguments,
                                               uint32_t count)
 {
-    const struct elapse__router_route *route = elapse__router_route_find(arguments[0]);
+    static enum elapse__router_taken (*const takes[])(const struct call *call) = {
+        [ELAPSE__ROUTER_ROUTE_LOCAL] = take_local, [ELAPSE__ROUTER_ROUTE_ANY] = take_anywhere,
+        [ELAPSE__ROUTER_ROUTE_PUT] = take_put,     [ELAPSE__ROUTER_ROUTE_KEY] = take_one,
+        [ELAPSE__ROUTER_ROUTE_ID] = take_one,      [ELAPSE__ROUTER_ROUTE_KEYS] = take_items,
+        [ELAPSE__ROUTER_ROUTE_IDS] = take_items,   [ELAPSE__ROUTER_ROUTE_LEASES] = take_items,
+        [ELAPSE__ROUTER_ROUTE_PAGE] = take_page,   [ELAPSE__ROUTER_ROUTE_ALL] = take_all,
+        [ELAPSE__ROUTER_ROUTE_KICK] = take_kick,   [ELAPSE__ROUTER_ROUTE_RESERVE] = take_reserve,
+    };
+    const struct call call = {.client = client,
+                              .route = elapse__router_route_find(arguments[0]),
+                              .arguments = arguments,
+                              .count = count};
 
     ELAPSE__ASSERT_THAT(count, >, 0);
     ELAPSE__ASSERT(!client->dead && !client->ending && !client->is_given);
-    if (route == NULL)
+    if (call.route == NULL)
         return refuse_unknown(client, arguments[0]);
-    if (!client->known && !route->before_auth) {
+    if (!client->known && !call.route->before_auth) {
         elapse__router_client_refuse(client, "NOAUTH Authentication required.");
         return ELAPSE__ROUTER_TAKEN;
     }
-    if (route->kind == ELAPSE__ROUTER_ROUTE_LOCAL)
-        return take_local(client, route, arguments, count);
-    if (count < route->least)
-        return take_anywhere(client, arguments, count);
-    switch (route->kind) {
-    case ELAPSE__ROUTER_ROUTE_PUT:
-        return take_put(client, arguments, count);
-    case ELAPSE__ROUTER_ROUTE_KEYS:
-    case ELAPSE__ROUTER_ROUTE_IDS:
-    case ELAPSE__ROUTER_ROUTE_LEASES:
-        return take_items(client, route->kind, arguments, count);
-    case ELAPSE__ROUTER_ROUTE_PAGE:
-        return take_page(client, arguments, count);
-    case ELAPSE__ROUTER_ROUTE_ALL:
-        return take_all(client, route, arguments, count);
-    case ELAPSE__ROUTER_ROUTE_KICK:
-        return take_kick(client, arguments, count);
-    case ELAPSE__ROUTER_ROUTE_RESERVE:
-        return elapse__router_reserve_take(client, arguments, count)
-                   ? ELAPSE__ROUTER_TAKEN
-                   : take_anywhere(client, arguments, count);
-    default:
-        return take_one(client, route, arguments, count);
-    }
+    if (count < call.route->least && call.route->kind != ELAPSE__ROUTER_ROUTE_LOCAL)
+        return take_anywhere(&call);
+    return takes[call.route->kind](&call);
 }

@@ -60,7 +60,7 @@ mutant token_is_taken_for_a_look src/cluster/router/take.c \
     'has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN' 'ELAPSE__ROUTER_LOSS_TOKEN'
 mutant change_is_taken_for_a_look src/cluster/router/take.c \
     'enum elapse__router_on_loss on_loss =
-        route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;' \
+        call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;' \
     'enum elapse__router_on_loss on_loss = ELAPSE__ROUTER_LOSS_LOOK;'
 mutant greeting_is_not_waited_for src/cluster/router/link_bytes.c \
     'else if (!write_greeting(link))
@@ -107,9 +107,9 @@ mutant refused_fragments_go_behind_the_others src/cluster/router/fragment.c \
 mutant old_owner_gets_new_commands src/cluster/router/lane.c \
     'lane->carrier->state == ELAPSE__ROUTER_LINK_OPEN;' 'lane->carrier->state >= ELAPSE__ROUTER_LINK_OPEN;'
 mutant sweep_overtakes src/cluster/router/take.c \
-    'if (route->slow && !elapse__ring_empty(&client->commands))' 'if (false)'
+    'if (call->route->slow && !elapse__ring_empty(&call->client->commands))' 'if (false)'
 mutant nothing_waits_behind_a_sweep src/cluster/router/take.c \
-    'command->is_barrier = route->slow;' ''
+    'command->is_barrier = call->route->slow;' ''
 mutant nothing_waits_behind_a_reserve src/cluster/router/reserve.c \
     'command->is_barrier = true;' ''
 
@@ -211,9 +211,10 @@ mutant token_stays_at_home src/cluster/router/route.c \
         return elapse__router_partition_of_key'
 mutant id_zero_is_an_id src/cluster/router/route.c ' && *id > 0;' ';'
 mutant password_is_not_asked_for src/cluster/router/take.c \
-    'if (!client->known && !route->before_auth)' 'if (false)'
+    'if (!client->known && !call.route->before_auth)' 'if (false)'
 mutant leases_are_not_looked_at src/cluster/router/take.c \
-    '(kind == ELAPSE__ROUTER_ROUTE_LEASES && !leases_are_well_formed(arguments, count))' 'false'
+    '(call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES &&
+         !leases_are_well_formed(call->arguments, call->count))' 'false'
 
 # ---- what the node says of itself ----
 
