@@ -46,13 +46,10 @@ static void keep_items(struct elapse__router_command *command, uint32_t partitio
 static void join_items(struct elapse__router_command *command)
 {
     struct elapse__buffer found = command->reply;
-    struct elapse__wire_resp_writer writer;
 
     ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     command->reply = (struct elapse__buffer){.bytes = NULL};
-    writer = elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
-    elapse__wire_resp_write_array(&writer, command->item_count);
-    elapse__router_reply_written(command, &writer);
+    elapse__router_reply_array(command, command->item_count);
     for (uint32_t i = 0; i < command->item_count; i++) {
         const struct elapse__router_item *item = &command->items[i];
         if (item->size > 0 &&

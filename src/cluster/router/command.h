@@ -50,6 +50,11 @@ struct elapse__wire_resp_writer elapse__router_reply_room(struct elapse__router_
 void elapse__router_reply_written(struct elapse__router_command *command,
                                   const struct elapse__wire_resp_writer *writer);
 
+/* Append a word, a number, or the head of an array. */
+void elapse__router_reply_word(struct elapse__router_command *command, const char *word);
+void elapse__router_reply_integer(struct elapse__router_command *command, uint64_t value);
+void elapse__router_reply_array(struct elapse__router_command *command, size_t count);
+
 /* Appends an error. */
 void elapse__router_reply_fail(struct elapse__router_command *command, const char *error);
 

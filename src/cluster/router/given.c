@@ -13,17 +13,13 @@ static bool is_text(struct elapse__wire_resp_argument argument, const char *text
 
 static void give(struct elapse__router_command *command, uint32_t partition, bool is_pipe)
 {
-    struct elapse__wire_resp_writer writer =
-        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
-
     ELAPSE__ASSERT(!command->client->is_given);
     ELAPSE__ASSERT_THAT(command->client->router->partitions[partition].place, ==,
                         ELAPSE__ROUTER_HERE);
     command->client->is_given = true;
     command->client->given =
         (struct elapse__router_given){.partition = partition, .is_pipe = is_pipe};
-    elapse__wire_resp_write_word(&writer, "OK");
-    elapse__router_reply_written(command, &writer);
+    elapse__router_reply_word(command, "OK");
 }
 
 /* NODE HELLO 1 queue partition, or PIPE in place of HELLO. */

@@ -13,15 +13,6 @@
 
 /* ---- replies ---- */
 
-static void reply_word(struct elapse__router_command *command, const char *word)
-{
-    struct elapse__wire_resp_writer writer =
-        elapse__router_reply_room(command, strlen(word) + ELAPSE__WIRE_RESP_FRAME_MAX);
-
-    elapse__wire_resp_write_word(&writer, word);
-    elapse__router_reply_written(command, &writer);
-}
-
 static void reply_bytes(struct elapse__router_command *command, const void *bytes, size_t size)
 {
     struct elapse__wire_resp_writer writer =
@@ -44,7 +35,7 @@ void elapse__router_local_ping(struct elapse__router_command *command,
     if (count > 2)
         elapse__router_reply_fail(command, "ERR wrong number of arguments for 'ping' command");
     else if (count == 1)
-        reply_word(command, "PONG");
+        elapse__router_reply_word(command, "PONG");
     else
         reply_bytes(command, arguments[1].bytes, arguments[1].size);
 }
@@ -69,14 +60,14 @@ void elapse__router_local_select(struct elapse__router_command *command,
     else if (number != 0)
         elapse__router_reply_fail(command, "ERR DB index is out of range");
     else
-        reply_word(command, "OK");
+        elapse__router_reply_word(command, "OK");
 }
 
 void elapse__router_local_quit(struct elapse__router_command *command,
                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     (void)arguments, (void)count;
-    reply_word(command, "OK");
+    elapse__router_reply_word(command, "OK");
     command->client->ending = true;
 }
 
@@ -89,7 +80,7 @@ void elapse__router_local_reset(struct elapse__router_command *command,
     client->resp3 = false;
     client->known = client->router->options.knows_password == NULL;
     client->name_size = 0;
-    reply_word(command, "RESET");
+    elapse__router_reply_word(command, "RESET");
 }
 
 /* ---- who it is ---- */
@@ -127,7 +118,7 @@ void elapse__router_local_auth(struct elapse__router_command *command,
         elapse__router_reply_fail(
             command, "ERR AUTH called without any password configured: the server needs none");
     else if (authenticate(command, count == 2 ? default_user : arguments[1], arguments[count - 1]))
-        reply_word(command, "OK");
+        elapse__router_reply_word(command, "OK");
 }
 
 /* Keeps the name of a client. Otherwise replies with the error and returns false. */
@@ -243,21 +234,18 @@ void elapse__router_local_client(struct elapse__router_command *command,
 {
     if (count == 3 && elapse__wire_resp_is(arguments[1], "SETNAME")) {
         if (set_name(command, arguments[2]))
-            reply_word(command, "OK");
+            elapse__router_reply_word(command, "OK");
     } else if (count == 2 && elapse__wire_resp_is(arguments[1], "GETNAME")) {
         reply_name(command);
     } else if (count == 2 && elapse__wire_resp_is(arguments[1], "ID")) {
-        struct elapse__wire_resp_writer writer =
-            elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
-        elapse__wire_resp_write_integer(&writer, (int64_t)command->client->number);
-        elapse__router_reply_written(command, &writer);
+        elapse__router_reply_integer(command, command->client->number);
     } else if (count == 2 && (elapse__wire_resp_is(arguments[1], "INFO") ||
                               elapse__wire_resp_is(arguments[1], "LIST"))) {
         reply_client(command);
     } else if ((count == 4 && elapse__wire_resp_is(arguments[1], "SETINFO")) ||
                (count == 3 && (elapse__wire_resp_is(arguments[1], "NO-EVICT") ||
                                elapse__wire_resp_is(arguments[1], "NO-TOUCH")))) {
-        reply_word(command, "OK");
+        elapse__router_reply_word(command, "OK");
     } else {
         reply_subcommand(command);
     }

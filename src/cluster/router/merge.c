@@ -155,15 +155,6 @@ static void reply_statistics(struct elapse__router_command *command)
 
 /* ---- KICK: partitions in turn ---- */
 
-static void reply_integer(struct elapse__router_command *command, uint64_t value)
-{
-    struct elapse__wire_resp_writer writer =
-        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
-
-    elapse__wire_resp_write_integer(&writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-    elapse__router_reply_written(command, &writer);
-}
-
 void elapse__router_kick_step(struct elapse__router_command *command)
 {
     struct elapse__router_client *client = command->client;
@@ -180,7 +171,7 @@ void elapse__router_kick_step(struct elapse__router_command *command)
         if (command->error[0] != '\0')
             elapse__router_reply_fail(command, command->error);
         else
-            reply_integer(command, command->counts[0]);
+            elapse__router_reply_integer(command, command->counts[0]);
         elapse__router_command_done(command);
         return;
     }

@@ -29,6 +29,33 @@ void elapse__router_reply_written(struct elapse__router_command *command,
         command->reply.end += writer->size;
 }
 
+void elapse__router_reply_word(struct elapse__router_command *command, const char *word)
+{
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, strlen(word) + ELAPSE__WIRE_RESP_FRAME_MAX);
+
+    elapse__wire_resp_write_word(&writer, word);
+    elapse__router_reply_written(command, &writer);
+}
+
+void elapse__router_reply_integer(struct elapse__router_command *command, uint64_t value)
+{
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+
+    elapse__wire_resp_write_integer(&writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    elapse__router_reply_written(command, &writer);
+}
+
+void elapse__router_reply_array(struct elapse__router_command *command, size_t count)
+{
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+
+    elapse__wire_resp_write_array(&writer, count);
+    elapse__router_reply_written(command, &writer);
+}
+
 void elapse__router_reply_fail(struct elapse__router_command *command, const char *error)
 {
     struct elapse__wire_resp_writer writer =

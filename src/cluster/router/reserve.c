@@ -138,17 +138,13 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
 static void reply_nothing(struct elapse__router_command *command)
 {
     struct elapse__router_reserve *reserve = command->reserve;
-    struct elapse__wire_resp_writer writer;
 
     ELAPSE__ASSERT(!reserve->asks);
     elapse__router_reserve_stop(router_of(command), reserve);
-    if (!reserve->reached && reserve->deadline_ms == 0) {
+    if (!reserve->reached && reserve->deadline_ms == 0)
         elapse__router_reply_fail(command, "TRYAGAIN no partition can be reached now");
-    } else {
-        writer = elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
-        elapse__wire_resp_write_array(&writer, 0);
-        elapse__router_reply_written(command, &writer);
-    }
+    else
+        elapse__router_reply_array(command, 0);
     elapse__router_command_done(command);
 }
 
