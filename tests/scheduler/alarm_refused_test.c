@@ -5,18 +5,13 @@
 #include "../support/fake_os.h"
 #include "fixture.h"
 
-#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
-
 enum mode { WITH_WORKERS, WITHOUT_WORKERS, PULL, MODES };
 
 static struct elapse_scheduler *fake_new(enum mode mode)
 {
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(mode == WITH_WORKERS ? 2 : 0, 1);
 
     fake_os_begin();
-    elapse_scheduler_options_init(&options);
-    options.shards = 1;
-    options.workers = mode == WITH_WORKERS ? 2 : 0;
     options.pull = mode == PULL;
     return scheduler_new(&options);
 }
@@ -40,11 +35,10 @@ TEST(start_fails_and_leaves_nothing_behind)
 {
     for (int mode = 0; mode < MODES; mode++) {
         struct elapse_scheduler *scheduler = fake_new((enum mode)mode);
-        struct elapse_task task = task_with_end('a');
 
         fake_os_refuse(FAKE_OS_ALARM_SET, FAKE_OS_ALL);
         expect_start_to_fail(scheduler);
-        (void)schedule_after(scheduler, &task, T(1));
+        (void)schedule_after(scheduler, task_with_end('a'), T(1));
         expect_start_to_fail(scheduler);
         fake_end(scheduler); /* it does not hang */
         assert_int_equal(ends_of('a'), 1);
@@ -56,11 +50,10 @@ TEST(start_can_be_tried_again)
 {
     for (int mode = 0; mode < PULL; mode++) {
         struct elapse_scheduler *scheduler = fake_new((enum mode)mode);
-        struct elapse_task task = task_named('a');
 
         fake_os_refuse(FAKE_OS_ALARM_SET, FAKE_OS_ALL);
         expect_start_to_fail(scheduler);
-        (void)schedule_after(scheduler, &task, T(1));
+        (void)schedule_after(scheduler, task_named('a'), T(1));
         fake_os_refuse(FAKE_OS_ALARM_SET, 0);
         assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
         fake_os_wait_idle();
@@ -85,12 +78,12 @@ TEST(due_tasks_run_although_the_clock_thread_could_not_set_its_alarm)
     struct elapse_scheduler *scheduler = fake_new(WITHOUT_WORKERS);
     struct elapse_task task = task_named('b');
 
-    (void)schedule_after(scheduler, &task, T(10));
+    (void)schedule_after(scheduler, task, T(10));
     task = task_named('c');
-    (void)schedule_after(scheduler, &task, T(20));
+    (void)schedule_after(scheduler, task, T(20));
     task = task_named('a');
     task.action = refuse_alarms;
-    (void)schedule_after(scheduler, &task, T(1));
+    (void)schedule_after(scheduler, task, T(1));
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     fake_os_wait_idle();
     fake_os_advance(T(1));
@@ -117,14 +110,14 @@ TEST(an_alarm_that_was_refused_is_set_by_the_next_call)
     struct elapse_scheduler *scheduler = fake_new(WITHOUT_WORKERS);
     struct elapse_task task = task_named('z');
 
-    (void)schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
+    (void)schedule_after(scheduler, task, ELAPSE_HOUR_NS);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     fake_os_wait_idle();
     fake_os_refuse(FAKE_OS_ALARM_SET, 1);
     task = task_named('a');
-    (void)schedule_after(scheduler, &task, T(10));
+    (void)schedule_after(scheduler, task, T(10));
     task = task_named('b');
-    (void)schedule_after(scheduler, &task, T(20));
+    (void)schedule_after(scheduler, task, T(20));
     fake_os_wait_idle();
     fake_os_advance(T(20));
     fake_os_wait_idle();

@@ -252,7 +252,7 @@ MANUAL_TEST(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step)
 
     for (size_t i = 0; i < 100; i++)
         spawner.batch[i] = entry(task_with_end(i), 5 * TICK_NS);
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
+    (void)schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(step(scheduler, 5 * TICK_NS), 101);
     assert_int_equal(spawner.error, ELAPSE_OK);
     for (size_t i = 0; i < 100; i++)
@@ -290,14 +290,9 @@ TEST(batches_of_many_threads_all_run_once_and_never_early)
 {
     enum { TASKS = FEEDERS * BATCHES * BATCH };
     static struct feeder feeders[FEEDERS];
-    struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
+    struct elapse_scheduler_options options = real_options(3, 2);
+    struct elapse_scheduler *scheduler = started_with(&options);
 
-    elapse_scheduler_options_init(&options);
-    options.workers = 3;
-    options.shards = 2;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     for (size_t i = 0; i < FEEDERS; i++) {
         feeders[i].scheduler = scheduler;
         feeders[i].first = i * BATCHES * BATCH;

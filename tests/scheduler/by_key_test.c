@@ -14,7 +14,7 @@ static struct elapse_handle add_keyed(struct elapse_scheduler *scheduler, char n
 {
     struct elapse_task task = task_with_key((size_t)name, key, ELAPSE_KEY_REPLACE);
 
-    return schedule_at(scheduler, &task, deadline_ns);
+    return schedule_at(scheduler, task, deadline_ns);
 }
 
 MANUAL_TEST(find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not)
@@ -128,8 +128,7 @@ PULL_TEST(the_running_task_is_meant_only_if_none_is_pending)
 
 PULL_TEST(a_look_up_shows_that_a_running_task_was_cancelled_already)
 {
-    struct elapse_task task = periodic('a', T(1));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(1)), T(1));
     struct elapse_found found;
     struct elapse_taken taken;
 

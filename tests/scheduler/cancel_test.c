@@ -10,8 +10,7 @@ static const struct elapse_handle no_handle = {0, 0, 0};
 TEST(a_cancelled_task_never_runs)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
     expect_step(scheduler, 4 * TICK_NS, "");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
@@ -25,8 +24,7 @@ TEST(a_cancelled_task_never_runs)
 
 MANUAL_TEST(only_the_first_cancel_removes)
 {
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
@@ -36,8 +34,7 @@ MANUAL_TEST(only_the_first_cancel_removes)
 
 MANUAL_TEST(a_task_that_ran_is_gone)
 {
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
     uint64_t deadline = 0;
 
     expect_step(scheduler, 5 * TICK_NS, "a");
@@ -52,8 +49,7 @@ MANUAL_TEST(a_task_that_ran_is_gone)
 
 SCHEDULER_TEST(handles_that_name_no_task_are_gone, manual_new(TICK_NS, 2))
 {
-    struct elapse_task task = task_named('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_named('a'), 5 * TICK_NS);
     const struct elapse_handle strange[] = {
         no_handle,
         {UINT32_MAX, UINT32_MAX, UINT32_MAX},
@@ -91,11 +87,8 @@ SCHEDULER_TEST(random_handles_are_gone, manual_new(TICK_NS, 3))
     struct elapse_handle handles[TASKS];
     struct random_source random = {31};
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_named(i);
-
-        handles[i] = schedule_at(scheduler, &task, 5 * TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_at(scheduler, task_named(i), 5 * TICK_NS);
     for (size_t i = 0; i < TRIES; i++) {
         struct elapse_handle handle = {(uint32_t)random_of_bits(&random, 32),
                                        (uint32_t)random_of_bits(&random, 32),
@@ -118,7 +111,7 @@ MANUAL_TEST(no_handle_is_zero_and_no_two_are_the_same)
 
     /* One slot after the other is used again: half of them end in between. */
     for (size_t i = 0; i < TASKS; i++) {
-        handles[i] = schedule_at(scheduler, &task, TICK_NS);
+        handles[i] = schedule_at(scheduler, task, TICK_NS);
         assert_false(zero_handle(handles[i]));
         for (size_t j = 0; j < i; j++)
             assert_false(same_handle(handles[i], handles[j]));
@@ -135,7 +128,7 @@ MANUAL_TEST(a_stale_handle_never_names_the_slots_next_task)
     uint64_t now = 0;
 
     for (size_t i = 0; i < ROUNDS; i++) {
-        struct elapse_handle handle = schedule_at(scheduler, &task, now + TICK_NS);
+        struct elapse_handle handle = schedule_at(scheduler, task, now + TICK_NS);
 
         for (size_t j = 0; j < i; j += 1 + j / 8) {
             assert_int_equal(elapse_task_cancel(scheduler, stale[i - 1 - j]), ELAPSE_CANCEL_GONE);
@@ -164,14 +157,14 @@ MANUAL_TEST(a_stale_handle_stays_stale_after_trim)
 
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < TASKS; i++)
-            stale[i] = schedule_after(scheduler, &task, TICK_NS);
+            stale[i] = schedule_after(scheduler, task, TICK_NS);
         for (size_t i = 0; i < TASKS; i++)
             assert_int_equal(elapse_task_cancel(scheduler, stale[i]), ELAPSE_CANCEL_REMOVED);
         assert_true(elapse_scheduler_trim(scheduler) > 0);
         for (size_t i = 0; i < TASKS; i++)
             assert_int_equal(elapse_task_cancel(scheduler, stale[i]), ELAPSE_CANCEL_GONE);
         for (size_t i = 0; i < TASKS; i++)
-            (void)schedule_after(scheduler, &task, TICK_NS);
+            (void)schedule_after(scheduler, task, TICK_NS);
         for (size_t i = 0; i < TASKS; i++) {
             assert_int_equal(elapse_task_cancel(scheduler, stale[i]), ELAPSE_CANCEL_GONE);
             assert_int_equal(elapse_task_reschedule_after(scheduler, stale[i], 0),
@@ -187,11 +180,8 @@ MANUAL_TEST(all_cancelled_in_random_order)
     static struct elapse_handle handles[TASKS];
     struct random_source random = {37};
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        handles[i] = schedule_at(scheduler, &task, random_of_bits(&random, 50));
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_at(scheduler, task_with_end(i), random_of_bits(&random, 50));
     for (size_t left = TASKS; left > 0; left--) {
         size_t chosen = (size_t)random_below(&random, left);
 
@@ -237,14 +227,11 @@ TEST(a_task_of_the_same_tick_is_removed_from_inside_an_earlier_one)
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct canceller canceller = {.waits = waits == 1};
         struct elapse_task task = {.action = cancel_victim, .context = &canceller};
-        struct elapse_task before = task_with_end('b');
-        struct elapse_task victim = task_with_end('v');
-        struct elapse_task after = task_with_end('z');
 
-        (void)schedule_at(scheduler, &before, 5 * TICK_NS);
-        (void)schedule_at(scheduler, &task, 5 * TICK_NS);
-        canceller.victim = schedule_at(scheduler, &victim, 5 * TICK_NS);
-        (void)schedule_at(scheduler, &after, 5 * TICK_NS);
+        (void)schedule_at(scheduler, task_with_end('b'), 5 * TICK_NS);
+        (void)schedule_at(scheduler, task, 5 * TICK_NS);
+        canceller.victim = schedule_at(scheduler, task_with_end('v'), 5 * TICK_NS);
+        (void)schedule_at(scheduler, task_with_end('z'), 5 * TICK_NS);
         expect_step(scheduler, 5 * TICK_NS, "bcz");
         assert_int_equal(canceller.answer, ELAPSE_CANCEL_REMOVED);
         assert_int_equal(canceller.reschedule_error, ELAPSE_ERROR_GONE);
@@ -259,10 +246,9 @@ MANUAL_TEST(a_later_due_task_of_the_same_step_is_removed_from_inside_an_action)
 {
     struct canceller canceller = {.waits = false};
     struct elapse_task task = {.action = cancel_victim, .context = &canceller};
-    struct elapse_task victim = task_with_end('v');
 
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
-    canceller.victim = schedule_at(scheduler, &victim, 500 * TICK_NS);
+    (void)schedule_at(scheduler, task, 5 * TICK_NS);
+    canceller.victim = schedule_at(scheduler, task_with_end('v'), 500 * TICK_NS);
     expect_step(scheduler, 1000 * TICK_NS, "c");
     assert_int_equal(canceller.answer, ELAPSE_CANCEL_REMOVED);
 }
@@ -293,7 +279,7 @@ MANUAL_TEST(an_action_that_cancels_itself_runs_no_more)
 {
     struct self_canceller self;
     struct elapse_task task = {.action = cancel_itself, .context = &self};
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
 
     expect_step(scheduler, 5 * TICK_NS, "s");
     assert_int_equal(self.before, ELAPSE_OK);
@@ -321,12 +307,11 @@ static void cancel_at_the_end(void *context)
 
 MANUAL_TEST(a_destructor_may_cancel)
 {
-    struct elapse_task victim = task_with_end('v');
-    struct cancelling_end end = {scheduler, schedule_at(scheduler, &victim, 5 * TICK_NS),
+    struct cancelling_end end = {scheduler, schedule_at(scheduler, task_with_end('v'), 5 * TICK_NS),
                                  ELAPSE_CANCEL_SELF};
     struct elapse_task task = {.action = write_run, .context = &end, .destroy = cancel_at_the_end};
 
-    assert_int_equal(elapse_task_cancel(scheduler, schedule_at(scheduler, &task, 0)),
+    assert_int_equal(elapse_task_cancel(scheduler, schedule_at(scheduler, task, 0)),
                      ELAPSE_CANCEL_REMOVED);
     assert_int_equal(end.answer, ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('v'), 1);
@@ -342,15 +327,12 @@ TEST(a_due_task_that_waits_for_a_worker_is_removed)
     for (unsigned workers = 0; workers < 2; workers++) {
         struct gate *gate = &gates[workers];
         struct elapse_scheduler *scheduler = started_new(workers);
-        struct elapse_task blocker = task_at_gate(gate);
-        struct elapse_task task = task_with_end('q');
-        struct elapse_task last = task_with_end('l');
         struct elapse_handle handle;
 
-        (void)schedule_after(scheduler, &blocker, 0);
+        (void)schedule_after(scheduler, task_at_gate(gate), 0);
         wait_entered(gate, 1);
-        handle = schedule_after(scheduler, &task, 0);
-        (void)schedule_after(scheduler, &last, TICK_NS);
+        handle = schedule_after(scheduler, task_with_end('q'), 0);
+        (void)schedule_after(scheduler, task_with_end('l'), TICK_NS);
         sleep_ns(10 * TICK_NS);
         assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_PENDING);
         assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
@@ -368,24 +350,16 @@ TEST(due_tasks_beyond_the_queue_are_removed_too)
 {
     enum { TASKS = 50 };
     static struct gate gate;
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(1, 1);
     struct elapse_scheduler *scheduler;
-    struct elapse_task blocker = task_at_gate(&gate);
     struct elapse_handle handles[TASKS];
 
-    elapse_scheduler_options_init(&options);
-    options.workers = 1;
     options.queue_tasks = 4;
-    options.shards = 1;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    (void)schedule_after(scheduler, &blocker, 0);
+    scheduler = started_with(&options);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        handles[i] = schedule_after(scheduler, &task, 0);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_after(scheduler, task_with_end(i), 0);
     sleep_ns(10 * TICK_NS);
     for (size_t i = 0; i < TASKS; i += 2)
         assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);
@@ -404,8 +378,7 @@ TEST(a_running_task_is_said_to_run_and_the_cancel_sticks)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(2);
-    struct elapse_task task = task_at_gate(&gate);
-    struct elapse_handle handle = schedule_after(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_after(scheduler, task_at_gate(&gate), 0);
 
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_RUNNING);
@@ -427,8 +400,7 @@ TEST(a_running_task_is_said_to_run_and_the_cancel_sticks)
 SCHEDULER_TEST(waiting_gives_up_at_its_time_out, started_new(1))
 {
     static struct gate gate;
-    struct elapse_task task = task_at_gate(&gate);
-    struct elapse_handle handle = schedule_after(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_after(scheduler, task_at_gate(&gate), 0);
     uint64_t before_ns;
 
     wait_entered(&gate, 1);
@@ -447,7 +419,7 @@ SCHEDULER_TEST(waiting_gives_up_at_its_time_out, started_new(1))
 SCHEDULER_TEST(waiting_for_a_pending_task_does_not_wait, started_new(1))
 {
     struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_after(scheduler, &task, 3600 * ELAPSE_SECOND_NS);
+    struct elapse_handle handle = schedule_after(scheduler, task, 3600 * ELAPSE_SECOND_NS);
 
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER),
                      ELAPSE_CANCEL_REMOVED);
@@ -478,8 +450,7 @@ TEST(several_threads_wait_until_the_action_has_returned)
     static struct gate gate;
     static struct waiter waiters[WAITERS];
     struct elapse_scheduler *scheduler = started_new(2);
-    struct elapse_task task = task_at_gate(&gate);
-    struct elapse_handle handle = schedule_after(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_after(scheduler, task_at_gate(&gate), 0);
 
     wait_entered(&gate, 1);
     for (size_t i = 0; i < WAITERS; i++) {
@@ -501,13 +472,12 @@ SCHEDULER_TEST(waiting_from_another_action_is_answered_too, started_new(2))
 {
     static struct gate gate;
     static struct canceller canceller;
-    struct elapse_task task = task_at_gate(&gate);
     struct elapse_task waiting = {.action = cancel_victim, .context = &canceller};
 
     canceller.waits = true;
-    canceller.victim = schedule_after(scheduler, &task, 0);
+    canceller.victim = schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    (void)schedule_after(scheduler, &waiting, 0);
+    (void)schedule_after(scheduler, waiting, 0);
     wait_for_runs(1);
     open_gate(&gate);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
@@ -519,11 +489,10 @@ SCHEDULER_TEST(waiting_from_another_action_is_answered_too, started_new(2))
 
 SCHEDULER_TEST(a_batch_answers_for_each, manual_new(TICK_NS, 2))
 {
-    struct elapse_task ran = task_with_end('r');
     struct elapse_task pending = task_with_end('p');
-    struct elapse_handle gone = schedule_at(scheduler, &ran, 0);
-    struct elapse_handle first = schedule_at(scheduler, &pending, 5 * TICK_NS);
-    struct elapse_handle second = schedule_at(scheduler, &pending, ELAPSE_NEVER);
+    struct elapse_handle gone = schedule_at(scheduler, task_with_end('r'), 0);
+    struct elapse_handle first = schedule_at(scheduler, pending, 5 * TICK_NS);
+    struct elapse_handle second = schedule_at(scheduler, pending, ELAPSE_NEVER);
     const struct elapse_handle handles[] = {
         first,
         gone,
@@ -551,14 +520,12 @@ TEST(a_batch_of_running_ones_says_so)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
-    struct elapse_task blocker = task_at_gate(&gate);
-    struct elapse_task task = task_with_end('q');
     struct elapse_handle handles[2];
     enum elapse_cancel answers[2];
 
-    handles[0] = schedule_after(scheduler, &blocker, 0);
+    handles[0] = schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    handles[1] = schedule_after(scheduler, &task, 0);
+    handles[1] = schedule_after(scheduler, task_with_end('q'), 0);
     assert_int_equal(elapse_task_cancel_batch(scheduler, handles, 2, answers), 1);
     assert_int_equal(answers[0], ELAPSE_CANCEL_RUNNING);
     assert_int_equal(answers[1], ELAPSE_CANCEL_REMOVED);
@@ -584,7 +551,7 @@ SCHEDULER_TEST(large_batches_over_several_shards, manual_new(TICK_NS, 7))
         for (size_t j = 0; j < 4; j++)
             keys[i][j] = (char)('a' + (i >> (4 * j)) % 16);
         task = task_with_key(i, keys[i], ELAPSE_KEY_FAIL);
-        handles[i] = schedule_at(scheduler, &task, random_of_bits(&random, 40));
+        handles[i] = schedule_at(scheduler, task, random_of_bits(&random, 40));
     }
     for (size_t i = 0; i < TASKS; i += 3)
         assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);
@@ -664,11 +631,8 @@ TEST(racing_with_the_deadline_each_task_runs_or_is_removed)
     uint64_t base_ns = elapse_scheduler_now_ns(scheduler) + 2 * TICK_NS;
     size_t removed = 0;
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        handles[i] = schedule_at(scheduler, &task, base_ns + i % 16 * TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_at(scheduler, task_with_end(i), base_ns + i % 16 * TICK_NS);
     for (size_t i = 0; i < RACERS; i++) {
         racers[i] = (struct racer){.scheduler = scheduler, .handles = handles, .count = TASKS};
         assert_int_equal(pthread_create(&racers[i].thread, NULL, cancel_all, &racers[i]), 0);

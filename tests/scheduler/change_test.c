@@ -18,7 +18,7 @@ static struct elapse_cron parsed(const char *expression)
 static struct elapse_handle put(struct elapse_scheduler *scheduler, struct elapse_task task,
                                 uint64_t deadline_ns)
 {
-    return schedule_at(scheduler, &task, deadline_ns);
+    return schedule_at(scheduler, task, deadline_ns);
 }
 
 static struct elapse_handle put_cron(struct elapse_scheduler *scheduler, const char *expression)
@@ -65,7 +65,7 @@ MANUAL_TEST(a_new_period_counts_from_now)
 
     task.key = "key";
     task.key_bytes = 3;
-    handle = schedule_at(scheduler, &task, T(10));
+    handle = schedule_at(scheduler, task, T(10));
     assert_int_equal(step(scheduler, T(10)), 1);
     assert_int_equal(step(scheduler, T(15)), 0);
     set_period(scheduler, handle, T(7)); /* shorter */
@@ -125,17 +125,16 @@ PULL_TEST(an_occurrence_that_is_due_moves)
 /* The occurrence waits because another task with the key is taken. */
 PULL_TEST(an_occurrence_that_waits_for_its_key_moves)
 {
-    struct elapse_task first = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_task second = periodic('b', T(5));
     struct elapse_handle handle;
     struct elapse_taken taken;
 
-    (void)schedule_at(scheduler, &first, T(1));
+    (void)schedule_at(scheduler, task_with_key('a', "key", ELAPSE_KEY_FAIL), T(1));
     go_to(scheduler, T(1));
     taken = take(scheduler, 'a');
     second.key = "key";
     second.key_bytes = 3;
-    handle = schedule_at(scheduler, &second, T(2));
+    handle = schedule_at(scheduler, second, T(2));
     go_to(scheduler, T(3));
     expect_nothing(scheduler);
     set_period(scheduler, handle, T(10));
@@ -227,7 +226,7 @@ MANUAL_TEST(an_action_changes_its_own_period)
     struct elapse_task task = periodic('a', T(100));
 
     task.action = change_myself;
-    (void)schedule_at(scheduler, &task, 0);
+    (void)schedule_at(scheduler, task, 0);
     for (uint64_t at = 0; at <= 10; at++)
         (void)step(scheduler, T(at));
     assert_int_equal(runs(), 5);
@@ -355,7 +354,7 @@ PULL_TEST(of_a_task_that_is_gone_it_says_gone)
 SCHEDULER_TEST(an_earlier_occurrence_wakes_the_clock_thread, started_new(1))
 {
     struct elapse_task task = periodic('a', ELAPSE_HOUR_NS);
-    struct elapse_handle handle = schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
+    struct elapse_handle handle = schedule_after(scheduler, task, ELAPSE_HOUR_NS);
 
     sleep_ns(5 * ELAPSE_MILLISECOND_NS); /* the clock thread sleeps by now, or soon */
     set_period(scheduler, handle, T(2));

@@ -13,17 +13,7 @@ enum { FORMS = sizeof forms / sizeof *forms, REFUSED = TASKS_MAX - 1 };
 
 static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, uint64_t deadline_ns)
 {
-    struct elapse_task task = task_with_end((size_t)name);
-
-    return schedule_at(scheduler, &task, deadline_ns);
-}
-
-static struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler)
-{
-    static struct elapse_statistics statistics;
-
-    elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics;
+    return schedule_at(scheduler, task_with_end((size_t)name), deadline_ns);
 }
 
 /* ---- tasks handed back ---- */
@@ -99,13 +89,12 @@ TEST(a_manual_scheduler_closes_in_each_form)
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
         bool drop = forms[i] == ELAPSE_CLOSE_DROP;
         bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
-        struct elapse_task with_key = task_with_key('k', "key", ELAPSE_KEY_FAIL);
         struct elapse_handle far;
 
         expect_step(scheduler, 3 * TICK_NS, "");
         add(scheduler, 'a', 0);
         far = add(scheduler, 'b', 9 * TICK_NS);
-        schedule_at(scheduler, &with_key, 10 * TICK_NS);
+        schedule_at(scheduler, task_with_key('k', "key", ELAPSE_KEY_FAIL), 10 * TICK_NS);
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
         expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
         assert_int_equal(ends(), hand_back ? 0 : 3);
@@ -179,11 +168,11 @@ TEST(a_task_is_handed_back_as_it_was_scheduled)
                                .key = key,
                                .key_bytes = sizeof key};
     struct elapse_task plain = {.action = hold, .context = name_of('b')};
-    struct elapse_handle handle = schedule_at(scheduler, &task, 7 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 7 * TICK_NS);
     size_t at;
 
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS), ELAPSE_OK);
-    schedule_at(scheduler, &plain, ELAPSE_NEVER);
+    schedule_at(scheduler, plain, ELAPSE_NEVER);
     assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_HAND_BACK), ELAPSE_OK);
     assert_int_equal(back.count, 2);
     assert_true(pthread_equal(back.thread, pthread_self()));
@@ -271,7 +260,7 @@ TEST(a_task_that_reschedules_itself_ends_by_closing)
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
         struct elapse_task task = {.action = run_again, .context = again, .destroy = end_again};
 
-        schedule_at(scheduler, &task, 0);
+        schedule_at(scheduler, task, 0);
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
         assert_int_equal(again->begun, forms[i] == ELAPSE_CLOSE_RUN_DUE ? 1 : 0);
         if (again->begun == 1)
@@ -285,7 +274,7 @@ TEST(a_task_that_reschedules_itself_ends_by_closing)
         struct elapse_scheduler *scheduler = started_new(workers[i]);
         struct elapse_task task = {.action = run_again, .context = again, .destroy = end_again};
 
-        schedule_at(scheduler, &task, 0);
+        schedule_at(scheduler, task, 0);
         while (atomic_load(&again->begun) < 100)
             sched_yield();
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
@@ -335,21 +324,17 @@ static bool closes_or_was_refused(void *context)
  * with a queue of two places. */
 static struct elapse_scheduler *blocked_new(unsigned workers, struct gate *gate, const char *key)
 {
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(workers, 1);
     struct elapse_scheduler *scheduler;
     struct elapse_task task = task_at_gate(gate);
 
-    elapse_scheduler_options_init(&options);
-    options.workers = workers;
     options.queue_tasks = 2;
-    options.shards = 1;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    scheduler = started_with(&options);
     if (key != NULL) {
         task.key = key;
         task.key_bytes = strlen(key);
     }
-    schedule_at(scheduler, &task, 0);
+    schedule_at(scheduler, task, 0);
     wait_entered(gate, 1);
     return scheduler;
 }
@@ -368,13 +353,9 @@ TEST(closing_with_tasks_running_queued_and_held_back)
         pthread_t thread;
 
         back.count = 0;
-        for (size_t n = 0; n < TASKS; n++) {
-            struct elapse_task task = task_with_end(n);
-
-            last = schedule_at(scheduler, &task, 0);
-        }
-        struct elapse_task far = task_with_end(TASKS);
-        schedule_at(scheduler, &far, INT64_MAX);
+        for (size_t n = 0; n < TASKS; n++)
+            last = schedule_at(scheduler, task_with_end(n), 0);
+        schedule_at(scheduler, task_with_end(TASKS), INT64_MAX);
         wait_until(held_some_back, scheduler);
         assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
         wait_until(is_closed, scheduler);
@@ -407,11 +388,8 @@ TEST(a_close_that_drops_waits_for_no_pending_task)
         struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
         pthread_t thread;
 
-        for (size_t n = 0; n < TASKS; n++) {
-            struct elapse_task task = task_with_end(n);
-
-            schedule_at(scheduler, &task, 0);
-        }
+        for (size_t n = 0; n < TASKS; n++)
+            schedule_at(scheduler, task_with_end(n), 0);
         assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
         wait_until(is_closed, scheduler);
         sleep_ns(ELAPSE_SECOND_NS / 20); /* for the close to be well under way */
@@ -429,10 +407,9 @@ TEST(a_due_task_whose_key_is_running_runs_at_closing)
     static struct gate gate;
     struct elapse_scheduler *scheduler = blocked_new(1, &gate, "key");
     struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_RUN_DUE};
-    struct elapse_task successor = task_with_key('s', "key", ELAPSE_KEY_FAIL);
     pthread_t thread;
 
-    schedule_at(scheduler, &successor, 0);
+    schedule_at(scheduler, task_with_key('s', "key", ELAPSE_KEY_FAIL), 0);
     assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
     wait_until(is_closed, scheduler);
     assert_int_equal(runs(), 0);
@@ -450,8 +427,7 @@ TEST(a_running_task_rescheduled_before_the_close_ends_by_it)
 
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = started_new(2);
-        struct elapse_task task = task_at_gate(&gates[i]);
-        struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+        struct elapse_handle handle = schedule_at(scheduler, task_at_gate(&gates[i]), 0);
         struct closer closer = {.scheduler = scheduler, .how = forms[i]};
         pthread_t thread;
 
@@ -476,19 +452,13 @@ TEST(many_due_tasks_run_at_closing_whatever_the_workers)
     static const unsigned workers[] = {0, 1, 8};
 
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
-        struct elapse_scheduler_options options;
+        struct elapse_scheduler_options options = real_options(workers[i], 4);
         struct elapse_scheduler *scheduler;
 
-        elapse_scheduler_options_init(&options);
-        options.workers = workers[i];
         options.queue_tasks = 3;
-        options.shards = 4;
         scheduler = scheduler_new(&options);
-        for (size_t n = 0; n < TASKS; n++) {
-            struct elapse_task task = task_with_end(n);
-
-            schedule_at(scheduler, &task, 0);
-        }
+        for (size_t n = 0; n < TASKS; n++)
+            schedule_at(scheduler, task_with_end(n), 0);
         assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
         assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_RUN_DUE), ELAPSE_OK);
         assert_int_equal(runs(), TASKS);
@@ -566,7 +536,7 @@ TEST(a_cancel_that_waits_is_answered_while_closing)
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
     struct elapse_task task = task_at_gate(&gate);
-    struct waiter waiter = {scheduler, schedule_at(scheduler, &task, 0), ELAPSE_CANCEL_REMOVED};
+    struct waiter waiter = {scheduler, schedule_at(scheduler, task, 0), ELAPSE_CANCEL_REMOVED};
     struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
     pthread_t waiting;
     pthread_t closing;
@@ -597,13 +567,12 @@ TEST(a_close_waits_for_the_action_that_another_thread_steps)
 
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-        struct elapse_task task = task_at_gate(&gates[i]);
         struct closer closer = {.scheduler = scheduler, .how = forms[i]};
         pthread_t stepping;
         pthread_t closing;
 
         back.count = 0;
-        schedule_at(scheduler, &task, 0);
+        schedule_at(scheduler, task_at_gate(&gates[i]), 0);
         add(scheduler, 'b', 0);
         add(scheduler, 'c', 0);
         assert_int_equal(pthread_create(&stepping, NULL, step_elsewhere, scheduler), 0);

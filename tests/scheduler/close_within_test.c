@@ -52,15 +52,12 @@ TEST(a_stuck_action_does_not_hold_up_close_for_ever)
     for (unsigned workers = 0; workers < 3; workers++) {
         struct elapse_scheduler *scheduler = started_new(workers);
         static struct gate gates[3];
-        struct elapse_task held = task_at_gate(&gates[workers]);
-        struct elapse_task pending = task_with_end('b');
-        struct elapse_task third = task_with_end('c');
         struct elapse_handle handles[2];
 
-        (void)schedule_after(scheduler, &held, 0);
+        (void)schedule_after(scheduler, task_at_gate(&gates[workers]), 0);
         wait_entered(&gates[workers], 1);
-        handles[0] = schedule_after(scheduler, &pending, ELAPSE_HOUR_NS);
-        handles[1] = schedule_after(scheduler, &third, ELAPSE_HOUR_NS);
+        handles[0] = schedule_after(scheduler, task_with_end('b'), ELAPSE_HOUR_NS);
+        handles[1] = schedule_after(scheduler, task_with_end('c'), ELAPSE_HOUR_NS);
         assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);
         expect_closing(scheduler, handles[0]);
         assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, ELAPSE_MILLISECOND_NS),
@@ -87,9 +84,8 @@ TEST(freeing_goes_on_with_a_close_that_timed_out)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
-    struct elapse_task held = task_at_gate(&gate);
 
-    (void)schedule_after(scheduler, &held, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);
     atomic_store(&gate.open, true);
@@ -123,13 +119,11 @@ static void count_back(const struct elapse_handed_back *handed_back, void *conte
 SCHEDULER_TEST(a_close_that_timed_out_may_go_on_with_less, started_new(1))
 {
     static struct gate gate;
-    struct elapse_task held = task_at_gate(&gate);
-    struct elapse_task other = task_named('b');
     unsigned back = 0;
 
-    (void)schedule_after(scheduler, &held, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    (void)schedule_at(scheduler, &other, 0);
+    (void)schedule_at(scheduler, task_named('b'), 0);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_DUE, 0), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(
@@ -150,15 +144,13 @@ TEST(everything_runs_once_in_order_of_deadline)
 {
     for (unsigned shards = 1; shards < 5; shards += 3) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, shards);
-        struct elapse_task recurs = periodic('p', T(1));
         struct elapse_task keyed = task_with_key('k', "another shard", ELAPSE_KEY_REPLACE);
-        struct elapse_task never = task_with_end('n');
 
         add(scheduler, 'c', T(4000000));
         add(scheduler, 'a', T(2));
-        (void)schedule_at(scheduler, &recurs, T(3));
-        (void)schedule_at(scheduler, &keyed, T(50));
-        (void)schedule_at(scheduler, &never, ELAPSE_NEVER);
+        (void)schedule_at(scheduler, periodic('p', T(1)), T(3));
+        (void)schedule_at(scheduler, keyed, T(50));
+        (void)schedule_at(scheduler, task_with_end('n'), ELAPSE_NEVER);
         assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
                          ELAPSE_OK);
         expect_runs("apkc");
@@ -198,17 +190,16 @@ MANUAL_TEST(tasks_by_the_wall_clock_run_too)
 SCHEDULER_TEST(workers_run_everything, started_new(1))
 {
     static struct gate gate;
-    struct elapse_task held = task_at_gate(&gate);
     struct elapse_task first = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
 
-    (void)schedule_after(scheduler, &held, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
     for (unsigned i = 0; i < 3; i++) {
         struct elapse_task task = periodic('d' - i, ELAPSE_SECOND_NS);
 
-        (void)schedule_after(scheduler, &task, (5 - i) * ELAPSE_HOUR_NS);
+        (void)schedule_after(scheduler, task, (5 - i) * ELAPSE_HOUR_NS);
     }
-    (void)schedule_after(scheduler, &first, ELAPSE_HOUR_NS);
+    (void)schedule_after(scheduler, first, ELAPSE_HOUR_NS);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
     expect_life(scheduler, ELAPSE_LIFE_CLOSING);
     atomic_store(&gate.open, true);
@@ -242,13 +233,12 @@ SCHEDULER_TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_
     static struct timed timed;
     static struct gate far_gate = {.open = true};
     struct elapse_task held = {.action = note_intended, .context = &timed};
-    struct elapse_task far = task_at_gate(&far_gate);
     uint64_t far_ns = elapse_scheduler_now_ns(scheduler) + ELAPSE_HOUR_NS;
 
-    struct elapse_handle handle = schedule_after(scheduler, &held, 0);
+    struct elapse_handle handle = schedule_after(scheduler, held, 0);
     wait_entered(&timed.gate, 1);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MINUTE_NS), ELAPSE_OK);
-    (void)schedule_at(scheduler, &far, far_ns);
+    (void)schedule_at(scheduler, task_at_gate(&far_gate), far_ns);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
     wait_entered(&far_gate, 1);
     open_gate(&timed.gate);
@@ -264,14 +254,13 @@ SCHEDULER_TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_
 SCHEDULER_TEST(a_close_that_runs_everything_goes_on_to_do_so, started_new(1))
 {
     static struct gate gate;
-    struct elapse_task held = task_at_gate(&gate);
     struct elapse_task far = task_with_end('f');
 
-    (void)schedule_after(scheduler, &held, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
     far.recurrence = ELAPSE_RECUR_PERIOD;
     far.period_ns = ELAPSE_HOUR_NS;
-    (void)schedule_after(scheduler, &far, ELAPSE_HOUR_NS);
+    (void)schedule_after(scheduler, far, ELAPSE_HOUR_NS);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
     open_gate(&gate);

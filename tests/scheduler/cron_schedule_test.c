@@ -515,7 +515,7 @@ SCHEDULER_TEST(with_a_key_it_can_be_replaced, wall_new(S(WALL_S) + 1))
     assert_true(same_handle(found, handle));
     assert_int_equal(ends_of('a'), 1);
     other.if_key_pending = ELAPSE_KEY_REPLACE;
-    (void)schedule_after(scheduler, &other, S(1));
+    (void)schedule_after(scheduler, other, S(1));
     assert_int_equal(ends_of('a'), 2);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 86400)), 1);
     assert_int_equal(runs(), 2);

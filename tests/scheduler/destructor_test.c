@@ -20,7 +20,7 @@ static struct elapse_task keyed(char name, enum elapse_key_policy policy)
 
 static void add(struct elapse_scheduler *scheduler, struct elapse_task task, uint64_t deadline_ns)
 {
-    (void)schedule_at(scheduler, &task, deadline_ns);
+    (void)schedule_at(scheduler, task, deadline_ns);
 }
 
 /* ---- each way to end ---- */
@@ -45,7 +45,7 @@ TEST(a_context_is_destroyed_by_the_cancel_that_removes)
     struct elapse_handle handles[3];
 
     for (size_t i = 0; i < 3; i++)
-        handles[i] = schedule_at(scheduler, &tasks[i], 5);
+        handles[i] = schedule_at(scheduler, tasks[i], 5);
     assert_int_equal(elapse_task_cancel(scheduler, handles[0]), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(elapse_task_cancel_batch(scheduler, &handles[1], 1, NULL), 1);
@@ -67,9 +67,7 @@ TEST(a_batch_cancel_destroys_each_context_once)
     struct elapse_handle handles[2 * TASKS];
 
     for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        handles[i] = schedule_at(scheduler, &task, (5 + i) * TICK_NS);
+        handles[i] = schedule_at(scheduler, task_with_end(i), (5 + i) * TICK_NS);
         handles[TASKS + i] = handles[i];
     }
     assert_int_equal(elapse_task_cancel_batch(scheduler, handles, 2 * TASKS, NULL), TASKS);
@@ -98,9 +96,9 @@ TEST(a_context_kept_away_is_destroyed_at_once)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task first = keyed('a', ELAPSE_KEY_KEEP);
     struct elapse_task second = keyed('b', ELAPSE_KEY_KEEP);
-    struct elapse_handle pending = schedule_at(scheduler, &first, 5 * TICK_NS);
+    struct elapse_handle pending = schedule_at(scheduler, first, 5 * TICK_NS);
 
-    assert_true(same_handle(schedule_at(scheduler, &second, 0), pending));
+    assert_true(same_handle(schedule_at(scheduler, second, 0), pending));
     assert_int_equal(ends_of('a'), 0);
     assert_int_equal(ends_of('b'), 1);
     expect_step(scheduler, 10 * TICK_NS, "a");
@@ -301,7 +299,7 @@ TEST(a_rescheduled_context_is_destroyed_by_cancel_or_close)
     struct busy cancelled = {.deed = postpone};
     struct busy dropped = {.deed = postpone};
     struct elapse_task task = busy_task(&cancelled);
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5);
 
     add(scheduler, busy_task(&dropped), 5);
     assert_int_equal(step(scheduler, TICK_NS), 2);
@@ -401,7 +399,7 @@ TEST(the_thread_that_ended_a_task_destroys_its_context)
     assert_true(pthread_equal(end_thread_of('a'), run_at(0).thread));
     assert_false(pthread_equal(end_thread_of('a'), pthread_self()));
 
-    cancellation.handle = schedule_after(scheduler, &task, 3600 * ELAPSE_SECOND_NS);
+    cancellation.handle = schedule_after(scheduler, task, 3600 * ELAPSE_SECOND_NS);
     assert_int_equal(pthread_create(&thread, NULL, cancel_elsewhere, &cancellation), 0);
     assert_int_equal(ends_of('c'), 0);
     wait_for_end('b');
@@ -456,7 +454,7 @@ TEST(a_running_task_that_is_cancelled_ends_on_its_worker)
         struct elapse_scheduler *scheduler = started_new(workers[i]);
         struct held *held = &helds[i];
         struct elapse_task task = {.action = hold_here, .context = held, .destroy = end_held};
-        struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+        struct elapse_handle handle = schedule_at(scheduler, task, 0);
 
         wait_entered(&held->gate, 1);
         assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
@@ -590,14 +588,14 @@ TEST(a_destructor_may_call_every_function_however_the_task_ended)
     struct elapse_task task = {
         .action = nothing, .context = &answers, .destroy = destroy_everything};
     struct elapse_task other = {.action = nothing, .key = "outer", .key_bytes = 5};
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5);
 
     assert_int_equal(step(scheduler, TICK_NS), 1);
     expect_answers(&answers, 1);
-    handle = schedule_at(scheduler, &task, 5);
+    handle = schedule_at(scheduler, task, 5);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_answers(&answers, 2);
-    handle = schedule_at(scheduler, &task, 5);
+    handle = schedule_at(scheduler, task, 5);
     assert_int_equal(elapse_task_cancel_batch(scheduler, &handle, 1, NULL), 1);
     expect_answers(&answers, 3);
     task.key = "outer";
@@ -681,7 +679,7 @@ TEST(an_action_is_known_as_such_through_what_it_calls)
     struct elapse_task victim = {.action = nothing, .context = &nesting, .destroy = destroy_victim};
 
     add(nesting.inner, (struct elapse_task){.action = act_inner, .context = &nesting}, 0);
-    nesting.victim = schedule_at(outer, &victim, ELAPSE_NEVER);
+    nesting.victim = schedule_at(outer, victim, ELAPSE_NEVER);
     add(outer, (struct elapse_task){.action = act_outer, .context = &nesting}, 0);
     assert_int_equal(step(outer, TICK_NS), 1);
     for (size_t i = 0; i < 3; i++) {

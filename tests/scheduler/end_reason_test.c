@@ -57,7 +57,7 @@ static struct elapse_task telling_periodic(char name, uint64_t period_ns)
 static struct elapse_handle put(struct elapse_scheduler *scheduler, struct elapse_task task,
                                 uint64_t deadline_ns)
 {
-    return schedule_at(scheduler, &task, deadline_ns);
+    return schedule_at(scheduler, task, deadline_ns);
 }
 
 static int begin(void **state)
@@ -86,7 +86,7 @@ TEST_WITH(it_ran_by_the_wall_clock, begin, NULL)
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
     struct elapse_task task = telling('a');
 
-    schedule_by_wall_clock(scheduler, &task, WALL_NS);
+    schedule_by_wall_clock(scheduler, task, WALL_NS);
     assert_int_equal(step(scheduler, 0), 1);
     expect_told("ra ");
     scheduler_end(scheduler);

@@ -116,11 +116,11 @@ TEST(a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end)
         struct elapse_task load = {.action = go_on_by_monotonic_clock};
 
         note_nothing();
-        (void)schedule_at(scheduler, &load, T(1));
+        (void)schedule_at(scheduler, load, T(1));
         for (size_t number = 0; number < VICTIMS; number++) {
             struct elapse_task task = victim(number);
 
-            (void)schedule_by_wall_clock(scheduler, &task, WALL_NS + T(1));
+            (void)schedule_by_wall_clock(scheduler, task, WALL_NS + T(1));
         }
         (void)step(scheduler, T(1));
         expect_fairness(VICTIMS);
@@ -137,11 +137,11 @@ TEST(a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end)
         struct elapse_task load = {.action = go_on_by_wall_clock};
 
         note_nothing();
-        (void)schedule_by_wall_clock(scheduler, &load, WALL_NS + T(1));
+        (void)schedule_by_wall_clock(scheduler, load, WALL_NS + T(1));
         for (size_t number = 0; number < VICTIMS; number++) {
             struct elapse_task task = victim(number);
 
-            (void)schedule_at(scheduler, &task, T(1));
+            (void)schedule_at(scheduler, task, T(1));
         }
         (void)step(scheduler, T(1));
         expect_fairness(VICTIMS);
@@ -166,19 +166,16 @@ static void schedule_load(struct elapse_scheduler *scheduler)
         struct elapse_task task = {
             .action = take_a_tick, .recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
 
-        (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS);
+        (void)schedule_at(scheduler, task, FAKE_MONOTONIC_NS);
     }
 }
 
 static struct elapse_scheduler *fake_new(unsigned workers)
 {
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(workers, 1);
 
     note_nothing();
     fake_os_begin();
-    elapse_scheduler_options_init(&options);
-    options.workers = workers;
-    options.shards = 1;
     options.queue_tasks = 4;
     return scheduler_new(&options);
 }
@@ -225,7 +222,7 @@ static void expect_wall_clock_tasks_to_be_taken(size_t capacity)
     for (unsigned i = 0; i < LOAD_TASKS; i++) {
         struct elapse_task task = {.recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
 
-        (void)schedule_at(scheduler, &task, 0);
+        (void)schedule_at(scheduler, task, 0);
     }
     schedule_victims_by_wall_clock(scheduler);
     while (atomic_load(&noted.victims) < VICTIMS_BY_WALL_CLOCK &&
@@ -318,7 +315,7 @@ static void leave_victims(struct elapse_scheduler *scheduler)
     for (size_t number = 0; number < VICTIMS; number++) {
         struct elapse_task task = victim(number);
 
-        (void)schedule_at(scheduler, &task, 0);
+        (void)schedule_at(scheduler, task, 0);
     }
     assert_int_equal(take_some(scheduler, taken, VICTIMS), VICTIMS);
     end_turn(scheduler);
@@ -335,14 +332,14 @@ TEST(due_tasks_are_taken_beside_leases_that_always_expire)
         for (unsigned j = 0; j < LOAD_TASKS; j++) {
             struct elapse_task task = {.action = NULL};
 
-            (void)schedule_at(scheduler, &task, 0);
+            (void)schedule_at(scheduler, task, 0);
         }
         assert_int_equal(take_some(scheduler, taken, LOAD_TASKS), LOAD_TASKS);
         schedule_victims_by_wall_clock(scheduler);
         for (size_t number = VICTIMS_BY_WALL_CLOCK; number < VICTIMS; number++) {
             struct elapse_task task = victim(number);
 
-            (void)schedule_at(scheduler, &task, T(1));
+            (void)schedule_at(scheduler, task, T(1));
         }
         end_turn(scheduler);
         while (victims_are_left())
@@ -364,7 +361,7 @@ TEST(expired_leases_are_taken_beside_tasks_that_are_always_due)
                                        .period_ns = TICK_NS,
                                        .if_missed = ELAPSE_MISSED_BURST};
 
-            (void)schedule_at(scheduler, &task, 0);
+            (void)schedule_at(scheduler, task, 0);
         }
         while (victims_are_left())
             take_turn(scheduler, capacities[i], true);
@@ -378,7 +375,7 @@ static void schedule_load_by_wall_clock(struct elapse_scheduler *scheduler, char
 {
     struct elapse_task task = {.key = &key, .key_bytes = 1};
 
-    (void)schedule_by_wall_clock(scheduler, &task, elapse_scheduler_wall_clock_ns(scheduler));
+    (void)schedule_by_wall_clock(scheduler, task, elapse_scheduler_wall_clock_ns(scheduler));
 }
 
 TEST(expired_leases_are_taken_beside_wall_clock_tasks_that_are_always_due)
@@ -408,7 +405,7 @@ static void change_turns(struct elapse_scheduler *scheduler, char key)
     struct elapse_task task = {.action = NULL};
     struct elapse_taken taken;
 
-    (void)schedule_at(scheduler, &task, 0);
+    (void)schedule_at(scheduler, task, 0);
     schedule_load_by_wall_clock(scheduler, key);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
@@ -422,7 +419,7 @@ static void expect_cancelled_task_to_end(bool load_in_its_shard, bool wall_clock
 {
     struct elapse_scheduler *scheduler = lease_new(2);
     struct elapse_task task = {.context = name_of(0), .destroy = note_end};
-    struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_at(scheduler, task, 0);
     char key = key_in_shard(scheduler, load_in_its_shard ? handle.shard : 1 - handle.shard);
     struct elapse_taken taken[CAPACITY_MAX];
 

@@ -51,17 +51,29 @@ struct elapse_scheduler *manual_new(uint64_t tick_ns, unsigned shards)
     return scheduler_new(&options);
 }
 
-struct elapse_scheduler *started_new(unsigned workers)
+struct elapse_scheduler_options real_options(unsigned workers, unsigned shards)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
 
     elapse_scheduler_options_init(&options);
     options.workers = workers;
-    options.shards = 1;
-    scheduler = scheduler_new(&options);
+    options.shards = shards;
+    return options;
+}
+
+struct elapse_scheduler *started_with(const struct elapse_scheduler_options *options)
+{
+    struct elapse_scheduler *scheduler = scheduler_new(options);
+
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     return scheduler;
+}
+
+struct elapse_scheduler *started_new(unsigned workers)
+{
+    struct elapse_scheduler_options options = real_options(workers, 1);
+
+    return started_with(&options);
 }
 
 void scheduler_end(struct elapse_scheduler *scheduler)
@@ -103,22 +115,22 @@ struct elapse_task task_with_key(size_t number, const char *key, enum elapse_key
     return task;
 }
 
-struct elapse_handle schedule_at(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+struct elapse_handle schedule_at(struct elapse_scheduler *scheduler, struct elapse_task task,
                                  uint64_t deadline_ns)
 {
     struct elapse_handle handle = {0, 0, 0};
 
-    assert_int_equal(elapse_task_schedule_at(scheduler, task, deadline_ns, &handle), ELAPSE_OK);
+    assert_int_equal(elapse_task_schedule_at(scheduler, &task, deadline_ns, &handle), ELAPSE_OK);
     assert_false(zero_handle(handle));
     return handle;
 }
 
-struct elapse_handle schedule_after(struct elapse_scheduler *scheduler,
-                                    const struct elapse_task *task, uint64_t delay_ns)
+struct elapse_handle schedule_after(struct elapse_scheduler *scheduler, struct elapse_task task,
+                                    uint64_t delay_ns)
 {
     struct elapse_handle handle = {0, 0, 0};
 
-    assert_int_equal(elapse_task_schedule_after(scheduler, task, delay_ns, &handle), ELAPSE_OK);
+    assert_int_equal(elapse_task_schedule_after(scheduler, &task, delay_ns, &handle), ELAPSE_OK);
     assert_false(zero_handle(handle));
     return handle;
 }
@@ -144,12 +156,23 @@ bool zero_handle(struct elapse_handle handle)
     return same_handle(handle, (struct elapse_handle){0, 0, 0});
 }
 
-uint64_t pending_tasks(struct elapse_scheduler *scheduler)
+struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler)
 {
     static struct elapse_statistics statistics;
 
+    memset(&statistics, 0xa5, sizeof statistics);
     elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics.pending;
+    return statistics;
+}
+
+uint64_t pending_tasks(struct elapse_scheduler *scheduler)
+{
+    return statistics_of(scheduler).pending;
+}
+
+enum elapse_task_state state_of(struct elapse_scheduler *scheduler, struct elapse_handle handle)
+{
+    return elapse_task_look_up(scheduler, handle, NULL);
 }
 
 /* ---- what has run ---- */

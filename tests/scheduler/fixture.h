@@ -25,7 +25,8 @@
 
 enum { TASKS_MAX = 1 << 17 };
 
-#define TICK_NS ELAPSE_MILLISECOND_NS
+#define TICK_NS  ELAPSE_MILLISECOND_NS
+#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
 
 /* ---- schedulers ---- */
 
@@ -37,6 +38,12 @@ struct elapse_scheduler *scheduler_new(const struct elapse_scheduler_options *op
 
 /* Makes a scheduler on manual time. */
 struct elapse_scheduler *manual_new(uint64_t tick_ns, unsigned shards);
+
+/* Returns the options of a scheduler on the real clock. */
+struct elapse_scheduler_options real_options(unsigned workers, unsigned shards);
+
+/* Makes and starts a scheduler. Fails the test on an error. */
+struct elapse_scheduler *started_with(const struct elapse_scheduler_options *options);
 
 /* Makes and starts a scheduler on the real clock, with one shard. */
 struct elapse_scheduler *started_new(unsigned workers);
@@ -65,10 +72,10 @@ void write_run(void *context, const struct elapse_run *run);
 void write_end(void *context);
 
 /* Schedule a task and return its handle. Fail the test if the scheduler refuses. */
-struct elapse_handle schedule_at(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+struct elapse_handle schedule_at(struct elapse_scheduler *scheduler, struct elapse_task task,
                                  uint64_t deadline_ns);
-struct elapse_handle schedule_after(struct elapse_scheduler *scheduler,
-                                    const struct elapse_task *task, uint64_t delay_ns);
+struct elapse_handle schedule_after(struct elapse_scheduler *scheduler, struct elapse_task task,
+                                    uint64_t delay_ns);
 
 /* Looks the task up. Returns its state, and stores its deadline in `*deadline_ns`. */
 enum elapse_task_state look_up_deadline(struct elapse_scheduler *scheduler,
@@ -77,8 +84,12 @@ enum elapse_task_state look_up_deadline(struct elapse_scheduler *scheduler,
 bool same_handle(struct elapse_handle one, struct elapse_handle other);
 bool zero_handle(struct elapse_handle handle);
 
+struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler);
+
 /* Returns the number of pending tasks, from the statistics. */
 uint64_t pending_tasks(struct elapse_scheduler *scheduler);
+
+enum elapse_task_state state_of(struct elapse_scheduler *scheduler, struct elapse_handle handle);
 
 /* ---- what has run ---- */
 

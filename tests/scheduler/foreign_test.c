@@ -34,7 +34,7 @@ TEST(a_chain_goes_on_while_its_links_are_held)
 
     memset(&chain, 0, sizeof chain);
     chain.scheduler = started_new(LINKS);
-    (void)schedule_after(chain.scheduler, &first, 0);
+    (void)schedule_after(chain.scheduler, first, 0);
     wait_entered(&chain.gate, LINKS);
     assert_int_equal(atomic_load(&chain.gate.left), 0);
     open_gate(&chain.gate);
@@ -59,7 +59,7 @@ MANUAL_TEST(the_first_of_a_tick_cancels_all_others_of_it)
         struct elapse_task task = task_with_end(i);
 
         task.action = cancel_all_others;
-        held[i] = schedule_at(scheduler, &task, T(10));
+        held[i] = schedule_at(scheduler, task, T(10));
     }
     assert_int_equal(step(scheduler, T(11)), 1);
     assert_int_equal(runs(), 1);
@@ -71,14 +71,12 @@ MANUAL_TEST(the_first_of_a_tick_cancels_all_others_of_it)
 
 MANUAL_TEST(moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run)
 {
-    struct elapse_task a = task_with_end('a');
     struct elapse_task b = task_with_end('b');
-    struct elapse_task c = task_with_end('c');
     struct elapse_handle moved;
 
-    (void)schedule_at(scheduler, &a, T(5));
-    moved = schedule_at(scheduler, &b, T(5));
-    (void)schedule_at(scheduler, &c, T(10));
+    (void)schedule_at(scheduler, task_with_end('a'), T(5));
+    moved = schedule_at(scheduler, b, T(5));
+    (void)schedule_at(scheduler, task_with_end('c'), T(10));
     assert_int_equal(elapse_task_reschedule_at(scheduler, moved, T(10)), ELAPSE_OK);
     expect_step(scheduler, T(5), "a");
     assert_int_equal(elapse_task_cancel(scheduler, moved), ELAPSE_CANCEL_REMOVED);
@@ -90,11 +88,8 @@ MANUAL_TEST(a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge)
 {
     struct elapse_handle handles[5];
 
-    for (size_t i = 0; i < 5; i++) {
-        struct elapse_task task = task_named(i);
-
-        handles[i] = schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
-    }
+    for (size_t i = 0; i < 5; i++)
+        handles[i] = schedule_after(scheduler, task_named(i), ELAPSE_HOUR_NS);
     assert_int_equal(elapse_task_cancel(scheduler, handles[4]), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(pending_tasks(scheduler), 4);
     assert_int_equal(elapse_task_cancel(scheduler, handles[3]), ELAPSE_CANCEL_REMOVED);
@@ -105,9 +100,7 @@ MANUAL_TEST(a_cancelled_task_counts_no_more_and_there_is_nothing_to_purge)
 
 MANUAL_TEST(steps_of_parts_of_a_tick_add_up)
 {
-    struct elapse_task task = task_named('a');
-
-    (void)schedule_after(scheduler, &task, TICK_NS);
+    (void)schedule_after(scheduler, task_named('a'), TICK_NS);
     expect_step(scheduler, TICK_NS / 4, "");
     expect_step(scheduler, TICK_NS / 2, "");
     expect_step(scheduler, TICK_NS / 4 * 3, "");
@@ -117,8 +110,7 @@ MANUAL_TEST(steps_of_parts_of_a_tick_add_up)
 
 MANUAL_TEST(a_period_that_is_doubled_half_way_takes_half_as_long_again)
 {
-    struct elapse_task task = periodic('a', T(20));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(20));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(20)), T(20));
 
     for (unsigned tick = 1; tick <= 100; tick++)
         (void)step(scheduler, T(tick));

@@ -18,9 +18,7 @@ static struct elapse_scheduler *leaving_new(unsigned workers, unsigned workers_m
     options.workers_min = workers_min;
     options.worker_idle_ns = IDLE_NS;
     options.shards = 1;
-    struct elapse_scheduler *scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
+    return started_with(&options);
 }
 
 static void end(struct elapse_scheduler *scheduler)
@@ -30,22 +28,14 @@ static void end(struct elapse_scheduler *scheduler)
     fake_os_end();
 }
 
-static uint64_t workers_of(struct elapse_scheduler *scheduler)
-{
-    struct elapse_statistics statistics;
-
-    elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics.workers;
-}
-
 /* Waits until there are no more workers than that; besides them there is the clock thread. */
 static void wait_for_workers(struct elapse_scheduler *scheduler, unsigned workers)
 {
     fake_os_wait_for_threads(1 + workers);
-    assert_int_equal(workers_of(scheduler), workers);
+    assert_int_equal(statistics_of(scheduler).workers, workers);
 }
 
-static void add_now(struct elapse_scheduler *scheduler, const struct elapse_task *task)
+static void add_now(struct elapse_scheduler *scheduler, struct elapse_task task)
 {
     (void)schedule_at(scheduler, task, fake_os_now_ns(ELAPSE__OS_MONOTONIC));
 }
@@ -60,9 +50,9 @@ static void occupy(struct elapse_scheduler *scheduler, unsigned count, unsigned 
     struct elapse_task held = task_at_gate(gate);
 
     for (unsigned i = 0; i < count; i++)
-        add_now(scheduler, &held);
+        add_now(scheduler, held);
     wait_entered(gate, count);
-    assert_true(workers_of(scheduler) >= count);
+    assert_true(statistics_of(scheduler).workers >= count);
     open_gate(gate);
     fake_os_wait_for_timed_waits(waiting);
     /* While the clock thread has not noted that the last worker is made, no worker leaves. */
@@ -75,7 +65,7 @@ TEST(workers_that_are_idle_for_too_long_leave)
 
     occupy(scheduler, 4, 4);
     fake_os_advance(IDLE_NS - 1);
-    assert_int_equal(workers_of(scheduler), 4);
+    assert_int_equal(statistics_of(scheduler).workers, 4);
     fake_os_advance(1);
     wait_for_workers(scheduler, 1);
     end(scheduler);
@@ -88,7 +78,7 @@ TEST(a_minimum_stays)
     occupy(scheduler, 4, 4);
     fake_os_advance(IDLE_NS);
     fake_os_wait_for_ended_timed_waits(4);
-    assert_int_equal(workers_of(scheduler), 3);
+    assert_int_equal(statistics_of(scheduler).workers, 3);
     end(scheduler);
 }
 
@@ -113,7 +103,7 @@ TEST(a_worker_that_stays_waits_without_a_time_limit)
     fake_os_advance(IDLE_NS);
     fake_os_wait_for_ended_timed_waits(1);
     /* The worker holds the lock, which this waits for, until it waits again. */
-    assert_int_equal(workers_of(scheduler), 1);
+    assert_int_equal(statistics_of(scheduler).workers, 1);
     assert_int_equal(fake_os_timed_waits(), 0);
     /* It still runs tasks, and then has a limit again. */
     occupy(scheduler, 1, 1);
@@ -140,13 +130,13 @@ TEST(a_task_that_comes_in_time_keeps_its_worker)
 
     occupy(scheduler, 2, 2);
     fake_os_advance(IDLE_NS / 2);
-    add_now(scheduler, &task);
+    add_now(scheduler, task);
     wait_for_runs(1);
     fake_os_wait_for_timed_waits(2);
     /* The other one leaves; this one was idle for half of the time. */
     fake_os_advance(IDLE_NS / 2);
     wait_for_workers(scheduler, 1);
-    add_now(scheduler, &task);
+    add_now(scheduler, task);
     wait_for_runs(2);
     end(scheduler);
 }
@@ -159,11 +149,11 @@ TEST(no_task_is_left_behind_by_workers_that_leave)
     struct elapse_task task = task_named('a');
 
     for (unsigned round = 0; round < ROUNDS; round++) {
-        add_now(scheduler, &task);
-        add_now(scheduler, &task);
+        add_now(scheduler, task);
+        add_now(scheduler, task);
         fake_os_advance(IDLE_NS);
-        add_now(scheduler, &task);
-        add_now(scheduler, &task);
+        add_now(scheduler, task);
+        add_now(scheduler, task);
         wait_for_runs(4 * ((size_t)round + 1));
     }
     assert_int_equal(pending_tasks(scheduler), 0);
@@ -181,7 +171,7 @@ TEST(closing_joins_workers_that_leave)
         gate = (struct gate){0};
         struct elapse_task held = task_at_gate(&gate);
         for (unsigned i = 0; i < 4; i++)
-            add_now(scheduler, &held);
+            add_now(scheduler, held);
         wait_entered(&gate, 4);
         open_gate(&gate);
         if (round % 2 == 0)
@@ -203,9 +193,9 @@ TEST(a_refused_thread_after_the_others_have_left_delays_no_task_for_ever)
     wait_for_workers(scheduler, 1);
     fake_os_refuse(FAKE_OS_THREAD_START, FAKE_OS_ALL);
     for (unsigned i = 0; i < 5; i++)
-        add_now(scheduler, &task);
+        add_now(scheduler, task);
     wait_for_runs(5);
-    assert_int_equal(workers_of(scheduler), 1);
+    assert_int_equal(statistics_of(scheduler).workers, 1);
     fake_os_refuse(FAKE_OS_THREAD_START, 0);
     fake_os_wait_for_timed_waits(1);
     fake_os_wait_idle();
@@ -225,17 +215,16 @@ TEST(by_default_no_worker_leaves)
     assert_int_equal(options.worker_idle_ns, 0);
     assert_int_equal(options.workers_min, 1);
     options.shards = 1;
-    struct elapse_scheduler *scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    struct elapse_scheduler *scheduler = started_with(&options);
     struct elapse_task held = task_at_gate(&gate);
     for (unsigned i = 0; i < 3; i++)
-        add_now(scheduler, &held);
+        add_now(scheduler, held);
     wait_entered(&gate, 3);
     open_gate(&gate);
     fake_os_wait_for_timed_waits(0);
     fake_os_advance(365 * ELAPSE_DAY_NS);
     fake_os_wait_idle();
-    assert_int_equal(workers_of(scheduler), 3);
+    assert_int_equal(statistics_of(scheduler).workers, 3);
     end(scheduler);
 }
 

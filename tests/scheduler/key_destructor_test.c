@@ -9,8 +9,6 @@
 #include "fixture.h"
 #include "pulling.h"
 
-#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
-
 /* What the destructor of task 'a' does and finds. */
 static struct {
     struct elapse_scheduler *scheduler;
@@ -72,10 +70,10 @@ TEST(the_successor_of_a_replaced_task_waits_for_the_destructor)
     struct elapse_scheduler *scheduler = begin(false);
     struct elapse_task task = first_task();
 
-    (void)schedule_at(scheduler, &task, T(100));
+    (void)schedule_at(scheduler, task, T(100));
     go_to(scheduler, T(1));
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, T(1)); /* destroys the context of the first */
+    (void)schedule_at(scheduler, task, T(1)); /* destroys the context of the first */
     expect_next_to_have_waited(scheduler);
 }
 
@@ -84,12 +82,12 @@ TEST(the_successor_of_a_task_that_ran_waits_for_the_destructor)
     struct elapse_scheduler *scheduler = begin(false);
     struct elapse_task task = first_task();
 
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
 
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     expect_nothing(scheduler);
     done(scheduler, &taken);
     expect_next_to_have_waited(scheduler);
@@ -100,7 +98,7 @@ TEST(a_task_scheduled_by_the_destructor_waits_for_it)
     struct elapse_scheduler *scheduler = begin(true);
     struct elapse_task task = first_task();
 
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
 
@@ -112,7 +110,7 @@ TEST(the_successor_of_a_cancelled_task_waits_for_the_destructor)
 {
     struct elapse_scheduler *scheduler = begin(true);
     struct elapse_task task = first_task();
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(100));
 
     go_to(scheduler, T(1));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
@@ -123,10 +121,10 @@ TEST(the_successor_of_a_cancelled_task_waits_for_the_destructor)
 SCHEDULER_TEST(a_task_with_another_key_does_not_wait_for_the_destructor, begin(false))
 {
     struct elapse_task task = first_task();
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(100));
 
     task = task_with_key('b', "other", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(destroying.taken, ELAPSE_OK);
@@ -164,9 +162,9 @@ TEST(an_action_does_not_begin_on_another_thread_beside_the_destructor)
     destroying.scheduler = scheduler;
     has_stepped = false;
     task.destroy = destroy_beside_a_step;
-    (void)schedule_at(scheduler, &task, T(100));
+    (void)schedule_at(scheduler, task, T(100));
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     assert_true(has_stepped);
     assert_int_equal(runs_beside, 0);
     expect_step(scheduler, T(2), "b");

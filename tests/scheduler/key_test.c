@@ -27,8 +27,8 @@ TEST(replace_removes_the_pending_one)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_FAIL);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_handle old_handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
-    struct elapse_handle new_handle = schedule_at(scheduler, &new_task, 7 * TICK_NS);
+    struct elapse_handle old_handle = schedule_at(scheduler, old_task, 5 * TICK_NS);
+    struct elapse_handle new_handle = schedule_at(scheduler, new_task, 7 * TICK_NS);
 
     assert_false(same_handle(old_handle, new_handle));
     assert_int_equal(ends_of('o'), 1);
@@ -48,11 +48,8 @@ TEST(replace_removes_the_pending_one)
 
 MANUAL_TEST(replace_may_be_earlier_too)
 {
-    struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_REPLACE);
-
-    (void)schedule_at(scheduler, &old_task, 50 * TICK_NS);
-    (void)schedule_at(scheduler, &new_task, 7 * TICK_NS);
+    (void)schedule_at(scheduler, task_with_key('o', "key", ELAPSE_KEY_REPLACE), 50 * TICK_NS);
+    (void)schedule_at(scheduler, task_with_key('n', "key", ELAPSE_KEY_REPLACE), 7 * TICK_NS);
     expect_step(scheduler, 7 * TICK_NS, "n");
     expect_step(scheduler, 500 * TICK_NS, "");
 }
@@ -62,8 +59,8 @@ TEST(keep_ends_the_new_one_at_once)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_KEEP);
-    struct elapse_handle old_handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
-    struct elapse_handle new_handle = schedule_at(scheduler, &new_task, TICK_NS);
+    struct elapse_handle old_handle = schedule_at(scheduler, old_task, 5 * TICK_NS);
+    struct elapse_handle new_handle = schedule_at(scheduler, new_task, TICK_NS);
     static struct elapse_statistics statistics;
 
     assert_true(same_handle(old_handle, new_handle));
@@ -84,7 +81,7 @@ SCHEDULER_TEST(fail_refuses_the_new_one, manual_new(TICK_NS, 3))
 {
     struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_FAIL);
-    struct elapse_handle old_handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
+    struct elapse_handle old_handle = schedule_at(scheduler, old_task, 5 * TICK_NS);
     struct elapse_handle given = {0, 0, 0};
 
     assert_int_equal(elapse_task_schedule_at(scheduler, &new_task, TICK_NS, &given),
@@ -99,7 +96,7 @@ SCHEDULER_TEST(fail_refuses_the_new_one, manual_new(TICK_NS, 3))
     assert_int_equal(ends_of('n'), 0);
     assert_int_equal(ends_of('o'), 1);
     /* The key is free again. */
-    (void)schedule_at(scheduler, &new_task, 6 * TICK_NS);
+    (void)schedule_at(scheduler, new_task, 6 * TICK_NS);
     expect_step(scheduler, 6 * TICK_NS, "n");
 }
 
@@ -111,10 +108,9 @@ TEST(the_new_tasks_policy_decides)
     for (size_t i = 0; i < 3; i++) {
         for (size_t j = 0; j < 3; j++) {
             struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-            struct elapse_task old_task = task_with_key('o', "key", policies[i]);
             struct elapse_task new_task = task_with_key('n', "key", policies[j]);
 
-            (void)schedule_at(scheduler, &old_task, 5 * TICK_NS);
+            (void)schedule_at(scheduler, task_with_key('o', "key", policies[i]), 5 * TICK_NS);
             assert_int_equal(elapse_task_schedule_at(scheduler, &new_task, 5 * TICK_NS, NULL),
                              policies[j] == ELAPSE_KEY_FAIL ? ELAPSE_ERROR_KEY_PENDING : ELAPSE_OK);
             expect_step(scheduler, 5 * TICK_NS, policies[j] == ELAPSE_KEY_REPLACE ? "n" : "o");
@@ -129,12 +125,12 @@ TEST(a_cancelled_key_is_free)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
-    struct elapse_handle first = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle first = schedule_at(scheduler, task, 5 * TICK_NS);
     struct elapse_handle second;
 
     assert_int_equal(elapse_task_cancel(scheduler, first), ELAPSE_CANCEL_REMOVED);
     assert_false(exists(scheduler, "key", 3));
-    second = schedule_at(scheduler, &task, 5 * TICK_NS);
+    second = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_false(same_handle(first, second));
     expect_step(scheduler, 5 * TICK_NS, "a");
     scheduler_end(scheduler);
@@ -145,7 +141,6 @@ TEST(replacing_at_the_pending_limit_is_allowed)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler;
-    struct elapse_task old_task = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
     struct elapse_task refused = task_with_key('r', "key", ELAPSE_KEY_FAIL);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_REPLACE);
@@ -154,19 +149,19 @@ TEST(replacing_at_the_pending_limit_is_allowed)
 
     options.pending_max = 1;
     scheduler = scheduler_new(&options);
-    handle = schedule_at(scheduler, &old_task, 5 * TICK_NS);
+    handle = schedule_at(scheduler, task_with_key('o', "key", ELAPSE_KEY_REPLACE), 5 * TICK_NS);
     assert_int_equal(elapse_task_schedule_at(scheduler, &other, TICK_NS, NULL), ELAPSE_ERROR_LIMIT);
-    assert_true(same_handle(schedule_at(scheduler, &kept, TICK_NS), handle));
+    assert_true(same_handle(schedule_at(scheduler, kept, TICK_NS), handle));
     assert_int_equal(elapse_task_schedule_at(scheduler, &refused, TICK_NS, NULL),
                      ELAPSE_ERROR_KEY_PENDING);
     for (unsigned i = 0; i < 10; i++)
-        (void)schedule_at(scheduler, &new_task, 5 * TICK_NS);
+        (void)schedule_at(scheduler, new_task, 5 * TICK_NS);
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(ends_of('o'), 1);
     assert_int_equal(ends_of('n'), 9);
     assert_int_equal(ends_of('r') + ends_of('x'), 0);
     expect_step(scheduler, 5 * TICK_NS, "n");
-    (void)schedule_at(scheduler, &other, 6 * TICK_NS);
+    (void)schedule_at(scheduler, other, 6 * TICK_NS);
     expect_step(scheduler, 6 * TICK_NS, "x");
     scheduler_end(scheduler);
 }
@@ -198,7 +193,7 @@ MANUAL_TEST(keys_out_of_range_are_refused)
 
     task.key = bytes;
     task.key_bytes = ELAPSE_KEY_BYTES_MAX;
-    handle = schedule_at(scheduler, &task, 0);
+    handle = schedule_at(scheduler, task, 0);
     assert_true(exists(scheduler, bytes, ELAPSE_KEY_BYTES_MAX));
     assert_false(exists(scheduler, bytes, ELAPSE_KEY_BYTES_MAX - 1));
     expect_step(scheduler, 0, "a");
@@ -206,9 +201,7 @@ MANUAL_TEST(keys_out_of_range_are_refused)
 
 MANUAL_TEST(find_does_not_read_a_key_that_is_too_long)
 {
-    struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
-
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_at(scheduler, task_with_key('a', "key", ELAPSE_KEY_FAIL), TICK_NS);
     assert_false(exists(scheduler, "key", SIZE_MAX));
 }
 
@@ -234,7 +227,7 @@ TEST(keys_of_one_prefix_are_different)
         task.key = bytes;
         task.key_bytes = i;
         task.if_key_pending = ELAPSE_KEY_FAIL;
-        handles[i] = schedule_at(scheduler, &task, 5 * TICK_NS);
+        handles[i] = schedule_at(scheduler, task, 5 * TICK_NS);
     }
     for (size_t i = 1; i <= LENGTHS; i++) {
         struct elapse_handle handle;
@@ -251,12 +244,12 @@ TEST(the_key_is_copied)
     char bytes[] = "first";
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', bytes, ELAPSE_KEY_FAIL);
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
 
     memcpy(bytes, "other", sizeof "other");
     assert_true(same_handle(find(scheduler, "first"), handle));
     assert_false(exists(scheduler, "other", 5));
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
+    (void)schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(pending_tasks(scheduler), 2);
     scheduler_end(scheduler);
 }
@@ -264,11 +257,10 @@ TEST(the_key_is_copied)
 SCHEDULER_TEST(find_finds_nothing_that_is_not_there, manual_new(TICK_NS, 4))
 {
     struct elapse_handle handle = {7, 8, 9};
-    struct elapse_task task = task_named('a');
 
     assert_false(elapse_task_find(scheduler, "key", 3, &handle));
     /* Tasks without a key are not there either. */
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_at(scheduler, task_named('a'), TICK_NS);
     assert_false(elapse_task_find(scheduler, "", 0, &handle));
 }
 
@@ -285,7 +277,7 @@ SCHEDULER_TEST(many_keys_removed_in_random_order, manual_new(TICK_NS, 3))
         task.key = &i;
         task.key_bytes = sizeof i;
         task.if_key_pending = ELAPSE_KEY_FAIL;
-        handles[i] = schedule_at(scheduler, &task, random_of_bits(&random, 40));
+        handles[i] = schedule_at(scheduler, task, random_of_bits(&random, 40));
         order[i] = i;
     }
     for (size_t left = KEYS; left > 0; left--) {
@@ -403,7 +395,7 @@ static struct elapse_handle schedule_keyed(struct elapse_scheduler *scheduler, s
     task.action = run_keyed;
     task.context = keyed;
     task.destroy = end_keyed;
-    return schedule_at(scheduler, &task, 5 * TICK_NS);
+    return schedule_at(scheduler, task, 5 * TICK_NS);
 }
 
 TEST(from_inside_the_action_each_policy_schedules_the_next)
@@ -443,7 +435,7 @@ SCHEDULER_TEST(the_next_one_stays_when_the_action_ends, manual_new(TICK_NS, 2))
     assert_int_equal(elapse_task_schedule_at(scheduler, &later, 0, NULL), ELAPSE_ERROR_KEY_PENDING);
     expect_step(scheduler, 14 * TICK_NS, "");
     expect_step(scheduler, 15 * TICK_NS, "n");
-    (void)schedule_at(scheduler, &later, 16 * TICK_NS);
+    (void)schedule_at(scheduler, later, 16 * TICK_NS);
     expect_step(scheduler, 16 * TICK_NS, "l");
 }
 
@@ -498,21 +490,19 @@ TEST(the_new_one_waits_until_the_action_has_ended)
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_task running = task_at_gate(&gate);
-    struct elapse_task waiting = task_with_key('w', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_task other = task_with_key('o', "other", ELAPSE_KEY_REPLACE);
     struct elapse_handle running_handle;
     struct elapse_handle handle;
 
     running.key = "key";
     running.key_bytes = 3;
-    running_handle = schedule_after(scheduler, &running, 0);
+    running_handle = schedule_after(scheduler, running, 0);
     wait_entered(&gate, 1);
     assert_true(same_handle(find(scheduler, "key"), running_handle));
-    handle = schedule_after(scheduler, &waiting, 0);
+    handle = schedule_after(scheduler, task_with_key('w', "key", ELAPSE_KEY_REPLACE), 0);
     assert_false(same_handle(handle, running_handle));
     assert_true(same_handle(find(scheduler, "key"), handle));
     /* Other keys do not wait. */
-    (void)schedule_after(scheduler, &other, TICK_NS);
+    (void)schedule_after(scheduler, task_with_key('o', "other", ELAPSE_KEY_REPLACE), TICK_NS);
     wait_for_runs(1);
     sleep_ns(10 * TICK_NS);
     expect_runs("o");
@@ -531,26 +521,23 @@ SCHEDULER_TEST(what_waits_for_its_key_can_be_replaced_moved_and_removed, started
 {
     static struct gate gate;
     struct elapse_task running = task_at_gate(&gate);
-    struct elapse_task first = task_with_key('1', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_task second = task_with_key('2', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
-    struct elapse_task third = task_with_key('3', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle handle;
 
     running.key = "key";
     running.key_bytes = 3;
-    (void)schedule_after(scheduler, &running, 0);
+    (void)schedule_after(scheduler, running, 0);
     wait_entered(&gate, 1);
-    (void)schedule_after(scheduler, &first, 0);
+    (void)schedule_after(scheduler, task_with_key('1', "key", ELAPSE_KEY_REPLACE), 0);
     sleep_ns(5 * TICK_NS);
-    handle = schedule_after(scheduler, &second, 0);
+    handle = schedule_after(scheduler, task_with_key('2', "key", ELAPSE_KEY_REPLACE), 0);
     assert_int_equal(ends_of('1'), 1);
-    assert_true(same_handle(schedule_after(scheduler, &kept, 0), handle));
+    assert_true(same_handle(schedule_after(scheduler, kept, 0), handle));
     assert_int_equal(ends_of('k'), 1);
     sleep_ns(5 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('2'), 1);
-    handle = schedule_after(scheduler, &third, 0);
+    handle = schedule_after(scheduler, task_with_key('3', "key", ELAPSE_KEY_FAIL), 0);
     sleep_ns(5 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS),
                      ELAPSE_OK);
@@ -572,9 +559,9 @@ TEST(closing_ends_what_waits_for_its_key)
 
     running.key = "key";
     running.key_bytes = 3;
-    (void)schedule_after(scheduler, &running, 0);
+    (void)schedule_after(scheduler, running, 0);
     wait_entered(&gate, 1);
-    (void)schedule_after(scheduler, &waiting, 3600 * ELAPSE_SECOND_NS);
+    (void)schedule_after(scheduler, waiting, 3600 * ELAPSE_SECOND_NS);
     open_gate(&gate);
     scheduler_end(scheduler);
     assert_int_equal(atomic_load(&gate.left), 1);
@@ -653,8 +640,7 @@ TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
     elapse_scheduler_options_init(&options);
     options.tick_ns = 1000;
     options.shards = 2;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    scheduler = started_with(&options);
     for (size_t i = 0; i < RACE_KEYS; i++)
         race_keys[i].key[0] = (char)('a' + i);
     for (size_t i = 0; i < RACE_THREADS; i++) {

@@ -14,16 +14,13 @@ enum { CAPACITY = 8 };
 static struct elapse_scheduler *lease_new(unsigned shards)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
 
     elapse_scheduler_options_init(&options);
     options.tick_ns = TICK_NS;
     options.shards = shards;
     options.pull = true;
     options.lease_ns = LEASE;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
+    return started_with(&options);
 }
 
 static size_t take_batch(struct elapse_scheduler *scheduler, struct elapse_taken *taken)
@@ -79,11 +76,8 @@ TEST_WITH(the_leases_of_a_batch_begin_when_it_is_complete, begin, end)
     struct elapse_taken taken[CAPACITY];
     size_t count;
 
-    for (size_t name = 'a'; name < 'a' + CAPACITY; name++) {
-        struct elapse_task task = task_with_end(name);
-
-        (void)schedule_after(scheduler, &task, 0);
-    }
+    for (size_t name = 'a'; name < 'a' + CAPACITY; name++)
+        (void)schedule_after(scheduler, task_with_end(name), 0);
     fake_os_advance(T(1));
     begin_to_pass_time();
     count = take_batch(scheduler, taken);
@@ -100,10 +94,9 @@ TEST_WITH(the_leases_of_a_batch_begin_when_it_is_complete, begin, end)
 TEST_WITH(a_lease_is_never_shorter_than_asked_for, begin, end)
 {
     struct elapse_scheduler *scheduler = lease_new(1);
-    struct elapse_task task = task_with_end('a');
     struct elapse_taken taken;
 
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task_with_end('a'), 0);
     fake_os_advance(T(1));
     assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
     assert_int_equal(taken.lease_until_ns, FAKE_MONOTONIC_NS + T(11));
@@ -151,10 +144,10 @@ TEST_WITH(no_task_is_in_a_batch_twice, begin, end)
     recurs.key = &keys[0];
     slow.key = &keys[1];
     recurs.key_bytes = slow.key_bytes = 1;
-    cancelled = schedule_at(scheduler, &slow, begin_ns);
+    cancelled = schedule_at(scheduler, slow, begin_ns);
     assert_int_equal(take_batch(scheduler, taken), 1);
     assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_RUNNING);
-    handle = schedule_at(scheduler, &recurs, taken[0].lease_until_ns);
+    handle = schedule_at(scheduler, recurs, taken[0].lease_until_ns);
     fake_os_advance(T(20));
     assert_int_equal(take_batch(scheduler, taken), 1);
     assert_true(same_handle(taken[0].run.handle, handle));

@@ -106,11 +106,10 @@ LEASE_TEST(an_extended_lease_lasts_from_then_on)
 /* An old claim does not end a later run of the task. */
 LEASE_TEST(a_late_claim_does_not_fit_a_later_run)
 {
-    struct elapse_task task = periodic('a', T(20));
     struct elapse_taken first;
     struct elapse_taken taken;
 
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, periodic('a', T(20)), T(1));
     go_to(scheduler, T(1));
     first = take_attempt(scheduler, 'a', 1);
     go_to(scheduler, T(11));
@@ -175,11 +174,11 @@ TEST(a_dead_taker_does_not_keep_its_key)
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_taken taken;
 
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, T(2));
+    (void)schedule_at(scheduler, task, T(2));
     go_to(scheduler, T(5));
     expect_nothing(scheduler);
     go_to(scheduler, T(11));
@@ -195,7 +194,7 @@ TEST(a_dead_taker_does_not_keep_its_key)
 LEASE_TEST(a_cancelled_task_ends_when_its_lease_has_expired)
 {
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(1));
     struct elapse_taken late;
     struct elapse_taken taken;
 
@@ -203,7 +202,7 @@ LEASE_TEST(a_cancelled_task_ends_when_its_lease_has_expired)
     late = take_attempt(scheduler, 'a', 1);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, T(2));
+    (void)schedule_at(scheduler, task, T(2));
     go_to(scheduler, T(11));
     taken = take_attempt(scheduler, 'b', 1);
     assert_int_equal(ends_of('a'), 1);
@@ -233,11 +232,10 @@ LEASE_TEST(a_reschedule_holds_after_another_attempt)
 
 LEASE_TEST(a_task_by_the_wall_clock_has_a_lease_too)
 {
-    struct elapse_task task = task_with_end('a');
     struct elapse_taken taken;
 
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
-    (void)schedule_by_wall_clock(scheduler, &task, WALL_NS);
+    (void)schedule_by_wall_clock(scheduler, task_with_end('a'), WALL_NS);
     (void)take_attempt(scheduler, 'a', 1);
     go_to(scheduler, T(10));
     taken = take_attempt(scheduler, 'a', 2);
@@ -264,16 +262,16 @@ LEASE_TEST(closing_does_not_wait_for_expired_leases)
     struct elapse_handle handle;
     struct elapse_taken late;
 
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     handle = add(scheduler, 'c', T(1));
     task = periodic('p', T(1));
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     late = take_attempt(scheduler, 'a', 1);
     (void)take_attempt(scheduler, 'c', 1);
     (void)take_attempt(scheduler, 'p', 1);
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, T(2));
+    (void)schedule_at(scheduler, task, T(2));
     go_to(scheduler, T(3)); /* b waits for a */
     expect_nothing(scheduler);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
@@ -312,8 +310,7 @@ static void close_handing_back_one(struct elapse_scheduler *scheduler)
 /* The change was accepted while the task was taken, and nobody has said that it is done. */
 LEASE_TEST(a_changed_period_is_handed_back)
 {
-    struct elapse_task task = periodic('a', T(20));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(20)), T(1));
 
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
@@ -369,14 +366,11 @@ TEST(dropping_ends_tasks_with_expired_leases)
 static struct elapse_scheduler *real_lease_new(void)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
 
     elapse_scheduler_options_init(&options);
     options.pull = true;
     options.lease_ns = 20 * ELAPSE_MILLISECOND_NS;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
+    return started_with(&options);
 }
 
 TEST(a_thread_that_waits_takes_over)
@@ -386,7 +380,7 @@ TEST(a_thread_that_waits_takes_over)
     struct elapse_taken first;
     struct elapse_taken second;
 
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &first), ELAPSE_OK);
     assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &second), ELAPSE_OK);
     assert_int_equal(second.run.attempt, 2);
@@ -433,10 +427,8 @@ SCHEDULER_TEST(no_task_is_lost_or_done_twice, real_lease_new())
         atomic_store(&done_counts[i], 0);
     for (size_t i = 0; i < TAKERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_sometimes_die, scheduler), 0);
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-        (void)schedule_after(scheduler, &task, i % 7 * TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        (void)schedule_after(scheduler, task_with_end(i), i % 7 * TICK_NS);
     wait_until(all_done, NULL);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     for (size_t i = 0; i < TAKERS; i++)

@@ -16,9 +16,7 @@ static struct elapse_scheduler *limited_new(uint64_t pending_max, unsigned shard
 
 static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, uint64_t ticks)
 {
-    struct elapse_task task = task_with_end((size_t)name);
-
-    return schedule_at(scheduler, &task, ticks * TICK_NS);
+    return schedule_at(scheduler, task_with_end((size_t)name), ticks * TICK_NS);
 }
 
 static enum elapse_error try_to_add(struct elapse_scheduler *scheduler, char name)
@@ -99,13 +97,13 @@ SCHEDULER_TEST(refusals_of_other_kinds_take_no_place, limited_new(2, 1))
     struct elapse_task wrong = {.context = name_of('b')};
     struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
 
-    schedule_at(scheduler, &pending, TICK_NS);
+    schedule_at(scheduler, pending, TICK_NS);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(elapse_task_schedule_at(scheduler, &pending, 0, NULL),
                          ELAPSE_ERROR_KEY_PENDING);
         assert_int_equal(elapse_task_schedule_at(scheduler, &wrong, 0, NULL),
                          ELAPSE_ERROR_ARGUMENT);
-        schedule_at(scheduler, &kept, 0);
+        schedule_at(scheduler, kept, 0);
     }
     assert_int_equal(pending_tasks(scheduler), 1);
     add(scheduler, 'c', 1);
@@ -120,12 +118,12 @@ SCHEDULER_TEST(a_pending_key_is_replaced_and_kept_at_the_limit, limited_new(2, 1
     struct elapse_task kept = task_with_key('c', "key", ELAPSE_KEY_KEEP);
     struct elapse_task refused = task_with_key('d', "key", ELAPSE_KEY_FAIL);
 
-    schedule_at(scheduler, &one, TICK_NS);
+    schedule_at(scheduler, one, TICK_NS);
     add(scheduler, 'x', 1);
     for (int i = 0; i < 10; i++) {
-        schedule_at(scheduler, &other, TICK_NS);
-        schedule_at(scheduler, &one, TICK_NS);
-        schedule_at(scheduler, &kept, TICK_NS);
+        schedule_at(scheduler, other, TICK_NS);
+        schedule_at(scheduler, one, TICK_NS);
+        schedule_at(scheduler, kept, TICK_NS);
         assert_int_equal(elapse_task_schedule_at(scheduler, &refused, TICK_NS, NULL),
                          ELAPSE_ERROR_KEY_PENDING);
         expect_full(scheduler);
@@ -181,7 +179,7 @@ SCHEDULER_TEST(the_place_of_a_running_task_is_free_for_another, limited_new(2, 1
 {
     struct at_limit at_limit = {.reschedule_first = false};
 
-    schedule_at(scheduler, &(struct elapse_task){.action = fill_up, .context = &at_limit}, 0);
+    schedule_at(scheduler, (struct elapse_task){.action = fill_up, .context = &at_limit}, 0);
     add(scheduler, 'b', 9);
     expect_full(scheduler);
     assert_int_equal(step(scheduler, TICK_NS), 2);
@@ -197,7 +195,7 @@ SCHEDULER_TEST(a_running_task_that_is_rescheduled_takes_a_place, limited_new(2, 
 {
     struct at_limit at_limit = {.reschedule_first = true};
     struct elapse_task task = {.action = fill_up, .context = &at_limit};
-    struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_at(scheduler, task, 0);
 
     add(scheduler, 'b', 9);
     assert_int_equal(step(scheduler, 0), 1);
@@ -229,7 +227,7 @@ SCHEDULER_TEST(a_withdrawn_reschedule_gives_its_place_back, limited_new(1, 1))
 {
     struct at_limit at_limit = {.begun = 0};
 
-    schedule_at(scheduler, &(struct elapse_task){.action = withdraw, .context = &at_limit}, 0);
+    schedule_at(scheduler, (struct elapse_task){.action = withdraw, .context = &at_limit}, 0);
     assert_int_equal(step(scheduler, 0), 1);
     assert_int_equal(at_limit.first, ELAPSE_OK);
     assert_int_equal(at_limit.second, ELAPSE_OK);
@@ -255,7 +253,7 @@ SCHEDULER_TEST(a_rescheduled_running_task_is_replaced_at_the_limit, limited_new(
     struct at_limit at_limit = {.begun = 0};
 
     schedule_at(scheduler,
-                &(struct elapse_task){
+                (struct elapse_task){
                     .action = replace_own_key, .context = &at_limit, .key = "key", .key_bytes = 3},
                 0);
     assert_int_equal(step(scheduler, 0), 1);

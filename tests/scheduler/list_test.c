@@ -55,8 +55,7 @@ SCHEDULER_TEST(without_tasks_the_list_is_empty, manual_new(TICK_NS, 3))
 
 MANUAL_TEST(an_entry_tells_of_a_plain_task)
 {
-    struct elapse_task task = task_named('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS - 1);
+    struct elapse_handle handle = schedule_at(scheduler, task_named('a'), 5 * TICK_NS - 1);
     struct elapse_listed listed = listed_alone(scheduler);
 
     assert_true(same_handle(listed.handle, handle));
@@ -79,7 +78,7 @@ MANUAL_TEST(an_entry_tells_the_recurrence_and_the_key)
 
     task.key = "name";
     task.key_bytes = 4;
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
+    (void)schedule_at(scheduler, task, 5 * TICK_NS);
     listed = listed_alone(scheduler);
     assert_int_equal(listed.recurrence, ELAPSE_RECUR_PERIOD);
     assert_int_equal(listed.period_ns, 7 * TICK_NS);
@@ -89,10 +88,9 @@ MANUAL_TEST(an_entry_tells_the_recurrence_and_the_key)
 
 WALL_TEST(an_entry_tells_the_clock_of_its_deadline)
 {
-    struct elapse_task task = task_named('a');
     struct elapse_listed listed;
 
-    (void)schedule_by_wall_clock(scheduler, &task, WALL_NS + 3 * TICK_NS);
+    (void)schedule_by_wall_clock(scheduler, task_named('a'), WALL_NS + 3 * TICK_NS);
     listed = listed_alone(scheduler);
     assert_true(listed.wall_clock);
     assert_int_equal(listed.deadline_ns, WALL_NS + 3 * TICK_NS);
@@ -110,7 +108,7 @@ MANUAL_TEST(a_long_key_is_cut_and_can_be_copied_whole)
         key[i] = (unsigned char)(i * 7);
     task.key = key;
     task.key_bytes = LONG;
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_at(scheduler, task, TICK_NS);
     listed = listed_alone(scheduler);
     assert_int_equal(listed.key_bytes, LONG);
     assert_memory_equal(listed.key, key, ELAPSE_LISTED_KEY_BYTES);
@@ -139,7 +137,7 @@ MANUAL_TEST(a_running_task_is_listed_too)
 {
     static struct elapse_listed own;
     struct elapse_task task = {.action = list_myself, .context = &own};
-    struct elapse_handle handle = schedule_at(scheduler, &task, TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, TICK_NS);
 
     assert_int_equal(step(scheduler, TICK_NS), 1);
     assert_true(same_handle(own.handle, handle));
@@ -160,8 +158,7 @@ TEST(every_task_comes_once_whatever_the_slices)
         for (size_t i = 0; i < MANY; i++) {
             char key[16];
             (void)snprintf(key, sizeof key, "key %zu", i);
-            struct elapse_task task = task_with_key(i, key, ELAPSE_KEY_FAIL);
-            (void)schedule_at(scheduler, &task, i * TICK_NS);
+            (void)schedule_at(scheduler, task_with_key(i, key, ELAPSE_KEY_FAIL), i * TICK_NS);
         }
         memset(seen, 0, sizeof seen);
         while (list_slice(scheduler, &cursor, capacities[c]))
@@ -182,7 +179,7 @@ MANUAL_TEST(a_task_that_stays_comes_once_though_others_change)
 
     for (size_t i = 0; i < MANY; i++) {
         struct elapse_task task = task_named(i);
-        handles[i] = schedule_at(scheduler, &task, (MANY + i) * TICK_NS);
+        handles[i] = schedule_at(scheduler, task, (MANY + i) * TICK_NS);
     }
     memset(seen, 0, sizeof seen);
     while (list_slice(scheduler, &cursor, 40)) {
@@ -191,7 +188,7 @@ MANUAL_TEST(a_task_that_stays_comes_once_though_others_change)
 
             (void)elapse_task_cancel(scheduler, handles[i]);
             if (turn % 3 != 0)
-                handles[i] = schedule_at(scheduler, &task, (2 * MANY - i) * TICK_NS);
+                handles[i] = schedule_at(scheduler, task, (2 * MANY - i) * TICK_NS);
             assert_int_equal(elapse_task_reschedule_at(scheduler, handles[i + 1],
                                                        (MANY + (i * turn) % MANY) * TICK_NS),
                              ELAPSE_OK);
@@ -209,10 +206,8 @@ MANUAL_TEST(blocks_that_were_given_back_are_passed)
     static struct elapse_handle handles[MANY];
     struct elapse_list_cursor cursor = {0, 0};
 
-    for (size_t i = 0; i < MANY; i++) {
-        struct elapse_task task = task_named(i);
-        handles[i] = schedule_at(scheduler, &task, TICK_NS);
-    }
+    for (size_t i = 0; i < MANY; i++)
+        handles[i] = schedule_at(scheduler, task_named(i), TICK_NS);
     for (size_t i = 0; i < 2500; i++)
         assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);
     assert_true(elapse_scheduler_trim(scheduler) > 0);
@@ -247,10 +242,8 @@ SCHEDULER_TEST(a_task_that_stays_comes_once_while_a_thread_changes_others, manua
     struct elapse_listed listed[64];
     pthread_t thread;
 
-    for (size_t i = 0; i < STAYING; i++) {
-        struct elapse_task task = task_named(i);
-        (void)schedule_at(scheduler, &task, TICK_NS);
-    }
+    for (size_t i = 0; i < STAYING; i++)
+        (void)schedule_at(scheduler, task_named(i), TICK_NS);
     atomic_store(&churn_ends, false);
     assert_int_equal(pthread_create(&thread, NULL, churn, scheduler), 0);
     for (int round = 0; round < 20; round++) {
@@ -295,11 +288,11 @@ SCHEDULER_TEST(tasks_are_listed_by_the_prefix_of_their_key, manual_new(TICK_NS, 
         char key[16];
         (void)snprintf(key, sizeof key, "%s:%zu", i % 10 == 0 ? "order" : "user", i);
         struct elapse_task task = task_with_key(i, key, ELAPSE_KEY_FAIL);
-        (void)schedule_at(scheduler, &task, TICK_NS);
+        (void)schedule_at(scheduler, task, TICK_NS);
     }
     for (size_t i = 1000; i < 1050; i++) {
         struct elapse_task task = task_named(i);
-        (void)schedule_at(scheduler, &task, TICK_NS);
+        (void)schedule_at(scheduler, task, TICK_NS);
     }
     assert_int_equal(count_with_prefix(scheduler, "order:"), 100);
     assert_int_equal(count_with_prefix(scheduler, "user:"), 900);

@@ -12,27 +12,20 @@
 
 static struct elapse_scheduler *held_new(struct gate *gate)
 {
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(1, 1);
     struct elapse_scheduler *scheduler;
-    struct elapse_task task = task_at_gate(gate);
 
     fake_os_begin();
-    elapse_scheduler_options_init(&options);
-    options.workers = 1;
-    options.shards = 1;
     options.queue_tasks = 16;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    (void)schedule_at(scheduler, &task, AT(0));
+    scheduler = started_with(&options);
+    (void)schedule_at(scheduler, task_at_gate(gate), AT(0));
     wait_entered(gate, 1);
     return scheduler;
 }
 
 static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, uint64_t deadline_ns)
 {
-    struct elapse_task task = task_named((size_t)name);
-
-    return schedule_at(scheduler, &task, deadline_ns);
+    return schedule_at(scheduler, task_named((size_t)name), deadline_ns);
 }
 
 /* Goes to this time. When it returns, the tasks due by then are in the queue. */

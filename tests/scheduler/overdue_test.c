@@ -46,10 +46,10 @@ PULL_TEST(a_task_that_waits_for_its_key_is_overdue)
     struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_task b = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
 
-    (void)schedule_at(scheduler, &a, T(1));
+    (void)schedule_at(scheduler, a, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
-    (void)schedule_at(scheduler, &b, T(2));
+    (void)schedule_at(scheduler, b, T(2));
     add(scheduler, 'c', T(4));
     go_to(scheduler, T(5));
     expect_taken(scheduler, "c");
@@ -59,10 +59,10 @@ PULL_TEST(a_task_that_waits_for_its_key_is_overdue)
     expect_taken(scheduler, "b");
 
     /* One that is removed while it waits does not count any more. */
-    (void)schedule_at(scheduler, &a, T(6));
+    (void)schedule_at(scheduler, a, T(6));
     go_to(scheduler, T(6));
     taken = take(scheduler, 'a');
-    struct elapse_handle handle = schedule_at(scheduler, &b, T(7));
+    struct elapse_handle handle = schedule_at(scheduler, b, T(7));
 
     go_to(scheduler, T(9));
     expect_nothing(scheduler);
@@ -77,12 +77,10 @@ TEST(a_task_that_has_waited_for_its_key_keeps_its_deadline)
 {
     for (uint64_t tick = 0; tick < 3; tick++) {
         struct elapse_scheduler *scheduler = pull_new();
-        struct elapse_task first = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
-        struct elapse_task second = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
 
-        (void)schedule_at(scheduler, &first, 0);
+        (void)schedule_at(scheduler, task_with_key('a', "key", ELAPSE_KEY_REPLACE), 0);
         struct elapse_taken taken = take(scheduler, 'a');
-        (void)schedule_at(scheduler, &second, T(tick));
+        (void)schedule_at(scheduler, task_with_key('b', "key", ELAPSE_KEY_REPLACE), T(tick));
         go_to(scheduler, T(5));
         expect_nothing(scheduler);
         done(scheduler, &taken);
@@ -95,10 +93,8 @@ TEST(a_task_that_has_waited_for_its_key_keeps_its_deadline)
 
 PULL_TEST(completed_counts_the_actions_that_have_returned)
 {
-    struct elapse_task task = periodic('p', T(1));
-
     add(scheduler, 'a', T(1));
-    (void)schedule_at(scheduler, &task, T(2));
+    (void)schedule_at(scheduler, periodic('p', T(1)), T(2));
     go_to(scheduler, T(2));
     struct elapse_taken one = take(scheduler, 'a');
     struct elapse_taken other = take(scheduler, 'p');
@@ -116,13 +112,12 @@ PULL_TEST(completed_counts_the_actions_that_have_returned)
 TEST(nothing_is_overdue_once_all_tasks_are_gone)
 {
     struct elapse_scheduler_options options;
-    struct elapse_task task = task_named('a');
 
     fake_os_begin();
     elapse_scheduler_options_init(&options);
     options.shards = 1;
     struct elapse_scheduler *scheduler = scheduler_new(&options);
-    (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + T(1));
+    (void)schedule_at(scheduler, task_named('a'), FAKE_MONOTONIC_NS + T(1));
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     fake_os_advance(ELAPSE_HOUR_NS);
     expect_overdue(scheduler, 0);
@@ -133,18 +128,13 @@ TEST(nothing_is_overdue_once_all_tasks_are_gone)
 TEST(tasks_behind_a_slow_action_are_overdue)
 {
     static struct gate gate;
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(1, 1);
 
     fake_os_begin();
-    elapse_scheduler_options_init(&options);
-    options.workers = 1;
-    options.shards = 1;
     options.queue_tasks = 2;
-    struct elapse_scheduler *scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    struct elapse_scheduler *scheduler = started_with(&options);
     fake_os_wait_idle();
-    struct elapse_task held = task_at_gate(&gate);
-    (void)schedule_at(scheduler, &held, FAKE_MONOTONIC_NS + T(1));
+    (void)schedule_at(scheduler, task_at_gate(&gate), FAKE_MONOTONIC_NS + T(1));
     fake_os_advance(T(1));
     wait_entered(&gate, 1);
     for (size_t i = 0; i < 3; i++)

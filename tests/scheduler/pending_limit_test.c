@@ -111,7 +111,7 @@ static struct elapse_task task_in(struct elapse_scheduler *scheduler, uint32_t s
         *key = (char)('a' + (key - keys));
         task.key = key;
         task.key_bytes = 1;
-        struct elapse_handle handle = schedule_at(scheduler, &task, TICK_NS);
+        struct elapse_handle handle = schedule_at(scheduler, task, TICK_NS);
 
         assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
         if (handle.shard == shard)
@@ -144,8 +144,8 @@ TEST(another_thread_that_is_refused_takes_no_room)
         memset(&other, 0, sizeof other);
         other.scheduler = scheduler;
         other.task = task_in(scheduler, 1);
-        (void)schedule_at(scheduler, &first, TICK_NS);
-        other.cancelled = schedule_at(scheduler, &removed, TICK_NS);
+        (void)schedule_at(scheduler, first, TICK_NS);
+        other.cancelled = schedule_at(scheduler, removed, TICK_NS);
         enum elapse_error error = schedule_interrupted(scheduler, &refused, at);
 
         if (other.interruptions > 0) {
@@ -173,7 +173,7 @@ TEST(the_last_place_goes_to_one_of_two_threads)
         memset(&other, 0, sizeof other);
         other.scheduler = scheduler;
         other.task = task_in(scheduler, 1);
-        (void)schedule_at(scheduler, &first, TICK_NS);
+        (void)schedule_at(scheduler, first, TICK_NS);
         enum elapse_error error = schedule_interrupted(scheduler, &second, at);
 
         if (other.interruptions > 0)

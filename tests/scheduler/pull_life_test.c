@@ -121,7 +121,7 @@ PULL_TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
 PULL_TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
 {
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_handle first = schedule_at(scheduler, &task, TICK_NS);
+    struct elapse_handle first = schedule_at(scheduler, task, TICK_NS);
     struct elapse_handle second;
     struct elapse_handle found = no_handle;
     struct elapse_taken taken;
@@ -131,14 +131,14 @@ PULL_TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
     assert_true(same_handle(found, first));
     task = task_with_key('x', "key", ELAPSE_KEY_FAIL);
-    (void)schedule_at(scheduler, &task, 2 * TICK_NS);
+    (void)schedule_at(scheduler, task, 2 * TICK_NS);
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    second = schedule_at(scheduler, &task, 2 * TICK_NS);
+    second = schedule_at(scheduler, task, 2 * TICK_NS);
     assert_int_equal(ends_of('x'), 1); /* replaced */
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
     assert_true(same_handle(found, second));
     task = task_with_key('c', "other", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, 3 * TICK_NS);
+    (void)schedule_at(scheduler, task, 3 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_at(scheduler, first, 2 * TICK_NS), ELAPSE_ERROR_GONE);
 
     go_to(scheduler, 5 * TICK_NS);
@@ -153,11 +153,11 @@ PULL_TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
 
     /* The one that waits may be cancelled. */
     task = task_with_key('d', "key", ELAPSE_KEY_REPLACE);
-    (void)schedule_at(scheduler, &task, 6 * TICK_NS);
+    (void)schedule_at(scheduler, task, 6 * TICK_NS);
     go_to(scheduler, 6 * TICK_NS);
     taken = take(scheduler, 'd');
     task = task_with_key('e', "key", ELAPSE_KEY_REPLACE);
-    second = schedule_at(scheduler, &task, 6 * TICK_NS);
+    second = schedule_at(scheduler, task, 6 * TICK_NS);
     expect_nothing(scheduler);
     assert_int_equal(elapse_task_cancel(scheduler, second), ELAPSE_CANCEL_REMOVED);
     done(scheduler, &taken);
@@ -193,7 +193,7 @@ static struct elapse_taken take_run(struct elapse_scheduler *scheduler, uint64_t
 PULL_TEST(a_periodic_task_goes_on_when_it_is_done)
 {
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, 10 * TICK_NS, ELAPSE_MISSED_SKIP);
-    struct elapse_handle handle = schedule_at(scheduler, &task, 10 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 10 * TICK_NS);
     struct elapse_taken taken;
 
     go_to(scheduler, 10 * TICK_NS);
@@ -222,7 +222,7 @@ PULL_TEST(a_burst_is_handed_out_run_by_run)
 {
     struct elapse_task task =
         recurring('a', ELAPSE_RECUR_PERIOD, 10 * TICK_NS, ELAPSE_MISSED_BURST);
-    struct elapse_handle handle = schedule_at(scheduler, &task, 10 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 10 * TICK_NS);
 
     go_to(scheduler, 45 * TICK_NS);
     for (uint64_t number = 1; number <= 4; number++) {
@@ -243,7 +243,7 @@ TEST(after_each_counts_from_done)
         recurring('a', ELAPSE_RECUR_AFTER_EACH, 10 * TICK_NS, ELAPSE_MISSED_SKIP);
     struct elapse_taken taken;
 
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
+    (void)schedule_at(scheduler, task, 5 * TICK_NS);
     go_to(scheduler, 7 * TICK_NS);
     taken = take_run(scheduler, 1, 5 * TICK_NS, 0);
     go_to(scheduler, 33 * TICK_NS);
@@ -387,8 +387,8 @@ TEST(closing_waits_for_taken_tasks)
         back.count = 0;
         (void)add(scheduler, 'a', deadline_ns);
         (void)add(scheduler, 'b', deadline_ns);
-        (void)schedule_at(scheduler, &c, deadline_ns);
-        (void)schedule_at(scheduler, &d, deadline_ns);
+        (void)schedule_at(scheduler, c, deadline_ns);
+        (void)schedule_at(scheduler, d, deadline_ns);
         (void)add(scheduler, 'e', 5 * deadline_ns);
         go_to(scheduler, deadline_ns);
         assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, 4, &count), ELAPSE_OK);

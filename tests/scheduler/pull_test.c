@@ -30,14 +30,14 @@ static void expect_the_other_shard_to_be_taken_from(bool by_wall_clock)
     always.key = &keys[0];
     other.key = &keys[1];
     always.key_bytes = other.key_bytes = 1;
-    (void)schedule_at(scheduler, &always, 0);
+    (void)schedule_at(scheduler, always, 0);
     if (by_wall_clock)
         assert_int_equal(elapse_task_schedule_at_wall_clock(
                              scheduler, &other,
                              elapse_scheduler_wall_clock_ns(scheduler) + 3 * TICK_NS, &handle),
                          ELAPSE_OK);
     else
-        (void)schedule_at(scheduler, &other, 3 * TICK_NS);
+        (void)schedule_at(scheduler, other, 3 * TICK_NS);
     do {
         assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
         takes++;
@@ -133,11 +133,8 @@ PULL_TEST(the_order_holds_for_many)
     uint64_t last_ns = 0;
     size_t last_number = 0;
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        (void)schedule_at(scheduler, &task, (i * 7919 % TICKS + 1) * TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        (void)schedule_at(scheduler, task_with_end(i), (i * 7919 % TICKS + 1) * TICK_NS);
     go_to(scheduler, TICKS * TICK_NS);
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_taken taken;
@@ -180,11 +177,9 @@ PULL_TEST(a_task_scheduled_between_two_takes_is_taken_in_its_order)
 
 PULL_TEST(a_task_due_at_once_needs_no_step)
 {
-    struct elapse_task task = task_with_end('b');
-
     go_to(scheduler, 100 * TICK_NS);
     (void)add(scheduler, 'a', 3 * TICK_NS);
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task_with_end('b'), 0);
     expect_taken(scheduler, "ab");
 }
 
@@ -223,11 +218,8 @@ PULL_TEST(a_batch_takes_due_tasks_up_to_its_capacity)
     size_t at = 0;
     size_t count = SIZE_MAX;
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        (void)schedule_at(scheduler, &task, (1 + i / 100) * TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        (void)schedule_at(scheduler, task_with_end(i), (1 + i / 100) * TICK_NS);
     assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count),
                      ELAPSE_ERROR_NOTHING_DUE);
     assert_int_equal(count, 0);
@@ -271,7 +263,7 @@ TEST(tasks_of_all_shards_are_taken)
         (void)snprintf(keys[i], sizeof keys[i], "%zu", i); /* a key picks the shard */
         task.key = keys[i];
         task.key_bytes = strlen(keys[i]);
-        (void)schedule_at(scheduler, &task, (1 + i % 10) * TICK_NS);
+        (void)schedule_at(scheduler, task, (1 + i % 10) * TICK_NS);
     }
     for (uint64_t tick = 1; tick <= 10; tick++) {
         struct elapse_taken taken;
@@ -297,7 +289,7 @@ TEST(an_action_may_be_null_in_pull_mode_alone)
     struct elapse_handle handle = no_handle;
     struct elapse_taken taken;
 
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_at(scheduler, task, TICK_NS);
     go_to(scheduler, TICK_NS);
     taken = take(scheduler, 'a');
     assert_true(taken.action == NULL);
@@ -375,11 +367,8 @@ PULL_TEST(tasks_may_be_done_in_any_order)
     static struct elapse_taken taken[TASKS];
     size_t count;
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        (void)schedule_at(scheduler, &task, TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        (void)schedule_at(scheduler, task_with_end(i), TICK_NS);
     go_to(scheduler, TICK_NS);
     assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, TASKS, &count), ELAPSE_OK);
     assert_int_equal(count, TASKS);
@@ -453,7 +442,7 @@ TEST(a_destructor_may_use_the_scheduler_but_not_close_it)
     struct elapse_task task = {.context = &seen, .destroy = call_from_destructor};
     struct elapse_taken taken;
 
-    seen.handle = schedule_at(scheduler, &task, TICK_NS);
+    seen.handle = schedule_at(scheduler, task, TICK_NS);
     go_to(scheduler, TICK_NS);
     assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
     assert_int_equal(seen.calls, 0);

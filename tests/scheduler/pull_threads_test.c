@@ -19,14 +19,11 @@ enum { TAKERS = 8, PATIENCE_MS = 30000 };
 static struct elapse_scheduler *pull_new(unsigned shards)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
 
     elapse_scheduler_options_init(&options);
     options.pull = true;
     options.shards = shards;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
+    return started_with(&options);
 }
 
 static struct elapse_handle add(struct elapse_scheduler *scheduler, size_t number,
@@ -35,7 +32,7 @@ static struct elapse_handle add(struct elapse_scheduler *scheduler, size_t numbe
     struct elapse_task task = task_with_end(number);
 
     task.action = NULL;
-    return schedule_after(scheduler, &task, delay_ns);
+    return schedule_after(scheduler, task, delay_ns);
 }
 
 static uint64_t next_random(uint64_t *seed)
@@ -308,12 +305,12 @@ TEST(a_reschedule_and_a_done_wake_waiting_takers)
     struct elapse_handle handle;
 
     queue_begin(pull_new(1), ELAPSE_NEVER, 4);
-    (void)schedule_after(queue.scheduler, &task, 0);
+    (void)schedule_after(queue.scheduler, task, 0);
     assert_int_equal(elapse_task_take(queue.scheduler, ELAPSE_NEVER, &taken), ELAPSE_OK);
     start_takers();
     handle = add(queue.scheduler, 2, HOUR_NS);
     task.context = name_of(3);
-    (void)schedule_after(queue.scheduler, &task, 0);
+    (void)schedule_after(queue.scheduler, task, 0);
     sleep_ns(20 * ELAPSE_MILLISECOND_NS);
     assert_int_equal(atomic_load(&queue.taken), 0);
     assert_int_equal(elapse_task_reschedule_after(queue.scheduler, handle, ELAPSE_MILLISECOND_NS),
@@ -600,10 +597,10 @@ SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
     done(scheduler, &taken);
     expect_nothing(scheduler);
 
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     taken = wait_and_take(scheduler, 2);
     task.context = name_of(3);
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     sleep_ns(3 * ELAPSE_MILLISECOND_NS);
     expect_nothing(scheduler);
     done(scheduler, &taken);
@@ -614,7 +611,7 @@ SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
     task = (struct elapse_task){.context = name_of(4),
                                 .recurrence = ELAPSE_RECUR_AFTER_EACH,
                                 .period_ns = ELAPSE_MILLISECOND_NS};
-    handle = schedule_after(scheduler, &task, 0);
+    handle = schedule_after(scheduler, task, 0);
     for (uint64_t number = 1; number <= 10; number++) {
         taken = wait_and_take(scheduler, 4);
         assert_int_equal(taken.run.number, number);

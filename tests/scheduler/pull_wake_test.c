@@ -11,8 +11,6 @@
 #include "../support/fake_os.h"
 #include "fixture.h"
 
-#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
-
 /* Two a task: the thread that takes it, and the one that gets the turn. */
 enum { TAKERS = 16, TASKS = 16, WAKES_MAX = 2 * TASKS + TASKS / 2 };
 
@@ -108,7 +106,6 @@ static bool has_ended(void *taker)
 static struct elapse_scheduler *fake_pull_new(unsigned shards)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
 
     atomic_store(&taken_tasks, 0);
     atomic_store(&may_go_on, false);
@@ -116,9 +113,7 @@ static struct elapse_scheduler *fake_pull_new(unsigned shards)
     elapse_scheduler_options_init(&options);
     options.pull = true;
     options.shards = shards;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
+    return started_with(&options);
 }
 
 static void close_and_end(struct elapse_scheduler *scheduler, struct taker *takers, size_t count)
@@ -149,7 +144,7 @@ TEST(one_deadline_wakes_one_thread)
         struct elapse_task task = task_named('a');
 
         for (unsigned k = 1; k <= TASKS; k++)
-            (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + T(3 * k));
+            (void)schedule_at(scheduler, task, FAKE_MONOTONIC_NS + T(3 * k));
         for (size_t k = 0; k < TAKERS; k++)
             taker_begin(&takers[k], scheduler, ELAPSE_NEVER, false);
         wait_until_all_wait(takers, TAKERS);
@@ -178,7 +173,7 @@ TEST(a_new_earliest_deadline_wakes_one_thread)
     struct elapse_scheduler *scheduler = fake_pull_new(1);
     struct elapse_task task = task_named('a');
 
-    (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + ELAPSE_HOUR_NS);
+    (void)schedule_at(scheduler, task, FAKE_MONOTONIC_NS + ELAPSE_HOUR_NS);
     for (size_t i = 0; i < TAKERS; i++)
         taker_begin(&takers[i], scheduler, ELAPSE_NEVER, false);
     wait_until_all_wait(takers, TAKERS);
@@ -186,7 +181,7 @@ TEST(a_new_earliest_deadline_wakes_one_thread)
     uint64_t looks = fake_os_readings(ELAPSE__OS_WALL_CLOCK);
 
     for (unsigned k = 1; k <= TASKS; k++) {
-        (void)schedule_at(scheduler, &task, fake_os_now_ns(ELAPSE__OS_MONOTONIC));
+        (void)schedule_at(scheduler, task, fake_os_now_ns(ELAPSE__OS_MONOTONIC));
         wait_until_all_wait(takers, TAKERS);
         assert_int_equal(atomic_load(&taken_tasks), k);
     }
@@ -203,7 +198,7 @@ TEST(tasks_due_at_one_time_go_to_as_many_threads)
     struct elapse_task task = task_named('a');
 
     for (unsigned k = 0; k < TAKERS; k++)
-        (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + T(1));
+        (void)schedule_at(scheduler, task, FAKE_MONOTONIC_NS + T(1));
     for (size_t i = 0; i < TAKERS; i++)
         taker_begin(&takers[i], scheduler, ELAPSE_NEVER, true);
     wait_until_all_wait(takers, TAKERS);
@@ -221,9 +216,8 @@ TEST(a_thread_whose_time_is_over_hands_its_turn_on)
     static struct taker impatient;
     static struct taker takers[TAKERS];
     struct elapse_scheduler *scheduler = fake_pull_new(1);
-    struct elapse_task task = task_named('a');
 
-    (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + T(10));
+    (void)schedule_at(scheduler, task_named('a'), FAKE_MONOTONIC_NS + T(10));
     taker_begin(&impatient, scheduler, T(5), false);
     wait_until_all_wait(&impatient, 1); /* so that it has the turn */
     for (size_t i = 0; i < TAKERS; i++)

@@ -22,15 +22,12 @@ enum { FAR_TASKS = 3000 }; /* more than are moved within one holding of the lock
 static struct elapse_scheduler *fake_pull_new(void)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
 
     fake_os_begin();
     elapse_scheduler_options_init(&options);
     options.pull = true;
     options.shards = 1;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
+    return started_with(&options);
 }
 
 static void fake_pull_end(struct elapse_scheduler *scheduler)
@@ -41,9 +38,7 @@ static void fake_pull_end(struct elapse_scheduler *scheduler)
 
 static void add_by_wall_clock(struct elapse_scheduler *scheduler, char name, uint64_t unix_ns)
 {
-    struct elapse_task task = task_with_end((size_t)name);
-
-    (void)schedule_by_wall_clock(scheduler, &task, unix_ns);
+    (void)schedule_by_wall_clock(scheduler, task_with_end((size_t)name), unix_ns);
 }
 
 static void expect_take(struct elapse_scheduler *scheduler, char name)

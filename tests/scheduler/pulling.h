@@ -19,9 +19,7 @@ static inline struct elapse_scheduler *pull_new(void)
 static inline struct elapse_handle add(struct elapse_scheduler *scheduler, char name,
                                        uint64_t deadline_ns)
 {
-    struct elapse_task task = task_with_end((size_t)name);
-
-    return schedule_at(scheduler, &task, deadline_ns);
+    return schedule_at(scheduler, task_with_end((size_t)name), deadline_ns);
 }
 
 /* Returns a key, a letter, that puts tasks into this shard. Requires that no task has a letter as
@@ -84,20 +82,6 @@ static inline void expect_taken(struct elapse_scheduler *scheduler, const char *
         done(scheduler, &taken);
     }
     expect_nothing(scheduler);
-}
-
-static inline struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler)
-{
-    static struct elapse_statistics statistics;
-
-    elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics;
-}
-
-static inline enum elapse_task_state state_of(struct elapse_scheduler *scheduler,
-                                              struct elapse_handle handle)
-{
-    return elapse_task_look_up(scheduler, handle, NULL);
 }
 
 #endif

@@ -92,9 +92,9 @@ MANUAL_TEST(a_cancel_in_its_action_is_the_last_word)
     };
     struct elapse_task first = acting(&actors[0], T(10));
     struct elapse_task second = acting(&actors[1], T(10));
-    struct elapse_handle handle = schedule_at(scheduler, &first, T(10));
+    struct elapse_handle handle = schedule_at(scheduler, first, T(10));
 
-    (void)schedule_at(scheduler, &second, T(10));
+    (void)schedule_at(scheduler, second, T(10));
     expect_step(scheduler, T(10), "ab");
     expect_step(scheduler, T(20), "ab");
     assert_int_equal(ends(), 0);
@@ -116,7 +116,7 @@ MANUAL_TEST(a_cancel_stops_a_burst)
     struct elapse_task task = acting(&actor, T(1));
 
     task.if_missed = ELAPSE_MISSED_BURST;
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     expect_step(scheduler, T(1000), "aaa");
     assert_int_equal(actor.answer, ELAPSE_CANCEL_RUNNING);
     assert_int_equal(ends_of('a'), 1);
@@ -129,7 +129,7 @@ TEST(moved_in_its_action_only_the_new_deadline_counts)
         .number = 'a', .when = 2, .deed = moves_itself, .deadline_ns = T(57)};
     struct elapse_task task = acting(&actor, T(10));
 
-    (void)schedule_at(scheduler, &task, T(10));
+    (void)schedule_at(scheduler, task, T(10));
     expect_step(scheduler, T(10), "a");
     expect_step(scheduler, T(20), "a");
     assert_int_equal(actor.error, ELAPSE_OK);
@@ -149,7 +149,7 @@ MANUAL_TEST(moved_in_its_action_to_the_past_it_runs_at_once)
     struct elapse_task task = acting(&actor, T(10));
 
     task.recurrence = ELAPSE_RECUR_AFTER_EACH;
-    (void)schedule_at(scheduler, &task, T(10));
+    (void)schedule_at(scheduler, task, T(10));
     expect_step(scheduler, T(10), "aa");
     expect_step(scheduler, T(19), "");
     expect_step(scheduler, T(20), "a");
@@ -162,7 +162,7 @@ MANUAL_TEST(while_it_runs_it_counts_as_pending)
 {
     static struct actor actor = {.number = 'a', .when = 2, .deed = looks};
     struct elapse_task task = acting(&actor, T(10));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(10));
     struct elapse_statistics statistics;
 
     expect_step(scheduler, T(10), "a");
@@ -190,13 +190,12 @@ TEST(it_keeps_its_place_among_pending_max)
     static struct actor actor = {.number = 'a', .when = 2, .deed = schedules};
     struct elapse_scheduler *scheduler;
     struct elapse_task task = acting(&actor, T(10));
-    struct elapse_task far = task_with_end('f');
     struct elapse_handle handle;
 
     options.pending_max = 2;
     scheduler = scheduler_new(&options);
-    handle = schedule_at(scheduler, &task, T(10));
-    (void)schedule_at(scheduler, &far, T(1000000));
+    handle = schedule_at(scheduler, task, T(10));
+    (void)schedule_at(scheduler, task_with_end('f'), T(1000000));
     actor.task = task_with_end('x');
     assert_int_equal(elapse_task_schedule_at(scheduler, &actor.task, 0, NULL), ELAPSE_ERROR_LIMIT);
     for (uint64_t n = 1; n <= 100; n++)
@@ -206,7 +205,7 @@ TEST(it_keeps_its_place_among_pending_max)
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(3)), ELAPSE_OK);
     expect_step(scheduler, T(1003), "a");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
-    (void)schedule_at(scheduler, &actor.task, 0);
+    (void)schedule_at(scheduler, actor.task, 0);
     scheduler_end(scheduler);
 }
 
@@ -226,7 +225,7 @@ TEST(between_runs_it_is_replaced)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
     struct elapse_task task = keyed('a', ELAPSE_KEY_REPLACE);
     struct elapse_task other = keyed('b', ELAPSE_KEY_REPLACE);
-    struct elapse_handle old = schedule_at(scheduler, &task, T(10));
+    struct elapse_handle old = schedule_at(scheduler, task, T(10));
     struct elapse_handle kept = {0, 0, 0};
 
     expect_step(scheduler, T(10), "a");
@@ -239,7 +238,7 @@ TEST(between_runs_it_is_replaced)
     assert_true(same_handle(kept, old));
     assert_int_equal(ends_of('b'), 1);
     other.if_key_pending = ELAPSE_KEY_REPLACE;
-    (void)schedule_at(scheduler, &other, T(13));
+    (void)schedule_at(scheduler, other, T(13));
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_cancel(scheduler, old), ELAPSE_CANCEL_GONE);
@@ -272,7 +271,7 @@ static struct elapse_scheduler *held_new(struct gate *gate, struct elapse_handle
     task.key_bytes = 3;
     task.recurrence = ELAPSE_RECUR_PERIOD;
     task.period_ns = T(1);
-    *handle = schedule_after(scheduler, &task, 0);
+    *handle = schedule_after(scheduler, task, 0);
     wait_entered(gate, 1);
     return scheduler;
 }
@@ -318,7 +317,7 @@ TEST(replaced_while_it_runs_it_ends_with_that_run)
     struct elapse_task other = keyed('b', ELAPSE_KEY_REPLACE);
 
     other.period_ns = T(2);
-    other_handle = schedule_after(scheduler, &other, 0);
+    other_handle = schedule_after(scheduler, other, 0);
     assert_false(same_handle(other_handle, handle));
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_RUNNING);
@@ -375,12 +374,10 @@ TEST(closing_ends_it)
 
     for (size_t i = 0; i < 2; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
-        struct elapse_task task = periodic('a', T(10));
-        struct elapse_task due = periodic('d', T(10));
 
-        (void)schedule_at(scheduler, &task, T(10));
+        (void)schedule_at(scheduler, periodic('a', T(10)), T(10));
         expect_step(scheduler, T(15), "a");
-        (void)schedule_at(scheduler, &due, T(15));
+        (void)schedule_at(scheduler, periodic('d', T(10)), T(15));
         assert_int_equal(elapse_scheduler_close(scheduler, ways[i], NULL, NULL), ELAPSE_OK);
         expect_runs(i == 0 ? "" : "d");
         assert_int_equal(ends_of('a'), 1);
@@ -447,8 +444,8 @@ TEST(handed_back_it_can_be_scheduled_again)
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, T(10), ELAPSE_MISSED_BURST);
     struct elapse_task each = recurring('b', ELAPSE_RECUR_AFTER_EACH, T(7) + 3, ELAPSE_MISSED_SKIP);
 
-    (void)schedule_at(scheduler, &task, T(10));
-    (void)schedule_at(scheduler, &each, T(9000));
+    (void)schedule_at(scheduler, task, T(10));
+    (void)schedule_at(scheduler, each, T(9000));
     assert_int_equal(step(scheduler, T(1005)), 100);
     handed_back_count = 0;
     assert_int_equal(
@@ -473,7 +470,7 @@ TEST(handed_back_it_can_be_scheduled_again)
     scheduler_end(scheduler);
     assert_int_equal(ends(), 0);
     scheduler = manual_new(TICK_NS, 1);
-    (void)schedule_at(scheduler, &handed_back[0].task, handed_back[0].deadline_ns);
+    (void)schedule_at(scheduler, handed_back[0].task, handed_back[0].deadline_ns);
     expect_step(scheduler, T(1010), "a");
     expect_step(scheduler, T(1020), "a");
     scheduler_end(scheduler);
@@ -559,7 +556,7 @@ SCHEDULER_TEST(on_workers_it_never_overlaps_itself_nor_is_early, started_new(4))
             task.recurrence = ELAPSE_RECUR_AFTER_EACH;
         busy[i].first_ns = elapse_scheduler_now_ns(scheduler);
         busy[i].period_ns = T(1);
-        handles[i] = schedule_at(scheduler, &task, busy[i].first_ns);
+        handles[i] = schedule_at(scheduler, task, busy[i].first_ns);
     }
     for (size_t i = 0; i < 4; i++)
         wait_until(hundred_runs, &busy[i]);
@@ -584,8 +581,7 @@ TEST(one_cancel_is_enough)
     struct random_source source = random_by_seed();
 
     for (int times = 0; times < 100; times++) {
-        struct elapse_task task = periodic('a', TICK_NS / 100);
-        struct elapse_handle handle = schedule_after(scheduler, &task, 0);
+        struct elapse_handle handle = schedule_after(scheduler, periodic('a', TICK_NS / 100), 0);
         size_t ended = ends();
 
         wait_for_runs(runs() + 1);
@@ -620,7 +616,7 @@ TEST(busy_threads_do_not_starve_it)
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, spin, &stop), 0);
     scheduler = started_new(1);
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     wait_for_runs(50);
     atomic_store(&stop, true);
     for (size_t i = 0; i < 2; i++)

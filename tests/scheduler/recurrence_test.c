@@ -23,8 +23,7 @@ static uint64_t rounded_up(uint64_t time_ns, uint64_t tick_ns)
 TEST(it_runs_every_period)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-    struct elapse_task task = periodic('a', T(10));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(5));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(10)), T(5));
     uint64_t deadline_ns;
 
     expect_step(scheduler, T(4), "");
@@ -55,9 +54,8 @@ TEST(it_never_drifts)
 
     for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-        struct elapse_task task = periodic('a', periods_ns[i]);
 
-        (void)schedule_after(scheduler, &task, first_ns);
+        (void)schedule_after(scheduler, periodic('a', periods_ns[i]), first_ns);
         for (uint64_t n = 0; n < (i == 2 ? 100000 : 10000); n++) {
             uint64_t due_ns = rounded_up(first_ns + n * periods_ns[i], TICK_NS);
 
@@ -82,9 +80,8 @@ TEST(periods_of_one_tick_and_of_years)
 
     for (size_t i = 0; i < sizeof periods_ns / sizeof *periods_ns; i++) {
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-        struct elapse_task task = periodic('a', periods_ns[i]);
 
-        (void)schedule_after(scheduler, &task, 0);
+        (void)schedule_after(scheduler, periodic('a', periods_ns[i]), 0);
         expect_step(scheduler, 0, "a");
         for (uint64_t n = 1; n < 6; n++) {
             expect_step(scheduler, n * periods_ns[i] - 1, "");
@@ -100,7 +97,7 @@ MANUAL_TEST(a_period_below_a_tick)
 {
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, TICK_NS / 4, ELAPSE_MISSED_BURST);
 
-    (void)schedule_at(scheduler, &task, TICK_NS / 4);
+    (void)schedule_at(scheduler, task, TICK_NS / 4);
     for (uint64_t tick = 1; tick <= 1000; tick++) {
         assert_int_equal(step(scheduler, T(tick) - 1), 0);
         assert_int_equal(step(scheduler, T(tick)), 4);
@@ -117,7 +114,7 @@ static struct elapse_scheduler *late_new(enum elapse_missed if_missed)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, T(10), if_missed);
 
-    (void)schedule_at(scheduler, &task, T(10));
+    (void)schedule_at(scheduler, task, T(10));
     return scheduler;
 }
 
@@ -204,10 +201,8 @@ TEST(an_occurrence_due_exactly_now_is_not_missed)
 
 MANUAL_TEST(a_first_deadline_in_the_past_keeps_its_phase)
 {
-    struct elapse_task task = periodic('a', T(10));
-
     expect_step(scheduler, T(103), "");
-    (void)schedule_at(scheduler, &task, T(95));
+    (void)schedule_at(scheduler, periodic('a', T(10)), T(95));
     expect_step(scheduler, T(103), "a");
     expect_step(scheduler, T(104), "");
     expect_step(scheduler, T(105), "a");
@@ -220,12 +215,11 @@ MANUAL_TEST(a_first_deadline_in_the_past_keeps_its_phase)
 TEST(a_first_deadline_long_past)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-    struct elapse_task skip = periodic('s', T(10));
     struct elapse_task delay = recurring('d', ELAPSE_RECUR_PERIOD, T(10), ELAPSE_MISSED_DELAY);
     struct elapse_task burst = recurring('b', ELAPSE_RECUR_PERIOD, T(10), ELAPSE_MISSED_BURST);
 
     expect_step(scheduler, T(54), "");
-    (void)schedule_at(scheduler, &skip, 0);
+    (void)schedule_at(scheduler, periodic('s', T(10)), 0);
     expect_step(scheduler, T(54), "s");
     expect_step(scheduler, T(60), "s");
     expect_run(1, 2, T(60), T(60), 5);
@@ -233,7 +227,7 @@ TEST(a_first_deadline_long_past)
 
     scheduler = manual_new(TICK_NS, 1);
     expect_step(scheduler, T(54), "");
-    (void)schedule_at(scheduler, &delay, 0);
+    (void)schedule_at(scheduler, delay, 0);
     expect_step(scheduler, T(54), "d");
     expect_step(scheduler, T(63), "");
     expect_step(scheduler, T(64), "d");
@@ -242,7 +236,7 @@ TEST(a_first_deadline_long_past)
 
     scheduler = manual_new(TICK_NS, 1);
     expect_step(scheduler, T(54), "");
-    (void)schedule_at(scheduler, &burst, 0);
+    (void)schedule_at(scheduler, burst, 0);
     expect_step(scheduler, T(54), "bbbbbb");
     expect_step(scheduler, T(60), "b");
     scheduler_end(scheduler);
@@ -253,7 +247,7 @@ MANUAL_TEST(after_each_counts_from_the_return)
     struct elapse_task task =
         recurring('a', ELAPSE_RECUR_AFTER_EACH, T(10) + 1, ELAPSE_MISSED_SKIP);
 
-    (void)schedule_at(scheduler, &task, T(10));
+    (void)schedule_at(scheduler, task, T(10));
     expect_step(scheduler, T(32), "a");
     expect_run(0, 1, T(10), T(32), 0);
     expect_step(scheduler, T(42), "");
@@ -297,7 +291,6 @@ MANUAL_TEST(unusable_periods_are_refused)
 
 SCHEDULER_TEST(sums_saturate_and_never_come, manual_new(1, 1))
 {
-    struct elapse_task task = periodic('a', ELAPSE_PERIOD_NS_MAX);
     struct elapse_task burst =
         recurring('b', ELAPSE_RECUR_PERIOD, ELAPSE_PERIOD_NS_MAX, ELAPSE_MISSED_BURST);
     struct elapse_task each =
@@ -305,9 +298,9 @@ SCHEDULER_TEST(sums_saturate_and_never_come, manual_new(1, 1))
     struct elapse_handle handles[3];
     uint64_t deadline_ns;
 
-    handles[0] = schedule_at(scheduler, &task, 10);
-    handles[1] = schedule_at(scheduler, &burst, 10);
-    handles[2] = schedule_at(scheduler, &each, 10);
+    handles[0] = schedule_at(scheduler, periodic('a', ELAPSE_PERIOD_NS_MAX), 10);
+    handles[1] = schedule_at(scheduler, burst, 10);
+    handles[2] = schedule_at(scheduler, each, 10);
     expect_step(scheduler, 10, "abc");
     expect_step(scheduler, ELAPSE_PERIOD_NS_MAX + UINT64_C(9), "");
     expect_step(scheduler, ELAPSE_PERIOD_NS_MAX + UINT64_C(10), "abc");
@@ -325,10 +318,9 @@ SCHEDULER_TEST(sums_saturate_and_never_come, manual_new(1, 1))
 
 MANUAL_TEST(a_first_deadline_that_never_comes)
 {
-    struct elapse_task task = periodic('a', T(10));
     struct elapse_handle handle;
 
-    handle = schedule_after(scheduler, &task, ELAPSE_NEVER);
+    handle = schedule_after(scheduler, periodic('a', T(10)), ELAPSE_NEVER);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     expect_step(scheduler, T(1000000), "");
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(5)), ELAPSE_OK);
@@ -341,8 +333,7 @@ MANUAL_TEST(a_first_deadline_that_never_comes)
 
 MANUAL_TEST(moved_between_runs_its_periods_begin_anew)
 {
-    struct elapse_task task = periodic('a', T(10));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(10)), T(10));
 
     expect_step(scheduler, T(10), "a");
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(13)), ELAPSE_OK);
@@ -365,8 +356,7 @@ MANUAL_TEST(moved_between_runs_its_periods_begin_anew)
 /* Whatever the tick that a new deadline is rounded up to. */
 MANUAL_TEST(moved_it_is_kept_to_the_nanosecond)
 {
-    struct elapse_task task = periodic('a', T(5) / 4);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(3));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(5) / 4), T(3));
 
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(19) / 2), ELAPSE_OK);
     for (uint64_t n = 0; n < 1000; n++) {
@@ -383,7 +373,7 @@ MANUAL_TEST(slack_applies_to_the_first_deadline_alone)
     uint64_t first_ns;
 
     task.slack_ns = T(30);
-    (void)schedule_at(scheduler, &task, T(5));
+    (void)schedule_at(scheduler, task, T(5));
     first_ns = elapse_scheduler_next_ns(scheduler);
     assert_in_range(first_ns, T(5), T(35));
     for (uint64_t n = 0; n < 100; n++) {
@@ -477,7 +467,7 @@ TEST(many_tasks_run_as_often_as_a_model_says)
     for (size_t i = 0; i < COUNT; i++) {
         draw_modelled(&modelled[i], &source, tick_ns);
         modelled[i].due_ns = random_below(&source, 200 * tick_ns);
-        modelled[i].handle = schedule_at(scheduler, &modelled[i].task, modelled[i].due_ns);
+        modelled[i].handle = schedule_at(scheduler, modelled[i].task, modelled[i].due_ns);
     }
     for (int times = 0; times < STEPS; times++) {
         struct modelled *moved = &modelled[random_below(&source, COUNT)];

@@ -6,8 +6,6 @@
 
 #include "fixture.h"
 
-#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
-
 static inline struct elapse_task recurring(size_t number, enum elapse_recurrence recurrence,
                                            uint64_t period_ns, enum elapse_missed if_missed)
 {

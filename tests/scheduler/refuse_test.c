@@ -58,7 +58,7 @@ MANUAL_TEST(a_negative_delay_or_deadline)
 {
     static const uint64_t times_ns[] = {NEGATIVE_NS, ELAPSE_NEVER - 1, (uint64_t)INT64_MAX + 1};
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(3));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(3));
 
     for (size_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
         uint64_t time_ns = times_ns[i];
@@ -89,13 +89,13 @@ MANUAL_TEST(the_longest_delay_and_never_are_accepted)
 {
     struct elapse_task task = task_named('a');
 
-    (void)schedule_at(scheduler, &task, INT64_MAX);
-    (void)schedule_at(scheduler, &task, ELAPSE_NEVER);
-    (void)schedule_after(scheduler, &task, ELAPSE_NEVER);
+    (void)schedule_at(scheduler, task, INT64_MAX);
+    (void)schedule_at(scheduler, task, ELAPSE_NEVER);
+    (void)schedule_after(scheduler, task, ELAPSE_NEVER);
     /* Where the clock stands late, late deadlines are near. */
     expect_step(scheduler, INT64_MAX - T(9), "");
-    (void)schedule_after(scheduler, &task, INT64_MAX);
-    (void)schedule_at(scheduler, &task, (uint64_t)INT64_MAX + T(9));
+    (void)schedule_after(scheduler, task, INT64_MAX);
+    (void)schedule_at(scheduler, task, (uint64_t)INT64_MAX + T(9));
     assert_int_equal(pending_tasks(scheduler), 5);
 }
 
@@ -111,8 +111,8 @@ TEST(a_task_before_start_if_the_option_says_so)
     expect_refused(scheduler, &plain);
     expect_refused(scheduler, &keyed);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    (void)schedule_at(scheduler, &plain, T(1));
-    (void)schedule_at(scheduler, &keyed, T(1));
+    (void)schedule_at(scheduler, plain, T(1));
+    (void)schedule_at(scheduler, keyed, T(1));
     expect_step(scheduler, T(1), "ak");
     scheduler_end(scheduler);
 }

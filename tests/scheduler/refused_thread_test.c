@@ -9,19 +9,13 @@ enum { SECONDS_MAX = 60 };
 
 static struct elapse_scheduler *fake_new(unsigned workers)
 {
-    struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
+    struct elapse_scheduler_options options = real_options(workers, 1);
 
     fake_os_begin();
-    elapse_scheduler_options_init(&options);
-    options.workers = workers;
-    options.shards = 1;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
+    return started_with(&options);
 }
 
-static void add_now(struct elapse_scheduler *scheduler, const struct elapse_task *task)
+static void add_now(struct elapse_scheduler *scheduler, struct elapse_task task)
 {
     (void)schedule_at(scheduler, task, fake_os_now_ns(ELAPSE__OS_MONOTONIC));
 }
@@ -32,7 +26,7 @@ static uint64_t attempts(void)
 }
 
 /* Puts a task into the queue, and has every worker for it made or refused. */
-static void queue_now(struct elapse_scheduler *scheduler, const struct elapse_task *task)
+static void queue_now(struct elapse_scheduler *scheduler, struct elapse_task task)
 {
     uint64_t before = attempts();
 
@@ -59,11 +53,11 @@ TEST(a_task_does_not_wait_for_another_because_one_thread_was_refused)
     struct elapse_task task = task_named('b');
     uint64_t before;
 
-    add_now(scheduler, &held);
+    add_now(scheduler, held);
     wait_entered(&gate, 1); /* by the worker that start has made */
     before = attempts();
     fake_os_refuse(FAKE_OS_THREAD_START, 1);
-    queue_now(scheduler, &task);
+    queue_now(scheduler, task);
     assert_true(is_tried_again(before + 2));
     wait_for_runs(1);
     expect_runs("b");
@@ -79,12 +73,12 @@ TEST(several_tasks_each_get_the_worker_that_was_refused)
     struct elapse_scheduler *scheduler = fake_new(4);
     struct elapse_task held = task_at_gate(&gate);
 
-    add_now(scheduler, &held);
+    add_now(scheduler, held);
     wait_entered(&gate, 1);
     fake_os_refuse(FAKE_OS_THREAD_START, FAKE_OS_ALL);
-    add_now(scheduler, &held);
-    add_now(scheduler, &held);
-    add_now(scheduler, &held);
+    add_now(scheduler, held);
+    add_now(scheduler, held);
+    add_now(scheduler, held);
     fake_os_wait_idle();
     assert_int_equal(fake_os_running_threads(), 1 + 1);
     fake_os_refuse(FAKE_OS_THREAD_START, 0);
@@ -110,12 +104,12 @@ TEST(trying_again_is_no_polling)
     struct elapse_task task = task_named('b');
     uint64_t before;
 
-    add_now(scheduler, &held);
+    add_now(scheduler, held);
     wait_entered(&gate, 1);
     fake_os_refuse(FAKE_OS_THREAD_START, FAKE_OS_ALL);
     /* While time stands still, the clock thread comes to rest, and stays there. */
     before = attempts();
-    queue_now(scheduler, &task);
+    queue_now(scheduler, task);
     assert_true(attempts() < before + 10);
     before = attempts();
     assert_true(fake_os_is_idle());

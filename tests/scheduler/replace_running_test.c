@@ -93,7 +93,7 @@ static void expect_end(enum elapse_recurrence recurrence, bool moves_before, boo
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = replaced_task(recurrence);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(1));
 
     begin(scheduler, moves_before, cancels);
     for (unsigned i = 1; i <= 9; i++)
@@ -129,7 +129,7 @@ TEST(a_replaced_task_is_not_revived_beside_its_successor)
 PULL_TEST(a_taken_task_that_is_replaced_is_not_revived)
 {
     struct elapse_task task = replaced_task(ELAPSE_RECUR_PERIOD);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(1));
 
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
@@ -150,7 +150,7 @@ PULL_TEST(a_taken_task_that_is_replaced_is_not_revived)
 PULL_TEST(a_replaced_task_is_not_revived_after_a_second_successor)
 {
     struct elapse_task task = replaced_task(ELAPSE_RECUR_PERIOD);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(1));
 
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
@@ -158,7 +158,7 @@ PULL_TEST(a_replaced_task_is_not_revived_after_a_second_successor)
     begin(scheduler, false, true);
     be_replaced(handle);
     task = task_with_key('c', "key", ELAPSE_KEY_FAIL);
-    struct elapse_handle second = schedule_at(scheduler, &task, T(2));
+    struct elapse_handle second = schedule_at(scheduler, task, T(2));
 
     assert_int_equal(elapse_task_cancel(scheduler, second), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(1)), ELAPSE_ERROR_GONE);
@@ -176,13 +176,13 @@ PULL_TEST(a_replaced_task_is_not_revived_after_a_second_successor)
 PULL_TEST(a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free)
 {
     struct elapse_task task = replaced_task(ELAPSE_RECUR_NEVER);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(1));
 
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
 
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_handle other = schedule_at(scheduler, &task, T(2));
+    struct elapse_handle other = schedule_at(scheduler, task, T(2));
 
     assert_int_equal(statistics_of(scheduler).replaced, 0);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(3)), ELAPSE_ERROR_GONE);

@@ -101,7 +101,7 @@ PULL_TEST(a_running_task_without_another_run_can_only_become_due_earlier)
 PULL_TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
 {
     struct elapse_task task = recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP);
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(10));
     struct elapse_taken taken;
 
     go_to(scheduler, T(10));
@@ -121,7 +121,7 @@ TEST(a_running_task_that_recurs_is_compared_with_its_next_occurrence)
         struct elapse_task task =
             recurring('a', after_each ? ELAPSE_RECUR_AFTER_EACH : ELAPSE_RECUR_PERIOD, T(10),
                       ELAPSE_MISSED_SKIP);
-        struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
+        struct elapse_handle handle = schedule_at(scheduler, task, T(10));
         uint64_t next_ns = after_each ? T(22) : T(20);
         struct elapse_taken taken;
 
@@ -142,14 +142,13 @@ TEST(a_running_task_that_recurs_is_compared_with_its_next_occurrence)
 PULL_TEST(a_task_that_is_due_keeps_its_turn)
 {
     struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
-    struct elapse_task b = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle;
     struct elapse_taken taken;
 
-    (void)schedule_at(scheduler, &a, T(5));
+    (void)schedule_at(scheduler, a, T(5));
     go_to(scheduler, T(5));
     taken = take(scheduler, 'a');
-    handle = schedule_at(scheduler, &b, T(6));
+    handle = schedule_at(scheduler, task_with_key('b', "k", ELAPSE_KEY_REPLACE), T(6));
     go_to(scheduler, T(7));
     expect_nothing(scheduler);
     earlier(scheduler, handle, T(1), false);

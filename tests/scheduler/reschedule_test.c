@@ -7,8 +7,7 @@
 
 MANUAL_TEST(later_forgets_the_old_deadline)
 {
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
     uint64_t deadline = 0;
 
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 500 * TICK_NS - 1), ELAPSE_OK);
@@ -25,8 +24,7 @@ MANUAL_TEST(later_forgets_the_old_deadline)
 
 MANUAL_TEST(earlier_runs_earlier)
 {
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5000 * TICK_NS);
 
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 70 * TICK_NS), ELAPSE_OK);
     assert_true(elapse_scheduler_next_ns(scheduler) <= 70 * TICK_NS);
@@ -38,20 +36,19 @@ MANUAL_TEST(earlier_runs_earlier)
 MANUAL_TEST(to_the_past_is_due_at_once)
 {
     struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5000 * TICK_NS);
 
     expect_step(scheduler, 100 * TICK_NS, "");
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 3), ELAPSE_OK);
     expect_step(scheduler, 100 * TICK_NS, "a");
-    handle = schedule_at(scheduler, &task, 5000 * TICK_NS);
+    handle = schedule_at(scheduler, task, 5000 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
     expect_step(scheduler, 100 * TICK_NS, "a");
 }
 
 MANUAL_TEST(after_counts_from_now_and_rounds_up)
 {
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
     expect_step(scheduler, 3 * TICK_NS + 10, "");
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 4 * TICK_NS), ELAPSE_OK);
@@ -61,8 +58,7 @@ MANUAL_TEST(after_counts_from_now_and_rounds_up)
 
 MANUAL_TEST(to_never_and_back)
 {
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_NEVER), ELAPSE_OK);
     expect_step(scheduler, 5000 * TICK_NS, "");
@@ -79,7 +75,7 @@ MANUAL_TEST(slack_is_not_applied_again)
     uint64_t deadline = 0;
 
     task.slack_ns = 100000 * TICK_NS;
-    handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    handle = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 77 * TICK_NS);
@@ -89,7 +85,7 @@ MANUAL_TEST(slack_is_not_applied_again)
 SCHEDULER_TEST(the_key_stays, manual_new(TICK_NS, 3))
 {
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
     struct elapse_handle found;
 
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
@@ -103,11 +99,11 @@ SCHEDULER_TEST(the_key_stays, manual_new(TICK_NS, 3))
 MANUAL_TEST(a_task_that_ended_is_gone)
 {
     struct elapse_task task = task_with_end('a');
-    struct elapse_handle ran = schedule_at(scheduler, &task, 0);
+    struct elapse_handle ran = schedule_at(scheduler, task, 0);
     struct elapse_handle cancelled;
 
     expect_step(scheduler, 0, "a");
-    cancelled = schedule_at(scheduler, &task, 5 * TICK_NS);
+    cancelled = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_reschedule_at(scheduler, ran, 0), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_task_reschedule_after(scheduler, ran, 0), ELAPSE_ERROR_GONE);
@@ -118,8 +114,7 @@ MANUAL_TEST(a_task_that_ended_is_gone)
 
 MANUAL_TEST(a_closed_scheduler_refuses)
 {
-    struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_CLOSED);
@@ -132,11 +127,8 @@ MANUAL_TEST(rapid_moves_never_lose_a_task)
     enum { TASKS = 1000, MOVES = 10 };
     static struct elapse_handle handles[TASKS];
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        handles[i] = schedule_at(scheduler, &task, (20000 + i) * TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_at(scheduler, task_with_end(i), (20000 + i) * TICK_NS);
     for (uint64_t move = 1; move <= MOVES; move++) {
         for (size_t i = 0; i < TASKS; i++)
             assert_int_equal(elapse_task_reschedule_at(scheduler, handles[i],
@@ -170,9 +162,7 @@ SCHEDULER_TEST(random_moves_end_at_the_last_deadline_given, manual_new(TICK_NS, 
         enum elapse_task_state before = elapse_task_look_up(scheduler, handles[i], NULL);
 
         if (before == ELAPSE_TASK_GONE) {
-            struct elapse_task task = task_named(i);
-
-            handles[i] = schedule_at(scheduler, &task, deadline);
+            handles[i] = schedule_at(scheduler, task_named(i), deadline);
         } else if (random_one_in(&random, 10)) {
             assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);
             continue;
@@ -225,7 +215,7 @@ MANUAL_TEST(from_inside_its_own_action_it_runs_again)
 {
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 2};
     struct elapse_task task = {.action = move, .context = &mover};
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
 
     expect_step(scheduler, 5 * TICK_NS, "m");
     assert_int_equal(mover.error, ELAPSE_OK);
@@ -252,7 +242,7 @@ MANUAL_TEST(the_end_comes_only_after_the_last_run)
     struct mover mover = {.delay_ns = TICK_NS, .moves_left = 3};
     struct elapse_task task = {.action = move, .context = &mover, .destroy = end_mover};
 
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_at(scheduler, task, TICK_NS);
     for (uint64_t i = 1; i <= 4; i++) {
         expect_step(scheduler, i * TICK_NS, "m");
         assert_int_equal(pending_tasks(scheduler), i < 4 ? 1 : 0);
@@ -265,7 +255,7 @@ MANUAL_TEST(with_delay_0_it_runs_again_in_the_same_step)
     struct mover mover = {.delay_ns = 0, .moves_left = 9};
     struct elapse_task task = {.action = move, .context = &mover};
 
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
+    (void)schedule_at(scheduler, task, 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "mmmmmmmmmm");
     expect_step(scheduler, 500 * TICK_NS, "");
 }
@@ -274,7 +264,7 @@ MANUAL_TEST(moved_again_it_can_be_cancelled)
 {
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 1};
     struct elapse_task task = {.action = move, .context = &mover};
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
 
     expect_step(scheduler, 5 * TICK_NS, "m");
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 100 * TICK_NS), ELAPSE_OK);
@@ -287,12 +277,10 @@ MANUAL_TEST(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one)
 {
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 1};
     struct elapse_task task = {.action = move, .context = &mover};
-    struct elapse_task postponed = task_with_end('p');
-    struct elapse_task last = task_with_end('z');
 
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
-    mover.moved = schedule_at(scheduler, &postponed, 5 * TICK_NS);
-    (void)schedule_at(scheduler, &last, 5 * TICK_NS);
+    (void)schedule_at(scheduler, task, 5 * TICK_NS);
+    mover.moved = schedule_at(scheduler, task_with_end('p'), 5 * TICK_NS);
+    (void)schedule_at(scheduler, task_with_end('z'), 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "mz");
     assert_int_equal(mover.error, ELAPSE_OK);
     assert_int_equal(mover.state, ELAPSE_TASK_PENDING);
@@ -307,15 +295,12 @@ TEST(a_due_task_that_waits_for_a_worker_is_moved)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
-    struct elapse_task blocker = task_at_gate(&gate);
-    struct elapse_task moved = task_with_end('m');
-    struct elapse_task last = task_with_end('l');
     struct elapse_handle handle;
 
-    (void)schedule_after(scheduler, &blocker, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    handle = schedule_after(scheduler, &moved, 0);
-    (void)schedule_after(scheduler, &last, 0);
+    handle = schedule_after(scheduler, task_with_end('m'), 0);
+    (void)schedule_after(scheduler, task_with_end('l'), 0);
     sleep_ns(10 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS),
                      ELAPSE_OK);
@@ -338,16 +323,12 @@ TEST(a_queued_task_moved_by_little_is_not_early)
     static struct gate gate;
     static uint64_t earliest_ns[TASKS];
     struct elapse_scheduler *scheduler = started_new(1);
-    struct elapse_task blocker = task_at_gate(&gate);
     struct elapse_handle handles[TASKS];
 
-    (void)schedule_after(scheduler, &blocker, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_named(i);
-
-        handles[i] = schedule_after(scheduler, &task, 0);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_after(scheduler, task_named(i), 0);
     sleep_ns(5 * TICK_NS);
     for (size_t i = 0; i < TASKS; i++) {
         earliest_ns[i] = elapse_scheduler_now_ns(scheduler) + i % 20 * TICK_NS;
@@ -370,8 +351,7 @@ TEST(a_running_task_waits_for_its_action_to_end)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(4);
-    struct elapse_task task = task_at_gate(&gate);
-    struct elapse_handle handle = schedule_after(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_after(scheduler, task_at_gate(&gate), 0);
 
     wait_entered(&gate, 1);
     /* Several moves while it runs make one more run. */
@@ -396,11 +376,8 @@ TEST(rapid_moves_on_the_real_clock_never_lose_a_task)
     static struct elapse_handle handles[TASKS];
     struct elapse_scheduler *scheduler = started_new(2);
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        handles[i] = schedule_after(scheduler, &task, 3600 * ELAPSE_SECOND_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_after(scheduler, task_with_end(i), 3600 * ELAPSE_SECOND_NS);
     /* Only the last move lets them come due, however slow this thread is. */
     for (uint64_t turn = 1; turn <= MOVES; turn++) {
         for (size_t i = 0; i < TASKS; i++) {
@@ -460,9 +437,8 @@ TEST(a_task_never_overlaps_itself)
 
     elapse_scheduler_options_init(&options);
     options.tick_ns = 1000;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    handle = schedule_after(scheduler, &task, 0);
+    scheduler = started_with(&options);
+    handle = schedule_after(scheduler, task, 0);
     for (size_t i = 0; i < PUSHERS; i++) {
         pushers[i] = (struct pusher){.scheduler = scheduler, .handle = handle};
         assert_int_equal(pthread_create(&pushers[i].thread, NULL, push, &pushers[i]), 0);

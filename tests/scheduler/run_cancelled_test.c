@@ -26,15 +26,14 @@ PULL_TEST(a_cancelled_task_learns_of_it)
 PULL_TEST(a_recurring_task_that_was_replaced_learns_of_it)
 {
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
-    struct elapse_task next = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
 
     task.recurrence = ELAPSE_RECUR_PERIOD;
     task.period_ns = T(1);
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
     assert_false(elapse_run_cancelled(&taken.run));
-    (void)schedule_at(scheduler, &next, T(1));
+    (void)schedule_at(scheduler, task_with_key('b', "k", ELAPSE_KEY_REPLACE), T(1));
     assert_true(elapse_run_cancelled(&taken.run));
     done(scheduler, &taken);
 }
@@ -44,10 +43,10 @@ PULL_TEST(a_task_whose_key_is_scheduled_again_goes_on)
 {
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
 
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
-    (void)schedule_at(scheduler, &task, T(1));
+    (void)schedule_at(scheduler, task, T(1));
     assert_false(elapse_run_cancelled(&taken.run));
     done(scheduler, &taken);
 }
@@ -72,7 +71,7 @@ SCHEDULER_TEST(closing_ends_an_action_that_asks, started_new(1))
     static atomic_bool entered;
     struct elapse_task task = {.action = run_until_cancelled, .context = &entered};
 
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     wait_until(is_set, &entered);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
 }
@@ -91,7 +90,7 @@ MANUAL_TEST(closing_that_runs_due_tasks_does_not_tell_them_to_end)
 
     told = true;
     task.action = note_answer;
-    (void)schedule_at(scheduler, &task, 0);
+    (void)schedule_at(scheduler, task, 0);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
                      ELAPSE_OK);
     expect_runs("a");

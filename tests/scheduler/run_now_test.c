@@ -11,11 +11,10 @@
 
 MANUAL_TEST(a_delay_of_0_waits_for_the_next_tick_and_now_does_not)
 {
-    struct elapse_task slow = task_named('s');
     struct elapse_task fast = task_named('f');
 
     expect_step(scheduler, NOW_NS, "");
-    (void)schedule_after(scheduler, &slow, 0);
+    (void)schedule_after(scheduler, task_named('s'), 0);
     assert_int_equal(elapse_task_schedule_now(scheduler, &fast, NULL), ELAPSE_OK);
     expect_step(scheduler, NOW_NS, "f");
     assert_int_equal(run_at(0).run.intended_ns, T(15));
@@ -47,8 +46,7 @@ MANUAL_TEST(a_task_that_is_due_keeps_its_turn)
 
 MANUAL_TEST(periods_begin_anew_from_now)
 {
-    struct elapse_task task = periodic('p', T(10));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(100));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('p', T(10)), T(100));
 
     expect_step(scheduler, NOW_NS, "");
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_OK);

@@ -7,8 +7,6 @@
 #include "fixture.h"
 #include "wall_clock.h"
 
-#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
-
 static void set_back(void *context)
 {
     (void)context;
@@ -17,12 +15,9 @@ static void set_back(void *context)
 
 static struct elapse_scheduler *fake_new(bool pull)
 {
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(1, 1);
 
     fake_os_begin();
-    elapse_scheduler_options_init(&options);
-    options.workers = 1;
-    options.shards = 1;
     options.pull = pull;
     return scheduler_new(&options);
 }
@@ -30,11 +25,10 @@ static struct elapse_scheduler *fake_new(bool pull)
 TEST(a_take_does_not_wait_for_a_task_that_is_not_due_any_more)
 {
     struct elapse_scheduler *scheduler = fake_new(true);
-    struct elapse_task task = task_named('a');
     struct elapse_taken taken;
 
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    (void)schedule_by_wall_clock(scheduler, &task, FAKE_WALL_CLOCK_NS + T(1));
+    (void)schedule_by_wall_clock(scheduler, task_named('a'), FAKE_WALL_CLOCK_NS + T(1));
     fake_os_advance(T(2));
     fake_os_at_next_reading(ELAPSE__OS_WALL_CLOCK, set_back, NULL);
     assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_ERROR_NOTHING_DUE);
@@ -48,12 +42,12 @@ TEST(the_clock_thread_goes_on)
     struct elapse_task task = task_named('a');
 
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    (void)schedule_by_wall_clock(scheduler, &task, FAKE_WALL_CLOCK_NS + T(1));
+    (void)schedule_by_wall_clock(scheduler, task, FAKE_WALL_CLOCK_NS + T(1));
     fake_os_wait_idle();
     set_back(NULL);
     fake_os_wait_idle();
     task = task_named('b'); /* by the other clock */
-    (void)schedule_at(scheduler, &task, fake_os_now_ns(ELAPSE__OS_MONOTONIC) + T(1));
+    (void)schedule_at(scheduler, task, fake_os_now_ns(ELAPSE__OS_MONOTONIC) + T(1));
     fake_os_advance(T(1));
     wait_for_runs(1);
     expect_runs("b");

@@ -5,15 +5,6 @@
 
 #include "random.h"
 
-static struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler)
-{
-    static struct elapse_statistics statistics;
-
-    memset(&statistics, 0xa5, sizeof statistics);
-    elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics;
-}
-
 static uint64_t histogram_total(const struct elapse_statistics *statistics)
 {
     uint64_t total = 0;
@@ -37,9 +28,7 @@ static void expect_balance(struct elapse_scheduler *scheduler, uint64_t reruns)
 static struct elapse_handle add(struct elapse_scheduler *scheduler, size_t number,
                                 uint64_t deadline_ns)
 {
-    struct elapse_task task = task_with_end(number);
-
-    return schedule_at(scheduler, &task, deadline_ns);
+    return schedule_at(scheduler, task_with_end(number), deadline_ns);
 }
 
 /* ---- counts ---- */
@@ -56,7 +45,6 @@ SCHEDULER_TEST(a_new_scheduler_has_counted_nothing, manual_new(TICK_NS, 3))
 SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
 {
     struct elapse_task replacing = task_with_key('k', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
     struct elapse_task refused = task_with_key('k', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle handle = add(scheduler, 'a', 5 * TICK_NS);
     struct elapse_statistics now;
@@ -65,11 +53,11 @@ SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_GONE);
-    schedule_at(scheduler, &replacing, 7 * TICK_NS);
-    handle = schedule_at(scheduler, &replacing, 8 * TICK_NS);
+    schedule_at(scheduler, replacing, 7 * TICK_NS);
+    handle = schedule_at(scheduler, replacing, 8 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS), ELAPSE_OK);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 4 * TICK_NS), ELAPSE_OK);
-    schedule_at(scheduler, &kept, 0);
+    schedule_at(scheduler, task_with_key('k', "key", ELAPSE_KEY_KEEP), 0);
     assert_int_equal(elapse_task_schedule_at(scheduler, &refused, 0, NULL),
                      ELAPSE_ERROR_KEY_PENDING);
     now = statistics_of(scheduler);
@@ -130,7 +118,7 @@ MANUAL_TEST(a_running_task_counts_as_running_until_its_action_ends)
 {
     struct seen seen = {.begun = 0};
 
-    schedule_at(scheduler, &(struct elapse_task){.action = look_around, .context = &seen}, 0);
+    schedule_at(scheduler, (struct elapse_task){.action = look_around, .context = &seen}, 0);
     add(scheduler, 'b', 20 * TICK_NS);
     assert_int_equal(step(scheduler, 0), 1);
     assert_int_equal(seen.running[0], 1);
@@ -169,12 +157,11 @@ TEST(counts_balance_after_any_sequence)
             size_t at = random_index(&random, TASKS);
             char key[2] = {(char)('a' + random_below(&random, KEYS)), 0};
             enum elapse_key_policy policy = (enum elapse_key_policy)random_below(&random, 3);
-            struct elapse_task plain = task_with_end(1);
             struct elapse_task with_key = task_with_key(2, key, policy);
 
             switch (random_below(&random, 6)) {
             case 0:
-                handles[at] = schedule_at(scheduler, &plain, deadline_ns);
+                handles[at] = schedule_at(scheduler, task_with_end(1), deadline_ns);
                 break;
             case 1:
             case 2:
@@ -216,17 +203,13 @@ static bool has_rested(void *scheduler)
 TEST(counts_balance_with_workers_at_rest)
 {
     enum { TASKS = 5000 };
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(3, 4);
     struct elapse_scheduler *scheduler;
     size_t removed = 0;
     struct elapse_statistics now;
 
-    elapse_scheduler_options_init(&options);
-    options.workers = 3;
-    options.shards = 4;
     options.queue_tasks = 8;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    scheduler = started_with(&options);
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_handle handle = add(scheduler, i, 0);
 
@@ -246,17 +229,12 @@ TEST(counts_balance_with_workers_at_rest)
 /* A scheduler with a queue of four places whose only worker stands at the gate. */
 static struct elapse_scheduler *blocked_new(struct gate *gate)
 {
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(1, 1);
     struct elapse_scheduler *scheduler;
-    struct elapse_task task = task_at_gate(gate);
 
-    elapse_scheduler_options_init(&options);
-    options.workers = 1;
-    options.shards = 1;
     options.queue_tasks = 4;
-    scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    schedule_at(scheduler, &task, 0);
+    scheduler = started_with(&options);
+    schedule_at(scheduler, task_at_gate(gate), 0);
     wait_entered(gate, 1);
     return scheduler;
 }

@@ -20,8 +20,7 @@ MANUAL_TEST(a_task_that_is_gone_is_not_waited_for)
 
 PULL_TEST(the_time_out_passes_while_the_task_is_pending_or_runs)
 {
-    struct elapse_task task = periodic('a', T(1));
-    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(1)), T(1));
 
     assert_int_equal(elapse_task_wait(scheduler, handle, 0), ELAPSE_ERROR_TIMEOUT);
     go_to(scheduler, T(1));
@@ -60,7 +59,7 @@ TEST(a_task_does_not_wait_for_itself)
 
     memset(&own, 0, sizeof own);
     own.scheduler = manual_new(TICK_NS, 1);
-    own.handle = schedule_at(own.scheduler, &task, T(1));
+    own.handle = schedule_at(own.scheduler, task, T(1));
     expect_step(own.scheduler, T(1), "a");
     assert_int_equal(own.in_action, ELAPSE_ERROR_IN_ACTION);
     assert_int_equal(own.in_destructor, ELAPSE_ERROR_IN_ACTION);
@@ -122,7 +121,7 @@ SCHEDULER_TEST(the_wait_includes_action_and_destructor, started_new(1))
     static struct slow slow;
     static struct waiter early, late;
     struct elapse_task task = {.action = run_slowly, .context = &slow, .destroy = destroy_slowly};
-    struct elapse_handle handle = schedule_after(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_after(scheduler, task, 0);
 
     begin_to_wait(&early, scheduler, handle);
     wait_entered(&slow.action, 1);
@@ -147,10 +146,8 @@ static void cancel_it(struct elapse_scheduler *scheduler, struct elapse_handle h
 
 static void replace_it(struct elapse_scheduler *scheduler, struct elapse_handle handle)
 {
-    struct elapse_task task = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
-
     (void)handle;
-    (void)schedule_at(scheduler, &task, T(9));
+    (void)schedule_at(scheduler, task_with_key('b', "k", ELAPSE_KEY_REPLACE), T(9));
 }
 
 static void close_it(struct elapse_scheduler *scheduler, struct elapse_handle handle)
@@ -179,7 +176,7 @@ TEST(every_end_ends_the_wait)
 
         task.recurrence = ELAPSE_RECUR_PERIOD;
         task.period_ns = T(1);
-        struct elapse_handle handle = schedule_at(scheduler, &task, T(5));
+        struct elapse_handle handle = schedule_at(scheduler, task, T(5));
         begin_to_wait(&waiter, scheduler, handle);
         ends_of_it[i](scheduler, handle);
         expect_over(&waiter);

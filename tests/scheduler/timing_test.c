@@ -23,7 +23,7 @@ MANUAL_TEST(not_a_nanosecond_before_its_deadline)
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         uint64_t deadline = elapse_scheduler_now_ns(scheduler) + deadlines[i] * TICK_NS;
 
-        (void)schedule_at(scheduler, &task, deadline);
+        (void)schedule_at(scheduler, task, deadline);
         expect_step(scheduler, deadline - 1, "");
         assert_int_equal(pending_tasks(scheduler), 1);
         expect_step(scheduler, deadline, "a");
@@ -50,10 +50,9 @@ TEST(deadlines_are_rounded_up_to_ticks)
 
         for (size_t j = 0; j < sizeof deadlines / sizeof *deadlines; j++) {
             struct elapse_scheduler *scheduler = manual_new(tick, 1);
-            struct elapse_task task = task_named('a');
             uint64_t intended = rounded_up(deadlines[j], tick);
             uint64_t told;
-            struct elapse_handle handle = schedule_at(scheduler, &task, deadlines[j]);
+            struct elapse_handle handle = schedule_at(scheduler, task_named('a'), deadlines[j]);
 
             assert_int_equal(look_up_deadline(scheduler, handle, &told), ELAPSE_TASK_PENDING);
             if (deadlines[j] != 0) {
@@ -70,10 +69,8 @@ TEST(deadlines_are_rounded_up_to_ticks)
 
 MANUAL_TEST(delay_counts_from_now_and_not_from_the_tick)
 {
-    struct elapse_task task = task_named('a');
-
     expect_step(scheduler, 10 * TICK_NS + 700, "");
-    (void)schedule_after(scheduler, &task, 3 * TICK_NS);
+    (void)schedule_after(scheduler, task_named('a'), 3 * TICK_NS);
     expect_step(scheduler, 13 * TICK_NS + 700, "");
     expect_step(scheduler, 14 * TICK_NS - 1, "");
     expect_step(scheduler, 14 * TICK_NS, "a");
@@ -81,8 +78,7 @@ MANUAL_TEST(delay_counts_from_now_and_not_from_the_tick)
 
 MANUAL_TEST(the_run_says_what_runs_and_when)
 {
-    struct elapse_task task = task_named('a');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task_named('a'), 5 * TICK_NS);
 
     expect_step(scheduler, 9 * TICK_NS + 3, "a");
     assert_ptr_equal(run_at(0).run.scheduler, scheduler);
@@ -94,9 +90,7 @@ MANUAL_TEST(the_run_says_what_runs_and_when)
 
 MANUAL_TEST(a_task_runs_once)
 {
-    struct elapse_task task = task_with_end('a');
-
-    (void)schedule_at(scheduler, &task, 5 * TICK_NS);
+    (void)schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "a");
     expect_step(scheduler, 5 * TICK_NS, "");
     expect_step(scheduler, YEAR_NS, "");
@@ -107,11 +101,11 @@ MANUAL_TEST(delay_0_is_due_at_once)
 {
     struct elapse_task task = task_named('a');
 
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     expect_runs("");
     expect_step(scheduler, 0, "a");
     expect_step(scheduler, 7 * TICK_NS, "");
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     expect_step(scheduler, 7 * TICK_NS, "a");
 }
 
@@ -121,9 +115,9 @@ MANUAL_TEST(past_deadlines_are_due_at_once)
 
     /* Also between two ticks: a past deadline does not wait for the next one. */
     expect_step(scheduler, 1000 * TICK_NS + 400, "");
-    (void)schedule_at(scheduler, &task, 0);
-    (void)schedule_at(scheduler, &task, 1);
-    (void)schedule_at(scheduler, &task, 999 * TICK_NS);
+    (void)schedule_at(scheduler, task, 0);
+    (void)schedule_at(scheduler, task, 1);
+    (void)schedule_at(scheduler, task, 999 * TICK_NS);
     expect_step(scheduler, 1000 * TICK_NS + 400, "aaa");
     for (size_t i = 0; i < 3; i++)
         assert_true(run_at(i).run.actual_ns >= run_at(i).run.intended_ns);
@@ -132,8 +126,8 @@ MANUAL_TEST(past_deadlines_are_due_at_once)
 MANUAL_TEST(never_never_comes_but_is_pending)
 {
     struct elapse_task task = task_named('a');
-    struct elapse_handle at = schedule_at(scheduler, &task, ELAPSE_NEVER);
-    struct elapse_handle after = schedule_after(scheduler, &task, ELAPSE_NEVER);
+    struct elapse_handle at = schedule_at(scheduler, task, ELAPSE_NEVER);
+    struct elapse_handle after = schedule_after(scheduler, task, ELAPSE_NEVER);
     uint64_t deadline = 0;
 
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
@@ -157,11 +151,11 @@ TEST(huge_delays_saturate)
 
     expect_step(scheduler, 10 * YEAR_NS, "");
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
-        (void)schedule_after(scheduler, &far, delays[i]);
-        (void)schedule_at(scheduler, &far, 10 * YEAR_NS + delays[i] / 2);
+        (void)schedule_after(scheduler, far, delays[i]);
+        (void)schedule_at(scheduler, far, 10 * YEAR_NS + delays[i] / 2);
     }
     /* They neither run nor disturb a near one. */
-    (void)schedule_after(scheduler, &near, 25 * TICK_NS);
+    (void)schedule_after(scheduler, near, 25 * TICK_NS);
     expect_step(scheduler, 10 * YEAR_NS + 25 * TICK_NS - 1, "");
     expect_step(scheduler, 10 * YEAR_NS + 25 * TICK_NS, "n");
     expect_step(scheduler, 11 * YEAR_NS, "");
@@ -176,14 +170,12 @@ TEST(the_last_ticks_of_time_do_not_wrap)
         uint64_t tick = ticks[i];
         uint64_t last = (ELAPSE_NEVER - 1) / tick * tick;
         struct elapse_scheduler *scheduler = manual_new(tick, 1);
-        struct elapse_task task = task_named('a');
-        struct elapse_task beyond = task_named('b');
 
         /* A deadline may be at most INT64_MAX ahead. */
         expect_step(scheduler, INT64_MAX, "");
-        (void)schedule_at(scheduler, &task, last - tick);
+        (void)schedule_at(scheduler, task_named('a'), last - tick);
         /* Rounding this one up may pass the end of time; it must not come out small. */
-        (void)schedule_at(scheduler, &beyond, ELAPSE_NEVER - 1);
+        (void)schedule_at(scheduler, task_named('b'), ELAPSE_NEVER - 1);
         assert_true(elapse_scheduler_next_ns(scheduler) <= last - tick);
         expect_step(scheduler, last - tick - 1, "");
         expect_step(scheduler, last - tick, "a");
@@ -195,9 +187,7 @@ TEST(the_last_ticks_of_time_do_not_wrap)
 
 MANUAL_TEST(ten_years_ahead_comes_on_its_tick)
 {
-    struct elapse_task task = task_named('a');
-
-    (void)schedule_after(scheduler, &task, 10 * YEAR_NS + 1);
+    (void)schedule_after(scheduler, task_named('a'), 10 * YEAR_NS + 1);
     expect_step(scheduler, 10 * YEAR_NS, "");
     expect_step(scheduler, 10 * YEAR_NS + TICK_NS, "a");
     assert_int_equal(run_at(0).run.intended_ns, 10 * YEAR_NS + TICK_NS);
@@ -210,7 +200,7 @@ MANUAL_TEST(a_jump_of_a_year_runs_all_in_order)
     size_t count = 0;
 
     for (; deadline < YEAR_NS; deadline = deadline / 8 * 9 + TICK_NS) {
-        (void)schedule_at(scheduler, &task, deadline);
+        (void)schedule_at(scheduler, task, deadline);
         count++;
     }
     assert_int_equal(step(scheduler, YEAR_NS), count);
@@ -220,13 +210,11 @@ MANUAL_TEST(a_jump_of_a_year_runs_all_in_order)
 
 MANUAL_TEST(time_that_goes_back_is_ignored)
 {
-    struct elapse_task task = task_named('a');
-
     assert_int_equal(elapse_scheduler_now_ns(scheduler), 0);
     expect_step(scheduler, 100 * TICK_NS, "");
     expect_step(scheduler, 3 * TICK_NS, "");
     assert_int_equal(elapse_scheduler_now_ns(scheduler), 100 * TICK_NS);
-    (void)schedule_after(scheduler, &task, 5 * TICK_NS);
+    (void)schedule_after(scheduler, task_named('a'), 5 * TICK_NS);
     expect_step(scheduler, 99 * TICK_NS, "");
     expect_step(scheduler, 105 * TICK_NS, "a");
 }
@@ -242,9 +230,8 @@ TEST(slack_keeps_within_the_window)
         uint64_t told;
 
         task.slack_ns = random_of_bits(&random, 48);
-        assert_int_equal(
-            look_up_deadline(scheduler, schedule_at(scheduler, &task, deadline), &told),
-            ELAPSE_TASK_PENDING);
+        assert_int_equal(look_up_deadline(scheduler, schedule_at(scheduler, task, deadline), &told),
+                         ELAPSE_TASK_PENDING);
         assert_true(told >= deadline);
         assert_true(told <= rounded_up(deadline, TICK_NS) + task.slack_ns);
         assert_int_equal(told % TICK_NS, 0);
@@ -264,7 +251,7 @@ MANUAL_TEST(slack_makes_tasks_coincide)
 
     task.slack_ns = 200 * TICK_NS;
     for (uint64_t i = 1; i <= 100; i++)
-        (void)schedule_at(scheduler, &task, (1000 + i) * TICK_NS);
+        (void)schedule_at(scheduler, task, (1000 + i) * TICK_NS);
     while (elapse_scheduler_next_ns(scheduler) != ELAPSE_NEVER) {
         (void)step(scheduler, elapse_scheduler_next_ns(scheduler));
         wakes++;
@@ -281,7 +268,7 @@ MANUAL_TEST(huge_slack_saturates)
     uint64_t told;
 
     task.slack_ns = ELAPSE_NEVER;
-    handle = schedule_at(scheduler, &task, 5 * TICK_NS);
+    handle = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(look_up_deadline(scheduler, handle, &told), ELAPSE_TASK_PENDING);
     assert_true(told >= 5 * TICK_NS);
     assert_true(told != ELAPSE_NEVER);
@@ -299,11 +286,8 @@ MANUAL_TEST(by_deadline_then_in_the_order_of_scheduling)
         {'g', 100000 * TICK_NS}, {'c', 70 * TICK_NS}, {'f', 900 * TICK_NS}, {'h', 100000 * TICK_NS},
     };
 
-    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
-        struct elapse_task task = task_named((size_t)tasks[i].letter);
-
-        (void)schedule_at(scheduler, &task, tasks[i].deadline_ns);
-    }
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        (void)schedule_at(scheduler, task_named((size_t)tasks[i].letter), tasks[i].deadline_ns);
     expect_step(scheduler, 200000 * TICK_NS, "abcdefgh");
 }
 
@@ -315,10 +299,8 @@ MANUAL_TEST(many_random_deadlines_come_as_a_sorted_list_says)
     size_t expected = 0;
 
     for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_named(i);
-
         deadlines[i] = 1 + random_below(&random, 2000 * TICK_NS);
-        (void)schedule_at(scheduler, &task, deadlines[i]);
+        (void)schedule_at(scheduler, task_named(i), deadlines[i]);
     }
     for (uint64_t now = 0; now <= 2000 * TICK_NS; now += 137 * TICK_NS / 2) {
         (void)step(scheduler, now);
@@ -404,16 +386,15 @@ static void link_action(void *context, const struct elapse_run *run)
 MANUAL_TEST(a_chain_of_delay_0_runs_within_one_step)
 {
     struct chain chain = {{.action = link_action}, 10, 0, ELAPSE_OK};
-    struct elapse_task task = task_named('a');
 
     chain.task.context = &chain;
-    (void)schedule_after(scheduler, &chain.task, 0);
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_after(scheduler, chain.task, 0);
+    (void)schedule_at(scheduler, task_named('a'), TICK_NS);
     expect_step(scheduler, 0, "llllllllll");
     assert_int_equal(chain.error, ELAPSE_OK);
     /* Between two ticks each link is rounded up to the next one. */
     chain.links_left = 5;
-    (void)schedule_at(scheduler, &chain.task, 3 * TICK_NS);
+    (void)schedule_at(scheduler, chain.task, 3 * TICK_NS);
     expect_step(scheduler, 3 * TICK_NS + 250, "al");
     expect_step(scheduler, 4 * TICK_NS, "llll");
 }
@@ -423,7 +404,7 @@ MANUAL_TEST(a_chain_with_delays_counts_from_the_time_of_each_run)
     struct chain chain = {{.action = link_action}, 3, 10 * TICK_NS, ELAPSE_OK};
 
     chain.task.context = &chain;
-    (void)schedule_at(scheduler, &chain.task, 5 * TICK_NS);
+    (void)schedule_at(scheduler, chain.task, 5 * TICK_NS);
     expect_step(scheduler, 7 * TICK_NS, "l");
     expect_step(scheduler, 17 * TICK_NS - 1, "");
     expect_step(scheduler, 17 * TICK_NS, "l");
@@ -456,7 +437,7 @@ SCHEDULER_TEST(next_leads_from_task_to_task, manual_new(TICK_NS, 3))
 
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++)
-        (void)schedule_at(scheduler, &task, deadlines[i] * TICK_NS);
+        (void)schedule_at(scheduler, task, deadlines[i] * TICK_NS);
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         assert_int_equal(elapse_scheduler_next_ns(scheduler), deadlines[i] * TICK_NS);
         expect_step(scheduler, elapse_scheduler_next_ns(scheduler), "a");
@@ -467,10 +448,10 @@ SCHEDULER_TEST(next_leads_from_task_to_task, manual_new(TICK_NS, 3))
 MANUAL_TEST(next_is_never_late_after_a_cancel_and_ends)
 {
     struct elapse_task task = task_named('a');
-    struct elapse_handle first = schedule_at(scheduler, &task, 10 * TICK_NS);
+    struct elapse_handle first = schedule_at(scheduler, task, 10 * TICK_NS);
     size_t empty_steps = 0;
 
-    (void)schedule_at(scheduler, &task, 1000 * TICK_NS);
+    (void)schedule_at(scheduler, task, 1000 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, first), ELAPSE_CANCEL_REMOVED);
     while (elapse_scheduler_next_ns(scheduler) != ELAPSE_NEVER) {
         assert_true(elapse_scheduler_next_ns(scheduler) <= 1000 * TICK_NS);
@@ -492,10 +473,8 @@ TEST(on_the_real_clock_never_early)
         uint64_t earliest_ns[DELAYS];
 
         for (size_t i = 0; i < DELAYS; i++) {
-            struct elapse_task task = task_named(i);
-
             earliest_ns[i] = elapse_scheduler_now_ns(scheduler) + delays_ms[i] * TICK_NS;
-            (void)schedule_after(scheduler, &task, delays_ms[i] * TICK_NS);
+            (void)schedule_after(scheduler, task_named(i), delays_ms[i] * TICK_NS);
         }
         wait_for_runs(DELAYS);
         for (size_t i = 0; i < DELAYS; i++) {
@@ -513,9 +492,7 @@ TEST(on_the_real_clock_never_early)
 
 SCHEDULER_TEST(a_task_scheduled_before_start_runs_once_started, scheduler_new(NULL))
 {
-    struct elapse_task task = task_named('a');
-
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task_named('a'), 0);
     sleep_ns(5 * TICK_NS);
     expect_runs("");
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
@@ -526,13 +503,12 @@ SCHEDULER_TEST(a_task_scheduled_before_start_runs_once_started, scheduler_new(NU
 
 SCHEDULER_TEST(an_earlier_task_wakes_the_sleeping_clock, started_new(1))
 {
-    struct elapse_task far = task_named('f');
     struct elapse_task near = task_named('n');
 
-    (void)schedule_after(scheduler, &far, YEAR_NS);
+    (void)schedule_after(scheduler, task_named('f'), YEAR_NS);
     sleep_ns(10 * TICK_NS);
     for (size_t i = 1; i <= 20; i++) {
-        (void)schedule_after(scheduler, &near, i % 3 * TICK_NS);
+        (void)schedule_after(scheduler, near, i % 3 * TICK_NS);
         wait_for_runs(i);
     }
 }
@@ -541,12 +517,10 @@ TEST(a_slow_action_delays_no_other_while_a_worker_is_free)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(2);
-    struct elapse_task slow = task_at_gate(&gate);
-    struct elapse_task quick = task_named('q');
 
-    (void)schedule_after(scheduler, &slow, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    (void)schedule_after(scheduler, &quick, 2 * TICK_NS);
+    (void)schedule_after(scheduler, task_named('q'), 2 * TICK_NS);
     wait_for_runs(1);
     assert_int_equal(atomic_load(&gate.left), 0);
     open_gate(&gate);
@@ -560,11 +534,8 @@ TEST(a_hundred_thousand_of_delay_0_all_run)
     static unsigned char seen[TASKS];
     struct elapse_scheduler *scheduler = started_new(4);
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_named(i);
-
-        (void)schedule_after(scheduler, &task, 0);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        (void)schedule_after(scheduler, task_named(i), 0);
     wait_for_runs(TASKS);
     for (size_t i = 0; i < TASKS; i++)
         assert_int_equal(seen[run_at(i).number]++, 0);
@@ -576,17 +547,13 @@ SCHEDULER_TEST(with_one_worker_by_deadline_and_in_order, started_new(1))
 {
     enum { TASKS = 3000 };
     static struct gate gate;
-    struct elapse_task first = task_at_gate(&gate);
     uint64_t base_ns;
 
-    (void)schedule_after(scheduler, &first, 0);
+    (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
     base_ns = elapse_scheduler_now_ns(scheduler) + 1000 * TICK_NS;
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_named(i);
-
-        (void)schedule_at(scheduler, &task, base_ns + i * 7 % 5 * TICK_NS);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        (void)schedule_at(scheduler, task_named(i), base_ns + i * 7 % 5 * TICK_NS);
     open_gate(&gate);
     wait_for_runs(TASKS);
     for (size_t i = 1; i < TASKS; i++) {

@@ -75,8 +75,8 @@ TEST(hooks_surround_each_action)
 
     again.recurrence = ELAPSE_RECUR_PERIOD;
     again.period_ns = TICK_NS;
-    (void)schedule_at(scheduler, &once, TICK_NS);
-    (void)schedule_at(scheduler, &again, TICK_NS);
+    (void)schedule_at(scheduler, once, TICK_NS);
+    (void)schedule_at(scheduler, again, TICK_NS);
     assert_int_equal(step(scheduler, TICK_NS), 2);
     assert_int_equal(step(scheduler, 2 * TICK_NS), 1);
     assert_string_equal(order, "<a!a>a#a<b!b>b<b!b>b");
@@ -94,7 +94,7 @@ TEST(one_hook_may_be_missing)
     options.trace_context = &trace_context;
     order[0] = '\0';
     scheduler = scheduler_new(&options);
-    (void)schedule_at(scheduler, &task, 0);
+    (void)schedule_at(scheduler, task, 0);
     assert_int_equal(step(scheduler, 0), 1);
     assert_string_equal(order, "!a>a#a");
     scheduler_end(scheduler);
@@ -110,9 +110,9 @@ TEST(on_a_worker_they_come_on_the_thread_of_the_action)
     options.workers = 1;
     scheduler = tracing_new(options);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     task = task_named('b');
-    (void)schedule_after(scheduler, &task, TICK_NS);
+    (void)schedule_after(scheduler, task, TICK_NS);
     wait_for_runs(1);
     scheduler_end(scheduler);
     assert_string_equal(order, "<a!a>a#a<b>b");
@@ -141,7 +141,7 @@ TEST(a_hook_is_inside_the_action_for_a_cancel_that_waits)
     options.trace_context = &answer;
     order[0] = '\0';
     scheduler = scheduler_new(&options);
-    (void)schedule_at(scheduler, &task, 0);
+    (void)schedule_at(scheduler, task, 0);
     assert_int_equal(step(scheduler, 0), 1);
     assert_int_equal(answer, ELAPSE_CANCEL_SELF);
     scheduler_end(scheduler);
@@ -156,7 +156,7 @@ TEST(in_pull_mode_they_are_not_called)
 
     options.pull = true;
     scheduler = tracing_new(options);
-    (void)schedule_at(scheduler, &task, 0);
+    (void)schedule_at(scheduler, task, 0);
     taken = take(scheduler, 'a');
     done(scheduler, &taken);
     assert_string_equal(order, "#a");

@@ -47,9 +47,8 @@ static struct elapse_handle schedule_numbered(struct elapse_scheduler *scheduler
     char key[32];
 
     (void)snprintf(key, sizeof key, "key %zu", number);
-    struct elapse_task task = task_with_key(number, key, policy);
 
-    return schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
+    return schedule_after(scheduler, task_with_key(number, key, policy), ELAPSE_HOUR_NS);
 }
 
 static bool find_numbered(struct elapse_scheduler *scheduler, size_t number,

@@ -6,7 +6,6 @@
 
 #include "fixture.h"
 
-#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
 /* The beginning of 2030. */
 #define WALL_NS (UINT64_C(1893456000) * ELAPSE_SECOND_NS)
 
@@ -23,12 +22,11 @@ static inline struct elapse_scheduler *wall_new(uint64_t unix_ns, unsigned shard
 #define WALL_TEST(function) SCHEDULER_TEST(function, wall_new(WALL_NS, 1))
 
 static inline struct elapse_handle schedule_by_wall_clock(struct elapse_scheduler *scheduler,
-                                                          const struct elapse_task *task,
-                                                          uint64_t unix_ns)
+                                                          struct elapse_task task, uint64_t unix_ns)
 {
     struct elapse_handle handle = {0, 0, 0};
 
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, task, unix_ns, &handle),
+    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, unix_ns, &handle),
                      ELAPSE_OK);
     assert_false(zero_handle(handle));
     return handle;

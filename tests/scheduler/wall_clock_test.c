@@ -16,9 +16,7 @@
 static struct elapse_handle schedule_letter(struct elapse_scheduler *scheduler, char letter,
                                             uint64_t unix_ns)
 {
-    struct elapse_task task = task_with_end((size_t)letter);
-
-    return schedule_by_wall_clock(scheduler, &task, unix_ns);
+    return schedule_by_wall_clock(scheduler, task_with_end((size_t)letter), unix_ns);
 }
 
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
@@ -217,7 +215,7 @@ SCHEDULER_TEST(next_is_never_later_than_the_wall_clock_time, wall_new(WALL_NS + 
         expect_step(scheduler, due_ns, "a");
     }
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(2000));
-    (void)schedule_at(scheduler, &task, T(1500));
+    (void)schedule_at(scheduler, task, T(1500));
     assert_int_equal(elapse_scheduler_next_ns(scheduler), T(1500));
     expect_step(scheduler, T(1500), "o");
     for (int times = 0; runs() < 101 && times < 100; times++)
@@ -234,9 +232,9 @@ SCHEDULER_TEST(beside_ordinary_tasks_in_one_step, wall_new(WALL_NS, 3))
         struct elapse_task task = task_with_end(i);
 
         if (i % 2 == 0)
-            (void)schedule_by_wall_clock(scheduler, &task, WALL_NS + T(i % 50));
+            (void)schedule_by_wall_clock(scheduler, task, WALL_NS + T(i % 50));
         else
-            (void)schedule_at(scheduler, &task, T(i % 50));
+            (void)schedule_at(scheduler, task, T(i % 50));
     }
     assert_int_equal(pending_tasks(scheduler), 1000);
     for (uint64_t tick = 0; tick < 50; tick++)
@@ -270,7 +268,7 @@ WALL_TEST(set_back_in_an_action_nothing_is_early)
 
     setter.action = set_the_clock;
     set_inside_ns = WALL_NS;
-    (void)schedule_by_wall_clock(scheduler, &setter, WALL_NS + T(10));
+    (void)schedule_by_wall_clock(scheduler, setter, WALL_NS + T(10));
     (void)schedule_letter(scheduler, 'b', WALL_NS + T(10));
     expect_step(scheduler, T(10), "s");
     expect_step(scheduler, T(20) - 1, "");
@@ -285,7 +283,7 @@ WALL_TEST(set_forward_in_an_action_what_it_passes_runs)
 
     setter.action = set_the_clock;
     set_inside_ns = WALL_NS + ELAPSE_DAY_NS;
-    (void)schedule_at(scheduler, &setter, T(10));
+    (void)schedule_at(scheduler, setter, T(10));
     (void)schedule_letter(scheduler, 'b', WALL_NS + ELAPSE_HOUR_NS);
     /* At the next step, if not in this. */
     size_t ran = step(scheduler, T(10));
@@ -337,7 +335,7 @@ WALL_TEST(it_cannot_be_rescheduled)
     struct elapse_handle handle;
 
     task.action = move_itself;
-    handle = schedule_by_wall_clock(scheduler, &task, WALL_NS + T(10));
+    handle = schedule_by_wall_clock(scheduler, task, WALL_NS + T(10));
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(1)), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
     expect_step(scheduler, T(9), "");
@@ -367,7 +365,7 @@ TEST(it_counts_among_pending_max)
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     (void)schedule_letter(scheduler, 'c', T(10));
     expect_step(scheduler, T(10), "bc");
-    (void)schedule_at(scheduler, &task, T(11));
+    (void)schedule_at(scheduler, task, T(11));
     expect_step(scheduler, T(11), "x");
     scheduler_end(scheduler);
 }
@@ -379,13 +377,13 @@ SCHEDULER_TEST(keys_are_shared_with_ordinary_tasks, wall_new(WALL_NS, 4))
     struct elapse_handle old;
     struct elapse_handle found = {0, 0, 0};
 
-    old = schedule_at(scheduler, &ordinary, T(10));
-    (void)schedule_by_wall_clock(scheduler, &wall_clock, WALL_NS + T(20));
+    old = schedule_at(scheduler, ordinary, T(10));
+    (void)schedule_by_wall_clock(scheduler, wall_clock, WALL_NS + T(20));
     assert_int_equal(elapse_task_cancel(scheduler, old), ELAPSE_CANCEL_GONE);
     assert_int_equal(ends_of('o'), 1);
     expect_step(scheduler, T(10), "");
     expect_step(scheduler, T(20), "c");
-    old = schedule_by_wall_clock(scheduler, &wall_clock, WALL_NS + T(30));
+    old = schedule_by_wall_clock(scheduler, wall_clock, WALL_NS + T(30));
     ordinary.if_key_pending = ELAPSE_KEY_KEEP;
     assert_int_equal(elapse_task_schedule_at(scheduler, &ordinary, T(25), &found), ELAPSE_OK);
     assert_true(same_handle(found, old));
@@ -394,7 +392,7 @@ SCHEDULER_TEST(keys_are_shared_with_ordinary_tasks, wall_new(WALL_NS, 4))
     assert_int_equal(elapse_task_schedule_at(scheduler, &ordinary, T(25), &found),
                      ELAPSE_ERROR_KEY_PENDING);
     ordinary.if_key_pending = ELAPSE_KEY_REPLACE;
-    (void)schedule_at(scheduler, &ordinary, T(40));
+    (void)schedule_at(scheduler, ordinary, T(40));
     assert_int_equal(ends_of('c'), 2);
     set(scheduler, WALL_NS + ELAPSE_DAY_NS);
     expect_step(scheduler, T(39), "");
@@ -491,10 +489,10 @@ static void list_schedule(struct elapse_scheduler *scheduler, struct random_sour
         due_ns += elapse_scheduler_wall_clock_ns(scheduler);
         if (random_one_in(source, 4))
             due_ns -= random_below(source, spread_ns);
-        entry->handle = schedule_by_wall_clock(scheduler, &task, due_ns);
+        entry->handle = schedule_by_wall_clock(scheduler, task, due_ns);
     } else {
         due_ns += elapse_scheduler_now_ns(scheduler);
-        entry->handle = schedule_at(scheduler, &task, due_ns);
+        entry->handle = schedule_at(scheduler, task, due_ns);
     }
     entry->due_ns = rounded_up(due_ns, TICK_NS);
 }

@@ -151,9 +151,9 @@ SCHEDULER_TEST(on_the_real_wall_clock, started_new(2))
     struct elapse_task task = task_named('a');
     struct elapse_handle far;
 
-    far = schedule_by_wall_clock(scheduler, &task, now_ns + ELAPSE_DAY_NS);
+    far = schedule_by_wall_clock(scheduler, task, now_ns + ELAPSE_DAY_NS);
     for (uint64_t n = 0; n < 100; n++)
-        (void)schedule_by_wall_clock(scheduler, &task, now_ns + n * T(1) / 4);
+        (void)schedule_by_wall_clock(scheduler, task, now_ns + n * T(1) / 4);
     wait_for_runs(100);
     for (size_t i = 0; i < 100; i++) {
         assert_true(run_at(i).run.wall_clock);

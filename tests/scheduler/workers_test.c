@@ -13,39 +13,17 @@
 
 #define HOUR_NS (3600 * ELAPSE_SECOND_NS)
 
-static struct elapse_scheduler_options real_options(unsigned workers, unsigned queue_tasks)
+static struct elapse_scheduler_options queue_options(unsigned workers, unsigned queue_tasks)
 {
-    struct elapse_scheduler_options options;
+    struct elapse_scheduler_options options = real_options(workers, 1);
 
-    elapse_scheduler_options_init(&options);
-    options.workers = workers;
     options.queue_tasks = queue_tasks;
-    options.shards = 1;
     return options;
-}
-
-static struct elapse_scheduler *start_new(const struct elapse_scheduler_options *options)
-{
-    struct elapse_scheduler *scheduler = scheduler_new(options);
-
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    return scheduler;
-}
-
-static uint64_t workers_of(struct elapse_scheduler *scheduler)
-{
-    static struct elapse_statistics statistics;
-
-    elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics.workers;
 }
 
 static bool some_held_back(void *scheduler)
 {
-    static struct elapse_statistics statistics;
-
-    elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics.held_back != 0;
+    return statistics_of(scheduler).held_back != 0;
 }
 
 struct expected_workers {
@@ -57,7 +35,7 @@ static bool have_been_made(void *context)
 {
     const struct expected_workers *expected = context;
 
-    return workers_of(expected->scheduler) == expected->count;
+    return statistics_of(expected->scheduler).workers == expected->count;
 }
 
 /* A worker may be at work a moment before it is counted. */
@@ -70,10 +48,7 @@ static void wait_for_workers(struct elapse_scheduler *scheduler, uint64_t count)
 
 static bool none_running(void *scheduler)
 {
-    static struct elapse_statistics statistics;
-
-    elapse_scheduler_statistics(scheduler, &statistics);
-    return statistics.running == 0;
+    return statistics_of(scheduler).running == 0;
 }
 
 static bool all_ended(void *count)
@@ -141,16 +116,10 @@ TEST(a_slow_action_delays_no_other_while_a_worker_is_free)
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(SLOW + 1);
 
-    for (unsigned i = 0; i < SLOW; i++) {
-        struct elapse_task slow = task_at_gate(&gate);
-
-        schedule_at(scheduler, &slow, 0);
-    }
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_named(i);
-
-        schedule_after(scheduler, &task, i * TICK_NS / 10);
-    }
+    for (unsigned i = 0; i < SLOW; i++)
+        schedule_at(scheduler, task_at_gate(&gate), 0);
+    for (size_t i = 0; i < TASKS; i++)
+        schedule_after(scheduler, task_named(i), i * TICK_NS / 10);
     wait_for_runs(TASKS);
     wait_entered(&gate, SLOW);
     assert_int_equal(atomic_load(&gate.left), 0);
@@ -164,14 +133,11 @@ TEST(slow_actions_scheduled_at_once_each_find_a_worker)
 {
     enum { WORKERS = 8 };
     static struct gate gate;
-    struct elapse_scheduler_options options = real_options(WORKERS, 1);
-    struct elapse_scheduler *scheduler = start_new(&options);
+    struct elapse_scheduler_options options = queue_options(WORKERS, 1);
+    struct elapse_scheduler *scheduler = started_with(&options);
 
-    for (unsigned i = 0; i < 2 * WORKERS; i++) {
-        struct elapse_task slow = task_at_gate(&gate);
-
-        schedule_at(scheduler, &slow, 0);
-    }
+    for (unsigned i = 0; i < 2 * WORKERS; i++)
+        schedule_at(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, WORKERS);
     wait_until(some_held_back, scheduler);
     assert_int_equal(atomic_load(&gate.entered), WORKERS);
@@ -186,22 +152,16 @@ TEST(a_full_queue_loses_no_task_and_all_stay_cancellable)
 {
     enum { WORKERS = 2, TASKS = 500 };
     static struct gate gate;
-    struct elapse_scheduler_options options = real_options(WORKERS, 1);
-    struct elapse_scheduler *scheduler = start_new(&options);
+    struct elapse_scheduler_options options = queue_options(WORKERS, 1);
+    struct elapse_scheduler *scheduler = started_with(&options);
     struct elapse_handle handles[TASKS];
     size_t kept = TASKS / 2;
 
-    for (unsigned i = 0; i < WORKERS; i++) {
-        struct elapse_task slow = task_at_gate(&gate);
-
-        schedule_at(scheduler, &slow, 0);
-    }
+    for (unsigned i = 0; i < WORKERS; i++)
+        schedule_at(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, WORKERS);
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        handles[i] = schedule_at(scheduler, &task, 0);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        handles[i] = schedule_at(scheduler, task_with_end(i), 0);
     wait_until(some_held_back, scheduler);
     for (size_t i = 0; i < TASKS; i++)
         assert_int_equal(elapse_task_look_up(scheduler, handles[i], NULL), ELAPSE_TASK_PENDING);
@@ -227,27 +187,20 @@ TEST(with_every_place_taken_all_can_be_cancelled)
     static struct gate gates[3];
 
     for (unsigned workers = 0; workers < 3; workers++) {
-        struct elapse_scheduler_options options = real_options(workers, 1);
-        struct elapse_scheduler *scheduler = start_new(&options);
+        struct elapse_scheduler_options options = queue_options(workers, 1);
+        struct elapse_scheduler *scheduler = started_with(&options);
         struct elapse_handle handles[TASKS];
 
-        for (unsigned i = 0; i < (workers == 0 ? 1 : workers); i++) {
-            struct elapse_task slow = task_at_gate(&gates[workers]);
-
-            schedule_at(scheduler, &slow, 0);
-        }
+        for (unsigned i = 0; i < (workers == 0 ? 1 : workers); i++)
+            schedule_at(scheduler, task_at_gate(&gates[workers]), 0);
         wait_entered(&gates[workers], workers == 0 ? 1 : workers);
-        for (size_t i = 0; i < TASKS; i++) {
-            struct elapse_task task = task_with_end(i);
-
-            handles[i] = schedule_at(scheduler, &task, 0);
-        }
+        for (size_t i = 0; i < TASKS; i++)
+            handles[i] = schedule_at(scheduler, task_with_end(i), 0);
         if (workers != 0)
             wait_until(some_held_back, scheduler);
         assert_int_equal(elapse_task_cancel_batch(scheduler, handles, TASKS, NULL), TASKS);
         assert_int_equal(ends(), TASKS);
-        struct elapse_task last = task_with_end(TASKS);
-        schedule_at(scheduler, &last, 0);
+        schedule_at(scheduler, task_with_end(TASKS), 0);
         open_gate(&gates[workers]);
         wait_for_runs(1);
         scheduler_end(scheduler);
@@ -259,18 +212,14 @@ TEST(with_every_place_taken_all_can_be_cancelled)
 TEST(a_queued_task_that_is_rescheduled_comes_later)
 {
     static struct gate gate;
-    struct elapse_scheduler_options options = real_options(1, 4);
-    struct elapse_scheduler *scheduler = start_new(&options);
+    struct elapse_scheduler_options options = queue_options(1, 4);
+    struct elapse_scheduler *scheduler = started_with(&options);
     struct elapse_handle handles[8];
-    struct elapse_task slow = task_at_gate(&gate);
 
-    schedule_at(scheduler, &slow, 0);
+    schedule_at(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    for (size_t i = 0; i < 8; i++) {
-        struct elapse_task task = task_with_end('a' + i);
-
-        handles[i] = schedule_at(scheduler, &task, 0);
-    }
+    for (size_t i = 0; i < 8; i++)
+        handles[i] = schedule_at(scheduler, task_with_end('a' + i), 0);
     wait_until(some_held_back, scheduler);
     for (size_t i = 0; i < 8; i += 2)
         assert_int_equal(elapse_task_reschedule_after(scheduler, handles[i], HOUR_NS), ELAPSE_OK);
@@ -292,14 +241,14 @@ TEST(one_worker_runs_in_order_whatever_the_queue)
 
     for (size_t queue = 0; queue < 3; queue++) {
         for (unsigned workers = 0; workers < 2; workers++) {
-            struct elapse_scheduler_options options = real_options(workers, queues[queue]);
+            struct elapse_scheduler_options options = queue_options(workers, queues[queue]);
             struct elapse_scheduler *scheduler = scheduler_new(&options);
             uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
 
             for (size_t i = 0; i < TASKS; i++) {
                 struct elapse_task task = task_named(TASKS - 1 - i);
 
-                schedule_at(scheduler, &task, now_ns + (TASKS - 1 - i) / 10 * TICK_NS / 20);
+                schedule_at(scheduler, task, now_ns + (TASKS - 1 - i) / 10 * TICK_NS / 20);
             }
             assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
             wait_for_runs(TASKS);
@@ -324,13 +273,10 @@ TEST(without_workers_all_run_on_one_thread)
     enum { TASKS = 200 };
     struct elapse_scheduler *scheduler = started_new(0);
 
-    for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task = task_with_end(i);
-
-        schedule_after(scheduler, &task, i * TICK_NS / 20);
-    }
+    for (size_t i = 0; i < TASKS; i++)
+        schedule_after(scheduler, task_with_end(i), i * TICK_NS / 20);
     wait_for_runs(TASKS);
-    assert_int_equal(workers_of(scheduler), 0);
+    assert_int_equal(statistics_of(scheduler).workers, 0);
     scheduler_end(scheduler);
     for (size_t i = 0; i < TASKS; i++) {
         assert_true(pthread_equal(run_at(i).thread, run_at(0).thread));
@@ -347,19 +293,19 @@ TEST(workers_are_made_when_they_are_needed)
     struct elapse_scheduler *scheduler = started_new(WORKERS);
     struct elapse_task task;
 
-    assert_true(workers_of(scheduler) <= 1);
+    assert_true(statistics_of(scheduler).workers <= 1);
     for (size_t i = 0; i < WORKERS; i++) {
         task = task_at_gate(&gates[i]);
-        schedule_at(scheduler, &task, 0);
+        schedule_at(scheduler, task, 0);
         wait_entered(&gates[i], 1);
         wait_for_workers(scheduler, i + 1);
     }
     task = task_at_gate(&beyond);
-    schedule_at(scheduler, &task, 0);
+    schedule_at(scheduler, task, 0);
     for (size_t i = 0; i < WORKERS; i++)
         open_gate(&gates[i]);
     wait_entered(&beyond, 1);
-    assert_int_equal(workers_of(scheduler), WORKERS);
+    assert_int_equal(statistics_of(scheduler).workers, WORKERS);
     open_gate(&beyond);
     scheduler_end(scheduler);
 }
@@ -367,13 +313,11 @@ TEST(workers_are_made_when_they_are_needed)
 SCHEDULER_TEST(tasks_one_by_one_need_but_one_worker, started_new(10))
 {
     for (size_t i = 0; i < 100; i++) {
-        struct elapse_task task = task_named(i);
-
-        schedule_at(scheduler, &task, 0);
+        schedule_at(scheduler, task_named(i), 0);
         wait_for_runs(i + 1);
         wait_until(all_asleep, scheduler);
     }
-    assert_int_equal(workers_of(scheduler), 1);
+    assert_int_equal(statistics_of(scheduler).workers, 1);
 }
 
 TEST(never_more_workers_than_asked_for)
@@ -381,22 +325,19 @@ TEST(never_more_workers_than_asked_for)
     enum { TASKS = 20000 };
 
     for (unsigned workers = 1; workers <= 4; workers++) {
-        struct elapse_scheduler_options options = real_options(workers, 16);
+        struct elapse_scheduler_options options = queue_options(workers, 16);
         struct elapse_scheduler *scheduler;
         pthread_t threads[4];
         size_t distinct = 0;
         size_t count = TASKS;
 
         options.shards = 4;
-        scheduler = start_new(&options);
-        for (size_t i = 0; i < TASKS; i++) {
-            struct elapse_task task = task_with_end(i);
-
-            schedule_at(scheduler, &task, 0);
-        }
+        scheduler = started_with(&options);
+        for (size_t i = 0; i < TASKS; i++)
+            schedule_at(scheduler, task_with_end(i), 0);
         wait_for_runs(TASKS);
         wait_until(all_ended, &count);
-        assert_true(workers_of(scheduler) <= workers);
+        assert_true(statistics_of(scheduler).workers <= workers);
         for (size_t i = 0; i < TASKS; i++) {
             size_t at = 0;
 
@@ -448,7 +389,7 @@ TEST(a_task_rescheduled_from_outside_never_overlaps_itself)
     unsigned scheduled = 0;
 
     while (atomic_load(&lone.begun) < 2000) {
-        struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+        struct elapse_handle handle = schedule_at(scheduler, task, 0);
 
         scheduled++;
         for (int i = 0; i < 20; i++) {
@@ -472,7 +413,7 @@ SCHEDULER_TEST(a_key_never_overlaps_itself, started_new(4))
         .action = run_alone, .context = &lone, .destroy = end_lone, .key = "key", .key_bytes = 3};
 
     for (size_t i = 0; i < TASKS; i++) {
-        schedule_at(scheduler, &task, 0);
+        schedule_at(scheduler, task, 0);
         if (i % 8 == 0)
             (void)sched_yield();
     }
@@ -488,13 +429,12 @@ TEST(a_held_task_that_is_rescheduled_runs_after_it_has_ended)
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_task task = task_at_gate(&gate);
-    struct elapse_task other = task_named('o');
-    struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_at(scheduler, task, 0);
 
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_OK);
     /* A task due later has run, so the rescheduled one would have begun by now. */
-    schedule_after(scheduler, &other, 3 * TICK_NS);
+    schedule_after(scheduler, task_named('o'), 3 * TICK_NS);
     wait_for_runs(1);
     assert_int_equal(atomic_load(&gate.entered), 1);
     open_gate(&gate);
@@ -554,7 +494,7 @@ TEST(a_thread_is_named_blocks_signals_and_has_the_stack_asked_for)
     for (int number = 1; number < 32; number++)
         assert_int_equal(sigismember(&to_block, number), number != SIGKILL && number != SIGSTOP);
     for (size_t i = 0; i < 6; i++) {
-        struct elapse_scheduler_options options = real_options(i < 3 ? 0 : 2, 8);
+        struct elapse_scheduler_options options = queue_options(i < 3 ? 0 : 2, 8);
         struct elapse_task task = {.action = take_portrait, .context = &portraits[i]};
         struct elapse_scheduler *scheduler;
         sigset_t before;
@@ -562,11 +502,11 @@ TEST(a_thread_is_named_blocks_signals_and_has_the_stack_asked_for)
 
         options.stack_bytes = stacks[i % 3];
         (void)pthread_sigmask(SIG_BLOCK, NULL, &before);
-        scheduler = start_new(&options);
+        scheduler = started_with(&options);
         (void)pthread_sigmask(SIG_BLOCK, NULL, &after);
         for (int number = 1; number < 32; number++)
             assert_int_equal(sigismember(&before, number), sigismember(&after, number));
-        schedule_at(scheduler, &task, 0);
+        schedule_at(scheduler, task, 0);
         wait_until(is_taken, &portraits[i]);
         scheduler_end(scheduler);
         if (i < 3)
@@ -616,7 +556,7 @@ TEST(the_hook_is_called_once_on_each_thread)
     enum { WORKERS = 4 };
     static struct arrivals arrivals;
     static struct gate gate;
-    struct elapse_scheduler_options options = real_options(WORKERS, 8);
+    struct elapse_scheduler_options options = queue_options(WORKERS, 8);
     size_t clocks = 0;
 
     options.thread_started = arrive;
@@ -624,11 +564,8 @@ TEST(the_hook_is_called_once_on_each_thread)
     arrivals.scheduler = scheduler_new(&options);
     assert_int_equal(atomic_load(&arrivals.count), 0);
     assert_int_equal(elapse_scheduler_start(arrivals.scheduler), ELAPSE_OK);
-    for (unsigned i = 0; i < 3 * WORKERS; i++) {
-        struct elapse_task slow = task_at_gate(&gate);
-
-        schedule_at(arrivals.scheduler, &slow, 0);
-    }
+    for (unsigned i = 0; i < 3 * WORKERS; i++)
+        schedule_at(arrivals.scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, WORKERS);
     open_gate(&gate);
     wait_entered(&gate, 3 * WORKERS);
@@ -651,13 +588,12 @@ TEST(a_manual_scheduler_makes_no_thread)
 {
     static struct arrivals arrivals;
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_task task = task_named('a');
 
     options.thread_started = arrive;
     options.thread_started_context = &arrivals;
     arrivals.scheduler = scheduler_new(&options);
     assert_int_equal(elapse_scheduler_start(arrivals.scheduler), ELAPSE_OK);
-    schedule_at(arrivals.scheduler, &task, 0);
+    schedule_at(arrivals.scheduler, task_named('a'), 0);
     expect_step(arrivals.scheduler, 0, "a");
     assert_true(pthread_equal(run_at(0).thread, pthread_self()));
     scheduler_end(arrivals.scheduler);
@@ -674,8 +610,8 @@ TEST(an_idle_scheduler_sleeps)
         struct threads before;
 
         for (uint64_t i = 1; i <= 1000; i++)
-            schedule_after(scheduler, &task, HOUR_NS + i * ELAPSE_SECOND_NS);
-        schedule_at(scheduler, &task, 0);
+            schedule_after(scheduler, task, HOUR_NS + i * ELAPSE_SECOND_NS);
+        schedule_at(scheduler, task, 0);
         wait_for_runs(1);
         wait_until(all_asleep, scheduler);
         before = threads_now();
@@ -692,12 +628,12 @@ SCHEDULER_TEST(far_tasks_that_come_and_go_wake_nobody, started_new(1))
     struct elapse_task task = task_named('a');
     struct threads before;
 
-    schedule_after(scheduler, &task, HOUR_NS);
+    schedule_after(scheduler, task, HOUR_NS);
     wait_until(all_asleep, scheduler);
     sleep_ns(ELAPSE_SECOND_NS / 10); /* so that it has heard of that task too */
     before = threads_now();
     for (size_t i = 0; i < 1000; i++) {
-        struct elapse_handle handle = schedule_after(scheduler, &task, 2 * HOUR_NS);
+        struct elapse_handle handle = schedule_after(scheduler, task, 2 * HOUR_NS);
 
         assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3 * HOUR_NS), ELAPSE_OK);
         assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);

@@ -70,7 +70,7 @@ TEST(waiting_with_a_lock_that_the_action_needs)
 
     locking = locking_ready();
     pthread_mutex_lock(&locking.orders);
-    struct elapse_handle handle = schedule_after(scheduler, &task, 0);
+    struct elapse_handle handle = schedule_after(scheduler, task, 0);
     sem_wait(&locking.begun);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, GIVE_UP_NS), ELAPSE_CANCEL_RUNNING);
     pthread_mutex_unlock(&locking.orders);
@@ -86,7 +86,7 @@ TEST(closing_with_a_lock_that_the_action_needs)
 
     locking = locking_ready();
     pthread_mutex_lock(&locking.orders);
-    (void)schedule_after(scheduler, &task, 0);
+    (void)schedule_after(scheduler, task, 0);
     sem_wait(&locking.begun);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     pthread_mutex_unlock(&locking.orders);
@@ -101,7 +101,7 @@ TEST(stepping_with_a_lock_that_the_action_needs)
     struct elapse_task task = {.action = lock_orders_or_give_up, .context = &locking};
 
     locking = locking_ready();
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_at(scheduler, task, TICK_NS);
     pthread_mutex_lock(&locking.orders);
     assert_int_equal(step(scheduler, TICK_NS), 1);
     pthread_mutex_unlock(&locking.orders);
@@ -130,9 +130,9 @@ TEST(cancelling_with_a_lock_that_the_destructor_needs)
                                .key_bytes = 7};
 
     locking = locking_ready();
-    (void)schedule_at(scheduler, &task, TICK_NS);
+    (void)schedule_at(scheduler, task, TICK_NS);
     pthread_mutex_lock(&locking.orders);
-    struct elapse_handle handle = schedule_at(scheduler, &task, TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, TICK_NS);
     assert_int_equal(locking.locked, EBUSY);
     locking.locked = -1;
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
@@ -174,8 +174,8 @@ TEST(two_actions_that_wait_for_each_other)
     struct elapse_task hasty = {.action = wait_for_the_patient, .context = &pair};
 
     pthread_barrier_init(&pair.begun, NULL, 3);
-    pair.handles[0] = schedule_after(scheduler, &patient, 0);
-    pair.handles[1] = schedule_after(scheduler, &hasty, 0);
+    pair.handles[0] = schedule_after(scheduler, patient, 0);
+    pair.handles[1] = schedule_after(scheduler, hasty, 0);
     pthread_barrier_wait(&pair.begun);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
     assert_int_equal(pair.hasty_answer, ELAPSE_CANCEL_RUNNING);
@@ -223,8 +223,8 @@ TEST(an_action_that_waits_for_a_task_behind_it)
         sem_init(&errand.at_end, 0, 0);
         errand.waited = -1;
         uint64_t deadline_ns = elapse_scheduler_now_ns(scheduler) + 5 * TICK_NS;
-        (void)schedule_at(scheduler, &waits, deadline_ns);
-        (void)schedule_at(scheduler, &acts, deadline_ns + TICK_NS);
+        (void)schedule_at(scheduler, waits, deadline_ns);
+        (void)schedule_at(scheduler, acts, deadline_ns + TICK_NS);
         sem_wait(&errand.at_end);
         scheduler_end(scheduler);
         assert_int_equal(errand.waited, ETIMEDOUT);
@@ -253,12 +253,11 @@ TEST(a_taker_that_waits_for_what_it_has_taken)
 {
     static struct taking taking;
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_task task = task_named('a');
     pthread_t closer;
 
     options.pull = true;
     taking.scheduler = scheduler_new(&options);
-    (void)schedule_at(taking.scheduler, &task, TICK_NS);
+    (void)schedule_at(taking.scheduler, task_named('a'), TICK_NS);
     assert_int_equal(step(taking.scheduler, TICK_NS), 0);
     assert_int_equal(elapse_task_take(taking.scheduler, 0, &taking.taken), ELAPSE_OK);
     struct elapse_handle handle = taking.taken.run.handle;
