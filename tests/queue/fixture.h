@@ -58,6 +58,7 @@ bool exists(struct fixture *f, uint64_t id);
 uint64_t job_in(struct fixture *f, enum elapse__queue_state state,
                 struct elapse__queue_handed *handed);
 
-#define QUEUE_TEST(function) TEST_WITH(function, set_up, tear_down)
+/* Begins the definition of a test that gets the fixture, `f`. */
+#define QUEUE_TEST(function) TEST_GIVEN(function, struct fixture, f, set_up, tear_down)
 
 #endif

@@ -194,7 +194,8 @@ static void random_work(struct fixture *f)
     }
 }
 
-#define FORECAST_TEST(function) TEST_WITH(function, set_up_with_forecast, tear_down)
+#define FORECAST_TEST(function) \
+    TEST_GIVEN(function, struct fixture, f, set_up_with_forecast, tear_down)
 
 static int set_up_with_forecast(void **context)
 {
@@ -210,8 +211,6 @@ static int set_up_with_forecast(void **context)
 
 FORECAST_TEST(a_random_script_beside_a_plain_count)
 {
-    struct fixture *f = *state;
-
     /* Where the wall clock is set, a restart would bring jobs with a delay elsewhere. */
     equal_ignores_boot_due = true;
     for (unsigned step = 0; step < STEPS; step++) {
@@ -246,7 +245,6 @@ static uint64_t sum(const uint64_t *counts, uint32_t count)
 
 FORECAST_TEST(a_job_far_ahead_is_counted_by_its_minute_alone)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put far = job("far");
     struct elapse__queue_forecast forecast;
 
@@ -267,7 +265,6 @@ FORECAST_TEST(a_job_far_ahead_is_counted_by_its_minute_alone)
 
 FORECAST_TEST(the_ring_of_minutes_ends_after_two_years)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put far = job("far");
     struct elapse__queue_forecast forecast;
 
@@ -282,7 +279,6 @@ FORECAST_TEST(the_ring_of_minutes_ends_after_two_years)
 
 FORECAST_TEST(the_oldest_ready_job_tells_how_late_the_workers_are)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put low = job("low");
 
     assert_int_equal(elapse__queue_overdue_ms(f->queue, f->now), 0);
@@ -301,7 +297,6 @@ FORECAST_TEST(the_oldest_ready_job_tells_how_late_the_workers_are)
 
 QUEUE_TEST(a_queue_that_nobody_asks_counts_nothing)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put later = job("later");
     struct elapse__queue_forecast forecast;
 

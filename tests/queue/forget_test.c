@@ -43,9 +43,8 @@ static uint64_t put_with_token(struct fixture *f, const char *token)
 }
 
 /* Whatever the place below which all is dead: the rest is as if only that had been replayed. */
-TEST_WITH(test_each_place, set_up, tear_down)
+TEST_GIVEN(test_each_place, struct fixture, f, set_up, tear_down)
 {
-    struct fixture *f = *state;
     struct live_sink sink, rest_sink;
     (void)put_with_token(f, "one");
     (void)put(f, keyed("key", ELAPSE__QUEUE_REPLACE), ELAPSE__QUEUE_SCHEDULED);
@@ -71,9 +70,8 @@ TEST_WITH(test_each_place, set_up, tear_down)
 }
 
 /* A token can be forgotten from the middle of the list, and from its end; then new ones come. */
-TEST_WITH(test_tokens_in_the_middle, set_up, tear_down)
+TEST_GIVEN(test_tokens_in_the_middle, struct fixture, f, set_up, tear_down)
 {
-    struct fixture *f = *state;
     struct live_sink sink;
     (void)put_with_token(f, "one");
     (void)put_with_token(f, "two");

@@ -11,9 +11,9 @@ static struct elapse__queue_view by_key(struct fixture *f)
     return view;
 }
 
-static void replaces(void **state, enum elapse__queue_if_key mode, enum elapse__queue_state was)
+static void replaces(struct fixture *f, enum elapse__queue_if_key mode,
+                     enum elapse__queue_state was)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed;
     uint64_t old = job_in(f, was, &handed);
     uint64_t id = put(f, keyed("k", mode), ELAPSE__QUEUE_REPLACED);
@@ -33,10 +33,9 @@ static void replaces(void **state, enum elapse__queue_if_key mode, enum elapse__
     assert_int_equal(by_key(f).id, id);
 }
 
-static void stores_nothing(void **state, enum elapse__queue_if_key mode,
+static void stores_nothing(struct fixture *f, enum elapse__queue_if_key mode,
                            enum elapse__queue_state was, enum elapse__queue_result answer)
 {
-    struct fixture *f = *state;
     uint64_t old = job_in(f, was, NULL);
     size_t records = f->log.count;
 
@@ -46,9 +45,8 @@ static void stores_nothing(void **state, enum elapse__queue_if_key mode,
     assert_int_equal(elapse__queue_jobs(f->queue), 1);
 }
 
-static void debounces(void **state, enum elapse__queue_state was)
+static void debounces(struct fixture *f, enum elapse__queue_state was)
 {
-    struct fixture *f = *state;
     uint64_t old = job_in(f, was, NULL);
     struct elapse__queue_put again = keyed("k", ELAPSE__QUEUE_DEBOUNCE);
 
@@ -77,34 +75,33 @@ static void debounces(void **state, enum elapse__queue_state was)
         call;            \
     }
 
-CELL(replace_of_a_delayed_job, replaces(state, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_DELAYED))
-CELL(replace_of_a_ready_job, replaces(state, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_READY))
-CELL(replace_of_a_reserved_job, replaces(state, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_RESERVED))
-CELL(replace_of_a_buried_job, replaces(state, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_BURIED))
+CELL(replace_of_a_delayed_job, replaces(f, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_DELAYED))
+CELL(replace_of_a_ready_job, replaces(f, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_READY))
+CELL(replace_of_a_reserved_job, replaces(f, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_RESERVED))
+CELL(replace_of_a_buried_job, replaces(f, ELAPSE__QUEUE_REPLACE, ELAPSE__QUEUE_BURIED))
 CELL(keep_of_a_delayed_job,
-     stores_nothing(state, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_KEPT))
+     stores_nothing(f, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_KEPT))
 CELL(keep_of_a_ready_job,
-     stores_nothing(state, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_READY, ELAPSE__QUEUE_KEPT))
+     stores_nothing(f, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_READY, ELAPSE__QUEUE_KEPT))
 CELL(keep_of_a_reserved_job,
-     stores_nothing(state, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_RESERVED, ELAPSE__QUEUE_RUNNING))
+     stores_nothing(f, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_RESERVED, ELAPSE__QUEUE_RUNNING))
 CELL(keep_of_a_buried_job,
-     stores_nothing(state, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_BURIED, ELAPSE__QUEUE_WAS_BURIED))
+     stores_nothing(f, ELAPSE__QUEUE_KEEP, ELAPSE__QUEUE_BURIED, ELAPSE__QUEUE_WAS_BURIED))
 CELL(fail_at_a_delayed_job,
-     stores_nothing(state, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_KEY_TAKEN))
+     stores_nothing(f, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_KEY_TAKEN))
 CELL(fail_at_a_ready_job,
-     stores_nothing(state, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_READY, ELAPSE__QUEUE_KEY_TAKEN))
+     stores_nothing(f, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_READY, ELAPSE__QUEUE_KEY_TAKEN))
 CELL(fail_at_a_reserved_job,
-     stores_nothing(state, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_RESERVED, ELAPSE__QUEUE_KEY_TAKEN))
+     stores_nothing(f, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_RESERVED, ELAPSE__QUEUE_KEY_TAKEN))
 CELL(fail_at_a_buried_job,
-     stores_nothing(state, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_BURIED, ELAPSE__QUEUE_KEY_TAKEN))
-CELL(debounce_of_a_delayed_job, debounces(state, ELAPSE__QUEUE_DELAYED))
-CELL(debounce_of_a_ready_job, debounces(state, ELAPSE__QUEUE_READY))
-CELL(debounce_of_a_reserved_job, replaces(state, ELAPSE__QUEUE_DEBOUNCE, ELAPSE__QUEUE_RESERVED))
-CELL(debounce_of_a_buried_job, replaces(state, ELAPSE__QUEUE_DEBOUNCE, ELAPSE__QUEUE_BURIED))
+     stores_nothing(f, ELAPSE__QUEUE_FAIL, ELAPSE__QUEUE_BURIED, ELAPSE__QUEUE_KEY_TAKEN))
+CELL(debounce_of_a_delayed_job, debounces(f, ELAPSE__QUEUE_DELAYED))
+CELL(debounce_of_a_ready_job, debounces(f, ELAPSE__QUEUE_READY))
+CELL(debounce_of_a_reserved_job, replaces(f, ELAPSE__QUEUE_DEBOUNCE, ELAPSE__QUEUE_RESERVED))
+CELL(debounce_of_a_buried_job, replaces(f, ELAPSE__QUEUE_DEBOUNCE, ELAPSE__QUEUE_BURIED))
 
 QUEUE_TEST(debounce_waits_no_longer_than_its_max)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put event = keyed("k", ELAPSE__QUEUE_DEBOUNCE);
     event.delay_ms = 3000;
     event.debounce_max_ms = 7000;
@@ -125,7 +122,6 @@ QUEUE_TEST(debounce_waits_no_longer_than_its_max)
 
 QUEUE_TEST(debounce_asks_for_a_delay_a_key_and_a_max_that_is_no_less)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put event = keyed("k", ELAPSE__QUEUE_DEBOUNCE);
     event.delay_ms = 3000;
     event.debounce_max_ms = 2999;
@@ -149,7 +145,6 @@ QUEUE_TEST(debounce_asks_for_a_delay_a_key_and_a_max_that_is_no_less)
 
 QUEUE_TEST(the_same_key_in_another_tube_is_another_key)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put other = keyed("k", ELAPSE__QUEUE_FAIL);
     put(f, other, ELAPSE__QUEUE_SCHEDULED);
     other.tube = text("tk");
@@ -168,7 +163,6 @@ QUEUE_TEST(the_same_key_in_another_tube_is_another_key)
 
 QUEUE_TEST(a_key_is_free_when_its_job_has_ended)
 {
-    struct fixture *f = *state;
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_KEY_TAKEN);
@@ -180,7 +174,6 @@ QUEUE_TEST(a_key_is_free_when_its_job_has_ended)
 
 QUEUE_TEST(a_replaced_key_is_one_group)
 {
-    struct fixture *f = *state;
     job_in(f, ELAPSE__QUEUE_DELAYED, NULL);
     put(f, keyed("k", ELAPSE__QUEUE_REPLACE), ELAPSE__QUEUE_REPLACED);
     assert_int_equal(f->log.count, 3);

@@ -12,7 +12,6 @@
 
 QUEUE_TEST(each_argument_is_refused_beyond_its_limit)
 {
-    struct fixture *f = *state;
     static char many[2000];
     memset(many, 'x', sizeof many);
     const struct {
@@ -80,7 +79,6 @@ QUEUE_TEST(each_argument_is_refused_beyond_its_limit)
 
 QUEUE_TEST(the_longest_of_everything_fits_into_one_record)
 {
-    struct fixture *f = *state;
     static char many[1024];
     memset(many, 'x', sizeof many);
     struct elapse__queue_put longest = job("body");
@@ -106,7 +104,6 @@ QUEUE_TEST(the_longest_of_everything_fits_into_one_record)
 
 QUEUE_TEST(ids_of_a_partition_end_below_two_to_the_fifty_third)
 {
-    struct fixture *f = *state;
     elapse__queue_used_id(f->queue, ELAPSE__QUEUE_ID_MAX - 1);
     assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), ELAPSE__QUEUE_ID_MAX);
     put(f, job("b"), ELAPSE__QUEUE_LIMIT);
@@ -116,7 +113,6 @@ QUEUE_TEST(ids_of_a_partition_end_below_two_to_the_fifty_third)
 
 QUEUE_TEST(ids_carry_the_partition)
 {
-    struct fixture *f = *state;
     f->options.partitions = 8;
     f->options.partition = 3;
     restart(f, 0);
@@ -129,7 +125,6 @@ QUEUE_TEST(ids_carry_the_partition)
 
 QUEUE_TEST(jobs_tubes_and_bodies_have_limits)
 {
-    struct fixture *f = *state;
     f->options.jobs_max = 2;
     f->options.tubes_max = 1;
     f->options.body_bytes_max = 3;
@@ -149,7 +144,6 @@ QUEUE_TEST(jobs_tubes_and_bodies_have_limits)
 
 QUEUE_TEST(a_sink_that_refuses_changes_nothing)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed;
     uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, &handed);
     struct elapse__queue_put with_all = keyed("k2", ELAPSE__QUEUE_REPLACE);
@@ -175,7 +169,6 @@ QUEUE_TEST(a_sink_that_refuses_changes_nothing)
 
 QUEUE_TEST(a_delay_does_not_follow_the_wall_clock)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put later = job("b");
     later.delay_ms = 5000;
     put(f, later, ELAPSE__QUEUE_SCHEDULED);
@@ -191,7 +184,6 @@ QUEUE_TEST(a_delay_does_not_follow_the_wall_clock)
 
 QUEUE_TEST(a_time_follows_the_wall_clock_set_back_and_forward)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put at = job("b");
     at.when = ELAPSE__QUEUE_AT;
     at.at_ms = f->now.wall_ms + 5000;
@@ -216,7 +208,6 @@ QUEUE_TEST(a_time_follows_the_wall_clock_set_back_and_forward)
 
 QUEUE_TEST(a_wall_clock_set_back_moves_a_thousand_timers_a_turn)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put at = job("b");
     at.when = ELAPSE__QUEUE_AT;
     for (int i = 0; i < 2500; i++) {
@@ -240,7 +231,6 @@ QUEUE_TEST(a_wall_clock_set_back_moves_a_thousand_timers_a_turn)
 
 QUEUE_TEST(a_delay_goes_by_the_wall_clock_across_a_restart)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put later = job("b");
     later.delay_ms = 5000;
     uint64_t id = put(f, later, ELAPSE__QUEUE_SCHEDULED);
@@ -255,7 +245,6 @@ QUEUE_TEST(a_delay_goes_by_the_wall_clock_across_a_restart)
 
 QUEUE_TEST(one_turn_makes_at_most_a_thousand_jobs_ready)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put later = job("b");
     later.delay_ms = 1;
     for (int i = 0; i < 2001; i++)
@@ -274,7 +263,6 @@ QUEUE_TEST(one_turn_makes_at_most_a_thousand_jobs_ready)
 
 QUEUE_TEST(a_job_that_nobody_takes_in_time_is_dropped)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
     expiring.delay_ms = 1000;
     expiring.expire_ms = 500;
@@ -290,7 +278,6 @@ QUEUE_TEST(a_job_that_nobody_takes_in_time_is_dropped)
 
 QUEUE_TEST(expire_ends_with_the_first_hand_out)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
     expiring.expire_ms = 500;
     uint64_t id = put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
@@ -303,7 +290,6 @@ QUEUE_TEST(expire_ends_with_the_first_hand_out)
 
 QUEUE_TEST(a_job_that_expired_while_the_process_was_down_is_not_handed_out)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
     expiring.delay_ms = 1000;
     expiring.expire_ms = 500;
@@ -314,7 +300,6 @@ QUEUE_TEST(a_job_that_expired_while_the_process_was_down_is_not_handed_out)
 
 QUEUE_TEST(reserve_drops_what_has_expired_before_the_turn)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
     expiring.expire_ms = 500;
     put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
@@ -327,7 +312,6 @@ QUEUE_TEST(reserve_drops_what_has_expired_before_the_turn)
 
 QUEUE_TEST(an_undone_hand_out_does_not_end_expire)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put expiring = job("b");
     expiring.expire_ms = 500;
     uint64_t id = put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
@@ -342,7 +326,6 @@ QUEUE_TEST(an_undone_hand_out_does_not_end_expire)
 
 QUEUE_TEST(an_acknowledged_occurrence_waits_for_the_next)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
     every.when = ELAPSE__QUEUE_EVERY;
     every.period_ms = 5000;
@@ -361,7 +344,6 @@ QUEUE_TEST(an_acknowledged_occurrence_waits_for_the_next)
 
 QUEUE_TEST(missed_occurrences_are_counted_and_reported)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
     every.when = ELAPSE__QUEUE_EVERY;
     every.period_ms = 1000;
@@ -381,7 +363,6 @@ QUEUE_TEST(missed_occurrences_are_counted_and_reported)
 
 QUEUE_TEST(a_recurring_job_without_retries_left_goes_on)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
     every.when = ELAPSE__QUEUE_EVERY;
     every.period_ms = 60000;
@@ -401,7 +382,6 @@ QUEUE_TEST(a_recurring_job_without_retries_left_goes_on)
 
 QUEUE_TEST(a_recurring_job_that_expires_goes_on)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put every = job("b");
     every.when = ELAPSE__QUEUE_EVERY;
     every.period_ms = 1000;
@@ -415,7 +395,6 @@ QUEUE_TEST(a_recurring_job_that_expires_goes_on)
 
 QUEUE_TEST(cron_names_the_occurrences)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put cron = job("b");
     cron.when = ELAPSE__QUEUE_CRON;
     cron.cron = text("0 9 * * *");
@@ -444,7 +423,6 @@ static bool any_zone(void *context, const char *name, const struct elapse_time_z
 
 QUEUE_TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason)
 {
-    struct fixture *f = *state;
     f->options.find_zone = any_zone;
     restart(f, 0);
     struct elapse__queue_put cron = job("b");
@@ -480,7 +458,6 @@ QUEUE_TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason)
 
 QUEUE_TEST(a_token_stands_for_its_job_for_ten_minutes)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put once = job("b");
     once.token = text("order 7");
     uint64_t id = put(f, once, ELAPSE__QUEUE_SCHEDULED);
@@ -497,7 +474,6 @@ QUEUE_TEST(a_token_stands_for_its_job_for_ten_minutes)
 
 QUEUE_TEST(a_token_survives_cleaning)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put once = job("b");
     once.token = text("order 7");
     uint64_t id = put(f, once, ELAPSE__QUEUE_SCHEDULED);
@@ -514,7 +490,6 @@ QUEUE_TEST(a_token_survives_cleaning)
 
 QUEUE_TEST(a_put_with_a_token_is_refused_when_there_are_too_many)
 {
-    struct fixture *f = *state;
     f->options.tokens_max = 2;
     restart(f, 0);
     struct elapse__queue_put once = job("b");
@@ -537,7 +512,6 @@ QUEUE_TEST(a_put_with_a_token_is_refused_when_there_are_too_many)
 
 QUEUE_TEST(jobs_are_handed_out_by_priority_and_then_by_id)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put first = job("b");
     uint64_t ids[50];
     for (uint32_t i = 0; i < 50; i++) {
@@ -560,7 +534,6 @@ QUEUE_TEST(jobs_are_handed_out_by_priority_and_then_by_id)
 
 QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
 {
-    struct fixture *f = *state;
     uint64_t buried[3];
     for (int i = 0; i < 3; i++) {
         buried[i] = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -597,7 +570,6 @@ QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
 
 QUEUE_TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put tagged = job("b");
     for (int i = 0; i < 300; i++) {
         tagged.tag = i % 3 == 0 ? text("red") : text("blue");
@@ -635,7 +607,6 @@ QUEUE_TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag)
 
 QUEUE_TEST(a_paused_tube_hands_nothing_out)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 5000), ELAPSE__QUEUE_OK);
     assert_int_equal(elapse__queue_pause(f->queue, f->now, text("x"), 1), ELAPSE__QUEUE_GONE);
@@ -653,7 +624,6 @@ QUEUE_TEST(a_paused_tube_hands_nothing_out)
 
 QUEUE_TEST(a_tube_lasts_as_long_as_its_jobs_or_holds)
 {
-    struct fixture *f = *state;
     uint32_t cursor = 0;
     uint32_t most = 9;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -693,7 +663,6 @@ static int64_t put_time(struct fixture *f, uint64_t id)
 
 QUEUE_TEST(a_job_keeps_the_time_of_its_put)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put late = job("late");
     int64_t begin_ms = f->now.wall_ms;
     late.delay_ms = 9000;
@@ -718,7 +687,6 @@ QUEUE_TEST(a_job_keeps_the_time_of_its_put)
 
 QUEUE_TEST(cleaning_keeps_jobs_as_they_are)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed;
     uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, &handed);
     pass(f, 4000);
@@ -739,7 +707,6 @@ QUEUE_TEST(cleaning_keeps_jobs_as_they_are)
 
 QUEUE_TEST(records_that_no_queue_writes_are_refused)
 {
-    struct fixture *f = *state;
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue *other = elapse__queue_new(&f->options);
     struct elapse__record record = f->log.records[0].record;

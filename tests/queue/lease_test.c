@@ -21,7 +21,6 @@ static enum elapse__queue_result nack(struct fixture *f, const struct elapse__qu
 
 QUEUE_TEST(ack_ends_the_job)
 {
-    struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     assert_int_equal(handed.id, id);
@@ -33,7 +32,6 @@ QUEUE_TEST(ack_ends_the_job)
 
 QUEUE_TEST(nack_without_back_off_is_ready_again)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed first = take(f);
     assert_int_equal(nack(f, &first), ELAPSE__QUEUE_OK);
@@ -48,7 +46,6 @@ QUEUE_TEST(nack_without_back_off_is_ready_again)
 /* The present was rounded down, by up to a millisecond: what lasts counts from the next one. */
 QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
 {
-    struct fixture *f = *state;
     elapse__queue_free(f->queue);
     f->options.present_is_rounded = true;
     f->queue = elapse__queue_new(&f->options);
@@ -82,7 +79,6 @@ QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
 
 QUEUE_TEST(nack_with_a_delay_waits_for_it)
 {
-    struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 2000).result,
@@ -98,7 +94,6 @@ QUEUE_TEST(nack_with_a_delay_waits_for_it)
  * a delay. */
 QUEUE_TEST(nack_with_a_delay_takes_no_retry)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put put_twice = job("b");
     put_twice.retry = 2;
     uint64_t id = put(f, put_twice, ELAPSE__QUEUE_SCHEDULED);
@@ -121,7 +116,6 @@ QUEUE_TEST(nack_with_a_delay_takes_no_retry)
 
 QUEUE_TEST(a_lease_ends_exactly_with_its_ttr)
 {
-    struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     pass(f, 9999);
@@ -134,7 +128,6 @@ QUEUE_TEST(a_lease_ends_exactly_with_its_ttr)
 
 QUEUE_TEST(an_ack_after_ttr_and_before_the_turn_is_gone)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     f->now.boot_ms += 10000;
@@ -149,7 +142,6 @@ QUEUE_TEST(an_ack_after_ttr_and_before_the_turn_is_gone)
 
 QUEUE_TEST(extend_counts_ttr_anew)
 {
-    struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     pass(f, 6000);
@@ -164,7 +156,6 @@ QUEUE_TEST(extend_counts_ttr_anew)
 
 QUEUE_TEST(bury_waits_for_a_kick)
 {
-    struct fixture *f = *state;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     uint32_t priority = 3;
@@ -183,7 +174,6 @@ QUEUE_TEST(cancel_of_a_job_that_waits_removes_it)
 {
     static const enum elapse__queue_state states[] = {ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_READY,
                                                       ELAPSE__QUEUE_BURIED};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         uint64_t id = job_in(f, states[i], NULL);
         struct elapse__queue_answer answer =
@@ -212,7 +202,6 @@ static struct elapse__queue_handed shadow(struct fixture *f)
 
 QUEUE_TEST(cancel_of_a_reserved_job_says_running_twice)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
     assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, handed.id).result,
                      ELAPSE__QUEUE_RUNNING);
@@ -226,7 +215,6 @@ QUEUE_TEST(cancel_of_a_reserved_job_says_running_twice)
 
 QUEUE_TEST(ack_of_a_shadow_is_ok)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
     assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
     assert_false(exists(f, handed.id));
@@ -235,7 +223,6 @@ QUEUE_TEST(ack_of_a_shadow_is_ok)
 
 QUEUE_TEST(nack_of_a_shadow_ends_it)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
     assert_int_equal(nack(f, &handed), ELAPSE__QUEUE_CANCELLED);
     assert_false(exists(f, handed.id));
@@ -243,7 +230,6 @@ QUEUE_TEST(nack_of_a_shadow_ends_it)
 
 QUEUE_TEST(bury_of_a_shadow_ends_it)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
     assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result,
                      ELAPSE__QUEUE_CANCELLED);
@@ -252,7 +238,6 @@ QUEUE_TEST(bury_of_a_shadow_ends_it)
 
 QUEUE_TEST(extend_of_a_shadow_says_cancelled_and_changes_nothing)
 {
-    struct fixture *f = *state;
     struct elapse__queue_handed handed = shadow(f);
     pass(f, 9999);
     assert_int_equal(elapse__queue_extend(f->queue, f->now, holder(&handed)).result,
@@ -264,7 +249,6 @@ QUEUE_TEST(extend_of_a_shadow_says_cancelled_and_changes_nothing)
 
 QUEUE_TEST(a_shadow_is_never_handed_out_again)
 {
-    struct fixture *f = *state;
     shadow(f);
     pass(f, 100000);
     nothing_ready(f);
@@ -274,7 +258,6 @@ QUEUE_TEST(a_shadow_is_never_handed_out_again)
 
 QUEUE_TEST(a_lease_survives_a_restart_and_its_name_counts)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     restart(f, 4000);
@@ -286,7 +269,6 @@ QUEUE_TEST(a_lease_survives_a_restart_and_its_name_counts)
 
 QUEUE_TEST(the_name_of_a_lease_never_repeats)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed old = take(f);
     restart(f, 20000);
@@ -300,7 +282,6 @@ QUEUE_TEST(the_name_of_a_lease_never_repeats)
 
 QUEUE_TEST(a_life_that_has_been_is_refused)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     take(f);
     struct elapse__queue *next = elapse__queue_new(&f->options);
@@ -315,7 +296,6 @@ QUEUE_TEST(a_life_that_has_been_is_refused)
 
 QUEUE_TEST(a_lease_of_an_earlier_life_counts_no_attempt_unless_its_worker_speaks)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     restart(f, 10000);
@@ -341,7 +321,6 @@ static struct elapse__queue_handed take_for(struct fixture *f, bool begin)
 
 QUEUE_TEST(ttr_runs_from_the_reply)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take_for(f, false);
     pass(f, 50000);
@@ -358,7 +337,6 @@ QUEUE_TEST(ttr_runs_from_the_reply)
 
 QUEUE_TEST(a_hand_out_that_could_not_leave_is_undone)
 {
-    struct fixture *f = *state;
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take_for(f, false);
     assert_int_equal(elapse__queue_lease_undo(f->queue, f->now, holder(&handed)).result,
@@ -372,7 +350,6 @@ QUEUE_TEST(a_hand_out_that_could_not_leave_is_undone)
 
 QUEUE_TEST(a_lease_that_cannot_be_undone_ends_with_its_ttr)
 {
-    struct fixture *f = *state;
     for (int damaged = 0; damaged < 2; damaged++) {
         put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
         struct elapse__queue_handed handed = take_for(f, false);
@@ -391,7 +368,6 @@ QUEUE_TEST(a_lease_that_cannot_be_undone_ends_with_its_ttr)
 
 QUEUE_TEST(a_damaged_body_is_lost_when_its_record_is_copied)
 {
-    struct fixture *f = *state;
     for (int copies = 0; copies < 2; copies++) {
         if (copies == 0)
             put(f, job("body"), ELAPSE__QUEUE_SCHEDULED);
@@ -409,7 +385,6 @@ QUEUE_TEST(a_damaged_body_is_lost_when_its_record_is_copied)
 
 QUEUE_TEST(a_closed_connection_gives_its_jobs_back)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < 3; i++)
         put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed begun = take_for(f, true);
@@ -426,7 +401,6 @@ QUEUE_TEST(a_closed_connection_gives_its_jobs_back)
 
 QUEUE_TEST(a_connection_holds_its_jobs_without_their_names)
 {
-    struct fixture *f = *state;
     struct elapse__queue_connection stranger;
     elapse__queue_connection_init(&stranger);
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
@@ -447,7 +421,6 @@ QUEUE_TEST(a_connection_holds_its_jobs_without_their_names)
 
 QUEUE_TEST(retries_back_off_and_end_among_the_buried)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put retried = job("b");
     retried.retry = 4;
     retried.backoff_min_ms = 1000;
@@ -472,7 +445,6 @@ QUEUE_TEST(retries_back_off_and_end_among_the_buried)
 
 QUEUE_TEST(the_jitter_of_retries_spreads_them)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put retried = job("b");
     retried.backoff_min_ms = 100000;
     retried.backoff_max_ms = 1000000;
@@ -489,7 +461,6 @@ QUEUE_TEST(the_jitter_of_retries_spreads_them)
 
 QUEUE_TEST(reschedule_says_running_of_a_job_that_a_worker_has)
 {
-    struct fixture *f = *state;
     struct elapse__queue_time later = {.when = ELAPSE__QUEUE_IN, .delay_ms = 9000};
     struct elapse__queue_handed handed;
     job_in(f, ELAPSE__QUEUE_RESERVED, &handed);
@@ -518,7 +489,6 @@ QUEUE_TEST(reserve_by_id_takes_a_job_whatever_its_due_time)
 {
     static const enum elapse__queue_state states[] = {ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_READY,
                                                       ELAPSE__QUEUE_BURIED};
-    struct fixture *f = *state;
     for (size_t i = 0; i < 3; i++) {
         struct elapse__queue_handed handed;
         uint64_t id = job_in(f, states[i], NULL);
@@ -534,7 +504,6 @@ QUEUE_TEST(reserve_by_id_takes_a_job_whatever_its_due_time)
 
 QUEUE_TEST(a_job_with_a_damaged_body_is_buried)
 {
-    struct fixture *f = *state;
     uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, NULL);
     assert_int_equal(elapse__queue_bury_damaged(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
     assert_string_equal(look(f, id).reason, "its body is damaged");
@@ -545,7 +514,6 @@ QUEUE_TEST(a_job_with_a_damaged_body_is_buried)
 
 QUEUE_TEST(peek_shows_the_next_ready_and_the_oldest_buried)
 {
-    struct fixture *f = *state;
     struct elapse__queue_view view;
     struct elapse__queue_put later = job("b");
     later.delay_ms = 1000;
@@ -594,7 +562,6 @@ QUEUE_TEST(peek_shows_the_next_ready_and_the_oldest_buried)
 
 QUEUE_TEST(has_ready_says_what_reserve_would_find)
 {
-    struct fixture *f = *state;
     struct elapse__queue_text tubes[] = {text("none"), text("t")};
     struct elapse__queue_reserve both = {.tubes = tubes, .tube_count = 2, .count = 1};
     struct elapse__queue_reserve none = {.tubes = tubes, .tube_count = 1, .count = 1};

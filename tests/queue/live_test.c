@@ -15,7 +15,6 @@ static uint64_t bytes_of(const struct log_record *record)
 
 QUEUE_TEST(live_bytes_are_those_of_the_records)
 {
-    struct fixture *f = *state;
     char letters[KEY_MAX];
     uint64_t bytes = 0;
     memset(letters, 'x', sizeof letters);
@@ -43,7 +42,6 @@ static void expect_all_to_count(const struct log *log)
 
 QUEUE_TEST(tokens_count_as_what_they_take)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put some = job("body");
     some.token = text("token");
     put(f, some, ELAPSE__QUEUE_SCHEDULED);
@@ -56,7 +54,6 @@ QUEUE_TEST(tokens_count_as_what_they_take)
 /* There are 6 bits for all but the body. */
 QUEUE_TEST(long_texts_count_as_a_little_more)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put some = job("body");
     char letters[ELAPSE__QUEUE_KEY_BYTES_MAX];
     memset(letters, 'x', sizeof letters);

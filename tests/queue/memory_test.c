@@ -284,7 +284,6 @@ static void run_commands(struct elapse__queue *queue, struct elapse__queue_now n
 
 QUEUE_TEST(an_allocator_that_fails_at_any_call_breaks_nothing)
 {
-    struct fixture *f = *state;
     uint64_t failed = 0;
     for (uint64_t refused = 1;; refused++) {
         struct counting counting = {.refused = refused};
@@ -317,7 +316,6 @@ QUEUE_TEST(an_allocator_that_fails_at_any_call_breaks_nothing)
 
 QUEUE_TEST(a_replay_without_memory_can_be_seen)
 {
-    struct fixture *f = *state;
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
     take(f);
     for (uint64_t refused = 2;; refused++) {

@@ -7,7 +7,6 @@
 
 QUEUE_TEST(ids_of_a_partition_go_on_after_a_restart)
 {
-    struct fixture *f = *state;
     f->options.partitions = 8;
     f->options.partition = 3;
     restart(f, 0);
@@ -29,7 +28,6 @@ QUEUE_TEST(another_partition_refuses_the_records)
 {
     static const uint32_t wrong[][2] = {{8, 4}, {8, 2}, {4, 2}, {3, 0}, {16, 3}};
     static const uint32_t right[][2] = {{8, 3}, {4, 3}, {1, 0}};
-    struct fixture *f = *state;
     f->options.partitions = 8;
     f->options.partition = 3;
     restart(f, 0);
@@ -57,7 +55,6 @@ QUEUE_TEST(no_kind_of_record_is_taken_from_another_partition)
         ELAPSE__RECORD_PUT,   ELAPSE__RECORD_CHANGE, ELAPSE__RECORD_DELETE,
         ELAPSE__RECORD_LEASE, ELAPSE__RECORD_TOKEN,
     };
-    struct fixture *f = *state;
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
     f->options.partitions = 8;
     f->options.partition = 3;

@@ -18,7 +18,6 @@ static struct elapse__queue_text numbered(unsigned number, char room[16])
 
 QUEUE_TEST(a_walk_looks_at_no_more_places_than_allowed)
 {
-    struct fixture *f = *state;
     char room[16];
     for (unsigned i = 0; i < TUBES; i++)
         assert_int_equal(elapse__queue_tube_hold(f->queue, numbered(i, room)), ELAPSE__QUEUE_OK);
@@ -58,7 +57,6 @@ static uint64_t overdue(struct fixture *f)
 
 QUEUE_TEST(a_job_that_is_overtaken_is_the_oldest)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put urgent = job("urgent");
     assert_int_equal(overdue(f), 0);
     uint64_t id = put(f, job("patient"), ELAPSE__QUEUE_SCHEDULED);
@@ -75,7 +73,6 @@ QUEUE_TEST(a_job_that_is_overtaken_is_the_oldest)
 
 QUEUE_TEST(jobs_of_both_clocks_are_compared)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put at = job("at");
     at.when = ELAPSE__QUEUE_AT;
     at.at_ms = f->now.wall_ms - 700;
@@ -163,7 +160,6 @@ static void take_some(struct fixture *f, struct random_source *source)
 
 QUEUE_TEST(the_oldest_is_exact_whatever_happens)
 {
-    struct fixture *f = *state;
     struct random_source source = {.state = 7};
     for (unsigned step = 0; step < STEPS; step++) {
         switch (random_below(&source, 8)) {
@@ -197,7 +193,6 @@ QUEUE_TEST(the_oldest_is_exact_whatever_happens)
 
 QUEUE_TEST(a_backlog_stays_in_order_behind_new_jobs)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put late = job("late");
     const struct elapse__queue_put fresh = job("new");
     for (unsigned i = 0; i < BURST; i++) {
@@ -227,7 +222,6 @@ QUEUE_TEST(a_backlog_stays_in_order_behind_new_jobs)
 /* Far from the places where a place is looked for first. */
 QUEUE_TEST(one_that_is_older_than_all_is_the_oldest)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put at = job("at");
     at.when = ELAPSE__QUEUE_AT;
     for (unsigned i = 0; i < BURST; i++) {

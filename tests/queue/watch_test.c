@@ -13,7 +13,6 @@ static struct elapse__queue_watch *next(struct fixture *f)
 
 QUEUE_TEST(a_watch_is_news_once_for_each_asking)
 {
-    struct fixture *f = *state;
     struct elapse__queue_watch watch;
     assert_null(elapse__queue_watch_find(f->queue, text("t")));
     assert_int_equal(elapse__queue_watch_begin(f->queue, text("t"), &watch), ELAPSE__QUEUE_OK);
@@ -43,7 +42,6 @@ QUEUE_TEST(a_watch_is_news_once_for_each_asking)
 
 QUEUE_TEST(every_way_to_become_ready_is_news)
 {
-    struct fixture *f = *state;
     struct elapse__queue_watch watch;
     struct elapse__queue_put later = job("later");
     assert_int_equal(elapse__queue_watch_begin(f->queue, text("t"), &watch), ELAPSE__QUEUE_OK);
@@ -80,7 +78,6 @@ QUEUE_TEST(every_way_to_become_ready_is_news)
 
 QUEUE_TEST(a_pause_delays_the_news)
 {
-    struct fixture *f = *state;
     struct elapse__queue_watch watch;
     assert_int_equal(elapse__queue_watch_begin(f->queue, text("t"), &watch), ELAPSE__QUEUE_OK);
     elapse__queue_watch_ask(f->queue, &watch);
@@ -102,7 +99,6 @@ QUEUE_TEST(a_pause_delays_the_news)
 
 QUEUE_TEST(a_watch_holds_its_tube)
 {
-    struct fixture *f = *state;
     struct elapse__queue_watch watch;
     struct elapse__queue_statistics statistics;
     assert_int_equal(elapse__queue_watch_begin(f->queue, text(""), &watch), ELAPSE__QUEUE_ARGUMENT);
@@ -124,7 +120,6 @@ QUEUE_TEST(a_watch_holds_its_tube)
 
 QUEUE_TEST(a_lease_that_has_begun_is_withdrawn)
 {
-    struct fixture *f = *state;
     uint64_t id = put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     assert_int_equal(elapse__queue_lease_undo(f->queue, f->now, holder(&handed)).result,
@@ -145,7 +140,6 @@ QUEUE_TEST(a_lease_that_has_begun_is_withdrawn)
 
 QUEUE_TEST(a_cancelled_job_ends_when_its_lease_is_withdrawn)
 {
-    struct fixture *f = *state;
     uint64_t id = put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, id).result, ELAPSE__QUEUE_RUNNING);
@@ -168,7 +162,6 @@ static struct elapse__queue_handed take_for_connection(struct fixture *f, bool b
 
 QUEUE_TEST(the_soonest_end_of_a_connection)
 {
-    struct fixture *f = *state;
     struct elapse__queue_put brief = job("brief");
     brief.ttr_ms = 3000;
     put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
@@ -198,7 +191,6 @@ static uint64_t bytes_of_tube(struct fixture *f)
 
 QUEUE_TEST(the_bytes_of_a_tube)
 {
-    struct fixture *f = *state;
     put(f, job("12345"), ELAPSE__QUEUE_SCHEDULED);
     assert_int_equal(bytes_of_tube(f), 5);
     put(f, keyed("k", ELAPSE__QUEUE_DEBOUNCE), ELAPSE__QUEUE_SCHEDULED);

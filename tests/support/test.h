@@ -56,6 +56,15 @@ static inline int run_tests_of_file(const char *group)
     }                                                                   \
     static void function(__attribute__((unused)) void **state)
 
+/* The same, but the test gets what the fixture has stored as an argument, `type *thing`. */
+#define TEST_GIVEN(function, type, thing, set_up, tear_down) \
+    static void function##_given(type *thing);               \
+    TEST_WITH(function, set_up, tear_down)                   \
+    {                                                        \
+        function##_given(*state);                            \
+    }                                                        \
+    static void function##_given(__attribute__((unused)) type *thing)
+
 #define TEST(function) TEST_WITH(function, NULL, NULL)
 
 /* Begins the definition of a test of one thing, which it gets as an argument: `made` makes the

@@ -75,7 +75,6 @@ QUEUE_TEST(test_a_put_is_a_put)
 
 QUEUE_TEST(test_each_kind_of_time)
 {
-    struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
     struct elapse__inbox_command command;
 
@@ -101,7 +100,6 @@ QUEUE_TEST(test_each_kind_of_time)
 
 QUEUE_TEST(test_a_delay_began_when_the_row_was_made)
 {
-    struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
 
     row.due_ms = 5000;
@@ -122,7 +120,6 @@ QUEUE_TEST(test_a_delay_began_when_the_row_was_made)
 /* The rest of the delay is no longer than MAX, whatever the age. */
 QUEUE_TEST(test_a_debounced_row_that_waited)
 {
-    struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
     row.if_key = text("debounce");
     row.due_ms = row.max_ms = 5000;
@@ -132,7 +129,6 @@ QUEUE_TEST(test_a_debounced_row_that_waited)
 
 QUEUE_TEST(test_cancel_and_reschedule)
 {
-    struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
     row.due_ms = 5000;
     uint64_t id = run(f, &row).id;
@@ -206,7 +202,6 @@ QUEUE_TEST(test_no_number_is_below_0)
 /* What the queue itself refuses: SQL cannot read a cron expression. */
 QUEUE_TEST(test_the_queue_has_the_last_word)
 {
-    struct fixture *f = *state;
     struct elapse__inbox_row row = put_row();
     row.due = text("cron");
     row.cron = text("every day");

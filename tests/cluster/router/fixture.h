@@ -58,4 +58,15 @@ void cut(struct fixture *f, struct elapse__router_link *link);
 /* The last link that was opened. */
 struct elapse__router_link *last(struct fixture *f);
 
+/* Begin the definition of a test that gets the fixture, `f`, and one that also gets a client, `c`.
+ */
+#define ROUTER_TEST(function) TEST_GIVEN(function, struct fixture, f, set_up, tear_down)
+#define CLIENT_TEST(function)                                                      \
+    static void function##_by(struct fixture *f, struct elapse__router_client *c); \
+    ROUTER_TEST(function)                                                          \
+    {                                                                              \
+        function##_by(f, client(f));                                               \
+    }                                                                              \
+    static void function##_by(struct fixture *f, struct elapse__router_client *c)
+
 #endif

@@ -6,13 +6,10 @@
 
 #include "fixture.h"
 
-#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
-
 /* ---- memory ---- */
 
 ROUTER_TEST(a_client_that_does_not_read_is_not_read)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
     struct elapse__router_client *other;
     unsigned taken = 0;
@@ -38,7 +35,6 @@ ROUTER_TEST(a_client_that_does_not_read_is_not_read)
 
 ROUTER_TEST(replies_that_are_expected_count)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.output_bytes_max = 300000;
@@ -55,7 +51,6 @@ ROUTER_TEST(replies_that_are_expected_count)
 
 ROUTER_TEST(a_lane_that_is_full_holds_up_its_own_clients_only)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
     struct elapse__router_client *other;
     struct elapse__router_figures figures;
@@ -85,10 +80,8 @@ ROUTER_TEST(a_lane_that_is_full_holds_up_its_own_clients_only)
     expect(f, other, "+ok\r\n");
 }
 
-ROUTER_TEST(a_link_takes_a_piece_at_a_time)
+CLIENT_TEST(a_link_takes_a_piece_at_a_time)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     const uint8_t *bytes;
     char line[2001] = "PUT t ";
 
@@ -106,7 +99,6 @@ ROUTER_TEST(a_link_takes_a_piece_at_a_time)
 
 ROUTER_TEST(the_input_has_a_limit)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.input_bytes_max = 100;
@@ -124,7 +116,6 @@ ROUTER_TEST(the_input_has_a_limit)
 
 ROUTER_TEST(clients_have_a_limit)
 {
-    struct fixture *f = *state;
     struct elapse__router_figures figures;
 
     f->options.clients_max = 2;
@@ -141,11 +132,8 @@ ROUTER_TEST(clients_have_a_limit)
 
 /* ---- ends ---- */
 
-ROUTER_TEST(a_half_closed_client_gets_its_replies)
+CLIENT_TEST(a_half_closed_client_gets_its_replies)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3\nKICKID 2");
     say_bytes(f, c, "*1\r\n");
     elapse__router_client_received_all(c, f->now);
@@ -160,11 +148,8 @@ ROUTER_TEST(a_half_closed_client_gets_its_replies)
     assert_true(elapse__router_client_wants_end(c));
 }
 
-ROUTER_TEST(what_a_gone_client_said_is_done)
+CLIENT_TEST(what_a_gone_client_said_is_done)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3\nCANCELID 2 3\nSTATS");
     elapse__router_client_closed(c, f->now);
     expect_sent(f, f->links[1], "KICKID 3\nCANCELID 3\nSTATS\n");
@@ -183,8 +168,6 @@ static void begin_with_one(struct fixture *f)
 
 ROUTER_TEST(beanstalkd_passes_as_it_is)
 {
-    struct fixture *f = *state;
-
     begin_with_one(f);
     elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_THERE, 2);
     turn(f);
@@ -207,8 +190,6 @@ ROUTER_TEST(beanstalkd_passes_as_it_is)
 
 ROUTER_TEST(a_pipe_to_this_node_has_no_greeting)
 {
-    struct fixture *f = *state;
-
     begin_with_one(f);
     struct elapse__router_client *c = client(f);
     f->is_here = true;
@@ -221,7 +202,6 @@ ROUTER_TEST(a_pipe_to_this_node_has_no_greeting)
 
 ROUTER_TEST(a_pipe_holds_its_bytes_back)
 {
-    struct fixture *f = *state;
     char bytes[3001];
 
     f->options.output_bytes_max = 1000;
@@ -249,8 +229,6 @@ ROUTER_TEST(a_pipe_holds_its_bytes_back)
 
 ROUTER_TEST(a_pipe_waits_for_an_owner_so_long)
 {
-    struct fixture *f = *state;
-
     f->options.answer_ms = 700;
     begin_with_one(f);
     elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_NOWHERE, 2);
@@ -268,11 +246,8 @@ ROUTER_TEST(a_pipe_waits_for_an_owner_so_long)
     assert_false(elapse__router_client_wants_end(patient));
 }
 
-ROUTER_TEST(beanstalkd_takes_one_partition)
+CLIENT_TEST(beanstalkd_takes_one_partition)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say_bytes(f, c, "stats\r\n");
     expect(f, c,
            "INTERNAL_ERROR: this queue has more than one partition, and beanstalkd's protocol "

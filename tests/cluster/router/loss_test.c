@@ -23,13 +23,8 @@ static struct elapse__router_link *again(struct fixture *f)
     return last(f);
 }
 
-#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
-
-ROUTER_TEST(what_was_wholly_sent_is_unknown)
+CLIENT_TEST(what_was_wholly_sent_is_unknown)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3\nKICKID 2");
     (void)sent(f, f->links[0]);
     expect_sent(f, f->links[1], "KICKID 3\n");
@@ -40,10 +35,8 @@ ROUTER_TEST(what_was_wholly_sent_is_unknown)
     expect_sent(f, last(f), "");
 }
 
-ROUTER_TEST(what_was_partly_sent_is_sent_again)
+CLIENT_TEST(what_was_partly_sent_is_sent_again)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     const uint8_t *bytes;
 
     say(f, c, "KICKID 3\nKICKID 5\nKICKID 7");
@@ -58,11 +51,8 @@ ROUTER_TEST(what_was_partly_sent_is_sent_again)
     expect(f, c, "+ok\r\n+gone\r\n");
 }
 
-ROUTER_TEST(an_owner_that_leaves_answers_what_it_has_got)
+CLIENT_TEST(an_owner_that_leaves_answers_what_it_has_got)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3");
     expect_sent(f, f->links[1], "KICKID 3\n");
     answer(f, f->links[1], ">1\r\n+leaving\r\n");
@@ -81,17 +71,12 @@ ROUTER_TEST(an_owner_that_leaves_answers_what_it_has_got)
 
 ROUTER_TEST(an_owner_that_leaves_idly_is_left_at_once)
 {
-    struct fixture *f = *state;
-
     answer(f, f->links[1], ">1\r\n+leaving\r\n");
     assert_true(elapse__router_link_wants_end(f->links[1]));
 }
 
-ROUTER_TEST(looks_and_tokens_are_sent_again)
+CLIENT_TEST(looks_and_tokens_are_sent_again)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "LOOKUPID 3\nPUT t b TOKEN k1\nKICKID 3\nPUT t b TOKEN k3 IN 1s");
     expect_sent(f, f->links[1], "LOOKUPID 3\nPUT t b TOKEN k1\nKICKID 3\nPUT t b TOKEN k3 IN 1s\n");
     cut(f, f->links[1]);
@@ -104,7 +89,6 @@ ROUTER_TEST(looks_and_tokens_are_sent_again)
 
 ROUTER_TEST(what_waits_too_long_was_not_done)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.retry_ms = 500;
@@ -121,7 +105,6 @@ ROUTER_TEST(what_waits_too_long_was_not_done)
 
 ROUTER_TEST(a_put_with_a_token_that_was_sent_ends_unknown)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.retry_ms = 500;
@@ -138,7 +121,6 @@ ROUTER_TEST(a_put_with_a_token_that_was_sent_ends_unknown)
 
 ROUTER_TEST(a_silent_link_is_lost)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.answer_ms = 700;
@@ -160,7 +142,6 @@ ROUTER_TEST(a_silent_link_is_lost)
 
 ROUTER_TEST(sweeps_may_take_longer)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.answer_ms = 700;
@@ -177,11 +158,8 @@ ROUTER_TEST(sweeps_may_take_longer)
     assert_int_equal(strncmp(got(f, c), "-UNKNOWN partition 0 ", 21), 0);
 }
 
-ROUTER_TEST(an_old_owner_may_still_answer)
+CLIENT_TEST(an_old_owner_may_still_answer)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3");
     (void)sent(f, f->links[1]);
     elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_THERE, 2);
@@ -198,11 +176,8 @@ ROUTER_TEST(an_old_owner_may_still_answer)
     expect(f, c, "+ok\r\n+gone\r\n");
 }
 
-ROUTER_TEST(an_old_owner_is_not_waited_for)
+CLIENT_TEST(an_old_owner_is_not_waited_for)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3");
     (void)sent(f, f->links[1]);
     elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_THERE, 2);
@@ -213,11 +188,8 @@ ROUTER_TEST(an_old_owner_is_not_waited_for)
     expect(f, c, UNKNOWN_1);
 }
 
-ROUTER_TEST(what_an_owner_refuses_goes_to_the_next)
+CLIENT_TEST(what_an_owner_refuses_goes_to_the_next)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3\nKICKID 5\nKICKID 7");
     (void)sent(f, f->links[1]);
     answer(f, f->links[1], "+ok\r\n-NOTOWNER other\r\n");
@@ -233,11 +205,8 @@ ROUTER_TEST(what_an_owner_refuses_goes_to_the_next)
     expect(f, c, "+ok\r\n+ok\r\n+ok\r\n+gone\r\n");
 }
 
-ROUTER_TEST(what_was_refused_goes_before_what_was_lost)
+CLIENT_TEST(what_was_refused_goes_before_what_was_lost)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3\nKICKID 5\nLOOKUPID 7");
     (void)sent(f, f->links[1]);
     answer(f, f->links[1], "-NOTOWNER other\r\n");
@@ -250,7 +219,6 @@ ROUTER_TEST(what_was_refused_goes_before_what_was_lost)
 
 ROUTER_TEST(a_link_that_does_not_open_is_tried_later_and_later)
 {
-    struct fixture *f = *state;
     uint64_t waits[7];
 
     cut(f, f->links[1]);
@@ -275,7 +243,6 @@ ROUTER_TEST(bytes_that_are_no_answer_end_the_link)
 {
     static const char *const wrong[] = {"+ok\r\n+ok\r\n", "hello\r\n",
                                         "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"};
-    struct fixture *f = *state;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         begin(f);
@@ -288,11 +255,8 @@ ROUTER_TEST(bytes_that_are_no_answer_end_the_link)
     }
 }
 
-ROUTER_TEST(an_answer_before_the_command_ends_the_link)
+CLIENT_TEST(an_answer_before_the_command_ends_the_link)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3");
     answer(f, f->links[1], "+ok\r\n");
     assert_true(elapse__router_link_wants_end(f->links[1]));
@@ -302,7 +266,6 @@ ROUTER_TEST(an_answer_before_the_command_ends_the_link)
 
 ROUTER_TEST(a_reply_has_a_limit)
 {
-    struct fixture *f = *state;
     char bytes[1001];
 
     f->options.reply_bytes_max = 1000;
@@ -320,8 +283,6 @@ ROUTER_TEST(a_reply_has_a_limit)
 
 ROUTER_TEST(a_reply_may_fill_the_output)
 {
-    struct fixture *f = *state;
-
     f->options.output_bytes_max = 20 << 20;
     begin(f);
     struct elapse__router_client *c = client(f);
@@ -336,8 +297,6 @@ ROUTER_TEST(a_reply_may_fill_the_output)
 
 ROUTER_TEST(it_is_idle_when_all_is_answered)
 {
-    struct fixture *f = *state;
-
     begin(f);
     struct elapse__router_client *c = client(f);
     assert_true(elapse__router_is_idle(f->router));

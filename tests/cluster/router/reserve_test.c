@@ -13,13 +13,8 @@
     "*8\r\n:" id "\r\n$3\r\n" lease "\r\n$1\r\nt\r\n$-1\r\n$2\r\nhi\r\n:1\r\n" \
     ":1\r\n:0\r\n"
 
-#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
-
-ROUTER_TEST(this_node_is_asked_first)
+CLIENT_TEST(this_node_is_asked_first)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "RESERVE t u COUNT 3");
     expect_sent(f, f->links[1], "");
     expect_sent(f, f->links[0], "RESERVE t u COUNT 3\n");
@@ -35,10 +30,8 @@ ROUTER_TEST(this_node_is_asked_first)
     expect_sent(f, f->links[1], "");
 }
 
-ROUTER_TEST(no_partition_is_left_out)
+CLIENT_TEST(no_partition_is_left_out)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     unsigned asked[2] = {0, 0};
 
     /* There are always jobs everywhere. */
@@ -56,11 +49,8 @@ ROUTER_TEST(no_partition_is_left_out)
     assert_in_range(asked[1], 1, 8);
 }
 
-ROUTER_TEST(nothing_is_an_empty_array)
+CLIENT_TEST(nothing_is_an_empty_array)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "RESERVE t\nPING");
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "*0\r\n");
@@ -70,11 +60,8 @@ ROUTER_TEST(nothing_is_an_empty_array)
     expect(f, c, "*0\r\n+PONG\r\n");
 }
 
-ROUTER_TEST(an_error_is_the_reply)
+CLIENT_TEST(an_error_is_the_reply)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "RESERVE t WAIT 5s");
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "-DAMAGED the disk could not be read\r\n");
@@ -82,11 +69,8 @@ ROUTER_TEST(an_error_is_the_reply)
     expect_sent(f, f->links[1], "");
 }
 
-ROUTER_TEST(commands_that_are_not_well_formed_are_refused)
+CLIENT_TEST(commands_that_are_not_well_formed_are_refused)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     /* None of these may make a partition wait: it refuses them. */
     say(f, c,
         "RESERVE\nRESERVE t COUNT 0\nRESERVE t COUNT 1001 WAIT 1s\nRESERVE t WAIT 5\nRESERVE t "
@@ -98,11 +82,8 @@ ROUTER_TEST(commands_that_are_not_well_formed_are_refused)
                 "RESERVE t wait 1s WAIT 1s\n");
 }
 
-ROUTER_TEST(without_partitions_it_says_so)
+CLIENT_TEST(without_partitions_it_says_so)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     cut(f, f->links[0]);
     say(f, c, "RESERVE t");
     (void)sent(f, f->links[1]);
@@ -141,7 +122,6 @@ static unsigned deny(struct fixture *f)
 
 ROUTER_TEST(a_wait_ends_in_time)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
@@ -156,11 +136,8 @@ ROUTER_TEST(a_wait_ends_in_time)
     expect(f, c, "*0\r\n+PONG\r\n");
 }
 
-ROUTER_TEST(an_answer_that_is_under_way_is_waited_for)
+CLIENT_TEST(an_answer_that_is_under_way_is_waited_for)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "RESERVE t WAIT 300ms");
     assert_int_equal(deny(f), 2);
     elapse__router_ready(f->router, f->now, 1);
@@ -180,7 +157,6 @@ ROUTER_TEST(an_answer_that_is_under_way_is_waited_for)
 
 ROUTER_TEST(news_are_asked_about_at_once)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
@@ -200,7 +176,6 @@ ROUTER_TEST(news_are_asked_about_at_once)
 
 ROUTER_TEST(without_news_it_asks_again)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.poll_ms = 200;
@@ -219,7 +194,6 @@ ROUTER_TEST(without_news_it_asks_again)
 
 ROUTER_TEST(jobs_that_came_during_the_first_round_are_seen)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
@@ -236,7 +210,6 @@ ROUTER_TEST(jobs_that_came_during_the_first_round_are_seen)
 
 ROUTER_TEST(waiters_are_asked_in_their_order)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c[3];
 
     f->options.poll_ms = 10000;
@@ -261,8 +234,6 @@ ROUTER_TEST(waiters_are_asked_in_their_order)
 
 ROUTER_TEST(the_same_tubes_are_asked_for_once)
 {
-    struct fixture *f = *state;
-
     f->options.poll_ms = 10000;
     begin(f);
     for (int i = 0; i < 50; i++) {
@@ -277,7 +248,6 @@ ROUTER_TEST(the_same_tubes_are_asked_for_once)
 
 ROUTER_TEST(nobody_is_asked_about_twice_at_a_time)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
@@ -299,7 +269,6 @@ ROUTER_TEST(nobody_is_asked_about_twice_at_a_time)
 
 ROUTER_TEST(a_new_link_is_news)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
@@ -320,11 +289,8 @@ ROUTER_TEST(a_new_link_is_news)
 
 /* ---- giving back ---- */
 
-ROUTER_TEST(jobs_for_a_gone_client_are_given_back)
+CLIENT_TEST(jobs_for_a_gone_client_are_given_back)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "RESERVE t COUNT 2");
     (void)sent(f, f->links[0]);
     elapse__router_client_closed(c, f->now);
@@ -334,10 +300,8 @@ ROUTER_TEST(jobs_for_a_gone_client_are_given_back)
     expect_sent(f, f->links[1], "");
 }
 
-ROUTER_TEST(replies_that_were_not_wholly_sent_are_given_back)
+CLIENT_TEST(replies_that_were_not_wholly_sent_are_given_back)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     const uint8_t *bytes;
 
     say(f, c, "RESERVE t\nRESERVE t\nRESERVE t");
@@ -354,10 +318,8 @@ ROUTER_TEST(replies_that_were_not_wholly_sent_are_given_back)
     expect_sent(f, f->links[0], "NACK 4 1-8 IN 0s\n");
 }
 
-ROUTER_TEST(replies_that_were_sent_stay)
+CLIENT_TEST(replies_that_were_sent_stay)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     struct elapse__router_figures figures;
 
     say(f, c, "RESERVE t");
@@ -372,7 +334,6 @@ ROUTER_TEST(replies_that_were_sent_stay)
 
 ROUTER_TEST(a_gone_client_waits_no_more)
 {
-    struct fixture *f = *state;
     struct elapse__router_client *c;
     struct elapse__router_client *half;
     struct elapse__router_figures figures;
@@ -397,11 +358,8 @@ ROUTER_TEST(a_gone_client_waits_no_more)
     expect_sent(f, f->links[1], "");
 }
 
-ROUTER_TEST(commands_behind_it_wait)
+CLIENT_TEST(commands_behind_it_wait)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 3\nRESERVE t\nKICKID 5\nKICKID 4");
     expect_sent(f, f->links[0], "RESERVE t\n");
     expect_sent(f, f->links[1], "KICKID 3\n");

@@ -30,13 +30,8 @@ TEST(the_partition_of_a_key_never_changes)
         assert_in_range(counts[i], 880, 1120);
 }
 
-#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
-
-ROUTER_TEST(commands_go_to_their_partitions)
+CLIENT_TEST(commands_go_to_their_partitions)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c,
         "LOOKUPID 4\nLOOKUPID 5\nEXTEND 7 1-1\nNACK 6 1-1 IN 5s\nkickid 3\nRESCHEDULEID 8 IN "
         "1s\nBURY 9 1-2");
@@ -53,10 +48,8 @@ static void append(char *text, size_t size, const char *more)
     (void)snprintf(text + end, size - end, "%s", more);
 }
 
-ROUTER_TEST(keys_and_tokens_choose_the_partition)
+CLIENT_TEST(keys_and_tokens_choose_the_partition)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     char lines[200];
     char expected[2][800] = {"", ""};
 
@@ -80,8 +73,6 @@ ROUTER_TEST(keys_and_tokens_choose_the_partition)
 
 ROUTER_TEST(a_put_without_key_stays_at_home)
 {
-    struct fixture *f = *state;
-
     for (int i = 0; i < 4; i++)
         say(f, client(f), "PUT t b IN 5s\nPUT t KEY KEY");
     /* "KEY" without a value is no option: any partition refuses it. */
@@ -93,19 +84,14 @@ ROUTER_TEST(a_put_without_key_stays_at_home)
 
 ROUTER_TEST(a_put_without_key_goes_where_somebody_is)
 {
-    struct fixture *f = *state;
-
     elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_NOWHERE, 2);
     for (int i = 0; i < 3; i++)
         say(f, client(f), "PUT t b");
     expect_sent(f, f->links[1], "PUT t b\nPUT t b\nPUT t b\n");
 }
 
-ROUTER_TEST(replies_are_in_the_order_of_the_commands)
+CLIENT_TEST(replies_are_in_the_order_of_the_commands)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 2\nKICKID 3\nPING\nKICKID 4");
     (void)sent(f, f->links[0]);
     (void)sent(f, f->links[1]);
@@ -115,10 +101,8 @@ ROUTER_TEST(replies_are_in_the_order_of_the_commands)
     expect(f, c, "+gone\r\n+PONG\r\n-ERR four\r\n");
 }
 
-ROUTER_TEST(answers_come_in_pieces)
+CLIENT_TEST(answers_come_in_pieces)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     const char *reply = "%1\r\n$4\r\nbody\r\n$4\r\n\r\n+x\r\n";
 
     say(f, c, "LOOKUPID 2\nLOOKUPID 4");
@@ -130,11 +114,8 @@ ROUTER_TEST(answers_come_in_pieces)
     expect(f, c, "*2\r\n$4\r\nbody\r\n$4\r\n\r\n+x\r\n");
 }
 
-ROUTER_TEST(replies_have_the_version_of_their_command)
+CLIENT_TEST(replies_have_the_version_of_their_command)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "LOOKUPID 2\nHELLO 3\nLOOKUPID 2");
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "%1\r\n$3\r\nkey\r\n_\r\n%1\r\n$3\r\nkey\r\n_\r\n");
@@ -143,11 +124,8 @@ ROUTER_TEST(replies_have_the_version_of_their_command)
     assert_non_null(strstr(all, "*0\r\n%1\r\n$3\r\nkey\r\n_\r\n"));
 }
 
-ROUTER_TEST(items_are_split_and_joined)
+CLIENT_TEST(items_are_split_and_joined)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "CANCELID 2 3 4 5 5\nACK 8 1-1 10 1-2\nACK 9 1-1 10 1-2");
     expect_sent(f, f->links[0], "CANCELID 2 4\nACK 8 1-1 10 1-2\nACK 10 1-2\n");
     expect_sent(f, f->links[1], "CANCELID 3 5 5\nACK 9 1-1\n");
@@ -159,11 +137,8 @@ ROUTER_TEST(items_are_split_and_joined)
     expect(f, c, "*2\r\n+ok\r\n+gone\r\n*2\r\n+ok\r\n-OOM none\r\n");
 }
 
-ROUTER_TEST(one_wrong_item_goes_nowhere_else)
+CLIENT_TEST(one_wrong_item_goes_nowhere_else)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     /* Each is refused whole, so it must go to one partition, whole. */
     say(f, c,
         "CANCELID 3 x\nCANCELID 3 0\nCANCELID 9007199254740992 3\nACK 3 1-1 5\nACK 3 1-1 5 "
@@ -174,11 +149,8 @@ ROUTER_TEST(one_wrong_item_goes_nowhere_else)
     expect_sent(f, f->links[1], "");
 }
 
-ROUTER_TEST(a_walk_over_pages_comes_to_all_partitions)
+CLIENT_TEST(a_walk_over_pages_comes_to_all_partitions)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "LIST t COUNT 5");
     expect_sent(f, f->links[0], "LIST t COUNT 5\n");
     answer(f, f->links[0], "*2\r\n:17\r\n*1\r\n:1\r\n");
@@ -201,11 +173,8 @@ ROUTER_TEST(a_walk_over_pages_comes_to_all_partitions)
     expect(f, c, "-ERR x\r\n");
 }
 
-ROUTER_TEST(statistics_are_added_up)
+CLIENT_TEST(statistics_are_added_up)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "STATS\nSTATS t\nSTATS t");
     (void)sent(f, f->links[0]);
     (void)sent(f, f->links[1]);
@@ -221,11 +190,8 @@ ROUTER_TEST(statistics_are_added_up)
            "*2\r\n$5\r\npause\r\n:5\r\n$-1\r\n");
 }
 
-ROUTER_TEST(kick_asks_partitions_in_turn)
+CLIENT_TEST(kick_asks_partitions_in_turn)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICK t 5\nPING");
     /* It takes links of its own: others do not wait for it. */
     struct elapse__router_link *slow = last(f);
@@ -245,11 +211,8 @@ ROUTER_TEST(kick_asks_partitions_in_turn)
     expect(f, c, ":1\r\n");
 }
 
-ROUTER_TEST(a_sweep_waits_for_the_commands_before_it)
+CLIENT_TEST(a_sweep_waits_for_the_commands_before_it)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 2\nCANCELALL t TAG g\nKICKID 4");
     expect_sent(f, f->links[0], "KICKID 2\n");
     assert_int_equal(f->link_count, 2);
@@ -266,11 +229,8 @@ ROUTER_TEST(a_sweep_waits_for_the_commands_before_it)
     expect(f, c, "+ok\r\n*4\r\n$7\r\nremoved\r\n:9\r\n$7\r\nrunning\r\n:1\r\n");
 }
 
-ROUTER_TEST(a_pause_of_one_partition_is_enough)
+CLIENT_TEST(a_pause_of_one_partition_is_enough)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "PAUSE t 1s\nPAUSE t 1s\nPAUSE t 1s");
     (void)sent(f, f->links[0]);
     (void)sent(f, f->links[1]);
@@ -279,10 +239,8 @@ ROUTER_TEST(a_pause_of_one_partition_is_enough)
     expect(f, c, "+ok\r\n+gone\r\n-ERR no\r\n");
 }
 
-ROUTER_TEST(a_node_is_given_to_the_partition_that_it_asks_for)
+CLIENT_TEST(a_node_is_given_to_the_partition_that_it_asks_for)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     struct elapse__router_given given;
 
     say(f, c, "PING\nNODE HELLO 1 orders 0");
@@ -296,10 +254,8 @@ ROUTER_TEST(a_node_is_given_to_the_partition_that_it_asks_for)
     elapse__router_client_closed(c, f->now);
 }
 
-ROUTER_TEST(a_node_that_does_not_wait_is_ended)
+CLIENT_TEST(a_node_that_does_not_wait_is_ended)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     struct elapse__router_given given;
 
     say(f, c, "NODE HELLO 1 orders 0\nPING");
@@ -307,10 +263,8 @@ ROUTER_TEST(a_node_that_does_not_wait_is_ended)
     assert_false(elapse__router_client_given(c, &given));
 }
 
-ROUTER_TEST(a_node_that_gives_wrong_facts_stays_a_client)
+CLIENT_TEST(a_node_that_gives_wrong_facts_stays_a_client)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
     struct elapse__router_given given;
 
     say(f, c,
@@ -329,11 +283,8 @@ ROUTER_TEST(a_node_that_gives_wrong_facts_stays_a_client)
     assert_true(elapse__router_client_room(c) > 0);
 }
 
-ROUTER_TEST(commands_that_do_not_exist_are_refused)
+CLIENT_TEST(commands_that_do_not_exist_are_refused)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "SET a b");
     expect(f, c, "-ERR unknown command 'SET'\r\n");
     expect_sent(f, f->links[0], "");
@@ -357,8 +308,6 @@ static const void *link_password(void *context, size_t *size)
 
 ROUTER_TEST(a_password_comes_first)
 {
-    struct fixture *f = *state;
-
     f->options.knows_password = is_sesame;
     f->options.link_password = link_password;
     begin(f);
@@ -380,8 +329,6 @@ ROUTER_TEST(a_password_comes_first)
 
 ROUTER_TEST(links_greet)
 {
-    struct fixture *f = *state;
-
     f->options.link_password = link_password;
     f->options.partitions = 12;
     elapse__router_free(f->router);
@@ -401,8 +348,6 @@ ROUTER_TEST(links_greet)
 
 ROUTER_TEST(each_greeting_has_the_password_of_its_time)
 {
-    struct fixture *f = *state;
-
     f->options.link_password = link_password;
     begin(f);
     password_of_links = "barley";
@@ -414,8 +359,6 @@ ROUTER_TEST(each_greeting_has_the_password_of_its_time)
 
 ROUTER_TEST(the_router_says_what_the_trouble_with_an_owner_is)
 {
-    struct fixture *f = *state;
-
     begin(f);
     assert_string_equal(elapse__router_trouble(f->router, 1), "");
     cut(f, f->links[1]);
@@ -440,11 +383,8 @@ ROUTER_TEST(the_router_says_what_the_trouble_with_an_owner_is)
     assert_string_equal(elapse__router_trouble(f->router, 1), "");
 }
 
-ROUTER_TEST(what_clients_expect)
+CLIENT_TEST(what_clients_expect)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c,
         "PING hello\nECHO x\nECHO\nSELECT 0\nSELECT 1\nSELECT x\nCLIENT GETNAME\nCLIENT SETNAME "
         "w1\nCLIENT GETNAME\n"
@@ -465,11 +405,8 @@ ROUTER_TEST(what_clients_expect)
     assert_true(elapse__router_client_wants_end(c));
 }
 
-ROUTER_TEST(a_broken_command_ends_the_client)
+CLIENT_TEST(a_broken_command_ends_the_client)
 {
-    struct fixture *f = *state;
-    struct elapse__router_client *c = client(f);
-
     say(f, c, "KICKID 2");
     say_bytes(f, c, "*1\r\nPING\r\n");
     (void)sent(f, f->links[0]);
@@ -483,7 +420,6 @@ ROUTER_TEST(a_broken_command_ends_the_client)
 
 ROUTER_TEST(options_have_ranges)
 {
-    struct fixture *f = *state;
     struct elapse__router_options options = f->options;
     options.partitions = 0;
     assert_null(elapse__router_new(&options, 0));
