@@ -61,8 +61,6 @@ static void need_jobs(unsigned count)
     }
 }
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(nothing_is_acknowledged_after_a_failed_sync)
 {
     struct elapse_put put = {.tube = "tube", .delay_ms = 3600000};

@@ -18,6 +18,8 @@ extern const char *directory;
 int open_fixture(void **state);
 int close_fixture(void **state);
 
+#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
+
 /* Opens the queue in the directory, with small segments. */
 struct elapse_queue *open_small(void);
 

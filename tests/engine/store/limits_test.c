@@ -48,8 +48,6 @@ static void need_body(const char *tube, size_t bytes)
     elapse_reserved_free(&job);
 }
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(the_longest_body)
 {
     struct elapse_put put = {.tube = "tube", .body = letters, .body_bytes = BODY_MAX};

@@ -32,8 +32,6 @@ static void *close_queue(void *error)
     return NULL;
 }
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(every_call_answers_broken_after_a_failed_sync)
 {
     struct elapse_reserved job;

@@ -145,14 +145,14 @@ static void leave_beside_a_record(void)
         (void)usleep(1000);
 }
 
-#define STORE_TEST(function) TEST_WITH(function, open_queue, close_fixture)
+#define LEAD_TEST(function) TEST_WITH(function, open_queue, close_fixture)
 
-STORE_TEST(committer_that_leaves_wakes_the_commit_thread)
+LEAD_TEST(committer_that_leaves_wakes_the_commit_thread)
 {
     leave_beside_a_record();
 }
 
-STORE_TEST(so_it_does_for_one_that_watches_the_descriptor)
+LEAD_TEST(so_it_does_for_one_that_watches_the_descriptor)
 {
     assert_true(elapse_queue_descriptor(queue) >= 0);
     leave_beside_a_record();

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(a_second_open_of_the_directory_is_refused)
 {
     struct elapse_queue_fault fault;

@@ -14,8 +14,6 @@ static void *reserve_one(void *job)
     return NULL;
 }
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(a_slow_reading_holds_up_nobody_else)
 {
     struct elapse_reserved job;

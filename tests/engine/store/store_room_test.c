@@ -83,8 +83,6 @@ static void *make_room(void *unused)
     return unused;
 }
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(reserve_waits_for_room_whatever_its_timeout)
 {
     struct elapse_reserved job;

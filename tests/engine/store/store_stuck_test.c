@@ -41,8 +41,6 @@ static enum elapse_error put_and_cancel(unsigned number)
                               : error;
 }
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(commands_answer_when_cleaning_fails_for_good)
 {
     enum elapse_error error = ELAPSE_OK;

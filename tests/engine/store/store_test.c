@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 STORE_TEST(a_job_is_there_after_a_restart)
 {
     struct elapse_job job;

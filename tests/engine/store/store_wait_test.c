@@ -12,8 +12,6 @@
 
 static const char *const tube = "tube";
 
-#define STORE_TEST(function) TEST_WITH(function, open_fixture, close_fixture)
-
 /* ---- several at once ---- */
 
 STORE_TEST(reserve_many_takes_ready_jobs_in_order)
