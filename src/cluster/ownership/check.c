@@ -1,11 +1,20 @@
 /*
- * The invariants of a partition.
+ * The invariants of a partition, and until when its answers may leave.
  */
-#include "core.h"
+#include "role.h"
 
 static bool is_linked_role(enum elapse__partition_role role)
 {
     return elapse__role_has_epoch(role) && role != ELAPSE__ROLE_UNKNOWN;
+}
+
+uint64_t elapse__partition_answer_until_ms(const struct elapse__partition *partition)
+{
+    bool owns = partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_UNKNOWN;
+    if (!owns || !partition->has_owned || !partition->has_lease ||
+        partition->remembered_mark != partition->memory_mark)
+        return 0;
+    return partition->lease_from_ms + elapse__answer_for_ms(partition);
 }
 
 unsigned elapse__partition_check(const struct elapse__partition *partition)

@@ -1,48 +1,8 @@
 /*
  * What the result of each statement means.
  */
-#include "../../base/assert.h"
-#include "core.h"
-
-void elapse__partition_drop_link(struct elapse__partition *partition, bool elsewhere)
-{
-    partition->under_way = false;
-    partition->link = ELAPSE__LINK_DOWN;
-    partition->blocked = false;
-    partition->retry_ms = partition->now_ms;
-    if (elsewhere) {
-        partition->host = (partition->host + 1) % partition->options.hosts;
-        partition->retry_ms += elapse__retry_after_ms(partition);
-    }
-}
-
-/* An owner that lost its connection tries the same host first: the lease goes on, and most often
- * it is the connection alone. Where a barrier hangs or an error comes back, another host may do. */
-static bool stays(const struct elapse__partition *partition, enum elapse__complaint why)
-{
-    bool hurries =
-        partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_MARKING;
-    return hurries && why != ELAPSE__COMPLAINT_ERROR;
-}
-
-void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why)
-{
-    ELAPSE__ASSERT_THAT(why, !=, ELAPSE__COMPLAINT_NONE);
-    partition->complaint = why;
-    elapse__partition_drop_link(partition, !stays(partition, why));
-    switch (partition->role) {
-    case ELAPSE__ROLE_TAKING_OVER:
-    case ELAPSE__ROLE_CATCHING_UP:
-    case ELAPSE__ROLE_OWNING:
-        elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);
-        break;
-    case ELAPSE__ROLE_HANDING_OVER:
-        elapse__own_end(partition);
-        break;
-    default:
-        break;
-    }
-}
+#include "follow.h"
+#include "mark.h"
 
 /* ---- the link ---- */
 
@@ -76,7 +36,7 @@ static void take_session(struct elapse__partition *partition,
     remember_database(partition, &result->session);
     partition->link = ELAPSE__LINK_UP;
     partition->has_row = false; /* R4 */
-    elapse__follow_poll_now(partition);
+    elapse__partition_poll_now(partition);
 }
 
 static void take_link_result(struct elapse__partition *partition,
@@ -105,7 +65,7 @@ static void take_locked(struct elapse__partition *partition)
     if (partition->role == ELAPSE__ROLE_MARKING)
         partition->has_row = false; /* an operator may be giving the groups back */
     else if (partition->role == ELAPSE__ROLE_HANDING_OVER)
-        elapse__own_end(partition);
+        elapse__partition_end(partition);
     else if (partition->role == ELAPSE__ROLE_TAKING_OVER)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
 }
@@ -169,7 +129,7 @@ static void take_rows(struct elapse__partition *partition,
         take_dropped(partition, result);
         break;
     case ELAPSE__STATEMENT_RELEASE:
-        elapse__own_end(partition);
+        elapse__partition_end(partition);
         break;
     case ELAPSE__STATEMENT_MARK:
         elapse__mark_written(partition, result);
@@ -184,8 +144,7 @@ static void take_rows(struct elapse__partition *partition,
 void elapse__partition_completed(struct elapse__partition *partition, uint64_t now_ms,
                                  const struct elapse__statement_result *result)
 {
-    ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
-    partition->now_ms = now_ms;
+    elapse__partition_set_now(partition, now_ms);
     if (!partition->under_way || result->serial != partition->statement.serial)
         return;
     partition->under_way = false;

@@ -1,47 +1,9 @@
 /*
  * Reading the row and the log; when to take over.
  */
-#include <string.h>
+#include "follow.h"
 
-#include "../../base/assert.h"
 #include "chain.h"
-#include "core.h"
-
-void elapse__follow_poll_now(struct elapse__partition *partition)
-{
-    partition->poll_ms = partition->now_ms;
-}
-
-static void copy_text(char *to, size_t size, const char *from)
-{
-    size_t length = strlen(from);
-    if (length >= size)
-        length = size - 1;
-    memcpy(to, from, length);
-    to[length] = '\0';
-}
-
-static bool is_same_state(const struct elapse__partition_row *left,
-                          const struct elapse__partition_row *right)
-{
-    return left->epoch == right->epoch && left->beat == right->beat &&
-           left->last_group == right->last_group;
-}
-
-void elapse__follow_note_row(struct elapse__partition *partition,
-                             const struct elapse__partition_row *row)
-{
-    if (!partition->has_row || !is_same_state(&partition->row, row))
-        partition->unchanged_since_ms = partition->now_ms;
-    partition->has_row = true;
-    partition->row = *row;
-    copy_text(partition->owner_name, sizeof partition->owner_name, row->owner);
-    copy_text(partition->owner_address, sizeof partition->owner_address, row->address);
-    copy_text(partition->mark, sizeof partition->mark, row->stopped);
-    partition->row.owner = partition->owner_name;
-    partition->row.address = partition->owner_address;
-    partition->row.stopped = partition->mark;
-}
 
 /* ---- taking over ---- */
 
@@ -50,8 +12,8 @@ static bool is_handed_over(const struct elapse__partition *partition)
     return partition->owner_name[0] == '\0';
 }
 
-/* When L has passed, and two on a new timeline. The take-over itself requires that nothing has
- * changed since. */
+/* L after the last change, and two on a new timeline. The take-over itself requires that nothing
+ * has changed since. */
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition)
 {
     if (!partition->has_row || !partition->settings_trusted || partition->hands_over ||
@@ -68,61 +30,7 @@ bool elapse__follow_may_take_over(const struct elapse__partition *partition)
     return partition->now_ms >= elapse__follow_take_over_ms(partition);
 }
 
-/* ---- the end of the log ---- */
-
-/* Forgets what this node has; groups come from the tail on. */
-static void rebuild(struct elapse__partition *partition)
-{
-    uint64_t tail = partition->row.tail;
-    ELAPSE__ASSERT_THAT(tail, >, 0);
-    partition->local.group = tail - 1;
-    partition->local.hash = partition->options.genesis;
-    partition->local_has_hash = tail == 1;
-    partition->options.owner.rebuild(partition->options.owner.context, tail);
-}
-
-bool elapse__follow_has_lost(const struct elapse__partition *partition)
-{
-    const struct elapse__partition_row *row = &partition->row;
-    const struct elapse__partition_log_place *confirmed = &partition->confirmed;
-    return row->epoch < partition->memory.epoch || row->last_group < confirmed->group ||
-           (row->last_group == confirmed->group && row->last_hash != confirmed->hash);
-}
-
-/* Whether what this node has may be the beginning of the log, from the tail on. */
-static bool leads_to(const struct elapse__partition *partition)
-{
-    const struct elapse__partition_row *row = &partition->row;
-    const struct elapse__partition_log_place *local = &partition->local;
-    if (local->group > row->last_group || local->group + 1 < row->tail)
-        return false;
-    return local->group < row->last_group || !partition->local_has_hash ||
-           local->hash == row->last_hash;
-}
-
-void elapse__follow_see_epoch(struct elapse__partition *partition, uint64_t epoch)
-{
-    if (epoch <= partition->memory.seen_epoch)
-        return;
-    partition->memory.seen_epoch = epoch;
-    partition->memory_mark++;
-}
-
-/* Compares what this node has and knows with the row. */
-void elapse__follow_judge_end(struct elapse__partition *partition)
-{
-    if (elapse__follow_has_lost(partition)) {
-        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
-        return;
-    }
-    if (elapse__mark_is_there(partition, &partition->row))
-        return;
-    if (!leads_to(partition))
-        rebuild(partition);
-    partition->log_is_behind = partition->local.group < partition->row.last_group;
-    if (!partition->log_is_behind && partition->local_has_hash)
-        elapse__follow_see_epoch(partition, partition->row.epoch);
-}
+/* ---- the row ---- */
 
 void elapse__follow_row(struct elapse__partition *partition,
                         const struct elapse__statement_result *result)
@@ -140,10 +48,10 @@ void elapse__follow_row(struct elapse__partition *partition,
     partition->settings_trusted = complaint == ELAPSE__COMPLAINT_NONE;
     partition->complaint = complaint;
     partition->poll_ms = partition->now_ms + elapse__poll_every_ms(partition);
-    elapse__follow_note_row(partition, &result->row);
+    elapse__row_note(partition, &result->row);
     if (partition->role == ELAPSE__ROLE_STARTING)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
-    elapse__follow_judge_end(partition);
+    elapse__row_judge_end(partition);
 }
 
 /* ---- the log ---- */
@@ -153,7 +61,7 @@ void elapse__follow_row(struct elapse__partition *partition,
 static void take_fork(struct elapse__partition *partition)
 {
     if (partition->local.group > partition->confirmed.group)
-        rebuild(partition);
+        elapse__row_rebuild(partition);
     else if (partition->local.group == partition->confirmed.group)
         elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
     else
@@ -186,7 +94,7 @@ static bool apply(struct elapse__partition *partition, const struct elapse__part
         take_fork(partition);
         return false;
     }
-    elapse__follow_see_epoch(partition, row->epoch);
+    elapse__row_see_epoch(partition, row->epoch);
     partition->options.owner.apply(partition->options.owner.context, row, partition->local.hash);
     return true;
 }
@@ -230,5 +138,5 @@ void elapse__follow_log(struct elapse__partition *partition,
     else if (catches_up)
         elapse__own_look_for_end(partition);
     else if (applied == 0)
-        elapse__follow_poll_now(partition); /* it went back, or was trimmed: the row says so */
+        elapse__partition_poll_now(partition); /* it went back, or was trimmed: the row says so */
 }

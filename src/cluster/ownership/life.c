@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/assert.h"
 #include "chain.h"
-#include "core.h"
+#include "mark.h"
 
 struct elapse__partition *elapse__partition_new(const struct elapse__partition_options *options,
                                                 uint64_t now_ms)
@@ -44,25 +43,18 @@ void elapse__partition_free(struct elapse__partition *partition)
     free(partition);
 }
 
-/* Time passes, by a clock that does not go back. */
-static void set_now(struct elapse__partition *partition, uint64_t now_ms)
-{
-    ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
-    partition->now_ms = now_ms;
-}
-
-/* It has waited long enough for the database. */
+/* Ends, because the partition has waited long enough for the database. */
 static void leave(struct elapse__partition *partition)
 {
     if (partition->role == ELAPSE__ROLE_MARKING)
         elapse__mark_end(partition);
     else
-        elapse__own_end(partition);
+        elapse__partition_end(partition);
 }
 
 void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms)
 {
-    set_now(partition, now_ms);
+    elapse__partition_set_now(partition, now_ms);
     if (partition->hands_over && !elapse__role_is_final(partition->role) &&
         now_ms >= partition->leave_ms) {
         leave(partition);
@@ -79,15 +71,6 @@ void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms
         elapse__partition_drop_link(partition, true);
     }
     ELAPSE__ASSERT_THAT(elapse__partition_check(partition), ==, 0);
-}
-
-uint64_t elapse__partition_next_ms(const struct elapse__partition *partition)
-{
-    if (elapse__role_is_final(partition->role))
-        return UINT64_MAX;
-    uint64_t at = partition->under_way ? partition->sent_ms + elapse__statement_limit_ms(partition)
-                                       : elapse__partition_due_ms(partition);
-    return partition->hands_over && partition->leave_ms < at ? partition->leave_ms : at;
 }
 
 bool elapse__partition_takes_group(const struct elapse__partition *partition)
@@ -122,7 +105,7 @@ void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail)
 void elapse__partition_news(struct elapse__partition *partition)
 {
     if (partition->role == ELAPSE__ROLE_FOLLOWING)
-        elapse__follow_poll_now(partition);
+        elapse__partition_poll_now(partition);
 }
 
 struct elapse__partition_memory elapse__partition_memory(const struct elapse__partition *partition,
@@ -148,22 +131,13 @@ void elapse__partition_aside(struct elapse__partition *partition)
 
 void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t now_ms)
 {
-    set_now(partition, now_ms);
+    elapse__partition_set_now(partition, now_ms);
     if (partition->hands_over || elapse__role_is_final(partition->role))
         return;
     partition->hands_over = true;
     partition->leave_ms = now_ms + partition->options.lease_ms / 3;
     if (!elapse__role_has_epoch(partition->role) && partition->role != ELAPSE__ROLE_MARKING)
-        elapse__own_end(partition);
-}
-
-uint64_t elapse__partition_answer_until_ms(const struct elapse__partition *partition)
-{
-    bool owns = partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_UNKNOWN;
-    if (!owns || !partition->has_owned || !partition->has_lease ||
-        partition->remembered_mark != partition->memory_mark)
-        return 0;
-    return partition->lease_from_ms + elapse__answer_for_ms(partition);
+        elapse__partition_end(partition);
 }
 
 void elapse__partition_figures(const struct elapse__partition *partition,

@@ -6,21 +6,7 @@
  * must not be marked. Where the row says that the log is longer, the group after the last one that
  * this node knows says whether the log has that.
  */
-#include "../../base/assert.h"
-#include "core.h"
-
-bool elapse__mark_is_there(struct elapse__partition *partition,
-                           const struct elapse__partition_row *row)
-{
-    if (row->stopped[0] == '\0')
-        return false;
-    if (row != &partition->row)
-        elapse__follow_note_row(partition, row);
-    /* Who misses groups itself says so: its directory can give them back. */
-    elapse__partition_stop(partition, elapse__follow_has_lost(partition) ? ELAPSE__STOP_LOST_GROUPS
-                                                                         : ELAPSE__STOP_MARKED);
-    return true;
-}
+#include "mark.h"
 
 void elapse__mark_next(const struct elapse__partition *partition,
                        struct elapse__statement *statement)
@@ -40,14 +26,10 @@ void elapse__mark_next(const struct elapse__partition *partition,
     statement->group = partition->confirmed.group;
 }
 
-/* There is nothing to mark, or it is marked, or there is no time left. */
 void elapse__mark_end(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_MARKING);
-    partition->under_way = false;
-    partition->link = ELAPSE__LINK_DOWN;
-    elapse__partition_enter(partition, ELAPSE__ROLE_STOPPED);
-    partition->options.owner.stopped(partition->options.owner.context, partition->stop);
+    elapse__partition_stop_now(partition);
 }
 
 void elapse__mark_looked(struct elapse__partition *partition,
@@ -55,14 +37,14 @@ void elapse__mark_looked(struct elapse__partition *partition,
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_MARKING);
     if (result->count > 0)
-        elapse__follow_note_row(partition, &result->row);
-    partition->knows_loss = result->count > 0 && elapse__follow_has_lost(partition);
+        elapse__row_note(partition, &result->row);
+    partition->knows_loss = result->count > 0 && elapse__row_has_lost(partition);
     bool is_longer = result->count > 0 && partition->row.last_group > partition->confirmed.group;
     if (!partition->knows_loss && !is_longer)
         elapse__mark_end(partition);
 }
 
-/* Nothing there: others have gone on for so long that this was trimmed. */
+/* Where the log has nothing there, others have gone on for so long that the group was trimmed. */
 void elapse__mark_compared(struct elapse__partition *partition,
                            const struct elapse__statement_result *result)
 {
@@ -85,7 +67,7 @@ void elapse__mark_written(struct elapse__partition *partition,
     }
     enum elapse__complaint complaint =
         elapse__trust_commit(&result->before, &result->after, partition->options.single_copy);
-    elapse__follow_note_row(partition, &result->row);
+    elapse__row_note(partition, &result->row);
     if (complaint != ELAPSE__COMPLAINT_NONE)
         elapse__partition_unclear(partition, complaint);
     else

@@ -1,8 +1,8 @@
 /*
  * Which statement comes next.
  */
-#include "../../base/assert.h"
-#include "core.h"
+#include "follow.h"
+#include "mark.h"
 
 static void give(struct elapse__partition *partition, struct elapse__statement *statement)
 {
@@ -138,8 +138,7 @@ static bool has_no_work(const struct elapse__partition *partition)
 bool elapse__partition_next(struct elapse__partition *partition, uint64_t now_ms,
                             struct elapse__statement *statement)
 {
-    ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
-    partition->now_ms = now_ms;
+    elapse__partition_set_now(partition, now_ms);
     if (partition->under_way || has_no_work(partition))
         return false;
     *statement = (struct elapse__statement){.kind = ELAPSE__STATEMENT_CONNECT};
@@ -162,8 +161,8 @@ static uint64_t earlier(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
-/* When next has a statement, if none is under way. */
-uint64_t elapse__partition_due_ms(const struct elapse__partition *partition)
+/* Returns when the next statement comes. Requires that none is under way. */
+static uint64_t due_ms(const struct elapse__partition *partition)
 {
     if (has_no_work(partition))
         return UINT64_MAX;
@@ -186,4 +185,13 @@ uint64_t elapse__partition_due_ms(const struct elapse__partition *partition)
     default:
         return partition->now_ms;
     }
+}
+
+uint64_t elapse__partition_next_ms(const struct elapse__partition *partition)
+{
+    if (elapse__role_is_final(partition->role))
+        return UINT64_MAX;
+    uint64_t at = partition->under_way ? partition->sent_ms + elapse__statement_limit_ms(partition)
+                                       : due_ms(partition);
+    return partition->hands_over && partition->leave_ms < at ? partition->leave_ms : at;
 }

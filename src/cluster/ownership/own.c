@@ -1,21 +1,7 @@
 /*
  * What an owner does: appends, beats, and deciding after a barrier what an unclear outcome was.
  */
-#include "../../base/assert.h"
-#include "core.h"
-
-/* ---- the end of an epoch ---- */
-
-/* Ends, and gives back the group that was not confirmed. */
-void elapse__own_end(struct elapse__partition *partition)
-{
-    struct elapse__partition_group group = partition->group;
-    bool has_group = partition->has_group;
-    elapse__partition_drop_link(partition, false);
-    elapse__partition_enter(partition, ELAPSE__ROLE_ENDED);
-    if (has_group)
-        partition->options.owner.fenced(partition->options.owner.context, &group);
-}
+#include "own.h"
 
 /* Another node owns the partition. */
 static void lose(struct elapse__partition *partition)
@@ -31,7 +17,7 @@ static void lose(struct elapse__partition *partition)
     elapse__partition_enter(partition, ELAPSE__ROLE_FENCED);
     partition->options.owner.fenced(partition->options.owner.context, has_group ? &group : NULL);
     if (partition->hands_over && partition->role == ELAPSE__ROLE_FENCED)
-        elapse__own_end(partition);
+        elapse__partition_end(partition);
 }
 
 /* ---- confirmed writes ---- */
@@ -77,7 +63,6 @@ static void know_tables(struct elapse__partition *partition)
 
 /* ---- taking over, and catching up ---- */
 
-/* Begins to own if what this node has is all of the log. */
 void elapse__own_look_for_end(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_CATCHING_UP);
@@ -92,7 +77,7 @@ void elapse__own_look_for_end(struct elapse__partition *partition)
     partition->local_has_hash = true;
     partition->tail_wanted = partition->row.tail;
     partition->has_owned = true;
-    elapse__follow_see_epoch(partition, partition->epoch);
+    elapse__row_see_epoch(partition, partition->epoch);
     elapse__partition_enter(partition, ELAPSE__ROLE_OWNING);
     partition->options.owner.own(partition->options.owner.context, partition->epoch);
 }
@@ -102,8 +87,8 @@ static void begin_epoch(struct elapse__partition *partition,
                         const struct elapse__partition_row *row)
 {
     ELAPSE__ASSERT_THAT(row->epoch, ==, partition->epoch);
-    elapse__follow_note_row(partition, row);
-    elapse__follow_judge_end(partition);
+    elapse__row_note(partition, row);
+    elapse__row_judge_end(partition);
     if (partition->stop != ELAPSE__STOP_NONE)
         return;
     if (partition->memory.epoch != partition->epoch) {
@@ -141,11 +126,11 @@ void elapse__own_looked(struct elapse__partition *partition,
         elapse__partition_stop(partition, ELAPSE__STOP_NO_ROW);
         return;
     }
-    elapse__follow_note_row(partition, &result->row);
-    if (elapse__follow_has_lost(partition))
+    elapse__row_note(partition, &result->row);
+    if (elapse__row_has_lost(partition))
         elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
     else
-        (void)elapse__mark_is_there(partition, &partition->row);
+        (void)elapse__row_is_marked(partition, &partition->row);
 }
 
 /* The row is ours, a standby has what it says, and nobody else has appended. So its end is our
@@ -174,13 +159,13 @@ void elapse__own_beaten(struct elapse__partition *partition,
         lose(partition);
         return;
     }
-    if (elapse__mark_is_there(partition, row) || !is_confirmed(partition, result))
+    if (elapse__row_is_marked(partition, row) || !is_confirmed(partition, result))
         return;
     if (!partition->has_owned && partition->role == ELAPSE__ROLE_UNKNOWN) {
         begin_epoch(partition, row);
         return;
     }
-    elapse__follow_note_row(partition, row);
+    elapse__row_note(partition, row);
     partition->beat_ms = partition->sent_ms + elapse__beat_every_ms(partition);
     if (partition->role == ELAPSE__ROLE_UNKNOWN)
         know_tables(partition);
@@ -203,8 +188,7 @@ void elapse__own_appended(struct elapse__partition *partition,
         confirm_group(partition);
 }
 
-/* R10. The database has said that nothing was done, and to send the same again would change
- * nothing. */
+/* The database has said that nothing was done. To send the same again would change nothing. */
 void elapse__own_lost_rows(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);

@@ -1,8 +1,8 @@
 /*
- * Which role may follow which: the diagram of partition.h as a table.
+ * Which role may follow which: the diagram of partition.h as a table. What every change of the role
+ * may bring with it: a lost connection, the end of an epoch, the end.
  */
-#include "../../base/assert.h"
-#include "core.h"
+#include "role.h"
 
 #define BIT(role) (1U << ELAPSE__ROLE_##role)
 
@@ -56,16 +56,84 @@ void elapse__partition_enter(struct elapse__partition *partition, enum elapse__p
         forget_epoch(partition);
 }
 
+/* ---- the link ---- */
+
+void elapse__partition_poll_now(struct elapse__partition *partition)
+{
+    partition->poll_ms = partition->now_ms;
+}
+
+void elapse__partition_drop_link(struct elapse__partition *partition, bool elsewhere)
+{
+    partition->under_way = false;
+    partition->link = ELAPSE__LINK_DOWN;
+    partition->blocked = false;
+    partition->retry_ms = partition->now_ms;
+    if (elsewhere) {
+        partition->host = (partition->host + 1) % partition->options.hosts;
+        partition->retry_ms += elapse__retry_after_ms(partition);
+    }
+}
+
+/* ---- ends ---- */
+
+void elapse__partition_end(struct elapse__partition *partition)
+{
+    struct elapse__partition_group group = partition->group;
+    bool has_group = partition->has_group;
+    elapse__partition_drop_link(partition, false);
+    elapse__partition_enter(partition, ELAPSE__ROLE_ENDED);
+    if (has_group)
+        partition->options.owner.fenced(partition->options.owner.context, &group);
+}
+
+/* An owner that lost its connection tries the same host first: the lease goes on, and most often
+ * it is the connection alone. Where a barrier hangs or an error comes back, another host may do. */
+static bool stays(const struct elapse__partition *partition, enum elapse__complaint why)
+{
+    bool hurries =
+        partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_MARKING;
+    return hurries && why != ELAPSE__COMPLAINT_ERROR;
+}
+
+void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why)
+{
+    ELAPSE__ASSERT_THAT(why, !=, ELAPSE__COMPLAINT_NONE);
+    partition->complaint = why;
+    elapse__partition_drop_link(partition, !stays(partition, why));
+    switch (partition->role) {
+    case ELAPSE__ROLE_TAKING_OVER:
+    case ELAPSE__ROLE_CATCHING_UP:
+    case ELAPSE__ROLE_OWNING:
+        elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);
+        break;
+    case ELAPSE__ROLE_HANDING_OVER:
+        elapse__partition_end(partition);
+        break;
+    default:
+        break;
+    }
+}
+
 void elapse__partition_follow(struct elapse__partition *partition)
 {
     partition->has_row = false;
     partition->log_is_behind = false;
     if (partition->hands_over) {
-        elapse__own_end(partition);
+        elapse__partition_end(partition);
         return;
     }
     elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
-    elapse__follow_poll_now(partition);
+    elapse__partition_poll_now(partition);
+}
+
+void elapse__partition_stop_now(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT_THAT(partition->stop, !=, ELAPSE__STOP_NONE);
+    partition->under_way = false;
+    partition->link = ELAPSE__LINK_DOWN;
+    elapse__partition_enter(partition, ELAPSE__ROLE_STOPPED);
+    partition->options.owner.stopped(partition->options.owner.context, partition->stop);
 }
 
 void elapse__partition_stop(struct elapse__partition *partition, enum elapse__partition_stop stop)
@@ -79,7 +147,5 @@ void elapse__partition_stop(struct elapse__partition *partition, enum elapse__pa
         elapse__partition_enter(partition, ELAPSE__ROLE_MARKING);
         return;
     }
-    partition->link = ELAPSE__LINK_DOWN;
-    elapse__partition_enter(partition, ELAPSE__ROLE_STOPPED);
-    partition->options.owner.stopped(partition->options.owner.context, stop);
+    elapse__partition_stop_now(partition);
 }

@@ -54,13 +54,13 @@ mutant reload_is_not_noticed src/cluster/ownership/trust.c \
 mutant lease_from_the_receipt src/cluster/ownership/own.c \
     'partition->lease_from_ms = partition->sent_ms;' \
     'partition->lease_from_ms = partition->now_ms;'
-mutant lease_lasts_too_long src/cluster/ownership/core.h \
+mutant lease_lasts_too_long src/cluster/ownership/state.h \
     'return partition->options.lease_ms - partition->options.lease_ms / 10;' \
     'return partition->options.lease_ms + partition->options.lease_ms / 4;'
-mutant answers_after_the_lease src/cluster/ownership/life.c \
+mutant answers_after_the_lease src/cluster/ownership/check.c \
     'return partition->lease_from_ms + elapse__answer_for_ms(partition);' \
     'return UINT64_MAX;'
-mutant answers_after_handing_over src/cluster/ownership/life.c \
+mutant answers_after_handing_over src/cluster/ownership/check.c \
     'partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_UNKNOWN;' \
     'elapse__role_has_epoch(partition->role);' named
 
@@ -69,7 +69,7 @@ mutant answers_after_handing_over src/cluster/ownership/life.c \
 mutant takes_over_at_once src/cluster/ownership/follow.c \
     'uint64_t at = partition->unchanged_since_ms + partition->options.lease_ms;' \
     'uint64_t at = partition->unchanged_since_ms + 10;'
-mutant beat_is_no_change src/cluster/ownership/follow.c \
+mutant beat_is_no_change src/cluster/ownership/row.c \
     'left->epoch == right->epoch && left->beat == right->beat &&' \
     'left->epoch == right->epoch &&'
 mutant seen_on_another_connection src/cluster/ownership/completed.c \
@@ -93,7 +93,7 @@ mutant log_ends_one_earlier src/cluster/ownership/own.c \
 
 # ---- R6: lost groups ----
 
-mutant shorter_log_is_not_noticed src/cluster/ownership/follow.c \
+mutant shorter_log_is_not_noticed src/cluster/ownership/row.c \
     'row->last_group < confirmed->group ||' \
     'row->last_group + 1000 < confirmed->group ||'
 mutant owner_notices_no_loss src/cluster/ownership/own.c \
@@ -101,12 +101,12 @@ mutant owner_notices_no_loss src/cluster/ownership/own.c \
     '    if (!is_last && !is_in_flight && partition->now_ms == 0) {'
 mutant fork_is_built_again src/cluster/ownership/follow.c \
     '    if (partition->local.group > partition->confirmed.group)
-        rebuild(partition);' \
+        elapse__row_rebuild(partition);' \
     '    if (partition->local.group >= partition->confirmed.group)
-        rebuild(partition), partition->confirmed.group = 0;'
+        elapse__row_rebuild(partition), partition->confirmed.group = 0;'
 mutant ordinary_step_back_stops src/cluster/ownership/follow.c \
     '    if (partition->local.group > partition->confirmed.group)
-        rebuild(partition);
+        elapse__row_rebuild(partition);
     else ' \
     '    '
 
@@ -118,7 +118,7 @@ mutant old_timeline_is_used src/cluster/ownership/trust.c \
 mutant standby_is_used src/cluster/ownership/trust.c \
     '    if (session->in_recovery)' \
     '    if (session->in_recovery && system_identifier == 1)'
-mutant answers_before_it_is_remembered src/cluster/ownership/life.c \
+mutant answers_before_it_is_remembered src/cluster/ownership/check.c \
     ' ||
         partition->remembered_mark != partition->memory_mark)' \
     ')' named
@@ -173,40 +173,40 @@ mutant mark_is_tried_once src/cluster/ownership/mark.c \
         elapse__mark_end(partition);' \
     '    (void)complaint;
     elapse__mark_end(partition);' named
-mutant mark_ends_with_the_connection src/cluster/ownership/completed.c \
+mutant mark_ends_with_the_connection src/cluster/ownership/role.c \
     '    partition->complaint = why;
     elapse__partition_drop_link(partition, !stays(partition, why));' \
     '    partition->complaint = why;
     if (partition->role == ELAPSE__ROLE_MARKING) {
-        elapse__mark_end(partition);
+        elapse__partition_stop_now(partition);
         return;
     }
     elapse__partition_drop_link(partition, !stays(partition, why));' named
-mutant follower_ignores_the_mark src/cluster/ownership/follow.c \
-    '    if (elapse__mark_is_there(partition, &partition->row))
+mutant follower_ignores_the_mark src/cluster/ownership/row.c \
+    '    if (elapse__row_is_marked(partition, &partition->row))
         return;
 ' \
     ''
 mutant owner_ignores_the_mark src/cluster/ownership/own.c \
-    'if (elapse__mark_is_there(partition, row) || !is_confirmed' \
+    'if (elapse__row_is_marked(partition, row) || !is_confirmed' \
     'if (!is_confirmed' named
 mutant mark_is_for_any_epoch src/cluster/ownership/mark.c \
     'statement->epoch = partition->memory.seen_epoch;' \
     'statement->epoch = partition->row.epoch;' named
 mutant later_epochs_are_not_seen src/cluster/ownership/own.c \
-    '    elapse__follow_see_epoch(partition, partition->epoch);
+    '    elapse__row_see_epoch(partition, partition->epoch);
 ' \
     '' named
 mutant epochs_are_seen_before_the_log src/cluster/ownership/own.c \
     '    partition->log_has_gap = false;' \
-    '    elapse__follow_see_epoch(partition, partition->epoch);
+    '    elapse__row_see_epoch(partition, partition->epoch);
     partition->log_has_gap = false;' named
-mutant all_epochs_are_seen src/cluster/ownership/follow.c \
+mutant all_epochs_are_seen src/cluster/ownership/row.c \
     '    if (!partition->log_is_behind && partition->local_has_hash)
 ' \
     '' named
 mutant right_database_is_marked src/cluster/ownership/mark.c \
-    'partition->knows_loss = result->count > 0 && elapse__follow_has_lost(partition);' \
+    'partition->knows_loss = result->count > 0 && elapse__row_has_lost(partition);' \
     'partition->knows_loss = result->count > 0;' named
 mutant fork_is_marked_once src/cluster/ownership/mark.c \
     'bool is_longer = result->count > 0 &&' \
@@ -217,7 +217,7 @@ mutant longer_log_is_a_fork src/cluster/ownership/mark.c \
 mutant repaired_row_is_marked src/cluster/ownership/completed.c \
     '        partition->has_row = false; /* an operator may be giving the groups back */' \
     '        partition->retry_ms = partition->now_ms;' named
-mutant new_timeline_is_like_the_old_one src/cluster/ownership/core.h \
+mutant new_timeline_is_like_the_old_one src/cluster/ownership/state.h \
     'return 2 * partition->options.lease_ms;' \
     'return 0 * partition->options.lease_ms;'
 mutant handed_over_row_of_the_past_is_taken src/cluster/ownership/follow.c \

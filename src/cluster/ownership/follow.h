@@ -1,0 +1,23 @@
+/*
+ * Following the owner: the row, the log, and taking over.
+ */
+#ifndef ELAPSE__OWNERSHIP_FOLLOW_H
+#define ELAPSE__OWNERSHIP_FOLLOW_H
+
+#include "own.h"
+
+/* Takes the row, as a follower reads it. */
+void elapse__follow_row(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result);
+
+/* Takes groups of the log, which a follower reads, or an owner that catches up. */
+void elapse__follow_log(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result);
+
+/* Returns whether this node may take over now. */
+bool elapse__follow_may_take_over(const struct elapse__partition *partition);
+
+/* Returns when this node may take over; UINT64_MAX: as things are, never. */
+uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition);
+
+#endif

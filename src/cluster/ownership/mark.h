@@ -1,0 +1,24 @@
+/*
+ * Marking a database that lost groups: rule R11.
+ */
+#ifndef ELAPSE__OWNERSHIP_MARK_H
+#define ELAPSE__OWNERSHIP_MARK_H
+
+#include "row.h"
+
+/* Stores the next statement of the role MARKING. */
+void elapse__mark_next(const struct elapse__partition *partition,
+                       struct elapse__statement *statement);
+
+/* These take results in MARKING. */
+void elapse__mark_looked(struct elapse__partition *partition,
+                         const struct elapse__statement_result *result);
+void elapse__mark_compared(struct elapse__partition *partition,
+                           const struct elapse__statement_result *result);
+void elapse__mark_written(struct elapse__partition *partition,
+                          const struct elapse__statement_result *result);
+
+/* Ends MARKING: there is nothing to mark, the row has its mark, or there is no time left. */
+void elapse__mark_end(struct elapse__partition *partition);
+
+#endif

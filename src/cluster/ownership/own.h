@@ -1,0 +1,31 @@
+/*
+ * What an owner does.
+ */
+#ifndef ELAPSE__OWNERSHIP_OWN_H
+#define ELAPSE__OWNERSHIP_OWN_H
+
+#include "row.h"
+
+/* These take results of an owner, or of one that may be an owner. */
+void elapse__own_looked(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result);
+void elapse__own_taken(struct elapse__partition *partition,
+                       const struct elapse__statement_result *result);
+void elapse__own_beaten(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result);
+void elapse__own_appended(struct elapse__partition *partition,
+                          const struct elapse__statement_result *result);
+
+/* R10: rows of the inbox that the group was made of are not there any more. */
+void elapse__own_lost_rows(struct elapse__partition *partition);
+
+/* Begins to own if what this node has is all of the log. */
+void elapse__own_look_for_end(struct elapse__partition *partition);
+
+/* Returns whether a table of the log is to be made now. */
+bool elapse__own_needs_table(const struct elapse__partition *partition);
+
+/* Returns whether tables of the log may be dropped now. */
+bool elapse__own_may_drop(const struct elapse__partition *partition);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * Roles: which may follow which, and what a change of the role brings with it.
+ */
+#ifndef ELAPSE__OWNERSHIP_ROLE_H
+#define ELAPSE__OWNERSHIP_ROLE_H
+
+#include "state.h"
+
+/* Returns whether this role is one that holds an epoch, for sure or perhaps. */
+bool elapse__role_has_epoch(enum elapse__partition_role role);
+
+/* Returns whether the partition has ended or stopped: no statement comes any more. */
+bool elapse__role_is_final(enum elapse__partition_role role);
+
+/* Enters a role. Requires that the diagram lets it follow the role that there is. */
+void elapse__partition_enter(struct elapse__partition *partition, enum elapse__partition_role role);
+
+/* Reads the row as soon as nothing is under way. */
+void elapse__partition_poll_now(struct elapse__partition *partition);
+
+/* Closes the connection. The next one goes to the next host if `elsewhere`. */
+void elapse__partition_drop_link(struct elapse__partition *partition, bool elsewhere);
+
+/* Nobody knows whether the statement under way happened, or will. */
+void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why);
+
+/* Goes on as one of the followers. Ends instead if the process is about to end. */
+void elapse__partition_follow(struct elapse__partition *partition);
+
+/* Ends, and gives back the group that was not confirmed. */
+void elapse__partition_end(struct elapse__partition *partition);
+
+/* The partition must not go on. Where groups are lost, the mark comes first, and then the end. */
+void elapse__partition_stop(struct elapse__partition *partition, enum elapse__partition_stop stop);
+
+/* Enters STOPPED, and tells the owner of this object why. */
+void elapse__partition_stop_now(struct elapse__partition *partition);
+
+#endif

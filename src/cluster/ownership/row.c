@@ -1,0 +1,102 @@
+/*
+ * What the row of the partition says: it is noted, compared with what this node has and knows, and
+ * searched for a mark.
+ */
+#include "row.h"
+
+#include <string.h>
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    size_t length = strlen(from);
+    if (length >= size)
+        length = size - 1;
+    memcpy(to, from, length);
+    to[length] = '\0';
+}
+
+static bool is_same_state(const struct elapse__partition_row *left,
+                          const struct elapse__partition_row *right)
+{
+    return left->epoch == right->epoch && left->beat == right->beat &&
+           left->last_group == right->last_group;
+}
+
+void elapse__row_note(struct elapse__partition *partition, const struct elapse__partition_row *row)
+{
+    if (!partition->has_row || !is_same_state(&partition->row, row))
+        partition->unchanged_since_ms = partition->now_ms;
+    partition->has_row = true;
+    partition->row = *row;
+    copy_text(partition->owner_name, sizeof partition->owner_name, row->owner);
+    copy_text(partition->owner_address, sizeof partition->owner_address, row->address);
+    copy_text(partition->mark, sizeof partition->mark, row->stopped);
+    partition->row.owner = partition->owner_name;
+    partition->row.address = partition->owner_address;
+    partition->row.stopped = partition->mark;
+}
+
+void elapse__row_rebuild(struct elapse__partition *partition)
+{
+    uint64_t tail = partition->row.tail;
+    ELAPSE__ASSERT_THAT(tail, >, 0);
+    partition->local.group = tail - 1;
+    partition->local.hash = partition->options.genesis;
+    partition->local_has_hash = tail == 1;
+    partition->options.owner.rebuild(partition->options.owner.context, tail);
+}
+
+bool elapse__row_has_lost(const struct elapse__partition *partition)
+{
+    const struct elapse__partition_row *row = &partition->row;
+    const struct elapse__partition_log_place *confirmed = &partition->confirmed;
+    return row->epoch < partition->memory.epoch || row->last_group < confirmed->group ||
+           (row->last_group == confirmed->group && row->last_hash != confirmed->hash);
+}
+
+/* Returns whether what this node has may be the beginning of the log, from the tail on. */
+static bool leads_to(const struct elapse__partition *partition)
+{
+    const struct elapse__partition_row *row = &partition->row;
+    const struct elapse__partition_log_place *local = &partition->local;
+    if (local->group > row->last_group || local->group + 1 < row->tail)
+        return false;
+    return local->group < row->last_group || !partition->local_has_hash ||
+           local->hash == row->last_hash;
+}
+
+void elapse__row_see_epoch(struct elapse__partition *partition, uint64_t epoch)
+{
+    if (epoch <= partition->memory.seen_epoch)
+        return;
+    partition->memory.seen_epoch = epoch;
+    partition->memory_mark++;
+}
+
+bool elapse__row_is_marked(struct elapse__partition *partition,
+                           const struct elapse__partition_row *row)
+{
+    if (row->stopped[0] == '\0')
+        return false;
+    if (row != &partition->row)
+        elapse__row_note(partition, row);
+    /* Who misses groups itself says so: its directory can give them back. */
+    elapse__partition_stop(partition, elapse__row_has_lost(partition) ? ELAPSE__STOP_LOST_GROUPS
+                                                                      : ELAPSE__STOP_MARKED);
+    return true;
+}
+
+void elapse__row_judge_end(struct elapse__partition *partition)
+{
+    if (elapse__row_has_lost(partition)) {
+        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+        return;
+    }
+    if (elapse__row_is_marked(partition, &partition->row))
+        return;
+    if (!leads_to(partition))
+        elapse__row_rebuild(partition);
+    partition->log_is_behind = partition->local.group < partition->row.last_group;
+    if (!partition->log_is_behind && partition->local_has_hash)
+        elapse__row_see_epoch(partition, partition->row.epoch);
+}

@@ -1,0 +1,28 @@
+/*
+ * The row of the partition, compared with what this node has and knows.
+ */
+#ifndef ELAPSE__OWNERSHIP_ROW_H
+#define ELAPSE__OWNERSHIP_ROW_H
+
+#include "role.h"
+
+/* Notes the row as the database has it now. */
+void elapse__row_note(struct elapse__partition *partition, const struct elapse__partition_row *row);
+
+/* Returns whether the noted row lacks what this node knows to be durable. */
+bool elapse__row_has_lost(const struct elapse__partition *partition);
+
+/* Stops if this row has a mark (R11), and returns whether it has. */
+bool elapse__row_is_marked(struct elapse__partition *partition,
+                           const struct elapse__partition_row *row);
+
+/* Compares what this node has and knows with the noted row. */
+void elapse__row_judge_end(struct elapse__partition *partition);
+
+/* Remembers that the log led on, in this epoch, from what this node has. */
+void elapse__row_see_epoch(struct elapse__partition *partition, uint64_t epoch);
+
+/* Forgets what this node has. Groups come from the tail on. */
+void elapse__row_rebuild(struct elapse__partition *partition);
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * The state of a partition, and what all files of this room may include. partition.h has the
+ * definitions.
+ *
+ * The files, from the bottom up. A file calls only those below it, and includes the header of its
+ * layer, which includes those below.
+ *
+ *      role.h     role.c       the diagram of roles as a table; the link; ends and stops
+ *                 check.c      the invariants; until when answers may leave
+ *      row.h      row.c        what the row says: lost groups, marks, the end of the log
+ *      mark.h     mark.c       marking a database that lost groups
+ *      own.h      own.c        take-overs, appends, beats, deciding after a barrier
+ *      follow.h   follow.c     reading the row and the log; when to take over
+ *                 next.c       which statement comes next, and when
+ *                 completed.c  what each result means
+ *                 life.c       the beginning and the end; what callers ask and say
+ */
+#ifndef ELAPSE__OWNERSHIP_STATE_H
+#define ELAPSE__OWNERSHIP_STATE_H
+
+#include "../../base/assert.h"
+#include "partition.h"
+
+enum elapse__partition_link {
+    ELAPSE__LINK_DOWN,      /* CONNECT comes next */
+    ELAPSE__LINK_CONNECTED, /* SESSION comes next */
+    ELAPSE__LINK_UP,
+};
+
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by meaning */
+struct elapse__partition {
+    struct elapse__partition_options options; /* `me` is a copy */
+    enum elapse__partition_role role;
+    enum elapse__partition_stop stop;
+    enum elapse__complaint complaint;
+    uint64_t now_ms;
+
+    /* The statement under way, or the last one. */
+    bool under_way;
+    struct elapse__statement statement;
+    uint64_t sent_ms;
+
+    enum elapse__partition_link link;
+    unsigned host;
+    uint64_t retry_ms;     /* no CONNECT before */
+    bool blocked;          /* another session holds the row: TERMINATE comes next */
+    bool settings_trusted; /* by the last look at them */
+
+    struct elapse__partition_memory memory;
+    uint64_t memory_mark, remembered_mark;
+
+    /* The row as it was seen last, and since when its three numbers are the same. */
+    bool has_row;
+    struct elapse__partition_row row; /* its texts: below */
+    uint64_t unchanged_since_ms;
+    uint64_t wary_until_ms; /* no take-over before: the timeline is new (R4) */
+    uint64_t poll_ms;       /* the next look */
+    char owner_name[ELAPSE__NODE_NAME_BYTES];
+    char owner_address[ELAPSE__NODE_ADDRESS_BYTES];
+    char mark[ELAPSE__MARK_BYTES];
+
+    struct elapse__partition_log_place local;
+    bool local_has_hash; /* false: after a rebuild, the first group says what comes before it */
+    struct elapse__partition_log_place confirmed;
+    bool log_is_behind; /* following: the log has more than this node */
+    bool knows_loss;    /* marking: on this connection, and since the row was read */
+
+    /* From TAKING_OVER on, until it is fenced. */
+    uint64_t epoch;
+    bool has_owned;                          /* it has reached OWNING in this epoch */
+    struct elapse__partition_log_place goal; /* where catching up ends */
+    bool log_has_gap; /* catching up: nothing came, and no beat was confirmed since */
+    bool has_lease;
+    uint64_t lease_from_ms; /* when the last confirmed write was sent */
+    uint64_t beat_ms;       /* when the next beat is due */
+
+    bool has_group;
+    struct elapse__partition_group group; /* number confirmed.group + 1 */
+    uint64_t group_hash;
+
+    uint64_t tail_wanted;       /* by trim */
+    uint64_t tables_made_below; /* tables of the log with lower numbers exist */
+    uint64_t tables_dropped_below;
+    uint64_t drop_ms; /* no DROP_TABLES before */
+
+    bool hands_over; /* hand_over was called */
+    uint64_t leave_ms;
+    char me[ELAPSE__NODE_NAME_BYTES];
+};
+
+/* Lets time pass, by a clock that does not go back. */
+static inline void elapse__partition_set_now(struct elapse__partition *partition, uint64_t now_ms)
+{
+    ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
+    partition->now_ms = now_ms;
+}
+
+/* The times that follow from the lease. */
+static inline uint32_t elapse__beat_every_ms(const struct elapse__partition *partition)
+{
+    return partition->options.lease_ms / 4;
+}
+
+/* Nodes that know of lost groups may first have to give up hosts that do not answer, each of which
+ * takes half a lease. */
+static inline uint32_t elapse__wary_for_ms(const struct elapse__partition *partition)
+{
+    return 2 * partition->options.lease_ms;
+}
+
+static inline uint32_t elapse__poll_every_ms(const struct elapse__partition *partition)
+{
+    return partition->options.lease_ms / 10 + 1;
+}
+
+static inline uint32_t elapse__statement_limit_ms(const struct elapse__partition *partition)
+{
+    return partition->options.lease_ms / 2;
+}
+
+static inline uint32_t elapse__retry_after_ms(const struct elapse__partition *partition)
+{
+    return partition->options.lease_ms / 20 + 1;
+}
+
+static inline uint32_t elapse__answer_for_ms(const struct elapse__partition *partition)
+{
+    return partition->options.lease_ms - partition->options.lease_ms / 10;
+}
+
+static inline uint64_t elapse__table_of(uint64_t group)
+{
+    return group / ELAPSE__LOG_TABLE_GROUPS;
+}
+
+#endif
