@@ -10,7 +10,7 @@
 
 enum { TEXT_BYTES = 8192 };
 
-/* ---- lists: parts between commas ---- */
+/* ---- lists: items between commas ---- */
 
 static bool is_list(const PQconninfoOption *option)
 {
@@ -18,7 +18,7 @@ static bool is_list(const PQconninfoOption *option)
            strcmp(option->keyword, "port") == 0;
 }
 
-static unsigned count_partitions(const char *list)
+static unsigned count_items(const char *list)
 {
     unsigned count = 1;
 
@@ -33,23 +33,23 @@ static unsigned count_hosts(const PQconninfoOption *options)
     unsigned most = 1;
 
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
-        if (option->val != NULL && is_list(option) && count_partitions(option->val) > most)
-            most = count_partitions(option->val);
+        if (option->val != NULL && is_list(option) && count_items(option->val) > most)
+            most = count_items(option->val);
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
-        if (option->val != NULL && is_list(option) && count_partitions(option->val) != 1 &&
-            count_partitions(option->val) != most)
+        if (option->val != NULL && is_list(option) && count_items(option->val) != 1 &&
+            count_items(option->val) != most)
             return 0;
     return most;
 }
 
-/* Stores where the part number `i` is, or the only one. */
-static size_t find_partition(const char *list, unsigned i, const char **partition)
+/* Stores where the item number `i` is, or the only one. Returns its size. */
+static size_t find_item(const char *list, unsigned i, const char **item)
 {
-    if (count_partitions(list) == 1)
+    if (count_items(list) == 1)
         i = 0;
     for (; i > 0; i--)
         list = strchr(list, ',') + 1;
-    *partition = list;
+    *item = list;
     return strcspn(list, ",");
 }
 
@@ -66,13 +66,12 @@ static const char *refuse_option(const PQconninfoOption *option)
 {
     bool is_host = strcmp(option->keyword, "host") == 0;
 
-    for (unsigned i = 0; is_list(option) && i < count_partitions(option->val); i++) {
-        const char *partition;
-        size_t size = find_partition(option->val, i, &partition);
-        if (is_host && size > 1 && partition[0] != '/' &&
-            memchr(partition + 1, '@', size - 1) != NULL)
+    for (unsigned i = 0; is_list(option) && i < count_items(option->val); i++) {
+        const char *item;
+        size_t size = find_item(option->val, i, &item);
+        if (is_host && size > 1 && item[0] != '/' && memchr(item + 1, '@', size - 1) != NULL)
             return "a host has '@' in it: in a password that is %40";
-        if (strcmp(option->keyword, "port") == 0 && !is_number(partition, size))
+        if (strcmp(option->keyword, "port") == 0 && !is_number(item, size))
             return "a port is no number: in a password '/' is %2F";
     }
     return NULL;
@@ -142,7 +141,7 @@ static void write_host(struct text *text, const PQconninfoOption *options, unsig
         const char *value = option->val;
         if (value == NULL)
             continue;
-        size_t size = is_list(option) ? find_partition(option->val, host, &value) : strlen(value);
+        size_t size = is_list(option) ? find_item(option->val, host, &value) : strlen(value);
         add_value(text, option->keyword, value, size);
     }
     text->bytes[text->size] = '\0';

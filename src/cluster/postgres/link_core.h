@@ -1,5 +1,9 @@
 /*
- * The state of a link, for link_session.c and link_results.c. link.h says what a link is.
+ * The state of a link. link.h says what a link is. A file calls only those below it:
+ *
+ *      link_session.c      connecting, sending and receiving
+ *      link_inbox.c        the rows of the inbox
+ *      link_results.c      what results say
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_LINK_CORE_H
 #define ELAPSE__CLUSTER_POSTGRES_LINK_CORE_H
@@ -41,15 +45,5 @@ struct elapse__database_link {
     struct elapse__partition_log_row log[ELAPSE__READ_LOG_GROUPS];
     char message[ELAPSE__DATABASE_LINK_MESSAGE_BYTES];
 };
-
-/* link_session.c: remembers the first line of a message. */
-void elapse__database_link_note(struct elapse__database_link *link, const char *message);
-
-/* link_results.c: reads a field. Returns false if it is NULL, or no bigint. */
-bool elapse__database_link_take_number(const PGresult *rows, int row, int column, uint64_t *number);
-
-/* link_results.c: stores what the results of the statement say. */
-void elapse__database_link_read_results(struct elapse__database_link *link,
-                                        struct elapse__statement_result *result);
 
 #endif

@@ -3,7 +3,7 @@
  */
 #include "../../base/assert.h"
 #include "../inbox/inbox.h"
-#include "link_core.h"
+#include "link_results.h"
 
 /* A null is 0, or a text without bytes. Each of these reads the column that `*column` counts. */
 

@@ -5,7 +5,24 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "link_core.h"
+#include "codes.h"
+#include "link_results.h"
+
+/* ---- notes ---- */
+
+void elapse__database_link_note(struct elapse__database_link *link, const char *message)
+{
+    size_t length = strcspn(message, "\r\n");
+    if (length >= sizeof link->message)
+        length = sizeof link->message - 1;
+    memcpy(link->message, message, length);
+    link->message[length] = '\0';
+}
+
+const char *elapse__database_link_message(const struct elapse__database_link *link)
+{
+    return link->message;
+}
 
 /* ---- fields ---- */
 
@@ -143,12 +160,6 @@ static bool take_first(struct elapse__database_link *link, const PGresult *rows,
 
 /* ---- outcomes ---- */
 
-static bool has_code(const PGresult *failed, const char *code)
-{
-    const char *field = PQresultErrorField(failed, PG_DIAG_SQLSTATE);
-    return field != NULL && strcmp(field, code) == 0;
-}
-
 /* W5: only what the server calls an error is one, and leaves the session as it was. */
 static enum elapse__statement_outcome judge(const PGresult *result)
 {
@@ -164,15 +175,17 @@ static enum elapse__statement_outcome judge(const PGresult *result)
     const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
     if (severity == NULL || strcmp(severity, "ERROR") != 0)
         return ELAPSE__OUTCOME_LOST;
-    if (has_code(result, "55P03"))
+    if (elapse__database_has_code(result, ELAPSE__CODE_LOCKED))
         return ELAPSE__OUTCOME_LOCKED;
-    return has_code(result, "EL001") ? ELAPSE__OUTCOME_MOVED : ELAPSE__OUTCOME_ERROR;
+    return elapse__database_has_code(result, ELAPSE__CODE_MOVED) ? ELAPSE__OUTCOME_MOVED
+                                                                 : ELAPSE__OUTCOME_ERROR;
 }
 
 /* A table of the log that does not exist has no groups. */
 static bool lacks_table(const struct elapse__database_link *link)
 {
-    return link->kind == ELAPSE__STATEMENT_READ_LOG && has_code(link->results[0], "42P01");
+    return link->kind == ELAPSE__STATEMENT_READ_LOG &&
+           elapse__database_has_code(link->results[0], ELAPSE__CODE_NO_TABLE);
 }
 
 /* The second look has no rows to lose and no lock to wait for: where it fails, the outcome is an

@@ -16,18 +16,7 @@
 #include "../../os/program.h"
 #include "../inbox/inbox.h"
 #include "hosts.h"
-#include "link_core.h"
-
-/* ---- notes ---- */
-
-void elapse__database_link_note(struct elapse__database_link *link, const char *message)
-{
-    size_t length = strcspn(message, "\r\n");
-    if (length >= sizeof link->message)
-        length = sizeof link->message - 1;
-    memcpy(link->message, message, length);
-    link->message[length] = '\0';
-}
+#include "link_results.h"
 
 /* W4. libpq calls it from within its functions. */
 static void take_notice(void *context, const PGresult *notice)
@@ -35,11 +24,6 @@ static void take_notice(void *context, const PGresult *notice)
     struct elapse__database_link *link = context;
     link->noticed = true;
     elapse__database_link_note(link, PQresultErrorMessage(notice));
-}
-
-const char *elapse__database_link_message(const struct elapse__database_link *link)
-{
-    return link->message;
 }
 
 /* ---- life ---- */

@@ -39,22 +39,6 @@ static struct number number_of(uint64_t value)
     return number;
 }
 
-/* Asks with these parameters. Returns NULL, with words, if that fails. */
-static PGresult *ask(struct elapse__repair *repair, const char *text, int count,
-                     const char *const *values, struct elapse__schema_why *why)
-{
-    PGresult *rows = elapse__visit_ask(repair->connection, text, count, values, why);
-    if (PQresultStatus(rows) == PGRES_TUPLES_OK)
-        return rows;
-    const char *code = PQresultErrorField(rows, PG_DIAG_SQLSTATE);
-    if (code != NULL && strcmp(code, "55P03") == 0)
-        (void)elapse__visit_refuse(why, "another session holds the row: it may be an earlier run "
-                                        "of this, which waits until a standby has its change");
-    why->is_connected = PQstatus(repair->connection) == CONNECTION_OK;
-    PQclear(rows);
-    return NULL;
-}
-
 /* ---- the session ---- */
 
 static bool begin(struct elapse__repair *repair, const char *host, const char *queue,
@@ -113,7 +97,8 @@ bool elapse__repair_look(struct elapse__repair *repair, uint32_t partition,
     static const char text[] = "select epoch, beat, last_group, last_hash, tail, stopped, missed"
                                " from elapse.partition where queue = $1 and part = $2";
     const struct number number = number_of(partition);
-    PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
+    PGresult *rows = elapse__visit_rows(repair->connection, text, 2,
+                                        (const char *const[]){repair->name, number.text}, why);
     if (rows == NULL)
         return false;
     bool is_there = PQntuples(rows) == 1;
@@ -135,7 +120,8 @@ static bool read_hash(struct elapse__repair *repair, uint32_t partition, uint64_
                    elapse__database_log_table_name(repair->name, partition,
                                                    (group + 1) / ELAPSE__LOG_TABLE_GROUPS)
                        .text);
-    PGresult *rows = ask(repair, text, 1, (const char *const[]){number.text}, why);
+    PGresult *rows =
+        elapse__visit_rows(repair->connection, text, 1, (const char *const[]){number.text}, why);
     if (rows == NULL)
         return false;
     *is_there = PQntuples(rows) == 1;
@@ -162,7 +148,7 @@ bool elapse__repair_hash(struct elapse__repair *repair, uint32_t partition,
 static PGresult *ask_for_row(struct elapse__repair *repair, const char *text,
                              struct elapse__schema_why *why)
 {
-    PGresult *rows = ask(repair, text, 0, NULL, why);
+    PGresult *rows = elapse__visit_rows(repair->connection, text, 0, NULL, why);
     if (rows == NULL || PQntuples(rows) == 1)
         return rows;
     (void)elapse__visit_refuse(why, "the database does not say what it is");
@@ -284,11 +270,11 @@ bool elapse__repair_begin(struct elapse__repair *repair, uint32_t partition,
                                      number_of(epoch_after(row))};
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
-    PGresult *rows =
-        ask(repair, text, 7,
-            (const char *const[]){repair->name, numbers[0].text, numbers[1].text, numbers[2].text,
-                                  numbers[3].text, row->missed, numbers[4].text},
-            why);
+    PGresult *rows = elapse__visit_rows(
+        repair->connection, text, 7,
+        (const char *const[]){repair->name, numbers[0].text, numbers[1].text, numbers[2].text,
+                              numbers[3].text, row->missed, numbers[4].text},
+        why);
     if (rows == NULL)
         return false;
     bool is_same = PQntuples(rows) == 1;
@@ -307,7 +293,8 @@ static bool begin_with(struct elapse__repair *repair, uint32_t partition, const 
     const struct number number = number_of(partition);
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
-    PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
+    PGresult *rows = elapse__visit_rows(repair->connection, text, 2,
+                                        (const char *const[]){repair->name, number.text}, why);
     PQclear(rows);
     return rows != NULL;
 }
@@ -335,8 +322,9 @@ bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t partition
     static const char text[] = "update elapse.partition set stopped = $3, missed = $4"
                                " where queue = $1 and part = $2 returning 1";
     const struct number number = number_of(partition);
-    PGresult *rows = ask(repair, text, 4,
-                         (const char *const[]){repair->name, number.text, stopped, missed}, why);
+    PGresult *rows =
+        elapse__visit_rows(repair->connection, text, 4,
+                           (const char *const[]){repair->name, number.text, stopped, missed}, why);
     PQclear(rows);
     return rows != NULL;
 }

@@ -1,5 +1,10 @@
 /*
- * The state of a runner, for runner_life.c and runner_loop.c. runner.h says what a runner is.
+ * The state of a runner. runner.h says what a runner is. A file calls only those below it:
+ *
+ *      runner_life.c       the beginning and the end; requests of other threads
+ *      runner_loop.c       the thread
+ *      runner_inbox.c      polls of the inbox
+ *      runner_clock.c      the clock
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_RUNNER_CORE_H
 #define ELAPSE__CLUSTER_POSTGRES_RUNNER_CORE_H
@@ -58,24 +63,5 @@ static inline bool elapse__runner_has_inbox(const struct elapse__runner *runner)
 {
     return runner->inbox.ask != NULL;
 }
-
-/* runner_inbox.c: begins a poll if one is due, and nothing is under way. */
-void elapse__runner_poll_inbox(struct elapse__runner *runner, uint64_t now_ms);
-
-/* The result of the poll is there. */
-void elapse__runner_take_inbox(struct elapse__runner *runner,
-                               const struct elapse__statement_result *result);
-
-/* Gives up a poll that takes too long, with the connection. */
-void elapse__runner_limit_poll(struct elapse__runner *runner, uint64_t now_ms);
-
-/* Returns when the inbox has something to do. */
-uint64_t elapse__runner_inbox_ms(const struct elapse__runner *runner);
-
-/* runner_loop.c */
-void *elapse__runner_main(void *argument);
-
-/* The callbacks of the partition, with the runner as their context. */
-struct elapse__partition_owner elapse__runner_owner(struct elapse__runner *runner);
 
 #endif

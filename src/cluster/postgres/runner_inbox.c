@@ -1,9 +1,9 @@
 /*
  * Polls of the inbox, between the statements of the partition and in the same session.
  */
+#include "runner_inbox.h"
 #include "../../base/assert.h"
 #include "link.h"
-#include "runner_core.h"
 
 static bool owns(const struct elapse__runner *runner)
 {

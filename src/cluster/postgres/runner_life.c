@@ -7,14 +7,7 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "link.h"
-#include "runner_core.h"
-
-enum { NS_PER_MS = 1000000 };
-
-uint64_t elapse__runner_now_ms(void)
-{
-    return elapse__os->clock_ns(ELAPSE__OS_BOOTTIME) / NS_PER_MS;
-}
+#include "runner_loop.h"
 
 /* ---- life ---- */
 
@@ -29,9 +22,10 @@ static void free_runner(struct elapse__runner *runner)
     free(runner);
 }
 
-/* Makes the parts that need memory. Returns whether there is enough. */
-static bool make_partitions(struct elapse__runner *runner,
-                            const struct elapse__runner_options *options)
+/* Makes the partition, the link and room for rows of the inbox. Returns whether there is enough
+ * memory. */
+static bool make_members(struct elapse__runner *runner,
+                         const struct elapse__runner_options *options)
 {
     struct elapse__partition_options partition = options->partition;
     partition.owner = elapse__runner_owner(runner);
@@ -75,7 +69,7 @@ int elapse__runner_start(struct elapse__runner **runner,
     }
     *runner = made; /* calls on the new thread may use it */
     error = ENOMEM;
-    if (make_partitions(made, options))
+    if (make_members(made, options))
         error = elapse__os->thread_start(&made->thread, 0, elapse__runner_main, made);
     if (error == 0)
         return 0;

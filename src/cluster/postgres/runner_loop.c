@@ -6,7 +6,8 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "link.h"
-#include "runner_core.h"
+#include "runner_inbox.h"
+#include "runner_loop.h"
 
 enum { NS_PER_MS = 1000000, REMEMBER_AGAIN_MS = 100 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "codes.h"
 #include "names.h"
 #include "visit.h"
 
@@ -51,8 +52,8 @@ bool elapse__schema_read_in(PGconn *connection, const char *name,
                                " (select version from elapse.version where component = 'cluster')"
                                " from elapse.queue where name = $1";
     PGresult *rows = elapse__visit_ask(connection, text, 1, (const char *const[]){name}, why);
-    const char *code = PQresultErrorField(rows, PG_DIAG_SQLSTATE);
-    why->has_none = code != NULL && (strcmp(code, "42P01") == 0 || strcmp(code, "3F000") == 0);
+    why->has_none = elapse__database_has_code(rows, ELAPSE__CODE_NO_TABLE) ||
+                    elapse__database_has_code(rows, ELAPSE__CODE_NO_SCHEMA);
     bool is_read = false;
     if (PQresultStatus(rows) == PGRES_TUPLES_OK)
         is_read = take_queue(rows, name, queue, why);

@@ -31,19 +31,6 @@ static void copy_text(char *copy, size_t room, const char *text)
 
 /* ---- one look ---- */
 
-/* Asks, with the name of the queue or without parameters. Returns NULL, with words, if it fails. */
-static PGresult *ask(struct elapse__status_session *session, const char *text, bool with_name,
-                     struct elapse__schema_why *why)
-{
-    PGresult *rows = elapse__visit_ask(session->connection, text, with_name,
-                                       (const char *const[]){session->name}, why);
-    if (PQresultStatus(rows) == PGRES_TUPLES_OK)
-        return rows;
-    why->is_connected = PQstatus(session->connection) == CONNECTION_OK;
-    PQclear(rows);
-    return NULL;
-}
-
 /* A row that is missing stays as it was: the table has no such partition. */
 static bool look_at_partitions(struct elapse__status_session *session,
                                struct elapse__status *status, struct elapse__schema_why *why)
@@ -51,7 +38,8 @@ static bool look_at_partitions(struct elapse__status_session *session,
     static const char text[] =
         "select part, epoch, beat, last_group, tail, owner, address,"
         " stopped, missed from elapse.partition where queue = $1 order by part";
-    PGresult *rows = ask(session, text, true, why);
+    PGresult *rows =
+        elapse__visit_rows(session->connection, text, 1, (const char *const[]){session->name}, why);
     if (rows == NULL)
         return false;
     size_t count = (size_t)PQntuples(rows);
@@ -81,7 +69,7 @@ static bool look_at_standbys(struct elapse__status_session *session, struct elap
         " case when flush_lsn is null then -1"
         "  else greatest(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint end"
         " from pg_stat_replication order by 1, 2";
-    PGresult *rows = ask(session, text, false, why);
+    PGresult *rows = elapse__visit_rows(session->connection, text, 0, NULL, why);
     if (rows == NULL)
         return false;
     free(status->standbys);
@@ -105,7 +93,7 @@ static bool look_at_server(struct elapse__status_session *session, struct elapse
 {
     static const char text[] =
         "select current_setting('synchronous_standby_names'), " ELAPSE__SQL_TIMELINE;
-    PGresult *rows = ask(session, text, false, why);
+    PGresult *rows = elapse__visit_rows(session->connection, text, 0, NULL, why);
     if (rows == NULL)
         return false;
     COPY(status->names, rows, 0, 0);

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../../os/program.h"
+#include "codes.h"
 #include "hosts.h"
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -146,6 +148,20 @@ PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
     return answer(connection,
                   PQsendQueryParams(connection, text, count, NULL, values, NULL, NULL, as_text),
                   why);
+}
+
+PGresult *elapse__visit_rows(PGconn *connection, const char *text, int count,
+                             const char *const *values, struct elapse__schema_why *why)
+{
+    PGresult *rows = elapse__visit_ask(connection, text, count, values, why);
+    if (PQresultStatus(rows) == PGRES_TUPLES_OK)
+        return rows;
+    if (elapse__database_has_code(rows, ELAPSE__CODE_LOCKED))
+        (void)elapse__visit_refuse(why, "another session holds the row: it may be an earlier run "
+                                        "of this, which waits until a standby has its change");
+    why->is_connected = PQstatus(connection) == CONNECTION_OK;
+    PQclear(rows);
+    return NULL;
 }
 
 bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why)

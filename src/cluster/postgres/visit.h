@@ -24,7 +24,12 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
 PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
                             const char *const *values, struct elapse__schema_why *why);
 
-/* The same, for one that sql.h has written. */
+/* Asks for rows, like elapse__visit_ask. Returns NULL, with words, if there are none because of an
+ * error; then `why` says, too, whether the connection is still there. */
+PGresult *elapse__visit_rows(PGconn *connection, const char *text, int count,
+                             const char *const *values, struct elapse__schema_why *why);
+
+/* Performs a statement that sql.h has written, like elapse__visit_ask. */
 PGresult *elapse__visit_perform(PGconn *connection, const struct elapse__sql *sql,
                                 struct elapse__schema_why *why);
 

@@ -88,7 +88,8 @@ mutant runner_forgets_notices src/cluster/postgres/runner_loop.c \
         elapse__partition_completed(runner->partition, elapse__runner_now_ms(), &result);' \
     runner Databases
 mutant lost_rows_are_an_error src/cluster/postgres/link_results.c \
-    'return has_code(result, "EL001") ? ELAPSE__OUTCOME_MOVED : ELAPSE__OUTCOME_ERROR;' \
+    'return elapse__database_has_code(result, ELAPSE__CODE_MOVED) ? ELAPSE__OUTCOME_MOVED
+                                                                 : ELAPSE__OUTCOME_ERROR;' \
     'return ELAPSE__OUTCOME_ERROR;' link Fence
 mutant poll_that_hangs_goes_on src/cluster/postgres/runner_inbox.c \
     'if (!runner->polls || now_ms < limit_ms(runner))' \

@@ -1,0 +1,15 @@
+/*
+ * The thread of a runner, for what starts it.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_RUNNER_LOOP_H
+#define ELAPSE__CLUSTER_POSTGRES_RUNNER_LOOP_H
+
+#include "runner_core.h"
+
+/* The function of the thread. `argument` is the runner. */
+void *elapse__runner_main(void *argument);
+
+/* Returns the callbacks of the partition, with the runner as their context. */
+struct elapse__partition_owner elapse__runner_owner(struct elapse__runner *runner);
+
+#endif
