@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "inner.h"
+#include "base.h"
 
 /* ---- on the thread of the loop ---- */
 
@@ -33,10 +33,10 @@ static void begin(struct elapse__cluster_way *way, const char *address)
 bool elapse__addresses_find(struct elapse__cluster_partition *partition,
                             struct elapse__os_address *found, const char **why)
 {
-    struct elapse__errand *errand = &partition->cluster->addresses;
+    struct elapse__cluster_errand *errand = &partition->cluster->addresses;
     struct elapse__cluster_way *way = &partition->way;
 
-    elapse__lock(&errand->lock);
+    elapse__lock(&errand->monitor.lock);
     if (strcmp(way->address, partition->figures.partition.address) != 0)
         begin(way, partition->figures.partition.address);
     bool is_known = way->count > 0;
@@ -46,22 +46,22 @@ bool elapse__addresses_find(struct elapse__cluster_partition *partition,
         way->is_wanted = true;
     *why = way->why;
     if (way->is_wanted)
-        elapse__condition_broadcast(&errand->changed);
-    elapse__unlock(&errand->lock);
+        elapse__condition_broadcast(&errand->monitor.changed);
+    elapse__unlock(&errand->monitor.lock);
     return is_known;
 }
 
 /* The last of them was tried: the name may have others by now. */
 void elapse__addresses_failed(struct elapse__cluster_partition *partition)
 {
-    struct elapse__errand *errand = &partition->cluster->addresses;
+    struct elapse__cluster_errand *errand = &partition->cluster->addresses;
     struct elapse__cluster_way *way = &partition->way;
 
-    elapse__lock(&errand->lock);
+    elapse__lock(&errand->monitor.lock);
     way->turn++;
     if (!way->is_digits && (way->count == 0 || way->turn % way->count == 0))
         way->is_wanted = true;
-    elapse__unlock(&errand->lock);
+    elapse__unlock(&errand->monitor.lock);
 }
 
 /* ---- on a thread of its own ---- */
@@ -77,7 +77,7 @@ static struct elapse__cluster_partition *find_wanted(struct elapse__cluster *clu
 }
 
 /* Under the lock, which is released meanwhile. */
-static void look_up(struct elapse__errand *errand, struct elapse__cluster_way *way)
+static void look_up(struct elapse__cluster_errand *errand, struct elapse__cluster_way *way)
 {
     struct elapse__os_address found[ELAPSE__OS_ADDRESSES_MAX];
     struct elapse__loop_listen where;
@@ -86,11 +86,11 @@ static void look_up(struct elapse__errand *errand, struct elapse__cluster_way *w
 
     memcpy(address, way->address, sizeof address);
     way->is_wanted = false;
-    elapse__unlock(&errand->lock);
+    elapse__unlock(&errand->monitor.lock);
     const char *why = elapse__loop_parse_listen(address, NULL, &where);
     if (why == NULL)
         why = elapse__os_resolve(where.host, where.port, found, &count);
-    elapse__lock(&errand->lock);
+    elapse__lock(&errand->monitor.lock);
     /* There may be another owner by now. */
     if (strcmp(address, way->address) != 0)
         return;
@@ -105,17 +105,17 @@ static void look_up(struct elapse__errand *errand, struct elapse__cluster_way *w
 void *elapse__addresses_errand(void *argument)
 {
     struct elapse__cluster *cluster = argument;
-    struct elapse__errand *errand = &cluster->addresses;
+    struct elapse__cluster_errand *errand = &cluster->addresses;
 
     elapse__os_thread_name("elapse-names");
-    elapse__lock(&errand->lock);
+    elapse__lock(&errand->monitor.lock);
     while (!errand->stops) {
         struct elapse__cluster_partition *partition = find_wanted(cluster);
         if (partition != NULL)
             look_up(errand, &partition->way);
         else
-            elapse__condition_wait(&errand->changed, &errand->lock);
+            elapse__condition_wait(&errand->monitor.changed, &errand->monitor.lock);
     }
-    elapse__unlock(&errand->lock);
+    elapse__unlock(&errand->monitor.lock);
     return NULL;
 }

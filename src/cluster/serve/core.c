@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "inner.h"
+#include "core.h"
 
 #define READING_NS UINT64_C(100000000) /* so often readings are looked at in any case */
 
@@ -120,10 +120,10 @@ void elapse__cluster_partition_release(struct elapse__cluster_partition *partiti
         partition->core = NULL;
         free_loop(loop);
     }
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->has_core = false;
-    elapse__condition_broadcast(&partition->changed);
-    elapse__unlock(&partition->lock);
+    elapse__condition_broadcast(&partition->monitor.changed);
+    elapse__unlock(&partition->monitor.lock);
 }
 
 /* ---- who owns it ---- */
@@ -153,9 +153,9 @@ static void look_at_stop(struct elapse__cluster_partition *partition)
 {
     if (partition->figures.partition.stop == ELAPSE__STOP_NONE)
         return;
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->is_owned = false;
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
     elapse__cluster_partition_release(partition);
 }
 
@@ -273,7 +273,7 @@ struct wishes {
 
 static struct wishes take_wishes(struct elapse__cluster_partition *partition)
 {
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     struct wishes wishes = {
         .is_owned = partition->is_owned,
         .is_opened_anew = partition->is_opened_anew,
@@ -284,7 +284,7 @@ static struct wishes take_wishes(struct elapse__cluster_partition *partition)
     if (wishes.is_owned && partition->core == NULL &&
         !atomic_load(&partition->cluster->is_stopping))
         partition->has_core = true; /* from now on the runner's thread waits for its end */
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
     return wishes;
 }
 

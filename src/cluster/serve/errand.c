@@ -1,40 +1,53 @@
 /*
- * Threads for what waits.
+ * Locks with a condition, and threads for what waits.
  */
+#include "../../base/assert.h"
 #include "../../os/os.h"
-#include "inner.h"
+#include "base.h"
 
-bool elapse__errand_start(struct elapse__errand *errand, void *(*main)(void *argument),
-                          struct elapse__cluster *cluster)
+bool elapse__cluster_monitor_open(struct elapse__cluster_monitor *monitor)
 {
-    if (elapse__os->lock_init(&errand->lock) != 0)
+    ELAPSE__ASSERT_THAT(monitor->made, ==, 0);
+    if (elapse__os->lock_init(&monitor->lock) != 0)
         return false;
-    errand->made = 1;
-    if (elapse__os->condition_init(&errand->changed) != 0)
+    monitor->made = 1;
+    if (elapse__os->condition_init(&monitor->changed) != 0)
         return false;
-    errand->made = 2;
-    if (elapse__os->thread_start(&errand->thread, 0, main, cluster) != 0)
-        return false;
-    errand->made = 3;
+    monitor->made = 2;
     return true;
 }
 
-static void end_thread(struct elapse__errand *errand)
+void elapse__cluster_monitor_close(struct elapse__cluster_monitor *monitor)
 {
-    elapse__lock(&errand->lock);
-    errand->stops = true;
-    elapse__condition_broadcast(&errand->changed);
-    elapse__unlock(&errand->lock);
-    elapse__os_thread_join(&errand->thread);
+    if (monitor->made > 1)
+        elapse__condition_free(&monitor->changed);
+    if (monitor->made > 0)
+        elapse__lock_free(&monitor->lock);
+    monitor->made = 0;
 }
 
-void elapse__errand_stop(struct elapse__errand *errand)
+bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
+                                  void *(*main)(void *argument), struct elapse__cluster *cluster)
 {
-    if (errand->made > 2)
+    ELAPSE__ASSERT(!errand->is_running);
+    errand->is_running = elapse__cluster_monitor_open(&errand->monitor) &&
+                         elapse__os->thread_start(&errand->thread, 0, main, cluster) == 0;
+    return errand->is_running;
+}
+
+static void end_thread(struct elapse__cluster_errand *errand)
+{
+    elapse__lock(&errand->monitor.lock);
+    errand->stops = true;
+    elapse__condition_broadcast(&errand->monitor.changed);
+    elapse__unlock(&errand->monitor.lock);
+    elapse__os_thread_join(&errand->thread);
+    errand->is_running = false;
+}
+
+void elapse__cluster_errand_stop(struct elapse__cluster_errand *errand)
+{
+    if (errand->is_running)
         end_thread(errand);
-    if (errand->made > 1)
-        elapse__condition_free(&errand->changed);
-    if (errand->made > 0)
-        elapse__lock_free(&errand->lock);
-    errand->made = 0;
+    elapse__cluster_monitor_close(&errand->monitor);
 }

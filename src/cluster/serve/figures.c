@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "inner.h"
+#include "base.h"
 
 /* ---- words ---- */
 

@@ -2,7 +2,7 @@
  * Clients: bytes between their sockets and the router.
  */
 #include "../../base/assert.h"
-#include "inner.h"
+#include "links.h"
 
 static struct elapse__cluster *cluster_of(struct elapse__loop *front)
 {

@@ -3,7 +3,7 @@
  * src/cluster/inbox decides; here are the calls of the runner, and of the store, around it, each
  * under the store's lock.
  */
-#include "inner.h"
+#include "store.h"
 
 #include "../inbox/inbox.h"
 
@@ -78,7 +78,8 @@ static uint64_t on_next_ms(void *context)
     return next_ms;
 }
 
-const struct elapse__runner_inbox elapse__part_inbox = {on_ask, on_came, on_failed, on_next_ms};
+const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls = {on_ask, on_came,
+                                                                           on_failed, on_next_ms};
 
 /* ---- the store's ---- */
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inner.h"
+#include "base.h"
 
 enum { LOOKS_A_ROUND = 9 }; /* for signals; each takes 100 ms */
 
@@ -94,12 +94,12 @@ static void note(struct elapse__cluster *cluster, enum found found,
                        found == FOUND_INBOX ? "the database has an inbox: its rows become jobs"
                                             : "the database has no inbox");
     }
-    elapse__lock(&cluster->inbox.lock);
+    elapse__lock(&cluster->inbox.monitor.lock);
     if (strcmp(notice.text, cluster->inbox_notice.text) != 0) {
         cluster->has_inbox_notice = true;
         cluster->inbox_notice = notice;
     }
-    elapse__unlock(&cluster->inbox.lock);
+    elapse__unlock(&cluster->inbox.monitor.lock);
     atomic_store(&cluster->has_inbox, found != FOUND_NONE);
     elapse__os_event_set(cluster->event);
 }
@@ -116,40 +116,40 @@ static uint64_t pause_ns(enum found found)
     }
 }
 
-void *elapse__errand_inbox(void *argument)
+void *elapse__cluster_errand_inbox(void *argument)
 {
     struct elapse__cluster *cluster = argument;
-    struct elapse__errand *errand = &cluster->inbox;
+    struct elapse__cluster_errand *errand = &cluster->inbox;
 
     elapse__os_thread_name("elapse-inbox");
-    elapse__lock(&errand->lock);
+    elapse__lock(&errand->monitor.lock);
     while (!errand->stops) {
         struct elapse__schema_why why = {.text = ""};
-        elapse__unlock(&errand->lock);
+        elapse__unlock(&errand->monitor.lock);
         enum found found = look(cluster, &why);
         if (found != FOUND_NOTHING)
             note(cluster, found, &why);
         uint64_t again_ns = elapse__os_monotonic_ns() + pause_ns(found);
-        elapse__lock(&errand->lock);
-        while (!errand->stops &&
-               elapse__condition_wait_until(&errand->changed, &errand->lock, again_ns))
+        elapse__lock(&errand->monitor.lock);
+        while (!errand->stops && elapse__condition_wait_until(&errand->monitor.changed,
+                                                              &errand->monitor.lock, again_ns))
             ;
     }
-    elapse__unlock(&errand->lock);
+    elapse__unlock(&errand->monitor.lock);
     return NULL;
 }
 
-void elapse__errand_inbox_look(struct elapse__cluster *cluster)
+void elapse__cluster_errand_inbox_look(struct elapse__cluster *cluster)
 {
     struct elapse__cluster_notice notice;
 
-    if (cluster->inbox.made < 3)
+    if (!cluster->inbox.is_running)
         return;
-    elapse__lock(&cluster->inbox.lock);
+    elapse__lock(&cluster->inbox.monitor.lock);
     bool has_notice = cluster->has_inbox_notice;
     notice = cluster->inbox_notice;
     cluster->has_inbox_notice = false;
-    elapse__unlock(&cluster->inbox.lock);
+    elapse__unlock(&cluster->inbox.monitor.lock);
     if (!has_notice)
         return;
     elapse__logger(elapse__cluster_logger(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "inner.h"
+#include "links.h"
 
 static struct elapse__cluster_link *own_of(const struct elapse__router_link *link)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "inner.h"
+#include "base.h"
 
 /* Under the lock. The oldest one makes room: the last ones say why a partition has stopped. */
 static struct elapse__cluster_notice *next_notice(struct elapse__cluster_partition *partition)
@@ -26,11 +26,11 @@ void elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
     va_list arguments;
 
     va_start(arguments, format);
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     struct elapse__cluster_notice *notice = next_notice(partition);
     notice->level = level;
     (void)vsnprintf(notice->text, sizeof notice->text, format, arguments);
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
     va_end(arguments);
     elapse__cluster_partition_wake_loop(partition);
 }
@@ -39,7 +39,7 @@ void elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
 static bool take(struct elapse__cluster_partition *partition, struct elapse__cluster_notice *notice,
                  unsigned *lost)
 {
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     bool has_one = partition->notice_count > 0;
     *lost = partition->notices_lost;
     partition->notices_lost = 0;
@@ -49,7 +49,7 @@ static bool take(struct elapse__cluster_partition *partition, struct elapse__clu
         memmove(&partition->notices[0], &partition->notices[1],
                 partition->notice_count * sizeof partition->notices[0]);
     }
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
     return has_one;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../postgres/names.h"
-#include "inner.h"
+#include "base.h"
 
 static bool refuse(struct elapse__cluster *cluster, const char *what, const char *why)
 {

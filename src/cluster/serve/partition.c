@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "../../engine/store/remember.h"
-#include "inner.h"
+#include "life.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define AGAIN_NS  (100 * NS_PER_MS) /* after a full disk */
@@ -21,9 +21,9 @@ static struct elapse__cluster_partition *partition_of(void *context)
 static void fail(struct elapse__cluster_partition *partition)
 {
     partition->gave_up = true;
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->has_failed = true;
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
     elapse__cluster_partition_wake_loop(partition);
 }
 
@@ -31,9 +31,9 @@ static void fail(struct elapse__cluster_partition *partition)
 static void fail_after_search(struct elapse__cluster_partition *partition)
 {
     partition->gave_up = true;
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->has_lost = true;
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
 }
 
 static bool is_stopping(const struct elapse__cluster_partition *partition)
@@ -167,9 +167,9 @@ static void on_own(void *context, uint64_t epoch)
         give_up(partition, "the life of an owner cannot begin", error);
         return;
     }
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->has_owned = partition->is_owned = true;
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
     elapse__cluster_partition_wake_loop(partition);
 }
 
@@ -188,13 +188,13 @@ static void on_confirmed(void *context, uint64_t group)
 /* Waits until the loop has freed the core (S2). */
 static void wait_for_release(struct elapse__cluster_partition *partition)
 {
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->is_owned = false;
     while (partition->has_core) {
         elapse__cluster_partition_wake_loop(partition);
-        elapse__condition_wait(&partition->changed, &partition->lock);
+        elapse__condition_wait(&partition->monitor.changed, &partition->monitor.lock);
     }
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
 }
 
 /* What was confirmed, but not written, and what was not confirmed, is in the store no more. */
@@ -214,18 +214,18 @@ static bool open_anew(struct elapse__cluster_partition *partition)
 
 static void replace_store(struct elapse__cluster_partition *partition)
 {
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->is_opening = !is_stopping(partition) && !partition->gave_up;
     bool opens = partition->is_opening;
-    elapse__unlock(&partition->lock);
+    elapse__unlock(&partition->monitor.lock);
     if (!opens)
         return;
     bool is_open = open_anew(partition);
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->is_opening = false;
     partition->is_opened_anew = is_open;
-    elapse__condition_broadcast(&partition->changed);
-    elapse__unlock(&partition->lock);
+    elapse__condition_broadcast(&partition->monitor.changed);
+    elapse__unlock(&partition->monitor.lock);
     elapse__cluster_partition_wake_loop(partition);
 }
 
@@ -247,10 +247,10 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
 
 static void note_end(struct elapse__cluster_partition *partition)
 {
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     partition->has_ended = true;
-    elapse__condition_broadcast(&partition->changed);
-    elapse__unlock(&partition->lock);
+    elapse__condition_broadcast(&partition->monitor.changed);
+    elapse__unlock(&partition->monitor.lock);
     elapse__cluster_partition_wake_loop(partition);
 }
 
@@ -318,5 +318,5 @@ elapse__cluster_partition_owner(struct elapse__cluster_partition *partition)
                                             on_confirmed, on_fenced, on_stopped};
 }
 
-const struct elapse__runner_calls elapse__part_calls = {on_remember, on_releasing, on_ended,
-                                                        on_changed};
+const struct elapse__runner_calls elapse__cluster_partition_calls = {on_remember, on_releasing,
+                                                                     on_ended, on_changed};

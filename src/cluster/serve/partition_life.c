@@ -1,5 +1,5 @@
 /*
- * The life of a partition: its store and its runner.
+ * The life of a partition: its files and its runner.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,40 +8,7 @@
 #include "../../base/assert.h"
 #include "../../engine/store/remember.h"
 #include "../ownership/chain.h"
-#include "inner.h"
-
-/* ---- the store ---- */
-
-void elapse__cluster_partition_count_files(struct elapse__cluster_partition *partition)
-{
-    struct elapse__journal_figures figures;
-
-    elapse__store_arrive(partition->store);
-    elapse__journal_figures(partition->store->engine.journal, &figures);
-    elapse__store_depart(partition->store);
-    atomic_store(&partition->segments, figures.head - figures.tail + 1);
-}
-
-enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_partition *partition,
-                                                       struct elapse_queue_fault *fault)
-{
-    const struct elapse__cluster *cluster = partition->cluster;
-    const struct elapse_queue_options queue =
-        elapse__service_queue_options(elapse__cluster_options(cluster));
-    const struct elapse__store_wishes wishes = {
-        .foresees = elapse__service_wants_http(&cluster->service.loop),
-        .partitions = cluster->queue.partitions,
-        .partition = partition->number,
-        .log = &partition->log,
-    };
-
-    enum elapse_error error =
-        elapse__store_open(partition->directory, &queue, &wishes, &partition->store, fault);
-
-    if (error == ELAPSE_OK)
-        elapse__cluster_partition_count_files(partition);
-    return error;
-}
+#include "life.h"
 
 /* ---- opening: on the thread of the loop ---- */
 
@@ -59,17 +26,6 @@ static bool make_directories(struct elapse__cluster_partition *partition)
                    "%s: %s", outer,
                    error == 0 ? "the path is too long" : elapse__os_error_text(error));
     return false;
-}
-
-static bool make_locks(struct elapse__cluster_partition *partition)
-{
-    if (elapse__os->lock_init(&partition->lock) != 0)
-        return false;
-    partition->made = 1;
-    if (elapse__os->condition_init(&partition->changed) != 0)
-        return false;
-    partition->made = 2;
-    return true;
 }
 
 static bool refuse(struct elapse__cluster_partition *partition, const char *what, int error)
@@ -114,7 +70,7 @@ bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t nu
         .submit = elapse__cluster_partition_submit,
         .trim = elapse__cluster_partition_trim,
     };
-    if (!make_locks(partition) || !make_directories(partition) ||
+    if (!elapse__cluster_monitor_open(&partition->monitor) || !make_directories(partition) ||
         !elapse__cluster_partition_make_inbox(partition) || !belongs_here(partition))
         return false;
     enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
@@ -169,8 +125,8 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
                 .local = {place.local_group, place.local_hash},
                 .confirmed = {place.confirmed_group, place.confirmed_hash},
             },
-        .calls = elapse__part_calls,
-        .inbox = elapse__part_inbox,
+        .calls = elapse__cluster_partition_calls,
+        .inbox = elapse__cluster_partition_inbox_calls,
         .hosts = cluster->hosts.texts,
         .queue = serve->queue,
         .number = partition->number,
@@ -184,10 +140,10 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
 static void end_runner(struct elapse__cluster_partition *partition)
 {
     elapse__runner_hand_over(partition->runner);
-    elapse__lock(&partition->lock);
+    elapse__lock(&partition->monitor.lock);
     while (!partition->has_ended || partition->is_opening)
-        elapse__condition_wait(&partition->changed, &partition->lock);
-    elapse__unlock(&partition->lock);
+        elapse__condition_wait(&partition->monitor.changed, &partition->monitor.lock);
+    elapse__unlock(&partition->monitor.lock);
     /* From now on no thread of the store submits to the runner. */
     if (partition->store != NULL && partition->has_owned)
         (void)elapse__store_fenced(partition->store, atomic_load(&partition->epoch));
@@ -205,13 +161,9 @@ bool elapse__cluster_partition_close(struct elapse__cluster_partition *partition
     if (partition->store != NULL)
         is_durable = elapse_queue_close(partition->store) == ELAPSE_OK;
     partition->store = NULL;
-    if (partition->made > 0)
+    if (partition->monitor.made > 0)
         elapse__cluster_partition_log(partition);
     elapse__cluster_partition_free_inbox(partition);
-    if (partition->made > 1)
-        elapse__condition_free(&partition->changed);
-    if (partition->made > 0)
-        elapse__lock_free(&partition->lock);
-    partition->made = 0;
+    elapse__cluster_monitor_close(&partition->monitor);
     return is_durable;
 }

@@ -20,7 +20,7 @@
 #include "../../base/assert.h"
 #include "../../server/http/http.h"
 #include "../../server/serve/listeners.h"
-#include "inner.h"
+#include "turn.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define FLUSH_NS  (500 * NS_PER_MS) /* for replies, when the node stops */
@@ -81,7 +81,7 @@ static void look_at_partitions(struct elapse__cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         elapse__cluster_partition_look(&cluster->partitions[i]);
-    elapse__errand_inbox_look(cluster);
+    elapse__cluster_errand_inbox_look(cluster);
 }
 
 static void on_event(evutil_socket_t file, short what, void *argument)
@@ -159,8 +159,8 @@ static bool start(struct elapse__cluster *cluster)
     elapse__cluster_count_files(cluster);
     if (!make_router(cluster) || !make_events(cluster) || !open_http(&service->loop) ||
         !elapse__service_start_events(service) || !elapse__listeners_start(&service->loop) ||
-        !elapse__errand_start(&cluster->addresses, elapse__addresses_errand, cluster) ||
-        !elapse__errand_start(&cluster->inbox, elapse__errand_inbox, cluster))
+        !elapse__cluster_errand_start(&cluster->addresses, elapse__addresses_errand, cluster) ||
+        !elapse__cluster_errand_start(&cluster->inbox, elapse__cluster_errand_inbox, cluster))
         return false;
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (!elapse__cluster_partition_start(&cluster->partitions[i]))
@@ -207,9 +207,9 @@ static bool have_looked(struct elapse__cluster *cluster)
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         struct elapse__runner_figures figures;
         elapse__runner_figures(partition->runner, &figures);
-        elapse__lock(&partition->lock);
+        elapse__lock(&partition->monitor.lock);
         bool has_ended = partition->has_ended;
-        elapse__unlock(&partition->lock);
+        elapse__unlock(&partition->monitor.lock);
         if (timeline_of_loss(&figures) > lossy)
             lossy = timeline_of_loss(&figures);
         if (!has_ended && figures.partition.stop != ELAPSE__STOP_NONE)
@@ -266,9 +266,9 @@ static bool have_ended(struct elapse__cluster *cluster)
 
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
-        elapse__lock(&partition->lock);
+        elapse__lock(&partition->monitor.lock);
         all = all && (partition->has_ended || partition->runner == NULL);
-        elapse__unlock(&partition->lock);
+        elapse__unlock(&partition->monitor.lock);
     }
     return all;
 }
@@ -369,10 +369,10 @@ static bool release(struct elapse__cluster *cluster)
     hand_over(cluster);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         is_durable = elapse__cluster_partition_close(&cluster->partitions[i]) && is_durable;
-    elapse__errand_stop(&cluster->inbox);
+    elapse__cluster_errand_stop(&cluster->inbox);
     if (cluster->router != NULL)
         free_links(cluster);
-    elapse__errand_stop(&cluster->addresses);
+    elapse__cluster_errand_stop(&cluster->addresses);
     free_peers(&cluster->service.loop.peers);
     elapse__router_free(cluster->router);
     free(cluster->partitions);

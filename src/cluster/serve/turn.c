@@ -2,21 +2,9 @@
  * Turns: bytes from sockets to the router, from the router to cores and other nodes, and back.
  */
 #include "../../base/assert.h"
-#include "inner.h"
+#include "turn.h"
 
 enum { ROUNDS_MAX = 4, MS_PER_S = 1000, LONGEST_WAIT_MS = 3600 * MS_PER_S };
-
-size_t elapse__cluster_receive(struct elapse__cluster *cluster, struct elapse__peer *peer,
-                               size_t room)
-{
-    size_t most = ELAPSE__BATCH_PEER_BYTES;
-
-    if (peer->has_ended || room == 0 || peer->peers->is_stopping)
-        return 0;
-    /* To the end of the line. What the socket has after this is read in the next turn. */
-    elapse__peer_enter(peer, ELAPSE__PEER_READY);
-    return elapse__peer_receive(peer, cluster->batch, room < most ? room : most);
-}
 
 /* Jobs have become ready: reserves that wait ask for them. Returns whether any have. */
 static bool tell_ready(struct elapse__cluster_partition *partition)

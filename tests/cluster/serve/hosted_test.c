@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../../../src/cluster/ownership/chain.h"
-#include "../../../src/cluster/serve/inner.h"
+#include "../../../src/cluster/serve/life.h"
 #include "../../../src/os/os.h"
 #include "../../engine/store/directory.h"
 #include "../../support/test.h"
@@ -31,7 +31,7 @@ static int set_up(void **state)
                    directory_make());
     partition->cluster = cluster;
     *state = partition;
-    return elapse__os->lock_init(&partition->lock) + elapse__os_event_open(&cluster->event);
+    return elapse__os->lock_init(&partition->monitor.lock) + elapse__os_event_open(&cluster->event);
 }
 
 static int tear_down(void **state)
@@ -39,7 +39,7 @@ static int tear_down(void **state)
     struct elapse__cluster_partition *partition = *state;
 
     (void)elapse__os_close(partition->cluster->event);
-    elapse__lock_free(&partition->lock);
+    elapse__lock_free(&partition->monitor.lock);
     free(partition->cluster);
     free(partition);
     directory_remove();
@@ -76,13 +76,13 @@ TEST_WITH(a_disk_that_refuses_has_a_line_each_minute, set_up, tear_down)
     memcpy(directory, partition->directory, sizeof directory);
     (void)snprintf(partition->directory, sizeof partition->directory, "/dev/null/none");
     for (unsigned i = 0; i < ATTEMPTS_A_LINE; i++)
-        assert_false(elapse__part_calls.remember(partition, &memory));
+        assert_false(elapse__cluster_partition_calls.remember(partition, &memory));
     assert_int_equal(partition->notice_count, 1);
     assert_non_null(strstr(partition->notices[0].text, "the file cluster"));
-    assert_false(elapse__part_calls.remember(partition, &memory));
+    assert_false(elapse__cluster_partition_calls.remember(partition, &memory));
     assert_int_equal(partition->notice_count, 2);
     memcpy(partition->directory, directory, sizeof directory);
-    assert_true(elapse__part_calls.remember(partition, &memory));
+    assert_true(elapse__cluster_partition_calls.remember(partition, &memory));
     assert_int_equal(partition->waits, 0);
 }
 
@@ -107,7 +107,7 @@ TEST_WITH(a_store_that_takes_nothing_wakes_nobody, set_up, tear_down)
     assert_true(elapse__cluster_partition_make_inbox(partition));
     atomic_store(&partition->cluster->has_inbox, true);
     elapse__cluster_partition_own_inbox(partition); /* which wants to poll at once */
-    assert_true(elapse__part_inbox.next_ms(partition) == UINT64_MAX);
+    assert_true(elapse__cluster_partition_inbox_calls.next_ms(partition) == UINT64_MAX);
     elapse__cluster_partition_free_inbox(partition);
     assert_int_equal(elapse_queue_close(partition->store), ELAPSE_OK);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../src/cluster/serve/inner.h"
+#include "../../../src/cluster/serve/base.h"
 #include "../../../src/os/os.h"
 #include "../../support/test.h"
 
@@ -17,7 +17,7 @@ static struct elapse__cluster_partition *set_up(void)
     struct elapse__cluster_partition *partition = calloc(1, sizeof *partition);
     assert_non_null(cluster);
     assert_non_null(partition);
-    assert_int_equal(elapse__os->lock_init(&partition->lock), 0);
+    assert_int_equal(elapse__os->lock_init(&partition->monitor.lock), 0);
     assert_int_equal(elapse__os_event_open(&cluster->event), 0);
     cluster->service.loop.peers.logger.most = ELAPSE__LOGGER_DEBUG;
     partition->cluster = cluster;
@@ -27,7 +27,7 @@ static struct elapse__cluster_partition *set_up(void)
 static void tear_down(struct elapse__cluster_partition *partition)
 {
     (void)elapse__os_close(partition->cluster->event);
-    elapse__lock_free(&partition->lock);
+    elapse__lock_free(&partition->monitor.lock);
     free(partition->cluster);
     free(partition);
 }

@@ -1,0 +1,95 @@
+/*
+ * What calls nothing else of this room.
+ */
+#ifndef ELAPSE__CLUSTER_SERVE_BASE_H
+#define ELAPSE__CLUSTER_SERVE_BASE_H
+
+#include "inner.h"
+
+/* ---- errand.c ---- */
+
+/* Makes a lock and its condition. Returns false if the system refuses.
+ * elapse__cluster_monitor_close is to be called then, too. */
+bool elapse__cluster_monitor_open(struct elapse__cluster_monitor *monitor);
+
+/* Frees the lock and the condition, those that there are. */
+void elapse__cluster_monitor_close(struct elapse__cluster_monitor *monitor);
+
+/* Starts a thread. Returns false if the system refuses; elapse__cluster_errand_stop is to be called
+ * then, too. */
+bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
+                                  void *(*main)(void *argument), struct elapse__cluster *cluster);
+
+/* Ends the thread, if there is one: this waits until what the thread waits for has ended. Frees the
+ * lock and the condition. */
+void elapse__cluster_errand_stop(struct elapse__cluster_errand *errand);
+
+/* ---- inbox_errand.c ---- */
+
+/* Asks one database after the other for the queue, until one of them tells. Returns false if a
+ * signal asks to end. */
+bool elapse__cluster_read_queue(struct elapse__cluster *cluster);
+
+/* The thread that looks for the inbox of the database, again and again. */
+void *elapse__cluster_errand_inbox(void *argument);
+
+/* On the thread of the loop: logs what the thread has found, and wakes the runners if it has. */
+void elapse__cluster_errand_inbox_look(struct elapse__cluster *cluster);
+
+/* ---- addresses.c ---- */
+
+/* The thread that looks up the names of hosts. */
+void *elapse__addresses_errand(void *argument);
+
+/* On the thread of the loop: stores an address of the owner of a partition. Returns whether it is
+ * known; otherwise `*why` says why not, or is NULL: it is being looked up. */
+bool elapse__addresses_find(struct elapse__cluster_partition *partition,
+                            struct elapse__os_address *found, const char **why);
+
+/* No node was reached there: the next time it is another address, if there is one. */
+void elapse__addresses_failed(struct elapse__cluster_partition *partition);
+
+/* ---- notices.c ---- */
+
+/* The loop has something to look at. */
+static inline void elapse__cluster_partition_wake_loop(struct elapse__cluster_partition *partition)
+{
+    elapse__os_event_set(partition->cluster->event);
+}
+
+/* Leaves a line for the log, from any thread. */
+__attribute__((format(printf, 3, 4))) void
+elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
+                              enum elapse__logger_level level, const char *format, ...);
+
+/* On the thread of the loop: logs what was left. */
+void elapse__cluster_partition_log(struct elapse__cluster_partition *partition);
+
+/* ---- figures.c ---- */
+
+/* Makes `cluster->shown`. */
+void elapse__cluster_show(struct elapse__cluster *cluster);
+
+/* Returns a word for a role, or for a complaint. */
+const char *elapse__cluster_role(enum elapse__partition_role role);
+const char *elapse__cluster_complaint(enum elapse__complaint complaint);
+
+/* Returns why a partition must not go on, in words. */
+const char *elapse__cluster_stop(enum elapse__partition_stop stop);
+
+/* ---- options.c ---- */
+
+/* Returns false after a line in the log. */
+bool elapse__cluster_check_options(struct elapse__cluster *cluster);
+
+/* Chooses where other nodes reach this one, and its name. Requires that the listeners are open.
+ * Returns false after a line in the log. */
+bool elapse__cluster_choose_address(struct elapse__cluster *cluster);
+
+/* ---- receive.c ---- */
+
+/* Receives from a peer that is ready, up to `room` bytes. Returns how many came. */
+size_t elapse__cluster_receive(struct elapse__cluster *cluster, struct elapse__peer *peer,
+                               size_t room);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * Bytes from sockets, for clients and for links.
+ */
+#include "base.h"
+
+size_t elapse__cluster_receive(struct elapse__cluster *cluster, struct elapse__peer *peer,
+                               size_t room)
+{
+    size_t most = ELAPSE__BATCH_PEER_BYTES;
+
+    if (peer->has_ended || room == 0 || peer->peers->is_stopping)
+        return 0;
+    /* To the end of the line. What the socket has after this is read in the next turn. */
+    elapse__peer_enter(peer, ELAPSE__PEER_READY);
+    return elapse__peer_receive(peer, cluster->batch, room < most ? room : most);
+}

@@ -1,0 +1,35 @@
+/*
+ * The store of a partition.
+ */
+#include "store.h"
+
+void elapse__cluster_partition_count_files(struct elapse__cluster_partition *partition)
+{
+    struct elapse__journal_figures figures;
+
+    elapse__store_arrive(partition->store);
+    elapse__journal_figures(partition->store->engine.journal, &figures);
+    elapse__store_depart(partition->store);
+    atomic_store(&partition->segments, figures.head - figures.tail + 1);
+}
+
+enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_partition *partition,
+                                                       struct elapse_queue_fault *fault)
+{
+    const struct elapse__cluster *cluster = partition->cluster;
+    const struct elapse_queue_options queue =
+        elapse__service_queue_options(elapse__cluster_options(cluster));
+    const struct elapse__store_wishes wishes = {
+        .foresees = elapse__service_wants_http(&cluster->service.loop),
+        .partitions = cluster->queue.partitions,
+        .partition = partition->number,
+        .log = &partition->log,
+    };
+
+    enum elapse_error error =
+        elapse__store_open(partition->directory, &queue, &wishes, &partition->store, fault);
+
+    if (error == ELAPSE_OK)
+        elapse__cluster_partition_count_files(partition);
+    return error;
+}

@@ -1,0 +1,14 @@
+/*
+ * Turns of the loop.
+ */
+#ifndef ELAPSE__CLUSTER_SERVE_TURN_H
+#define ELAPSE__CLUSTER_SERVE_TURN_H
+
+#include "links.h"
+
+/* ---- turn.c ---- */
+
+/* Does turns until there is nothing to do now. Returns whether there is more. */
+bool elapse__cluster_turn(struct elapse__cluster *cluster);
+
+#endif
