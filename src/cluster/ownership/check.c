@@ -17,6 +17,65 @@ uint64_t elapse__partition_answer_until_ms(const struct elapse__partition *parti
     return partition->lease_from_ms + elapse__answer_for_ms(partition);
 }
 
+/* Returns whether the statement under way is one that the link lets pass. */
+static bool has_link_for_statement(const struct elapse__partition *partition)
+{
+    switch (partition->statement.kind) {
+    case ELAPSE__STATEMENT_CONNECT:
+        return partition->link == ELAPSE__LINK_DOWN;
+    case ELAPSE__STATEMENT_SESSION:
+        return partition->link == ELAPSE__LINK_CONNECTED;
+    default:
+        return partition->link == ELAPSE__LINK_UP;
+    }
+}
+
+/* Returns whether the take-over under way may be: R4, R11. */
+static bool may_take_over(const struct elapse__partition *partition)
+{
+    bool is_handed_over = partition->row.owner[0] == '\0';
+    bool is_unchanged =
+        partition->sent_ms >= partition->unchanged_since_ms + partition->options.lease_ms;
+    return partition->role == ELAPSE__ROLE_TAKING_OVER && partition->has_row &&
+           (is_handed_over || is_unchanged) && partition->sent_ms >= partition->wary_until_ms &&
+           partition->row.stopped[0] == '\0' && partition->epoch == partition->row.epoch + 1;
+}
+
+/* Returns whether the append under way is that of the group in flight, behind the confirmed one. */
+static bool may_append(const struct elapse__partition *partition)
+{
+    const struct elapse__statement *append = &partition->statement;
+    return partition->role == ELAPSE__ROLE_OWNING && partition->has_group &&
+           append->epoch == partition->epoch && append->group == partition->confirmed.group + 1 &&
+           append->previous_hash == partition->confirmed.hash &&
+           append->hash == partition->group_hash;
+}
+
+/* Returns whether the statement under way obeys the rules. */
+static bool obeys_rules(const struct elapse__partition *partition)
+{
+    const struct elapse__statement *statement = &partition->statement;
+    switch (statement->kind) {
+    case ELAPSE__STATEMENT_TAKE_OVER:
+        return may_take_over(partition);
+    case ELAPSE__STATEMENT_APPEND:
+        return may_append(partition);
+    case ELAPSE__STATEMENT_BEAT: /* in UNKNOWN the row was looked at before: R11 */
+        return elapse__role_has_epoch(partition->role) && partition->has_row &&
+               statement->epoch == partition->epoch;
+    case ELAPSE__STATEMENT_DROP_TABLES: /* R9: the row that a barrier has shown */
+        return partition->role == ELAPSE__ROLE_OWNING &&
+               statement->table <= elapse__table_of(partition->row.tail);
+    case ELAPSE__STATEMENT_RELEASE:
+        return partition->role == ELAPSE__ROLE_HANDING_OVER && !partition->has_group;
+    case ELAPSE__STATEMENT_MARK: /* R11 */
+        return partition->role == ELAPSE__ROLE_MARKING && partition->knows_loss &&
+               statement->epoch == partition->memory.seen_epoch;
+    default:
+        return true;
+    }
+}
+
 unsigned elapse__partition_check(const struct elapse__partition *partition)
 {
     enum elapse__partition_role role = partition->role;
@@ -60,5 +119,8 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
     /* 10: the epochs that it owned are among those that it has seen. */
     if (partition->has_owned && partition->memory.seen_epoch < partition->memory.epoch)
         return 10;
+    /* 11: the statement under way fits the link, and obeys the rules. */
+    if (partition->under_way && !(has_link_for_statement(partition) && obeys_rules(partition)))
+        return 11;
     return 0;
 }

@@ -26,6 +26,8 @@ static void take_session(struct elapse__partition *partition,
 {
     enum elapse__complaint complaint = elapse__trust_session(
         &result->session, partition->memory.system_identifier, partition->memory.timeline);
+    ELAPSE__ASSERT_THAT(partition->link, ==, ELAPSE__LINK_CONNECTED);
+    ELAPSE__ASSERT(!partition->has_lease || partition->role == ELAPSE__ROLE_UNKNOWN); /* R2 */
     if (complaint == ELAPSE__COMPLAINT_NONE)
         complaint = elapse__trust_settings(&result->after, partition->options.single_copy);
     if (complaint != ELAPSE__COMPLAINT_NONE) {

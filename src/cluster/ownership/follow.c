@@ -35,6 +35,8 @@ bool elapse__follow_may_take_over(const struct elapse__partition *partition)
 void elapse__follow_row(struct elapse__partition *partition,
                         const struct elapse__statement_result *result)
 {
+    ELAPSE__ASSERT(partition->role == ELAPSE__ROLE_STARTING ||
+                   partition->role == ELAPSE__ROLE_FOLLOWING);
     if (result->count == 0) {
         elapse__partition_stop(partition, ELAPSE__STOP_NO_ROW);
         return;
@@ -72,6 +74,8 @@ static void take_fork(struct elapse__partition *partition)
 static bool apply(struct elapse__partition *partition, const struct elapse__partition_log_row *row)
 {
     struct elapse__partition_log_place *confirmed = &partition->confirmed;
+    ELAPSE__ASSERT_THAT(row->group, ==, partition->local.group + 1); /* R6 */
+    ELAPSE__ASSERT(!partition->has_owned);
     if (!partition->local_has_hash) {
         partition->local.hash = row->hash_of_previous;
         partition->local_has_hash = true;

@@ -3,6 +3,8 @@
  */
 #include "own.h"
 
+#include <string.h>
+
 /* Another node owns the partition. */
 static void lose(struct elapse__partition *partition)
 {
@@ -46,6 +48,10 @@ static void confirm_group(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT(partition->has_group);
     ELAPSE__ASSERT(partition->has_owned);
+    /* R1: an append was confirmed, or a barrier shows the group. */
+    ELAPSE__ASSERT(partition->statement.kind == ELAPSE__STATEMENT_APPEND ||
+                   partition->statement.kind == ELAPSE__STATEMENT_BEAT);
+    ELAPSE__ASSERT_THAT(partition->lease_from_ms, ==, partition->sent_ms);
     partition->confirmed.group++;
     partition->confirmed.hash = partition->group_hash;
     partition->local = partition->confirmed;
@@ -67,6 +73,7 @@ void elapse__own_look_for_end(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_CATCHING_UP);
     ELAPSE__ASSERT_THAT(partition->local.group, <=, partition->goal.group);
+    ELAPSE__ASSERT_THAT(partition->memory.epoch, ==, partition->epoch);
     if (partition->local.group < partition->goal.group)
         return;
     if (partition->local_has_hash && partition->local.hash != partition->goal.hash) {
@@ -87,6 +94,7 @@ static void begin_epoch(struct elapse__partition *partition,
                         const struct elapse__partition_row *row)
 {
     ELAPSE__ASSERT_THAT(row->epoch, ==, partition->epoch);
+    ELAPSE__ASSERT(strncmp(row->owner, partition->me, sizeof partition->me - 1) == 0); /* R8 */
     elapse__row_note(partition, row);
     elapse__row_judge_end(partition);
     if (partition->stop != ELAPSE__STOP_NONE)

@@ -50,6 +50,11 @@ void elapse__partition_enter(struct elapse__partition *partition, enum elapse__p
 {
     ELAPSE__ASSERT_THAT(role, <, ELAPSE__ROLES);
     ELAPSE__ASSERT((may_follow[partition->role] >> role & 1U) != 0);
+    ELAPSE__ASSERT(role != ELAPSE__ROLE_OWNING || partition->has_owned); /* R5 */
+    ELAPSE__ASSERT(role != ELAPSE__ROLE_FENCED || partition->has_owned);
+    ELAPSE__ASSERT(partition->role != ELAPSE__ROLE_UNKNOWN || !elapse__role_has_epoch(role) ||
+                   partition->statement.kind == ELAPSE__STATEMENT_BEAT); /* R2 */
+    ELAPSE__ASSERT(role != ELAPSE__ROLE_MARKING || partition->stop == ELAPSE__STOP_LOST_GROUPS);
     (void)may_follow;
     partition->role = role;
     if (!elapse__role_has_epoch(role))
@@ -65,6 +70,7 @@ void elapse__partition_poll_now(struct elapse__partition *partition)
 
 void elapse__partition_drop_link(struct elapse__partition *partition, bool elsewhere)
 {
+    ELAPSE__ASSERT_THAT(partition->host, <, partition->options.hosts);
     partition->under_way = false;
     partition->link = ELAPSE__LINK_DOWN;
     partition->blocked = false;
@@ -98,6 +104,8 @@ static bool stays(const struct elapse__partition *partition, enum elapse__compla
 
 void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why)
 {
+    ELAPSE__ASSERT(!elapse__role_is_final(partition->role));
+    ELAPSE__ASSERT_THAT(partition->role, !=, ELAPSE__ROLE_FENCED);
     ELAPSE__ASSERT_THAT(why, !=, ELAPSE__COMPLAINT_NONE);
     partition->complaint = why;
     elapse__partition_drop_link(partition, !stays(partition, why));
@@ -117,6 +125,7 @@ void elapse__partition_unclear(struct elapse__partition *partition, enum elapse_
 
 void elapse__partition_follow(struct elapse__partition *partition)
 {
+    ELAPSE__ASSERT(!partition->has_owned);
     partition->has_row = false;
     partition->log_is_behind = false;
     if (partition->hands_over) {

@@ -24,6 +24,8 @@ static bool is_same_state(const struct elapse__partition_row *left,
 
 void elapse__row_note(struct elapse__partition *partition, const struct elapse__partition_row *row)
 {
+    ELAPSE__ASSERT_THAT(row->tail, <=, row->last_group + 1);
+    ELAPSE__ASSERT_THAT(partition->link, ==, ELAPSE__LINK_UP);
     if (!partition->has_row || !is_same_state(&partition->row, row))
         partition->unchanged_since_ms = partition->now_ms;
     partition->has_row = true;
@@ -40,6 +42,8 @@ void elapse__row_rebuild(struct elapse__partition *partition)
 {
     uint64_t tail = partition->row.tail;
     ELAPSE__ASSERT_THAT(tail, >, 0);
+    ELAPSE__ASSERT(!partition->has_owned);
+    ELAPSE__ASSERT_THAT(tail, <=, partition->row.last_group + 1);
     partition->local.group = tail - 1;
     partition->local.hash = partition->options.genesis;
     partition->local_has_hash = tail == 1;
@@ -67,6 +71,7 @@ static bool leads_to(const struct elapse__partition *partition)
 
 void elapse__row_see_epoch(struct elapse__partition *partition, uint64_t epoch)
 {
+    ELAPSE__ASSERT(partition->local_has_hash);
     if (epoch <= partition->memory.seen_epoch)
         return;
     partition->memory.seen_epoch = epoch;
