@@ -47,6 +47,7 @@ static size_t find_item(const char *list, unsigned i, const char **item)
 {
     if (count_items(list) == 1)
         i = 0;
+    ELAPSE__ASSERT_THAT(i, <, count_items(list));
     for (; i > 0; i--)
         list = strchr(list, ',') + 1;
     *item = list;
@@ -111,6 +112,7 @@ struct text {
 
 static void add(struct text *text, char byte)
 {
+    ELAPSE__ASSERT_THAT(text->size, <, sizeof text->bytes);
     if (text->size + 1 < sizeof text->bytes)
         text->bytes[text->size++] = byte;
     else
@@ -151,6 +153,7 @@ static const char *add_hosts(struct elapse__hosts *hosts, const PQconninfoOption
 {
     struct text text;
     unsigned count = count_hosts(options);
+    ELAPSE__ASSERT_THAT(hosts->count, <=, ELAPSE__HOSTS_MAX);
 
     if (count == 0)
         return "its lists of hosts and ports have different lengths";
@@ -183,6 +186,7 @@ const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connectio
 
 void elapse__hosts_free(struct elapse__hosts *hosts)
 {
+    ELAPSE__ASSERT_THAT(hosts->count, <=, ELAPSE__HOSTS_MAX);
     while (hosts->count > 0)
         free((void *)(uintptr_t)hosts->texts[--hosts->count]);
 }

@@ -29,6 +29,8 @@ const char *elapse__database_link_message(const struct elapse__database_link *li
 bool elapse__database_link_take_number(const PGresult *rows, int row, int column, uint64_t *number)
 {
     enum { BYTES = 8 };
+    ELAPSE__ASSERT_THAT(row, <, PQntuples(rows));
+    ELAPSE__ASSERT_THAT(column, <, PQnfields(rows));
     if (PQgetisnull(rows, row, column) || PQgetlength(rows, row, column) != BYTES)
         return false;
     const unsigned char *bytes = (const unsigned char *)PQgetvalue(rows, row, column);
@@ -40,6 +42,7 @@ bool elapse__database_link_take_number(const PGresult *rows, int row, int column
 
 static bool take_text(const PGresult *rows, int column, const char **text)
 {
+    ELAPSE__ASSERT_THAT(column, <, PQnfields(rows));
     if (PQgetisnull(rows, 0, column))
         return false;
     *text = PQgetvalue(rows, 0, column); /* libpq ends each value with a NUL */
@@ -194,6 +197,7 @@ static enum elapse__statement_outcome judge_look(struct elapse__database_link *l
                                                  struct elapse__statement_result *result)
 {
     const PGresult *look = link->results[1];
+    ELAPSE__ASSERT(elapse__sql_is_fenced_write(link->kind)); /* W2 */
     enum elapse__statement_outcome outcome = judge(look);
     if (outcome == ELAPSE__OUTCOME_LOST)
         return outcome;
@@ -229,6 +233,7 @@ void elapse__database_link_read_results(struct elapse__database_link *link,
                                         struct elapse__statement_result *result)
 {
     ELAPSE__ASSERT_THAT(link->syncs_taken, ==, link->syncs);
+    ELAPSE__ASSERT_THAT(link->syncs, ==, elapse__sql_is_fenced_write(link->kind) ? 2U : 1U);
     result->outcome = judge_first(link, result);
     if (link->syncs == 2 && result->outcome != ELAPSE__OUTCOME_LOST)
         result->outcome = judge_look(link, result);

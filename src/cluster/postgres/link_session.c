@@ -151,6 +151,7 @@ static void fail(struct elapse__database_link *link)
 static void begin_connect(struct elapse__database_link *link, unsigned host)
 {
     ELAPSE__ASSERT_THAT(host, <, link->host_count);
+    ELAPSE__ASSERT(link->results[0] == NULL && link->results[1] == NULL);
     const char *const names[] = {"dbname", "client_encoding", NULL};
     const char *const values[] = {link->hosts[host], "UTF8", NULL};
     const int dbname_is_connection_string = 1;
@@ -171,6 +172,7 @@ static void begin_connect(struct elapse__database_link *link, unsigned host)
 static bool send_query(struct elapse__database_link *link, const struct elapse__sql *sql)
 {
     const int in_binary = 1;
+    ELAPSE__ASSERT_THAT(PQpipelineStatus(link->connection), ==, PQ_PIPELINE_ON); /* W1 */
     return PQsendQueryParams(link->connection, sql->text, sql->count, sql->types, sql->values,
                              sql->sizes, sql->are_bytes, in_binary) == 1 &&
            PQpipelineSync(link->connection) == 1;
@@ -179,6 +181,7 @@ static bool send_query(struct elapse__database_link *link, const struct elapse__
 static bool send_look(struct elapse__database_link *link)
 {
     const int in_binary = 1;
+    ELAPSE__ASSERT(elapse__sql_is_fenced_write(link->kind)); /* W2 */
     return PQsendQueryParams(link->connection, elapse__sql_look_again, 0, NULL, NULL, NULL, NULL,
                              in_binary) == 1 &&
            PQpipelineSync(link->connection) == 1;
@@ -218,6 +221,7 @@ void elapse__database_link_begin(struct elapse__database_link *link,
                                  const struct elapse__statement *statement)
 {
     bool connects = statement->kind == ELAPSE__STATEMENT_CONNECT;
+    ELAPSE__ASSERT_THAT(statement->kind, <, ELAPSE__STATEMENT_KINDS);
     ELAPSE__ASSERT(connects || link->state == ELAPSE__DATABASE_LINK_IS_IDLE);
     forget_results(link);
     link->kind = statement->kind;
@@ -246,6 +250,7 @@ void elapse__database_link_begin_inbox(struct elapse__database_link *link,
 /* The session begins by W3. Notices of the login say nothing about any commit. */
 static void begin_session(struct elapse__database_link *link)
 {
+    ELAPSE__ASSERT_THAT(link->kind, ==, ELAPSE__STATEMENT_CONNECT);
     link->noticed = false;
     if (PQsetnonblocking(link->connection, 1) != 0 || PQenterPipelineMode(link->connection) != 1) {
         fail(link);
@@ -261,6 +266,7 @@ void elapse__database_link_watch(const struct elapse__database_link *link,
 {
     bool connects = link->state == ELAPSE__DATABASE_LINK_IS_CONNECTING;
     bool is_busy = link->state == ELAPSE__DATABASE_LINK_IS_BUSY;
+    ELAPSE__ASSERT(!is_busy || link->syncs > 0);
     *watch = (struct elapse__os_watch){.file = -1};
     if (!connects && !is_busy)
         return;
@@ -271,6 +277,7 @@ void elapse__database_link_watch(const struct elapse__database_link *link,
 
 static void go_on_connecting(struct elapse__database_link *link)
 {
+    ELAPSE__ASSERT_THAT(link->kind, ==, ELAPSE__STATEMENT_CONNECT);
     link->polling = PQconnectPoll(link->connection);
     if (link->polling == PGRES_POLLING_FAILED)
         fail(link);
@@ -281,6 +288,7 @@ static void go_on_connecting(struct elapse__database_link *link)
 /* Takes one. Returns false if it cannot be: nothing comes any more, and not all has come. */
 static bool take_one(struct elapse__database_link *link)
 {
+    ELAPSE__ASSERT_THAT(link->syncs_taken, <, link->syncs);
     PGresult *result = PQgetResult(link->connection);
     PGresult **place = &link->results[link->syncs_taken];
     if (result == NULL) {
@@ -321,6 +329,7 @@ static void receive(struct elapse__database_link *link)
 /* The result is there. */
 static void give(struct elapse__database_link *link, struct elapse__statement_result *result)
 {
+    ELAPSE__ASSERT_THAT(link->state, !=, ELAPSE__DATABASE_LINK_IS_IDLE);
     *result = (struct elapse__statement_result){.serial = link->serial};
     if (link->state == ELAPSE__DATABASE_LINK_HAS_FAILED)
         result->outcome = ELAPSE__OUTCOME_LOST;

@@ -82,6 +82,7 @@ const struct elapse__schema_queue *elapse__repair_queue(const struct elapse__rep
 
 static void take_row(const PGresult *rows, struct elapse__repair_row *row)
 {
+    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 7);
     row->epoch = elapse__visit_number(rows, 0, 0);
     row->beat = elapse__visit_number(rows, 0, 1);
     row->last_group = elapse__visit_number(rows, 0, 2);
@@ -97,6 +98,7 @@ bool elapse__repair_look(struct elapse__repair *repair, uint32_t partition,
     static const char text[] = "select epoch, beat, last_group, last_hash, tail, stopped, missed"
                                " from elapse.partition where queue = $1 and part = $2";
     const struct number number = number_of(partition);
+    ELAPSE__ASSERT_THAT(partition, <, repair->queue.partitions);
     PGresult *rows = elapse__visit_rows(repair->connection, text, 2,
                                         (const char *const[]){repair->name, number.text}, why);
     if (rows == NULL)
@@ -124,6 +126,7 @@ static bool read_hash(struct elapse__repair *repair, uint32_t partition, uint64_
         elapse__visit_rows(repair->connection, text, 1, (const char *const[]){number.text}, why);
     if (rows == NULL)
         return false;
+    ELAPSE__ASSERT_THAT(PQntuples(rows), <=, 1);
     *is_there = PQntuples(rows) == 1;
     if (*is_there)
         *hash = elapse__visit_number(rows, 0, 0);
@@ -135,6 +138,7 @@ bool elapse__repair_hash(struct elapse__repair *repair, uint32_t partition,
                          const struct elapse__repair_row *row, uint64_t group, uint64_t *hash,
                          bool *is_there, struct elapse__schema_why *why)
 {
+    ELAPSE__ASSERT_THAT(partition, <, repair->queue.partitions);
     *is_there = group == row->last_group;
     *hash = row->last_hash;
     if (group >= row->last_group || group + 1 < row->tail)
@@ -270,6 +274,8 @@ bool elapse__repair_begin(struct elapse__repair *repair, uint32_t partition,
                                      number_of(epoch_after(row))};
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
+    ELAPSE__ASSERT_THAT(epoch_after(row), >, row->epoch);
+    ELAPSE__ASSERT_THAT(PQtransactionStatus(repair->connection), ==, PQTRANS_INTRANS);
     PGresult *rows = elapse__visit_rows(
         repair->connection, text, 7,
         (const char *const[]){repair->name, numbers[0].text, numbers[1].text, numbers[2].text,
@@ -291,6 +297,7 @@ static bool begin_with(struct elapse__repair *repair, uint32_t partition, const 
                        struct elapse__schema_why *why)
 {
     const struct number number = number_of(partition);
+    ELAPSE__ASSERT_THAT(partition, <, repair->queue.partitions);
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
     PGresult *rows = elapse__visit_rows(repair->connection, text, 2,
@@ -322,6 +329,7 @@ bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t partition
     static const char text[] = "update elapse.partition set stopped = $3, missed = $4"
                                " where queue = $1 and part = $2 returning 1";
     const struct number number = number_of(partition);
+    ELAPSE__ASSERT_THAT(PQtransactionStatus(repair->connection), !=, PQTRANS_IDLE);
     PGresult *rows =
         elapse__visit_rows(repair->connection, text, 4,
                            (const char *const[]){repair->name, number.text, stopped, missed}, why);
@@ -360,6 +368,8 @@ bool elapse__repair_append(struct elapse__repair *repair, uint32_t partition,
     append.kind = ELAPSE__STATEMENT_APPEND;
     append.epoch = epoch_after(row);
     ELAPSE__ASSERT_THAT(group->group, >, row->last_group);
+    ELAPSE__ASSERT_THAT(PQtransactionStatus(repair->connection), !=, PQTRANS_IDLE);
+    ELAPSE__ASSERT_THAT(group->inbox_count, ==, 0);
     return (!is_first || run(repair, &place, &make, why)) && run(repair, &place, &append, why);
 }
 

@@ -24,6 +24,7 @@ void elapse__runner_poll_inbox(struct elapse__runner *runner, uint64_t now_ms)
     ELAPSE__ASSERT(!runner->polls);
     if (!may_poll(runner) || !runner->inbox.ask(runner->owner.context, now_ms, &poll))
         return;
+    ELAPSE__ASSERT_THAT(poll.rows_max, <=, ELAPSE__INBOX_ROWS_MAX);
     runner->polls = true;
     runner->poll_serial = poll.serial;
     runner->polled_ms = now_ms;
@@ -32,6 +33,7 @@ void elapse__runner_poll_inbox(struct elapse__runner *runner, uint64_t now_ms)
 
 static void fail(struct elapse__runner *runner)
 {
+    ELAPSE__ASSERT(runner->polls);
     runner->polls = false;
     runner->inbox.failed(runner->owner.context, elapse__runner_now_ms(), runner->poll_serial);
 }
@@ -48,6 +50,7 @@ void elapse__runner_take_inbox(struct elapse__runner *runner,
         fail(runner);
         return;
     }
+    ELAPSE__ASSERT_THAT(count, <=, ELAPSE__INBOX_ROWS_MAX);
     runner->polls = false;
     runner->inbox.came(runner->owner.context, elapse__runner_now_ms(), runner->poll_serial,
                        runner->rows, count);

@@ -94,6 +94,7 @@ bool elapse__runner_submit(struct elapse__runner *runner, uint64_t epoch,
                            const struct elapse__partition_group *group)
 {
     ELAPSE__ASSERT_THAT(epoch, >, 0);
+    ELAPSE__ASSERT_THAT(group->size, >, 0);
     elapse__lock(&runner->lock);
     bool is_taken = runner->epoch == epoch;
     if (is_taken) {
@@ -110,6 +111,7 @@ bool elapse__runner_submit(struct elapse__runner *runner, uint64_t epoch,
 
 void elapse__runner_trim(struct elapse__runner *runner, uint64_t epoch, uint64_t tail)
 {
+    ELAPSE__ASSERT_THAT(tail, >, 0);
     elapse__lock(&runner->lock);
     if (runner->epoch == epoch && tail > runner->requests.tail)
         runner->requests.tail = tail; /* the next beat has it; that needs no waking */
@@ -153,6 +155,7 @@ uint64_t elapse__runner_answer_until_ms(const struct elapse__runner *runner)
 
 void elapse__runner_figures(struct elapse__runner *runner, struct elapse__runner_figures *figures)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     elapse__lock(&runner->lock);
     *figures = runner->figures;
     elapse__unlock(&runner->lock);

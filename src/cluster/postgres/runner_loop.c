@@ -54,6 +54,7 @@ static void publish(struct elapse__runner *runner)
 /* R7. The partition answers nothing until it is remembered. */
 static void remember(struct elapse__runner *runner, uint64_t now_ms)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     uint64_t mark;
     struct elapse__partition_memory memory = elapse__partition_memory(runner->partition, &mark);
     if (mark == runner->remembered_mark || now_ms < runner->remember_ms)
@@ -83,6 +84,8 @@ static void on_rebuild(void *context, uint64_t tail)
 static void on_own(void *context, uint64_t epoch)
 {
     struct elapse__runner *runner = context;
+    ELAPSE__ASSERT_THAT(epoch, >, 0);
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     elapse__lock(&runner->lock);
     ELAPSE__ASSERT(!runner->is_in_flight);
     runner->epoch = epoch;
@@ -125,6 +128,7 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
         ELAPSE__ASSERT(group == NULL);
         group = &waiting;
     }
+    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(runner), ==, 0); /* R3 */
     runner->owner.fenced(runner->owner.context, group);
 }
 
@@ -134,6 +138,8 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
     struct elapse__partition_group waiting;
     (void)publish_figures(runner); /* the call may want to know the mark */
     (void)disown(runner, &waiting);
+    ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
+    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(runner), ==, 0); /* R3 */
     runner->owner.stopped(runner->owner.context, stop);
 }
 
@@ -173,6 +179,7 @@ static struct elapse__runner_requests take_requests(struct elapse__runner *runne
 static void obey(struct elapse__runner *runner, uint64_t now_ms)
 {
     struct elapse__runner_requests wanted = take_requests(runner);
+    ELAPSE__ASSERT(!wanted.has_group || runner->epoch > 0);
     runner->is_stopping = runner->is_stopping || wanted.stops;
     if (wanted.has_group)
         elapse__partition_submit(runner->partition, &wanted.group);
@@ -196,6 +203,7 @@ static void take_result(struct elapse__runner *runner, bool is_ready)
     struct elapse__statement_result result;
     if (!elapse__database_link_poll(runner->link, is_ready, &result))
         return;
+    ELAPSE__ASSERT(!runner->releases || !runner->polls);
     if (runner->releases)
         runner->has_released = result.outcome == ELAPSE__OUTCOME_ROWS;
     runner->releases = false;
@@ -218,8 +226,10 @@ static void begin_next(struct elapse__runner *runner, uint64_t now_ms)
     /* Nothing is answered any more when the database is asked to hand over. */
     publish_answers(runner);
     runner->releases = statement.kind == ELAPSE__STATEMENT_RELEASE;
-    if (runner->releases)
+    if (runner->releases) {
+        ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(runner), ==, 0); /* R3 */
         runner->calls.releasing(runner->owner.context);
+    }
     elapse__database_link_begin(runner->link, &statement);
     take_result(runner, false);
 }

@@ -26,6 +26,7 @@ static PGconn *connect_to(const char *host, struct elapse__schema_why *why)
 static bool take_queue(const PGresult *rows, const char *name, struct elapse__schema_queue *queue,
                        struct elapse__schema_why *why)
 {
+    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 4);
     why->has_none = PQntuples(rows) == 0;
     if (why->has_none)
         return elapse__visit_refuse(why, "the database has no queue %s", name);
@@ -108,6 +109,7 @@ static bool insert_partition(PGconn *connection, const char *name,
     static const char text[] = "insert into elapse.partition (queue, part, last_hash, lease_ms)"
                                " values ($1, $2, $3, $4) on conflict (queue, part) do nothing";
     char number[12], hash[24], lease_ms[12];
+    ELAPSE__ASSERT_THAT(partition, <, queue->partitions);
     (void)snprintf(number, sizeof number, "%" PRIu32, partition);
     (void)snprintf(hash, sizeof hash, "%" PRId64,
                    (int64_t)elapse__chain_genesis(queue->identity, partition));
@@ -120,6 +122,7 @@ static bool make(PGconn *connection, const char *name, struct elapse__schema_que
                  struct elapse__schema_why *why)
 {
     const uint32_t partitions = queue->partitions, lease_ms = queue->lease_ms;
+    ELAPSE__ASSERT_THAT(PQtransactionStatus(connection), ==, PQTRANS_INTRANS);
     if (!elapse__visit_run(connection, (const char *)elapse__schema_sql, why) ||
         !insert_queue(connection, name, queue, why) ||
         !elapse__schema_read_in(connection, name, queue, why))
@@ -138,6 +141,7 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
                            struct elapse__schema_why *why)
 {
     ELAPSE__ASSERT(queue->partitions > 0 && queue->partitions <= ELAPSE__PARTS_MAX);
+    ELAPSE__ASSERT_THAT(queue->lease_ms, >=, 20);
     if (!elapse__database_queue_name_is_valid(name))
         return elapse__visit_refuse(why, "the name of a queue has letters a to z, digits and _,"
                                          " 32 at most, and begins with a letter");
@@ -183,6 +187,8 @@ bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t part
                                uint32_t body_bytes_max, bool *has_inbox,
                                struct elapse__schema_why *why)
 {
+    ELAPSE__ASSERT(partitions > 0 && partitions <= ELAPSE__PARTS_MAX);
+    ELAPSE__ASSERT_THAT(body_bytes_max, <=, INT32_MAX);
     *has_inbox = false;
     /* What a standby has not got yet, it may get. */
     PGconn *connection = elapse__visit_open(host, "read-write", why);

@@ -159,6 +159,7 @@ static void add_text(struct elapse__sql *sql, const char *text)
 
 static const char *number_text(struct elapse__sql *sql, int64_t number)
 {
+    ELAPSE__ASSERT_THAT(sql->count, <, ELAPSE__SQL_PARAMETERS);
     char *text = sql->numbers[sql->count];
     (void)snprintf(text, ELAPSE__SQL_NUMBER_BYTES, "%" PRId64, number);
     return text;
@@ -241,6 +242,7 @@ static bool add_ids(struct elapse__sql *sql, const struct elapse__statement *sta
     for (size_t i = 0; i < statement->inbox_count; i++)
         length += (size_t)snprintf(sql->ids + length, room - length, "%c%" PRId64,
                                    i == 0 ? '{' : ',', statement->inbox[i]);
+    ELAPSE__ASSERT_THAT(length + 2, <=, room);
     (void)snprintf(sql->ids + length, room - length, "}");
     add_value(sql, TYPE_INT8_ARRAY, sql->ids, 0);
     return true;
@@ -316,12 +318,15 @@ bool elapse__sql_write(struct elapse__sql *sql, const struct elapse__sql_place *
                   .text);
     for (; *letters != '\0'; letters++)
         add(sql, place, statement, *letters);
+    ELAPSE__ASSERT_THAT((size_t)sql->count, ==, strlen(statements[statement->kind].parameters));
     return !has_inbox || (add_ids(sql, statement) && add_reasons(sql, statement));
 }
 
 void elapse__sql_write_poll(struct elapse__sql *sql, const struct elapse__sql_place *place,
                             uint32_t rows_max, uint32_t bytes_max, bool relief)
 {
+    ELAPSE__ASSERT_THAT(rows_max, >, 0);
+    ELAPSE__ASSERT_THAT(bytes_max, >, 0);
     sql->count = 0;
     sql->ids = NULL;
     sql->reasons = NULL;

@@ -42,6 +42,7 @@ static bool look_at_partitions(struct elapse__status_session *session,
         elapse__visit_rows(session->connection, text, 1, (const char *const[]){session->name}, why);
     if (rows == NULL)
         return false;
+    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 9);
     size_t count = (size_t)PQntuples(rows);
     bool is_whole = count == session->queue.partitions;
     for (size_t i = 0; is_whole && i < count; i++) {
@@ -72,6 +73,7 @@ static bool look_at_standbys(struct elapse__status_session *session, struct elap
     PGresult *rows = elapse__visit_rows(session->connection, text, 0, NULL, why);
     if (rows == NULL)
         return false;
+    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 5);
     free(status->standbys);
     status->standby_count = (size_t)PQntuples(rows);
     status->standbys = calloc(status->standby_count + 1, sizeof *status->standbys);

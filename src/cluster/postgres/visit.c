@@ -36,6 +36,7 @@ bool elapse__visit_refuse(struct elapse__schema_why *why, const char *format, ..
     va_start(arguments, format);
     (void)vsnprintf(why->text, sizeof why->text, format, arguments);
     va_end(arguments);
+    ELAPSE__ASSERT_THAT(why->text[0], !=, '\0'); /* words without a reason say nothing */
     why->text[strcspn(why->text, "\r\n")] = '\0';
     return false;
 }
@@ -133,6 +134,7 @@ PGresult *elapse__visit_perform(PGconn *connection, const struct elapse__sql *sq
                                 struct elapse__schema_why *why)
 {
     const int as_text = 0;
+    ELAPSE__ASSERT_THAT(sql->count, <=, ELAPSE__SQL_PARAMETERS);
 
     return answer(connection,
                   PQsendQueryParams(connection, sql->text, sql->count, sql->types, sql->values,
@@ -144,6 +146,7 @@ PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
                             const char *const *values, struct elapse__schema_why *why)
 {
     const int as_text = 0;
+    ELAPSE__ASSERT(count == 0 || values != NULL);
 
     return answer(connection,
                   PQsendQueryParams(connection, text, count, NULL, values, NULL, NULL, as_text),
@@ -176,11 +179,14 @@ bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__sche
 
 uint64_t elapse__visit_number(const PGresult *rows, int row, int column)
 {
+    ELAPSE__ASSERT_THAT(row, <, PQntuples(rows));
+    ELAPSE__ASSERT_THAT(column, <, PQnfields(rows));
     return (uint64_t)strtoll(PQgetvalue(rows, row, column), NULL, 10);
 }
 
 void elapse__visit_place(const PGconn *connection, char *text, size_t room)
 {
+    ELAPSE__ASSERT_THAT(room, >, 0);
     (void)snprintf(text, room, "%s, port %s", PQhost(connection), PQport(connection));
 }
 
@@ -204,6 +210,7 @@ static bool commit(PGconn *connection, bool *is_done)
 bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why)
 {
     bool is_noticed = false, is_done = false;
+    ELAPSE__ASSERT_THAT(PQtransactionStatus(connection), !=, PQTRANS_IDLE);
     (void)PQsetNoticeReceiver(connection, note_notice, &is_noticed);
     bool is_answered = commit(connection, &is_done);
     (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
