@@ -35,11 +35,8 @@ static void run(struct fixture *f, struct elapse__router_link *link, const char 
     turn(f);
 }
 
-#define ROUTER_TEST(function) TEST_WITH(function, set_up, tear_down)
-
 ROUTER_TEST(commands_come_as_they_were_parsed)
 {
-    struct fixture *f = *state;
     const uint8_t *bytes;
 
     begin_here(f);
@@ -61,8 +58,6 @@ ROUTER_TEST(commands_come_as_they_were_parsed)
 
 ROUTER_TEST(what_was_begun_is_not_done_again)
 {
-    struct fixture *f = *state;
-
     begin_here(f);
     struct elapse__router_client *c = client(f);
     say(f, c, "KICKID 2\nLOOKUPID 2\nKICKID 4\nKICKID 6");
@@ -83,8 +78,6 @@ ROUTER_TEST(what_was_begun_is_not_done_again)
 
 ROUTER_TEST(a_lost_link_has_no_commands)
 {
-    struct fixture *f = *state;
-
     begin_here(f);
     struct elapse__router_client *c = client(f);
     say(f, c, "KICKID 2");
@@ -100,8 +93,6 @@ ROUTER_TEST(a_lost_link_has_no_commands)
 
 ROUTER_TEST(an_answer_to_half_a_command_ends_the_link)
 {
-    struct fixture *f = *state;
-
     begin_here(f);
     say(f, client(f), "KICKID 2");
     elapse__router_link_ran(f->links[0], false);
@@ -111,8 +102,6 @@ ROUTER_TEST(an_answer_to_half_a_command_ends_the_link)
 
 ROUTER_TEST(a_core_that_takes_nothing_is_lost_in_time)
 {
-    struct fixture *f = *state;
-
     begin_here(f);
     struct elapse__router_client *c = client(f);
     say(f, c, "KICKID 2");
@@ -125,7 +114,6 @@ ROUTER_TEST(a_core_that_takes_nothing_is_lost_in_time)
 
 ROUTER_TEST(a_core_has_a_window_of_commands)
 {
-    struct fixture *f = *state;
     char line[3000] = "PUT t ";
 
     f->options.partitions = 1;
@@ -145,7 +133,6 @@ ROUTER_TEST(a_core_has_a_window_of_commands)
 ROUTER_TEST(a_long_reply_goes_on_as_it_is)
 {
     static char long_reply[100001] = "$99990\r\n";
-    struct fixture *f = *state;
 
     begin_here(f);
     struct elapse__router_client *c = client(f);
