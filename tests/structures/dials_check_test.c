@@ -92,19 +92,22 @@ TEST(check_finds_a_pointer_past_a_slot)
 }
 
 /* A single slot, in whose ticks the pointer is: all else is well. */
-DIALS_TEST(check_finds_a_pointer_inside_a_slot, NULL, 0, 10, 10)
+TEST(check_finds_a_pointer_inside_a_slot)
 {
+    struct opened opened;
     struct elapse_timer timer = {0};
 
-    start_at(opened, &timer, 57);
-    elapse_dials_advance(&opened->dials, 55);
-    opened->dials.pointer = 50;
-    assert_int_equal(elapse_dials_check(&opened->dials), 0);
-    opened->dials.pointer = 51;
-    opened->dials.wake = 51;
-    assert_int_equal(elapse_dials_check(&opened->dials), 5);
-    opened->dials.pointer = 50;
-    opened->dials.wake = 50;
+    OPEN(&opened, NULL, 0, 10, 10);
+    start_at(&opened, &timer, 57);
+    elapse_dials_advance(&opened.dials, 55);
+    opened.dials.pointer = 50;
+    assert_int_equal(elapse_dials_check(&opened.dials), 0);
+    opened.dials.pointer = 51;
+    opened.dials.wake = 51;
+    assert_int_equal(elapse_dials_check(&opened.dials), 5);
+    opened.dials.pointer = 50;
+    opened.dials.wake = 50;
+    close_dials(&opened);
 }
 
 TEST(check_finds_each_occupancy_bit_that_is_damaged)
@@ -223,31 +226,34 @@ TEST(check_finds_a_wrong_least_of_the_parked)
     end_case(&damage);
 }
 
-DIALS_TEST(check_finds_work_at_the_pointer_that_is_said_to_be_done, NULL, 0, 10, 10)
+TEST(check_finds_work_at_the_pointer_that_is_said_to_be_done)
 {
+    struct opened opened;
     struct elapse_timer timers[4] = {{.place = 0}};
 
+    OPEN(&opened, NULL, 0, 10, 10);
     for (size_t i = 0; i < 4; i++)
-        start_at(opened, &timers[i], i < 2 ? 55 : 255);
-    elapse_dials_advance(&opened->dials, 60);
-    assert_false(elapse_dials_cascade(&opened->dials, 1));
-    assert_int_equal(elapse_dials_check(&opened->dials), 0);
-    opened->dials.cascaded = true;
-    assert_int_equal(elapse_dials_check(&opened->dials), 8);
-    opened->dials.cascaded = false;
-    elapse_dials_advance(&opened->dials, 250);
-    expect_popped(opened, &timers[0]);
-    expect_popped(opened, &timers[1]);
+        start_at(&opened, &timers[i], i < 2 ? 55 : 255);
+    elapse_dials_advance(&opened.dials, 60);
+    assert_false(elapse_dials_cascade(&opened.dials, 1));
+    assert_int_equal(elapse_dials_check(&opened.dials), 0);
+    opened.dials.cascaded = true;
+    assert_int_equal(elapse_dials_check(&opened.dials), 8);
+    opened.dials.cascaded = false;
+    elapse_dials_advance(&opened.dials, 250);
+    expect_popped(&opened, &timers[0]);
+    expect_popped(&opened, &timers[1]);
     /* The visit: one timer is still aside. */
-    assert_false(elapse_dials_cascade(&opened->dials, 1));
-    assert_int_equal(elapse_dials_check(&opened->dials), 0);
-    opened->dials.cascaded = true;
-    assert_int_equal(elapse_dials_check(&opened->dials), 8);
-    opened->dials.cascaded = false;
+    assert_false(elapse_dials_cascade(&opened.dials, 1));
+    assert_int_equal(elapse_dials_check(&opened.dials), 0);
+    opened.dials.cascaded = true;
+    assert_int_equal(elapse_dials_check(&opened.dials), 8);
+    opened.dials.cascaded = false;
     timers[2].deadline = 249;
-    assert_int_equal(elapse_dials_check(&opened->dials), 6);
+    assert_int_equal(elapse_dials_check(&opened.dials), 6);
     timers[2].deadline = 255;
-    expect_popped(opened, NULL);
+    expect_popped(&opened, NULL);
+    close_dials(&opened);
 }
 
 TEST(check_finds_levels_that_do_not_fit)

@@ -27,23 +27,26 @@ static void go_half_a_jump(struct elapse_hashed *hashed, struct elapse_timer *ti
     assert_false(elapse_hashed_cascade(hashed, 3));
 }
 
-HASHED_TEST(next_is_never_when_all_timers_of_half_a_jump_are_stopped, 4, 0)
+TEST(next_is_never_when_all_timers_of_half_a_jump_are_stopped)
 {
     struct elapse_timer timers[8] = {0};
     struct elapse_timer never = {0};
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, 4, 0);
 
-    go_half_a_jump(hashed, timers);
-    elapse_hashed_start(hashed, &never, ELAPSE_NEVER);
+    go_half_a_jump(&hashed, timers);
+    elapse_hashed_start(&hashed, &never, ELAPSE_NEVER);
     for (size_t i = 0; i < 8; i++) {
-        assert_true(elapse_hashed_next(hashed) <= 97 + i);
-        assert_true(elapse_hashed_stop(hashed, &timers[i]));
+        assert_true(elapse_hashed_next(&hashed) <= 97 + i);
+        assert_true(elapse_hashed_stop(&hashed, &timers[i]));
     }
-    assert_true(elapse_hashed_next(hashed) == ELAPSE_NEVER);
-    elapse_hashed_start(hashed, &timers[0], 102);
-    assert_true(elapse_hashed_next(hashed) <= 102);
-    elapse_hashed_advance(hashed, 101);
-    assert_null(elapse_hashed_pop(hashed));
-    assert_int_equal(elapse_hashed_next(hashed), 102);
+    assert_true(elapse_hashed_next(&hashed) == ELAPSE_NEVER);
+    elapse_hashed_start(&hashed, &timers[0], 102);
+    assert_true(elapse_hashed_next(&hashed) <= 102);
+    elapse_hashed_advance(&hashed, 101);
+    assert_null(elapse_hashed_pop(&hashed));
+    assert_int_equal(elapse_hashed_next(&hashed), 102);
+    close_hashed(&hashed, storage);
 }
 
 /* Timers of turns that differ in each digit of a turn, in an order that is not theirs. */
@@ -139,19 +142,22 @@ TEST(promise_6_each_digit_of_the_turns_is_one_move_more)
     }
 }
 
-HASHED_TEST(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last, 1, 0)
+TEST(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last)
 {
     static struct elapse_timer timers[TIMERS];
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, 1, 0);
 
-    elapse_hashed_start(hashed, &timers[0], 1);
+    elapse_hashed_start(&hashed, &timers[0], 1);
     for (size_t n = 1; n < TIMERS; n++)
-        elapse_hashed_start(hashed, &timers[n], 5000 + n);
-    elapse_hashed_advance(hashed, 10000);
-    assert_ptr_equal(elapse_hashed_pop(hashed), &timers[0]);
-    assert_int_equal(elapse_hashed_moves(hashed), TIMERS);
+        elapse_hashed_start(&hashed, &timers[n], 5000 + n);
+    elapse_hashed_advance(&hashed, 10000);
+    assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[0]);
+    assert_int_equal(elapse_hashed_moves(&hashed), TIMERS);
     for (size_t n = 1; n < TIMERS; n++)
-        assert_ptr_equal(elapse_hashed_pop(hashed), &timers[n]);
-    assert_int_equal(elapse_hashed_moves(hashed), TIMERS + 2 * (TIMERS - 1));
+        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[n]);
+    assert_int_equal(elapse_hashed_moves(&hashed), TIMERS + 2 * (TIMERS - 1));
+    close_hashed(&hashed, storage);
 }
 
 /* Starts the timers, jumps to `now`, and goes so many steps of one move each, popping whenever
@@ -233,16 +239,19 @@ TEST(a_sort_hides_no_timer)
     }
 }
 
-HASHED_TEST(a_jump_over_all_of_time_is_in_order, 1, 0)
+TEST(a_jump_over_all_of_time_is_in_order)
 {
     static struct elapse_timer timers[64];
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, 1, 0);
 
     for (unsigned bit = 0; bit < 64; bit++)
-        elapse_hashed_start(hashed, &timers[bit], (UINT64_C(2) << (63 - bit)) - 2);
-    elapse_hashed_advance(hashed, ELAPSE_TIME_MAX);
+        elapse_hashed_start(&hashed, &timers[bit], (UINT64_C(2) << (63 - bit)) - 2);
+    elapse_hashed_advance(&hashed, ELAPSE_TIME_MAX);
     for (unsigned bit = 64; bit > 0; bit--)
-        assert_ptr_equal(elapse_hashed_pop(hashed), &timers[bit - 1]);
-    assert_null(elapse_hashed_pop(hashed));
+        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[bit - 1]);
+    assert_null(elapse_hashed_pop(&hashed));
+    close_hashed(&hashed, storage);
 }
 
 TEST_MAIN("hashed_sort")

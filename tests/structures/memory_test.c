@@ -23,14 +23,16 @@ static void claim_all(struct elapse_timer *timers)
         assert_true(timer_claim(&timers[i]));
 }
 
-SUBJECT_TEST(promise_12_zero_memory_is_an_idle_timer)
+TEST(promise_12_zero_memory_is_an_idle_timer)
 {
     static struct elapse_timer timer;
+    struct subject *subject = subject_new(0);
 
     assert_false(elapse_timer_pending(&timer));
     assert_false(stop(subject, &timer));
     start(subject, &timer, 0);
     expect_pop(subject, &timer);
+    subject_free(subject);
 }
 
 TEST(promise_12_popped_timers_are_left_alone)
@@ -54,9 +56,10 @@ TEST(promise_12_popped_timers_are_left_alone)
     }
 }
 
-SUBJECT_TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone)
+TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
     struct elapse_timer *timer;
     size_t number = TIMERS;
 
@@ -72,11 +75,13 @@ SUBJECT_TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alon
         subject->structure->cascade(subject->instance, 1);
     }
     claim_all(timers);
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_12_stopped_timers_are_left_alone)
+TEST(promise_12_stopped_timers_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
 
     start_all(subject, timers, 9);
     for (size_t i = 0; i < TIMERS; i += 2) {
@@ -96,6 +101,7 @@ SUBJECT_TEST(promise_12_stopped_timers_are_left_alone)
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
     claim_all(timers);
+    subject_free(subject);
 }
 
 static bool stop_and_release(struct elapse_timer *timer, void *context)
@@ -105,9 +111,10 @@ static bool stop_and_release(struct elapse_timer *timer, void *context)
     return true;
 }
 
-SUBJECT_TEST(promise_12_visited_timers_may_be_released_at_once)
+TEST(promise_12_visited_timers_may_be_released_at_once)
 {
     struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
 
     start_all(subject, timers, 77);
     subject->structure->for_each(subject->instance, stop_and_release, subject);
@@ -115,11 +122,13 @@ SUBJECT_TEST(promise_12_visited_timers_may_be_released_at_once)
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
     claim_all(timers);
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_12_cleared_timers_are_left_alone)
+TEST(promise_12_cleared_timers_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
 
     start_all(subject, timers, 50);
     start(subject, &timers[7], ELAPSE_NEVER);
@@ -131,6 +140,7 @@ SUBJECT_TEST(promise_12_cleared_timers_are_left_alone)
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
     claim_all(timers);
+    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS

@@ -4,20 +4,23 @@
  */
 #include "subject.h"
 
-SUBJECT_TEST_AT(promise_10_nothing_pending_is_never, 99)
+TEST(promise_10_nothing_pending_is_never)
 {
     struct elapse_timer timer = {0};
+    struct subject *subject = subject_new(99);
 
     assert_true(next(subject) == ELAPSE_NEVER);
     start(subject, &timer, 105);
     advance(subject, 105);
     assert_int_equal(pop_all(subject), 1);
     assert_true(next(subject) == ELAPSE_NEVER);
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_10_exact_as_timers_are_started)
+TEST(promise_10_exact_as_timers_are_started)
 {
     struct elapse_timer timers[64] = {0};
+    struct subject *subject = subject_new(0);
 
     for (unsigned bits = 64; bits-- > 1;) {
         start(subject, &timers[bits], (UINT64_C(1) << bits) + 3);
@@ -25,17 +28,20 @@ SUBJECT_TEST(promise_10_exact_as_timers_are_started)
     }
     start(subject, &timers[0], UINT64_C(1) << 40);
     expect_next(subject, 5);
+    subject_free(subject);
 }
 
-SUBJECT_TEST_AT(promise_10_exact_for_a_timer_of_now_or_past, 5000)
+TEST(promise_10_exact_for_a_timer_of_now_or_past)
 {
     struct elapse_timer timers[2] = {0};
+    struct subject *subject = subject_new(5000);
 
     start(subject, &timers[0], 5000);
     expect_next(subject, 5000);
     assert_true(stop(subject, &timers[0]));
     start(subject, &timers[1], 17);
     expect_next(subject, 5000);
+    subject_free(subject);
 }
 
 /* A deadline one turn of a level ahead lies in the slot that time is in now. */
@@ -56,9 +62,10 @@ TEST(promise_10_exact_when_a_timer_wraps_onto_the_current_slot)
     }
 }
 
-SUBJECT_TEST(promise_10_exact_between_two_pops)
+TEST(promise_10_exact_between_two_pops)
 {
     struct elapse_timer timers[3] = {0};
+    struct subject *subject = subject_new(0);
 
     start(subject, &timers[0], 7);
     start(subject, &timers[1], 9);
@@ -69,12 +76,14 @@ SUBJECT_TEST(promise_10_exact_between_two_pops)
     expect_next(subject, 9);
     expect_pop(subject, &timers[1]);
     expect_next(subject, 100000);
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_10_following_it_visits_each_deadline_once)
+TEST(promise_10_following_it_visits_each_deadline_once)
 {
     enum { TIMERS = 189 };
     struct elapse_timer timers[TIMERS] = {0};
+    struct subject *subject = subject_new(0);
 
     for (unsigned i = 0; i < TIMERS; i++)
         start(subject, &timers[i], (UINT64_C(5) << i / 3) + i % 3);
@@ -88,6 +97,7 @@ SUBJECT_TEST(promise_10_following_it_visits_each_deadline_once)
     }
     assert_int_equal(count(subject), 0);
     assert_true(next(subject) == ELAPSE_NEVER);
+    subject_free(subject);
 }
 
 TEST(promise_10_a_lone_far_timer_costs_one_wake_up)
@@ -102,9 +112,10 @@ TEST(promise_10_a_lone_far_timer_costs_one_wake_up)
     }
 }
 
-SUBJECT_TEST(promise_10_after_a_stop_it_is_early_or_exact)
+TEST(promise_10_after_a_stop_it_is_early_or_exact)
 {
     struct elapse_timer timers[2] = {0};
+    struct subject *subject = subject_new(0);
 
     start(subject, &timers[0], 3000);
     start(subject, &timers[1], 3005);
@@ -114,6 +125,7 @@ SUBJECT_TEST(promise_10_after_a_stop_it_is_early_or_exact)
         assert_int_equal(follow_next(subject), 0);
     expect_next(subject, 3005);
     assert_int_equal(follow_next(subject), 1);
+    subject_free(subject);
 }
 
 TEST(promise_10_after_a_postponement_it_is_early_or_exact)
@@ -135,9 +147,10 @@ TEST(promise_10_after_a_postponement_it_is_early_or_exact)
     }
 }
 
-SUBJECT_TEST(promise_10_a_move_to_an_earlier_deadline_is_seen_at_once)
+TEST(promise_10_a_move_to_an_earlier_deadline_is_seen_at_once)
 {
     struct elapse_timer timers[2] = {0};
+    struct subject *subject = subject_new(0);
 
     start(subject, &timers[0], UINT64_C(1) << 40);
     start(subject, &timers[1], 1000000);
@@ -145,12 +158,14 @@ SUBJECT_TEST(promise_10_a_move_to_an_earlier_deadline_is_seen_at_once)
         start(subject, &timers[0], deadline);
         expect_next(subject, deadline);
     }
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups)
+TEST(promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups)
 {
     enum { PERIOD = 30000, RESTARTS = 10000 };
     struct elapse_timer timer = {0};
+    struct subject *subject = subject_new(0);
     size_t wake_ups = 0;
 
     start(subject, &timer, PERIOD);
@@ -166,6 +181,7 @@ SUBJECT_TEST(promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups)
     if (!next_may_be_early())
         assert_true(wake_ups <= 10 * RESTARTS / PERIOD + 1);
     assert_int_equal(count(subject), 1);
+    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS

@@ -3,9 +3,10 @@
  */
 #include "subject.h"
 
-SUBJECT_TEST(promise_8_never_is_armed_and_counted_and_not_popped)
+TEST(promise_8_never_is_armed_and_counted_and_not_popped)
 {
     struct elapse_timer timer = {0};
+    struct subject *subject = subject_new(0);
 
     start(subject, &timer, ELAPSE_NEVER);
     assert_int_equal(count(subject), 1);
@@ -17,11 +18,13 @@ SUBJECT_TEST(promise_8_never_is_armed_and_counted_and_not_popped)
     assert_true(elapse_timer_pending(&timer));
     assert_true(stop(subject, &timer));
     assert_int_equal(count(subject), 0);
+    subject_free(subject);
 }
 
-SUBJECT_TEST_AT(promise_8_never_does_not_disturb_a_near_timer, 1000)
+TEST(promise_8_never_does_not_disturb_a_near_timer)
 {
     struct elapse_timer timers[3] = {0};
+    struct subject *subject = subject_new(1000);
 
     start(subject, &timers[1], ELAPSE_NEVER);
     start(subject, &timers[0], 1025);
@@ -31,11 +34,13 @@ SUBJECT_TEST_AT(promise_8_never_does_not_disturb_a_near_timer, 1000)
     expect_pop(subject, &timers[0]);
     expect_no_pop(subject);
     expect_next(subject, ELAPSE_TIME_MAX);
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_8_never_and_back)
+TEST(promise_8_never_and_back)
 {
     struct elapse_timer timer = {0};
+    struct subject *subject = subject_new(0);
 
     for (uint64_t turn = 1; turn < 50; turn++) {
         start(subject, &timer, ELAPSE_NEVER);
@@ -51,11 +56,13 @@ SUBJECT_TEST(promise_8_never_and_back)
         assert_int_equal(count(subject), 1);
     }
     assert_true(next(subject) == ELAPSE_NEVER);
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_8_time_is_clamped_to_the_last_tick)
+TEST(promise_8_time_is_clamped_to_the_last_tick)
 {
     struct elapse_timer timers[2] = {0};
+    struct subject *subject = subject_new(0);
 
     start(subject, &timers[0], ELAPSE_TIME_MAX);
     start(subject, &timers[1], ELAPSE_NEVER);
@@ -68,17 +75,20 @@ SUBJECT_TEST(promise_8_time_is_clamped_to_the_last_tick)
     start(subject, &timers[0], 0);
     assert_true(elapse_timer_deadline(&timers[0]) == ELAPSE_TIME_MAX);
     expect_pop(subject, &timers[0]);
+    subject_free(subject);
 }
 
-SUBJECT_TEST_AT(promise_8_an_origin_of_never_is_the_last_tick, ELAPSE_NEVER)
+TEST(promise_8_an_origin_of_never_is_the_last_tick)
 {
     struct elapse_timer timers[2] = {0};
+    struct subject *subject = subject_new(ELAPSE_NEVER);
 
     assert_true(subject->structure->now(subject->instance) == ELAPSE_TIME_MAX);
     start(subject, &timers[0], ELAPSE_TIME_MAX);
     start(subject, &timers[1], ELAPSE_NEVER);
     expect_pop(subject, &timers[0]);
     expect_no_pop(subject);
+    subject_free(subject);
 }
 
 /* A delay of everything must not come out at once, as it would after a sum wraps. */
@@ -127,9 +137,10 @@ TEST(promise_8_across_the_middle_and_to_the_end_of_time)
     }
 }
 
-SUBJECT_TEST(promise_8_jump_from_zero_to_the_end)
+TEST(promise_8_jump_from_zero_to_the_end)
 {
     struct elapse_timer timers[64] = {0};
+    struct subject *subject = subject_new(0);
 
     for (unsigned bits = 0; bits < 64; bits++)
         start(subject, &timers[bits], UINT64_MAX >> bits);
@@ -138,6 +149,7 @@ SUBJECT_TEST(promise_8_jump_from_zero_to_the_end)
         expect_pop(subject, &timers[bits]);
     expect_no_pop(subject);
     assert_int_equal(count(subject), 1);
+    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS

@@ -68,10 +68,11 @@ TEST(promise_1_never_early_when_approached_in_halves)
     for_distances(steps_down_without_being_early);
 }
 
-SUBJECT_TEST_AT(promise_1_never_early_tick_by_tick, 200)
+TEST(promise_1_never_early_tick_by_tick)
 {
     enum { TIMERS = 700 };
     struct elapse_timer timers[TIMERS] = {0};
+    struct subject *subject = subject_new(200);
 
     for (size_t i = 0; i < TIMERS; i++)
         start(subject, &timers[i], 200 + i);
@@ -80,10 +81,12 @@ SUBJECT_TEST_AT(promise_1_never_early_tick_by_tick, 200)
         expect_pop(subject, &timers[i]);
         expect_no_pop(subject);
     }
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_2_popped_once)
+TEST(promise_2_popped_once)
 {
+    struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
     start(subject, &timer, 5);
@@ -95,10 +98,12 @@ SUBJECT_TEST(promise_2_popped_once)
     advance(subject, 100000);
     expect_no_pop(subject);
     assert_false(stop(subject, &timer));
+    subject_free(subject);
 }
 
-SUBJECT_TEST(promise_2_stopped_once_and_never_popped)
+TEST(promise_2_stopped_once_and_never_popped)
 {
+    struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
     start(subject, &timer, 5000);
@@ -107,6 +112,7 @@ SUBJECT_TEST(promise_2_stopped_once_and_never_popped)
     assert_int_equal(count(subject), 0);
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
+    subject_free(subject);
 }
 
 TEST(promise_2_re_armed_ends_once_at_the_new_deadline)
@@ -131,8 +137,9 @@ TEST(promise_2_re_armed_ends_once_at_the_new_deadline)
     }
 }
 
-SUBJECT_TEST(promise_2_popped_timer_can_be_started_again)
+TEST(promise_2_popped_timer_can_be_started_again)
 {
+    struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
     for (uint64_t turn = 1; turn <= 100; turn++) {
@@ -140,6 +147,7 @@ SUBJECT_TEST(promise_2_popped_timer_can_be_started_again)
         advance(subject, turn * 256);
         expect_pop(subject, &timer);
     }
+    subject_free(subject);
 }
 
 TEST(promise_3_one_loop_pops_all_levels_after_a_jump)
@@ -184,9 +192,10 @@ TEST(promise_3_advances_over_25_90_and_240_seconds)
     }
 }
 
-SUBJECT_TEST_AT(promise_3_a_deadline_of_now_or_past_needs_no_advance, 1000)
+TEST(promise_3_a_deadline_of_now_or_past_needs_no_advance)
 {
     struct elapse_timer timers[3] = {0};
+    struct subject *subject = subject_new(1000);
 
     start(subject, &timers[0], 1000);
     start(subject, &timers[1], 999);
@@ -197,11 +206,13 @@ SUBJECT_TEST_AT(promise_3_a_deadline_of_now_or_past_needs_no_advance, 1000)
     }
     for (size_t i = 0; i < 3; i++)
         expect_pop(subject, &timers[i]);
+    subject_free(subject);
 }
 
-SUBJECT_TEST_AT(promise_3_a_turn_of_a_level_later_is_not_the_same_slot, 100)
+TEST(promise_3_a_turn_of_a_level_later_is_not_the_same_slot)
 {
     struct elapse_timer timers[4] = {0};
+    struct subject *subject = subject_new(100);
 
     start(subject, &timers[3], 100 + 3 * 16384);
     start(subject, &timers[2], 100 + 2 * 256);
@@ -218,11 +229,13 @@ SUBJECT_TEST_AT(promise_3_a_turn_of_a_level_later_is_not_the_same_slot, 100)
         advance(subject, deadline);
         expect_pop(subject, &timers[i]);
     }
+    subject_free(subject);
 }
 
-SUBJECT_TEST_AT(promise_9_time_going_backwards_is_ignored, 1000000)
+TEST(promise_9_time_going_backwards_is_ignored)
 {
     struct elapse_timer timers[3] = {0};
+    struct subject *subject = subject_new(1000000);
 
     start(subject, &timers[0], 1000010);
     for (unsigned bits = 0; bits < 19; bits++) {
@@ -237,11 +250,13 @@ SUBJECT_TEST_AT(promise_9_time_going_backwards_is_ignored, 1000000)
     advance(subject, 1000010);
     advance(subject, 1000009);
     expect_pop(subject, &timers[0]);
+    subject_free(subject);
 }
 
-SUBJECT_TEST_AT(promise_9_asking_the_same_time_again_changes_nothing, 7)
+TEST(promise_9_asking_the_same_time_again_changes_nothing)
 {
     struct elapse_timer timer = {0};
+    struct subject *subject = subject_new(7);
 
     start(subject, &timer, 9);
     advance(subject, 7);
@@ -250,6 +265,7 @@ SUBJECT_TEST_AT(promise_9_asking_the_same_time_again_changes_nothing, 7)
     expect_no_pop(subject);
     assert_int_equal(subject->structure->now(subject->instance), 8);
     assert_int_equal(subject->structure->remaining(subject->instance, &timer), 1);
+    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS
