@@ -97,10 +97,9 @@ TEST(promise_6_no_step_moves_more_than_it_may)
     }
 }
 
-TEST(promise_6_after_cascade_says_so_pop_moves_nothing)
+SUBJECT_TEST(promise_6_after_cascade_says_so_pop_moves_nothing)
 {
     static struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(0);
     bool moves_all = subject_kind()->next == NEXT_A_TURN_AHEAD || subject_kind()->parks;
     size_t timer_count = moves_all ? FEW_TIMERS : TIMERS;
 
@@ -119,13 +118,11 @@ TEST(promise_6_after_cascade_says_so_pop_moves_nothing)
             assert_true(next(subject) > subject->structure->now(subject->instance));
     }
     assert_int_equal(count(subject), 0);
-    subject_free(subject);
 }
 
-TEST(promise_6_a_budget_of_nothing_moves_nothing)
+SUBJECT_TEST(promise_6_a_budget_of_nothing_moves_nothing)
 {
     struct elapse_timer timers[10] = {0};
-    struct subject *subject = subject_new(0);
 
     assert_true(cascade(subject, 0));
     for (size_t i = 0; i < 10; i++)
@@ -136,13 +133,11 @@ TEST(promise_6_a_budget_of_nothing_moves_nothing)
         assert_false(cascade(subject, 0));
     assert_int_equal(pop_all(subject), 10);
     assert_true(cascade(subject, 0));
-    subject_free(subject);
 }
 
-TEST(promise_6_cascading_ahead_of_time_does_nothing)
+SUBJECT_TEST(promise_6_cascading_ahead_of_time_does_nothing)
 {
     struct elapse_timer timer = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timer, 100000);
     advance(subject, 99999);
@@ -152,13 +147,11 @@ TEST(promise_6_cascading_ahead_of_time_does_nothing)
     advance(subject, 100000);
     assert_true(cascade(subject, SIZE_MAX));
     expect_pop(subject, &timer);
-    subject_free(subject);
 }
 
-TEST(promise_6_resumes_after_time_moved_on_in_mid_cascade)
+SUBJECT_TEST(promise_6_resumes_after_time_moved_on_in_mid_cascade)
 {
     static struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(0);
     size_t popped = 0;
     uint64_t now = 70000;
 
@@ -171,17 +164,15 @@ TEST(promise_6_resumes_after_time_moved_on_in_mid_cascade)
             expect_pop(subject, &timers[popped++]);
     }
     assert_int_equal(popped, TIMERS);
-    subject_free(subject);
 }
 
 /* A due timer is postponed to now, which one step moves; its old deadline is the least that is
  * known then. Another timer, whose slot is to be cascaded next, moves away. */
-TEST(promise_6_a_slot_is_left_between_two_steps)
+SUBJECT_TEST(promise_6_a_slot_is_left_between_two_steps)
 {
     enum { NEAR = 20000, DUE = 3 * 8192 + 200, AWAY = 1000000 };
     struct elapse_timer postponed = {0};
     struct elapse_timer other = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &other, DUE);
     start(subject, &other, 5 * DUE);
@@ -200,7 +191,6 @@ TEST(promise_6_a_slot_is_left_between_two_steps)
     expect_no_pop(subject);
     advance(subject, AWAY);
     expect_pop(subject, &other);
-    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS

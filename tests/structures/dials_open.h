@@ -44,6 +44,20 @@ static inline void close_dials(struct opened *opened)
                                             .growth = (allocator)},                             \
                (now))
 
+/* Begins the definition of a test that gets such dials, `opened`. Requires that its timers are
+ * static, or that none is pending at its end. */
+#define DIALS_TEST(function, allocator, now, ...)     \
+    static void function##_of(struct opened *opened); \
+    TEST(function)                                    \
+    {                                                 \
+        struct opened opened;                         \
+                                                      \
+        OPEN(&opened, allocator, now, __VA_ARGS__);   \
+        function##_of(&opened);                       \
+        close_dials(&opened);                         \
+    }                                                 \
+    static void function##_of(struct opened *opened)
+
 static inline void start_at(struct opened *opened, struct elapse_timer *timer, uint64_t deadline)
 {
     assert_int_equal(elapse_dials_start(&opened->dials, timer, deadline), ELAPSE_OK);

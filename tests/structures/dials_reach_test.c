@@ -7,143 +7,128 @@ enum { MANY = 20 };
 
 /* ---- parking ---- */
 
-TEST(parked_timers_of_one_deadline_keep_the_order_of_arming)
+DIALS_TEST(parked_timers_of_one_deadline_keep_the_order_of_arming, NULL, 0, 2, 3)
 {
-    struct opened opened;
     struct elapse_timer timers[6] = {{.place = 0}};
 
-    OPEN(&opened, NULL, 0, 2, 3);
     /* Out of reach twice, then on each level, then due, and a re-armed one. */
-    start_at(&opened, &timers[0], 20);
-    start_at(&opened, &timers[5], 3);
-    elapse_dials_advance(&opened.dials, 3);
-    expect_popped(&opened, &timers[5]);
-    start_at(&opened, &timers[1], 20);
-    pass(&opened, 15);
-    start_at(&opened, &timers[2], 20);
-    pass(&opened, 19);
-    start_at(&opened, &timers[3], 20);
-    start_at(&opened, &timers[4], 20);
-    start_at(&opened, &timers[3], 20);
-    elapse_dials_advance(&opened.dials, 20);
-    start_at(&opened, &timers[5], 20);
-    expect_popped(&opened, &timers[0]);
-    expect_popped(&opened, &timers[1]);
-    expect_popped(&opened, &timers[2]);
-    expect_popped(&opened, &timers[4]);
-    expect_popped(&opened, &timers[3]);
-    expect_popped(&opened, &timers[5]);
-    expect_popped(&opened, NULL);
-    close_dials(&opened);
+    start_at(opened, &timers[0], 20);
+    start_at(opened, &timers[5], 3);
+    elapse_dials_advance(&opened->dials, 3);
+    expect_popped(opened, &timers[5]);
+    start_at(opened, &timers[1], 20);
+    pass(opened, 15);
+    start_at(opened, &timers[2], 20);
+    pass(opened, 19);
+    start_at(opened, &timers[3], 20);
+    start_at(opened, &timers[4], 20);
+    start_at(opened, &timers[3], 20);
+    elapse_dials_advance(&opened->dials, 20);
+    start_at(opened, &timers[5], 20);
+    expect_popped(opened, &timers[0]);
+    expect_popped(opened, &timers[1]);
+    expect_popped(opened, &timers[2]);
+    expect_popped(opened, &timers[4]);
+    expect_popped(opened, &timers[3]);
+    expect_popped(opened, &timers[5]);
+    expect_popped(opened, NULL);
 }
 
-TEST(a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline)
+DIALS_TEST(a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline, NULL, 0, 10, 10)
 {
-    struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    OPEN(&opened, NULL, 0, 10, 10);
-    start_at(&opened, &timers[0], 1007);
-    start_at(&opened, &timers[1], 1099);
-    start_at(&opened, &timers[2], 1100);
-    assert_int_equal(elapse_dials_next(&opened.dials), 1000);
-    pass(&opened, 999);
-    assert_int_equal(elapse_dials_moves(&opened.dials), 0);
-    pass(&opened, 1000);
+    start_at(opened, &timers[0], 1007);
+    start_at(opened, &timers[1], 1099);
+    start_at(opened, &timers[2], 1100);
+    assert_int_equal(elapse_dials_next(&opened->dials), 1000);
+    pass(opened, 999);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 0);
+    pass(opened, 1000);
     /* One to level 0, one to level 1, and one stays. */
-    assert_int_equal(elapse_dials_moves(&opened.dials), 3);
-    assert_int_equal(elapse_dials_next(&opened.dials), 1007);
-    elapse_dials_advance(&opened.dials, 1099);
-    expect_popped(&opened, &timers[0]);
-    expect_popped(&opened, &timers[1]);
-    assert_int_equal(elapse_dials_moves(&opened.dials), 4);
-    elapse_dials_advance(&opened.dials, 1100);
-    expect_popped(&opened, &timers[2]);
-    assert_int_equal(elapse_dials_moves(&opened.dials), 5);
-    close_dials(&opened);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 3);
+    assert_int_equal(elapse_dials_next(&opened->dials), 1007);
+    elapse_dials_advance(&opened->dials, 1099);
+    expect_popped(opened, &timers[0]);
+    expect_popped(opened, &timers[1]);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 4);
+    elapse_dials_advance(&opened->dials, 1100);
+    expect_popped(opened, &timers[2]);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 5);
 }
 
-TEST(there_is_at_most_one_visit_in_a_turn)
+DIALS_TEST(there_is_at_most_one_visit_in_a_turn, NULL, 0, 10, 10)
 {
     enum { TURNS = 50 };
     static struct elapse_timer timers[10 * TURNS];
-    struct opened opened;
     uint64_t armed = 0;
 
-    OPEN(&opened, NULL, 0, 10, 10);
     for (uint64_t i = 0; i < 10 * TURNS; i++)
-        start_at(&opened, &timers[i], 10 * i + 5);
+        start_at(opened, &timers[i], 10 * i + 5);
     for (uint64_t now = 0; now < 100 * TURNS; now++) {
-        uint64_t before = elapse_dials_moves(&opened.dials);
+        uint64_t before = elapse_dials_moves(&opened->dials);
 
-        elapse_dials_advance(&opened.dials, now);
-        while (elapse_dials_pop(&opened.dials) != NULL)
+        elapse_dials_advance(&opened->dials, now);
+        while (elapse_dials_pop(&opened->dials) != NULL)
             armed++;
         /* Besides visits there is the move from level 1 to 0. */
-        if (elapse_dials_moves(&opened.dials) > before + 1)
+        if (elapse_dials_moves(&opened->dials) > before + 1)
             assert_int_equal(now % 100, 0);
     }
     assert_int_equal(armed, 10 * TURNS);
-    close_dials(&opened);
 }
 
-TEST(a_stopped_parked_timer_costs_one_spurious_visit)
+DIALS_TEST(a_stopped_parked_timer_costs_one_spurious_visit, NULL, 0, 10, 10)
 {
-    struct opened opened;
     struct elapse_timer timers[2] = {{.place = 0}};
 
-    OPEN(&opened, NULL, 0, 10, 10);
-    start_at(&opened, &timers[0], 505);
-    start_at(&opened, &timers[1], 1005);
-    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
-    assert_int_equal(elapse_dials_next(&opened.dials), 500);
-    pass(&opened, 500);
-    assert_int_equal(elapse_dials_moves(&opened.dials), 1);
-    assert_int_equal(elapse_dials_next(&opened.dials), 1000);
+    start_at(opened, &timers[0], 505);
+    start_at(opened, &timers[1], 1005);
+    assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
+    assert_int_equal(elapse_dials_next(&opened->dials), 500);
+    pass(opened, 500);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 1);
+    assert_int_equal(elapse_dials_next(&opened->dials), 1000);
     /* With the last one gone, what was known of the least is forgotten. */
-    assert_true(elapse_dials_stop(&opened.dials, &timers[1]));
-    pass(&opened, 510);
-    pass(&opened, 1000);
-    assert_true(elapse_dials_next(&opened.dials) == ELAPSE_NEVER);
-    start_at(&opened, &timers[0], 2007);
-    assert_int_equal(elapse_dials_next(&opened.dials), 2000);
-    elapse_dials_advance(&opened.dials, 2007);
-    expect_popped(&opened, &timers[0]);
-    close_dials(&opened);
+    assert_true(elapse_dials_stop(&opened->dials, &timers[1]));
+    pass(opened, 510);
+    pass(opened, 1000);
+    assert_true(elapse_dials_next(&opened->dials) == ELAPSE_NEVER);
+    start_at(opened, &timers[0], 2007);
+    assert_int_equal(elapse_dials_next(&opened->dials), 2000);
+    elapse_dials_advance(&opened->dials, 2007);
+    expect_popped(opened, &timers[0]);
 }
 
 /* In mid-visit new timers are started, in reach and out of it, and others are stopped. */
-TEST(a_visit_in_steps_keeps_the_order_of_arming)
+DIALS_TEST(a_visit_in_steps_keeps_the_order_of_arming, NULL, 0, 10, 10)
 {
     static struct elapse_timer near[2 * MANY];
     static struct elapse_timer far[2 * MANY];
-    struct opened opened;
 
-    OPEN(&opened, NULL, 0, 10, 10);
     for (size_t i = 0; i < MANY; i++) {
-        start_at(&opened, &near[i], 1004);
-        start_at(&opened, &far[i], 5000);
+        start_at(opened, &near[i], 1004);
+        start_at(opened, &far[i], 5000);
     }
-    elapse_dials_advance(&opened.dials, 1000);
+    elapse_dials_advance(&opened->dials, 1000);
     for (size_t i = MANY; i < 2 * MANY; i++) {
-        assert_false(elapse_dials_cascade(&opened.dials, i % 3));
-        assert_int_equal(elapse_dials_check(&opened.dials), 0);
-        assert_int_equal(elapse_dials_next(&opened.dials), 1000);
-        start_at(&opened, &near[i], 1004);
-        start_at(&opened, &far[i], 5000);
+        assert_false(elapse_dials_cascade(&opened->dials, i % 3));
+        assert_int_equal(elapse_dials_check(&opened->dials), 0);
+        assert_int_equal(elapse_dials_next(&opened->dials), 1000);
+        start_at(opened, &near[i], 1004);
+        start_at(opened, &far[i], 5000);
     }
-    assert_true(elapse_dials_stop(&opened.dials, &near[0]));
-    assert_true(elapse_dials_stop(&opened.dials, &far[0]));
-    while (!elapse_dials_cascade(&opened.dials, 1))
-        assert_int_equal(elapse_dials_check(&opened.dials), 0);
-    elapse_dials_advance(&opened.dials, 1004);
+    assert_true(elapse_dials_stop(&opened->dials, &near[0]));
+    assert_true(elapse_dials_stop(&opened->dials, &far[0]));
+    while (!elapse_dials_cascade(&opened->dials, 1))
+        assert_int_equal(elapse_dials_check(&opened->dials), 0);
+    elapse_dials_advance(&opened->dials, 1004);
     for (size_t i = 1; i < 2 * MANY; i++)
-        expect_popped(&opened, &near[i]);
-    expect_popped(&opened, NULL);
-    elapse_dials_advance(&opened.dials, 5000);
+        expect_popped(opened, &near[i]);
+    expect_popped(opened, NULL);
+    elapse_dials_advance(&opened->dials, 5000);
     for (size_t i = 1; i < 2 * MANY; i++)
-        expect_popped(&opened, &far[i]);
-    close_dials(&opened);
+        expect_popped(opened, &far[i]);
 }
 
 struct walk {
@@ -193,22 +178,19 @@ TEST(for_each_in_mid_visit_reaches_all_and_ends_anywhere)
     }
 }
 
-TEST(all_timers_aside_can_be_stopped)
+DIALS_TEST(all_timers_aside_can_be_stopped, NULL, 0, 10)
 {
-    struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    OPEN(&opened, NULL, 0, 10);
     for (size_t i = 0; i < 3; i++)
-        start_at(&opened, &timers[i], 20 + i);
-    elapse_dials_advance(&opened.dials, 20);
-    assert_false(elapse_dials_cascade(&opened.dials, 1));
-    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
-    assert_true(elapse_dials_stop(&opened.dials, &timers[1]));
-    assert_true(elapse_dials_cascade(&opened.dials, 0));
-    elapse_dials_advance(&opened.dials, 30);
-    expect_popped(&opened, &timers[2]);
-    close_dials(&opened);
+        start_at(opened, &timers[i], 20 + i);
+    elapse_dials_advance(&opened->dials, 20);
+    assert_false(elapse_dials_cascade(&opened->dials, 1));
+    assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
+    assert_true(elapse_dials_stop(&opened->dials, &timers[1]));
+    assert_true(elapse_dials_cascade(&opened->dials, 0));
+    elapse_dials_advance(&opened->dials, 30);
+    expect_popped(opened, &timers[2]);
 }
 
 /* A slot of level 1, one of level 2 and a visit, all at tick 1200, each with a timer for
@@ -278,48 +260,42 @@ TEST(grown_levels_have_the_slots_of_the_last_one_listed)
     close_dials(&opened);
 }
 
-TEST(two_slots_grow_to_sixty_four_levels)
+DIALS_TEST(two_slots_grow_to_sixty_four_levels, &growth_allocator, 0, 2)
 {
-    struct opened opened;
     struct elapse_timer timer = {0};
 
-    OPEN(&opened, &growth_allocator, 0, 2);
-    start_at(&opened, &timer, ELAPSE_TIME_MAX);
-    assert_int_equal(elapse_dials_levels(&opened.dials), ELAPSE_SHAPE_LEVELS_MAX);
-    elapse_dials_advance(&opened.dials, ELAPSE_TIME_MAX);
-    expect_popped(&opened, &timer);
-    assert_int_equal(elapse_dials_moves(&opened.dials), 63);
-    close_dials(&opened);
+    start_at(opened, &timer, ELAPSE_TIME_MAX);
+    assert_int_equal(elapse_dials_levels(&opened->dials), ELAPSE_SHAPE_LEVELS_MAX);
+    elapse_dials_advance(&opened->dials, ELAPSE_TIME_MAX);
+    expect_popped(opened, &timer);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 63);
 }
 
-TEST(without_memory_a_start_changes_nothing_and_works_later)
+DIALS_TEST(without_memory_a_start_changes_nothing_and_works_later, &growth_allocator, 0, 10)
 {
-    struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    OPEN(&opened, &growth_allocator, 0, 10);
-    start_at(&opened, &timers[0], 7);
-    start_at(&opened, &timers[1], 7);
+    start_at(opened, &timers[0], 7);
+    start_at(opened, &timers[1], 7);
     for (size_t given = 0; given < 3; given++) {
         /* Each try may make one level more, and three are needed. */
         growth_limit(given > 0);
-        assert_int_equal(elapse_dials_start(&opened.dials, &timers[0], 5000), ELAPSE_ERROR_MEMORY);
-        assert_int_equal(elapse_dials_start_window(&opened.dials, &timers[2], 5000, 5000),
+        assert_int_equal(elapse_dials_start(&opened->dials, &timers[0], 5000), ELAPSE_ERROR_MEMORY);
+        assert_int_equal(elapse_dials_start_window(&opened->dials, &timers[2], 5000, 5000),
                          ELAPSE_ERROR_MEMORY);
         growth_limit(SIZE_MAX);
-        assert_int_equal(elapse_dials_check(&opened.dials), 0);
-        assert_int_equal(elapse_dials_count(&opened.dials), 2);
+        assert_int_equal(elapse_dials_check(&opened->dials), 0);
+        assert_int_equal(elapse_dials_count(&opened->dials), 2);
         assert_int_equal(elapse_timer_deadline(&timers[0]), 7);
         assert_false(elapse_timer_pending(&timers[2]));
-        assert_int_equal(elapse_dials_next(&opened.dials), 7);
+        assert_int_equal(elapse_dials_next(&opened->dials), 7);
     }
-    start_at(&opened, &timers[2], 5000);
-    elapse_dials_advance(&opened.dials, 7);
-    expect_popped(&opened, &timers[0]);
-    expect_popped(&opened, &timers[1]);
-    elapse_dials_advance(&opened.dials, 5000);
-    expect_popped(&opened, &timers[2]);
-    close_dials(&opened);
+    start_at(opened, &timers[2], 5000);
+    elapse_dials_advance(&opened->dials, 7);
+    expect_popped(opened, &timers[0]);
+    expect_popped(opened, &timers[1]);
+    elapse_dials_advance(&opened->dials, 5000);
+    expect_popped(opened, &timers[2]);
 }
 
 /* With memory for nothing more: no start within the delay fails, from wherever the pointer

@@ -48,107 +48,90 @@ static void expect_placed(struct opened *opened, uint64_t deadline, unsigned lev
     assert_int_equal(elapse_dials_check(&opened->dials), 0);
 }
 
-TEST(ten_slots_a_level_as_in_the_growing_design)
+DIALS_TEST(ten_slots_a_level_as_in_the_growing_design, NULL, 0, 10, 10, 10)
 {
-    struct opened opened;
     struct elapse_timer timer = {0};
 
-    OPEN(&opened, NULL, 0, 10, 10, 10);
-    expect_placed(&opened, 2, 0, 2, 2, 2);
-    expect_placed(&opened, 9, 0, 9, 9, 9);
-    expect_placed(&opened, 10, 1, 1, 10, 19);
-    expect_placed(&opened, 99, 1, 9, 90, 99);
-    expect_placed(&opened, 100, 2, 1, 100, 199);
-    start_at(&opened, &timer, 15);
-    expect_slot(&opened, 1, 1, 10, 19);
-    pass(&opened, 2);
-    expect_slot(&opened, 1, 1, 10, 19);
-    pass(&opened, 10);
-    expect_slot(&opened, 0, 5, 15, 15);
-    pass(&opened, 14);
-    elapse_dials_advance(&opened.dials, 15);
-    expect_popped(&opened, &timer);
-    close_dials(&opened);
+    expect_placed(opened, 2, 0, 2, 2, 2);
+    expect_placed(opened, 9, 0, 9, 9, 9);
+    expect_placed(opened, 10, 1, 1, 10, 19);
+    expect_placed(opened, 99, 1, 9, 90, 99);
+    expect_placed(opened, 100, 2, 1, 100, 199);
+    start_at(opened, &timer, 15);
+    expect_slot(opened, 1, 1, 10, 19);
+    pass(opened, 2);
+    expect_slot(opened, 1, 1, 10, 19);
+    pass(opened, 10);
+    expect_slot(opened, 0, 5, 15, 15);
+    pass(opened, 14);
+    elapse_dials_advance(&opened->dials, 15);
+    expect_popped(opened, &timer);
 }
 
-TEST(a_slot_that_the_pointer_has_passed_is_used_again)
+DIALS_TEST(a_slot_that_the_pointer_has_passed_is_used_again, NULL, 0, 10, 10, 10)
 {
-    struct opened opened;
-
-    OPEN(&opened, NULL, 0, 10, 10, 10);
-    pass(&opened, 2);
-    expect_placed(&opened, 11, 0, 1, 11, 11);
-    expect_placed(&opened, 12, 1, 1, 10, 19);
-    pass(&opened, 25);
-    expect_placed(&opened, 34, 0, 4, 34, 34);
-    expect_placed(&opened, 35, 1, 3, 30, 39);
-    expect_placed(&opened, 119, 1, 1, 110, 119);
-    expect_placed(&opened, 120, 2, 1, 100, 199);
-    close_dials(&opened);
+    pass(opened, 2);
+    expect_placed(opened, 11, 0, 1, 11, 11);
+    expect_placed(opened, 12, 1, 1, 10, 19);
+    pass(opened, 25);
+    expect_placed(opened, 34, 0, 4, 34, 34);
+    expect_placed(opened, 35, 1, 3, 30, 39);
+    expect_placed(opened, 119, 1, 1, 110, 119);
+    expect_placed(opened, 120, 2, 1, 100, 199);
 }
 
-TEST(the_picture_at_the_head_of_the_source)
+DIALS_TEST(the_picture_at_the_head_of_the_source, NULL, 123, 10, 10, 10)
 {
-    struct opened opened;
-
-    OPEN(&opened, NULL, 123, 10, 10, 10);
-    expect_placed(&opened, 123, 0, 3, 123, 123);
-    expect_placed(&opened, 131, 0, 1, 131, 131);
-    expect_placed(&opened, 132, 0, 2, 132, 132);
-    expect_placed(&opened, 133, 1, 3, 130, 139);
-    expect_placed(&opened, 135, 1, 3, 130, 139);
-    expect_placed(&opened, 210, 1, 1, 210, 219);
-    expect_placed(&opened, 220, 2, 2, 200, 299);
-    expect_placed(&opened, 1050, 2, 0, 1000, 1099);
-    expect_placed(&opened, 1099, 2, 0, 1000, 1099);
-    expect_placed(&opened, 1100, 3, 0, 1100, ELAPSE_NEVER);
-    expect_placed(&opened, ELAPSE_NEVER, 3, 1, ELAPSE_NEVER, ELAPSE_NEVER);
-    close_dials(&opened);
+    expect_placed(opened, 123, 0, 3, 123, 123);
+    expect_placed(opened, 131, 0, 1, 131, 131);
+    expect_placed(opened, 132, 0, 2, 132, 132);
+    expect_placed(opened, 133, 1, 3, 130, 139);
+    expect_placed(opened, 135, 1, 3, 130, 139);
+    expect_placed(opened, 210, 1, 1, 210, 219);
+    expect_placed(opened, 220, 2, 2, 200, 299);
+    expect_placed(opened, 1050, 2, 0, 1000, 1099);
+    expect_placed(opened, 1099, 2, 0, 1000, 1099);
+    expect_placed(opened, 1100, 3, 0, 1100, ELAPSE_NEVER);
+    expect_placed(opened, ELAPSE_NEVER, 3, 1, ELAPSE_NEVER, ELAPSE_NEVER);
 }
 
-TEST(seconds_and_minutes)
+DIALS_TEST(seconds_and_minutes, NULL, 0, 60, 60)
 {
-    struct opened opened;
     struct elapse_timer timer = {0};
 
-    OPEN(&opened, NULL, 0, 60, 60);
-    start_at(&opened, &timer, 70);
-    expect_slot(&opened, 1, 1, 60, 119);
-    assert_int_equal(elapse_dials_next(&opened.dials), 60);
-    pass(&opened, 60);
-    expect_slot(&opened, 0, 10, 70, 70);
-    assert_int_equal(elapse_dials_next(&opened.dials), 70);
-    elapse_dials_advance(&opened.dials, 70);
-    expect_popped(&opened, &timer);
-    close_dials(&opened);
+    start_at(opened, &timer, 70);
+    expect_slot(opened, 1, 1, 60, 119);
+    assert_int_equal(elapse_dials_next(&opened->dials), 60);
+    pass(opened, 60);
+    expect_slot(opened, 0, 10, 70, 70);
+    assert_int_equal(elapse_dials_next(&opened->dials), 70);
+    elapse_dials_advance(&opened->dials, 70);
+    expect_popped(opened, &timer);
 }
 
-TEST(seconds_minutes_hours_and_days)
+DIALS_TEST(seconds_minutes_hours_and_days, NULL, 0, 60, 60, 24, 30)
 {
-    struct opened opened;
     struct elapse_timer timer = {0};
 
-    OPEN(&opened, NULL, 0, 60, 60, 24, 30);
-    assert_int_equal(elapse_dials_levels(&opened.dials), 4);
-    assert_int_equal(elapse_dials_slots(&opened.dials, 0) + elapse_dials_slots(&opened.dials, 1) +
-                         elapse_dials_slots(&opened.dials, 2) +
-                         elapse_dials_slots(&opened.dials, 3),
+    assert_int_equal(elapse_dials_levels(&opened->dials), 4);
+    assert_int_equal(elapse_dials_slots(&opened->dials, 0) + elapse_dials_slots(&opened->dials, 1) +
+                         elapse_dials_slots(&opened->dials, 2) +
+                         elapse_dials_slots(&opened->dials, 3),
                      174);
-    assert_int_equal(elapse_dials_slots(&opened.dials, 4), 0);
-    start_at(&opened, &timer, 3600 + 15 * 60 + 30);
-    expect_slot(&opened, 2, 1, 3600, 7199);
-    pass(&opened, 3600);
-    expect_slot(&opened, 1, 15, 4500, 4559);
-    pass(&opened, 4500);
-    expect_slot(&opened, 0, 30, 4530, 4530);
-    pass(&opened, 4529);
-    elapse_dials_advance(&opened.dials, 4530);
-    expect_popped(&opened, &timer);
-    assert_int_equal(elapse_dials_moves(&opened.dials), 2);
-    expect_placed(&opened, 4530 + 86400, 3, 1, 86400, 2 * 86400 - 1);
-    expect_placed(&opened, 30 * 86400 - 1, 3, 29, 29 * 86400, 30 * 86400 - 1);
-    expect_placed(&opened, 30 * 86400, 4, 0, 30 * 86400, ELAPSE_NEVER);
-    close_dials(&opened);
+    assert_int_equal(elapse_dials_slots(&opened->dials, 4), 0);
+    start_at(opened, &timer, 3600 + 15 * 60 + 30);
+    expect_slot(opened, 2, 1, 3600, 7199);
+    pass(opened, 3600);
+    expect_slot(opened, 1, 15, 4500, 4559);
+    pass(opened, 4500);
+    expect_slot(opened, 0, 30, 4530, 4530);
+    pass(opened, 4529);
+    elapse_dials_advance(&opened->dials, 4530);
+    expect_popped(opened, &timer);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 2);
+    expect_placed(opened, 4530 + 86400, 3, 1, 86400, 2 * 86400 - 1);
+    expect_placed(opened, 30 * 86400 - 1, 3, 29, 29 * 86400, 30 * 86400 - 1);
+    expect_placed(opened, 30 * 86400, 4, 0, 30 * 86400, ELAPSE_NEVER);
 }
 
 /* Two slots more than there are bits in two words, from every place of the pointer. */
@@ -175,64 +158,57 @@ TEST(every_slot_is_found_from_every_pointer)
     }
 }
 
-TEST(next_is_early_by_less_than_a_slot)
+DIALS_TEST(next_is_early_by_less_than_a_slot, NULL, 0, 10, 10, 10)
 {
-    struct opened opened;
-
-    OPEN(&opened, NULL, 0, 10, 10, 10);
     for (uint64_t deadline = 1; deadline < 1000; deadline++) {
         uint64_t width = deadline < 10 ? 1 : deadline < 100 ? 10 : 100;
         struct elapse_timer timer = {0};
 
-        elapse_dials_clear(&opened.dials);
-        start_at(&opened, &timer, deadline);
-        assert_int_equal(elapse_dials_next(&opened.dials), deadline - deadline % width);
-        assert_true(elapse_dials_stop(&opened.dials, &timer));
+        elapse_dials_clear(&opened->dials);
+        start_at(opened, &timer, deadline);
+        assert_int_equal(elapse_dials_next(&opened->dials), deadline - deadline % width);
+        assert_true(elapse_dials_stop(&opened->dials, &timer));
     }
-    close_dials(&opened);
 }
 
-TEST(a_start_lets_the_pointer_catch_up_past_stopped_timers)
+DIALS_TEST(a_start_lets_the_pointer_catch_up_past_stopped_timers, NULL, 0, 10, 10, 10)
 {
-    struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    OPEN(&opened, NULL, 0, 10, 10, 10);
     /* From tick 0, at which a slot of each level begins. */
-    start_at(&opened, &timers[0], 0);
-    start_at(&opened, &timers[1], 999);
-    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
-    elapse_dials_advance(&opened.dials, 3);
-    start_at(&opened, &timers[0], 12);
-    assert_int_equal(elapse_dials_next(&opened.dials), 12);
-    elapse_dials_clear(&opened.dials);
-    start_at(&opened, &timers[0], 5);
-    start_at(&opened, &timers[1], 30);
-    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
-    assert_true(elapse_dials_stop(&opened.dials, &timers[1]));
-    elapse_dials_advance(&opened.dials, 500);
-    expect_placed(&opened, 505, 0, 5, 505, 505);
+    start_at(opened, &timers[0], 0);
+    start_at(opened, &timers[1], 999);
+    assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
+    elapse_dials_advance(&opened->dials, 3);
+    start_at(opened, &timers[0], 12);
+    assert_int_equal(elapse_dials_next(&opened->dials), 12);
+    elapse_dials_clear(&opened->dials);
+    start_at(opened, &timers[0], 5);
+    start_at(opened, &timers[1], 30);
+    assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
+    assert_true(elapse_dials_stop(&opened->dials, &timers[1]));
+    elapse_dials_advance(&opened->dials, 500);
+    expect_placed(opened, 505, 0, 5, 505, 505);
     /* Also while another is pending: then 516 is on level 0, and its slot begins there. */
-    start_at(&opened, &timers[0], 506);
-    start_at(&opened, &timers[1], 999);
-    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
-    elapse_dials_advance(&opened.dials, 507);
-    start_at(&opened, &timers[0], 516);
-    assert_int_equal(elapse_dials_next(&opened.dials), 516);
-    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
-    assert_true(elapse_dials_stop(&opened.dials, &timers[1]));
+    start_at(opened, &timers[0], 506);
+    start_at(opened, &timers[1], 999);
+    assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
+    elapse_dials_advance(&opened->dials, 507);
+    start_at(opened, &timers[0], 516);
+    assert_int_equal(elapse_dials_next(&opened->dials), 516);
+    assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
+    assert_true(elapse_dials_stop(&opened->dials, &timers[1]));
     /* But not past the beginning of a slot that has timers. */
-    start_at(&opened, &timers[2], 520);
-    elapse_dials_advance(&opened.dials, 519);
-    start_at(&opened, &timers[0], 528);
-    assert_int_equal(elapse_dials_next(&opened.dials), 520);
-    elapse_dials_advance(&opened.dials, 525);
-    start_at(&opened, &timers[1], 530);
-    elapse_dials_advance(&opened.dials, 530);
-    expect_popped(&opened, &timers[2]);
-    expect_popped(&opened, &timers[0]);
-    expect_popped(&opened, &timers[1]);
-    close_dials(&opened);
+    start_at(opened, &timers[2], 520);
+    elapse_dials_advance(&opened->dials, 519);
+    start_at(opened, &timers[0], 528);
+    assert_int_equal(elapse_dials_next(&opened->dials), 520);
+    elapse_dials_advance(&opened->dials, 525);
+    start_at(opened, &timers[1], 530);
+    elapse_dials_advance(&opened->dials, 530);
+    expect_popped(opened, &timers[2]);
+    expect_popped(opened, &timers[0]);
+    expect_popped(opened, &timers[1]);
 }
 
 TEST(four_dials_of_sixteen_slots_take_two_kibibytes_at_most)
@@ -262,19 +238,16 @@ TEST(no_shape_is_eight_levels_that_reach_everything)
 }
 
 /* The levels past those that reach everything are wider than time is. */
-TEST(levels_may_be_more_than_time_needs)
+DIALS_TEST(levels_may_be_more_than_time_needs, NULL, 7, 60000, 60000, 60000, 60000, 60000, 60000)
 {
-    struct opened opened;
     struct elapse_timer timers[2] = {{.place = 0}};
 
-    OPEN(&opened, NULL, 7, 60000, 60000, 60000, 60000, 60000, 60000);
-    start_at(&opened, &timers[0], ELAPSE_TIME_MAX);
-    start_at(&opened, &timers[1], ELAPSE_TIME_MAX - 1);
-    elapse_dials_advance(&opened.dials, ELAPSE_TIME_MAX);
-    expect_popped(&opened, &timers[1]);
-    expect_popped(&opened, &timers[0]);
-    expect_popped(&opened, NULL);
-    close_dials(&opened);
+    start_at(opened, &timers[0], ELAPSE_TIME_MAX);
+    start_at(opened, &timers[1], ELAPSE_TIME_MAX - 1);
+    elapse_dials_advance(&opened->dials, ELAPSE_TIME_MAX);
+    expect_popped(opened, &timers[1]);
+    expect_popped(opened, &timers[0]);
+    expect_popped(opened, NULL);
 }
 
 TEST(a_header_of_another_version_is_refused)
@@ -359,19 +332,16 @@ TEST(wrong_shapes_are_refused)
 
 /* Starting again the timer that held the pointer back lets the pointer follow the clock, so
  * that the timer lies on level 0. */
-TEST(a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started)
+DIALS_TEST(a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started, NULL, 0, 10, 10)
 {
-    struct opened opened;
     struct elapse_timer timer = {0};
 
-    OPEN(&opened, NULL, 0, 10, 10);
-    start_at(&opened, &timer, 5);
-    elapse_dials_advance(&opened.dials, 15);
-    start_at(&opened, &timer, 16);
-    elapse_dials_advance(&opened.dials, 16);
-    expect_popped(&opened, &timer);
-    assert_int_equal(elapse_dials_moves(&opened.dials), 0);
-    close_dials(&opened);
+    start_at(opened, &timer, 5);
+    elapse_dials_advance(&opened->dials, 15);
+    start_at(opened, &timer, 16);
+    elapse_dials_advance(&opened->dials, 16);
+    expect_popped(opened, &timer);
+    assert_int_equal(elapse_dials_moves(&opened->dials), 0);
 }
 
 TEST_MAIN("dials")

@@ -142,22 +142,19 @@ TEST(promise_6_each_digit_of_the_turns_is_one_move_more)
     }
 }
 
-TEST(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last)
+HASHED_TEST(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last, 1, 0)
 {
     static struct elapse_timer timers[TIMERS];
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 1, 0);
 
-    elapse_hashed_start(&hashed, &timers[0], 1);
+    elapse_hashed_start(hashed, &timers[0], 1);
     for (size_t n = 1; n < TIMERS; n++)
-        elapse_hashed_start(&hashed, &timers[n], 5000 + n);
-    elapse_hashed_advance(&hashed, 10000);
-    assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[0]);
-    assert_int_equal(elapse_hashed_moves(&hashed), TIMERS);
+        elapse_hashed_start(hashed, &timers[n], 5000 + n);
+    elapse_hashed_advance(hashed, 10000);
+    assert_ptr_equal(elapse_hashed_pop(hashed), &timers[0]);
+    assert_int_equal(elapse_hashed_moves(hashed), TIMERS);
     for (size_t n = 1; n < TIMERS; n++)
-        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[n]);
-    assert_int_equal(elapse_hashed_moves(&hashed), TIMERS + 2 * (TIMERS - 1));
-    close_hashed(&hashed, storage);
+        assert_ptr_equal(elapse_hashed_pop(hashed), &timers[n]);
+    assert_int_equal(elapse_hashed_moves(hashed), TIMERS + 2 * (TIMERS - 1));
 }
 
 /* Starts the timers, jumps to `now`, and goes so many steps of one move each, popping whenever
@@ -239,19 +236,16 @@ TEST(a_sort_hides_no_timer)
     }
 }
 
-TEST(a_jump_over_all_of_time_is_in_order)
+HASHED_TEST(a_jump_over_all_of_time_is_in_order, 1, 0)
 {
     static struct elapse_timer timers[64];
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 1, 0);
 
     for (unsigned bit = 0; bit < 64; bit++)
-        elapse_hashed_start(&hashed, &timers[bit], (UINT64_C(2) << (63 - bit)) - 2);
-    elapse_hashed_advance(&hashed, ELAPSE_TIME_MAX);
+        elapse_hashed_start(hashed, &timers[bit], (UINT64_C(2) << (63 - bit)) - 2);
+    elapse_hashed_advance(hashed, ELAPSE_TIME_MAX);
     for (unsigned bit = 64; bit > 0; bit--)
-        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[bit - 1]);
-    assert_null(elapse_hashed_pop(&hashed));
-    close_hashed(&hashed, storage);
+        assert_ptr_equal(elapse_hashed_pop(hashed), &timers[bit - 1]);
+    assert_null(elapse_hashed_pop(hashed));
 }
 
 TEST_MAIN("hashed_sort")

@@ -188,46 +188,40 @@ TEST(the_pointer_anywhere_places_as_at_the_beginning)
     }
 }
 
-TEST(full_range_on_a_single_slot)
+HASHED_TEST(full_range_on_a_single_slot, 1, 0)
 {
     struct elapse_timer timers[2] = {0};
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 1, 0);
 
-    elapse_hashed_start(&hashed, &timers[0], ELAPSE_TIME_MAX);
-    elapse_hashed_start(&hashed, &timers[1], ELAPSE_TIME_MAX - 1);
-    assert_true(elapse_hashed_rounds(&hashed, &timers[0]) == ELAPSE_TIME_MAX - 1);
-    assert_int_equal(elapse_hashed_next(&hashed), 1);
-    elapse_hashed_advance(&hashed, ELAPSE_TIME_MAX);
-    assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[1]);
-    assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[0]);
-    assert_null(elapse_hashed_pop(&hashed));
-    assert_int_equal(elapse_hashed_visits(&hashed), 0);
-    close_hashed(&hashed, storage);
+    elapse_hashed_start(hashed, &timers[0], ELAPSE_TIME_MAX);
+    elapse_hashed_start(hashed, &timers[1], ELAPSE_TIME_MAX - 1);
+    assert_true(elapse_hashed_rounds(hashed, &timers[0]) == ELAPSE_TIME_MAX - 1);
+    assert_int_equal(elapse_hashed_next(hashed), 1);
+    elapse_hashed_advance(hashed, ELAPSE_TIME_MAX);
+    assert_ptr_equal(elapse_hashed_pop(hashed), &timers[1]);
+    assert_ptr_equal(elapse_hashed_pop(hashed), &timers[0]);
+    assert_null(elapse_hashed_pop(hashed));
+    assert_int_equal(elapse_hashed_visits(hashed), 0);
 }
 
 /* ---- the visits, and what they cost ---- */
 
-TEST(ten_minutes_on_sixty_slots_are_nine_visits)
+HASHED_TEST(ten_minutes_on_sixty_slots_are_nine_visits, 60, 0)
 {
     static struct elapse_timer timers[TIMERS];
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 60, 0);
 
     for (size_t i = 0; i < TIMERS; i++)
-        elapse_hashed_start(&hashed, &timers[i], 600);
+        elapse_hashed_start(hashed, &timers[i], 600);
     for (uint64_t second = 1; second < 600; second++) {
-        elapse_hashed_advance(&hashed, second);
-        assert_null(elapse_hashed_pop(&hashed));
-        assert_int_equal(elapse_hashed_visits(&hashed), second / 60 * TIMERS);
+        elapse_hashed_advance(hashed, second);
+        assert_null(elapse_hashed_pop(hashed));
+        assert_int_equal(elapse_hashed_visits(hashed), second / 60 * TIMERS);
     }
-    elapse_hashed_advance(&hashed, 600);
+    elapse_hashed_advance(hashed, 600);
     for (size_t i = 0; i < TIMERS; i++)
-        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[i]);
-    assert_int_equal(elapse_hashed_visits(&hashed), 9 * TIMERS);
-    assert_int_equal(elapse_hashed_ticking_visits(&hashed), 9 * TIMERS);
-    assert_int_equal(elapse_hashed_moves(&hashed), 10 * TIMERS);
-    close_hashed(&hashed, storage);
+        assert_ptr_equal(elapse_hashed_pop(hashed), &timers[i]);
+    assert_int_equal(elapse_hashed_visits(hashed), 9 * TIMERS);
+    assert_int_equal(elapse_hashed_ticking_visits(hashed), 9 * TIMERS);
+    assert_int_equal(elapse_hashed_moves(hashed), 10 * TIMERS);
 }
 
 TEST(a_jump_looks_at_each_timer_once)
@@ -306,25 +300,22 @@ TEST(ticking_visits_do_not_depend_on_the_steps)
     assert_true(ticking[0] > TIMERS);
 }
 
-TEST(empty_slots_are_passed_at_no_cost)
+HASHED_TEST(empty_slots_are_passed_at_no_cost, 1000, 0)
 {
     struct elapse_timer timer = {0};
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 1000, 0);
 
     for (size_t slot = 1; slot <= 1000; slot++) {
-        elapse_hashed_start(&hashed, &timer, slot);
-        assert_int_equal(elapse_hashed_next(&hashed), slot);
+        elapse_hashed_start(hashed, &timer, slot);
+        assert_int_equal(elapse_hashed_next(hashed), slot);
     }
-    elapse_hashed_advance(&hashed, 999);
-    assert_null(elapse_hashed_pop(&hashed));
-    assert_int_equal(elapse_hashed_moves(&hashed), 0);
-    elapse_hashed_advance(&hashed, 1000);
-    assert_ptr_equal(elapse_hashed_pop(&hashed), &timer);
-    elapse_hashed_advance(&hashed, ELAPSE_TIME_MAX);
-    assert_null(elapse_hashed_pop(&hashed));
-    assert_int_equal(elapse_hashed_moves(&hashed), 1);
-    close_hashed(&hashed, storage);
+    elapse_hashed_advance(hashed, 999);
+    assert_null(elapse_hashed_pop(hashed));
+    assert_int_equal(elapse_hashed_moves(hashed), 0);
+    elapse_hashed_advance(hashed, 1000);
+    assert_ptr_equal(elapse_hashed_pop(hashed), &timer);
+    elapse_hashed_advance(hashed, ELAPSE_TIME_MAX);
+    assert_null(elapse_hashed_pop(hashed));
+    assert_int_equal(elapse_hashed_moves(hashed), 1);
 }
 
 TEST(next_is_the_next_occupied_slot_whatever_the_rounds)
@@ -407,111 +398,99 @@ TEST(promise_4_a_jump_over_many_turns_is_in_order)
 
 /* ---- in steps ---- */
 
-TEST(a_visit_in_steps_keeps_new_timers_behind)
+HASHED_TEST(a_visit_in_steps_keeps_new_timers_behind, 10, 0)
 {
     struct elapse_timer timers[6] = {0};
-    struct elapse_hashed hashed;
     struct picture picture = {0};
-    void *storage = open_hashed(&hashed, 10, 0);
 
     for (size_t i = 0; i < 4; i++)
-        elapse_hashed_start(&hashed, &timers[i], 15);
-    elapse_hashed_advance(&hashed, 5);
-    assert_false(elapse_hashed_cascade(&hashed, 2));
-    assert_int_equal(elapse_hashed_check(&hashed), 0);
-    assert_int_equal(elapse_hashed_next(&hashed), 5);
-    elapse_hashed_start(&hashed, &timers[4], 15);
-    elapse_hashed_dump(&hashed, draw, &picture);
+        elapse_hashed_start(hashed, &timers[i], 15);
+    elapse_hashed_advance(hashed, 5);
+    assert_false(elapse_hashed_cascade(hashed, 2));
+    assert_int_equal(elapse_hashed_check(hashed), 0);
+    assert_int_equal(elapse_hashed_next(hashed), 5);
+    elapse_hashed_start(hashed, &timers[4], 15);
+    elapse_hashed_dump(hashed, draw, &picture);
     assert_int_equal(picture.count, 1);
     expect_slot(&picture.slots[0], 5, 5, 15, 15, 5);
-    assert_false(elapse_hashed_cascade(&hashed, 1));
-    elapse_hashed_start(&hashed, &timers[5], 15);
-    assert_true(elapse_hashed_cascade(&hashed, 1));
-    elapse_hashed_advance(&hashed, 15);
+    assert_false(elapse_hashed_cascade(hashed, 1));
+    elapse_hashed_start(hashed, &timers[5], 15);
+    assert_true(elapse_hashed_cascade(hashed, 1));
+    elapse_hashed_advance(hashed, 15);
     for (size_t i = 0; i < 6; i++)
-        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[i]);
-    close_hashed(&hashed, storage);
+        assert_ptr_equal(elapse_hashed_pop(hashed), &timers[i]);
 }
 
-TEST(a_visit_whose_timers_are_stopped_is_over)
+HASHED_TEST(a_visit_whose_timers_are_stopped_is_over, 10, 0)
 {
     struct elapse_timer timers[4] = {0};
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 10, 0);
 
     for (size_t i = 0; i < 4; i++)
-        elapse_hashed_start(&hashed, &timers[i], 5);
-    elapse_hashed_advance(&hashed, 5);
-    assert_false(elapse_hashed_cascade(&hashed, 1));
-    assert_int_equal(elapse_hashed_next(&hashed), 5);
+        elapse_hashed_start(hashed, &timers[i], 5);
+    elapse_hashed_advance(hashed, 5);
+    assert_false(elapse_hashed_cascade(hashed, 1));
+    assert_int_equal(elapse_hashed_next(hashed), 5);
     for (size_t i = 0; i < 3; i++) {
-        assert_true(elapse_hashed_stop(&hashed, &timers[i]));
-        assert_int_equal(elapse_hashed_check(&hashed), 0);
+        assert_true(elapse_hashed_stop(hashed, &timers[i]));
+        assert_int_equal(elapse_hashed_check(hashed), 0);
     }
-    assert_true(elapse_hashed_cascade(&hashed, 0));
-    assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[3]);
-    assert_true(elapse_hashed_next(&hashed) == ELAPSE_NEVER);
-    close_hashed(&hashed, storage);
+    assert_true(elapse_hashed_cascade(hashed, 0));
+    assert_ptr_equal(elapse_hashed_pop(hashed), &timers[3]);
+    assert_true(elapse_hashed_next(hashed) == ELAPSE_NEVER);
 }
 
 /* Timers armed in mid jump, into slots that were visited, are, and will be. */
-TEST(a_jump_in_steps_takes_new_timers_anywhere)
+HASHED_TEST(a_jump_in_steps_takes_new_timers_anywhere, 10, 0)
 {
     enum { OLD = 20, NEW = 20 };
     struct elapse_timer old[OLD] = {0};
     struct elapse_timer new[NEW] = {0};
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 10, 0);
 
     for (size_t i = 0; i < OLD; i++)
-        elapse_hashed_start(&hashed, &old[i], i < 10 ? 10 + i : 60 + i);
-    elapse_hashed_advance(&hashed, 50);
+        elapse_hashed_start(hashed, &old[i], i < 10 ? 10 + i : 60 + i);
+    elapse_hashed_advance(hashed, 50);
     for (size_t i = 0; i < NEW; i++) {
-        assert_false(elapse_hashed_cascade(&hashed, 1));
-        assert_int_equal(elapse_hashed_check(&hashed), 0);
-        assert_true(elapse_hashed_next(&hashed) <= 10);
-        elapse_hashed_start(&hashed, &new[i], 70 + (3 * i) % 10);
-        assert_int_equal(elapse_hashed_check(&hashed), 0);
-        if (elapse_hashed_visits(&hashed) >= 10 + i / 2)
+        assert_false(elapse_hashed_cascade(hashed, 1));
+        assert_int_equal(elapse_hashed_check(hashed), 0);
+        assert_true(elapse_hashed_next(hashed) <= 10);
+        elapse_hashed_start(hashed, &new[i], 70 + (3 * i) % 10);
+        assert_int_equal(elapse_hashed_check(hashed), 0);
+        if (elapse_hashed_visits(hashed) >= 10 + i / 2)
             break;
     }
-    assert_true(elapse_hashed_cascade(&hashed, SIZE_MAX));
+    assert_true(elapse_hashed_cascade(hashed, SIZE_MAX));
     for (size_t i = 0; i < 10; i++)
-        assert_ptr_equal(elapse_hashed_pop(&hashed), &old[i]);
-    assert_null(elapse_hashed_pop(&hashed));
+        assert_ptr_equal(elapse_hashed_pop(hashed), &old[i]);
+    assert_null(elapse_hashed_pop(hashed));
     for (uint64_t now = 70; now < 80; now++) {
-        elapse_hashed_advance(&hashed, now);
-        assert_ptr_equal(elapse_hashed_pop(&hashed), &old[now - 60]);
+        elapse_hashed_advance(hashed, now);
+        assert_ptr_equal(elapse_hashed_pop(hashed), &old[now - 60]);
         for (size_t i = 0; i < NEW; i++) {
             if (elapse_timer_pending(&new[i]) && elapse_timer_deadline(&new[i]) == now)
-                assert_ptr_equal(elapse_hashed_pop(&hashed), &new[i]);
+                assert_ptr_equal(elapse_hashed_pop(hashed), &new[i]);
         }
-        assert_null(elapse_hashed_pop(&hashed));
+        assert_null(elapse_hashed_pop(hashed));
     }
-    assert_int_equal(elapse_hashed_count(&hashed), 0);
-    close_hashed(&hashed, storage);
+    assert_int_equal(elapse_hashed_count(hashed), 0);
 }
 
-TEST(a_jump_goes_to_where_it_began_to_go)
+HASHED_TEST(a_jump_goes_to_where_it_began_to_go, 4, 0)
 {
     struct elapse_timer timers[8] = {0};
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 4, 0);
     uint64_t now = 100;
 
     for (size_t i = 0; i < 8; i++)
-        elapse_hashed_start(&hashed, &timers[i], 97 + i);
-    elapse_hashed_advance(&hashed, now);
-    while (!elapse_hashed_cascade(&hashed, 1)) {
-        assert_int_equal(elapse_hashed_check(&hashed), 0);
-        elapse_hashed_advance(&hashed, ++now);
+        elapse_hashed_start(hashed, &timers[i], 97 + i);
+    elapse_hashed_advance(hashed, now);
+    while (!elapse_hashed_cascade(hashed, 1)) {
+        assert_int_equal(elapse_hashed_check(hashed), 0);
+        elapse_hashed_advance(hashed, ++now);
     }
     /* What came due since is still in its slot, and was looked at once. */
-    assert_int_equal(elapse_hashed_moves(&hashed), 8);
-    assert_int_equal(elapse_hashed_visits(&hashed), 4);
+    assert_int_equal(elapse_hashed_moves(hashed), 8);
+    assert_int_equal(elapse_hashed_visits(hashed), 4);
     for (size_t i = 0; i < 8; i++)
-        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[i]);
-    close_hashed(&hashed, storage);
+        assert_ptr_equal(elapse_hashed_pop(hashed), &timers[i]);
 }
 
 static bool ends_at_one(struct elapse_timer *timer, void *left)
@@ -568,21 +547,18 @@ TEST(clear_ends_a_jump)
     close_hashed(&hashed, storage);
 }
 
-TEST(stopping_all_in_a_jump_leaves_nothing_due)
+HASHED_TEST(stopping_all_in_a_jump_leaves_nothing_due, 4, 0)
 {
     struct elapse_timer timers[8] = {0};
-    struct elapse_hashed hashed;
-    void *storage = open_hashed(&hashed, 4, 0);
 
-    go_half_a_jump(&hashed, timers);
+    go_half_a_jump(hashed, timers);
     for (size_t i = 0; i < 8; i++) {
-        assert_true(elapse_hashed_stop(&hashed, &timers[i]));
-        assert_int_equal(elapse_hashed_check(&hashed), 0);
+        assert_true(elapse_hashed_stop(hashed, &timers[i]));
+        assert_int_equal(elapse_hashed_check(hashed), 0);
     }
-    assert_null(elapse_hashed_pop(&hashed));
-    assert_true(elapse_hashed_next(&hashed) == ELAPSE_NEVER);
-    assert_int_equal(elapse_hashed_moves(&hashed), 3);
-    close_hashed(&hashed, storage);
+    assert_null(elapse_hashed_pop(hashed));
+    assert_true(elapse_hashed_next(hashed) == ELAPSE_NEVER);
+    assert_int_equal(elapse_hashed_moves(hashed), 3);
 }
 
 TEST_MAIN("hashed")

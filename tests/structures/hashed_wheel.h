@@ -27,6 +27,20 @@ static inline void close_hashed(const struct elapse_hashed *hashed, void *storag
     free(storage);
 }
 
+/* Begins the definition of a test that gets such a wheel, `hashed`. Requires that its timers are
+ * static, or that none is pending at its end. */
+#define HASHED_TEST(function, slots, now)                    \
+    static void function##_of(struct elapse_hashed *hashed); \
+    TEST(function)                                           \
+    {                                                        \
+        struct elapse_hashed hashed;                         \
+        void *storage = open_hashed(&hashed, slots, now);    \
+                                                             \
+        function##_of(&hashed);                              \
+        close_hashed(&hashed, storage);                      \
+    }                                                        \
+    static void function##_of(struct elapse_hashed *hashed)
+
 /* What elapse_hashed_dump describes. */
 enum { DESCRIPTIONS = 16 };
 

@@ -120,10 +120,9 @@ TEST(for_each_that_stopped_and_ended_leaves_order_intact)
     subject_free(subject);
 }
 
-TEST(clear_stops_all_and_leaves_the_time)
+SUBJECT_TEST_AT(clear_stops_all_and_leaves_the_time, 5)
 {
     static struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(5);
 
     subject->structure->clear(subject->instance);
     start_at_random(subject, timers);
@@ -139,7 +138,6 @@ TEST(clear_stops_all_and_leaves_the_time)
     assert_true(next(subject) <= 601);
     advance(subject, 601);
     expect_pop(subject, &timers[0]);
-    subject_free(subject);
 }
 
 struct description {
@@ -183,11 +181,10 @@ static void describe(const struct elapse_slot *slot, void *context)
     description->count += slot->count;
 }
 
-TEST(dump_describes_each_pending_timer_once_in_its_range)
+SUBJECT_TEST(dump_describes_each_pending_timer_once_in_its_range)
 {
     static struct elapse_timer timers[TIMERS];
     struct random_source source = {.state = 5};
-    struct subject *subject = subject_new(0);
     struct description description = {.timers = timers};
 
     subject->structure->dump(subject->instance, describe, &description);
@@ -198,7 +195,6 @@ TEST(dump_describes_each_pending_timer_once_in_its_range)
     assert_int_equal(description.count, TIMERS);
     assert_true(description.slots > 1 || subject_kind()->one_slot);
     subject->structure->clear(subject->instance);
-    subject_free(subject);
 }
 
 struct never_slot {
@@ -258,10 +254,9 @@ TEST(dump_of_a_timer_postponed_to_never_after_its_first_deadline)
     }
 }
 
-TEST(remaining_is_the_time_to_the_deadline)
+SUBJECT_TEST_AT(remaining_is_the_time_to_the_deadline, 100)
 {
     struct elapse_timer timer = {0};
-    struct subject *subject = subject_new(100);
 
     assert_true(subject->structure->remaining(subject->instance, &timer) == ELAPSE_NEVER);
     start(subject, &timer, 350);
@@ -275,13 +270,11 @@ TEST(remaining_is_the_time_to_the_deadline)
     assert_true(elapse_timer_pending(&timer));
     expect_pop(subject, &timer);
     assert_true(subject->structure->remaining(subject->instance, &timer) == ELAPSE_NEVER);
-    subject_free(subject);
 }
 
-TEST(count_follows_every_change)
+SUBJECT_TEST(count_follows_every_change)
 {
     struct elapse_timer timers[3] = {0};
-    struct subject *subject = subject_new(0);
 
     for (size_t i = 0; i < 3; i++) {
         start(subject, &timers[i], 50);
@@ -296,7 +289,6 @@ TEST(count_follows_every_change)
     assert_int_equal(count(subject), 1);
     expect_pop(subject, &timers[2]);
     assert_int_equal(count(subject), 0);
-    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS

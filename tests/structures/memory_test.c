@@ -23,16 +23,14 @@ static void claim_all(struct elapse_timer *timers)
         assert_true(timer_claim(&timers[i]));
 }
 
-TEST(promise_12_zero_memory_is_an_idle_timer)
+SUBJECT_TEST(promise_12_zero_memory_is_an_idle_timer)
 {
     static struct elapse_timer timer;
-    struct subject *subject = subject_new(0);
 
     assert_false(elapse_timer_pending(&timer));
     assert_false(stop(subject, &timer));
     start(subject, &timer, 0);
     expect_pop(subject, &timer);
-    subject_free(subject);
 }
 
 TEST(promise_12_popped_timers_are_left_alone)
@@ -56,10 +54,9 @@ TEST(promise_12_popped_timers_are_left_alone)
     }
 }
 
-TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone)
+SUBJECT_TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(0);
     struct elapse_timer *timer;
     size_t number = TIMERS;
 
@@ -75,13 +72,11 @@ TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone)
         subject->structure->cascade(subject->instance, 1);
     }
     claim_all(timers);
-    subject_free(subject);
 }
 
-TEST(promise_12_stopped_timers_are_left_alone)
+SUBJECT_TEST(promise_12_stopped_timers_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(0);
 
     start_all(subject, timers, 9);
     for (size_t i = 0; i < TIMERS; i += 2) {
@@ -101,7 +96,6 @@ TEST(promise_12_stopped_timers_are_left_alone)
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
     claim_all(timers);
-    subject_free(subject);
 }
 
 static bool stop_and_release(struct elapse_timer *timer, void *context)
@@ -111,10 +105,9 @@ static bool stop_and_release(struct elapse_timer *timer, void *context)
     return true;
 }
 
-TEST(promise_12_visited_timers_may_be_released_at_once)
+SUBJECT_TEST(promise_12_visited_timers_may_be_released_at_once)
 {
     struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(0);
 
     start_all(subject, timers, 77);
     subject->structure->for_each(subject->instance, stop_and_release, subject);
@@ -122,13 +115,11 @@ TEST(promise_12_visited_timers_may_be_released_at_once)
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
     claim_all(timers);
-    subject_free(subject);
 }
 
-TEST(promise_12_cleared_timers_are_left_alone)
+SUBJECT_TEST(promise_12_cleared_timers_are_left_alone)
 {
     struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(0);
 
     start_all(subject, timers, 50);
     start(subject, &timers[7], ELAPSE_NEVER);
@@ -140,7 +131,6 @@ TEST(promise_12_cleared_timers_are_left_alone)
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
     claim_all(timers);
-    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS

@@ -4,17 +4,15 @@
  */
 #include "subject.h"
 
-TEST(promise_10_nothing_pending_is_never)
+SUBJECT_TEST_AT(promise_10_nothing_pending_is_never, 99)
 {
     struct elapse_timer timer = {0};
-    struct subject *subject = subject_new(99);
 
     assert_true(next(subject) == ELAPSE_NEVER);
     start(subject, &timer, 105);
     advance(subject, 105);
     assert_int_equal(pop_all(subject), 1);
     assert_true(next(subject) == ELAPSE_NEVER);
-    subject_free(subject);
 }
 
 TEST(promise_10_exact_as_timers_are_started)
@@ -79,11 +77,10 @@ TEST(promise_10_exact_between_two_pops)
     subject_free(subject);
 }
 
-TEST(promise_10_following_it_visits_each_deadline_once)
+SUBJECT_TEST(promise_10_following_it_visits_each_deadline_once)
 {
     enum { TIMERS = 189 };
     struct elapse_timer timers[TIMERS] = {0};
-    struct subject *subject = subject_new(0);
 
     for (unsigned i = 0; i < TIMERS; i++)
         start(subject, &timers[i], (UINT64_C(5) << i / 3) + i % 3);
@@ -97,7 +94,6 @@ TEST(promise_10_following_it_visits_each_deadline_once)
     }
     assert_int_equal(count(subject), 0);
     assert_true(next(subject) == ELAPSE_NEVER);
-    subject_free(subject);
 }
 
 TEST(promise_10_a_lone_far_timer_costs_one_wake_up)
@@ -112,10 +108,9 @@ TEST(promise_10_a_lone_far_timer_costs_one_wake_up)
     }
 }
 
-TEST(promise_10_after_a_stop_it_is_early_or_exact)
+SUBJECT_TEST(promise_10_after_a_stop_it_is_early_or_exact)
 {
     struct elapse_timer timers[2] = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timers[0], 3000);
     start(subject, &timers[1], 3005);
@@ -125,7 +120,6 @@ TEST(promise_10_after_a_stop_it_is_early_or_exact)
         assert_int_equal(follow_next(subject), 0);
     expect_next(subject, 3005);
     assert_int_equal(follow_next(subject), 1);
-    subject_free(subject);
 }
 
 TEST(promise_10_after_a_postponement_it_is_early_or_exact)

@@ -5,10 +5,9 @@
 
 enum { TIMERS = 300 };
 
-TEST(promise_4_by_deadline_across_all_levels)
+SUBJECT_TEST(promise_4_by_deadline_across_all_levels)
 {
     struct elapse_timer timers[63] = {0};
-    struct subject *subject = subject_new(0);
 
     /* 37 is prime to 63: every timer once, in a scattered order. */
     for (size_t i = 0; i < 63; i++) {
@@ -19,7 +18,6 @@ TEST(promise_4_by_deadline_across_all_levels)
     advance(subject, ELAPSE_TIME_MAX);
     for (size_t i = 0; i < 63; i++)
         expect_pop(subject, &timers[i]);
-    subject_free(subject);
 }
 
 static void pops_in_arming_order(uint64_t distance, bool cascade)
@@ -70,11 +68,10 @@ TEST(promise_4_arming_order_survives_the_descent_through_levels)
     }
 }
 
-TEST(promise_4_two_deadlines_interleaved_in_one_slot)
+SUBJECT_TEST(promise_4_two_deadlines_interleaved_in_one_slot)
 {
     struct elapse_timer even[TIMERS] = {0};
     struct elapse_timer odd[TIMERS] = {0};
-    struct subject *subject = subject_new(0);
 
     for (size_t i = 0; i < TIMERS; i++) {
         start(subject, &odd[i], 70001);
@@ -85,13 +82,11 @@ TEST(promise_4_two_deadlines_interleaved_in_one_slot)
         expect_pop(subject, &even[i]);
     for (size_t i = 0; i < TIMERS; i++)
         expect_pop(subject, &odd[i]);
-    subject_free(subject);
 }
 
-TEST(promise_4_a_past_deadline_counts_as_now)
+SUBJECT_TEST(promise_4_a_past_deadline_counts_as_now)
 {
     struct elapse_timer timers[4] = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timers[0], 8);
     start(subject, &timers[1], 10);
@@ -100,7 +95,6 @@ TEST(promise_4_a_past_deadline_counts_as_now)
     start(subject, &timers[3], 9);
     for (size_t i = 0; i < 4; i++)
         expect_pop(subject, &timers[i]);
-    subject_free(subject);
 }
 
 TEST(promise_4_moved_to_an_earlier_deadline_goes_behind_those_there)
@@ -124,10 +118,9 @@ TEST(promise_4_moved_to_an_earlier_deadline_goes_behind_those_there)
 
 /* A timer is postponed and then moved back, to a tick between its first deadline and its second:
  * that is a move to an earlier deadline, and order is exact again. */
-TEST(promise_4_postponed_and_taken_back_goes_behind_those_there)
+SUBJECT_TEST(promise_4_postponed_and_taken_back_goes_behind_those_there)
 {
     struct elapse_timer timers[3] = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timers[1], 5);
     start(subject, &timers[0], 700);
@@ -137,13 +130,11 @@ TEST(promise_4_postponed_and_taken_back_goes_behind_those_there)
     advance(subject, 700);
     for (size_t i = 0; i < 3; i++)
         expect_pop(subject, &timers[i]);
-    subject_free(subject);
 }
 
-TEST(promise_4_a_postponed_timer_comes_after_every_earlier_deadline)
+SUBJECT_TEST(promise_4_a_postponed_timer_comes_after_every_earlier_deadline)
 {
     struct elapse_timer timers[4] = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timers[3], 10);
     start(subject, &timers[0], 10);
@@ -156,14 +147,12 @@ TEST(promise_4_a_postponed_timer_comes_after_every_earlier_deadline)
     expect_no_pop(subject);
     advance(subject, 300);
     expect_pop(subject, &timers[3]);
-    subject_free(subject);
 }
 
 /* The one freedom there is: any position among those of its deadline, but no other. */
-TEST(promise_4_started_again_for_the_same_deadline_stays_at_it)
+SUBJECT_TEST(promise_4_started_again_for_the_same_deadline_stays_at_it)
 {
     struct elapse_timer timers[4] = {0};
-    struct subject *subject = subject_new(0);
     size_t after = 0;
 
     for (size_t i = 0; i < 3; i++)
@@ -180,13 +169,11 @@ TEST(promise_4_started_again_for_the_same_deadline_stays_at_it)
     }
     expect_pop(subject, &timers[3]);
     expect_no_pop(subject);
-    subject_free(subject);
 }
 
-TEST(promise_4_stopped_and_started_is_a_new_arming)
+SUBJECT_TEST(promise_4_stopped_and_started_is_a_new_arming)
 {
     struct elapse_timer timers[3] = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timers[2], 500);
     start(subject, &timers[0], 500);
@@ -196,7 +183,6 @@ TEST(promise_4_stopped_and_started_is_a_new_arming)
     advance(subject, 500);
     for (size_t i = 0; i < 3; i++)
         expect_pop(subject, &timers[i]);
-    subject_free(subject);
 }
 
 /* A late start lands on a lower level than older, earlier timers beside it. */

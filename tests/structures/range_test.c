@@ -3,10 +3,9 @@
  */
 #include "subject.h"
 
-TEST(promise_8_never_is_armed_and_counted_and_not_popped)
+SUBJECT_TEST(promise_8_never_is_armed_and_counted_and_not_popped)
 {
     struct elapse_timer timer = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timer, ELAPSE_NEVER);
     assert_int_equal(count(subject), 1);
@@ -18,7 +17,6 @@ TEST(promise_8_never_is_armed_and_counted_and_not_popped)
     assert_true(elapse_timer_pending(&timer));
     assert_true(stop(subject, &timer));
     assert_int_equal(count(subject), 0);
-    subject_free(subject);
 }
 
 TEST(promise_8_never_does_not_disturb_a_near_timer)

@@ -7,10 +7,9 @@
 
 #include "random.h"
 
-TEST(promise_7_a_due_timer_stopped_between_pops_is_not_delivered)
+SUBJECT_TEST(promise_7_a_due_timer_stopped_between_pops_is_not_delivered)
 {
     struct elapse_timer timers[3] = {0};
-    struct subject *subject = subject_new(0);
 
     for (size_t i = 0; i < 3; i++)
         start(subject, &timers[i], 700);
@@ -20,7 +19,6 @@ TEST(promise_7_a_due_timer_stopped_between_pops_is_not_delivered)
     expect_pop(subject, &timers[2]);
     expect_no_pop(subject);
     assert_int_equal(count(subject), 0);
-    subject_free(subject);
 }
 
 TEST(promise_7_a_due_timer_postponed_between_pops_comes_later)
@@ -46,10 +44,9 @@ TEST(promise_7_a_due_timer_postponed_between_pops_comes_later)
     }
 }
 
-TEST(promise_7_due_at_once_comes_out_of_the_running_loop)
+SUBJECT_TEST(promise_7_due_at_once_comes_out_of_the_running_loop)
 {
     struct elapse_timer timers[4] = {0};
-    struct subject *subject = subject_new(0);
 
     start(subject, &timers[0], 100);
     start(subject, &timers[1], 200);
@@ -61,13 +58,11 @@ TEST(promise_7_due_at_once_comes_out_of_the_running_loop)
     expect_pop(subject, &timers[2]);
     expect_pop(subject, &timers[3]);
     expect_no_pop(subject);
-    subject_free(subject);
 }
 
-TEST(promise_7_each_link_of_a_chain_comes_at_once)
+SUBJECT_TEST_AT(promise_7_each_link_of_a_chain_comes_at_once, 50)
 {
     struct elapse_timer timer = {0};
-    struct subject *subject = subject_new(50);
 
     start(subject, &timer, 50);
     for (int ring_node = 0; ring_node < 1000; ring_node++) {
@@ -76,7 +71,6 @@ TEST(promise_7_each_link_of_a_chain_comes_at_once)
     }
     assert_true(stop(subject, &timer));
     expect_no_pop(subject);
-    subject_free(subject);
 }
 
 TEST(promise_7_a_timer_that_starts_itself_again_keeps_firing)
@@ -99,12 +93,11 @@ TEST(promise_7_a_timer_that_starts_itself_again_keeps_firing)
     }
 }
 
-TEST(promise_7_stopping_moving_and_starting_between_cascades)
+SUBJECT_TEST(promise_7_stopping_moving_and_starting_between_cascades)
 {
     enum { TIMERS = 200 };
     struct elapse_timer timers[TIMERS] = {0};
     struct elapse_timer extra[TIMERS] = {0};
-    struct subject *subject = subject_new(0);
     const uint64_t first = UINT64_C(1) << 30;
     size_t step = 0;
 
@@ -123,7 +116,6 @@ TEST(promise_7_stopping_moving_and_starting_between_cascades)
     assert_int_equal(pop_all(subject), TIMERS - step);
     advance(subject, first * 2);
     assert_int_equal(pop_all(subject), step);
-    subject_free(subject);
 }
 
 TEST(promise_7_timers_freed_as_they_are_popped_and_stopped)
@@ -155,11 +147,10 @@ TEST(promise_7_timers_freed_as_they_are_popped_and_stopped)
     subject_free(subject);
 }
 
-TEST(promise_7_clear_in_the_middle_of_a_loop)
+SUBJECT_TEST(promise_7_clear_in_the_middle_of_a_loop)
 {
     enum { TIMERS = 100 };
     struct elapse_timer timers[TIMERS] = {0};
-    struct subject *subject = subject_new(0);
 
     for (int cascades = 0; cascades < 2; cascades++) {
         uint64_t now = subject->structure->now(subject->instance);
@@ -179,7 +170,6 @@ TEST(promise_7_clear_in_the_middle_of_a_loop)
     }
     start(subject, &timers[0], 0);
     expect_pop(subject, &timers[0]);
-    subject_free(subject);
 }
 
 TEST(promise_7_all_stopped_in_a_random_order)
@@ -208,11 +198,10 @@ TEST(promise_7_all_stopped_in_a_random_order)
     subject_free(subject);
 }
 
-TEST(promise_7_rapid_moves_to_earlier_deadlines_lose_none)
+SUBJECT_TEST(promise_7_rapid_moves_to_earlier_deadlines_lose_none)
 {
     enum { TIMERS = 1000, MOVES = 10 };
     static struct elapse_timer timers[TIMERS];
-    struct subject *subject = subject_new(0);
 
     for (uint64_t move = 0; move < MOVES; move++) {
         for (size_t i = 0; i < TIMERS; i++)
@@ -225,7 +214,6 @@ TEST(promise_7_rapid_moves_to_earlier_deadlines_lose_none)
         advance(subject, 1000 + i);
         expect_pop(subject, &timers[i]);
     }
-    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS

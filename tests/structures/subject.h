@@ -46,6 +46,12 @@ struct subject *subject_new(uint64_t now);
 /* Fails the test if check finds damage. */
 void subject_free(struct subject *subject);
 
+/* Begin the definition of a test that gets a `subject`, at time 0 or at another one. Require that
+ * its timers are static, or that none is pending at its end. */
+#define SUBJECT_TEST(function) SUBJECT_TEST_AT(function, 0)
+#define SUBJECT_TEST_AT(function, now) \
+    TEST_OF(function, struct subject *, subject, subject_new(now), subject_free)
+
 /* The verbs. Those that should not fail here fail the test if they do. */
 void start(struct subject *subject, struct elapse_timer *timer, uint64_t deadline);
 void start_window(struct subject *subject, struct elapse_timer *timer, uint64_t earliest,

@@ -68,11 +68,10 @@ TEST(promise_1_never_early_when_approached_in_halves)
     for_distances(steps_down_without_being_early);
 }
 
-TEST(promise_1_never_early_tick_by_tick)
+SUBJECT_TEST_AT(promise_1_never_early_tick_by_tick, 200)
 {
     enum { TIMERS = 700 };
     struct elapse_timer timers[TIMERS] = {0};
-    struct subject *subject = subject_new(200);
 
     for (size_t i = 0; i < TIMERS; i++)
         start(subject, &timers[i], 200 + i);
@@ -81,12 +80,10 @@ TEST(promise_1_never_early_tick_by_tick)
         expect_pop(subject, &timers[i]);
         expect_no_pop(subject);
     }
-    subject_free(subject);
 }
 
-TEST(promise_2_popped_once)
+SUBJECT_TEST(promise_2_popped_once)
 {
-    struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
     start(subject, &timer, 5);
@@ -98,12 +95,10 @@ TEST(promise_2_popped_once)
     advance(subject, 100000);
     expect_no_pop(subject);
     assert_false(stop(subject, &timer));
-    subject_free(subject);
 }
 
-TEST(promise_2_stopped_once_and_never_popped)
+SUBJECT_TEST(promise_2_stopped_once_and_never_popped)
 {
-    struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
     start(subject, &timer, 5000);
@@ -112,7 +107,6 @@ TEST(promise_2_stopped_once_and_never_popped)
     assert_int_equal(count(subject), 0);
     advance(subject, ELAPSE_TIME_MAX);
     expect_no_pop(subject);
-    subject_free(subject);
 }
 
 TEST(promise_2_re_armed_ends_once_at_the_new_deadline)
@@ -137,9 +131,8 @@ TEST(promise_2_re_armed_ends_once_at_the_new_deadline)
     }
 }
 
-TEST(promise_2_popped_timer_can_be_started_again)
+SUBJECT_TEST(promise_2_popped_timer_can_be_started_again)
 {
-    struct subject *subject = subject_new(0);
     struct elapse_timer timer = {0};
 
     for (uint64_t turn = 1; turn <= 100; turn++) {
@@ -147,7 +140,6 @@ TEST(promise_2_popped_timer_can_be_started_again)
         advance(subject, turn * 256);
         expect_pop(subject, &timer);
     }
-    subject_free(subject);
 }
 
 TEST(promise_3_one_loop_pops_all_levels_after_a_jump)
@@ -192,10 +184,9 @@ TEST(promise_3_advances_over_25_90_and_240_seconds)
     }
 }
 
-TEST(promise_3_a_deadline_of_now_or_past_needs_no_advance)
+SUBJECT_TEST_AT(promise_3_a_deadline_of_now_or_past_needs_no_advance, 1000)
 {
     struct elapse_timer timers[3] = {0};
-    struct subject *subject = subject_new(1000);
 
     start(subject, &timers[0], 1000);
     start(subject, &timers[1], 999);
@@ -206,13 +197,11 @@ TEST(promise_3_a_deadline_of_now_or_past_needs_no_advance)
     }
     for (size_t i = 0; i < 3; i++)
         expect_pop(subject, &timers[i]);
-    subject_free(subject);
 }
 
-TEST(promise_3_a_turn_of_a_level_later_is_not_the_same_slot)
+SUBJECT_TEST_AT(promise_3_a_turn_of_a_level_later_is_not_the_same_slot, 100)
 {
     struct elapse_timer timers[4] = {0};
-    struct subject *subject = subject_new(100);
 
     start(subject, &timers[3], 100 + 3 * 16384);
     start(subject, &timers[2], 100 + 2 * 256);
@@ -229,13 +218,11 @@ TEST(promise_3_a_turn_of_a_level_later_is_not_the_same_slot)
         advance(subject, deadline);
         expect_pop(subject, &timers[i]);
     }
-    subject_free(subject);
 }
 
-TEST(promise_9_time_going_backwards_is_ignored)
+SUBJECT_TEST_AT(promise_9_time_going_backwards_is_ignored, 1000000)
 {
     struct elapse_timer timers[3] = {0};
-    struct subject *subject = subject_new(1000000);
 
     start(subject, &timers[0], 1000010);
     for (unsigned bits = 0; bits < 19; bits++) {
@@ -250,7 +237,6 @@ TEST(promise_9_time_going_backwards_is_ignored)
     advance(subject, 1000010);
     advance(subject, 1000009);
     expect_pop(subject, &timers[0]);
-    subject_free(subject);
 }
 
 TEST(promise_9_asking_the_same_time_again_changes_nothing)

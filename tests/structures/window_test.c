@@ -104,21 +104,18 @@ TEST(promise_11_fires_once_inside_the_window)
     }
 }
 
-TEST(promise_11_overlapping_windows_share_a_wake_up)
+SUBJECT_TEST(promise_11_overlapping_windows_share_a_wake_up)
 {
     struct elapse_timer timers[30] = {0};
-    struct subject *subject = subject_new(0);
 
     for (uint64_t i = 0; i < 30; i++)
         start_window(subject, &timers[i], 30000 + i, 32000 + i);
     assert_int_equal(follow_next(subject), 30);
-    subject_free(subject);
 }
 
-TEST(promise_11_re_arms_a_pending_timer)
+SUBJECT_TEST_AT(promise_11_re_arms_a_pending_timer, 10)
 {
     struct elapse_timer timer = {0};
-    struct subject *subject = subject_new(10);
 
     start(subject, &timer, 1000);
     start_window(subject, &timer, 33, 63);
@@ -132,13 +129,11 @@ TEST(promise_11_re_arms_a_pending_timer)
     start_window(subject, &timer, ELAPSE_NEVER, 0);
     assert_true(elapse_timer_deadline(&timer) == ELAPSE_NEVER);
     assert_true(stop(subject, &timer));
-    subject_free(subject);
 }
 
-TEST(promise_11_order_goes_by_the_tick_chosen)
+SUBJECT_TEST(promise_11_order_goes_by_the_tick_chosen)
 {
     struct elapse_timer timers[3] = {0};
-    struct subject *subject = subject_new(0);
 
     start_window(subject, &timers[1], 100, 200);
     start(subject, &timers[2], 129);
@@ -146,7 +141,6 @@ TEST(promise_11_order_goes_by_the_tick_chosen)
     advance(subject, 200);
     for (size_t i = 0; i < 3; i++)
         expect_pop(subject, &timers[i]);
-    subject_free(subject);
 }
 
 TEST_MAIN_OF_SUBJECTS
