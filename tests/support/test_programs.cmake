@@ -74,6 +74,25 @@ function(elapse_test)
         ENVIRONMENT "${arg_ENVIRONMENT}" ${arg_PROPERTIES})
 endfunction()
 
+# elapse_topic_tests(PREFIX LABELS label... TOPICS topic... [SOURCES source...]
+#     [INCLUDES directory...] [LIBRARIES library...])
+#
+# Adds one test by cmocka for each topic: PREFIX_TOPIC, of the program PREFIX-TOPIC, which is
+# TOPIC_test.c with the sources. The folders of INCLUDES are those below the root of the project.
+function(elapse_topic_tests prefix)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;TOPICS;SOURCES;INCLUDES;LIBRARIES")
+    list(TRANSFORM arg_INCLUDES PREPEND ${PROJECT_SOURCE_DIR}/)
+    string(REPLACE "_" "-" program ${prefix})
+    foreach(topic IN LISTS arg_TOPICS)
+        add_executable(${program}-${topic} ${topic}_test.c ${arg_SOURCES})
+        target_include_directories(${program}-${topic} PRIVATE ${arg_INCLUDES})
+        target_include_directories(${program}-${topic} SYSTEM PRIVATE ${CMOCKA_INCLUDE_DIR})
+        target_link_libraries(${program}-${topic}
+            PRIVATE ${arg_LIBRARIES} ${CMOCKA_LIBRARIES} elapse_compile_options)
+        elapse_test(NAME ${prefix}_${topic} LABELS ${arg_LABELS} COMMAND ${program}-${topic})
+    endforeach()
+endfunction()
+
 # elapse_test_program(NAME LIBRARY SOURCE...): a program linked with LIBRARY, and with
 # what the programs share, compiled once for each library because it depends on the
 # geometry.
@@ -90,11 +109,9 @@ function(elapse_test_program name library)
         target_include_directories(${library}-test-support PUBLIC ${ELAPSE_TEST_SUPPORT_DIR})
         target_compile_definitions(${library}-test-support PUBLIC _DEFAULT_SOURCE)
         target_link_libraries(${library}-test-support PUBLIC ${library} elapse_compile_options)
-        set_target_properties(${library}-test-support PROPERTIES C_EXTENSIONS OFF)
     endif()
     add_executable(${name} ${ARGN})
     target_link_libraries(${name} PRIVATE ${library}-test-support)
-    set_target_properties(${name} PROPERTIES C_EXTENSIONS OFF)
 endfunction()
 
 # elapse_scheduler_test_program(NAME LIBRARY SOURCE...): the same, with cmocka and the fixture of the
@@ -110,7 +127,6 @@ function(elapse_scheduler_test_program name library)
         target_compile_definitions(${library}-scheduler-fixture PUBLIC _DEFAULT_SOURCE)
         target_link_libraries(${library}-scheduler-fixture
             PUBLIC ${library} ${CMOCKA_LIBRARIES} elapse_compile_options)
-        set_target_properties(${library}-scheduler-fixture PROPERTIES C_EXTENSIONS OFF)
     endif()
     elapse_test_program(${name} ${library} ${ARGN})
     target_link_libraries(${name} PRIVATE ${library}-scheduler-fixture)
@@ -125,5 +141,4 @@ function(elapse_geometry_library name)
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
     target_compile_definitions(${name} PUBLIC ${ARGN})
     target_link_libraries(${name} PRIVATE elapse_compile_options)
-    set_target_properties(${name} PROPERTIES C_EXTENSIONS OFF)
 endfunction()
