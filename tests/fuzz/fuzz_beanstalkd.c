@@ -3,23 +3,12 @@
  * comes. The commands are the same as if it came in one piece; their texts lie within the bytes,
  * and within their limits; and no byte is used twice or left out.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "beanstalkd.h"
+#include "fuzz.h"
 
 enum { BODY_MAX = 300, COMMANDS_MAX = 4096 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* What one run finds: the commands, without their pointers, and where each ended. */
 struct found {

@@ -11,11 +11,7 @@
 #define _GNU_SOURCE /* open_memstream; and that stderr can be set */
 #include <errno.h>
 #include <getopt.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -25,8 +21,7 @@
 #include "common/buffer.h"
 #include "common/command.h"
 #include "common/text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { HEAD_BYTES = 2, WORDS_MAX = 12, SOCKET = 1000 };
 
@@ -63,12 +58,6 @@ static const struct trial {
 };
 
 enum { TRIALS = sizeof trials / sizeof trials[0] };
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* ---- the system ---- */
 

@@ -6,16 +6,12 @@
  * The first byte chooses a zone, the next eight choose the moment to ask about, and the rest is
  * the expression. Its terminator is the last byte of its memory.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <elapse/cron.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { HEAD_BYTES = 9, FIRES = 4 };
 
@@ -35,12 +31,6 @@ enum { ZONES = sizeof zones / sizeof *zones, STRANGE_ZONES = 2 };
 static const int64_t first_s = INT64_C(-62135596800);
 static const int64_t last_s = INT64_C(253402300799);
 static const int64_t two_days_s = INT64_C(172800);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* Returns a copy of the rest. It ends with its memory, so a read beyond the end is noticed. */
 static char *expression_of(const uint8_t *data, size_t size)

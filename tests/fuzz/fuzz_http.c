@@ -6,8 +6,6 @@
  * message; a string of JSON is read as the text that was written; and the head of a reply is
  * never taken for more bytes than there are.
  */
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -16,16 +14,9 @@
 #include "../../src/protocol/resp_parse.h"
 #include "../../src/server/http/guard.h"
 #include "../../src/server/http/translate.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { BODY_BYTES_MAX = 1000 };
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* Takes a text up to a newline, with a terminator. */
 static char *take_line(const uint8_t **data, size_t *size)

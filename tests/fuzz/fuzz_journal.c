@@ -5,13 +5,11 @@
  * The first byte says how many files there are, up to 4; each takes an equal part of the rest. If
  * the second byte is odd, the bytes are written into a sound journal in place of making files.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../engine/journal/numbered_owner.h"
+#include "fuzz.h"
 #include "sim_disk.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct owner owner;
 

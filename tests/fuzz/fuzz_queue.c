@@ -2,14 +2,12 @@
  * Any bytes as commands to a queue. After all of them the invariants hold, and a replay of the log
  * makes an equal queue. Bytes are also replayed as records: they may be refused, and nothing else.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "equal.h"
+#include "fuzz.h"
 #include "log.h"
 #include "queue.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
     const uint8_t *next;

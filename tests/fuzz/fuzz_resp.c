@@ -6,15 +6,10 @@
  * is wanted than the limits allow; and the same bytes lead to the same outcomes whether they come
  * at once or in pieces.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../src/protocol/resp_parse.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { OUTCOMES_MAX = 4096, HEAD_BYTES = 2 };
 
@@ -26,12 +21,6 @@ struct outcomes {
         uint64_t hash; /* of the arguments */
     } list[OUTCOMES_MAX];
 };
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static uint64_t check_arguments(const struct elapse__wire_resp_argument *arguments, uint32_t count,
                                 const uint8_t *bytes, size_t size)

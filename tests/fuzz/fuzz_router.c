@@ -3,14 +3,12 @@
  * node: clients and partitions say what they like. Whatever they do, its invariants hold, memory is
  * bounded, and nothing is left of them.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../src/cluster/router/router.h"
+#include "fuzz.h"
 
 enum { CLIENTS = 4, LINKS = 12 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct elapse__router *router;
 static struct elapse__router_client *clients[CLIENTS];
@@ -48,12 +46,6 @@ static bool knows(void *context, const void *password, size_t size)
 {
     (void)context, (void)password;
     return size == 1;
-}
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
 }
 
 /* Commands that are well formed come often enough only by themselves. */

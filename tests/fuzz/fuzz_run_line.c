@@ -3,25 +3,14 @@
  * key and the payload lie within the line and within their limits; the same bytes give the same
  * result again; and any bytes become JSON that is one line of printable text.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <elapse/scheduler.h>
 
 #include "../../src/base/json_writer.h"
 #include "common/timestamp.h"
+#include "fuzz.h"
 #include "run/line.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_within(const char *part, size_t bytes, const char *text, size_t length)
 {

@@ -8,8 +8,9 @@
  */
 #include <elapse/scheduler.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "fuzz.h"
 
 enum { TASKS = 16, KEYS = 3, TAKEN = 8, LONGEST_INPUT = 2048, REASONS = 5 };
 enum { TICK_NS = 10, LEASE_NS = 45 };

@@ -4,8 +4,7 @@
  * nothing is left of the clients.
  */
 #include "../server/script.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -7,11 +7,10 @@
  * operation is a byte for its kind and timer, and up to nine for a tick: a byte that
  * says how far away and from what, and the distance.
  */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "trial.h"
 
 /* Longer inputs only take longer: whatever there is to see, some thousand operations
@@ -149,8 +148,6 @@ static const struct kind *choose_kind(size_t structure, uint8_t choice)
         kinds++;
     return kind_at(structure < 2 ? structure : 2 + choice % (kinds - 2));
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -6,15 +6,10 @@
  * The first byte chooses the size of the pieces in which the reader gets the rest, and whether
  * reading fails at the end. So the boundaries of pieces fall at all places of a line.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "replay/trace.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct input {
     const uint8_t *data;
@@ -22,12 +17,6 @@ struct input {
     size_t piece; /* the most bytes that are given at once */
     bool fails;   /* there is an error instead of the end */
 };
-
-static void require(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static ptrdiff_t read_piece(void *context, char *buffer, size_t bytes, const char **error)
 {
