@@ -75,12 +75,14 @@ void elapse__inbox_own(struct elapse__inbox *inbox, uint64_t now_ms)
     inbox->retry_ms = ELAPSE__INBOX_RETRY_MS;
     inbox->waits = ELAPSE__INBOX_WAITS_NOT;
     inbox->waits_for = 0;
+    ELAPSE__ASSERT_THAT(elapse__inbox_check(inbox), ==, 0);
 }
 
 void elapse__inbox_disown(struct elapse__inbox *inbox)
 {
     inbox->state = STATE_OFF;
     forget_rows(inbox);
+    ELAPSE__ASSERT_THAT(elapse__inbox_check(inbox), ==, 0);
 }
 
 /* ---- when to poll ---- */
@@ -90,6 +92,8 @@ bool elapse__inbox_ask(struct elapse__inbox *inbox, uint64_t now_ms,
 {
     if (inbox->state != STATE_RESTING || now_ms < inbox->next_ms)
         return false;
+    ELAPSE__ASSERT_THAT(inbox->end, ==, 0); /* I2 */
+    ELAPSE__ASSERT_THAT(now_ms, >=, inbox->asked_ms);
     inbox->state = STATE_ASKED;
     inbox->asked_ms = now_ms;
     inbox->serial++;
@@ -119,6 +123,7 @@ static uint64_t greatest(uint64_t a, uint64_t b)
 /* Stores the state after a poll that failed, or whose rows have to wait. */
 static void poll_again_later(struct elapse__inbox *inbox, uint64_t now_ms)
 {
+    ELAPSE__ASSERT(inbox->retry_ms > 0 && inbox->retry_ms <= ELAPSE__INBOX_RETRY_MS_MAX);
     inbox->next_ms = now_ms + inbox->retry_ms;
     inbox->retry_ms = least(2 * inbox->retry_ms, ELAPSE__INBOX_RETRY_MS_MAX);
 }
@@ -126,6 +131,7 @@ static void poll_again_later(struct elapse__inbox *inbox, uint64_t now_ms)
 /* A poll without rows. */
 static uint64_t quiet_ms(struct elapse__inbox *inbox, uint64_t now_ms)
 {
+    ELAPSE__ASSERT_THAT(now_ms, >=, inbox->row_ms);
     inbox->interval_ms = least(2 * inbox->interval_ms, ELAPSE__INBOX_QUIET_MS);
     if (now_ms - inbox->row_ms >= ELAPSE__INBOX_IDLE_AFTER_MS)
         return ELAPSE__INBOX_IDLE_MS;
@@ -203,6 +209,7 @@ static void hold(struct elapse__inbox *inbox, int64_t id, uint64_t gate, bool is
 {
     size_t place = inbox->end++;
     ELAPSE__ASSERT_THAT(place, <, ELAPSE__INBOX_ROWS_MAX);
+    ELAPSE__ASSERT(place == 0 || id > inbox->ids[place - 1]); /* I5 */
     inbox->ids[place] = id;
     inbox->gates[place] = place > 0 ? greatest(gate, inbox->gates[place - 1]) : gate;
     inbox->reasons[place] = is_refused ? inbox->texts[place] : NULL;
@@ -214,6 +221,7 @@ static void refuse(struct elapse__inbox *inbox, int64_t id,
                    const struct elapse__queue_answer *answer)
 {
     char *text = inbox->texts[inbox->end];
+    ELAPSE__ASSERT(answer->result == ELAPSE__QUEUE_KEY_TAKEN || answer->fault != NULL);
     if (answer->result == ELAPSE__QUEUE_KEY_TAKEN)
         (void)snprintf(text, ELAPSE__INBOX_REASON_BYTES, "BUSYKEY %" PRIu64 " has this key",
                        answer->id);
@@ -227,6 +235,7 @@ static bool run_row(struct elapse__inbox *inbox, const struct elapse__inbox_row 
 {
     struct elapse__inbox_command command;
     struct elapse__queue_answer answer = {.result = ELAPSE__QUEUE_ARGUMENT};
+    ELAPSE__ASSERT_THAT(inbox->waits, ==, ELAPSE__INBOX_WAITS_NOT); /* I5 */
 
     answer.fault = elapse__inbox_read(row, &command);
     if (answer.fault != NULL) {
@@ -298,6 +307,7 @@ struct elapse__inbox_list elapse__inbox_attach(struct elapse__inbox *inbox, uint
     ELAPSE__ASSERT_THAT(inbox->attached, ==, inbox->first);
     while (inbox->attached < inbox->end && inbox->gates[inbox->attached] <= end)
         inbox->attached++;
+    ELAPSE__ASSERT_THAT(elapse__inbox_check(inbox), ==, 0);
     return (struct elapse__inbox_list){.ids = inbox->ids + inbox->first,
                                        .reasons = inbox->reasons + inbox->first,
                                        .count = inbox->attached - inbox->first};
@@ -343,5 +353,8 @@ unsigned elapse__inbox_check(const struct elapse__inbox *inbox)
     if (inbox->state != STATE_OFF && (inbox->interval_ms > ELAPSE__INBOX_QUIET_MS ||
                                       inbox->retry_ms > ELAPSE__INBOX_RETRY_MS_MAX))
         return 4;
+    /* 5: an inbox that is OFF, or that a poll fills, has no row */
+    if ((inbox->state == STATE_OFF || inbox->state == STATE_ASKED) && inbox->end > 0)
+        return 5;
     return 0;
 }

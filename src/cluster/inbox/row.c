@@ -38,6 +38,7 @@ static const char *read_what(const struct elapse__inbox_row *row,
 /* A delay that began `age_ms` ago. The clock of the database may have been set back meanwhile. */
 static uint64_t rest_ms(const struct elapse__inbox_row *row)
 {
+    ELAPSE__ASSERT_THAT(row->due_ms, >=, 0);
     int64_t age_ms = row->age_ms > 0 ? row->age_ms : 0;
     return row->due_ms > age_ms ? (uint64_t)(row->due_ms - age_ms) : 0;
 }

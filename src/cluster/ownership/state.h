@@ -2,8 +2,8 @@
  * The state of a partition, and what all files of this room may include. partition.h has the
  * definitions.
  *
- * The files, from the bottom up. A file calls only those below it, and includes the header of its
- * layer, which includes those below.
+ * The files, from the bottom up. A file calls only those listed before it, and includes the header
+ * of its layer, which includes those of the layers before.
  *
  *      role.h     role.c       the diagram of roles as a table; the link; ends and stops
  *                 check.c      the invariants; until when answers may leave

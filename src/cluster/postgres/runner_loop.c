@@ -106,7 +106,8 @@ static void on_confirmed(void *context, uint64_t group)
     runner->owner.confirmed(runner->owner.context, group);
 }
 
-/* It owns no more. Returns whether a group waits that the partition has not seen, and stores it. */
+/* Notes that this node owns the partition no more, and answers nothing. Returns whether a group
+ * waits that the partition has not seen, and stores it. */
 static bool disown(struct elapse__runner *runner, struct elapse__partition_group *waiting)
 {
     elapse__lock(&runner->lock);
@@ -116,7 +117,7 @@ static bool disown(struct elapse__runner *runner, struct elapse__partition_group
     runner->is_in_flight = false;
     runner->epoch = 0;
     elapse__unlock(&runner->lock);
-    publish_answers(runner);
+    atomic_store(&runner->answer_until_ms, 0);
     return has_waiting;
 }
 

@@ -28,6 +28,7 @@ static void begin(struct elapse__cluster_way *way, const char *address)
         elapse__os_resolve_digits(where.host, where.port, way->found, &way->count) == NULL;
     if (!way->is_digits)
         way->count = 0;
+    ELAPSE__ASSERT_THAT(way->count, <=, ELAPSE__OS_ADDRESSES_MAX);
 }
 
 bool elapse__addresses_find(struct elapse__cluster_partition *partition,
@@ -45,6 +46,8 @@ bool elapse__addresses_find(struct elapse__cluster_partition *partition,
     else if (!way->is_digits)
         way->is_wanted = true;
     *why = way->why;
+    ELAPSE__ASSERT(!way->is_digits || !way->is_wanted);
+    ELAPSE__ASSERT(is_known || *why != NULL || way->is_wanted);
     if (way->is_wanted)
         elapse__condition_broadcast(&errand->monitor.changed);
     elapse__unlock(&errand->monitor.lock);
@@ -61,6 +64,7 @@ void elapse__addresses_failed(struct elapse__cluster_partition *partition)
     way->turn++;
     if (!way->is_digits && (way->count == 0 || way->turn % way->count == 0))
         way->is_wanted = true;
+    ELAPSE__ASSERT(!way->is_digits || !way->is_wanted);
     elapse__unlock(&errand->monitor.lock);
 }
 
@@ -70,6 +74,7 @@ void elapse__addresses_failed(struct elapse__cluster_partition *partition)
  */
 static struct elapse__cluster_partition *find_wanted(struct elapse__cluster *cluster)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&cluster->addresses.monitor.lock);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (cluster->partitions[i].way.is_wanted)
             return &cluster->partitions[i];
@@ -84,6 +89,8 @@ static void look_up(struct elapse__cluster_errand *errand, struct elapse__cluste
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     size_t count = 0;
 
+    ELAPSE__ASSERT_LOCK_HELD(&errand->monitor.lock);
+    ELAPSE__ASSERT(way->is_wanted && !way->is_digits);
     memcpy(address, way->address, sizeof address);
     way->is_wanted = false;
     elapse__unlock(&errand->monitor.lock);

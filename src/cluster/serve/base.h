@@ -65,6 +65,12 @@ elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
 /* On the thread of the loop: logs what was left. */
 void elapse__cluster_partition_log(struct elapse__cluster_partition *partition);
 
+/* ---- check.c ---- */
+
+/* Tests the invariants, on any thread. Requires that the thread holds no lock. Returns 0, or the
+ * number of the first one found broken, as in check.c. */
+unsigned elapse__cluster_partition_check(struct elapse__cluster_partition *partition);
+
 /* ---- figures.c ---- */
 
 /* Makes `cluster->shown`. */

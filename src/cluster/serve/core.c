@@ -38,6 +38,7 @@ static void take_readings(struct elapse__loop *loop, void *argument)
 {
     struct elapse__server_reading *reading;
 
+    ELAPSE__ASSERT_LOCK_HELD(&loop->store->lock);
     (void)argument;
     elapse__server_stop(loop->server);
     while ((reading = elapse__body_reader_take(loop->reader)) != NULL)
@@ -57,6 +58,7 @@ static void end_readings(struct elapse__loop *loop)
         elapse__body_reader_quiet(loop->reader);
         elapse__loop_with_core(loop, take_readings, NULL);
     }
+    ELAPSE__ASSERT_THAT(elapse__body_reader_count(loop->reader), ==, 0);
     elapse__body_reader_stop(loop->reader);
 }
 
@@ -88,6 +90,7 @@ static bool make_core(struct elapse__cluster_partition *partition)
     const struct elapse__peers *front = &cluster->service.loop.peers;
     struct elapse__loop *loop = calloc(1, sizeof *loop);
 
+    ELAPSE__ASSERT(partition->core == NULL && partition->runner != NULL);
     if (loop == NULL)
         return false;
     loop->options = elapse__cluster_options(cluster);
@@ -124,6 +127,7 @@ void elapse__cluster_partition_release(struct elapse__cluster_partition *partiti
     partition->has_core = false;
     elapse__condition_broadcast(&partition->monitor.changed);
     elapse__unlock(&partition->monitor.lock);
+    ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
 }
 
 /* ---- who owns it ---- */
@@ -143,6 +147,7 @@ static void tell_router(struct elapse__cluster_partition *partition)
                strcmp(seen->address, partition->cluster->address) != 0) {
         place = ELAPSE__ROUTER_THERE;
     }
+    ELAPSE__ASSERT(place == ELAPSE__ROUTER_NOWHERE || epoch > 0);
     elapse__router_owner(partition->cluster->router, elapse__runner_now_ms(), partition->number,
                          place, epoch);
 }
@@ -157,6 +162,7 @@ static void look_at_stop(struct elapse__cluster_partition *partition)
     partition->is_owned = false;
     elapse__unlock(&partition->monitor.lock);
     elapse__cluster_partition_release(partition);
+    ELAPSE__ASSERT(partition->core == NULL);
 }
 
 static bool is_another(const struct elapse__partition_figures *left,
@@ -172,6 +178,7 @@ static void log_change(struct elapse__cluster_partition *partition,
     const struct elapse__partition_figures *now = &figures->partition;
     const char *complaint = elapse__cluster_complaint(now->complaint);
 
+    ELAPSE__ASSERT(!begins_to_mark || now->stop != ELAPSE__STOP_NONE);
     if (begins_to_mark)
         elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                        ELAPSE__EVENT_CLUSTER,
@@ -232,6 +239,7 @@ static void look_for_twin(struct elapse__cluster_partition *partition)
         partition->twin_ms = now_ms;
         partition->has_told_twin = false;
     }
+    ELAPSE__ASSERT_THAT(now_ms, >=, partition->twin_ms);
     if (epoch == 0 || partition->has_told_twin ||
         now_ms - partition->twin_ms < TWIN_LEASES * (uint64_t)partition->cluster->queue.lease_ms)
         return;
@@ -258,6 +266,7 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster)
 {
     struct elapse__peers *front = &cluster->service.loop.peers;
 
+    ELAPSE__ASSERT_THAT(cluster->partition_count, <=, cluster->queue.partitions);
     front->held = (uint64_t)cluster->partition_count * ELAPSE__CLUSTER_PARTITION_FILES;
     front->segments = 0;
     for (uint32_t i = 0; i < cluster->partition_count; i++)
@@ -274,6 +283,7 @@ struct wishes {
 static struct wishes take_wishes(struct elapse__cluster_partition *partition)
 {
     elapse__lock(&partition->monitor.lock);
+    ELAPSE__ASSERT(partition->core == NULL || partition->has_core); /* S2 */
     struct wishes wishes = {
         .is_owned = partition->is_owned,
         .is_opened_anew = partition->is_opened_anew,
@@ -290,6 +300,7 @@ static struct wishes take_wishes(struct elapse__cluster_partition *partition)
 
 static void start_again(struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT(partition->core == NULL); /* S3 */
     elapse__runner_stop(partition->runner);
     partition->runner = NULL;
     if (!elapse__cluster_partition_start(partition))
@@ -299,6 +310,7 @@ static void start_again(struct elapse__cluster_partition *partition)
 /* The journal has failed, or the runner's thread has fenced it, which it says by itself. */
 static void look_at_broken(struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT(partition->core->is_broken);
     struct elapse_queue *store = partition->core->store;
 
     elapse__store_arrive(store);

@@ -29,6 +29,7 @@ void elapse__cluster_monitor_close(struct elapse__cluster_monitor *monitor)
 bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
                                   void *(*main)(void *argument), struct elapse__cluster *cluster)
 {
+    ELAPSE__ASSERT(!errand->stops);
     ELAPSE__ASSERT(!errand->is_running);
     errand->is_running = elapse__cluster_monitor_open(&errand->monitor) &&
                          elapse__os->thread_start(&errand->thread, 0, main, cluster) == 0;
@@ -38,6 +39,7 @@ bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
 static void end_thread(struct elapse__cluster_errand *errand)
 {
     elapse__lock(&errand->monitor.lock);
+    ELAPSE__ASSERT(!errand->stops);
     errand->stops = true;
     elapse__condition_broadcast(&errand->monitor.changed);
     elapse__unlock(&errand->monitor.lock);
@@ -47,6 +49,7 @@ static void end_thread(struct elapse__cluster_errand *errand)
 
 void elapse__cluster_errand_stop(struct elapse__cluster_errand *errand)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     if (errand->is_running)
         end_thread(errand);
     elapse__cluster_monitor_close(&errand->monitor);

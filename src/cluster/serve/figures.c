@@ -58,6 +58,7 @@ const char *elapse__cluster_complaint(enum elapse__complaint complaint)
 
 const char *elapse__cluster_stop(enum elapse__partition_stop stop)
 {
+    ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
     switch (stop) {
     case ELAPSE__STOP_NONE:
         break;
@@ -81,6 +82,7 @@ const char *elapse__cluster_stop(enum elapse__partition_stop stop)
 
 static bool may_answer(const struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT(partition->core == NULL || partition->runner != NULL);
     return partition->core != NULL &&
            elapse__runner_now_ms() < elapse__runner_answer_until_ms(partition->runner);
 }
@@ -155,6 +157,7 @@ static bool knows_password(void *context, const void *password, size_t size)
 
 void elapse__cluster_show(struct elapse__cluster *cluster)
 {
+    ELAPSE__ASSERT_THAT(cluster->partition_count, ==, cluster->queue.partitions);
     cluster->shown = (struct elapse__loop_cluster){
         .context = cluster,
         .queue = elapse__cluster_options(cluster)->queue,

@@ -28,6 +28,7 @@ void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
 {
     struct elapse__cluster *cluster = cluster_of(loop);
 
+    ELAPSE__ASSERT(peer->connection == NULL && peer->user == NULL);
     peer->user =
         elapse__router_client_new(cluster->router, elapse__runner_now_ms(), peer->is_local, peer);
     if (peer->user == NULL) {
@@ -50,6 +51,7 @@ static void receive(struct elapse__cluster *cluster, struct elapse__peer *peer)
     size_t got = elapse__cluster_receive(cluster, peer, peer->room);
     uint64_t now_ms = elapse__runner_now_ms();
 
+    ELAPSE__ASSERT_THAT(got, <=, peer->room);
     if (got > 0)
         elapse__router_client_received(client_of(peer), now_ms, cluster->batch, got);
     if (peer->has_ended && !peer->is_end_known) {
@@ -84,10 +86,12 @@ void elapse__front_receive(struct elapse__cluster *cluster)
 static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
                  const struct elapse__router_given *given)
 {
+    ELAPSE__ASSERT_THAT(given->partition, <, cluster->partition_count);
     struct elapse__loop *core = cluster->partitions[given->partition].core;
     const struct elapse__connection_facts facts = {
         .may_use_beanstalkd = true, .speaks_resp3 = !given->is_pipe, .shell = peer};
 
+    ELAPSE__ASSERT(peer->connection == NULL);
     elapse__router_client_closed(client_of(peer), elapse__runner_now_ms());
     peer->user = NULL;
     if (core == NULL || core->is_broken || peer->has_ended) {
@@ -119,6 +123,7 @@ static void attend(struct elapse__cluster *cluster, struct elapse__peer *peer)
 {
     struct elapse__router_given given;
 
+    ELAPSE__ASSERT(peer->places[ELAPSE__PEER_ATTENDED].is_in);
     elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
     send_output(peer);
     if (elapse__router_client_given(client_of(peer), &given)) {

@@ -3,6 +3,7 @@
  * src/cluster/inbox decides; here are the calls of the runner, and of the store, around it, each
  * under the store's lock.
  */
+#include "../../base/assert.h"
 #include "store.h"
 
 #include "../inbox/inbox.h"
@@ -18,12 +19,14 @@ static bool run(void *context, const struct elapse__inbox_command *command,
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
+    ELAPSE__ASSERT_LOCK_HELD(&partition->store->lock);
     return elapse__engine_run(&partition->store->engine, elapse__inbox_run, command, answer);
 }
 
 /* A group goes to the log even if the rows have changed nothing. */
 static void push_if_held(struct elapse__cluster_partition *partition, bool holds)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD(); /* S4 */
     if (holds)
         elapse__store_push(partition->store);
 }
@@ -34,6 +37,7 @@ static bool on_ask(void *context, uint64_t now_ms, struct elapse__inbox_poll *po
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     if (!atomic_load(&partition->cluster->has_inbox) ||
         elapse__store_enter(partition->store) != ELAPSE_OK)
         return false;
@@ -47,6 +51,7 @@ static void on_came(void *context, uint64_t now_ms, uint64_t serial,
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
+    ELAPSE__ASSERT_THAT(count, <=, ELAPSE__INBOX_ROWS_MAX);
     if (elapse__store_enter(partition->store) != ELAPSE_OK)
         return;
     elapse__inbox_came(partition->inbox, now_ms, serial, rows, count);
@@ -85,12 +90,14 @@ const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls = {on_as
 
 bool elapse__cluster_partition_make_inbox(struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT(partition->inbox == NULL);
     partition->inbox = elapse__inbox_new(run, partition);
     return partition->inbox != NULL;
 }
 
 void elapse__cluster_partition_free_inbox(struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT(partition->runner == NULL);
     if (partition->inbox != NULL)
         elapse__inbox_free(partition->inbox);
     partition->inbox = NULL;
@@ -114,6 +121,7 @@ void elapse__cluster_partition_attach_inbox(struct elapse__cluster_partition *pa
                                             uint64_t position,
                                             struct elapse__partition_group *group)
 {
+    ELAPSE__ASSERT_THAT(group->inbox_count, ==, 0);
     elapse__store_arrive(partition->store);
     const struct elapse__inbox_list list = elapse__inbox_attach(partition->inbox, position);
     bool holds = elapse__inbox_holds(partition->inbox);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "base.h"
 
 enum { LOOKS_A_ROUND = 9 }; /* for signals; each takes 100 ms */
@@ -37,6 +38,8 @@ bool elapse__cluster_read_queue(struct elapse__cluster *cluster)
     struct elapse__schema_why told[ELAPSE__HOSTS_MAX];
     char status[ELAPSE__SCHEMA_WHY_BYTES + 64];
 
+    ELAPSE__ASSERT_THAT(cluster->hosts.count, >, 0);
+    ELAPSE__ASSERT_THAT(cluster->partition_count, ==, 0);
     memset(told, 0, sizeof told);
     for (;;) {
         for (unsigned i = 0; i < cluster->hosts.count; i++) {
@@ -66,6 +69,8 @@ static enum found look(struct elapse__cluster *cluster, struct elapse__schema_wh
                                         ? (uint32_t)options->body_bytes_max
                                         : (uint32_t)ELAPSE__SERVER_BODY_BYTES;
 
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    ELAPSE__ASSERT_THAT(body_bytes_max, >, 0);
     for (unsigned i = 0; i < cluster->hosts.count && !atomic_load(&cluster->is_stopping); i++) {
         bool has_inbox = false;
         bool is_open =
@@ -85,6 +90,7 @@ static void note(struct elapse__cluster *cluster, enum found found,
 {
     struct elapse__cluster_notice notice = {.level = ELAPSE__LOGGER_NOTICE};
 
+    ELAPSE__ASSERT_THAT(found, !=, FOUND_NOTHING);
     if (found == FOUND_CLOSED) {
         notice.level = ELAPSE__LOGGER_WARNING;
         (void)snprintf(notice.text, sizeof notice.text,
@@ -123,6 +129,7 @@ void *elapse__cluster_errand_inbox(void *argument)
 
     elapse__os_thread_name("elapse-inbox");
     elapse__lock(&errand->monitor.lock);
+    ELAPSE__ASSERT_LOCK_HELD(&errand->monitor.lock);
     while (!errand->stops) {
         struct elapse__schema_why why = {.text = ""};
         elapse__unlock(&errand->monitor.lock);

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "base.h"
 
 /* Under the lock. The oldest one makes room: the last ones say why a partition has stopped. */
 static struct elapse__cluster_notice *next_notice(struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&partition->monitor.lock);
     if (partition->notice_count == ELAPSE__CLUSTER_PARTITION_NOTICES) {
         memmove(&partition->notices[0], &partition->notices[1],
                 (ELAPSE__CLUSTER_PARTITION_NOTICES - 1) * sizeof partition->notices[0]);
@@ -41,6 +43,7 @@ static bool take(struct elapse__cluster_partition *partition, struct elapse__clu
 {
     elapse__lock(&partition->monitor.lock);
     bool has_one = partition->notice_count > 0;
+    ELAPSE__ASSERT(partition->notice_count > 0 || partition->notices_lost == 0);
     *lost = partition->notices_lost;
     partition->notices_lost = 0;
     if (has_one) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../postgres/names.h"
 #include "base.h"
 
@@ -18,6 +19,7 @@ bool elapse__cluster_check_options(struct elapse__cluster *cluster)
 {
     const struct elapse__loop_options *options = elapse__cluster_options(cluster);
 
+    ELAPSE__ASSERT_THAT(cluster->hosts.count, ==, 0);
     if (!elapse__database_queue_name_is_valid(options->queue))
         return refuse(cluster, "--queue",
                       "a name has letters a to z, digits and _, 32 at most, "
@@ -73,6 +75,8 @@ bool elapse__cluster_choose_address(struct elapse__cluster *cluster)
     const char *given = front->options->advertise;
     struct elapse__loop_listen where;
 
+    ELAPSE__ASSERT_THAT(front->listener_count, >, 0);
+    ELAPSE__ASSERT_THAT(cluster->address[0], ==, '\0');
     if (given != NULL) {
         const char *fault = elapse__loop_parse_listen(given, NULL, &where);
         if (fault != NULL || where.tls || where.is_path || where.host[0] == '\0')

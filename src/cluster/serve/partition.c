@@ -4,6 +4,7 @@
  */
 #include <inttypes.h>
 
+#include "../../base/assert.h"
 #include "../../engine/store/remember.h"
 #include "life.h"
 
@@ -20,6 +21,7 @@ static struct elapse__cluster_partition *partition_of(void *context)
 /* The process has to end. */
 static void fail(struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     partition->gave_up = true;
     elapse__lock(&partition->monitor.lock);
     partition->has_failed = true;
@@ -50,6 +52,9 @@ bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t s
     struct elapse__cluster_partition *partition = partition_of(context);
     struct elapse__partition_group group = {.bytes = bytes, .size = size};
 
+    ELAPSE__ASSERT_THAT(size, >, 0);
+    ELAPSE__ASSERT_THAT(atomic_load(&partition->epoch), >, 0);
+    ELAPSE__ASSERT_NO_LOCK_HELD(); /* S4 */
     elapse__cluster_partition_attach_inbox(partition, position, &group);
     return elapse__runner_submit(partition->runner, atomic_load(&partition->epoch), &group);
 }
@@ -59,6 +64,7 @@ void elapse__cluster_partition_trim(void *context, uint64_t tail)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
+    ELAPSE__ASSERT_THAT(tail, >, 0);
     atomic_store(&partition->tail, tail);
 }
 
@@ -75,6 +81,7 @@ static bool waits_for_room(struct elapse__cluster_partition *partition, enum ela
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
                                       "partition %" PRIu32 " waits: %s: %s", partition->number,
                                       partition->directory, elapse_error_text(error));
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     (void)elapse__os_wait(&nothing, 1, AGAIN_NS);
     return true;
 }
@@ -83,6 +90,7 @@ static bool waits_for_room(struct elapse__cluster_partition *partition, enum ela
 static void give_up(struct elapse__cluster_partition *partition, const char *what,
                     enum elapse_error error)
 {
+    ELAPSE__ASSERT_THAT(error, !=, ELAPSE_OK);
     partition->gave_up = true;
     if (is_stopping(partition))
         return;
@@ -104,6 +112,8 @@ static void on_apply(void *context, const struct elapse__partition_log_row *row,
                                                .size = row->size};
     enum elapse_error error = ELAPSE_OK;
 
+    ELAPSE__ASSERT_THAT(row->group, >, 0);
+    ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
     if (partition->gave_up)
         return;
     do {
@@ -120,6 +130,8 @@ static void on_rebuild(void *context, uint64_t tail)
     struct elapse__cluster_partition *partition = partition_of(context);
     enum elapse_error error = ELAPSE_OK;
 
+    ELAPSE__ASSERT_THAT(tail, >, 0);
+    ELAPSE__ASSERT(!partition->has_owned); /* S3 */
     if (partition->gave_up)
         return;
     elapse__cluster_partition_say(
@@ -154,6 +166,8 @@ static void on_own(void *context, uint64_t epoch)
     struct elapse__cluster_partition *partition = partition_of(context);
     enum elapse_error error = ELAPSE_OK;
 
+    ELAPSE__ASSERT_THAT(epoch, >, atomic_load(&partition->epoch));
+    ELAPSE__ASSERT(!partition->has_owned); /* S3 */
     if (partition->gave_up)
         return;
     compare_clocks(partition);
@@ -178,6 +192,8 @@ static void on_confirmed(void *context, uint64_t group)
     struct elapse__cluster_partition *partition = partition_of(context);
     uint64_t tail = atomic_exchange(&partition->tail, 0);
 
+    ELAPSE__ASSERT_THAT(group, >, 0);
+    ELAPSE__ASSERT(partition->has_owned); /* S2 */
     (void)group;
     elapse__cluster_partition_confirm_inbox(partition);
     elapse__store_confirmed(partition->store);
@@ -195,6 +211,7 @@ static void wait_for_release(struct elapse__cluster_partition *partition)
         elapse__condition_wait(&partition->monitor.changed, &partition->monitor.lock);
     }
     elapse__unlock(&partition->monitor.lock);
+    ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
 }
 
 /* What was confirmed, but not written, and what was not confirmed, is in the store no more. */
@@ -204,7 +221,6 @@ static bool open_anew(struct elapse__cluster_partition *partition)
 
     (void)elapse_queue_close(partition->store);
     partition->store = NULL;
-    partition->has_owned = false;
     if (elapse__cluster_partition_open_store(partition, &fault) == ELAPSE_OK)
         return true;
     elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s", fault.text);
@@ -215,8 +231,11 @@ static bool open_anew(struct elapse__cluster_partition *partition)
 static void replace_store(struct elapse__cluster_partition *partition)
 {
     elapse__lock(&partition->monitor.lock);
+    ELAPSE__ASSERT(!partition->has_core && !partition->is_owned); /* S2 */
     partition->is_opening = !is_stopping(partition) && !partition->gave_up;
     bool opens = partition->is_opening;
+    if (opens)
+        partition->has_owned = false;
     elapse__unlock(&partition->monitor.lock);
     if (!opens)
         return;
@@ -233,6 +252,7 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
+    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0); /* S1 */
     (void)group; /* the store has it */
     if (elapse__store_fenced(partition->store, atomic_load(&partition->epoch)) != ELAPSE_OK)
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
@@ -251,6 +271,7 @@ static void note_end(struct elapse__cluster_partition *partition)
     partition->has_ended = true;
     elapse__condition_broadcast(&partition->monitor.changed);
     elapse__unlock(&partition->monitor.lock);
+    ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
     elapse__cluster_partition_wake_loop(partition);
 }
 
@@ -259,6 +280,8 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
     struct elapse__cluster_partition *partition = partition_of(context);
     struct elapse__runner_figures figures;
 
+    ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
+    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0); /* S1 */
     (void)elapse__store_fenced(partition->store, atomic_load(&partition->epoch));
     elapse__cluster_partition_disown_inbox(partition);
     wait_for_release(partition);
@@ -284,6 +307,8 @@ static bool on_remember(void *context, const struct elapse__partition_memory *me
         .seen_epoch = memory->seen_epoch,
         .genesis = partition->log.genesis,
     };
+    ELAPSE__ASSERT_THAT(memory->system_identifier, !=, 0);
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     int error = elapse__store_remember(&elapse__files_linux, partition->directory, &kept);
 
     if (error == 0)
@@ -295,15 +320,21 @@ static bool on_remember(void *context, const struct elapse__partition_memory *me
     return error == 0;
 }
 
-/* The runner shows the time 0 by now, so nothing is answered any more (S1). */
 static void on_releasing(void *context)
 {
-    elapse__cluster_partition_wake_loop(partition_of(context));
+    struct elapse__cluster_partition *partition = partition_of(context);
+
+    /* S1: nothing is answered any more. */
+    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0);
+    elapse__cluster_partition_wake_loop(partition);
 }
 
 static void on_ended(void *context)
 {
-    note_end(partition_of(context));
+    struct elapse__cluster_partition *partition = partition_of(context);
+
+    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0); /* S1 */
+    note_end(partition);
 }
 
 static void on_changed(void *context)

@@ -15,6 +15,7 @@
 static bool make_directories(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster *cluster = partition->cluster;
+    ELAPSE__ASSERT_THAT(partition->directory[0], ==, '\0');
     const char *outer = elapse__cluster_options(cluster)->directory;
     int size = snprintf(partition->directory, sizeof partition->directory, "%s/part-%" PRIu32,
                         outer, partition->number);
@@ -30,6 +31,7 @@ static bool make_directories(struct elapse__cluster_partition *partition)
 
 static bool refuse(struct elapse__cluster_partition *partition, const char *what, int error)
 {
+    ELAPSE__ASSERT_THAT(error, !=, 0);
     elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                    ELAPSE__EVENT_CLUSTER, "%s: %s: %s", partition->directory, what,
                    elapse__os_error_text(error));
@@ -40,6 +42,7 @@ static bool refuse(struct elapse__cluster_partition *partition, const char *what
 static bool belongs_here(struct elapse__cluster_partition *partition)
 {
     struct elapse__store_memory memory;
+    ELAPSE__ASSERT_THAT(partition->log.genesis, !=, 0);
     int error = elapse__store_recall(&elapse__files_linux, partition->directory, &memory);
 
     if (error != 0)
@@ -61,6 +64,7 @@ bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t nu
     struct elapse__cluster_partition *partition = &cluster->partitions[number];
     struct elapse_queue_fault fault;
 
+    ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
     *partition = (struct elapse__cluster_partition){.cluster = cluster, .number = number};
     elapse__ring_init(&partition->dirty);
     partition->log = (struct elapse__journal_log){
@@ -88,6 +92,7 @@ bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t nu
 static int name_life(struct elapse__cluster_partition *partition)
 {
     uint64_t number;
+    ELAPSE__ASSERT_THAT(partition->cluster->name[0], !=, '\0');
     int error = elapse__os->random_bytes(&number, sizeof number);
 
     if (error == 0)
@@ -102,6 +107,9 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     const struct elapse__loop_options *serve = elapse__cluster_options(cluster);
     struct elapse__store_memory memory;
     struct elapse__store_place place;
+    ELAPSE__ASSERT(partition->runner == NULL && partition->core == NULL); /* S3 */
+    ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     int error = elapse__store_recall(&elapse__files_linux, partition->directory, &memory);
 
     if (error != 0)
@@ -110,6 +118,7 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     if (error != 0)
         return refuse(partition, "no random number for the name of this node's life", error);
     elapse__store_place(partition->store, &place);
+    ELAPSE__ASSERT_THAT(place.local_group, <=, place.confirmed_group + 1);
     partition->gave_up = false;
     const struct elapse__runner_options options = {
         .partition =
@@ -139,6 +148,7 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
 /* Waits until the runner's thread calls nothing more, and has a store, or none. */
 static void end_runner(struct elapse__cluster_partition *partition)
 {
+    ELAPSE__ASSERT(partition->core == NULL); /* S2 */
     elapse__runner_hand_over(partition->runner);
     elapse__lock(&partition->monitor.lock);
     while (!partition->has_ended || partition->is_opening)

@@ -1,6 +1,7 @@
 /*
  * Bytes from sockets, for clients and for links.
  */
+#include "../../base/assert.h"
 #include "base.h"
 
 size_t elapse__cluster_receive(struct elapse__cluster *cluster, struct elapse__peer *peer,
@@ -10,6 +11,7 @@ size_t elapse__cluster_receive(struct elapse__cluster *cluster, struct elapse__p
 
     if (peer->has_ended || room == 0 || peer->peers->is_stopping)
         return 0;
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     /* To the end of the line. What the socket has after this is read in the next turn. */
     elapse__peer_enter(peer, ELAPSE__PEER_READY);
     return elapse__peer_receive(peer, cluster->batch, room < most ? room : most);

@@ -32,6 +32,7 @@
 
 static bool open_stores(struct elapse__cluster *cluster)
 {
+    ELAPSE__ASSERT(cluster->partitions == NULL && cluster->partition_count == 0);
     cluster->partitions = calloc(cluster->queue.partitions, sizeof *cluster->partitions);
     if (cluster->partitions == NULL)
         return false;
@@ -54,6 +55,7 @@ static const void *link_password(void *context, size_t *size)
     const struct elapse__cluster *cluster = context;
     const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
 
+    ELAPSE__ASSERT(tokens->count == 0 || tokens->texts[0].size > 0);
     *size = tokens->count == 0 ? 0 : tokens->texts[0].size;
     return tokens->count == 0 ? NULL : tokens->texts[0].bytes;
 }
@@ -73,6 +75,7 @@ static bool make_router(struct elapse__cluster *cluster)
         .output_bytes_max = (uint32_t)options->output_bytes_max,
     };
 
+    ELAPSE__ASSERT(cluster->router == NULL);
     cluster->router = elapse__router_new(&router, elapse__runner_now_ms());
     return cluster->router != NULL;
 }
@@ -123,6 +126,7 @@ static bool make_events(struct elapse__cluster *cluster)
     const struct timeval second = {.tv_sec = 1};
     struct elapse__loop *front = &cluster->service.loop;
 
+    ELAPSE__ASSERT(cluster->links.base == NULL && cluster->batch == NULL);
     cluster->links.logger = front->peers.logger;
     cluster->links.base = front->peers.base;
     cluster->links.files = front->peers.files;
@@ -151,6 +155,7 @@ static bool start(struct elapse__cluster *cluster)
 {
     struct elapse__service *service = &cluster->service;
 
+    ELAPSE__ASSERT_THAT(cluster->partition_count, ==, cluster->queue.partitions);
     service->loop.context = cluster;
     service->loop.welcome = elapse__front_welcome;
     service->with_cores = with_cores;
@@ -177,6 +182,7 @@ static void serve_until(struct elapse__cluster *cluster, bool (*ends)(struct ela
     struct event_base *base = cluster->service.loop.peers.base;
     bool more = true;
 
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     while (!cluster->has_failed && !ends(cluster) && elapse__os_monotonic_ns() < until_ns) {
         (void)event_base_loop(base, EVLOOP_ONCE | (more ? EVLOOP_NONBLOCK : 0));
         more = elapse__cluster_turn(cluster);
@@ -203,6 +209,7 @@ static bool have_looked(struct elapse__cluster *cluster)
 {
     uint32_t lossy = 0, seen = UINT32_MAX;
 
+    ELAPSE__ASSERT_THAT(cluster->search_until_ms, >, 0);
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         struct elapse__runner_figures figures;
@@ -233,6 +240,7 @@ static bool have_left(struct elapse__cluster *cluster)
 {
     bool has_links = false;
 
+    ELAPSE__ASSERT(cluster->cores_close);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (cluster->partitions[i].core != NULL && !cluster->partitions[i].core->is_broken)
             has_links |= elapse__links_push_leaving(&cluster->partitions[i]);
@@ -242,6 +250,7 @@ static bool have_left(struct elapse__cluster *cluster)
 static void stop_core(struct elapse__loop *loop, void *argument)
 {
     (void)argument;
+    ELAPSE__ASSERT_LOCK_HELD(&loop->store->lock);
     loop->peers.is_stopping = true;
     elapse__server_stop(loop->server);
 }
@@ -264,6 +273,7 @@ static bool have_ended(struct elapse__cluster *cluster)
 {
     bool all = true;
 
+    ELAPSE__ASSERT(atomic_load(&cluster->is_stopping));
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         elapse__lock(&partition->monitor.lock);
@@ -276,6 +286,7 @@ static bool have_ended(struct elapse__cluster *cluster)
 /* All at once: each may take a while. */
 static void hand_over(struct elapse__cluster *cluster)
 {
+    ELAPSE__ASSERT(atomic_load(&cluster->is_stopping));
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         if (cluster->partitions[i].runner != NULL)
             elapse__runner_hand_over(cluster->partitions[i].runner);
@@ -286,6 +297,7 @@ static unsigned count_kept(struct elapse__cluster *cluster)
 {
     unsigned count = 0;
 
+    ELAPSE__ASSERT(atomic_load(&cluster->is_stopping));
     for (uint32_t i = 0; i < cluster->partition_count; i++) {
         struct elapse__cluster_partition *partition = &cluster->partitions[i];
         struct elapse__runner_figures figures = {.has_released = true};
@@ -307,6 +319,7 @@ static void stop_serving(struct elapse__cluster *cluster)
 {
     struct elapse__service *service = &cluster->service;
 
+    ELAPSE__ASSERT(!cluster->cores_close && !atomic_load(&cluster->is_stopping));
     elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
     elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
@@ -332,6 +345,7 @@ static void free_peers(struct elapse__peers *peers)
         return;
     while ((peer = elapse__peer_first(&peers->rings[ELAPSE__PEER_ALL])) != NULL)
         elapse__peer_free(peer);
+    ELAPSE__ASSERT(elapse__ring_empty(&peers->rings[ELAPSE__PEER_ALL]));
 }
 
 /* The router must not call the cores any more, nor they the router. */
@@ -346,6 +360,7 @@ static void free_links(struct elapse__cluster *cluster)
         elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     }
     (void)elapse__links_send(cluster);
+    ELAPSE__ASSERT(elapse__ring_empty(&cluster->links.rings[ELAPSE__PEER_ALL]));
 }
 
 static void free_event(struct event *event)

@@ -5,17 +5,23 @@
  * The files lie in layers, from the top down. A file calls only those below it, and includes the
  * header of its layer, which includes those below. inner.h has the types and the rules.
  *
- *                serve_cluster.c   the life: read the queue's facts, open, listen, serve, hand over
+ *                serve_cluster.c   the life: the queue's facts, open, listen, serve, hand over
  *      turn.h    turn.c            turns
  *      links.h   front.c           clients: their sockets and the router
  *                links.c           links of the router to cores of this node, and to other nodes
- *      core.h    core.c            the core of a partition that this node owns, on the loop's
- * thread life.h    partition_life.c  one partition: its files and its runner partition.c       the
- * calls of its runner, on the runner's thread store.h   store.c           its store inbox.c its
- * transactional inbox base.h    errand.c          locks with a condition, and threads for what
- * waits: inbox_errand.c    for the database, which may have an inbox addresses.c       for the
- * names of hosts notices.c         lines for the log, from the thread of a runner figures.c what
- * others may know options.c         what the options ask for receive.c         bytes from sockets
+ *      core.h    core.c            the core of a partition that this node owns: the loop's thread
+ *      life.h    partition_life.c  one partition: its files and its runner
+ *                partition.c       the calls of its runner, on the runner's thread
+ *      store.h   store.c           its store
+ *                inbox.c           its transactional inbox
+ *      base.h    errand.c          locks with a condition, and threads for what waits:
+ *                inbox_errand.c    for the database, which may have an inbox
+ *                addresses.c       for the names of hosts
+ *                check.c           the invariants of a partition
+ *                notices.c         lines for the log, from the thread of a runner
+ *                figures.c         what others may know
+ *                options.c         what the options ask for
+ *                receive.c         bytes from sockets
  *
  * Threads. The loop is the thread that called: sockets, the router, and the core of each partition
  * that this node owns. Each partition has a runner, which asks the database, and calls; a store

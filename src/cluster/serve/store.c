@@ -2,6 +2,7 @@
  * The store of a partition.
  */
 #include "store.h"
+#include "../../base/assert.h"
 
 void elapse__cluster_partition_count_files(struct elapse__cluster_partition *partition)
 {
@@ -10,6 +11,7 @@ void elapse__cluster_partition_count_files(struct elapse__cluster_partition *par
     elapse__store_arrive(partition->store);
     elapse__journal_figures(partition->store->engine.journal, &figures);
     elapse__store_depart(partition->store);
+    ELAPSE__ASSERT_THAT(figures.head, >=, figures.tail);
     atomic_store(&partition->segments, figures.head - figures.tail + 1);
 }
 
@@ -26,6 +28,9 @@ enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_pa
         .log = &partition->log,
     };
 
+    ELAPSE__ASSERT(partition->store == NULL);
+    ELAPSE__ASSERT_THAT(partition->number, <, cluster->queue.partitions);
+    ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
     enum elapse_error error =
         elapse__store_open(partition->directory, &queue, &wishes, &partition->store, fault);
 
