@@ -129,7 +129,7 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
         ELAPSE__ASSERT(group == NULL);
         group = &waiting;
     }
-    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(runner), ==, 0); /* R3 */
+    ELAPSE__ASSERT_THAT(elapse__partition_answer_until_ms(runner->partition), ==, 0); /* R3 */
     runner->owner.fenced(runner->owner.context, group);
 }
 
@@ -140,7 +140,7 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
     (void)publish_figures(runner); /* the call may want to know the mark */
     (void)disown(runner, &waiting);
     ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
-    ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(runner), ==, 0); /* R3 */
+    ELAPSE__ASSERT_THAT(elapse__partition_answer_until_ms(runner->partition), ==, 0); /* R3 */
     runner->owner.stopped(runner->owner.context, stop);
 }
 

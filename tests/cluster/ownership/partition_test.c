@@ -406,4 +406,33 @@ PARTITION_TEST(chains_differ_by_what_comes_before)
     assert_int_not_equal(elapse__chain_next(1, "a", 1), elapse__chain_next(1, "b", 1));
 }
 
+PARTITION_TEST(a_beat_that_shows_a_shorter_log_ends_the_owner)
+{
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect_good(ELAPSE__STATEMENT_APPEND, 1);
+    assert_int_equal(at.confirmed, 1);
+    at.now_ms += LEASE_MS / 4;
+    at.row.beat++; /* and the row still ends before the group */
+    expect_good(ELAPSE__STATEMENT_BEAT, 1);
+    assert_int_equal(role(), ELAPSE__ROLE_MARKING);
+}
+
+PARTITION_TEST(a_log_that_forks_below_the_durable_groups_has_lost_them)
+{
+    begin_with_five_groups();
+    at.row.last_group = 6;
+    at.row.last_hash = 66;
+    connect_and_look();
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    struct elapse__partition_log_row log = {
+        .group = 6, .epoch = 2, .hash_of_previous = 99, .bytes = "a", .size = 1};
+    struct elapse__statement_result result = good(1);
+    result.log = &log;
+    give(&result);
+    assert_int_equal(role(), ELAPSE__ROLE_MARKING);
+    assert_int_equal(at.rebuilt, 0);
+}
+
 TEST_MAIN("partition")

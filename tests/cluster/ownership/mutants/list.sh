@@ -98,12 +98,12 @@ mutant shorter_log_is_not_noticed src/cluster/ownership/row.c \
     'row->last_group + 1000 < confirmed->group ||'
 mutant owner_notices_no_loss src/cluster/ownership/own.c \
     '    if (!is_last && !is_in_flight) {' \
-    '    if (!is_last && !is_in_flight && partition->now_ms == 0) {'
+    '    if (!is_last && !is_in_flight && partition->now_ms == 0) {' named
 mutant fork_is_built_again src/cluster/ownership/follow.c \
     '    if (partition->local.group > partition->confirmed.group)
         elapse__row_rebuild(partition);' \
     '    if (partition->local.group >= partition->confirmed.group)
-        elapse__row_rebuild(partition), partition->confirmed.group = 0;'
+        elapse__row_rebuild(partition), partition->confirmed.group = 0;' named
 mutant ordinary_step_back_stops src/cluster/ownership/follow.c \
     '    if (partition->local.group > partition->confirmed.group)
         elapse__row_rebuild(partition);
