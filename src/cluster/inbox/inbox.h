@@ -1,14 +1,14 @@
 /*
  * The owner's side of the transactional inbox of a partition: when to poll, which rows to run, and
- * which rows go with which group of the log. It is pure: `now` and rows come in, polls and lists of
- * ids go out.
+ * which rows go with which group of the log. The room is pure: `now` and rows come in, polls and
+ * lists of ids go out.
  *
  *      elapse.inbox ---poll---> rows ---run---> queue ---> group of the log
  *           ^                                                |
  *           +---------- move: ids, reasons <---attach--------+
  *
  * A row leaves the inbox in the statement that appends the group with what it did, so each row is
- * run exactly once, whatever fails. These rules make it so (tests/cluster/inbox has a test that
+ * run exactly once, whatever fails, by these rules (tests/cluster/inbox has a test that
  * fails without each):
  *
  *   I1  A row is run only by the owner, and what it asked for before it owned the partition anew is
@@ -17,9 +17,9 @@
  *   I3  The ids that leave are those that were run, one by one. A range would take rows with it
  *       that were not committed at the time of the poll: numbers do not commit in order.
  *   I4  A row goes with the group that makes its command durable, or with a later one.
- *   I5  Rows run in the order of their numbers. One that cannot run now is waited for.
- *   I6  One that can never run is refused: it leaves with a group too, because the reason may
- *       depend on what the rows before it have done.
+ *   I5  Rows run in the order of their numbers. Those behind a row that cannot run now wait.
+ *   I6  A row that can never run is refused: it leaves with a group too, because the reason may
+ *       depend on what the rows before have done.
  *
  * States
  *
@@ -88,8 +88,8 @@ void elapse__inbox_free(struct elapse__inbox *inbox);
 /* This node owns the partition, and has all of the log: polls begin. */
 void elapse__inbox_own(struct elapse__inbox *inbox, uint64_t now_ms);
 
-/* It owns it no more, or forgets what was not confirmed: the rows that were not moved are still in
- * the inbox, for the next owner. */
+/* This node owns the partition no more, or forgets what was not confirmed. The rows that were not
+ * moved are still in the inbox, for the next owner. */
 void elapse__inbox_disown(struct elapse__inbox *inbox);
 
 /* The arguments of elapse.inbox_rows, behind the queue and the partition. */
@@ -126,8 +126,8 @@ struct elapse__inbox_list {
 };
 
 /* A group is submitted that makes everything before the position `end` durable: returns the rows
- * that go with it. They are valid until it is confirmed, or the partition disowned. Requires that
- * the group before is confirmed. */
+ * that go with the group. The list is valid until the group is confirmed, or the partition
+ * disowned. Requires that the group before is confirmed. */
 struct elapse__inbox_list elapse__inbox_attach(struct elapse__inbox *inbox, uint64_t end);
 
 /* The group is durable, and its rows are gone. */

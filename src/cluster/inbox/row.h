@@ -2,8 +2,8 @@
  * A row of the transactional inbox, as the function elapse.inbox_rows of sql/inbox.sql returns it,
  * and the command of the queue that it means. Pure.
  *
- * The functions that made the row have checked it. It is checked again here, because it comes from
- * another program: a row that no queue can run must not stop the ones behind it.
+ * The functions that made the row have checked its fields. They are checked again here, because the
+ * row comes from another program: a row that no queue can run must not stop the ones behind it.
  */
 #ifndef ELAPSE__CLUSTER_INBOX_ROW_H
 #define ELAPSE__CLUSTER_INBOX_ROW_H
@@ -39,8 +39,9 @@ struct elapse__inbox_command {
 };
 
 /*
- * Reads a row. The texts of the command are those of the row. Of a delay the rest counts: it
- * began when the row was made. Returns NULL, or why there is no such command: a phrase; static.
+ * Reads a row. The texts of the command are those of the row. Of a delay, which
+ * began when the row was made, the rest counts. Returns NULL, or why there is no such command: a
+ * phrase; static.
  */
 const char *elapse__inbox_read(const struct elapse__inbox_row *row,
                                struct elapse__inbox_command *command);

@@ -72,7 +72,7 @@ static void take_locked(struct elapse__partition *partition)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
 }
 
-/* A table that a follower reads cannot be dropped now. It can later. */
+/* A table that a follower reads cannot be dropped now, but later. */
 static void drop_later(struct elapse__partition *partition)
 {
     partition->drop_ms = partition->now_ms + partition->options.lease_ms;

@@ -70,7 +70,7 @@ static void take_fork(struct elapse__partition *partition)
         elapse__partition_stop(partition, ELAPSE__STOP_BROKEN_LOG);
 }
 
-/* Returns whether it was applied. */
+/* Returns whether the group was applied. */
 static bool apply(struct elapse__partition *partition, const struct elapse__partition_log_row *row)
 {
     struct elapse__partition_log_place *confirmed = &partition->confirmed;
@@ -89,7 +89,7 @@ static bool apply(struct elapse__partition *partition, const struct elapse__part
         take_fork(partition);
         return false;
     }
-    /* It was sent when the one before it was durable. */
+    /* The owner sent this group when the one before was durable. */
     if (partition->local.group > confirmed->group)
         *confirmed = partition->local;
     partition->local.group = row->group;
@@ -133,7 +133,7 @@ void elapse__follow_log(struct elapse__partition *partition,
     ELAPSE__ASSERT(catches_up || partition->role == ELAPSE__ROLE_FOLLOWING);
     while (applied < result->count && is_wanted(partition, &result->log[applied])) {
         if (!apply(partition, &result->log[applied]))
-            return; /* it stopped, or reads again from the tail on */
+            return; /* the partition stopped, or reads again from the tail on */
         applied++;
     }
     partition->log_is_behind = applied > 0 && partition->local.group < partition->row.last_group;
@@ -142,5 +142,6 @@ void elapse__follow_log(struct elapse__partition *partition,
     else if (catches_up)
         elapse__own_look_for_end(partition);
     else if (applied == 0)
-        elapse__partition_poll_now(partition); /* it went back, or was trimmed: the row says so */
+        elapse__partition_poll_now(
+            partition); /* the log went back, or was trimmed: the row says so */
 }

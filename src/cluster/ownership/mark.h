@@ -10,7 +10,7 @@
 void elapse__mark_next(const struct elapse__partition *partition,
                        struct elapse__statement *statement);
 
-/* These take results in MARKING. */
+/* Take results in MARKING: of READ_ROW, READ_LOG and MARK. */
 void elapse__mark_looked(struct elapse__partition *partition,
                          const struct elapse__statement_result *result);
 void elapse__mark_compared(struct elapse__partition *partition,

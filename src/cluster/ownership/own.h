@@ -6,7 +6,8 @@
 
 #include "row.h"
 
-/* These take results of an owner, or of one that may be an owner. */
+/* Take results of a node that owns the partition, or may: of READ_ROW, TAKE_OVER, BEAT and APPEND.
+ */
 void elapse__own_looked(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 void elapse__own_taken(struct elapse__partition *partition,

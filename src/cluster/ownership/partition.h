@@ -1,7 +1,7 @@
 /*
  * One node's part in one partition: who owns the log in the database, which groups are confirmed,
- * and which statement comes next. It is pure: `now` comes in, statements go out; no clock, thread
- * or socket.
+ * and which statement comes next. The room is pure: `now` comes in, statements go out; no clock,
+ * thread or socket.
  *
  * Definitions
  *
@@ -95,13 +95,13 @@ enum elapse__partition_role {
     ELAPSE__ROLES,
 };
 
-/* Why it stopped. */
+/* Why a partition stopped. */
 enum elapse__partition_stop {
     ELAPSE__STOP_NONE,
     ELAPSE__STOP_NO_ROW,      /* the database has no such partition */
-    ELAPSE__STOP_LEASE,       /* it has another lease_ms than this node */
-    ELAPSE__STOP_LOST_GROUPS, /* it lacks groups that were acknowledged, or an epoch */
-    ELAPSE__STOP_MARKED,      /* another node has found that, and marked the row */
+    ELAPSE__STOP_LEASE,       /* the row has another lease_ms than this node */
+    ELAPSE__STOP_LOST_GROUPS, /* the database lacks groups that were acknowledged, or an epoch */
+    ELAPSE__STOP_MARKED,      /* another node has found lost groups, and marked the row */
     ELAPSE__STOP_BROKEN_LOG,  /* the log contradicts itself */
 };
 
@@ -125,7 +125,8 @@ struct elapse__partition_log_place {
     uint64_t hash;
 };
 
-/* A group as its owner gives it. It stays as it is until confirmed, fenced, ended or stopped. */
+/* A group as its owner gives it. The bytes stay as they are until the group is confirmed, or the
+ * partition fenced, ended or stopped. */
 struct elapse__partition_group {
     const void *bytes;
     size_t size;
@@ -134,15 +135,15 @@ struct elapse__partition_group {
     size_t inbox_count;
 };
 
-/* Calls come from within the calls of the partition's functions. They may ask, and change nothing
- * but the memory's mark. */
+/* Callbacks come from within the calls of the partition's functions. A callback may ask the
+ * partition, and changes nothing of it but the memory's mark. */
 struct elapse__partition_owner {
     void *context;
 
     /* The next group of the log: apply it. Another node has written it, or an earlier life. */
     void (*apply)(void *context, const struct elapse__partition_log_row *row, uint64_t hash);
 
-    /* What this node has does not lead to the log: forget it. Groups come from `tail` on. */
+    /* What this node has does not lead to the log: forget all. Groups come from `tail` on. */
     void (*rebuild)(void *context, uint64_t tail);
 
     /* This node owns the partition, and has all of the log. */
@@ -156,8 +157,8 @@ struct elapse__partition_owner {
      * aside. Then call elapse__partition_aside. */
     void (*fenced)(void *context, const struct elapse__partition_group *group);
 
-    /* It must not go on. Close connections, answer nothing, and say why. In MARKING nothing is
-     * answered any more either, and this call is still to come. */
+    /* The partition must not go on. Close connections, answer nothing, and say why. In MARKING
+     * nothing is answered any more either, and this call is still to come. */
     void (*stopped)(void *context, enum elapse__partition_stop stop);
 };
 
@@ -198,7 +199,8 @@ void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms
 /* Returns when next or tick has something to do, unless a result comes before. */
 uint64_t elapse__partition_next_ms(const struct elapse__partition *partition);
 
-/* Returns whether a group can be submitted now: it owns, and none is in flight. */
+/* Returns whether a group can be submitted now: this node owns the partition, and no group is in
+ * flight. */
 bool elapse__partition_takes_group(const struct elapse__partition *partition);
 
 /* Submits the next group. Requires takes_group. Cost: the hash of the bytes. */

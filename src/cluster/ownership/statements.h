@@ -16,7 +16,7 @@
  *   W2  After each *fenced write* (TAKE_OVER, BEAT, APPEND, MARK) a second one is in the same send,
  *       which selects the settings again: the database runs it when the first is committed. Without
  *       it, names that are emptied while a commit waits for a standby release it with success.
- *   W3  A session begins with: application_name `elapse/<queue>/<part>`, client_min_messages
+ *   W3  A session begins with: application_name `elapse/<queue>/<partition>`, client_min_messages
  *       `warning`, synchronous_commit `on`, lock_timeout = lease / 4, no statement_timeout.
  *   W4  `noticed` is set if any notice came between the send and the last result, whatever it says:
  *       a commit whose wait was cancelled reports success and a warning.
@@ -27,7 +27,7 @@
  *
  *   partition(queue, part, epoch bigint, owner text, address text, beat bigint, last_group bigint,
  *       last_hash bigint, tail bigint, lease_ms int, stopped text, missed text), key (queue, part),
- *       fillfactor 10. It begins as epoch 0, owner '', beat 0, last_group 0,
+ *       fillfactor 10. A row begins as epoch 0, owner '', beat 0, last_group 0,
  *       last_hash elapse__chain_genesis(), tail 1, stopped '', missed ''. lease_ms is the same for
  *       ever: two nodes that differ in it would answer both. `stopped` is the mark of partition.h.
  *       `missed` is for operators: a node that came late misses groups.
@@ -82,7 +82,7 @@ enum elapse__statement_kind {
     ELAPSE__STATEMENT_TAKE_OVER,
 
     /* update partition set beat = beat + 1, tail = greatest(tail, :tail)
-     * where epoch = :epoch and owner = me returning *, settings. A fenced write. It is the
+     * where epoch = :epoch and owner = me returning *, settings. A fenced write. BEAT is the
      * heartbeat and the barrier. The owner matters: where the outcome of a take-over is unknown,
      * another node may have the same epoch.
      *  -> 0 or 1 row: `row`, `before`; `after` */
@@ -108,7 +108,7 @@ enum elapse__statement_kind {
     ELAPSE__STATEMENT_DROP_TABLES,
 
     /* update partition set owner = '', address = '', beat = beat + 1 where epoch = :epoch and owner
-     * = me. It hands over at once.
+     * = me. Another node may take over at once.
      *  -> ROWS */
     ELAPSE__STATEMENT_RELEASE,
 
@@ -168,7 +168,7 @@ struct elapse__partition_session {
 struct elapse__partition_row {
     uint64_t epoch, beat, last_group, last_hash, tail;
     uint32_t lease_ms;
-    const char *owner; /* "": nobody, it was handed over */
+    const char *owner; /* "": nobody, the partition was handed over */
     const char *address;
     const char *stopped; /* "": there is no mark */
 };

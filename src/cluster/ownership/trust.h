@@ -11,33 +11,33 @@
 /* Why a database is not used, or not believed. Metrics and `elapse cluster status` show it. */
 enum elapse__complaint {
     ELAPSE__COMPLAINT_NONE,
-    ELAPSE__COMPLAINT_UNREACHABLE,    /* no connection, or it was lost */
-    ELAPSE__COMPLAINT_LATE,           /* a statement got no answer in time */
-    ELAPSE__COMPLAINT_ERROR,          /* the database answered with an error */
-    ELAPSE__COMPLAINT_NOTICE,         /* or with a notice */
-    ELAPSE__COMPLAINT_LOCKED,         /* another session blocks the row */
-    ELAPSE__COMPLAINT_INBOX,          /* it has lost rows of the inbox that were read before */
+    ELAPSE__COMPLAINT_UNREACHABLE, /* there is no connection, or it was lost */
+    ELAPSE__COMPLAINT_LATE,        /* a statement got no answer in time */
+    ELAPSE__COMPLAINT_ERROR,       /* the database answered with an error */
+    ELAPSE__COMPLAINT_NOTICE,      /* the database answered with a notice */
+    ELAPSE__COMPLAINT_LOCKED,      /* another session blocks the row */
+    ELAPSE__COMPLAINT_INBOX, /* the database has lost rows of the inbox that were read before */
     ELAPSE__COMPLAINT_NO_STANDBY,     /* synchronous_standby_names is empty */
     ELAPSE__COMPLAINT_COMMIT_IS_WEAK, /* synchronous_commit does not wait for a standby's disk */
     ELAPSE__COMPLAINT_RELOADED,       /* the settings were loaded again meanwhile */
-    ELAPSE__COMPLAINT_IN_RECOVERY,    /* it is a standby itself */
+    ELAPSE__COMPLAINT_IN_RECOVERY,    /* the server is a standby itself */
     ELAPSE__COMPLAINT_OLD_TIMELINE,   /* a primary of the past */
     ELAPSE__COMPLAINT_OTHER_SYSTEM,   /* not the database that was used before */
 };
 
-/* Returns what is wrong with these settings. `single_copy`: one copy is enough, as the operator
- * says. */
+/* Returns what is wrong with the settings. `single_copy`: the operator says that one copy is
+ * enough. */
 enum elapse__complaint elapse__trust_settings(const struct elapse__partition_settings *settings,
                                               bool single_copy);
 
-/* Returns why a commit that ran between these two looks may have been released without a standby.
+/* Returns why a commit between two looks at the settings may have been released without a standby.
  */
 enum elapse__complaint elapse__trust_commit(const struct elapse__partition_settings *before,
                                             const struct elapse__partition_settings *after,
                                             bool single_copy);
 
-/* Returns why this database must not be used, by the highest one that was seen; system 0: none
- * was. */
+/* Returns why a database must not be used, by the highest one that was seen; system 0: none was
+ * seen. */
 enum elapse__complaint elapse__trust_session(const struct elapse__partition_session *session,
                                              uint64_t system_identifier, uint32_t timeline);
 

@@ -61,8 +61,8 @@ static bool is_number(const char *text, size_t size)
     return strspn(text, "0123456789") >= size;
 }
 
-/* A password with '@' or '/' that was not written as %40 or %2F in an address: a part of it is
- * taken for the host or the port, which errors of libpq show. */
+/* A password with '@' or '/' that was not written as %40 or %2F in an address: a piece of the
+ * password is taken for the host or the port, which errors of libpq show. */
 static const char *refuse_option(const PQconninfoOption *option)
 {
     bool is_host = strcmp(option->keyword, "host") == 0;

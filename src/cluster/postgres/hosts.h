@@ -9,14 +9,15 @@
 
 enum { ELAPSE__HOSTS_MAX = 16 };
 
-/* It begins as zeros. */
+/* Hosts of the database. The struct begins as zeros. */
 struct elapse__hosts {
     const char *texts[ELAPSE__HOSTS_MAX];
     unsigned count;
 };
 
 /* Returns NULL, or why a connection string cannot be used: static words, with nothing of the string
- * in them. What it lets pass, libpq does not quote in its errors beyond hosts, ports and names. */
+ * in them. Of a string that passes, errors of libpq quote only hosts, ports and
+ * names. */
 const char *elapse__hosts_refuse(const char *connection);
 
 /* Adds the hosts of a connection string. Returns NULL; or why it cannot be used: static words, with

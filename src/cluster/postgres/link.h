@@ -9,9 +9,9 @@
  * No statement is ever cancelled. Beginning CONNECT while another one is under way closes the
  * socket; what was sent may still happen, and its result is lost.
  *
- * It connects directly to a server: a pooler that gives a session's transactions to several servers
- * would break W2 and W3. Looking up the name of a host waits, as libpq does; a number as hostaddr
- * does not.
+ * A link connects directly to a server: a pooler that gives a session's transactions to several
+ * servers would break W2 and W3. Looking up the name of a host waits, as libpq does; a number as
+ * hostaddr does not.
  *
  * Threads: one at a time for each link.
  */
@@ -40,20 +40,20 @@ struct elapse__database_link_options {
 
 struct elapse__database_link;
 
-/* Returns NULL, or why this connection string cannot be used, in words: it is none, or names
- * several hosts, where nobody would know which one has answered. The words are static: nothing of
- * the string is in them. */
+/* Returns NULL, or why this connection string cannot be used, in words: libpq cannot read
+ * the string, or the string names several hosts, where nobody would know which one has answered.
+ * The words are static: nothing of the string is in them. */
 const char *elapse__database_link_refuse_host(const char *host);
 
-/* Returns a link without a connection; NULL if there is no memory. It copies the options. */
+/* Returns a link without a connection; NULL if there is no memory. Copies the options. */
 struct elapse__database_link *
 elapse__database_link_new(const struct elapse__database_link_options *options);
 
 /* Closes the connection, without cancelling anything. */
 void elapse__database_link_free(struct elapse__database_link *link);
 
-/* Begins a statement. Requires that none is under way, unless it is CONNECT. It has taken the bytes
- * of the statement when it returns. */
+/* Begins a statement. Requires that none is under way, unless this one is CONNECT. The bytes of
+ * the statement are copied. */
 void elapse__database_link_begin(struct elapse__database_link *link,
                                  const struct elapse__statement *statement);
 
@@ -77,7 +77,8 @@ void elapse__database_link_begin_inbox(struct elapse__database_link *link,
                                        const struct elapse__inbox_poll *poll);
 
 /* Stores the rows of a poll whose outcome was ROWS, up to `capacity`, and how many there were.
- * Returns false if they are not such rows. They are valid until the next statement begins. */
+ * Returns false if the result has no such rows. The rows are valid until the next statement
+ * begins. */
 bool elapse__database_link_take_inbox(const struct elapse__database_link *link,
                                       struct elapse__inbox_row *rows, size_t capacity,
                                       size_t *count);

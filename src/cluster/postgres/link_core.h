@@ -24,7 +24,7 @@ enum { ELAPSE__DATABASE_LINK_MESSAGE_BYTES = 256 };
 
 struct elapse__database_link {
     struct elapse__sql_place place;
-    char *texts[3]; /* of it */
+    char *texts[3]; /* queue, name of this life and address, of the place */
     char **hosts;
     unsigned host_count;
 
@@ -36,9 +36,9 @@ struct elapse__database_link {
     enum elapse__statement_kind kind; /* of the statement under way, or the last one;
                                          STATEMENT_KINDS: a poll of the inbox */
     uint64_t serial;
-    unsigned syncs;       /* transactions of it, ... */
-    unsigned syncs_taken; /* ... and those that ended */
-    bool had_none;        /* libpq had none when it was asked last */
+    unsigned syncs;       /* transactions of the statement */
+    unsigned syncs_taken; /* transactions that have ended */
+    bool had_none;        /* libpq had no result when it was asked last */
     PGresult *results[2];
     bool noticed; /* since the last result */
 

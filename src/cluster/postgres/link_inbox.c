@@ -5,7 +5,8 @@
 #include "../inbox/inbox.h"
 #include "link_results.h"
 
-/* A null is 0, or a text without bytes. Each of these reads the column that `*column` counts. */
+/* take_number and take_text read the column that `*column` counts. A null is 0, or a text without
+ * bytes. */
 
 static bool take_number(const PGresult *rows, int row, int *column, int64_t *number)
 {

@@ -49,7 +49,7 @@ static bool take_text(const PGresult *rows, int column, const char **text)
     return true;
 }
 
-/* These read the first row, from a column on. */
+/* take_settings, take_row and take_session read the first row. */
 
 static bool take_settings(const PGresult *rows, int column,
                           struct elapse__partition_settings *settings)

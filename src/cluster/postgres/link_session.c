@@ -18,7 +18,7 @@
 #include "hosts.h"
 #include "link_results.h"
 
-/* W4. libpq calls it from within its functions. */
+/* W4. libpq calls this function from within its own. */
 static void take_notice(void *context, const PGresult *notice)
 {
     struct elapse__database_link *link = context;
@@ -84,7 +84,7 @@ static void forget_results(struct elapse__database_link *link)
     }
 }
 
-/* The socket does not wait, so neither does this, even if a statement is half sent. */
+/* Closing does not wait, even if a statement is half sent, because the socket does not. */
 static void disconnect(struct elapse__database_link *link)
 {
     PQfinish(link->connection);
@@ -285,14 +285,14 @@ static void go_on_connecting(struct elapse__database_link *link)
         begin_session(link);
 }
 
-/* Takes one. Returns false if it cannot be: nothing comes any more, and not all has come. */
+/* Takes one result. Returns false if nothing comes any more, and not all has come. */
 static bool take_one(struct elapse__database_link *link)
 {
     ELAPSE__ASSERT_THAT(link->syncs_taken, <, link->syncs);
     PGresult *result = PQgetResult(link->connection);
     PGresult **place = &link->results[link->syncs_taken];
     if (result == NULL) {
-        /* It comes once, between the results of two statements. */
+        /* The NULL comes once, between the results of two statements. */
         bool is_first = !link->had_none;
         link->had_none = true;
         return is_first;
@@ -326,7 +326,7 @@ static void receive(struct elapse__database_link *link)
         fail(link);
 }
 
-/* The result is there. */
+/* Stores the result, which is there. */
 static void give(struct elapse__database_link *link, struct elapse__statement_result *result)
 {
     ELAPSE__ASSERT_THAT(link->state, !=, ELAPSE__DATABASE_LINK_IS_IDLE);

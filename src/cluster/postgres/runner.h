@@ -26,11 +26,11 @@ struct elapse__runner_calls {
      * Until then nothing is answered (R7). */
     bool (*remember)(void *context, const struct elapse__partition_memory *memory);
 
-    /* It is about to hand over. After this has returned, nothing is answered any more: another node
-     * may own the partition at once. */
+    /* The partition is about to be handed over. After this call has returned, nothing is answered
+     * any more: another node may own the partition at once. */
     void (*releasing)(void *context);
 
-    /* It has handed over, or given up doing so: the last call. */
+    /* The runner has handed over, or given up doing so: the last call. */
     void (*ended)(void *context);
 
     /* The role, the owner or the epoch is another one. NULL: nobody wants to know. */
@@ -88,9 +88,9 @@ void elapse__runner_wake(struct elapse__runner *runner);
 /* What was not confirmed is put aside, and forgotten: after the call `fenced`, or within it. */
 void elapse__runner_aside(struct elapse__runner *runner);
 
-/* The process is about to end: hands over, and then calls `ended`. It takes a third of the lease at
- * most, and no more than ELAPSE__RUNNER_HAND_OVER_MS: the service manager does not wait for ever.
- * elapse__runner_figures tells whether the database has taken it. */
+/* The process is about to end: hands over, and then calls `ended`. This takes a third of the lease
+ * at most, and no more than ELAPSE__RUNNER_HAND_OVER_MS: the service manager does not wait for
+ * ever. elapse__runner_figures tells whether the database has taken it. */
 void elapse__runner_hand_over(struct elapse__runner *runner);
 
 /* Returns until when answers may leave, strictly before that time; 0: not at all. Cost: one atomic

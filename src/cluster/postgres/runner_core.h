@@ -28,7 +28,7 @@ struct elapse__runner_requests {
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by meaning */
 struct elapse__runner {
-    /* These are the thread's alone. */
+    /* The fields of the thread alone. */
     struct elapse__partition_owner owner; /* of the caller */
     struct elapse__runner_calls calls;
     struct elapse__partition *partition;
@@ -41,9 +41,9 @@ struct elapse__runner {
     uint64_t remembered_mark;
     uint64_t remember_ms; /* no attempt before */
     bool hands_over;      /* hand over was asked for */
-    uint64_t give_up_ms;  /* then: no longer than this */
+    uint64_t give_up_ms;  /* when handing over is given up */
     bool releases;        /* RELEASE is under way */
-    bool has_released;    /* it was done */
+    bool has_released;    /* RELEASE was done */
     uint64_t polls_lost;
     bool is_stopping;                   /* stop was asked for */
     struct elapse__runner_figures seen; /* when `changed` was called last */
@@ -54,7 +54,7 @@ struct elapse__runner {
 
     struct elapse__lock lock; /* of the rest */
     struct elapse__runner_requests requests;
-    uint64_t epoch;    /* in which it owns; 0: it does not */
+    uint64_t epoch;    /* in which this node owns the partition; 0: it does not */
     bool is_in_flight; /* a group was submitted, and no call about it has begun */
     struct elapse__runner_figures figures;
 };

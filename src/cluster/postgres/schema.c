@@ -195,7 +195,8 @@ bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t part
 
     if (connection == NULL)
         return false;
-    /* It is entered again and again, so that it need not wait for a standby, which may be down. */
+    /* The queue is entered again and again, so the commit need not wait for a standby, which may be
+     * down. */
     bool is_open =
         look_for_inbox(connection, has_inbox, why) &&
         (!*has_inbox || (elapse__visit_run(connection, "set synchronous_commit = local", why) &&

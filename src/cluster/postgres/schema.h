@@ -3,8 +3,8 @@
  * start of a node: these functions wait for the database, 10 seconds at most to connect, and 12 for
  * each statement.
  *
- * schema.sql, which is a part of the program, has the tables. It has a version; a database that has
- * a later one is refused.
+ * schema.sql, which is in the program, has the tables. The schema has a version; a database that
+ * has a later version is refused.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
 #define ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
@@ -27,10 +27,10 @@ struct elapse__schema_queue {
 };
 
 /* Makes the tables that are missing, and the queue with its partitions, or nothing if that fails.
- * A queue that exists with the same parts and lease is none to be made: its identity is stored in
- * `queue`. `queue->identity` is random. Fails if it exists with others, if the name is not valid,
- * if the database is a standby, or refuses; and if no standby has confirmed it in time, but then it
- * is made. `host` may name several hosts: the one that takes writes is found. */
+ * A queue that exists with as many partitions and the same lease is not made again: its identity
+ * is stored in `queue`. `queue->identity` is random. Fails if it exists with others, if the name is
+ * not valid, if the database is a standby, or refuses; and if no standby has confirmed it in time,
+ * but then it is made. `host` may name several hosts: the one that takes writes is found. */
 bool elapse__schema_create(const char *host, const char *name, struct elapse__schema_queue *queue,
                            struct elapse__schema_why *why);
 

@@ -57,8 +57,8 @@ static const char beat[] =
     "update elapse.partition set beat = beat + 1, tail = greatest(tail, $5)"
     " where queue = $1 and part = $2 and epoch = $3 and owner = $4 returning " ROW ", " SETTINGS;
 
-/* The UPDATE is the fence. It locks the row, waits for another one that is under way, and looks
- * again at the row as that has made it. A condition alone would look at an old row. */
+/* The UPDATE is the fence: the statement locks the row, waits for another one that is under way,
+ * and looks again at the row as that has made it. A condition alone would look at an old row. */
 #define FENCE                                                                                     \
     "with fence as (update elapse.partition set last_group = $4, last_hash = $5, beat = beat + 1" \
     " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1 and stopped = ''"     \

@@ -34,7 +34,7 @@ struct elapse__sql {
     unsigned types[ELAPSE__SQL_PARAMETERS];
     const char *values[ELAPSE__SQL_PARAMETERS];
     int sizes[ELAPSE__SQL_PARAMETERS];
-    int are_bytes[ELAPSE__SQL_PARAMETERS]; /* 1: it is bytes */
+    int are_bytes[ELAPSE__SQL_PARAMETERS]; /* 1: the parameter is bytes */
     char numbers[ELAPSE__SQL_PARAMETERS][ELAPSE__SQL_NUMBER_BYTES];
     struct elapse__database_name session;
     char *ids, *reasons; /* of the inbox, as arrays */
@@ -50,10 +50,10 @@ void elapse__sql_free(struct elapse__sql *sql);
 void elapse__sql_write_poll(struct elapse__sql *sql, const struct elapse__sql_place *place,
                             uint32_t rows_max, uint32_t bytes_max, bool relief);
 
-/* Returns whether the settings are selected again behind it (W2). */
+/* Returns whether the settings are selected again behind a statement of this kind (W2). */
 bool elapse__sql_is_fenced_write(enum elapse__statement_kind kind);
 
-/* That second statement. */
+/* The second statement of a fenced write. */
 extern const char elapse__sql_look_again[];
 
 /* An expression: the timeline of the log that a primary writes. Not for a server in recovery. */

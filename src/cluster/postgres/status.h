@@ -32,12 +32,12 @@ struct elapse__status_standby {
     char address[64]; /* "": a socket of the same machine */
     char state[16];   /* "": unknown */
     char sync[16];    /* async, potential, sync, quorum; "": unknown */
-    int64_t behind;   /* bytes of the log of the database that it has not got; -1: unknown */
+    int64_t behind; /* bytes of the log of the database that the standby has not got; -1: unknown */
 };
 
 struct elapse__status {
     struct elapse__schema_queue queue;
-    struct elapse__status_partition *partitions; /* queue.parts of them */
+    struct elapse__status_partition *partitions; /* queue.partitions elements */
     struct elapse__status_standby *standbys;
     size_t standby_count;
     uint32_t timeline;

@@ -8,7 +8,7 @@
 
 enum { ELAPSE__SCHEMA_WHY_BYTES = 256 };
 
-/* In one line. It begins as zeros. */
+/* Why, in one line. The struct begins as zeros. */
 struct elapse__schema_why {
     char text[ELAPSE__SCHEMA_WHY_BYTES];
     bool is_connected; /* the database was reached, and takes writes if that was needed */

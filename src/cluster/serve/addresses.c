@@ -54,7 +54,7 @@ bool elapse__addresses_find(struct elapse__cluster_partition *partition,
     return is_known;
 }
 
-/* The last of them was tried: the name may have others by now. */
+/* When the last address was tried, the name may have others by now. */
 void elapse__addresses_failed(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster_errand *errand = &partition->cluster->addresses;
@@ -98,7 +98,7 @@ static void look_up(struct elapse__cluster_errand *errand, struct elapse__cluste
     if (why == NULL)
         why = elapse__os_resolve(where.host, where.port, found, &count);
     elapse__lock(&errand->monitor.lock);
-    /* There may be another owner by now. */
+    /* The partition may have another owner by now. */
     if (strcmp(address, way->address) != 0)
         return;
     way->why = why;

@@ -62,7 +62,7 @@ static void end_readings(struct elapse__loop *loop)
     elapse__body_reader_stop(loop->reader);
 }
 
-/* Releases what there is of it. */
+/* Releases what there is of a core. */
 static void free_loop(struct elapse__loop *loop)
 {
     if (loop->reader != NULL)
@@ -83,7 +83,7 @@ static bool open_loop(struct elapse__cluster *cluster, struct elapse__loop *loop
            elapse__loop_open(loop);
 }
 
-/* Makes the core. It has no passwords: the router knows who may speak to it. */
+/* Makes the core, without passwords: the router knows who may speak to the core. */
 static bool make_core(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster *cluster = partition->cluster;
@@ -275,7 +275,7 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster)
 
 /* ---- what the runner's thread has asked for ---- */
 
-/* What part.c has left, read once. */
+/* What the calls of the runner (partition.c) have left, read once. */
 struct wishes {
     bool is_owned, is_opened_anew, has_failed, has_lost;
 };

@@ -40,7 +40,7 @@ void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
     }
     look(peer);
     elapse__peer_watch(peer);
-    /* Its first bytes may be there already. */
+    /* The first bytes may be there already. */
     elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 

@@ -79,11 +79,11 @@ struct elapse__cluster_errand {
 struct elapse__cluster_way {
     char address[ELAPSE__NODE_ADDRESS_BYTES]; /* of the owner, as the row has it */
     struct elapse__os_address found[ELAPSE__OS_ADDRESSES_MAX];
-    size_t count;    /* of them */
-    size_t turn;     /* the one that is tried next, modulo `count` */
+    size_t count;    /* of the addresses found */
+    size_t turn;     /* the address that is tried next, modulo `count` */
     bool is_digits;  /* there is no name to look up */
     bool is_wanted;  /* the name is to be looked up */
-    const char *why; /* it has no address; NULL: nobody has looked yet */
+    const char *why; /* why the owner has no address; NULL: nobody has looked yet */
 };
 
 struct elapse__cluster_partition {
@@ -98,18 +98,18 @@ struct elapse__cluster_partition {
     _Atomic uint64_t epoch;           /* in which this node owns, or did last */
     _Atomic uint64_t tail;            /* of the log, not yet told to the runner; 0: none */
     _Atomic uint64_t segments;        /* files of the journal, as the runner's thread saw them */
-    bool gave_up;                     /* the runner's thread: it does nothing any more */
-    uint64_t waits;                   /* the same: attempts that the disk has refused, in a row */
+    bool gave_up;                     /* the runner's thread alone: it does nothing any more */
+    uint64_t waits; /* the runner's thread alone: attempts that the disk has refused, in a row */
 
     struct elapse__cluster_monitor monitor; /* of the fields up to the loop's */
     bool is_owned;
     bool has_owned; /* the store has had a life */
     bool has_core;
-    bool is_opened_anew; /* it needs another runner */
+    bool is_opened_anew; /* the store needs another runner */
     bool is_opening;     /* the runner's thread closes the store, and opens it again */
     bool has_ended;      /* the runner has handed over, or stopped: it calls nothing more */
     bool has_failed;     /* the process has to end */
-    bool has_lost;       /* the same, because of lost groups: the others look for theirs before */
+    bool has_lost; /* the process has to end because of lost groups; other partitions look before */
     struct elapse__cluster_notice notices[ELAPSE__CLUSTER_PARTITION_NOTICES]; /* the oldest first */
     unsigned notice_count;
     unsigned notices_lost; /* older ones, for which there was no room */
@@ -147,12 +147,12 @@ struct elapse__cluster {
     struct elapse__loop_cluster shown;
     struct elapse__hosts hosts; /* of the database */
     struct elapse__schema_queue queue;
-    struct elapse__cluster_partition *partitions; /* queue.parts of them */
-    uint32_t partition_count;                     /* how many of them have been opened */
+    struct elapse__cluster_partition *partitions; /* queue.partitions elements */
+    uint32_t partition_count;                     /* how many have been opened */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char name[ELAPSE__NODE_NAME_BYTES];
     _Atomic bool has_inbox;                  /* the database has one */
-    struct elapse__cluster_errand inbox;     /* looks for it */
+    struct elapse__cluster_errand inbox;     /* looks for the inbox */
     struct elapse__cluster_errand addresses; /* looks names up */
     bool has_inbox_notice;                   /* under the lock of `inbox` */
     struct elapse__cluster_notice inbox_notice;
@@ -162,7 +162,8 @@ struct elapse__cluster {
     bool cores_close;         /* the router gets no more for the cores of this node */
     _Atomic bool is_stopping; /* stores are not opened anew */
     bool has_failed;
-    uint64_t search_until_ms; /* a partition has lost groups; 0: none has */
+    uint64_t search_until_ms; /* until when the others look, because a partition has lost groups; 0:
+                                 none has */
     bool is_refused;          /* because of the options, or of what the directory has */
     unsigned char *batch;
 };
