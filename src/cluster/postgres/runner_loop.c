@@ -228,7 +228,7 @@ static void begin_next(struct elapse__runner *runner, uint64_t now_ms)
     publish_answers(runner);
     runner->releases = statement.kind == ELAPSE__STATEMENT_RELEASE;
     if (runner->releases) {
-        ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(runner), ==, 0); /* R3 */
+        ELAPSE__ASSERT_THAT(atomic_load(&runner->answer_until_ms), ==, 0); /* R3 */
         runner->calls.releasing(runner->owner.context);
     }
     elapse__database_link_begin(runner->link, &statement);
