@@ -24,6 +24,8 @@ static inline void buffer_add_text(struct elapse__buffer *buffer, const char *te
 /* Adds text from elsewhere, harmless for a terminal: see mask_text. */
 static inline void buffer_add_masked(struct elapse__buffer *buffer, const char *text, size_t length)
 {
+    if (length == 0)
+        return; /* an empty buffer may have no bytes to point at */
     buffer_add(buffer, text, length);
     mask_text((char *)buffer->bytes + buffer->end - length, length);
 }
