@@ -51,6 +51,7 @@ struct connection {
 
 static void check(const struct connection *connection)
 {
+    (void)connection; /* used by assertions alone */
     ELAPSE__ASSERT((connection->state == CLOSED) == (connection->socket < 0));
     ELAPSE__ASSERT(connection->fault == CONNECTION_WORKS || connection->state == CLOSED);
     ELAPSE__ASSERT(connection->tls == NULL || connection->state == CONNECTED);

@@ -14,12 +14,14 @@ void worker_init(struct worker *worker, const struct worker_options *options)
 
 static void check(const struct worker *worker)
 {
+    (void)worker; /* used by assertions alone */
     ELAPSE__ASSERT_THAT(worker->job_count, <=, worker->options.concurrency);
     ELAPSE__ASSERT(!worker->gives_up || worker->stops);
 }
 
 static void check_job(const struct work_job *job)
 {
+    (void)job; /* used by assertions alone */
     ELAPSE__ASSERT(job->state != WORK_FREE);
     ELAPSE__ASSERT(!job->tell_sent || job->state == WORK_ENDED);
     ELAPSE__ASSERT(!job->stopping || job->state != WORK_TAKEN);

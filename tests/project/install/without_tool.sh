@@ -11,7 +11,7 @@ quietly cmake --build build --parallel 2
 quietly cmake --install build --prefix "$PWD/prefix"
 
 rooms=$(find build/src -name '*.o' -printf '%P\n' | sed 's,/CMakeFiles/.*,,' | sort -u | tr '\n' ' ')
-[[ $rooms == 'base cron journal os queue scheduler store structures ' ]] || fail "compiled: $rooms"
+[[ $rooms == 'base cron engine engine/journal engine/store os queue scheduler structures ' ]] || fail "compiled: $rooms"
 sought=$(grep -oiE '^(zlib|openssl|curl|elapse_(jansson|uthash|event|hiredis|pq))_[^:]*' build/CMakeCache.txt || true)
 [[ -z $sought ]] || fail "looked for: $sought"
 [[ ! -e prefix/bin && ! -e prefix/share/man/man1 && ! -e prefix/share/man/man8 ]] ||
