@@ -353,8 +353,8 @@ unsigned elapse__inbox_check(const struct elapse__inbox *inbox)
     if (inbox->state != STATE_OFF && (inbox->interval_ms > ELAPSE__INBOX_QUIET_MS ||
                                       inbox->retry_ms > ELAPSE__INBOX_RETRY_MS_MAX))
         return 4;
-    /* 5: an inbox that is OFF, or that a poll fills, has no row */
-    if ((inbox->state == STATE_OFF || inbox->state == STATE_ASKED) && inbox->end > 0)
+    /* 5: rows that are gone are forgotten with the last one */
+    if (inbox->state != STATE_HOLDING && inbox->end > 0)
         return 5;
     return 0;
 }

@@ -245,6 +245,7 @@ static void replace_store(struct elapse__cluster_partition *partition)
     partition->is_opened_anew = is_open;
     elapse__condition_broadcast(&partition->monitor.changed);
     elapse__unlock(&partition->monitor.lock);
+    ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
     elapse__cluster_partition_wake_loop(partition);
 }
 

@@ -107,7 +107,9 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     const struct elapse__loop_options *serve = elapse__cluster_options(cluster);
     struct elapse__store_memory memory;
     struct elapse__store_place place;
-    ELAPSE__ASSERT(partition->runner == NULL && partition->core == NULL); /* S3 */
+    /* S3: the store has had no life. */
+    ELAPSE__ASSERT(partition->runner == NULL && partition->core == NULL);
+    ELAPSE__ASSERT(!partition->has_owned);
     ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
     ELAPSE__ASSERT_NO_LOCK_HELD();
     int error = elapse__store_recall(&elapse__files_linux, partition->directory, &memory);
