@@ -1,8 +1,8 @@
 /*
  * Turns: bytes from sockets to the router, from the router to cores and other nodes, and back.
  */
-#include "../../base/assert.h"
 #include "turn.h"
+#include "../../base/assert.h"
 
 enum { ROUNDS_MAX = 4, MS_PER_S = 1000, LONGEST_WAIT_MS = 3600 * MS_PER_S };
 
