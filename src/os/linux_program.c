@@ -436,7 +436,7 @@ static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *att
 {
     int error = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
 
-    /* This program's own standard output may be closed, and then stays so. */
+    /* The standard output of this program may be closed, and then stays so. */
     if (error == 0 && program->output != STDOUT_FILENO)
         error = posix_spawn_file_actions_adddup2(actions, program->output, STDOUT_FILENO);
     if (error != 0 || program->signals == NULL)

@@ -88,7 +88,7 @@ void elapse__lease_remove_expired(struct elapse__shard *shard, struct elapse__ta
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_RUNNING);
     elapse__lease_end(shard, elapse__lease_of(task));
     elapse__shard_cancel_next_run(shard, task);
-    /* This may start another task with the key; closing finds that one pending. */
+    /* To finish the task may start another task with its key; closing finds that task pending. */
     (void)elapse__shard_finish(shard, task, NULL, ended);
     ended->reason = reason;
 }

@@ -72,7 +72,7 @@ struct elapse__worker_thread {
 };
 
 struct elapse_scheduler {
-    /* These never change after new. */
+    /* Members that never change after new. */
     struct elapse_scheduler_options options; /* defaults are replaced by values */
     struct elapse__hash_secret hash_secret;
     struct elapse__shard *shards;          /* options.shards of them */

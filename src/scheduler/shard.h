@@ -79,7 +79,7 @@ struct elapse__shard {
     uint64_t walks;    /* through all tasks */
 #endif
 
-    /* These never change. */
+    /* Members that never change. */
     uint64_t tick_ns;
     uint32_t number;
     uint64_t pending_max;             /* of all shards together; 0: no limit */

@@ -21,8 +21,8 @@ struct elapse__admission {
     struct elapse__ended_task replaced; /* out: of the task that was replaced */
 };
 
-/* The same for a plain task. Most tasks are plain, and to leave out the other fields makes
- * scheduling one a tenth cheaper. */
+/* What admission needs to know of a plain task. Most tasks are plain, and to leave out the other
+ * fields makes scheduling one a tenth cheaper. */
 struct elapse__plain_admission {
     const struct elapse_task *task;
     uint64_t tick; /* in and out, as above */

@@ -4,13 +4,13 @@
 
 #include "../base/assert.h"
 
-static void init_alarm(struct elapse__server_alarm *alarm)
+static void init_alarm(struct elapse__alarm *alarm)
 {
     alarm->os.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
     atomic_init(&alarm->armed_tick, 0);
 }
 
-static bool is_open(const struct elapse__server_alarm *alarm)
+static bool is_open(const struct elapse__alarm *alarm)
 {
     return alarm->os.descriptor != ELAPSE__OS_NO_DESCRIPTOR;
 }
@@ -60,7 +60,7 @@ bool elapse__sleeper_watch(const struct elapse__sleeper *sleeper, int *descripto
     return elapse__os->alarms_watch(alarms, 3, descriptor) == 0;
 }
 
-static void close_alarm(struct elapse__server_alarm *alarm)
+static void close_alarm(struct elapse__alarm *alarm)
 {
     if (is_open(alarm))
         elapse__os->alarm_close(&alarm->os);
@@ -79,7 +79,7 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper)
 
 /* Sets the alarm to `tick` if that is earlier than its own. Returns false if the system refuses
  * that; armed_tick stays as it was then. Requires the lock. */
-static bool arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__server_alarm *alarm,
+static bool arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm,
                         uint64_t tick)
 {
     ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
@@ -138,7 +138,7 @@ static bool arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until
 /* Returns how long to wait for an alarm that could not be set: until its time by its clock.
  * Requires the lock. */
 static uint64_t time_without_alarm(const struct elapse__sleeper *sleeper,
-                                   const struct elapse__server_alarm *alarm, uint64_t tick)
+                                   const struct elapse__alarm *alarm, uint64_t tick)
 {
     ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
     if (atomic_load(&alarm->armed_tick) <= tick)

@@ -42,7 +42,7 @@
 #include "../os/os.h"
 #include "ticks.h"
 
-struct elapse__server_alarm {
+struct elapse__alarm {
     struct elapse__os_alarm os;  /* readable from the armed time on */
     _Atomic uint64_t armed_tick; /* written with the sleeper's lock held; 0: the clock
                                     thread is awake */
@@ -50,8 +50,8 @@ struct elapse__server_alarm {
 
 struct elapse__sleeper {
     struct elapse__lock lock;
-    struct elapse__server_alarm monotonic;
-    struct elapse__server_alarm wall_clock;
+    struct elapse__alarm monotonic;
+    struct elapse__alarm wall_clock;
     struct elapse__os_alarm kick; /* goes off when it is set */
     bool kicked;                  /* guarded by lock; the next sleep ends at once */
     uint64_t tick_ns;             /* never changes */
@@ -82,9 +82,9 @@ void elapse__sleeper_prepare(struct elapse__sleeper *sleeper);
 void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
                            uint64_t timeout_ns);
 
-/* These take the place of sleep if the program waits for the descriptors itself. Call reset, which
- * makes alarms unreadable that have gone off, then prepare, then set, which sets the alarms. In
- * this order an alarm that goes off after prepare stays readable. */
+/* Three functions that take the place of sleep if the program waits for the descriptors itself.
+ * Call reset, which makes alarms unreadable that have gone off, then prepare, then set, which sets
+ * the alarms. In this order an alarm that goes off after prepare stays readable. */
 void elapse__sleeper_reset(struct elapse__sleeper *sleeper);
 void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until);
 

@@ -63,7 +63,7 @@ void elapse__wall_clock_wheel_move(struct elapse__wall_clock_wheel *wall_clock,
         elapse__wall_clock_wheel_start(wall_clock, task, tick);
         return;
     }
-    /* It stays in the chain, and will be placed by its new occurrence. */
+    /* The task stays in the chain, and will be placed by its new occurrence. */
     ELAPSE__ASSERT_THAT(wall_clock->stage, !=, ELAPSE__WALL_CLOCK_STEADY);
     if (tick < atomic_load_explicit(&wall_clock->wake_tick, memory_order_relaxed))
         atomic_store(&wall_clock->wake_tick, tick);

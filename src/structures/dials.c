@@ -143,7 +143,7 @@ static void follow_clock(struct elapse_dials *dials)
     ELAPSE__ASSERT(dials->wake >= dials->pointer);
     if (dials->pointer == dials->clock)
         return;
-    /* This spares the search of the bitmaps as long as a due timer waits to be popped. */
+    /* To return here spares the search of the bitmaps as long as a due timer waits to be popped. */
     if (dials->wake == dials->pointer && has_work_at_pointer(dials))
         return;
     /* The timer that `wake` was set for may have been stopped. */

@@ -15,7 +15,7 @@ static bool visit_level(const struct elapse__dials_level *level, elapse_visit_fu
 {
     size_t words = elapse__bitmap_words(level->slots);
     for (size_t word = 0; word < words; word++) {
-        /* This is a copy. The bits change when the visit stops the last timer of a slot. */
+        /* A copy of the bits: they change when the visit stops the last timer of a slot. */
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1) {
             uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);

@@ -72,7 +72,7 @@ static inline uint64_t elapse__hashed_visited(const struct elapse_hashed *hashed
     return slot < hashed->unvisited ? hashed->jump_origin : hashed->pointer;
 }
 
-/* The same for the timers set aside: their visit is not complete. */
+/* Returns the same tick for the timers set aside, whose visit is not complete. */
 static inline uint64_t elapse__hashed_visited_aside(const struct elapse_hashed *hashed)
 {
     return elapse__hashed_jumping(hashed) ? hashed->jump_origin : hashed->pointer - 1;

@@ -128,7 +128,7 @@ static void sift_down(struct elapse_heap *heap, size_t index, struct elapse__hea
 {
     size_t count = heap->count;
     ELAPSE__ASSERT(index < count);
-    /* This is true while `index` has children. It is written so that it cannot overflow. */
+    /* The condition is true while `index` has children, and cannot overflow. */
     while (count > 1 && index <= (count - 2) / CHILDREN) {
         size_t first = index * CHILDREN + 1;
         size_t end = count - first < CHILDREN ? count : first + CHILDREN;

@@ -171,7 +171,7 @@ static enum elapse_error hashed_init(void *instance, const struct elapse_shape *
         elapse_##kind##_dump(instance, describe, context);                                       \
     }
 
-/* The same for starting: where it can fail, and where it cannot. */
+/* Starting: where it can fail, and where it cannot. */
 #define PASS_ON_START(kind)                                                                  \
     static enum elapse_error kind##_start(void *instance, struct elapse_timer *timer,        \
                                           uint64_t deadline)                                 \

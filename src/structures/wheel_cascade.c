@@ -389,7 +389,7 @@ static bool find_due(struct elapse_wheel *wheel, size_t *budget, struct elapse_t
             *due = oldest;
             return true;
         }
-        /* It was postponed. */
+        /* The timer was postponed. */
         if (*budget == 0)
             return false;
         --*budget;

@@ -52,7 +52,7 @@ static inline void elapse__wheel_end_cascade(struct elapse_wheel *wheel, unsigne
     wheel->begun &= ~(UINT32_C(1) << level);
     if (wheel->cascading != 0 && slot == elapse__wheel_slot_on(level, wheel->pointer))
         wheel->cascading &= ~(UINT32_C(1) << level);
-    /* Its timers may be popped from now on. */
+    /* The timers of the slot may be popped from now on. */
     if (slot == wheel->front_slot)
         wheel->front_slot = 0;
 }

@@ -202,7 +202,7 @@ elapse__router_link_command(const struct elapse__router_link *link, uint32_t *co
  * that of the last call that said it. */
 void elapse__router_link_ran(struct elapse__router_link *link, bool is_done);
 
-/* These are as those for clients. */
+/* What the functions of the same names do for clients, these do for links. */
 size_t elapse__router_link_room(const struct elapse__router_link *link);
 void elapse__router_link_received(struct elapse__router_link *link, uint64_t now, const void *bytes,
                                   size_t size);

@@ -431,7 +431,7 @@ bool elapse__links_turn(struct elapse__cluster_partition *partition)
     for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = i->next)
         offer((struct elapse__cluster_link *)(void *)i);
     bool more = elapse__loop_turn(partition->core);
-    /* Those that have ended meanwhile are in the ring no more. */
+    /* Links that have ended meanwhile are in the ring no more. */
     for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = next) {
         next = i->next;
         if (take_back((struct elapse__cluster_link *)(void *)i))
