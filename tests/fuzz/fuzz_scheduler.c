@@ -33,6 +33,10 @@ struct modelled {
     uint64_t listed_period_ns; /* while running: before it was changed */
     /* While pending: the deadline, which is between the two if it had passed when it was given. */
     uint64_t deadline_ns, latest_ns;
+    /* While pending: the latest time by which the task may take its place among the due tasks. It
+     * is later than the deadline if that had passed when the wheel got it: when the task was given
+     * the deadline, or when the key that the task waited for became free. */
+    uint64_t place_latest_ns;
     uint64_t next_ns;
     uint64_t lease_until_ns;
     uint64_t lease_order;
@@ -165,17 +169,30 @@ static void pend_in_model(struct modelled *task, uint64_t deadline_ns, uint64_t 
     task->moved = false;
     task->deadline_ns = deadline_ns;
     task->latest_ns = deadline_ns > now_ns ? deadline_ns : now_ns;
+    task->place_latest_ns = task->latest_ns;
+}
+
+/* No task runs with this key any more. A task that has waited for the key may get its place only
+ * now. */
+static void free_key_in_model(struct trial *trial, int key)
+{
+    struct modelled *pending = pending_of(trial, key);
+    if (pending != NULL && pending->place_latest_ns < trial->now_ns)
+        pending->place_latest_ns = trial->now_ns;
 }
 
 /* The action has returned. */
 static void finish_in_model(struct trial *trial, struct modelled *task)
 {
-    if (task->again)
+    if (task->again) {
         pend_in_model(task, next_of(trial, task), trial->now_ns);
-    else if (task->cancelled)
+        return;
+    }
+    if (task->cancelled)
         end_in_model(task, task->replaced ? ELAPSE_END_REPLACED : ELAPSE_END_CANCELLED);
     else
         end_in_model(task, ELAPSE_END_RAN);
+    free_key_in_model(trial, task->key);
 }
 
 static void begin_in_model(struct modelled *task)
@@ -424,26 +441,64 @@ static bool anything_may_begin(struct trial *trial)
     return false;
 }
 
+/* Whether a pending task must be taken before whatever has its place at this time. */
+static bool anything_precedes(struct trial *trial, uint64_t time_ns)
+{
+    for (int i = 0; i < TASKS; i++) {
+        const struct modelled *task = &trial->tasks[i];
+        if (may_begin(trial, task) && task->place_latest_ns < time_ns)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a cancelled task whose lease has expired had its turn before the task that was taken
+ * (NULL: none was due). At one tick it comes first. */
+static bool had_its_turn(struct trial *trial, const struct modelled *expired,
+                         const struct modelled *taken)
+{
+    if (taken == NULL || !may_begin(trial, taken) || taken->deadline_ns >= expired->lease_until_ns)
+        return true;
+    if (taken->place_latest_ns < expired->lease_until_ns)
+        return false;
+    /* The place of the taken task is not known exactly. */
+    return memcmp(expired->ends, expired->expected_ends, sizeof expired->ends) != 0;
+}
+
+/* Ends the cancelled tasks whose leases have expired, as far as their turn came before the task
+ * that was taken. Returns the first of the other tasks whose leases have expired. */
+static struct modelled *end_expired_in_model(struct trial *trial, const struct modelled *taken)
+{
+    struct modelled *expired = first_expired(trial);
+    while (expired != NULL && expired->cancelled && had_its_turn(trial, expired, taken)) {
+        MUST(!anything_precedes(trial, expired->lease_until_ns));
+        finish_in_model(trial, expired);
+        expired = first_expired(trial);
+    }
+    return expired;
+}
+
+/* Takes a task. The order is promise 23 of docs/promises.md: by deadline tick, and a task whose
+ * lease has expired is due since the tick at which the lease ended, before the others of that tick.
+ */
 static void take(struct trial *trial)
 {
     struct elapse_taken taken;
     enum elapse_error error = elapse_task_take(trial->scheduler, 0, &taken);
-    struct modelled *expired = first_expired(trial);
-    while (expired != NULL && expired->cancelled) {
-        finish_in_model(trial, expired);
-        expired = first_expired(trial);
-    }
-    if (expired == NULL && !anything_may_begin(trial)) {
+    struct modelled *task = error == ELAPSE_OK ? taken.context : NULL;
+    const struct modelled *expired = end_expired_in_model(trial, task);
+    if (task == NULL) {
         MUST(error == ELAPSE_ERROR_NOTHING_DUE);
+        MUST(expired == NULL && !anything_may_begin(trial));
         return;
     }
-    MUST(error == ELAPSE_OK);
-    struct modelled *task = taken.context;
-    MUST(expired == NULL || task == expired);
-    if (expired != NULL) {
+    if (task == expired) {
+        MUST(!anything_precedes(trial, task->lease_until_ns));
         task->attempt++;
     } else {
         MUST(may_begin(trial, task));
+        MUST(expired == NULL || task->deadline_ns < expired->lease_until_ns);
+        MUST(!anything_precedes(trial, task->deadline_ns));
         MUST(taken.run.intended_ns >= task->deadline_ns &&
              taken.run.intended_ns <= task->latest_ns);
         begin_in_model(task);
