@@ -1,11 +1,6 @@
 /*
  * The buffer: what is appended comes out in its order, however often the memory moves.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "../support/test.h"
 #include "buffer.h"
 

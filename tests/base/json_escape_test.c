@@ -1,11 +1,6 @@
 /*
  * Texts as JSON strings: what stands as it is, and how the rest is written.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "../support/test.h"
 #include "json_escape.h"
 

@@ -1,10 +1,6 @@
 /*
  * The writer of JSON: commas, names, and each kind of value.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "../support/test.h"
 #include "json_writer.h"
 

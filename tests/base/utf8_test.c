@@ -1,10 +1,6 @@
 /*
  * UTF-8: every character, and what only looks like one.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "../support/test.h"
 #include "utf8.h"
 

@@ -6,9 +6,6 @@
 #ifndef ELAPSE_TESTS_DUMB_H
 #define ELAPSE_TESTS_DUMB_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "random.h"
 
 enum { DUMB_ITEMS_MAX = 3, DUMB_FIELDS = 6, DUMB_TEXT_BYTES = 256 };

@@ -2,10 +2,6 @@
  * The Gregorian calendar, compared with one that is counted day by day, by the rules that
  * are taught in school.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../support/test.h"
 #include "gregorian.h"
 

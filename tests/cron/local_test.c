@@ -2,12 +2,6 @@
  * Local time, around the changes of the clock. Zones are given as rules (POSIX TZ) where
  * possible, so that most tests need no zone files.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <elapse/cron.h>

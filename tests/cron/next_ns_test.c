@@ -1,9 +1,6 @@
 /*
  * The next moment in nanoseconds: how it is rounded, and where 64 bits end.
  */
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../support/test.h"
 #include "next.h"
 

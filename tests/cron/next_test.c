@@ -1,12 +1,6 @@
 /*
  * The moments that an expression names in UTC, rule by rule.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include <elapse/cron.h>
 
 #include "../support/test.h"

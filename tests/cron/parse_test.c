@@ -1,11 +1,6 @@
 /*
  * Which texts are accepted as expressions, and which fault is reported where for the others.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
 #include <elapse/cron.h>
 
 #include "../support/test.h"

@@ -1,11 +1,6 @@
 /*
  * Offsets of moments, and moments of local times, in zones given as rules (POSIX TZ).
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <time.h>
-
 #include "../support/test.h"
 #include "moment.h"
 #include "zone.h"

@@ -7,7 +7,6 @@
  * operation is a byte for its kind and timer, and up to nine for a tick: a byte that
  * says how far away and from what, and the distance.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "fuzz.h"

@@ -3,13 +3,6 @@
  * at every byte. What each line is answered was found by asking beanstalkd 1.12;
  * tests/server/beanstalkd/differential asks it again.
  */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../support/test.h"
 #include "beanstalkd.h"
 

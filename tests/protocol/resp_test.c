@@ -3,13 +3,6 @@
  * each byte. Bytes are given to it in memory of exactly their size, so that a sanitizer notices a
  * read beyond the end.
  */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../support/test.h"
 #include "resp_parse.h"
 

@@ -2,12 +2,6 @@
  * The reader of replies: where they end, however they come in pieces; what is in them; both
  * versions; and limits.
  */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <stdio.h>
-#include <string.h>
-
 #include "../support/test.h"
 #include "resp_value.h"
 

@@ -2,11 +2,6 @@
  * The writer of RESP: each kind of value in both versions, and memory that is too small at each
  * size.
  */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <string.h>
-
 #include "../support/test.h"
 #include "resp_write.h"
 

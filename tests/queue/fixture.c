@@ -1,8 +1,5 @@
 #include "fixture.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "equal.h"
 
 int set_up(void **state)

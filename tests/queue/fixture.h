@@ -5,9 +5,6 @@
 #ifndef ELAPSE_TESTS_QUEUE_FIXTURE_H
 #define ELAPSE_TESTS_QUEUE_FIXTURE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../support/test.h"
 #include "log.h"
 #include "queue.h"

@@ -5,10 +5,6 @@
 #include "equal.h"
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum {
     STEPS = 3000,
     IDS = 400,

@@ -3,8 +3,6 @@
  */
 #include "fixture.h"
 
-#include <stdlib.h>
-
 struct live_sink {
     struct elapse__record_sink sink; /* first */
     int64_t live;

@@ -5,9 +5,6 @@
 
 #include "fields.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ---- limits ---- */
 
 QUEUE_TEST(each_argument_is_refused_beyond_its_limit)

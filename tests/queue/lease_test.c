@@ -3,8 +3,6 @@
  */
 #include "fixture.h"
 
-#include <stdlib.h>
-
 static enum elapse__queue_result ack(struct fixture *f, const struct elapse__queue_handed *handed)
 {
     enum elapse__queue_result result = elapse__queue_ack(f->queue, f->now, holder(handed)).result;

@@ -4,8 +4,6 @@
  */
 #include "fixture.h"
 
-#include <string.h>
-
 enum { BODY_MAX = 80, KEY_MAX = 200, STEP = 7 };
 
 static uint64_t bytes_of(const struct log_record *record)

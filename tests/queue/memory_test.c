@@ -3,9 +3,6 @@
  */
 #include "fixture.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "index.h"
 #include "job.h"
 #include "jobs.h"

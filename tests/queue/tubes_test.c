@@ -3,8 +3,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-
 #include "random.h"
 
 enum { TUBES = 1000, SLICE = 64, STEPS = 6000, BURST = 3500 };

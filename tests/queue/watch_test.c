@@ -4,8 +4,6 @@
  */
 #include "fixture.h"
 
-#include <string.h>
-
 static struct elapse__queue_watch *next(struct fixture *f)
 {
     return elapse__queue_watch_next(f->queue);

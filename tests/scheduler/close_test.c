@@ -5,7 +5,6 @@
 #include "fixture.h"
 
 #include <sched.h>
-#include <stdlib.h>
 
 static const enum elapse_close forms[] = {ELAPSE_CLOSE_DROP, ELAPSE_CLOSE_RUN_DUE,
                                           ELAPSE_CLOSE_HAND_BACK};

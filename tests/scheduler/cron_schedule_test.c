@@ -8,11 +8,6 @@
 
 #include "seed.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 /* Midnight, the beginning of 2030: a Tuesday. */
 #define WALL_S     UINT64_C(1893456000)
 #define S(seconds) ((uint64_t)(seconds)*ELAPSE_SECOND_NS)

@@ -6,8 +6,6 @@
 #include "aligned_memory.h"
 #include "fixture.h"
 
-#include <stdlib.h>
-
 static struct elapse_task letter(char name)
 {
     return task_with_end((size_t)name);

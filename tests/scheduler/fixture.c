@@ -3,7 +3,6 @@
  */
 #include "fixture.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 /* How long a test waits for what must come. A busy machine is not a failure. */

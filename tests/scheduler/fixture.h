@@ -13,10 +13,6 @@
 #define ELAPSE_TESTS_FIXTURE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 #include <elapse/scheduler.h>
 #include <pthread.h>

@@ -4,8 +4,6 @@
 #include "aligned_memory.h"
 #include "fixture.h"
 
-#include <stdlib.h>
-
 static struct elapse_scheduler *limited_new(uint64_t pending_max, unsigned shards)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, shards);

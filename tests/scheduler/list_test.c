@@ -4,9 +4,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "recurring.h"
 #include "wall_clock.h"
 

@@ -5,8 +5,6 @@
 #include "fixture.h"
 #include "pulling.h"
 
-#include <stdlib.h>
-
 static const struct elapse_handle no_handle = {0, 0, 0};
 
 /* ---- what else may befall a task that is taken ---- */

@@ -5,8 +5,6 @@
 #include "fixture.h"
 #include "pulling.h"
 
-#include <stdio.h>
-
 static const struct elapse_handle no_handle = {0, 0, 0};
 
 /* ---- more shards than one ---- */

@@ -7,7 +7,6 @@
 
 #include <poll.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>

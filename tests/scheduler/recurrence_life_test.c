@@ -7,11 +7,6 @@
 
 #include "seed.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 /* ---- an action that does something, and notes how it went ---- */
 
 struct actor {

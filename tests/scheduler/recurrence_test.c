@@ -8,11 +8,6 @@
 
 #include "seed.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 static uint64_t rounded_up(uint64_t time_ns, uint64_t tick_ns)
 {
     return (time_ns + tick_ns - 1) / tick_ns * tick_ns;

@@ -4,9 +4,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-
 /* The list of the blocks of tasks may stay: a pointer for each 1024 tasks. */
 enum { BURST = 100000, KEPT = 10, LEFT_BYTES_MAX = 16 << 10 };
 

@@ -8,11 +8,6 @@
 
 #include "seed.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 static struct elapse_handle schedule_letter(struct elapse_scheduler *scheduler, char letter,
                                             uint64_t unix_ns)
 {

@@ -9,11 +9,6 @@
 
 #include "seed.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);

@@ -1,10 +1,6 @@
 /*
  * What a client of HTTP reads: answers from replies of RESP, and labels of metrics.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "../../src/server/http/metrics.h"
 #include "../../src/server/http/translate.h"
 #include "../support/test.h"

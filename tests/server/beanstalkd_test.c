@@ -4,10 +4,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 static int set_up_beanstalkd(void **state)
 {
     int failed = set_up(state);

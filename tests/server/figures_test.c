@@ -1,10 +1,6 @@
 /*
  * Histograms, and windows of a minute on them.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "../../src/base/histogram.h"
 #include "../../src/server/http/window.h"
 #include "../support/test.h"

@@ -1,8 +1,5 @@
 #include "fixture.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim_disk.h"
 
 enum { SEGMENT_BITS = 20, HEARD_MAX = 4 << 20 };

@@ -6,9 +6,6 @@
 #ifndef ELAPSE_TESTS_SERVER_FIXTURE_H
 #define ELAPSE_TESTS_SERVER_FIXTURE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../support/test.h"
 #include "core/core.h"
 #include "lines.h"

@@ -3,10 +3,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "sim_disk.h"
 
 static void put_jobs(const char *lines)

@@ -6,10 +6,6 @@
 #ifndef ELAPSE_TESTS_POWER_CLIENTS_H
 #define ELAPSE_TESTS_POWER_CLIENTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "random.h"
 
 enum { POWER_COMMAND_BYTES = 4096, POWER_UNDER_WAY = 32, POWER_HEARD_BYTES = 1 << 17 };

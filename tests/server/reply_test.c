@@ -3,10 +3,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 SERVER_TEST(no_byte_leaves_before_it_is_durable)
 {
     struct client a;

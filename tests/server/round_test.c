@@ -4,10 +4,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { ROUND = 1000, BEFORE_THE_TURN = 500 };
 
 /* Says the same line so many times, without a turn in between. */

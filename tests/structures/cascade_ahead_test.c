@@ -5,8 +5,6 @@
  */
 #include "subject.h"
 
-#include <stdlib.h>
-
 #include <elapse/wheel.h>
 
 #include "random.h"

@@ -4,8 +4,6 @@
  */
 #include "dials_open.h"
 
-#include <string.h>
-
 #include "dials_level.h"
 
 enum { TIMERS = 9 };

@@ -4,8 +4,6 @@
 #ifndef ELAPSE_TESTS_DIALS_OPEN_H
 #define ELAPSE_TESTS_DIALS_OPEN_H
 
-#include <stdlib.h>
-
 #include <elapse/dials.h>
 
 #include "growth.h"

@@ -4,8 +4,6 @@
  */
 #include "dials_open.h"
 
-#include <string.h>
-
 struct described {
     size_t slots;
     size_t timers;

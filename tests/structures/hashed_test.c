@@ -4,8 +4,6 @@
  */
 #include "hashed_wheel.h"
 
-#include <string.h>
-
 #include "random.h"
 
 enum { TIMERS = 200 };

@@ -4,8 +4,6 @@
 #ifndef ELAPSE_TESTS_HASHED_WHEEL_H
 #define ELAPSE_TESTS_HASHED_WHEEL_H
 
-#include <stdlib.h>
-
 #include <elapse/hashed.h>
 
 #include "subject.h"

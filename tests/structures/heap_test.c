@@ -5,9 +5,6 @@
  */
 #include "subject.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include <elapse/heap.h>
 
 enum { TIMERS = 40 };

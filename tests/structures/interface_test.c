@@ -1,9 +1,6 @@
 /*
  * The small headers: timer, structure, error, version.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "subject.h"
 
 #include <elapse/heap.h>

@@ -3,8 +3,6 @@
  */
 #include "subject.h"
 
-#include <stdlib.h>
-
 #include "random.h"
 
 SUBJECT_TEST(promise_7_a_due_timer_stopped_between_pops_is_not_delivered)

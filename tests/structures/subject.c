@@ -3,8 +3,6 @@
  */
 #include "subject.h"
 
-#include <stdlib.h>
-
 /* How many structures have had their turn, this one included. */
 static size_t turns;
 

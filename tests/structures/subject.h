@@ -5,12 +5,6 @@
 #ifndef ELAPSE_TESTS_SUBJECT_H
 #define ELAPSE_TESTS_SUBJECT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <elapse/structure.h>
-
 #include "../support/test.h"
 #include "kind.h"
 

@@ -4,8 +4,6 @@
  */
 #include "subject.h"
 
-#include <string.h>
-
 #include <elapse/wheel.h>
 
 static void open_wheel(struct elapse_wheel *wheel, uint64_t now)

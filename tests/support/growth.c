@@ -4,7 +4,6 @@
 #include "growth.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "aligned_memory.h"
 

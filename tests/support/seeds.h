@@ -6,10 +6,6 @@
 #ifndef ELAPSE_TESTS_SEEDS_H
 #define ELAPSE_TESTS_SEEDS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "random.h"
 
 enum { SEEDED_STEPS_MAX = 3000 };

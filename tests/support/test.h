@@ -9,16 +9,20 @@
  *
  *      TEST_MAIN("cancel")
  *
- * A file whose tests share a fixture defines a macro of its own by TEST_WITH.
+ * A file whose tests share a fixture defines a macro of its own by TEST_WITH. The headers of the
+ * standard library that nearly every test uses come with this one.
  */
 #ifndef ELAPSE_TEST_H
 #define ELAPSE_TEST_H
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 

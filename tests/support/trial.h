@@ -6,12 +6,6 @@
 #ifndef ELAPSE_TESTS_TRIAL_H
 #define ELAPSE_TESTS_TRIAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <elapse/timer.h>
-
 #include "kind.h"
 #include "operation.h"
 #include "oracle.h"

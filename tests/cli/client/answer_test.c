@@ -1,15 +1,10 @@
 /*
  * What a reply means: its bytes in, a status and a text out.
  */
-#include <stddef.h>
-#include <stdint.h>
 
 /* Both cmocka and the program have a function of this name. */
 #define print_error cmocka_print_error
 #undef print_error
-
-#include <stdio.h>
-#include <string.h>
 
 #include "../../support/test.h"
 #include "client/answer.h"

@@ -2,8 +2,6 @@
  * A connection to a name with two addresses: the empty host, which is 0.0.0.0 and ::. And one whose
  * time is over.
  */
-#include <stddef.h>
-#include <stdint.h>
 
 /* Both cmocka and the program have a function of this name. */
 #define print_error cmocka_print_error
@@ -12,8 +10,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

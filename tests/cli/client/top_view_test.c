@@ -1,12 +1,6 @@
 /*
  * The picture of elapse top, in windows of every size.
  */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <stdio.h>
-#include <string.h>
-
 #include "../../../src/base/utf8.h"
 #include "../../support/test.h"
 #include "client/top_view.h"

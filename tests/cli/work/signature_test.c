@@ -2,8 +2,6 @@
  * A signature that OpenSSL refuses to make, by an HMAC in place of its own. Whether a signature is
  * the right one, test_work_hooks.py checks.
  */
-#include <stddef.h>
-#include <stdint.h>
 
 /* Both cmocka and the program have a function of this name. */
 #define print_error cmocka_print_error

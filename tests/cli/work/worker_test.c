@@ -1,11 +1,6 @@
 /*
  * What a worker decides: events in, effects out, at times that the test sets.
  */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <string.h>
-
 #include "../../support/test.h"
 #include "work/worker.h"
 

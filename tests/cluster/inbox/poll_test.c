@@ -2,12 +2,7 @@
  * The owner's side of the inbox, step by step: when it polls, what it runs, what leaves with which
  * group. The queue is a stand-in that answers as the test says.
  */
-#include <stddef.h>
-#include <stdint.h>
 /* cmocka wants those before it. */
-#include <stdio.h>
-#include <string.h>
-
 #include "../../../src/cluster/inbox/inbox.h"
 #include "../../support/test.h"
 

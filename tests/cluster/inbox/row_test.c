@@ -3,8 +3,6 @@
  */
 #include "../../queue/fixture.h"
 
-#include <string.h>
-
 #include "../../../src/cluster/inbox/row.h"
 
 /* A put as elapse.put stores it, with the key "k". */

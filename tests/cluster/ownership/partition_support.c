@@ -3,8 +3,6 @@
  */
 #include "partition_support.h"
 
-#include <string.h>
-
 struct partition_at at;
 
 static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)

@@ -4,8 +4,6 @@
 #ifndef ELAPSE_TESTS_PARTITION_SUPPORT_H
 #define ELAPSE_TESTS_PARTITION_SUPPORT_H
 
-#include <stddef.h>
-#include <stdint.h>
 /* cmocka wants those before it. */
 #include "../../../src/cluster/ownership/chain.h"
 #include "../../../src/cluster/ownership/partition.h"

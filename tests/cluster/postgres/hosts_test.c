@@ -1,10 +1,6 @@
 /*
  * Connection strings of several hosts become strings of one host each.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
 #include "../../../src/cluster/postgres/hosts.h"
 #include "../../../src/cluster/postgres/link.h"
 #include "../../support/test.h"

@@ -2,8 +2,6 @@
  * A runner that cannot be started leaves nothing behind that could be used.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "../../../src/cluster/postgres/runner.h"
 #include "../../../src/os/os.h"

@@ -2,13 +2,6 @@
  * The router over real partitions: the core of the server, its queue and its journal, on a
  * simulated disk. With one partition, each reply is the one that a server without a router gives.
  */
-#include <stddef.h>
-#include <stdint.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../../src/base/buffer.h"
 #include "../../../src/cluster/router/router.h"
 #include "../../../src/protocol/resp_parse.h"

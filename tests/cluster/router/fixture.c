@@ -1,9 +1,5 @@
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../../src/protocol/resp_parse.h"
 
 void begin(struct fixture *f)

@@ -4,9 +4,6 @@
 #ifndef ELAPSE_TESTS_ROUTER_FIXTURE_H
 #define ELAPSE_TESTS_ROUTER_FIXTURE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../../../src/cluster/router/router.h"
 #include "../../support/test.h"
 

@@ -1,9 +1,6 @@
 /*
  * Memory that is bounded, clients that end, and pipes.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "fixture.h"
 
 /* ---- memory ---- */

@@ -1,10 +1,6 @@
 /*
  * Links that are lost, owners that change, and time that passes.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "fixture.h"
 
 #define UNKNOWN_1                                                                                  \

@@ -1,9 +1,6 @@
 /*
  * RESERVE: which partitions are asked, waiting, and jobs that are given back.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "fixture.h"
 
 #define JOB(id, lease)                                                       \

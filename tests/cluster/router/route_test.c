@@ -1,9 +1,6 @@
 /*
  * Which partition a command goes to, and what becomes of the answers.
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "fixture.h"
 
 static uint32_t partition_of(uint32_t partitions, const char *tube, const char *key)

@@ -2,11 +2,6 @@
  * A partition of a node whose disk, system or store refuses something.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../../src/cluster/ownership/chain.h"
 #include "../../../src/cluster/serve/life.h"

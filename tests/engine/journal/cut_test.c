@@ -12,10 +12,6 @@
  * and about the group that frees a file.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../../support/test.h"
 #include "numbered_owner.h"

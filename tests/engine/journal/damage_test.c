@@ -6,12 +6,6 @@
  *      body        open is content, and the damage shows when the body is read
  *      harmless    nothing acknowledged lay there, and every job is whole
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"

@@ -1,11 +1,6 @@
 /*
  * Groups as they lie in a replicated log: each is read as it was written, and nothing else is read.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../../../src/engine/journal/frame.h"
 #include "../../../src/engine/journal/portable.h"
 #include "../../support/test.h"

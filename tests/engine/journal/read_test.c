@@ -4,10 +4,6 @@
  * is lost.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../../src/engine/journal/journal.h"
 #include "../../support/test.h"

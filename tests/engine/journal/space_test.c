@@ -3,8 +3,6 @@
  * steps; nothing waits until all is done, so cleaning has to keep pace.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "../../support/test.h"
 #include "numbered_owner.h"

@@ -2,9 +2,6 @@
  * Open reads the segments below the head through a window, which is smaller than they are: records
  * lie across its end, and bodies that are longer are not read.
  */
-#include <stddef.h>
-#include <stdint.h>
-
 #include "../../../src/engine/journal/walk.h"
 #include "../../support/test.h"
 #include "numbered_owner.h"

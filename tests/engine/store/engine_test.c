@@ -2,10 +2,6 @@
  * The engine without a store: records of other journals, and the memory of the queue.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "../../../src/engine/jobs.h"
 #include "../../../src/os/memory_files.h"

@@ -2,15 +2,8 @@
  * Zeros past the page cache: whatever the file system thinks of that, they are where they should
  * be, and the file is written and read as before. And directories, whose names stay.
  */
-#include <stddef.h>
-#include <stdint.h>
-
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,7 +1,5 @@
 #include "fixture.h"
 
-#include <string.h>
-
 #include "directory.h"
 
 struct elapse_queue *queue;

@@ -5,9 +5,6 @@
 #ifndef ELAPSE_TEST_STORE_FIXTURE_H
 #define ELAPSE_TEST_STORE_FIXTURE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include <elapse/queue.h>
 
 #include "../../support/test.h"

@@ -4,10 +4,6 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "directory.h"
 
 enum { HOUR_MS = 3600000, BODY_MAX = 4096 /* of the fixture */ };

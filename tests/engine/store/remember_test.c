@@ -2,9 +2,6 @@
  * The numbers that a node must not forget, over a disk that loses its power.
  */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "../../../src/engine/store/remember.h"
 #include "../../support/test.h"

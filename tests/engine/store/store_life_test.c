@@ -5,8 +5,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 STORE_TEST(a_second_open_of_the_directory_is_refused)

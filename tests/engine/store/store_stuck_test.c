@@ -5,8 +5,6 @@
 #include "fixture.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "../../../src/queue/queue.h"
 

@@ -4,7 +4,6 @@
 #include "fixture.h"
 
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 STORE_TEST(a_job_is_there_after_a_restart)

@@ -8,8 +8,6 @@
 
 #include "key_hash.h"
 
-#include <string.h>
-
 static const struct elapse__hash_secret reference_secret = {
     .low = UINT64_C(0x0706050403020100),
     .high = UINT64_C(0x0f0e0d0c0b0a0908),

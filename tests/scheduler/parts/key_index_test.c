@@ -6,8 +6,6 @@
 
 #include "key_index.h"
 
-#include <string.h>
-
 enum { KEYS = 20000 };
 
 /* The model: a key's bytes are its number, and `key` is NULL while it is not there. */

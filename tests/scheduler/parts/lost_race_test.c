@@ -8,10 +8,7 @@
  */
 #include "part.h"
 
-#include <elapse/scheduler.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 struct race {
     struct elapse_scheduler *scheduler;

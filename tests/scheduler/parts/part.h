@@ -5,11 +5,6 @@
 #ifndef ELAPSE_TESTS_PART_H
 #define ELAPSE_TESTS_PART_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 #include <elapse/scheduler.h>
 
 #include "../../support/test.h"

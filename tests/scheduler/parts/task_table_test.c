@@ -6,8 +6,6 @@
 
 #include "task_table.h"
 
-#include <string.h>
-
 enum { BLOCKS = 40, TASKS = BLOCKS * ELAPSE__BLOCK_TASKS };
 
 struct fixture {

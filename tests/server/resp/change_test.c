@@ -4,9 +4,6 @@
  */
 #include "talk.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "../../../src/protocol/resp_parse.h"
 
 RESP_TEST(cancel)

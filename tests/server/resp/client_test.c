@@ -4,8 +4,6 @@
 #include "talk.h"
 
 #include <elapse/version.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "resp/commands.h"
 

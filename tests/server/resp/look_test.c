@@ -3,10 +3,6 @@
  */
 #include "talk.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 RESP_TEST(look_up)
 {
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",

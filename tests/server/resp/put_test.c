@@ -3,9 +3,6 @@
  */
 #include "talk.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static int64_t wall(void)
 {
     return present().wall_ms;

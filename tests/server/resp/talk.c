@@ -1,9 +1,5 @@
 #include "talk.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { ARGUMENTS_MAX = 2100, TEXT_MAX = 1 << 17 };
 
 struct client c;

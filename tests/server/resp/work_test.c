@@ -3,9 +3,6 @@
  */
 #include "talk.h"
 
-#include <stdio.h>
-#include <string.h>
-
 RESP_TEST(reserve)
 {
     says("PUT t one KEY k IN 1s", "*2|:1|+scheduled|");

@@ -15,7 +15,6 @@
  * sequences of full length.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,6 @@
  */
 #include "generate.h"
 
-#include <elapse/timer.h>
-
 enum { TIME_BITS = ELAPSE__TIME_BITS };
 
 static uint64_t saturate(uint64_t tick, uint64_t distance)

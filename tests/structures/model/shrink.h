@@ -5,10 +5,6 @@
 #ifndef ELAPSE_TESTS_SHRINK_H
 #define ELAPSE_TESTS_SHRINK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "trial.h"
 
 enum { RUN_OPERATIONS = 2048 };
