@@ -194,12 +194,11 @@ TEST(a_day_that_was_left_out)
 TEST(a_day_that_came_twice)
 {
     struct elapse_cron cron;
-    int64_t now_s;
 
     if (!set_zone_file("America/Sitka"))
         return;
     assert_int_equal(elapse_cron_parse(&cron, "0 0-23 * * *", NULL), ELAPSE_OK);
-    now_s = moment("1867-10-17");
+    int64_t now_s = moment("1867-10-17");
     struct tm before;
     struct tm local;
     time_t now = now_s;

@@ -29,11 +29,10 @@ static void assert_same(const char *left, const char *right)
 static void assert_fault(const char *expression, const char *mark, const char *text)
 {
     struct elapse_cron cron;
-    struct elapse_cron before;
     struct elapse_cron_fault fault = {.position = SIZE_MAX, .text = NULL};
 
     memset(&cron, 0x5a, sizeof cron);
-    before = cron;
+    struct elapse_cron before = cron;
     if (elapse_cron_parse(&cron, expression, &fault) != ELAPSE_ERROR_ARGUMENT)
         fail_msg("%s: taken for an expression", expression);
     if (fault.position != strcspn(mark, "^") || strcmp(fault.text, text) != 0)

@@ -43,13 +43,12 @@ static uint64_t take_tick(struct input *input, const struct oracle *oracle)
 {
     uint8_t form = take(input);
     uint64_t from = oracle->now;
-    uint64_t distance;
 
     if (form == 0xFF)
         return ELAPSE_NEVER;
     if ((form & 0x80) != 0 && oracle->count > 0)
         from = oracle->entries[(form >> 4 & 7) % oracle->count].deadline;
-    distance = take_number(input, form & 7);
+    uint64_t distance = take_number(input, form & 7);
     if ((form & 8) != 0)
         return distance < from ? from - distance : 0;
     return distance < ELAPSE_NEVER - from ? from + distance : ELAPSE_NEVER;

@@ -83,10 +83,9 @@ static void expect_argument(unsigned place, const char *text)
 TEST(takes_commands)
 {
     struct client client = new_client();
-    struct elapse__wire_resp_parsed parsed;
 
     send_text(&client, "*3\r\n$6\r\nCANCEL\r\n$6\r\norders\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\n");
-    parsed = parse(&client);
+    struct elapse__wire_resp_parsed parsed = parse(&client);
     assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_COMMAND);
     assert_int_equal(parsed.count, 3);
     expect_argument(0, "CANCEL");
@@ -137,10 +136,9 @@ static void cut(const char *command, size_t size, enum elapse__wire_resp_outcome
 {
     for (size_t place = 0; place <= size; place++) {
         struct client client = new_client();
-        struct elapse__wire_resp_parsed parsed;
 
         send_bytes(&client, command, place);
-        parsed = parse(&client);
+        struct elapse__wire_resp_parsed parsed = parse(&client);
         if (place < size) {
             assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_MORE);
             assert_true(parsed.wanted > place - parsed.consumed);
@@ -373,10 +371,9 @@ TEST(broken_bytes)
 TEST(wanted_is_within_the_limit)
 {
     struct client client = new_client();
-    struct elapse__wire_resp_parsed parsed;
 
     send_text(&client, "*1\r\n$1000\r\n");
-    parsed = parse(&client);
+    struct elapse__wire_resp_parsed parsed = parse(&client);
     assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_MORE);
     assert_int_equal(parsed.wanted, 4 + 7 + 1000 + 2);
     assert_int_equal(parsed.consumed, 0);

@@ -179,10 +179,9 @@ TEST(the_limit_refuses_each_on_its_own)
     enum { TASKS = 200, LIMIT = 100 };
     static struct elapse_batch_task batch[TASKS];
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
 
     options.pending_max = LIMIT;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     /* The last ones replace one that is pending, which no limit forbids. */
     for (size_t i = 0; i < TASKS; i++)
         batch[i] = entry(i == 0 || i > 190 ? task_with_key(i, "key", ELAPSE_KEY_REPLACE)

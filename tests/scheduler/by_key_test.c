@@ -97,10 +97,9 @@ PULL_TEST(the_running_task_is_meant_only_if_none_is_pending)
 {
     struct elapse_handle running = add_keyed(scheduler, 'a', T(1));
     struct elapse_found found;
-    struct elapse_taken taken;
 
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, &found),
                      ELAPSE_TASK_RUNNING);
     assert_true(same_handle(found.handle, running));
@@ -130,10 +129,9 @@ PULL_TEST(a_look_up_shows_that_a_running_task_was_cancelled_already)
 {
     struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(1)), T(1));
     struct elapse_found found;
-    struct elapse_taken taken;
 
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_RUNNING);
     assert_false(found.cancelled);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);

@@ -327,11 +327,10 @@ TEST(a_due_task_that_waits_for_a_worker_is_removed)
     for (unsigned workers = 0; workers < 2; workers++) {
         struct gate *gate = &gates[workers];
         struct elapse_scheduler *scheduler = started_new(workers);
-        struct elapse_handle handle;
 
         (void)schedule_after(scheduler, task_at_gate(gate), 0);
         wait_entered(gate, 1);
-        handle = schedule_after(scheduler, task_with_end('q'), 0);
+        struct elapse_handle handle = schedule_after(scheduler, task_with_end('q'), 0);
         (void)schedule_after(scheduler, task_with_end('l'), TICK_NS);
         sleep_ns(10 * TICK_NS);
         assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_PENDING);
@@ -351,11 +350,10 @@ TEST(due_tasks_beyond_the_queue_are_removed_too)
     enum { TASKS = 50 };
     static struct gate gate;
     struct elapse_scheduler_options options = real_options(1, 1);
-    struct elapse_scheduler *scheduler;
     struct elapse_handle handles[TASKS];
 
     options.queue_tasks = 4;
-    scheduler = started_with(&options);
+    struct elapse_scheduler *scheduler = started_with(&options);
     (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
     for (size_t i = 0; i < TASKS; i++)
@@ -401,11 +399,10 @@ SCHEDULER_TEST(waiting_gives_up_at_its_time_out, started_new(1))
 {
     static struct gate gate;
     struct elapse_handle handle = schedule_after(scheduler, task_at_gate(&gate), 0);
-    uint64_t before_ns;
 
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, 0), ELAPSE_CANCEL_RUNNING);
-    before_ns = elapse_scheduler_now_ns(scheduler);
+    uint64_t before_ns = elapse_scheduler_now_ns(scheduler);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, 20 * TICK_NS),
                      ELAPSE_CANCEL_RUNNING);
     assert_true(elapse_scheduler_now_ns(scheduler) - before_ns >= 20 * TICK_NS);
@@ -546,11 +543,9 @@ SCHEDULER_TEST(large_batches_over_several_shards, manual_new(TICK_NS, 7))
 
     /* Keys spread the tasks over the shards. */
     for (size_t i = 0; i < TASKS; i++) {
-        struct elapse_task task;
-
         for (size_t j = 0; j < 4; j++)
             keys[i][j] = (char)('a' + (i >> (4 * j)) % 16);
-        task = task_with_key(i, keys[i], ELAPSE_KEY_FAIL);
+        struct elapse_task task = task_with_key(i, keys[i], ELAPSE_KEY_FAIL);
         handles[i] = schedule_at(scheduler, task, random_of_bits(&random, 40));
     }
     for (size_t i = 0; i < TASKS; i += 3)

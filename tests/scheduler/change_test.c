@@ -60,12 +60,11 @@ static uint64_t deadline_of(struct elapse_scheduler *scheduler, struct elapse_ha
 MANUAL_TEST(a_new_period_counts_from_now)
 {
     struct elapse_task task = periodic('a', T(100));
-    struct elapse_handle handle;
     struct elapse_handle found = {0, 0, 0};
 
     task.key = "key";
     task.key_bytes = 3;
-    handle = schedule_at(scheduler, task, T(10));
+    struct elapse_handle handle = schedule_at(scheduler, task, T(10));
     assert_int_equal(step(scheduler, T(10)), 1);
     assert_int_equal(step(scheduler, T(15)), 0);
     set_period(scheduler, handle, T(7)); /* shorter */
@@ -110,13 +109,12 @@ MANUAL_TEST(after_each_takes_a_period_too)
 PULL_TEST(an_occurrence_that_is_due_moves)
 {
     struct elapse_handle handle = put(scheduler, periodic('a', T(5)), T(5));
-    struct elapse_taken taken;
 
     go_to(scheduler, T(6));
     set_period(scheduler, handle, T(3));
     expect_nothing(scheduler);
     go_to(scheduler, T(9));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(taken.run.intended_ns, T(9));
     assert_int_equal(taken.run.missed, 0);
     done(scheduler, &taken);
@@ -126,15 +124,13 @@ PULL_TEST(an_occurrence_that_is_due_moves)
 PULL_TEST(an_occurrence_that_waits_for_its_key_moves)
 {
     struct elapse_task second = periodic('b', T(5));
-    struct elapse_handle handle;
-    struct elapse_taken taken;
 
     (void)schedule_at(scheduler, task_with_key('a', "key", ELAPSE_KEY_FAIL), T(1));
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     second.key = "key";
     second.key_bytes = 3;
-    handle = schedule_at(scheduler, second, T(2));
+    struct elapse_handle handle = schedule_at(scheduler, second, T(2));
     go_to(scheduler, T(3));
     expect_nothing(scheduler);
     set_period(scheduler, handle, T(10));
@@ -150,10 +146,9 @@ PULL_TEST(an_occurrence_that_waits_for_its_key_moves)
 PULL_TEST(a_running_task_changes_at_its_end)
 {
     struct elapse_handle handle = put(scheduler, periodic('a', T(100)), T(10));
-    struct elapse_taken taken;
 
     go_to(scheduler, T(10));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     go_to(scheduler, T(12));
     set_period(scheduler, handle, T(5));
     assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_RUNNING);
@@ -179,10 +174,9 @@ PULL_TEST(after_each_the_new_period_begins_at_the_end)
 {
     struct elapse_handle handle =
         put(scheduler, recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP), T(1));
-    struct elapse_taken taken;
 
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     set_period(scheduler, handle, T(5));
     go_to(scheduler, T(20));
     done(scheduler, &taken);
@@ -192,10 +186,9 @@ PULL_TEST(after_each_the_new_period_begins_at_the_end)
 PULL_TEST(the_last_of_change_and_reschedule_decides)
 {
     struct elapse_handle handle = put(scheduler, periodic('a', T(100)), T(1));
-    struct elapse_taken taken;
 
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(50)), ELAPSE_OK);
     set_period(scheduler, handle, T(5));
     done(scheduler, &taken);
@@ -257,13 +250,10 @@ TEST(a_new_expression_counts_from_now)
 
 PULL_TEST(a_running_cron_task_changes_at_its_end)
 {
-    struct elapse_handle handle;
-    struct elapse_taken taken;
-
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
-    handle = put_cron(scheduler, "0 * * * *");
+    struct elapse_handle handle = put_cron(scheduler, "0 * * * *");
     go_to(scheduler, 60 * ELAPSE_MINUTE_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     set_cron(scheduler, handle, "*/10 * * * *");
     assert_int_equal(deadline_of(scheduler, handle), WALL_NS + 60 * ELAPSE_MINUTE_NS);
     go_to(scheduler, 61 * ELAPSE_MINUTE_NS);
@@ -279,7 +269,6 @@ PULL_TEST(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew)
     enum { CRON_TASKS = 3000 };
     static struct elapse_handle handles[CRON_TASKS];
     const uint64_t earlier_ns = WALL_NS - 24 * ELAPSE_HOUR_NS;
-    struct elapse_taken taken;
     size_t count = 0;
 
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
@@ -289,7 +278,7 @@ PULL_TEST(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew)
     (void)add(scheduler, 'y', T(1));
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, earlier_ns), ELAPSE_OK);
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'x');
+    struct elapse_taken taken = take(scheduler, 'x');
     done(scheduler, &taken);
     taken = take(scheduler, 'y'); /* some cron tasks are in the chain now */
     done(scheduler, &taken);
@@ -335,12 +324,11 @@ PULL_TEST(of_a_task_that_is_gone_it_says_gone)
     struct elapse_handle handle = put(scheduler, periodic('a', T(5)), T(5));
     const struct elapse_handle none = {0, 0, 0};
     const struct elapse_handle no_shard = {0, 1, 99};
-    struct elapse_taken taken;
 
     assert_int_equal(elapse_task_change_period(scheduler, none, 1), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_task_change_period(scheduler, no_shard, 1), ELAPSE_ERROR_GONE);
     go_to(scheduler, T(5));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     set_period(scheduler, handle, T(9));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     assert_int_equal(elapse_task_change_period(scheduler, handle, T(2)), ELAPSE_ERROR_GONE);

@@ -88,11 +88,10 @@ TEST(a_manual_scheduler_closes_in_each_form)
         struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
         bool drop = forms[i] == ELAPSE_CLOSE_DROP;
         bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
-        struct elapse_handle far;
 
         expect_step(scheduler, 3 * TICK_NS, "");
         add(scheduler, 'a', 0);
-        far = add(scheduler, 'b', 9 * TICK_NS);
+        struct elapse_handle far = add(scheduler, 'b', 9 * TICK_NS);
         schedule_at(scheduler, task_with_key('k', "key", ELAPSE_KEY_FAIL), 10 * TICK_NS);
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
         expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
@@ -113,10 +112,9 @@ TEST(a_scheduler_never_started_closes_in_each_form)
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = scheduler_new(NULL);
         bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
-        struct elapse_handle far;
 
         add(scheduler, 'a', 0);
-        far = add(scheduler, 'b', INT64_MAX);
+        struct elapse_handle far = add(scheduler, 'b', INT64_MAX);
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
         expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
         if (forms[i] == ELAPSE_CLOSE_RUN_DUE)
@@ -168,14 +166,13 @@ TEST(a_task_is_handed_back_as_it_was_scheduled)
                                .key_bytes = sizeof key};
     struct elapse_task plain = {.action = hold, .context = name_of('b')};
     struct elapse_handle handle = schedule_at(scheduler, task, 7 * TICK_NS);
-    size_t at;
 
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS), ELAPSE_OK);
     schedule_at(scheduler, plain, ELAPSE_NEVER);
     assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_HAND_BACK), ELAPSE_OK);
     assert_int_equal(back.count, 2);
     assert_true(pthread_equal(back.thread, pthread_self()));
-    at = back.tasks[0].task.context == name_of('a') ? 0 : 1;
+    size_t at = back.tasks[0].task.context == name_of('a') ? 0 : 1;
     assert_ptr_equal(back.tasks[at].task.context, name_of('a'));
     assert_true(back.tasks[at].task.action == write_run);
     assert_true(back.tasks[at].task.destroy == write_end);
@@ -324,11 +321,10 @@ static bool closes_or_was_refused(void *context)
 static struct elapse_scheduler *blocked_new(unsigned workers, struct gate *gate, const char *key)
 {
     struct elapse_scheduler_options options = real_options(workers, 1);
-    struct elapse_scheduler *scheduler;
     struct elapse_task task = task_at_gate(gate);
 
     options.queue_tasks = 2;
-    scheduler = started_with(&options);
+    struct elapse_scheduler *scheduler = started_with(&options);
     if (key != NULL) {
         task.key = key;
         task.key_bytes = strlen(key);
@@ -452,10 +448,9 @@ TEST(many_due_tasks_run_at_closing_whatever_the_workers)
 
     for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
         struct elapse_scheduler_options options = real_options(workers[i], 4);
-        struct elapse_scheduler *scheduler;
 
         options.queue_tasks = 3;
-        scheduler = scheduler_new(&options);
+        struct elapse_scheduler *scheduler = scheduler_new(&options);
         for (size_t n = 0; n < TASKS; n++)
             schedule_at(scheduler, task_with_end(n), 0);
         assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
@@ -635,11 +630,10 @@ TEST(an_idle_scheduler_is_woken_by_close)
 {
     for (size_t i = 0; i < FORMS; i++) {
         struct elapse_scheduler *scheduler = started_new(2);
-        struct elapse_handle handle;
 
         add(scheduler, 'a', 0);
         wait_for_runs(1);
-        handle = add(scheduler, 'b', INT64_MAX);
+        struct elapse_handle handle = add(scheduler, 'b', INT64_MAX);
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
         assert_int_equal(ends() + back.count, 2);
         expect_closed(scheduler, handle);

@@ -95,10 +95,8 @@ TEST(freeing_goes_on_with_a_close_that_timed_out)
 
 PULL_TEST(a_taken_task_does_not_hold_up_close_for_ever)
 {
-    struct elapse_handle pending;
-
     add(scheduler, 'a', T(1));
-    pending = add(scheduler, 'b', T(1000));
+    struct elapse_handle pending = add(scheduler, 'b', T(1000));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);

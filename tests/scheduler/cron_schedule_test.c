@@ -103,10 +103,9 @@ static void expect_moments(const char *expression, enum elapse_zone zone, uint64
     struct elapse_cron cron = parsed(expression);
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
     int64_t moment_s = (int64_t)(wall_ns / ELAPSE_SECOND_NS);
-    struct elapse_handle handle;
 
     task.zone = zone;
-    handle = schedule_cron(scheduler, &task);
+    struct elapse_handle handle = schedule_cron(scheduler, &task);
     for (uint64_t n = 0; n < count; n++) {
         uint64_t deadline_ns;
 
@@ -180,10 +179,9 @@ TEST(a_tick_that_is_no_part_of_a_second)
 {
     const uint64_t tick_ns = 7 * ELAPSE_MILLISECOND_NS;
     struct elapse_scheduler *scheduler = manual_new(tick_ns, 1);
-    struct elapse_handle handle;
     uint64_t deadline_ns;
 
-    handle = schedule_expression(scheduler, "* * * * * *", ELAPSE_MISSED_SKIP);
+    struct elapse_handle handle = schedule_expression(scheduler, "* * * * * *", ELAPSE_MISSED_SKIP);
     for (uint64_t n = 1; n <= 1000; n++) {
         uint64_t due_ns = (S(n) + tick_ns - 1) / tick_ns * tick_ns;
 
@@ -202,10 +200,9 @@ SCHEDULER_TEST(never_means_the_next_moment_alone, wall_new(S(WALL_S) + 1))
 {
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
-    struct elapse_handle handle;
 
     task.recurrence = ELAPSE_RECUR_NEVER;
-    handle = schedule_cron(scheduler, &task);
+    struct elapse_handle handle = schedule_cron(scheduler, &task);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3600) - 1), 0);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3600)), 1);
     expect_run(0, 1, WALL_S + 3600, S(WALL_S + 3600), 0);
@@ -441,11 +438,10 @@ TEST(the_expression_is_copied)
 {
     struct elapse_scheduler *scheduler = wall_new(S(WALL_S) + 1);
     struct elapse_cron *cron = malloc(sizeof *cron);
-    struct elapse_task task;
 
     assert_non_null(cron);
     *cron = parsed("@hourly");
-    task = cron_task('a', cron, ELAPSE_MISSED_SKIP);
+    struct elapse_task task = cron_task('a', cron, ELAPSE_MISSED_SKIP);
     (void)schedule_cron(scheduler, &task);
     memset(cron, 0, sizeof *cron);
     free(cron);
@@ -495,12 +491,11 @@ SCHEDULER_TEST(with_a_key_it_can_be_replaced, wall_new(S(WALL_S) + 1))
     struct elapse_cron cron = parsed("@hourly");
     struct elapse_task task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
     struct elapse_task other = task_with_key('b', "key", ELAPSE_KEY_FAIL);
-    struct elapse_handle handle;
     struct elapse_handle found = {0, 0, 0};
 
     task.key = "key";
     task.key_bytes = 3;
-    handle = schedule_cron(scheduler, &task);
+    struct elapse_handle handle = schedule_cron(scheduler, &task);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3600)), 1);
     assert_int_equal(elapse_task_schedule_after(scheduler, &other, 0, &found),
                      ELAPSE_ERROR_KEY_PENDING);

@@ -92,11 +92,9 @@ TEST(a_context_is_destroyed_when_its_task_is_replaced)
 TEST(a_context_kept_away_is_destroyed_at_once)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-    struct elapse_task first = keyed('a', ELAPSE_KEY_KEEP);
-    struct elapse_task second = keyed('b', ELAPSE_KEY_KEEP);
-    struct elapse_handle pending = schedule_at(scheduler, first, 5 * TICK_NS);
+    struct elapse_handle pending = schedule_at(scheduler, keyed('a', ELAPSE_KEY_KEEP), 5 * TICK_NS);
 
-    assert_true(same_handle(schedule_at(scheduler, second, 0), pending));
+    assert_true(same_handle(schedule_at(scheduler, keyed('b', ELAPSE_KEY_KEEP), 0), pending));
     assert_int_equal(ends_of('a'), 0);
     assert_int_equal(ends_of('b'), 1);
     expect_step(scheduler, 10 * TICK_NS, "a");
@@ -190,11 +188,10 @@ TEST(a_refused_context_remains_the_callers)
 {
     static const char long_key[ELAPSE_KEY_BYTES_MAX + 1];
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
     struct elapse_task task = keyed('b', ELAPSE_KEY_FAIL);
 
     options.pending_max = 1;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     add(scheduler, keyed('a', ELAPSE_KEY_FAIL), 5);
     expect_refusal(scheduler, letter('b'), ELAPSE_ERROR_LIMIT);
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_KEY_PENDING);
@@ -214,11 +211,10 @@ TEST(a_refused_context_remains_the_callers)
 TEST(a_context_that_found_no_memory_remains_the_callers)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
     bool empty = false;
 
     options.allocator = (struct elapse_allocator){allocate_unless, release, &empty};
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     empty = true;
     expect_refusal(scheduler, letter('a'), ELAPSE_ERROR_MEMORY);
     expect_refusal(scheduler, keyed('b', ELAPSE_KEY_REPLACE), ELAPSE_ERROR_MEMORY);
@@ -296,8 +292,7 @@ TEST(a_rescheduled_context_is_destroyed_by_cancel_or_close)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct busy cancelled = {.deed = postpone};
     struct busy dropped = {.deed = postpone};
-    struct elapse_task task = busy_task(&cancelled);
-    struct elapse_handle handle = schedule_at(scheduler, task, 5);
+    struct elapse_handle handle = schedule_at(scheduler, busy_task(&cancelled), 5);
 
     add(scheduler, busy_task(&dropped), 5);
     assert_int_equal(step(scheduler, TICK_NS), 2);
@@ -388,7 +383,6 @@ static void *cancel_elsewhere(void *context)
 TEST(the_thread_that_ended_a_task_destroys_its_context)
 {
     struct elapse_scheduler *scheduler = started_new(1);
-    struct elapse_task task = letter('b');
     struct cancellation cancellation = {.scheduler = scheduler};
     pthread_t thread;
 
@@ -397,7 +391,7 @@ TEST(the_thread_that_ended_a_task_destroys_its_context)
     assert_true(pthread_equal(end_thread_of('a'), run_at(0).thread));
     assert_false(pthread_equal(end_thread_of('a'), pthread_self()));
 
-    cancellation.handle = schedule_after(scheduler, task, 3600 * ELAPSE_SECOND_NS);
+    cancellation.handle = schedule_after(scheduler, letter('b'), 3600 * ELAPSE_SECOND_NS);
     assert_int_equal(pthread_create(&thread, NULL, cancel_elsewhere, &cancellation), 0);
     assert_int_equal(ends_of('c'), 0);
     wait_for_end('b');

@@ -84,9 +84,8 @@ TEST_WITH(it_ran, begin, NULL)
 TEST_WITH(it_ran_by_the_wall_clock, begin, NULL)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
-    struct elapse_task task = telling('a');
 
-    schedule_by_wall_clock(scheduler, task, WALL_NS);
+    schedule_by_wall_clock(scheduler, telling('a'), WALL_NS);
     assert_int_equal(step(scheduler, 0), 1);
     expect_told("ra ");
     scheduler_end(scheduler);
@@ -258,16 +257,14 @@ TEST_WITH(handed_back_it_has_not_ended, begin, NULL)
 TEST_WITH(in_pull_mode_each_reason, begin, NULL)
 {
     struct elapse_scheduler *scheduler = pull_new();
-    struct elapse_taken taken;
-    struct elapse_handle handle;
 
     put(scheduler, telling('a'), TICK_NS);
     go_to(scheduler, TICK_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     done(scheduler, &taken);
     expect_told("ra ");
 
-    handle = put(scheduler, telling('b'), 2 * TICK_NS);
+    struct elapse_handle handle = put(scheduler, telling('b'), 2 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_told("cb ");
 

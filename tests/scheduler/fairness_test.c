@@ -117,11 +117,8 @@ TEST(a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end)
 
         note_nothing();
         (void)schedule_at(scheduler, load, T(1));
-        for (size_t number = 0; number < VICTIMS; number++) {
-            struct elapse_task task = victim(number);
-
-            (void)schedule_by_wall_clock(scheduler, task, WALL_NS + T(1));
-        }
+        for (size_t number = 0; number < VICTIMS; number++)
+            (void)schedule_by_wall_clock(scheduler, victim(number), WALL_NS + T(1));
         (void)step(scheduler, T(1));
         expect_fairness(VICTIMS);
         scheduler_end(scheduler);
@@ -138,11 +135,8 @@ TEST(a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end)
 
         note_nothing();
         (void)schedule_by_wall_clock(scheduler, load, WALL_NS + T(1));
-        for (size_t number = 0; number < VICTIMS; number++) {
-            struct elapse_task task = victim(number);
-
-            (void)schedule_at(scheduler, task, T(1));
-        }
+        for (size_t number = 0; number < VICTIMS; number++)
+            (void)schedule_at(scheduler, victim(number), T(1));
         (void)step(scheduler, T(1));
         expect_fairness(VICTIMS);
         scheduler_end(scheduler);
@@ -212,12 +206,11 @@ TEST(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_clock_thread)
 static void expect_wall_clock_tasks_to_be_taken(size_t capacity)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
     struct elapse_taken taken[LOAD_TASKS];
 
     note_nothing();
     options.pull = true;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
     for (unsigned i = 0; i < LOAD_TASKS; i++) {
         struct elapse_task task = {.recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
@@ -259,12 +252,11 @@ static const size_t capacities[] = {1, CAPACITY_MAX};
 static struct elapse_scheduler *lease_new(unsigned shards)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, shards);
-    struct elapse_scheduler *scheduler;
 
     note_nothing();
     options.pull = true;
     options.lease_ns = TICK_NS;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
     return scheduler;
 }
@@ -312,11 +304,8 @@ static void leave_victims(struct elapse_scheduler *scheduler)
 {
     struct elapse_taken taken[VICTIMS];
 
-    for (size_t number = 0; number < VICTIMS; number++) {
-        struct elapse_task task = victim(number);
-
-        (void)schedule_at(scheduler, task, 0);
-    }
+    for (size_t number = 0; number < VICTIMS; number++)
+        (void)schedule_at(scheduler, victim(number), 0);
     assert_int_equal(take_some(scheduler, taken, VICTIMS), VICTIMS);
     end_turn(scheduler);
 }

@@ -207,21 +207,17 @@ void write_end(void *context)
 
 size_t runs(void)
 {
-    size_t count;
-
     (void)pthread_mutex_lock(&log_lock);
-    count = log_count;
+    size_t count = log_count;
     (void)pthread_mutex_unlock(&log_lock);
     return count;
 }
 
 struct run_record run_at(uint64_t index)
 {
-    struct run_record record;
-
     assert_true(index < runs());
     (void)pthread_mutex_lock(&log_lock);
-    record = log_runs[index];
+    struct run_record record = log_runs[index];
     (void)pthread_mutex_unlock(&log_lock);
     return record;
 }
@@ -258,30 +254,24 @@ void expect_step(struct elapse_scheduler *scheduler, uint64_t now_ns, const char
 
 size_t ends_of(size_t number)
 {
-    size_t count;
-
     (void)pthread_mutex_lock(&log_lock);
-    count = end_counts[number];
+    size_t count = end_counts[number];
     (void)pthread_mutex_unlock(&log_lock);
     return count;
 }
 
 pthread_t end_thread_of(size_t number)
 {
-    pthread_t thread;
-
     (void)pthread_mutex_lock(&log_lock);
-    thread = end_threads[number];
+    pthread_t thread = end_threads[number];
     (void)pthread_mutex_unlock(&log_lock);
     return thread;
 }
 
 size_t ends(void)
 {
-    size_t count;
-
     (void)pthread_mutex_lock(&log_lock);
-    count = log_ends;
+    size_t count = log_ends;
     (void)pthread_mutex_unlock(&log_lock);
     return count;
 }

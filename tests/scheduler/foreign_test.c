@@ -72,10 +72,9 @@ MANUAL_TEST(the_first_of_a_tick_cancels_all_others_of_it)
 MANUAL_TEST(moved_to_a_later_tick_it_is_cancelled_while_the_old_one_is_run)
 {
     struct elapse_task b = task_with_end('b');
-    struct elapse_handle moved;
 
     (void)schedule_at(scheduler, task_with_end('a'), T(5));
-    moved = schedule_at(scheduler, b, T(5));
+    struct elapse_handle moved = schedule_at(scheduler, b, T(5));
     (void)schedule_at(scheduler, task_with_end('c'), T(10));
     assert_int_equal(elapse_task_reschedule_at(scheduler, moved, T(10)), ELAPSE_OK);
     expect_step(scheduler, T(5), "a");

@@ -96,9 +96,8 @@ TEST(the_successor_of_a_task_that_ran_waits_for_the_destructor)
 TEST(a_task_scheduled_by_the_destructor_waits_for_it)
 {
     struct elapse_scheduler *scheduler = begin(true);
-    struct elapse_task task = first_task();
 
-    (void)schedule_at(scheduler, task, T(1));
+    (void)schedule_at(scheduler, first_task(), T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
 
@@ -109,8 +108,7 @@ TEST(a_task_scheduled_by_the_destructor_waits_for_it)
 TEST(the_successor_of_a_cancelled_task_waits_for_the_destructor)
 {
     struct elapse_scheduler *scheduler = begin(true);
-    struct elapse_task task = first_task();
-    struct elapse_handle handle = schedule_at(scheduler, task, T(100));
+    struct elapse_handle handle = schedule_at(scheduler, first_task(), T(100));
 
     go_to(scheduler, T(1));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);

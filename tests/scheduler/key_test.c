@@ -126,11 +126,10 @@ TEST(a_cancelled_key_is_free)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle first = schedule_at(scheduler, task, 5 * TICK_NS);
-    struct elapse_handle second;
 
     assert_int_equal(elapse_task_cancel(scheduler, first), ELAPSE_CANCEL_REMOVED);
     assert_false(exists(scheduler, "key", 3));
-    second = schedule_at(scheduler, task, 5 * TICK_NS);
+    struct elapse_handle second = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_false(same_handle(first, second));
     expect_step(scheduler, 5 * TICK_NS, "a");
     scheduler_end(scheduler);
@@ -140,7 +139,6 @@ TEST(a_cancelled_key_is_free)
 TEST(replacing_at_the_pending_limit_is_allowed)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
     struct elapse_task kept = task_with_key('k', "key", ELAPSE_KEY_KEEP);
     struct elapse_task refused = task_with_key('r', "key", ELAPSE_KEY_FAIL);
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_REPLACE);
@@ -148,7 +146,7 @@ TEST(replacing_at_the_pending_limit_is_allowed)
     struct elapse_handle handle;
 
     options.pending_max = 1;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     handle = schedule_at(scheduler, task_with_key('o', "key", ELAPSE_KEY_REPLACE), 5 * TICK_NS);
     assert_int_equal(elapse_task_schedule_at(scheduler, &other, TICK_NS, NULL), ELAPSE_ERROR_LIMIT);
     assert_true(same_handle(schedule_at(scheduler, kept, TICK_NS), handle));
@@ -490,12 +488,11 @@ TEST(the_new_one_waits_until_the_action_has_ended)
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(4);
     struct elapse_task running = task_at_gate(&gate);
-    struct elapse_handle running_handle;
     struct elapse_handle handle;
 
     running.key = "key";
     running.key_bytes = 3;
-    running_handle = schedule_after(scheduler, running, 0);
+    struct elapse_handle running_handle = schedule_after(scheduler, running, 0);
     wait_entered(&gate, 1);
     assert_true(same_handle(find(scheduler, "key"), running_handle));
     handle = schedule_after(scheduler, task_with_key('w', "key", ELAPSE_KEY_REPLACE), 0);
@@ -632,7 +629,6 @@ TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
     static struct race_thread threads[RACE_THREADS];
     static struct elapse_statistics statistics;
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
     unsigned accepted = 0;
     unsigned ended = 0;
     unsigned ran = 0;
@@ -640,7 +636,7 @@ TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
     elapse_scheduler_options_init(&options);
     options.tick_ns = 1000;
     options.shards = 2;
-    scheduler = started_with(&options);
+    struct elapse_scheduler *scheduler = started_with(&options);
     for (size_t i = 0; i < RACE_KEYS; i++)
         race_keys[i].key[0] = (char)('a' + i);
     for (size_t i = 0; i < RACE_THREADS; i++) {

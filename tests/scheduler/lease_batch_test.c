@@ -74,13 +74,12 @@ TEST_WITH(the_leases_of_a_batch_begin_when_it_is_complete, begin, end)
 {
     struct elapse_scheduler *scheduler = lease_new(1);
     struct elapse_taken taken[CAPACITY];
-    size_t count;
 
     for (size_t name = 'a'; name < 'a' + CAPACITY; name++)
         (void)schedule_after(scheduler, task_with_end(name), 0);
     fake_os_advance(T(1));
     begin_to_pass_time();
-    count = take_batch(scheduler, taken);
+    size_t count = take_batch(scheduler, taken);
     end_to_pass_time();
     assert_int_equal(count, CAPACITY);
     for (size_t i = 0; i < count; i++) {
@@ -136,18 +135,16 @@ TEST_WITH(no_task_is_in_a_batch_twice, begin, end)
     struct elapse_task slow = {.context = name_of('c'), .destroy = take_inside};
     const char keys[] = {key_in_shard(scheduler, 0), key_in_shard(scheduler, 1)};
     struct elapse_taken taken[CAPACITY];
-    struct elapse_handle cancelled;
-    struct elapse_handle handle;
 
     destroying = scheduler;
     taken_inside = 0;
     recurs.key = &keys[0];
     slow.key = &keys[1];
     recurs.key_bytes = slow.key_bytes = 1;
-    cancelled = schedule_at(scheduler, slow, begin_ns);
+    struct elapse_handle cancelled = schedule_at(scheduler, slow, begin_ns);
     assert_int_equal(take_batch(scheduler, taken), 1);
     assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_RUNNING);
-    handle = schedule_at(scheduler, recurs, taken[0].lease_until_ns);
+    struct elapse_handle handle = schedule_at(scheduler, recurs, taken[0].lease_until_ns);
     fake_os_advance(T(20));
     assert_int_equal(take_batch(scheduler, taken), 1);
     assert_true(same_handle(taken[0].run.handle, handle));

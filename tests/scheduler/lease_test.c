@@ -39,11 +39,9 @@ static struct elapse_taken take_attempt(struct elapse_scheduler *scheduler, char
 
 LEASE_TEST(within_its_lease_a_task_is_held)
 {
-    struct elapse_taken taken;
-
     (void)add(scheduler, 'a', T(1));
     go_to(scheduler, T(1));
-    taken = take_attempt(scheduler, 'a', 1);
+    struct elapse_taken taken = take_attempt(scheduler, 'a', 1);
     assert_int_equal(taken.lease_until_ns, T(11));
     go_to(scheduler, T(11) - 1);
     expect_nothing(scheduler);
@@ -57,16 +55,14 @@ LEASE_TEST(within_its_lease_a_task_is_held)
 LEASE_TEST(an_expired_lease_makes_the_task_due_again)
 {
     struct elapse_handle handle = add(scheduler, 'a', T(1));
-    struct elapse_taken first;
-    struct elapse_taken second;
 
     go_to(scheduler, T(2));
-    first = take_attempt(scheduler, 'a', 1);
+    struct elapse_taken first = take_attempt(scheduler, 'a', 1);
     expect_nothing(scheduler);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), T(12));
     go_to(scheduler, T(12));
     expect_done(scheduler, &first, ELAPSE_ERROR_GONE); /* though nobody else has it yet */
-    second = take_attempt(scheduler, 'a', 2);
+    struct elapse_taken second = take_attempt(scheduler, 'a', 2);
     assert_true(same_handle(second.run.handle, handle));
     assert_int_equal(second.run.number, 1);
     assert_int_equal(second.run.intended_ns, T(1));
@@ -106,14 +102,11 @@ LEASE_TEST(an_extended_lease_lasts_from_then_on)
 /* An old claim does not end a later run of the task. */
 LEASE_TEST(a_late_claim_does_not_fit_a_later_run)
 {
-    struct elapse_taken first;
-    struct elapse_taken taken;
-
     (void)schedule_at(scheduler, periodic('a', T(20)), T(1));
     go_to(scheduler, T(1));
-    first = take_attempt(scheduler, 'a', 1);
+    struct elapse_taken first = take_attempt(scheduler, 'a', 1);
     go_to(scheduler, T(11));
-    taken = take_attempt(scheduler, 'a', 2);
+    struct elapse_taken taken = take_attempt(scheduler, 'a', 2);
     expect_done(scheduler, &taken, ELAPSE_OK);
     go_to(scheduler, T(21));
     taken = take_attempt(scheduler, 'a', 1);
@@ -126,8 +119,6 @@ LEASE_TEST(a_late_claim_does_not_fit_a_later_run)
 
 LEASE_TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
 {
-    struct elapse_taken taken;
-
     (void)add(scheduler, 'a', T(1));
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1); /* until T(11) */
@@ -135,7 +126,7 @@ LEASE_TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
     (void)add(scheduler, 'c', T(11));
     (void)add(scheduler, 'b', T(10));
     go_to(scheduler, T(20));
-    taken = take_attempt(scheduler, 'b', 1);
+    struct elapse_taken taken = take_attempt(scheduler, 'b', 1);
     expect_done(scheduler, &taken, ELAPSE_OK);
     taken = take_attempt(scheduler, 'a', 2); /* at one tick it comes first */
     expect_done(scheduler, &taken, ELAPSE_OK);
@@ -149,17 +140,14 @@ LEASE_TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
 /* The shard may still know of the deadline of a task that was cancelled. */
 LEASE_TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
 {
-    struct elapse_handle cancelled;
-    struct elapse_taken taken;
-
     (void)add(scheduler, 'a', T(1));
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1); /* until T(11) */
-    cancelled = add(scheduler, 'b', T(10));
+    struct elapse_handle cancelled = add(scheduler, 'b', T(10));
     (void)add(scheduler, 'c', T(12));
     assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_REMOVED);
     go_to(scheduler, T(20));
-    taken = take_attempt(scheduler, 'a', 2);
+    struct elapse_taken taken = take_attempt(scheduler, 'a', 2);
     expect_done(scheduler, &taken, ELAPSE_OK);
     taken = take_attempt(scheduler, 'c', 1);
     expect_done(scheduler, &taken, ELAPSE_OK);
@@ -195,16 +183,14 @@ LEASE_TEST(a_cancelled_task_ends_when_its_lease_has_expired)
 {
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle = schedule_at(scheduler, task, T(1));
-    struct elapse_taken late;
-    struct elapse_taken taken;
 
     go_to(scheduler, T(1));
-    late = take_attempt(scheduler, 'a', 1);
+    struct elapse_taken late = take_attempt(scheduler, 'a', 1);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
     (void)schedule_at(scheduler, task, T(2));
     go_to(scheduler, T(11));
-    taken = take_attempt(scheduler, 'b', 1);
+    struct elapse_taken taken = take_attempt(scheduler, 'b', 1);
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_GONE);
     expect_done(scheduler, &late, ELAPSE_ERROR_GONE);
@@ -214,13 +200,12 @@ LEASE_TEST(a_cancelled_task_ends_when_its_lease_has_expired)
 LEASE_TEST(a_reschedule_holds_after_another_attempt)
 {
     struct elapse_handle handle = add(scheduler, 'a', T(1));
-    struct elapse_taken taken;
 
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(40)), ELAPSE_OK);
     go_to(scheduler, T(11));
-    taken = take_attempt(scheduler, 'a', 2);
+    struct elapse_taken taken = take_attempt(scheduler, 'a', 2);
     assert_int_equal(taken.run.intended_ns, T(1));
     expect_done(scheduler, &taken, ELAPSE_OK);
     expect_nothing(scheduler);
@@ -232,13 +217,11 @@ LEASE_TEST(a_reschedule_holds_after_another_attempt)
 
 LEASE_TEST(a_task_by_the_wall_clock_has_a_lease_too)
 {
-    struct elapse_taken taken;
-
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
     (void)schedule_by_wall_clock(scheduler, task_with_end('a'), WALL_NS);
     (void)take_attempt(scheduler, 'a', 1);
     go_to(scheduler, T(10));
-    taken = take_attempt(scheduler, 'a', 2);
+    struct elapse_taken taken = take_attempt(scheduler, 'a', 2);
     assert_true(taken.run.wall_clock);
     assert_int_equal(taken.run.intended_ns, WALL_NS);
     expect_done(scheduler, &taken, ELAPSE_OK);
@@ -259,15 +242,13 @@ static void count_handed_back(const struct elapse_handed_back *task, void *conte
 LEASE_TEST(closing_does_not_wait_for_expired_leases)
 {
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_handle handle;
-    struct elapse_taken late;
 
     (void)schedule_at(scheduler, task, T(1));
-    handle = add(scheduler, 'c', T(1));
+    struct elapse_handle handle = add(scheduler, 'c', T(1));
     task = periodic('p', T(1));
     (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
-    late = take_attempt(scheduler, 'a', 1);
+    struct elapse_taken late = take_attempt(scheduler, 'a', 1);
     (void)take_attempt(scheduler, 'c', 1);
     (void)take_attempt(scheduler, 'p', 1);
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
@@ -445,13 +426,12 @@ TEST(leases_need_pull_mode_and_claims)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     struct elapse_scheduler *scheduler = NULL;
-    struct elapse_taken taken;
 
     options.lease_ns = LEASE;
     assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
     scheduler = lease_new();
     (void)add(scheduler, 'a', 0);
-    taken = take_attempt(scheduler, 'a', 1);
+    struct elapse_taken taken = take_attempt(scheduler, 'a', 1);
     assert_int_equal(elapse_task_done(scheduler, taken.run.handle), ELAPSE_ERROR_ARGUMENT);
     expect_done(scheduler, &taken, ELAPSE_OK);
     scheduler_end(scheduler);
@@ -459,10 +439,8 @@ TEST(leases_need_pull_mode_and_claims)
 
 PULL_TEST(without_leases_a_claim_works_too)
 {
-    struct elapse_taken taken;
-
     (void)add(scheduler, 'a', 0);
-    taken = take_attempt(scheduler, 'a', 1);
+    struct elapse_taken taken = take_attempt(scheduler, 'a', 1);
     assert_int_equal(taken.lease_until_ns, ELAPSE_NEVER);
     assert_int_equal(elapse_task_extend_lease(scheduler, &taken), ELAPSE_ERROR_ARGUMENT);
     go_to(scheduler, T(1000));

@@ -71,12 +71,11 @@ MANUAL_TEST(an_entry_tells_of_a_plain_task)
 MANUAL_TEST(an_entry_tells_the_recurrence_and_the_key)
 {
     struct elapse_task task = periodic('a', 7 * TICK_NS);
-    struct elapse_listed listed;
 
     task.key = "name";
     task.key_bytes = 4;
     (void)schedule_at(scheduler, task, 5 * TICK_NS);
-    listed = listed_alone(scheduler);
+    struct elapse_listed listed = listed_alone(scheduler);
     assert_int_equal(listed.recurrence, ELAPSE_RECUR_PERIOD);
     assert_int_equal(listed.period_ns, 7 * TICK_NS);
     assert_int_equal(listed.key_bytes, 4);
@@ -85,10 +84,8 @@ MANUAL_TEST(an_entry_tells_the_recurrence_and_the_key)
 
 WALL_TEST(an_entry_tells_the_clock_of_its_deadline)
 {
-    struct elapse_listed listed;
-
     (void)schedule_by_wall_clock(scheduler, task_named('a'), WALL_NS + 3 * TICK_NS);
-    listed = listed_alone(scheduler);
+    struct elapse_listed listed = listed_alone(scheduler);
     assert_true(listed.wall_clock);
     assert_int_equal(listed.deadline_ns, WALL_NS + 3 * TICK_NS);
 }
@@ -99,14 +96,13 @@ MANUAL_TEST(a_long_key_is_cut_and_can_be_copied_whole)
     struct elapse_task task = task_named('a');
     unsigned char key[LONG];
     unsigned char copy[LONG + 1];
-    struct elapse_listed listed;
 
     for (size_t i = 0; i < LONG; i++)
         key[i] = (unsigned char)(i * 7);
     task.key = key;
     task.key_bytes = LONG;
     (void)schedule_at(scheduler, task, TICK_NS);
-    listed = listed_alone(scheduler);
+    struct elapse_listed listed = listed_alone(scheduler);
     assert_int_equal(listed.key_bytes, LONG);
     assert_memory_equal(listed.key, key, ELAPSE_LISTED_KEY_BYTES);
     memset(copy, 0xee, sizeof copy);

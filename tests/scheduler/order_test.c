@@ -13,11 +13,10 @@
 static struct elapse_scheduler *held_new(struct gate *gate)
 {
     struct elapse_scheduler_options options = real_options(1, 1);
-    struct elapse_scheduler *scheduler;
 
     fake_os_begin();
     options.queue_tasks = 16;
-    scheduler = started_with(&options);
+    struct elapse_scheduler *scheduler = started_with(&options);
     (void)schedule_at(scheduler, task_at_gate(gate), AT(0));
     wait_entered(gate, 1);
     return scheduler;

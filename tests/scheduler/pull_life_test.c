@@ -12,11 +12,10 @@ static const struct elapse_handle no_handle = {0, 0, 0};
 PULL_TEST(a_cancel_of_a_taken_task_says_running)
 {
     struct elapse_handle handle = add(scheduler, 'a', TICK_NS);
-    struct elapse_taken taken;
     enum elapse_cancel answer = ELAPSE_CANCEL_GONE;
 
     go_to(scheduler, TICK_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     assert_int_equal(elapse_task_cancel_batch(scheduler, &handle, 1, &answer), 0);
     assert_int_equal(answer, ELAPSE_CANCEL_RUNNING);
@@ -60,12 +59,11 @@ TEST(a_cancel_that_waits_returns_when_the_task_is_done)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct waiting_cancel cancel = {.scheduler = scheduler, .answer = ELAPSE_CANCEL_SELF};
-    struct elapse_taken taken;
     pthread_t thread;
 
     cancel.handle = add(scheduler, 'a', TICK_NS);
     go_to(scheduler, TICK_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(pthread_create(&thread, NULL, cancel_and_wait, &cancel), 0);
     wait_until(is_true, &cancel.begun);
     sleep_ns(20 * ELAPSE_MILLISECOND_NS);
@@ -81,11 +79,10 @@ TEST(a_cancel_that_waits_returns_when_the_task_is_done)
 PULL_TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
 {
     struct elapse_handle handle = add(scheduler, 'a', 10 * TICK_NS);
-    struct elapse_taken taken;
     uint64_t deadline_ns = 0;
 
     go_to(scheduler, 10 * TICK_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 20 * TICK_NS), ELAPSE_OK);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 15 * TICK_NS), ELAPSE_OK);
     assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_RUNNING);
@@ -120,18 +117,16 @@ PULL_TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
 {
     struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
     struct elapse_handle first = schedule_at(scheduler, task, TICK_NS);
-    struct elapse_handle second;
     struct elapse_handle found = no_handle;
-    struct elapse_taken taken;
 
     go_to(scheduler, TICK_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
     assert_true(same_handle(found, first));
     task = task_with_key('x', "key", ELAPSE_KEY_FAIL);
     (void)schedule_at(scheduler, task, 2 * TICK_NS);
     task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
-    second = schedule_at(scheduler, task, 2 * TICK_NS);
+    struct elapse_handle second = schedule_at(scheduler, task, 2 * TICK_NS);
     assert_int_equal(ends_of('x'), 1); /* replaced */
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
     assert_true(same_handle(found, second));
@@ -192,10 +187,9 @@ PULL_TEST(a_periodic_task_goes_on_when_it_is_done)
 {
     struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, 10 * TICK_NS, ELAPSE_MISSED_SKIP);
     struct elapse_handle handle = schedule_at(scheduler, task, 10 * TICK_NS);
-    struct elapse_taken taken;
 
     go_to(scheduler, 10 * TICK_NS);
-    taken = take_run(scheduler, 1, 10 * TICK_NS, 0);
+    struct elapse_taken taken = take_run(scheduler, 1, 10 * TICK_NS, 0);
     done(scheduler, &taken);
     assert_int_equal(elapse_task_done(scheduler, handle), ELAPSE_ERROR_GONE);
     expect_nothing(scheduler);
@@ -239,11 +233,10 @@ TEST(after_each_counts_from_done)
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task =
         recurring('a', ELAPSE_RECUR_AFTER_EACH, 10 * TICK_NS, ELAPSE_MISSED_SKIP);
-    struct elapse_taken taken;
 
     (void)schedule_at(scheduler, task, 5 * TICK_NS);
     go_to(scheduler, 7 * TICK_NS);
-    taken = take_run(scheduler, 1, 5 * TICK_NS, 0);
+    struct elapse_taken taken = take_run(scheduler, 1, 5 * TICK_NS, 0);
     go_to(scheduler, 33 * TICK_NS);
     done(scheduler, &taken);
     go_to(scheduler, 43 * TICK_NS - 1);
@@ -311,7 +304,6 @@ TEST(a_closed_one_hands_out_nothing)
         struct elapse_scheduler *scheduler = pull_new();
         struct elapse_handle due = add(scheduler, 'a', TICK_NS);
         struct elapse_handle later = add(scheduler, 'b', 50 * TICK_NS);
-        struct elapse_statistics statistics;
 
         (void)state;
         back.count = 0;
@@ -321,7 +313,7 @@ TEST(a_closed_one_hands_out_nothing)
         assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
         assert_int_equal(elapse_task_done(scheduler, due), ELAPSE_ERROR_GONE);
         assert_int_equal(elapse_task_cancel(scheduler, later), ELAPSE_CANCEL_GONE);
-        statistics = statistics_of(scheduler);
+        struct elapse_statistics statistics = statistics_of(scheduler);
         assert_int_equal(statistics.pending, 0);
         assert_int_equal(statistics.begun, 0);
         assert_int_equal(runs(), 0);

@@ -14,7 +14,6 @@ static const struct elapse_handle no_handle = {0, 0, 0};
 static void expect_the_other_shard_to_be_taken_from(bool by_wall_clock)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 2);
-    struct elapse_scheduler *scheduler;
     struct elapse_task always = {
         .context = name_of('x'), .recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
     struct elapse_task other = task_with_end('o');
@@ -23,7 +22,7 @@ static void expect_the_other_shard_to_be_taken_from(bool by_wall_clock)
     uint64_t takes = 0;
 
     options.pull = true;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     const char keys[] = {key_in_shard(scheduler, 0), key_in_shard(scheduler, 1)};
     always.key = &keys[0];
     other.key = &keys[1];
@@ -58,12 +57,11 @@ TEST(a_taken_task_has_the_run_that_its_action_would_get)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', 5 * TICK_NS - 1);
-    struct elapse_taken taken;
     uint64_t deadline_ns = 0;
 
     go_to(scheduler, 7 * TICK_NS);
     assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_PENDING);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_true(taken.action == write_run);
     assert_true(same_handle(taken.run.handle, handle));
     assert_int_equal(taken.run.intended_ns, 5 * TICK_NS);
@@ -136,10 +134,9 @@ PULL_TEST(the_order_holds_for_many)
     go_to(scheduler, TICKS * TICK_NS);
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_taken taken;
-        size_t number;
 
         assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
-        number = number_of(taken.context);
+        size_t number = number_of(taken.context);
         assert_int_equal(taken.run.intended_ns, (number * 7919 % TICKS + 1) * TICK_NS);
         assert_true(taken.run.intended_ns >= last_ns);
         if (taken.run.intended_ns == last_ns)
@@ -158,12 +155,10 @@ PULL_TEST(the_order_holds_for_many)
 
 PULL_TEST(a_task_scheduled_between_two_takes_is_taken_in_its_order)
 {
-    struct elapse_taken first;
-
     (void)add(scheduler, 'a', TICK_NS);
     (void)add(scheduler, 'c', 5 * TICK_NS);
     go_to(scheduler, 10 * TICK_NS);
-    first = take(scheduler, 'a');
+    struct elapse_taken first = take(scheduler, 'a');
     (void)add(scheduler, 'd', 10 * TICK_NS);
     (void)add(scheduler, 'z', 11 * TICK_NS);
     expect_taken(scheduler, "cd");
@@ -185,12 +180,11 @@ PULL_TEST(a_task_postponed_or_cancelled_when_due_is_not_handed_out)
 {
     struct elapse_handle a = add(scheduler, 'a', TICK_NS);
     struct elapse_handle b = add(scheduler, 'b', TICK_NS);
-    struct elapse_taken taken;
 
     (void)add(scheduler, 'c', TICK_NS);
     (void)add(scheduler, 'd', TICK_NS);
     go_to(scheduler, TICK_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     done(scheduler, &taken);
     /* Although b is due, it is pending until it is taken. */
     assert_int_equal(elapse_task_cancel(scheduler, a), ELAPSE_CANCEL_GONE);
@@ -250,11 +244,10 @@ TEST(tasks_of_all_shards_are_taken)
 {
     enum { SHARDS = 7, TASKS = 200 };
     struct elapse_scheduler_options options = manual_options(TICK_NS, SHARDS);
-    struct elapse_scheduler *scheduler;
     static char keys[TASKS][8];
 
     options.pull = true;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_task task = task_with_end(i);
 
@@ -285,11 +278,10 @@ TEST(an_action_may_be_null_in_pull_mode_alone)
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = {.context = name_of('a'), .destroy = write_end};
     struct elapse_handle handle = no_handle;
-    struct elapse_taken taken;
 
     (void)schedule_at(scheduler, task, TICK_NS);
     go_to(scheduler, TICK_NS);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_true(taken.action == NULL);
     done(scheduler, &taken);
     assert_int_equal(ends_of('a'), 1);
@@ -306,7 +298,6 @@ TEST(an_action_may_be_null_in_pull_mode_alone)
 PULL_TEST(a_wall_clock_time_is_taken_too)
 {
     struct elapse_task task = task_with_end('a');
-    struct elapse_taken taken;
 
     assert_int_equal(
         elapse_task_schedule_at_wall_clock(scheduler, &task, 1000 * ELAPSE_SECOND_NS, NULL),
@@ -315,7 +306,7 @@ PULL_TEST(a_wall_clock_time_is_taken_too)
     assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, 2000 * ELAPSE_SECOND_NS),
                      ELAPSE_OK);
     go_to(scheduler, 0);
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_true(taken.run.wall_clock);
     assert_int_equal(taken.run.intended_ns, 1000 * ELAPSE_SECOND_NS);
     assert_int_equal(taken.run.actual_ns, 2000 * ELAPSE_SECOND_NS);
@@ -458,7 +449,6 @@ TEST(a_destructor_may_use_the_scheduler_but_not_close_it)
 
 PULL_TEST(takes_are_counted_as_runs)
 {
-    struct elapse_statistics statistics;
     struct elapse_taken a;
     struct elapse_taken b;
 
@@ -467,7 +457,7 @@ PULL_TEST(takes_are_counted_as_runs)
     (void)add(scheduler, 'c', 100 * TICK_NS);
     go_to(scheduler, 6 * TICK_NS);
     a = take(scheduler, 'a');
-    statistics = statistics_of(scheduler);
+    struct elapse_statistics statistics = statistics_of(scheduler);
     assert_int_equal(statistics.scheduled, 3);
     assert_int_equal(statistics.begun, 1);
     assert_int_equal(statistics.running, 1);
@@ -526,13 +516,12 @@ TEST(only_pull_mode_lets_take)
 TEST(one_that_is_not_started_hands_out_nothing)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
     struct elapse_taken taken;
 
     elapse_scheduler_options_init(&options);
     assert_false(options.pull);
     options.pull = true;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     (void)add(scheduler, 'a', 0);
     expect_no_taking(scheduler, ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);

@@ -82,13 +82,12 @@ static void queue_begin(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
 static void deal_with(const struct elapse_taken *taken)
 {
     size_t number = number_of(taken->context);
-    uint64_t earliest_ns;
 
     if (number >= queue.items) {
         atomic_fetch_add(&queue.strange, 1);
         return;
     }
-    earliest_ns = atomic_load(&queue.earliest_ns[number]);
+    uint64_t earliest_ns = atomic_load(&queue.earliest_ns[number]);
     if (taken->run.actual_ns < earliest_ns || taken->run.actual_ns < taken->run.intended_ns ||
         elapse_scheduler_now_ns(queue.scheduler) < earliest_ns)
         atomic_fetch_add(&queue.early, 1);
@@ -301,13 +300,12 @@ TEST(a_reschedule_and_a_done_wake_waiting_takers)
 {
     struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(1)};
     struct elapse_taken taken;
-    struct elapse_handle handle;
 
     queue_begin(pull_new(1), ELAPSE_NEVER, 4);
     (void)schedule_after(queue.scheduler, task, 0);
     assert_int_equal(elapse_task_take(queue.scheduler, ELAPSE_NEVER, &taken), ELAPSE_OK);
     start_takers();
-    handle = add(queue.scheduler, 2, HOUR_NS);
+    struct elapse_handle handle = add(queue.scheduler, 2, HOUR_NS);
     task.context = name_of(3);
     (void)schedule_after(queue.scheduler, task, 0);
     sleep_ns(20 * ELAPSE_MILLISECOND_NS);
@@ -453,10 +451,9 @@ static struct elapse_taken wait_and_take(struct elapse_scheduler *scheduler, siz
 {
     for (;;) {
         struct elapse_taken taken;
-        enum elapse_error error;
 
         assert_true(readable_within(scheduler, PATIENCE_MS));
-        error = elapse_task_take(scheduler, 0, &taken);
+        enum elapse_error error = elapse_task_take(scheduler, 0, &taken);
         if (error == ELAPSE_OK) {
             assert_int_equal(number_of(taken.context), number);
             return taken;
@@ -563,16 +560,14 @@ TEST(closing_wakes_event_loops)
 TEST(tasks_scheduled_before_the_start_make_it_readable)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
-    struct elapse_taken taken;
 
     elapse_scheduler_options_init(&options);
     options.pull = true;
-    scheduler = scheduler_new(&options);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
     (void)add(scheduler, 1, 2 * ELAPSE_MILLISECOND_NS);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    taken = wait_and_take(scheduler, 1);
+    struct elapse_taken taken = wait_and_take(scheduler, 1);
     done(scheduler, &taken);
     scheduler_end(scheduler);
 }
@@ -582,12 +577,11 @@ SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
 {
     struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(2)};
     struct elapse_handle handle = add(scheduler, 1, HOUR_NS);
-    struct elapse_taken taken;
 
     expect_nothing(scheduler);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MILLISECOND_NS),
                      ELAPSE_OK);
-    taken = wait_and_take(scheduler, 1);
+    struct elapse_taken taken = wait_and_take(scheduler, 1);
     expect_nothing(scheduler);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
     expect_nothing(scheduler); /* it is taken still */
@@ -665,10 +659,9 @@ static void loop_over(size_t items, uint64_t delay_max_ns, unsigned shards,
     struct producer producer = {0, items, delay_max_ns, 88172645463325252};
     struct epoll_event event = {.events = EPOLLIN};
     pthread_t thread;
-    int loop;
 
     queue_begin(pull_new(shards), 0, items);
-    loop = epoll_create1(EPOLL_CLOEXEC);
+    int loop = epoll_create1(EPOLL_CLOEXEC);
     assert_true(loop >= 0);
     assert_int_equal(
         epoll_ctl(loop, EPOLL_CTL_ADD, elapse_scheduler_descriptor(queue.scheduler), &event), 0);

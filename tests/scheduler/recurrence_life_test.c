@@ -85,11 +85,9 @@ MANUAL_TEST(a_cancel_in_its_action_is_the_last_word)
         {.number = 'a', .when = 3, .deed = cancels},
         {.number = 'b', .when = 3, .deed = waits_for_itself},
     };
-    struct elapse_task first = acting(&actors[0], T(10));
-    struct elapse_task second = acting(&actors[1], T(10));
-    struct elapse_handle handle = schedule_at(scheduler, first, T(10));
+    struct elapse_handle handle = schedule_at(scheduler, acting(&actors[0], T(10)), T(10));
 
-    (void)schedule_at(scheduler, second, T(10));
+    (void)schedule_at(scheduler, acting(&actors[1], T(10)), T(10));
     expect_step(scheduler, T(10), "ab");
     expect_step(scheduler, T(20), "ab");
     assert_int_equal(ends(), 0);
@@ -122,9 +120,8 @@ TEST(moved_in_its_action_only_the_new_deadline_counts)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     static struct actor actor = {
         .number = 'a', .when = 2, .deed = moves_itself, .deadline_ns = T(57)};
-    struct elapse_task task = acting(&actor, T(10));
 
-    (void)schedule_at(scheduler, task, T(10));
+    (void)schedule_at(scheduler, acting(&actor, T(10)), T(10));
     expect_step(scheduler, T(10), "a");
     expect_step(scheduler, T(20), "a");
     assert_int_equal(actor.error, ELAPSE_OK);
@@ -156,8 +153,7 @@ MANUAL_TEST(moved_in_its_action_to_the_past_it_runs_at_once)
 MANUAL_TEST(while_it_runs_it_counts_as_pending)
 {
     static struct actor actor = {.number = 'a', .when = 2, .deed = looks};
-    struct elapse_task task = acting(&actor, T(10));
-    struct elapse_handle handle = schedule_at(scheduler, task, T(10));
+    struct elapse_handle handle = schedule_at(scheduler, acting(&actor, T(10)), T(10));
     struct elapse_statistics statistics;
 
     expect_step(scheduler, T(10), "a");
@@ -183,13 +179,10 @@ TEST(it_keeps_its_place_among_pending_max)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     static struct actor actor = {.number = 'a', .when = 2, .deed = schedules};
-    struct elapse_scheduler *scheduler;
-    struct elapse_task task = acting(&actor, T(10));
-    struct elapse_handle handle;
 
     options.pending_max = 2;
-    scheduler = scheduler_new(&options);
-    handle = schedule_at(scheduler, task, T(10));
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
+    struct elapse_handle handle = schedule_at(scheduler, acting(&actor, T(10)), T(10));
     (void)schedule_at(scheduler, task_with_end('f'), T(1000000));
     actor.task = task_with_end('x');
     assert_int_equal(elapse_task_schedule_at(scheduler, &actor.task, 0, NULL), ELAPSE_ERROR_LIMIT);
@@ -218,9 +211,8 @@ static struct elapse_task keyed(size_t number, enum elapse_key_policy policy)
 TEST(between_runs_it_is_replaced)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 3);
-    struct elapse_task task = keyed('a', ELAPSE_KEY_REPLACE);
     struct elapse_task other = keyed('b', ELAPSE_KEY_REPLACE);
-    struct elapse_handle old = schedule_at(scheduler, task, T(10));
+    struct elapse_handle old = schedule_at(scheduler, keyed('a', ELAPSE_KEY_REPLACE), T(10));
     struct elapse_handle kept = {0, 0, 0};
 
     expect_step(scheduler, T(10), "a");
@@ -307,12 +299,11 @@ TEST(replaced_while_it_runs_it_ends_with_that_run)
     static struct gate gate;
     struct elapse_handle handle;
     struct elapse_handle found;
-    struct elapse_handle other_handle;
     struct elapse_scheduler *scheduler = held_new(&gate, &handle);
     struct elapse_task other = keyed('b', ELAPSE_KEY_REPLACE);
 
     other.period_ns = T(2);
-    other_handle = schedule_after(scheduler, other, 0);
+    struct elapse_handle other_handle = schedule_after(scheduler, other, 0);
     assert_false(same_handle(other_handle, handle));
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_RUNNING);
@@ -603,14 +594,13 @@ static void *spin(void *stop)
 TEST(busy_threads_do_not_starve_it)
 {
     static atomic_bool stop;
-    struct elapse_scheduler *scheduler;
     struct elapse_task task = periodic('a', T(2));
     pthread_t threads[2];
 
     atomic_store(&stop, false);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, spin, &stop), 0);
-    scheduler = started_new(1);
+    struct elapse_scheduler *scheduler = started_new(1);
     (void)schedule_after(scheduler, task, 0);
     wait_for_runs(50);
     atomic_store(&stop, true);

@@ -107,9 +107,8 @@ MANUAL_TEST(a_period_below_a_tick)
 static struct elapse_scheduler *late_new(enum elapse_missed if_missed)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-    struct elapse_task task = recurring('a', ELAPSE_RECUR_PERIOD, T(10), if_missed);
 
-    (void)schedule_at(scheduler, task, T(10));
+    (void)schedule_at(scheduler, recurring('a', ELAPSE_RECUR_PERIOD, T(10), if_missed), T(10));
     return scheduler;
 }
 
@@ -313,9 +312,7 @@ SCHEDULER_TEST(sums_saturate_and_never_come, manual_new(1, 1))
 
 MANUAL_TEST(a_first_deadline_that_never_comes)
 {
-    struct elapse_handle handle;
-
-    handle = schedule_after(scheduler, periodic('a', T(10)), ELAPSE_NEVER);
+    struct elapse_handle handle = schedule_after(scheduler, periodic('a', T(10)), ELAPSE_NEVER);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     expect_step(scheduler, T(1000000), "");
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(5)), ELAPSE_OK);
@@ -365,11 +362,10 @@ MANUAL_TEST(moved_it_is_kept_to_the_nanosecond)
 MANUAL_TEST(slack_applies_to_the_first_deadline_alone)
 {
     struct elapse_task task = periodic('a', T(100));
-    uint64_t first_ns;
 
     task.slack_ns = T(30);
     (void)schedule_at(scheduler, task, T(5));
-    first_ns = elapse_scheduler_next_ns(scheduler);
+    uint64_t first_ns = elapse_scheduler_next_ns(scheduler);
     assert_in_range(first_ns, T(5), T(35));
     for (uint64_t n = 0; n < 100; n++) {
         assert_int_equal(step(scheduler, first_ns + T(100 * n) - 1), 0);

@@ -51,11 +51,10 @@ TEST(a_task_does_not_wait_for_another_because_one_thread_was_refused)
     struct elapse_scheduler *scheduler = fake_new(10);
     struct elapse_task held = task_at_gate(&gate);
     struct elapse_task task = task_named('b');
-    uint64_t before;
 
     add_now(scheduler, held);
     wait_entered(&gate, 1); /* by the worker that start has made */
-    before = attempts();
+    uint64_t before = attempts();
     fake_os_refuse(FAKE_OS_THREAD_START, 1);
     queue_now(scheduler, task);
     assert_true(is_tried_again(before + 2));
@@ -102,13 +101,12 @@ TEST(trying_again_is_no_polling)
     struct elapse_scheduler *scheduler = fake_new(10);
     struct elapse_task held = task_at_gate(&gate);
     struct elapse_task task = task_named('b');
-    uint64_t before;
 
     add_now(scheduler, held);
     wait_entered(&gate, 1);
     fake_os_refuse(FAKE_OS_THREAD_START, FAKE_OS_ALL);
     /* While time stands still, the clock thread comes to rest, and stays there. */
-    before = attempts();
+    uint64_t before = attempts();
     queue_now(scheduler, task);
     assert_true(attempts() < before + 10);
     before = attempts();

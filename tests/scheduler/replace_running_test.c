@@ -92,8 +92,7 @@ static void expect_no_key(struct elapse_scheduler *scheduler)
 static void expect_end(enum elapse_recurrence recurrence, bool moves_before, bool cancels)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-    struct elapse_task task = replaced_task(recurrence);
-    struct elapse_handle handle = schedule_at(scheduler, task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, replaced_task(recurrence), T(1));
 
     begin(scheduler, moves_before, cancels);
     for (unsigned i = 1; i <= 9; i++)
@@ -128,8 +127,7 @@ TEST(a_replaced_task_is_not_revived_beside_its_successor)
 
 PULL_TEST(a_taken_task_that_is_replaced_is_not_revived)
 {
-    struct elapse_task task = replaced_task(ELAPSE_RECUR_PERIOD);
-    struct elapse_handle handle = schedule_at(scheduler, task, T(1));
+    struct elapse_handle handle = schedule_at(scheduler, replaced_task(ELAPSE_RECUR_PERIOD), T(1));
 
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');

@@ -77,10 +77,9 @@ MANUAL_TEST(a_delay_counts_from_now)
 PULL_TEST(a_running_task_without_another_run_can_only_become_due_earlier)
 {
     struct elapse_handle handle = add(scheduler, 'a', T(1));
-    struct elapse_taken taken;
 
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     later(scheduler, handle, T(9), false);
     assert_int_equal(pending_tasks(scheduler), 0);
     earlier(scheduler, handle, T(9), true);
@@ -102,10 +101,9 @@ PULL_TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
 {
     struct elapse_task task = recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP);
     struct elapse_handle handle = schedule_at(scheduler, task, T(10));
-    struct elapse_taken taken;
 
     go_to(scheduler, T(10));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_change_period(scheduler, handle, T(10)), ELAPSE_OK);
     earlier(scheduler, handle, T(50), false); /* it would be due at 20 */
     later(scheduler, handle, T(50), true);
@@ -123,10 +121,9 @@ TEST(a_running_task_that_recurs_is_compared_with_its_next_occurrence)
                       ELAPSE_MISSED_SKIP);
         struct elapse_handle handle = schedule_at(scheduler, task, T(10));
         uint64_t next_ns = after_each ? T(22) : T(20);
-        struct elapse_taken taken;
 
         go_to(scheduler, T(10));
-        taken = take(scheduler, 'a');
+        struct elapse_taken taken = take(scheduler, 'a');
         go_to(scheduler, T(12));
         earlier(scheduler, handle, next_ns, false);
         later(scheduler, handle, next_ns, false);
@@ -143,11 +140,10 @@ PULL_TEST(a_task_that_is_due_keeps_its_turn)
 {
     struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
     struct elapse_handle handle;
-    struct elapse_taken taken;
 
     (void)schedule_at(scheduler, a, T(5));
     go_to(scheduler, T(5));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     handle = schedule_at(scheduler, task_with_key('b', "k", ELAPSE_KEY_REPLACE), T(6));
     go_to(scheduler, T(7));
     expect_nothing(scheduler);
@@ -166,14 +162,13 @@ PULL_TEST(what_cannot_be_moved_is_refused)
     struct elapse_task task = task_with_end('w');
     struct elapse_handle handle = add(scheduler, 'a', T(1));
     const struct elapse_handle strange = {0, 0, 77};
-    struct elapse_taken taken;
     bool moved = true;
 
     assert_int_equal(elapse_task_reschedule_later_at(scheduler, strange, T(9), &moved),
                      ELAPSE_ERROR_GONE);
     assert_false(moved);
     go_to(scheduler, T(1));
-    taken = take(scheduler, 'a');
+    struct elapse_taken taken = take(scheduler, 'a');
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     moved = true;
     assert_int_equal(elapse_task_reschedule_earlier_at(scheduler, handle, T(9), &moved),

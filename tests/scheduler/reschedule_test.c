@@ -71,11 +71,10 @@ MANUAL_TEST(to_never_and_back)
 MANUAL_TEST(slack_is_not_applied_again)
 {
     struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle;
     uint64_t deadline = 0;
 
     task.slack_ns = 100000 * TICK_NS;
-    handle = schedule_at(scheduler, task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 77 * TICK_NS);
@@ -100,10 +99,9 @@ MANUAL_TEST(a_task_that_ended_is_gone)
 {
     struct elapse_task task = task_with_end('a');
     struct elapse_handle ran = schedule_at(scheduler, task, 0);
-    struct elapse_handle cancelled;
 
     expect_step(scheduler, 0, "a");
-    cancelled = schedule_at(scheduler, task, 5 * TICK_NS);
+    struct elapse_handle cancelled = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_reschedule_at(scheduler, ran, 0), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_task_reschedule_after(scheduler, ran, 0), ELAPSE_ERROR_GONE);
@@ -295,11 +293,10 @@ TEST(a_due_task_that_waits_for_a_worker_is_moved)
 {
     static struct gate gate;
     struct elapse_scheduler *scheduler = started_new(1);
-    struct elapse_handle handle;
 
     (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    handle = schedule_after(scheduler, task_with_end('m'), 0);
+    struct elapse_handle handle = schedule_after(scheduler, task_with_end('m'), 0);
     (void)schedule_after(scheduler, task_with_end('l'), 0);
     sleep_ns(10 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS),
@@ -430,15 +427,13 @@ TEST(a_task_never_overlaps_itself)
     enum { PUSHERS = 4 };
     static struct pusher pushers[PUSHERS];
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
     struct elapse_task task = {.action = run_alone, .context = name_of('a'), .destroy = write_end};
-    struct elapse_handle handle;
     size_t accepted = 0;
 
     elapse_scheduler_options_init(&options);
     options.tick_ns = 1000;
-    scheduler = started_with(&options);
-    handle = schedule_after(scheduler, task, 0);
+    struct elapse_scheduler *scheduler = started_with(&options);
+    struct elapse_handle handle = schedule_after(scheduler, task, 0);
     for (size_t i = 0; i < PUSHERS; i++) {
         pushers[i] = (struct pusher){.scheduler = scheduler, .handle = handle};
         assert_int_equal(pthread_create(&pushers[i].thread, NULL, push, &pushers[i]), 0);

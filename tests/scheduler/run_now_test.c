@@ -35,10 +35,8 @@ MANUAL_TEST(a_pending_task_runs_now)
 
 MANUAL_TEST(a_task_that_is_due_keeps_its_turn)
 {
-    struct elapse_handle handle;
-
     expect_step(scheduler, NOW_NS, "");
-    handle = add(scheduler, 'a', T(15));
+    struct elapse_handle handle = add(scheduler, 'a', T(15));
     add(scheduler, 'b', T(15));
     assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_OK);
     expect_step(scheduler, NOW_NS, "ab");

@@ -47,7 +47,6 @@ SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
     struct elapse_task replacing = task_with_key('k', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task refused = task_with_key('k', "key", ELAPSE_KEY_FAIL);
     struct elapse_handle handle = add(scheduler, 'a', 5 * TICK_NS);
-    struct elapse_statistics now;
 
     add(scheduler, 'b', 6 * TICK_NS);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
@@ -60,7 +59,7 @@ SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
     schedule_at(scheduler, task_with_key('k', "key", ELAPSE_KEY_KEEP), 0);
     assert_int_equal(elapse_task_schedule_at(scheduler, &refused, 0, NULL),
                      ELAPSE_ERROR_KEY_PENDING);
-    now = statistics_of(scheduler);
+    struct elapse_statistics now = statistics_of(scheduler);
     assert_int_equal(now.scheduled, 4);
     assert_int_equal(now.rescheduled, 2);
     assert_int_equal(now.removed, 1);
@@ -204,12 +203,10 @@ TEST(counts_balance_with_workers_at_rest)
 {
     enum { TASKS = 5000 };
     struct elapse_scheduler_options options = real_options(3, 4);
-    struct elapse_scheduler *scheduler;
     size_t removed = 0;
-    struct elapse_statistics now;
 
     options.queue_tasks = 8;
-    scheduler = started_with(&options);
+    struct elapse_scheduler *scheduler = started_with(&options);
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_handle handle = add(scheduler, i, 0);
 
@@ -218,7 +215,7 @@ TEST(counts_balance_with_workers_at_rest)
     }
     wait_until(has_rested, scheduler);
     expect_balance(scheduler, 0);
-    now = statistics_of(scheduler);
+    struct elapse_statistics now = statistics_of(scheduler);
     assert_int_equal(now.scheduled, TASKS);
     assert_int_equal(now.removed, removed);
     assert_int_equal(now.begun, TASKS - removed);
@@ -230,10 +227,9 @@ TEST(counts_balance_with_workers_at_rest)
 static struct elapse_scheduler *blocked_new(struct gate *gate)
 {
     struct elapse_scheduler_options options = real_options(1, 1);
-    struct elapse_scheduler *scheduler;
 
     options.queue_tasks = 4;
-    scheduler = started_with(&options);
+    struct elapse_scheduler *scheduler = started_with(&options);
     schedule_at(scheduler, task_at_gate(gate), 0);
     wait_entered(gate, 1);
     return scheduler;
@@ -308,11 +304,9 @@ TEST(a_single_lateness_is_exact)
     for (unsigned shift = 0; shift < 64; shift++) {
         for (uint64_t around = 0; around < 3; around++) {
             uint64_t late_ns = (UINT64_C(1) << shift) - 1 + around;
-            struct elapse_scheduler *scheduler;
-            struct elapse_statistics now;
 
-            scheduler = late_new(&late_ns, 1);
-            now = statistics_of(scheduler);
+            struct elapse_scheduler *scheduler = late_new(&late_ns, 1);
+            struct elapse_statistics now = statistics_of(scheduler);
             assert_true(now.lateness_max_ns == late_ns);
             assert_int_equal(histogram_total(&now), 1);
             for (size_t i = 0; i < 5; i++)
@@ -339,13 +333,10 @@ TEST(quantiles_are_right_to_an_eighth)
     static uint64_t lateness_ns[COUNT];
 
     for (unsigned shift = 0; shift < 40; shift += 3) {
-        struct elapse_scheduler *scheduler;
-        struct elapse_statistics now;
-
         for (size_t i = 0; i < COUNT; i++)
             lateness_ns[i] = (uint64_t)(i + 1) << shift;
-        scheduler = late_new(lateness_ns, COUNT);
-        now = statistics_of(scheduler);
+        struct elapse_scheduler *scheduler = late_new(lateness_ns, COUNT);
+        struct elapse_statistics now = statistics_of(scheduler);
         assert_int_equal(now.lateness_max_ns, lateness_ns[COUNT - 1]);
         for (size_t i = 0; i < COUNT; i++) {
             /* Between two steps of the share, where rounding cannot matter. */
@@ -362,13 +353,11 @@ TEST(quantiles_are_right_to_an_eighth)
 TEST(a_few_late_ones_do_not_move_the_median)
 {
     static uint64_t lateness_ns[1000];
-    struct elapse_scheduler *scheduler;
-    struct elapse_statistics now;
 
     for (size_t i = 990; i < 1000; i++)
         lateness_ns[i] = 3600 * ELAPSE_SECOND_NS;
-    scheduler = late_new(lateness_ns, 1000);
-    now = statistics_of(scheduler);
+    struct elapse_scheduler *scheduler = late_new(lateness_ns, 1000);
+    struct elapse_statistics now = statistics_of(scheduler);
     assert_int_equal(elapse_statistics_lateness_ns(&now, 0.5), 0);
     assert_int_equal(elapse_statistics_lateness_ns(&now, 0.985), 0);
     expect_quantile(&now, 0.995, 3600 * ELAPSE_SECOND_NS);
@@ -378,11 +367,9 @@ TEST(a_few_late_ones_do_not_move_the_median)
 
 MANUAL_TEST(lateness_goes_by_the_tick)
 {
-    struct elapse_statistics now;
-
     add(scheduler, 'a', 1);
     expect_step(scheduler, TICK_NS, "a");
-    now = statistics_of(scheduler);
+    struct elapse_statistics now = statistics_of(scheduler);
     assert_int_equal(now.lateness_max_ns, 0);
     add(scheduler, 'b', 2 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS + 7, "b");
@@ -393,12 +380,10 @@ MANUAL_TEST(lateness_goes_by_the_tick)
 
 MANUAL_TEST(a_deadline_that_has_passed_counts_from_then)
 {
-    struct elapse_statistics now;
-
     expect_step(scheduler, 100 * TICK_NS, "");
     add(scheduler, 'a', 40 * TICK_NS);
     expect_step(scheduler, 100 * TICK_NS, "a");
-    now = statistics_of(scheduler);
+    struct elapse_statistics now = statistics_of(scheduler);
     assert_int_equal(now.lateness_max_ns, run_at(0).run.actual_ns - run_at(0).run.intended_ns);
     assert_int_equal(run_at(0).run.intended_ns, 40 * TICK_NS);
 }

@@ -264,11 +264,10 @@ MANUAL_TEST(slack_makes_tasks_coincide)
 MANUAL_TEST(huge_slack_saturates)
 {
     struct elapse_task task = task_named('a');
-    struct elapse_handle handle;
     uint64_t told;
 
     task.slack_ns = ELAPSE_NEVER;
-    handle = schedule_at(scheduler, task, 5 * TICK_NS);
+    struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(look_up_deadline(scheduler, handle, &told), ELAPSE_TASK_PENDING);
     assert_true(told >= 5 * TICK_NS);
     assert_true(told != ELAPSE_NEVER);
@@ -547,11 +546,10 @@ SCHEDULER_TEST(with_one_worker_by_deadline_and_in_order, started_new(1))
 {
     enum { TASKS = 3000 };
     static struct gate gate;
-    uint64_t base_ns;
 
     (void)schedule_after(scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, 1);
-    base_ns = elapse_scheduler_now_ns(scheduler) + 1000 * TICK_NS;
+    uint64_t base_ns = elapse_scheduler_now_ns(scheduler) + 1000 * TICK_NS;
     for (size_t i = 0; i < TASKS; i++)
         (void)schedule_at(scheduler, task_named(i), base_ns + i * 7 % 5 * TICK_NS);
     open_gate(&gate);

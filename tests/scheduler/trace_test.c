@@ -70,12 +70,11 @@ static struct elapse_task traced(char name)
 TEST(hooks_surround_each_action)
 {
     struct elapse_scheduler *scheduler = tracing_new(manual_options(TICK_NS, 1));
-    struct elapse_task once = traced('a');
     struct elapse_task again = traced('b');
 
     again.recurrence = ELAPSE_RECUR_PERIOD;
     again.period_ns = TICK_NS;
-    (void)schedule_at(scheduler, once, TICK_NS);
+    (void)schedule_at(scheduler, traced('a'), TICK_NS);
     (void)schedule_at(scheduler, again, TICK_NS);
     assert_int_equal(step(scheduler, TICK_NS), 2);
     assert_int_equal(step(scheduler, 2 * TICK_NS), 1);
@@ -87,14 +86,12 @@ TEST(hooks_surround_each_action)
 TEST(one_hook_may_be_missing)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
-    struct elapse_task task = traced('a');
 
     options.action_ends = note_end;
     options.trace_context = &trace_context;
     order[0] = '\0';
-    scheduler = scheduler_new(&options);
-    (void)schedule_at(scheduler, task, 0);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
+    (void)schedule_at(scheduler, traced('a'), 0);
     assert_int_equal(step(scheduler, 0), 1);
     assert_string_equal(order, "!a>a#a");
     scheduler_end(scheduler);
@@ -103,12 +100,11 @@ TEST(one_hook_may_be_missing)
 TEST(on_a_worker_they_come_on_the_thread_of_the_action)
 {
     struct elapse_scheduler_options options;
-    struct elapse_scheduler *scheduler;
     struct elapse_task task = traced('a');
 
     elapse_scheduler_options_init(&options);
     options.workers = 1;
-    scheduler = tracing_new(options);
+    struct elapse_scheduler *scheduler = tracing_new(options);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     (void)schedule_after(scheduler, task, 0);
     task = task_named('b');
@@ -134,14 +130,12 @@ TEST(a_hook_is_inside_the_action_for_a_cancel_that_waits)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
     enum elapse_cancel answer = ELAPSE_CANCEL_GONE;
-    struct elapse_scheduler *scheduler;
-    struct elapse_task task = traced('a');
 
     options.action_ends = refuse_to_wait;
     options.trace_context = &answer;
     order[0] = '\0';
-    scheduler = scheduler_new(&options);
-    (void)schedule_at(scheduler, task, 0);
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
+    (void)schedule_at(scheduler, traced('a'), 0);
     assert_int_equal(step(scheduler, 0), 1);
     assert_int_equal(answer, ELAPSE_CANCEL_SELF);
     scheduler_end(scheduler);
@@ -150,14 +144,11 @@ TEST(a_hook_is_inside_the_action_for_a_cancel_that_waits)
 TEST(in_pull_mode_they_are_not_called)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
-    struct elapse_task task = traced('a');
-    struct elapse_taken taken;
 
     options.pull = true;
-    scheduler = tracing_new(options);
-    (void)schedule_at(scheduler, task, 0);
-    taken = take(scheduler, 'a');
+    struct elapse_scheduler *scheduler = tracing_new(options);
+    (void)schedule_at(scheduler, traced('a'), 0);
+    struct elapse_taken taken = take(scheduler, 'a');
     done(scheduler, &taken);
     assert_string_equal(order, "#a");
     scheduler_end(scheduler);

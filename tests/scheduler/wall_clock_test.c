@@ -118,10 +118,8 @@ WALL_TEST(set_back_it_waits_longer)
 /* Due for a moment only, when nobody looked: it is not due when somebody does. */
 WALL_TEST(forward_and_back_before_a_step_is_nothing)
 {
-    struct elapse_handle cancelled;
-
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
-    cancelled = schedule_letter(scheduler, 'b', WALL_NS + T(10));
+    struct elapse_handle cancelled = schedule_letter(scheduler, 'b', WALL_NS + T(10));
     set(scheduler, WALL_NS + ELAPSE_DAY_NS);
     set(scheduler, WALL_NS);
     expect_now(scheduler, "");
@@ -142,15 +140,13 @@ WALL_TEST(forward_and_back_before_a_step_is_nothing)
 /* The clock was set back, and no step has seen it yet. */
 WALL_TEST(scheduled_between_setting_back_and_the_step)
 {
-    struct elapse_handle cancelled;
-
     (void)schedule_letter(scheduler, 'z', WALL_NS + T(10));
     expect_step(scheduler, T(5), "");
     set(scheduler, WALL_NS - T(1000));
     (void)schedule_letter(scheduler, 'a', WALL_NS - T(999));
     (void)schedule_letter(scheduler, 'b', WALL_NS - T(1));
     (void)schedule_letter(scheduler, 'c', WALL_NS - T(5000));
-    cancelled = schedule_letter(scheduler, 'x', WALL_NS - T(999));
+    struct elapse_handle cancelled = schedule_letter(scheduler, 'x', WALL_NS - T(999));
     assert_int_equal(elapse_task_cancel(scheduler, cancelled), ELAPSE_CANCEL_REMOVED);
     expect_now(scheduler, "c");
     expect_step(scheduler, T(5) + T(1) - 1, "");
@@ -172,10 +168,9 @@ WALL_TEST(scheduled_between_setting_forward_and_the_step)
 
 WALL_TEST(the_past_is_due_at_once_and_never_is_never)
 {
-    struct elapse_handle never;
     uint64_t deadline_ns;
 
-    never = schedule_letter(scheduler, 'n', ELAPSE_NEVER);
+    struct elapse_handle never = schedule_letter(scheduler, 'n', ELAPSE_NEVER);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     (void)schedule_letter(scheduler, 'a', 0);
     (void)schedule_letter(scheduler, 'b', WALL_NS - 1);
@@ -327,10 +322,9 @@ static void move_itself(void *context, const struct elapse_run *run)
 WALL_TEST(it_cannot_be_rescheduled)
 {
     struct elapse_task task = task_with_end('a');
-    struct elapse_handle handle;
 
     task.action = move_itself;
-    handle = schedule_by_wall_clock(scheduler, task, WALL_NS + T(10));
+    struct elapse_handle handle = schedule_by_wall_clock(scheduler, task, WALL_NS + T(10));
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(1)), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
     expect_step(scheduler, T(9), "");
@@ -346,13 +340,11 @@ WALL_TEST(it_cannot_be_rescheduled)
 TEST(it_counts_among_pending_max)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
-    struct elapse_scheduler *scheduler;
     struct elapse_task task = task_with_end('x');
-    struct elapse_handle handle;
 
     options.pending_max = 2;
-    scheduler = scheduler_new(&options);
-    handle = schedule_letter(scheduler, 'a', T(10));
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
+    struct elapse_handle handle = schedule_letter(scheduler, 'a', T(10));
     (void)schedule_letter(scheduler, 'b', T(10));
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(1), NULL),
                      ELAPSE_ERROR_LIMIT);
@@ -369,10 +361,9 @@ SCHEDULER_TEST(keys_are_shared_with_ordinary_tasks, wall_new(WALL_NS, 4))
 {
     struct elapse_task ordinary = task_with_key('o', "key", ELAPSE_KEY_REPLACE);
     struct elapse_task wall_clock = task_with_key('c', "key", ELAPSE_KEY_REPLACE);
-    struct elapse_handle old;
     struct elapse_handle found = {0, 0, 0};
 
-    old = schedule_at(scheduler, ordinary, T(10));
+    struct elapse_handle old = schedule_at(scheduler, ordinary, T(10));
     (void)schedule_by_wall_clock(scheduler, wall_clock, WALL_NS + T(20));
     assert_int_equal(elapse_task_cancel(scheduler, old), ELAPSE_CANCEL_GONE);
     assert_int_equal(ends_of('o'), 1);
@@ -494,12 +485,11 @@ static void list_schedule(struct elapse_scheduler *scheduler, struct random_sour
 
 static void list_cancel(struct elapse_scheduler *scheduler, struct random_source *source)
 {
-    struct entry *entry;
     uint64_t deadline_ns;
 
     if (list_count == 0)
         return;
-    entry = &list[random_below(source, list_count)];
+    struct entry *entry = &list[random_below(source, list_count)];
     assert_int_equal(look_up_deadline(scheduler, entry->handle, &deadline_ns),
                      entry->pending ? ELAPSE_TASK_PENDING : ELAPSE_TASK_GONE);
     assert_int_equal(elapse_task_cancel(scheduler, entry->handle),
@@ -509,12 +499,11 @@ static void list_cancel(struct elapse_scheduler *scheduler, struct random_source
 
 static void list_step(struct elapse_scheduler *scheduler, uint64_t now_ns)
 {
-    uint64_t wall_ns;
     uint64_t pending = 0;
     size_t expected = 0;
     size_t ran = step(scheduler, now_ns);
 
-    wall_ns = elapse_scheduler_wall_clock_ns(scheduler);
+    uint64_t wall_ns = elapse_scheduler_wall_clock_ns(scheduler);
     for (size_t i = 0; i < list_count; i++) {
         struct entry *entry = &list[i];
 

@@ -144,9 +144,8 @@ SCHEDULER_TEST(on_the_real_wall_clock, started_new(2))
 {
     uint64_t now_ns = elapse_scheduler_wall_clock_ns(scheduler);
     struct elapse_task task = task_named('a');
-    struct elapse_handle far;
 
-    far = schedule_by_wall_clock(scheduler, task, now_ns + ELAPSE_DAY_NS);
+    struct elapse_handle far = schedule_by_wall_clock(scheduler, task, now_ns + ELAPSE_DAY_NS);
     for (uint64_t n = 0; n < 100; n++)
         (void)schedule_by_wall_clock(scheduler, task, now_ns + n * T(1) / 4);
     wait_for_runs(100);

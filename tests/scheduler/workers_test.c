@@ -326,13 +326,12 @@ TEST(never_more_workers_than_asked_for)
 
     for (unsigned workers = 1; workers <= 4; workers++) {
         struct elapse_scheduler_options options = queue_options(workers, 16);
-        struct elapse_scheduler *scheduler;
         pthread_t threads[4];
         size_t distinct = 0;
         size_t count = TASKS;
 
         options.shards = 4;
-        scheduler = started_with(&options);
+        struct elapse_scheduler *scheduler = started_with(&options);
         for (size_t i = 0; i < TASKS; i++)
             schedule_at(scheduler, task_with_end(i), 0);
         wait_for_runs(TASKS);
@@ -496,13 +495,12 @@ TEST(a_thread_is_named_blocks_signals_and_has_the_stack_asked_for)
     for (size_t i = 0; i < 6; i++) {
         struct elapse_scheduler_options options = queue_options(i < 3 ? 0 : 2, 8);
         struct elapse_task task = {.action = take_portrait, .context = &portraits[i]};
-        struct elapse_scheduler *scheduler;
         sigset_t before;
         sigset_t after;
 
         options.stack_bytes = stacks[i % 3];
         (void)pthread_sigmask(SIG_BLOCK, NULL, &before);
-        scheduler = started_with(&options);
+        struct elapse_scheduler *scheduler = started_with(&options);
         (void)pthread_sigmask(SIG_BLOCK, NULL, &after);
         for (int number = 1; number < 32; number++)
             assert_int_equal(sigismember(&before, number), sigismember(&after, number));
@@ -539,12 +537,11 @@ static void arrive(const char *name, void *context)
     struct arrivals *arrivals = context;
     struct elapse_task task = task_named(TASKS_MAX - 1);
     struct elapse_handle handle;
-    unsigned at;
 
     /* A hook is called with no lock held. */
     if (elapse_task_schedule_after(arrivals->scheduler, &task, HOUR_NS, &handle) == ELAPSE_OK)
         (void)elapse_task_cancel(arrivals->scheduler, handle);
-    at = atomic_fetch_add(&arrivals->count, 1);
+    unsigned at = atomic_fetch_add(&arrivals->count, 1);
     if (at < NAMES_MAX) {
         (void)snprintf(arrivals->names[at], sizeof arrivals->names[at], "%s", name);
         arrivals->threads[at] = pthread_self();
@@ -607,14 +604,13 @@ TEST(an_idle_scheduler_sleeps)
     for (unsigned workers = 0; workers < 3; workers++) {
         struct elapse_scheduler *scheduler = started_new(workers);
         struct elapse_task task = task_named('a');
-        struct threads before;
 
         for (uint64_t i = 1; i <= 1000; i++)
             schedule_after(scheduler, task, HOUR_NS + i * ELAPSE_SECOND_NS);
         schedule_at(scheduler, task, 0);
         wait_for_runs(1);
         wait_until(all_asleep, scheduler);
-        before = threads_now();
+        struct threads before = threads_now();
         assert_int_equal(before.count, workers == 0 ? 1 : 2);
         sleep_ns(ELAPSE_SECOND_NS / 2);
         /* Ticks of 1 ms would make it 500. */
@@ -626,12 +622,11 @@ TEST(an_idle_scheduler_sleeps)
 SCHEDULER_TEST(far_tasks_that_come_and_go_wake_nobody, started_new(1))
 {
     struct elapse_task task = task_named('a');
-    struct threads before;
 
     schedule_after(scheduler, task, HOUR_NS);
     wait_until(all_asleep, scheduler);
     sleep_ns(ELAPSE_SECOND_NS / 10); /* so that it has heard of that task too */
-    before = threads_now();
+    struct threads before = threads_now();
     for (size_t i = 0; i < 1000; i++) {
         struct elapse_handle handle = schedule_after(scheduler, task, 2 * HOUR_NS);
 

@@ -105,13 +105,10 @@ SUBJECT_TEST(promise_6_after_cascade_says_so_pop_moves_nothing)
 
     start_at_random(subject, timers, timer_count, 66);
     while (next(subject) != ELAPSE_NEVER) {
-        uint64_t before;
-        const struct elapse_timer *timer;
-
         advance(subject, wake_up(subject));
         cascade_all(subject, 3);
-        before = moves(subject);
-        timer = pop(subject);
+        uint64_t before = moves(subject);
+        const struct elapse_timer *timer = pop(subject);
         if (subject_kind()->cascades)
             assert_int_equal(moves(subject), before);
         if (timer == NULL)

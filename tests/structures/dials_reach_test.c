@@ -305,11 +305,10 @@ TEST(no_start_within_what_was_reserved_can_fail)
     for (uint64_t delay = 1; delay < 1200; delay += delay < 15 ? 1 : 97) {
         struct elapse_timer timer = {0};
         struct opened opened;
-        unsigned levels;
 
         OPEN(&opened, &growth_allocator, 0, 10);
         assert_int_equal(elapse_dials_reserve(&opened.dials, delay), ELAPSE_OK);
-        levels = elapse_dials_levels(&opened.dials);
+        unsigned levels = elapse_dials_levels(&opened.dials);
         growth_limit(0);
         for (uint64_t now = 0; now < 100; now++) {
             pass(&opened, now);

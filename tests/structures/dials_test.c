@@ -254,10 +254,9 @@ TEST(a_header_of_another_version_is_refused)
     const struct elapse_shape shape = {.slots = slots, .levels = 1};
     uint64_t storage[100];
     struct elapse_dials dials;
-    struct elapse_dials before;
 
     memset(&dials, 0x5A, sizeof dials);
-    before = dials;
+    struct elapse_dials before = dials;
     assert_int_equal(
         elapse_dials_init_sized(&dials, sizeof dials - 8, &shape, storage, sizeof storage, 0),
         ELAPSE_ERROR_ABI);

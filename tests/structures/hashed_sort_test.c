@@ -180,10 +180,9 @@ TEST(timers_stop_and_start_at_every_step_of_a_sort)
         const uint64_t now = UINT64_C(1) << 25;
         struct elapse_timer at_once[2] = {0};
         struct elapse_hashed hashed;
-        size_t gone;
         void *storage = open_hashed(&hashed, 3, 0);
 
-        gone = go_into_a_sort(&hashed, timers, now, steps);
+        size_t gone = go_into_a_sort(&hashed, timers, now, steps);
         elapse_hashed_start(&hashed, &at_once[0], 0);
         for (size_t n = steps % 5; n < TIMERS; n += 3) {
             gone += elapse_hashed_stop(&hashed, &timers[n]);
@@ -211,12 +210,10 @@ TEST(a_sort_hides_no_timer)
         struct elapse_hashed hashed;
         struct picture picture = {0};
         size_t described = 0;
-        size_t left;
-        size_t pending;
         void *storage = open_hashed(&hashed, 3, 0);
 
-        pending = TIMERS - go_into_a_sort(&hashed, timers, UINT64_C(1) << 25, steps);
-        left = pending + 1;
+        size_t pending = TIMERS - go_into_a_sort(&hashed, timers, UINT64_C(1) << 25, steps);
+        size_t left = pending + 1;
         elapse_hashed_for_each(&hashed, ends_at_one, &left);
         assert_int_equal(left, 1);
         for (size_t visits = 1; visits <= pending; visits++) {

@@ -11,11 +11,10 @@ enum { TIMERS = 200 };
 TEST(init_with_sizes_that_differ_is_an_abi_error)
 {
     struct elapse_hashed hashed;
-    struct elapse_hashed before;
     uint64_t storage[64];
 
     memset(&hashed, 0x5A, sizeof hashed);
-    before = hashed;
+    struct elapse_hashed before = hashed;
     assert_int_equal(
         elapse_hashed_init_sized(&hashed, sizeof hashed - 8, 4, storage, sizeof storage, 0),
         ELAPSE_ERROR_ABI);
@@ -29,13 +28,12 @@ TEST(init_refuses_slots_and_storage_that_are_not_right)
 {
     const size_t half_aligned = _Alignof(struct elapse_timer) / 2;
     struct elapse_hashed hashed;
-    struct elapse_hashed before;
     size_t bytes = elapse_hashed_storage_bytes(65);
     char *storage = malloc(bytes + 8);
 
     assert_non_null(storage);
     memset(&hashed, 0x5A, sizeof hashed);
-    before = hashed;
+    struct elapse_hashed before = hashed;
     assert_int_equal(elapse_hashed_init(&hashed, 0, storage, bytes, 0), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_hashed_init(&hashed, ELAPSE_HASHED_SLOTS_MAX + 1, storage, SIZE_MAX, 0),
                      ELAPSE_ERROR_ARGUMENT);

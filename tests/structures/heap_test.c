@@ -29,11 +29,10 @@ static void open_heap(struct roomy_heap *roomy, size_t capacity)
 TEST(init_with_sizes_that_differ_is_an_abi_error)
 {
     struct elapse_heap heap;
-    struct elapse_heap before;
     uint64_t storage[64];
 
     memset(&heap, 0x5A, sizeof heap);
-    before = heap;
+    struct elapse_heap before = heap;
     assert_int_equal(elapse_heap_init_sized(&heap, sizeof heap - 8, storage, sizeof storage, 0),
                      ELAPSE_ERROR_ABI);
     assert_int_equal(elapse_heap_init_sized(&heap, sizeof heap + 8, storage, sizeof storage, 0),
@@ -229,7 +228,6 @@ TEST(check_finds_each_field_that_is_damaged)
 {
     struct roomy_heap roomy;
     struct elapse_heap *heap = &roomy.heap;
-    struct elapse_heap sound;
     struct elapse__heap_entry entry;
     struct elapse_timer timer;
 
@@ -237,7 +235,7 @@ TEST(check_finds_each_field_that_is_damaged)
     for (size_t i = 0; i < TIMERS; i++)
         assert_int_equal(elapse_heap_start(heap, &roomy.timers[i], 90 - i), ELAPSE_OK);
     assert_int_equal(elapse_heap_check(heap), 0);
-    sound = *heap;
+    struct elapse_heap sound = *heap;
 
     heap->capacity = TIMERS - 1;
     assert_int_equal(elapse_heap_check(heap), 2);

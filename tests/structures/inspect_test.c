@@ -106,11 +106,10 @@ TEST(for_each_that_stopped_and_ended_leaves_order_intact)
     struct subject *subject = subject_new(0);
     struct visits visits = {
         .subject = subject, .timers = timers, .limit = TIMERS / 3, .stops_odd = true};
-    size_t pending;
 
     start_at_random(subject, timers);
     subject->structure->for_each(subject->instance, visit, &visits);
-    pending = count(subject);
+    size_t pending = count(subject);
     advance(subject, ELAPSE_TIME_MAX);
     pending -= pop_all(subject);
     assert_int_equal(count(subject), pending);

@@ -25,11 +25,10 @@ struct subject *subject_new(uint64_t now)
 {
     struct subject *subject = malloc(sizeof *subject);
     const struct elapse_shape *shape = subject_kind()->shape;
-    size_t bytes;
 
     assert_non_null(subject);
     subject->structure = kind_structure(subject_kind());
-    bytes = subject->structure->storage_bytes(shape, SUBJECT_CAPACITY);
+    size_t bytes = subject->structure->storage_bytes(shape, SUBJECT_CAPACITY);
     subject->instance = malloc(subject->structure->instance_bytes);
     subject->storage = malloc(bytes + 1);
     assert_non_null(subject->instance);

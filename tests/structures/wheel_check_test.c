@@ -255,7 +255,6 @@ TEST(check_finds_a_cascade_of_the_wrong_slot)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timers[6] = {0};
-    uint32_t cascading;
 
     open_wheel(&wheel, 0);
     for (size_t i = 0; i < 6; i++)
@@ -263,7 +262,7 @@ TEST(check_finds_a_cascade_of_the_wrong_slot)
     elapse_wheel_advance(&wheel, 71000);
     assert_false(elapse_wheel_cascade(&wheel, 1));
     assert_int_equal(elapse_wheel_check(&wheel), 0);
-    cascading = wheel.cascading;
+    uint32_t cascading = wheel.cascading;
     assert_int_not_equal(cascading, 0);
     /* No other level has timers at the pointer: not level 0, and none that is not there. */
     for (unsigned level = 0; level < 32; level++) {

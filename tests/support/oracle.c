@@ -38,12 +38,11 @@ void oracle_start(struct oracle *oracle, size_t timer, uint64_t deadline)
 {
     struct oracle_entry entry = {.timer = timer, .arming = oracle->armings++};
     const struct oracle_entry *before = oracle_find(oracle, timer);
-    size_t place;
 
     entry.deadline = oracle_effective(oracle, deadline);
     entry.any_position = before != NULL && entry.deadline >= before->deadline;
     oracle_stop(oracle, timer);
-    place = oracle->count++;
+    size_t place = oracle->count++;
     while (place > 0 && goes_before(&entry, &oracle->entries[place - 1])) {
         oracle->entries[place] = oracle->entries[place - 1];
         place--;

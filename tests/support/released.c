@@ -47,11 +47,10 @@ void timer_release(struct elapse_timer *timer)
 bool timer_claim(struct elapse_timer *timer)
 {
     unsigned char pattern[sizeof *timer];
-    bool untouched;
 
     memset(pattern, PATTERN, sizeof pattern);
     timer_uncover(timer);
-    untouched = memcmp(timer, pattern, sizeof pattern) == 0;
+    bool untouched = memcmp(timer, pattern, sizeof pattern) == 0;
     elapse_timer_init(timer);
     return untouched;
 }

@@ -110,7 +110,6 @@ static void forget_disturbances(struct trial *trial)
 static bool examine(struct trial *trial)
 {
     const struct elapse_structure *structure = trial->structure;
-    unsigned broken;
 
     if (trial->failure[0] != '\0')
         return false;
@@ -125,7 +124,7 @@ static bool examine(struct trial *trial)
         return false;
     if (trial->popped_all && structure->next(trial->instance) <= trial->oracle.now)
         return fail(trial, "next asks for a pop right after a loop that popped all");
-    broken = trial->check_each ? structure->check(trial->instance) : 0;
+    unsigned broken = trial->check_each ? structure->check(trial->instance) : 0;
     if (broken != 0)
         return fail(trial, "check found invariant %u broken", broken);
     return true;
@@ -179,10 +178,9 @@ static enum elapse_error start_with_little_memory(struct trial *trial,
     const struct oracle_entry *before = oracle_find(&trial->oracle, operation->timer);
     uint64_t next = structure->next(trial->instance);
     uint64_t refused = growth_refused();
-    enum elapse_error error;
 
     growth_limit((size_t)(trial->starts % 3));
-    error = start_once(trial, operation);
+    enum elapse_error error = start_once(trial, operation);
     growth_limit(SIZE_MAX);
     if ((error == ELAPSE_ERROR_MEMORY) != (growth_refused() != refused)) {
         fail(trial, "start returned %d after %" PRIu64 " refusals", error,
@@ -239,11 +237,10 @@ static bool apply_start(struct trial *trial, const struct operation *operation)
 bool apply_stop(struct trial *trial, unsigned timer)
 {
     bool expected = is_pending(trial, timer);
-    bool stopped;
 
     if (!expected && !claim(trial, timer))
         return false;
-    stopped = trial->structure->stop(trial->instance, &trial->timers[timer]);
+    bool stopped = trial->structure->stop(trial->instance, &trial->timers[timer]);
     if (stopped != expected || elapse_timer_pending(&trial->timers[timer]))
         return fail(trial, "stop of timer %u returned %d, which is wrong, or left it pending",
                     timer, stopped);
@@ -258,7 +255,6 @@ static bool apply_pop(struct trial *trial, bool *popped)
 {
     uint64_t moves = trial->structure->moves(trial->instance);
     struct elapse_timer *timer = trial->structure->pop(trial->instance);
-    size_t number;
 
     *popped = timer != NULL;
     if (trial->cascaded && trial->kind->cascades &&
@@ -270,7 +266,7 @@ static bool apply_pop(struct trial *trial, bool *popped)
                         trial->oracle.entries[0].timer);
         return true;
     }
-    number = (size_t)(timer - trial->timers);
+    size_t number = (size_t)(timer - trial->timers);
     if (number >= trial->timer_count)
         return fail(trial, "pop returned a timer that was never started");
     if (!oracle_may_pop(&trial->oracle, number, !trial->kind->any_position))

@@ -87,10 +87,8 @@ static uint64_t schedule_many_in(struct elapse_scheduler *scheduler, unsigned sh
         .action = count_run, .key = &number, .key_bytes = sizeof number};
 
     while (count > 0) {
-        uint64_t hash;
-
         number++;
-        hash = elapse__key_hash(&scheduler->hash_secret, &number, sizeof number);
+        uint64_t hash = elapse__key_hash(&scheduler->hash_secret, &number, sizeof number);
         if (elapse__shard_of_key(scheduler, hash) != &scheduler->shards[shard])
             continue;
         assert_int_equal(

@@ -101,11 +101,10 @@ TEST(where_the_key_lies_does_not_matter)
 {
     unsigned char room[8 + 40];
     unsigned char key[40];
-    uint64_t hash;
 
     for (size_t i = 0; i < sizeof key; i++)
         key[i] = (unsigned char)(i * 7);
-    hash = elapse__key_hash(&reference_secret, key, sizeof key);
+    uint64_t hash = elapse__key_hash(&reference_secret, key, sizeof key);
     for (size_t shift = 0; shift < 8; shift++) {
         memcpy(room + shift, key, sizeof key);
         assert_int_equal(elapse__key_hash(&reference_secret, room + shift, sizeof key), hash);

@@ -44,11 +44,10 @@ static size_t buckets(void)
 static bool grow(void)
 {
     size_t wanted = elapse__key_index_segment_needed(&model.index);
-    struct elapse__key_bucket *segment;
 
     if (wanted == 0)
         return false;
-    segment = elapse__key_segment_make(wanted, &model.memory);
+    struct elapse__key_bucket *segment = elapse__key_segment_make(wanted, &model.memory);
     assert_non_null(segment);
     assert_true(elapse__key_index_grow(&model.index, segment, wanted));
     assert_int_equal(elapse__key_index_segment_needed(&model.index), 0);
@@ -182,18 +181,16 @@ TEST(without_memory_its_buckets_get_longer)
 TEST(a_segment_that_is_there_already_is_refused)
 {
     struct random_source random = {.state = 23};
-    struct elapse__key_bucket *second;
-    size_t wanted;
 
     begin(&random, 64);
     for (uint32_t number = 0; number < ELAPSE__FIRST_BUCKETS; number++)
         insert(number);
-    wanted = elapse__key_index_segment_needed(&model.index);
+    size_t wanted = elapse__key_index_segment_needed(&model.index);
     assert_int_equal(wanted, ELAPSE__FIRST_BUCKETS);
     assert_true(grow());
     insert(ELAPSE__FIRST_BUCKETS);
 
-    second = elapse__key_segment_make(wanted, &model.memory);
+    struct elapse__key_bucket *second = elapse__key_segment_make(wanted, &model.memory);
     assert_non_null(second);
     assert_false(elapse__key_index_grow(&model.index, second, wanted));
     elapse__release(&model.memory, second, wanted * sizeof *second);

@@ -140,11 +140,10 @@ TEST(after_each_counts_from_the_return)
             .period_ns = 1 + random_of_bits(&random, 63) % ELAPSE_PERIOD_NS_MAX,
         };
         uint64_t now_ns = random_of_bits(&random, 64);
-        struct elapse__occurrence next;
 
         if (random_one_in(&random, 2))
             now_ns = UINT64_MAX - now_ns;
-        next = next_of(&recurrence, now_ns);
+        struct elapse__occurrence next = next_of(&recurrence, now_ns);
         assert_int_equal(next.ns, saturated((wide)now_ns + recurrence.period_ns));
         assert_int_equal(next.missed, 0);
     }
@@ -182,14 +181,13 @@ TEST(cron_goes_on_as_if_counted)
         uint64_t last_ns = random_of_bits(&random, 57) * 60;
         uint64_t now_ns = last_ns + random_of_bits(&random, 41);
         struct elapse__occurrence expected = {.ns = last_ns / MINUTE_NS * MINUTE_NS + MINUTE_NS};
-        struct elapse__occurrence next;
 
         if (random_one_in(&random, 8))
             now_ns = random_below(&random, last_ns + 1);
         else if (random_one_in(&random, 4))
             now_ns = now_ns / MINUTE_NS * MINUTE_NS;
         burst.occurrence_ns = last_ns;
-        next = next_of(&burst, now_ns);
+        struct elapse__occurrence next = next_of(&burst, now_ns);
         assert_int_equal(next.ns, expected.ns);
         assert_int_equal(next.missed, 0);
 

@@ -42,11 +42,9 @@ static void grow(struct fixture *fixture)
 /* As a shard does, which overwrites all that lies in a FREE task's `when`. */
 static struct elapse__task *take(struct fixture *fixture)
 {
-    struct elapse__task *task;
-
     if (!elapse__task_table_has_room(&fixture->table))
         grow(fixture);
-    task = elapse__task_table_take(&fixture->table);
+    struct elapse__task *task = elapse__task_table_take(&fixture->table);
     assert_int_equal(task->state, ELAPSE__TASK_FREE);
     memset(&task->when, 0xa5, sizeof task->when);
     task->state = ELAPSE__TASK_PENDING;
@@ -145,10 +143,9 @@ TEST(of_two_rooms_made_at_once_nothing_is_lost)
     struct fixture fixture;
     struct elapse__task_room one;
     struct elapse__task_room other;
-    uint32_t capacity;
 
     begin(&fixture);
-    capacity = elapse__task_table_capacity_needed(&fixture.table);
+    uint32_t capacity = elapse__task_table_capacity_needed(&fixture.table);
     assert_true(elapse__task_room_make(&one, capacity, &fixture.memory));
     assert_true(elapse__task_room_make(&other, capacity, &fixture.memory));
     elapse__task_table_grow(&fixture.table, &one);
@@ -170,10 +167,9 @@ TEST(a_block_without_a_record_is_left_over)
 {
     struct fixture fixture;
     struct elapse__task_room room;
-    uint32_t capacity;
 
     begin(&fixture);
-    capacity = elapse__task_table_capacity_needed(&fixture.table);
+    uint32_t capacity = elapse__task_table_capacity_needed(&fixture.table);
     for (uint32_t block = 0; block < capacity; block++)
         grow(&fixture);
     assert_true(elapse__task_table_capacity_needed(&fixture.table) > capacity);
@@ -204,14 +200,11 @@ TEST(there_is_a_last_block)
 TEST(a_task_that_was_given_is_not_found)
 {
     struct fixture fixture;
-    struct elapse__task *task;
-    uint32_t index;
-    uint32_t generation;
 
     begin(&fixture);
-    task = take(&fixture);
-    index = task->index;
-    generation = task->generation;
+    struct elapse__task *task = take(&fixture);
+    uint32_t index = task->index;
+    uint32_t generation = task->generation;
     assert_ptr_equal(find(&fixture, index, generation), task);
     assert_null(find(&fixture, index, generation + 1));
     task->state = ELAPSE__TASK_UNLINKING;
@@ -349,10 +342,9 @@ TEST(any_block_of_those_with_room_can_go)
 TEST(an_index_without_generations_is_not_used_again)
 {
     struct fixture fixture;
-    struct elapse__task *old;
 
     begin(&fixture);
-    old = take(&fixture);
+    struct elapse__task *old = take(&fixture);
     for (unsigned i = 1; i < ELAPSE__BLOCK_TASKS; i++)
         take(&fixture);
     age(old);
@@ -387,12 +379,10 @@ TEST(the_others_of_its_block_go_on)
 TEST(a_block_with_such_an_index_stays)
 {
     struct fixture fixture;
-    struct elapse__task *old;
-    struct elapse__task *other;
 
     begin(&fixture);
-    old = take(&fixture);
-    other = take(&fixture);
+    struct elapse__task *old = take(&fixture);
+    struct elapse__task *other = take(&fixture);
     give(&fixture, other);
     age(old);
     give(&fixture, old);
@@ -404,10 +394,9 @@ TEST(a_block_with_such_an_index_stays)
 TEST(nor_are_the_places_of_its_block_that_were_never_used)
 {
     struct fixture fixture;
-    struct elapse__task *old;
 
     begin(&fixture);
-    old = take(&fixture);
+    struct elapse__task *old = take(&fixture);
     age(old);
     give(&fixture, old);
     assert_false(elapse__task_table_has_room(&fixture.table));
@@ -419,12 +408,10 @@ TEST(nor_are_the_places_of_its_block_that_were_never_used)
 TEST(its_block_is_not_listed_twice)
 {
     struct fixture fixture;
-    struct elapse__task *old;
-    struct elapse__task *other;
 
     begin(&fixture);
-    old = take(&fixture);
-    other = take(&fixture);
+    struct elapse__task *old = take(&fixture);
+    struct elapse__task *other = take(&fixture);
     age(old);
     give(&fixture, old);
     give(&fixture, other);

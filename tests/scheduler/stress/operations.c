@@ -37,12 +37,11 @@ static uint64_t draw_deadline_ns(const struct round *round, struct random_source
 struct record *draw_record(struct round *round, struct random_source *source)
 {
     uint32_t count = atomic_load(&round->published_count);
-    uint32_t back;
     if (count > RECORDS)
         count = RECORDS;
     if (count == 0)
         return NULL;
-    back = (uint32_t)random_below(source, count);
+    uint32_t back = (uint32_t)random_below(source, count);
     if (!random_one_in(source, 8))
         back %= 200;
     return atomic_load(&round->published[count - 1 - back]);

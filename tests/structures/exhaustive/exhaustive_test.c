@@ -224,11 +224,10 @@ static bool explore_from(struct search *search, const struct kind *kind, uint64_
 {
     const struct trial_options options = {
         .kind = kind, .origin = origin, .timers = search->timers, .capacity = search->timers};
-    bool good;
 
     make_alphabet(&search->alphabet, origin, search->timers);
     trial_open(&search->trial, &options);
-    good = explore(search, 0, 0);
+    bool good = explore(search, 0, 0);
     trial_close(&search->trial);
     return good;
 }
@@ -238,7 +237,6 @@ int main(int count, char **arguments)
     static struct search search;
     const struct kind *kind = count > 4 ? kind_find(arguments[4]) : kind_at(0);
     uint64_t origin = ELAPSE_NEVER;
-    bool good;
 
     search.parts = 1;
     if (kind != NULL && (count == 4 || count == 5 || count == 7 || count == 8)) {
@@ -263,7 +261,7 @@ int main(int count, char **arguments)
         if (search.snapshots[i].instance == NULL || search.snapshots[i].storage == NULL)
             return 2;
     }
-    good = explore_from(&search, kind, origin);
+    bool good = explore_from(&search, kind, origin);
     for (size_t i = 0; i <= search.length; i++) {
         free(search.snapshots[i].storage);
         free(search.snapshots[i].instance);

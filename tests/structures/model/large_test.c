@@ -144,10 +144,9 @@ static bool cascade_all(struct large *large)
 
     while (!cascaded) {
         uint64_t before = large->structure->moves(large->instance);
-        uint64_t moved;
 
         cascaded = large->structure->cascade(large->instance, MAX_MOVES);
-        moved = large->structure->moves(large->instance) - before;
+        uint64_t moved = large->structure->moves(large->instance) - before;
         if (moved > MAX_MOVES)
             return fail("a cascade moved more than it may", moved);
         if (!cascaded && moved == 0)
@@ -164,15 +163,12 @@ static bool pop_all(struct large *large, bool cascade)
     uint64_t least_arming = 0;
 
     for (size_t i = 0; i < large->due_count; i++) {
-        struct elapse_timer *timer;
-        struct expectation *expected;
-
         if (cascade && !cascade_all(large))
             return false;
-        timer = large->structure->pop(large->instance);
+        struct elapse_timer *timer = large->structure->pop(large->instance);
         if (timer == NULL)
             return fail("pop returned NULL, but due were still", large->due_count - i);
-        expected = &large->expected[timer - large->timers];
+        struct expectation *expected = &large->expected[timer - large->timers];
         if (!expected->pending || expected->deadline != large->due[i])
             return fail("popped a timer out of order, expected", large->due[i]);
         if (i == 0 || large->due[i - 1] != large->due[i])
@@ -209,10 +205,9 @@ static bool run(struct large *large)
 static bool prepare(struct large *large)
 {
     const struct elapse_shape *shape = large->kind->shape;
-    size_t bytes;
 
     large->structure = kind_structure(large->kind);
-    bytes = large->structure->storage_bytes(shape, TIMERS);
+    size_t bytes = large->structure->storage_bytes(shape, TIMERS);
     large->instance = malloc(large->structure->instance_bytes);
     large->storage = malloc(bytes + 1);
     large->timers = calloc(TIMERS, sizeof *large->timers);
@@ -228,7 +223,6 @@ static bool prepare(struct large *large)
 int main(int count, char **arguments)
 {
     struct large large = {.source.state = (uint64_t)time(NULL) << DEFAULT_SEED_SHIFT};
-    bool good;
 
     if (count >= 3)
         large.kind = kind_find(arguments[2]);
@@ -240,7 +234,7 @@ int main(int count, char **arguments)
     }
     printf("--structure %s --seed %" PRIu64 "\n", large.kind->name, large.source.state);
     fflush(stdout);
-    good = prepare(&large) && run(&large);
+    bool good = prepare(&large) && run(&large);
     if (large.instance != NULL)
         large.structure->finish(large.instance);
     free(large.due);
