@@ -6,7 +6,6 @@
 
 #include "equal.h"
 #include "fuzz.h"
-#include "log.h"
 #include "queue.h"
 
 struct input {

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "equal.h"
-#include "log.h"
 #include "queue.h"
 #include "random.h"
 

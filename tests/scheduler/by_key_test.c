@@ -1,8 +1,6 @@
 /*
  * Cancelling, rescheduling and looking up by key: each finds the task and acts on it in one step.
  */
-#include "fixture.h"
-
 #include "pulling.h"
 #include "recurring.h"
 

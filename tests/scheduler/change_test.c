@@ -2,7 +2,6 @@
  * Changing the period or the cron expression of a task in place: while it is pending, while it is
  * due, and while it runs.
  */
-#include "fixture.h"
 #include "pulling.h"
 #include "recurring.h"
 #include "wall_clock.h"

@@ -1,8 +1,6 @@
 /*
  * Closing with a time limit, closing after everything has run, and the life of a scheduler.
  */
-#include "fixture.h"
-
 #include <sched.h>
 
 #include "pulling.h"

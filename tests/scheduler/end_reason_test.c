@@ -2,7 +2,6 @@
  * Why a context is destroyed: one reason for each way in which a task can end, with workers' rules
  * on manual time and in pull mode.
  */
-#include "fixture.h"
 #include "pulling.h"
 #include "recurring.h"
 #include "wall_clock.h"

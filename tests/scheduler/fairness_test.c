@@ -10,7 +10,6 @@
  * fails the test and does not hang it.
  */
 #include "../support/fake_os.h"
-#include "fixture.h"
 #include "pulling.h"
 #include "wall_clock.h"
 

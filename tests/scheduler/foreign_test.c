@@ -2,7 +2,6 @@
  * Behaviours that the test suites of other timers assert, and that no other test here shows in the
  * same form. docs/guide/foreign_tests.md lists those suites.
  */
-#include "fixture.h"
 #include "pulling.h"
 #include "recurring.h"
 

@@ -6,7 +6,6 @@
  * Here the destructor itself asks, in pull mode on manual time, whether the next task may be taken
  * already; nothing runs at the same time, and nothing is left to chance.
  */
-#include "fixture.h"
 #include "pulling.h"
 
 /* What the destructor of task 'a' does and finds. */

@@ -3,7 +3,6 @@
  * time passes while a thread is inside a take.
  */
 #include "../support/fake_os.h"
-#include "fixture.h"
 #include "pulling.h"
 #include "recurring.h"
 

@@ -2,7 +2,6 @@
  * Leases in pull mode: a taken task is held for a time and no longer, and at any time by one taker
  * at most.
  */
-#include "fixture.h"
 #include "pulling.h"
 #include "recurring.h"
 #include "wall_clock.h"

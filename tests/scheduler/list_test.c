@@ -2,8 +2,6 @@
  * Going through the tasks of a scheduler in slices: what each entry tells, and that a task which
  * exists throughout comes exactly once, whatever happens to the others between two slices.
  */
-#include "fixture.h"
-
 #include "recurring.h"
 #include "wall_clock.h"
 

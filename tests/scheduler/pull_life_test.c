@@ -2,7 +2,6 @@
  * Pull mode, on manual time: what cancelling, rescheduling, keys, recurrence and closing make
  * of a task that is taken.
  */
-#include "fixture.h"
 #include "pulling.h"
 
 static const struct elapse_handle no_handle = {0, 0, 0};

@@ -2,7 +2,6 @@
  * Pull mode, on manual time: due tasks are taken and done, one by one or many at once; the
  * statistics; and which calls are refused.
  */
-#include "fixture.h"
 #include "pulling.h"
 
 static const struct elapse_handle no_handle = {0, 0, 0};

@@ -14,7 +14,6 @@
 #include "../../src/scheduler/scheduler.h"
 #include "../support/asleep.h"
 #include "../support/fake_os.h"
-#include "fixture.h"
 #include "wall_clock.h"
 
 enum { FAR_TASKS = 3000 }; /* more than are moved within one holding of the lock */

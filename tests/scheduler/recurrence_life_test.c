@@ -2,7 +2,6 @@
  * The life of tasks that recur: what may happen to them between runs and in a run, with
  * keys, with limits, when the scheduler is closed, and on workers.
  */
-#include "fixture.h"
 #include "recurring.h"
 
 #include "seed.h"

@@ -3,7 +3,6 @@
  *
  * On manual time an action takes no time at all; it is late because a step was.
  */
-#include "fixture.h"
 #include "recurring.h"
 
 #include "seed.h"

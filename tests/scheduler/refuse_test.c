@@ -1,8 +1,6 @@
 /*
  * What cannot be meant is refused, and changes nothing.
  */
-#include "fixture.h"
-
 #include "pulling.h"
 #include "recurring.h"
 

@@ -3,7 +3,6 @@
  * run: no later call revives it, whatever becomes of its successor. What was scheduled and what
  * ended balance.
  */
-#include "fixture.h"
 #include "pulling.h"
 #include "recurring.h"
 

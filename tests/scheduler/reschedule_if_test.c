@@ -1,8 +1,6 @@
 /*
  * Rescheduling only to an earlier deadline, or only to a later one.
  */
-#include "fixture.h"
-
 #include "pulling.h"
 #include "recurring.h"
 

@@ -1,8 +1,6 @@
 /*
  * A long action learns that it should end early.
  */
-#include "fixture.h"
-
 #include "pulling.h"
 #include "recurring.h"
 

@@ -1,8 +1,6 @@
 /*
  * Running at once: no wait for the next tick.
  */
-#include "fixture.h"
-
 #include "pulling.h"
 #include "recurring.h"
 

@@ -4,7 +4,6 @@
  * clock go on.
  */
 #include "../support/fake_os.h"
-#include "fixture.h"
 #include "wall_clock.h"
 
 static void set_back(void *context)

@@ -1,8 +1,6 @@
 /*
  * Waiting until a task has ended and its context is destroyed.
  */
-#include "fixture.h"
-
 #include "pulling.h"
 #include "recurring.h"
 

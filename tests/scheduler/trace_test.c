@@ -1,7 +1,6 @@
 /*
  * The hooks for tracing: before and after each action, on its thread, without a lock.
  */
-#include "fixture.h"
 #include "pulling.h"
 
 static int trace_context;

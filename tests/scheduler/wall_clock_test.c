@@ -3,7 +3,6 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "fixture.h"
 #include "wall_clock.h"
 
 #include "seed.h"

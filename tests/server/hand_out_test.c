@@ -400,12 +400,11 @@ SERVER_TEST(a_connection_may_close_while_its_body_is_read)
     int seen = 0;
     put_jobs("p t one\n");
     for (int i = 0; i < TRIES; i++) {
-        struct elapse__server_reading *reading;
         struct client a;
         connect_free(&a);
         say(&a, i % 2 == 0 ? "r 0 1 t\n" : "l 1\n");
         turn();
-        reading = elapse__server_reading(f.server);
+        struct elapse__server_reading *reading = elapse__server_reading(f.server);
         hang_up(&a);
         if (reading != NULL) {
             seen++;

@@ -352,7 +352,6 @@ static void take_all(void)
 
 static void run(uint64_t seed)
 {
-    uint64_t steps;
     unsigned crash_in;
 
     source.state = seed;
@@ -361,7 +360,7 @@ static void run(uint64_t seed)
     s.booted_ms = 0;
     s.shell = (struct shell){.engine = &s.engine, .shut = shut};
     s.capacity = random_one_in(&source, 4) ? (8 + random_below(&source, 8)) << SEGMENT_BITS : 0;
-    steps = 200 + random_below(&source, STEPS_MAX);
+    uint64_t steps = 200 + random_below(&source, STEPS_MAX);
     crash_in = 50 + (unsigned)random_below(&source, random_one_in(&source, 2) ? 300 : 3000);
     for (unsigned i = 0; i < CLIENTS; i++)
         lose(&s.links[i]);

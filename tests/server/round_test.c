@@ -145,10 +145,9 @@ SERVER_TEST(a_reserve_of_many_tubes_is_bounded)
     enum { TUBES = 1000, LEAST = 32, MOST = 200, MOST_WITH_ROOM = 500 };
     static char line[4000];
     struct client a;
-    size_t size;
     uint64_t left = TUBES;
     connect(&a);
-    size = (size_t)sprintf(line, "r 0 1000");
+    size_t size = (size_t)sprintf(line, "r 0 1000");
     for (int i = 0; i < TUBES; i++) {
         char put[32], name[3] = {(char)('a' + i % 26), (char)('a' + i / 26), '\0'};
         if (i / 26 >= 26)

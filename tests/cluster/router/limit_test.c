@@ -7,15 +7,13 @@
 
 ROUTER_TEST(a_client_that_does_not_read_is_not_read)
 {
-    struct elapse__router_client *c;
-    struct elapse__router_client *other;
     unsigned taken = 0;
 
     f->options.output_bytes_max = 4000;
     f->options.input_bytes_max = 2000;
     begin(f);
-    c = client(f);
-    other = client(f);
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_client *other = client(f);
     while (elapse__router_client_room(c) >= 50 && taken < 10000) {
         say(f, c, "ECHO 0123456789012345678901234567");
         taken++;
@@ -32,11 +30,9 @@ ROUTER_TEST(a_client_that_does_not_read_is_not_read)
 
 ROUTER_TEST(replies_that_are_expected_count)
 {
-    struct elapse__router_client *c;
-
     f->options.output_bytes_max = 300000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     /* A look may bring 64 KiB: five of them are as many as there may be. */
     for (int i = 0; i < 10; i++)
         say(f, c, "LOOKUPID 2");
@@ -48,14 +44,12 @@ ROUTER_TEST(replies_that_are_expected_count)
 
 ROUTER_TEST(a_lane_that_is_full_holds_up_its_own_clients_only)
 {
-    struct elapse__router_client *c;
-    struct elapse__router_client *other;
     struct elapse__router_figures figures;
 
     f->options.lane_bytes_max = 3000;
     begin(f);
-    c = client(f);
-    other = client(f);
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_client *other = client(f);
     for (int i = 0; i < 100; i++)
         say(f, c, "KICKID 3");
     elapse__router_figures(f->router, &figures);
@@ -96,12 +90,10 @@ CLIENT_TEST(a_link_takes_a_piece_at_a_time)
 
 ROUTER_TEST(the_input_has_a_limit)
 {
-    struct elapse__router_client *c;
-
     f->options.input_bytes_max = 100;
     f->options.argument_bytes_max = 8000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     assert_int_equal(elapse__router_client_room(c), 100);
     /* A longer argument gets the room that it takes, and no more. */
     say_bytes(f, c, "*2\r\n$4\r\nECHO\r\n$8000\r\n");

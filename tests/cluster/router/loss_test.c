@@ -85,11 +85,9 @@ CLIENT_TEST(looks_and_tokens_are_sent_again)
 
 ROUTER_TEST(what_waits_too_long_was_not_done)
 {
-    struct elapse__router_client *c;
-
     f->options.retry_ms = 500;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_NOWHERE, 2);
     say(f, c, "KICKID 3");
     assert_int_equal(elapse__router_next_ms(f->router), f->now + 500);
@@ -101,11 +99,9 @@ ROUTER_TEST(what_waits_too_long_was_not_done)
 
 ROUTER_TEST(a_put_with_a_token_that_was_sent_ends_unknown)
 {
-    struct elapse__router_client *c;
-
     f->options.retry_ms = 500;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "PUT t b TOKEN k1\nLOOKUPID 3\nPUT t b TOKEN k3");
     const char *lines = sent(f, f->links[1]);
     assert_non_null(strstr(lines, "TOKEN k1"));
@@ -117,11 +113,9 @@ ROUTER_TEST(a_put_with_a_token_that_was_sent_ends_unknown)
 
 ROUTER_TEST(a_silent_link_is_lost)
 {
-    struct elapse__router_client *c;
-
     f->options.answer_ms = 700;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "KICKID 3");
     (void)sent(f, f->links[1]);
     pass(f, 699);
@@ -138,12 +132,10 @@ ROUTER_TEST(a_silent_link_is_lost)
 
 ROUTER_TEST(sweeps_may_take_longer)
 {
-    struct elapse__router_client *c;
-
     f->options.answer_ms = 700;
     f->options.sweep_ms = 5000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "KICK t 1");
     greet(f, last(f));
     (void)sent(f, last(f));

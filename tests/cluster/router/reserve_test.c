@@ -119,11 +119,9 @@ static unsigned deny(struct fixture *f)
 
 ROUTER_TEST(a_wait_ends_in_time)
 {
-    struct elapse__router_client *c;
-
     f->options.poll_ms = 10000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "RESERVE t WAIT 300ms\nPING");
     assert_int_equal(deny(f), 2);
     pass(f, 299);
@@ -154,11 +152,9 @@ CLIENT_TEST(an_answer_that_is_under_way_is_waited_for)
 
 ROUTER_TEST(news_are_asked_about_at_once)
 {
-    struct elapse__router_client *c;
-
     f->options.poll_ms = 10000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "RESERVE t WAIT 5s");
     assert_int_equal(deny(f), 2);
     /* The owner says so. */
@@ -173,11 +169,9 @@ ROUTER_TEST(news_are_asked_about_at_once)
 
 ROUTER_TEST(without_news_it_asks_again)
 {
-    struct elapse__router_client *c;
-
     f->options.poll_ms = 200;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "RESERVE t WAIT 5s");
     assert_int_equal(deny(f), 2);
     for (int i = 0; i < 5; i++) {
@@ -191,11 +185,9 @@ ROUTER_TEST(without_news_it_asks_again)
 
 ROUTER_TEST(jobs_that_came_during_the_first_round_are_seen)
 {
-    struct elapse__router_client *c;
-
     f->options.poll_ms = 10000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "RESERVE t WAIT 5s");
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "*0\r\n");
@@ -245,11 +237,9 @@ ROUTER_TEST(the_same_tubes_are_asked_for_once)
 
 ROUTER_TEST(nobody_is_asked_about_twice_at_a_time)
 {
-    struct elapse__router_client *c;
-
     f->options.poll_ms = 10000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "RESERVE t WAIT 5s");
     (void)deny(f);
     elapse__router_ready(f->router, f->now, 0);
@@ -266,11 +256,9 @@ ROUTER_TEST(nobody_is_asked_about_twice_at_a_time)
 
 ROUTER_TEST(a_new_link_is_news)
 {
-    struct elapse__router_client *c;
-
     f->options.poll_ms = 10000;
     begin(f);
-    c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "RESERVE t WAIT 5s");
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "*0\r\n");
@@ -331,14 +319,12 @@ CLIENT_TEST(replies_that_were_sent_stay)
 
 ROUTER_TEST(a_gone_client_waits_no_more)
 {
-    struct elapse__router_client *c;
-    struct elapse__router_client *half;
     struct elapse__router_figures figures;
 
     f->options.poll_ms = 10000;
     begin(f);
-    c = client(f);
-    half = client(f);
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_client *half = client(f);
     say(f, c, "RESERVE t WAIT 5s");
     (void)deny(f);
     say(f, half, "RESERVE t WAIT 5s");

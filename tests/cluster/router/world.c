@@ -80,7 +80,6 @@ static size_t some(size_t most)
 static void send_wire(struct wire *wire)
 {
     const uint8_t *bytes;
-    size_t size;
 
     if (wire->router_side == NULL)
         return;
@@ -88,7 +87,7 @@ static void send_wire(struct wire *wire)
         drop_wire(wire);
         return;
     }
-    size = some(elapse__router_link_output(wire->router_side, &bytes));
+    size_t size = some(elapse__router_link_output(wire->router_side, &bytes));
     if (size == 0)
         return;
     (void)elapse__buffer_append(&wire->to_partition, bytes, size);
@@ -480,10 +479,8 @@ static void end(void)
 
 void world_run(void)
 {
-    unsigned steps;
-
     begin();
-    steps = 500 + (unsigned)choose(6000);
+    unsigned steps = 500 + (unsigned)choose(6000);
     for (unsigned i = 0; i < steps; i++)
         step();
     heal();

@@ -99,14 +99,13 @@ STORE_TEST(the_longest_delay)
 {
     struct elapse_put put = {.tube = "tube", .delay_ms = (uint64_t)ELAPSE_JOB_DELAY_MS_MAX};
     struct elapse_job job;
-    size_t listed;
     uint64_t cursor = 0;
 
     need_put(&put);
     put.delay_ms++;
     put_is_refused(&put);
     reopen();
-    listed = elapse_queue_list(queue, NULL, &cursor, &job, 1);
+    size_t listed = elapse_queue_list(queue, NULL, &cursor, &job, 1);
     assert_int_equal(listed, 1);
     assert_int_equal(job.state, ELAPSE_JOB_DELAYED);
     assert_true(job.left_ms > (uint64_t)ELAPSE_JOB_DELAY_MS_MAX - HOUR_MS);

@@ -133,10 +133,9 @@ TEST(a_queue_in_memory_leaves_nothing_behind)
 {
     enum { QUEUES = 40, AT_ONCE = 12 };
     struct elapse_queue *open[AT_ONCE];
-    unsigned before;
 
     close_it(open_in_memory());
-    before = count_descriptors();
+    unsigned before = count_descriptors();
     for (unsigned i = 0; i < QUEUES; i++) {
         struct elapse_queue *opened = open_in_memory();
         for (unsigned k = 0; k < 30; k++)
@@ -178,13 +177,12 @@ static struct rlimit usual;
 /* From now on this process can open no more than so many files. */
 static void limit_files(unsigned more)
 {
-    struct rlimit limit;
     int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     assert_true(lowest >= 0);
     (void)close(lowest);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
-    limit = usual;
+    struct rlimit limit = usual;
     limit.rlim_cur = (rlim_t)lowest + more;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
