@@ -55,7 +55,7 @@ TEST(start_can_be_tried_again)
         expect_start_to_fail(scheduler);
         (void)schedule_after(scheduler, task_named('a'), T(1));
         fake_os_refuse(FAKE_OS_ALARM_SET, 0);
-        assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+        assert_ok(elapse_scheduler_start(scheduler));
         fake_os_wait_idle();
         fake_os_advance(T(1));
         wait_for_runs(1);
@@ -84,7 +84,7 @@ TEST(due_tasks_run_although_the_clock_thread_could_not_set_its_alarm)
     task = task_named('a');
     task.action = refuse_alarms;
     (void)schedule_after(scheduler, task, T(1));
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     fake_os_wait_idle();
     fake_os_advance(T(1));
     wait_for_runs(1);
@@ -111,7 +111,7 @@ TEST(an_alarm_that_was_refused_is_set_by_the_next_call)
     struct elapse_task task = task_named('z');
 
     (void)schedule_after(scheduler, task, ELAPSE_HOUR_NS);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     fake_os_wait_idle();
     fake_os_refuse(FAKE_OS_ALARM_SET, 1);
     task = task_named('a');
@@ -133,18 +133,15 @@ TEST(a_wall_clock_that_was_set_is_no_refusal)
     struct elapse_task task = task_named('a');
     uint64_t unix_ns = fake_os_now_ns(ELAPSE__OS_WALL_CLOCK);
 
-    assert_int_equal(
-        elapse_task_schedule_at_wall_clock(scheduler, &task, unix_ns + ELAPSE_HOUR_NS, NULL),
-        ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, unix_ns + ELAPSE_HOUR_NS, NULL));
+    assert_ok(elapse_scheduler_start(scheduler));
     fake_os_wait_idle();
     for (unsigned i = 1; i <= 10; i++) {
         fake_os_set_wall_clock(unix_ns + i * ELAPSE_MINUTE_NS);
         /* Perhaps before the clock thread has looked. */
         task = task_named((size_t)'b');
-        assert_int_equal(elapse_task_schedule_at_wall_clock(
-                             scheduler, &task, unix_ns + i * ELAPSE_MINUTE_NS + T(1), NULL),
-                         ELAPSE_OK);
+        assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task,
+                                                     unix_ns + i * ELAPSE_MINUTE_NS + T(1), NULL));
         fake_os_wait_idle();
         fake_os_advance(T(1));
         fake_os_wait_idle();

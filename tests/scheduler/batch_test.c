@@ -16,7 +16,7 @@ SCHEDULER_TEST(nothing_is_scheduled_by_an_empty_batch, manual_new(TICK_NS, 2))
 {
     struct elapse_batch_task batch[1];
 
-    assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 0), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_batch(scheduler, batch, 0));
     assert_int_equal(pending_tasks(scheduler), 0);
 }
 
@@ -29,19 +29,18 @@ TEST(each_gets_its_handle_and_its_deadline)
         entry(task_with_end('b'), 7 * TICK_NS - 3),
     };
 
-    assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 3), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_batch(scheduler, batch, 3));
     for (size_t i = 0; i < 3; i++) {
         uint64_t deadline = 0;
 
-        assert_int_equal(batch[i].error, ELAPSE_OK);
+        assert_ok(batch[i].error);
         assert_int_equal(look_up_deadline(scheduler, batch[i].handle, &deadline),
                          ELAPSE_TASK_PENDING);
         assert_int_equal(deadline, (batch[i].deadline_ns + TICK_NS - 1) / TICK_NS * TICK_NS);
     }
     expect_step(scheduler, 5 * TICK_NS, "a");
     assert_int_equal(elapse_task_cancel(scheduler, batch[2].handle), ELAPSE_CANCEL_REMOVED);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, batch[0].handle, 20 * TICK_NS),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, batch[0].handle, 20 * TICK_NS));
     expect_step(scheduler, 19 * TICK_NS, "");
     expect_step(scheduler, 20 * TICK_NS, "c");
     scheduler_end(scheduler);
@@ -58,7 +57,7 @@ TEST(many_keep_their_order)
 
         for (size_t j = 0; j < counts[i]; j++)
             batch[j] = entry(task_with_end(j), 5 * TICK_NS);
-        assert_int_equal(elapse_task_schedule_batch(scheduler, batch, counts[i]), ELAPSE_OK);
+        assert_ok(elapse_task_schedule_batch(scheduler, batch, counts[i]));
         assert_int_equal(pending_tasks(scheduler), counts[i]);
         assert_int_equal(step(scheduler, 5 * TICK_NS - 1), 0);
         assert_int_equal(step(scheduler, 5 * TICK_NS), counts[i]);
@@ -87,11 +86,11 @@ TEST(a_failure_stops_none_after_it)
     batch[3] = entry(too_long, TICK_NS);
     batch[4] = entry(task_with_end('c'), TICK_NS);
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 5), ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(batch[0].error, ELAPSE_OK);
+    assert_ok(batch[0].error);
     assert_int_equal(batch[1].error, ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(batch[2].error, ELAPSE_OK);
+    assert_ok(batch[2].error);
     assert_int_equal(batch[3].error, ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(batch[4].error, ELAPSE_OK);
+    assert_ok(batch[4].error);
     /* What was there stays. */
     assert_true(same_handle(batch[1].handle, (struct elapse_handle){7, 8, 9}));
     assert_true(same_handle(batch[3].handle, (struct elapse_handle){7, 8, 9}));
@@ -156,11 +155,11 @@ TEST(keys_of_all_shards_among_tasks_without)
         }
         batch[i] = entry(task, (1 + i % 10) * TICK_NS);
     }
-    assert_int_equal(elapse_task_schedule_batch(scheduler, batch, TASKS), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_batch(scheduler, batch, TASKS));
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_handle handle;
 
-        assert_int_equal(batch[i].error, ELAPSE_OK);
+        assert_ok(batch[i].error);
         assert_int_equal(elapse_task_look_up(scheduler, batch[i].handle, NULL),
                          ELAPSE_TASK_PENDING);
         if (i % 3 == 0)
@@ -202,7 +201,7 @@ TEST(a_closed_scheduler_refuses_all)
     struct elapse_batch_task batch[TASKS];
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
 
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     for (size_t i = 0; i < TASKS; i++)
         batch[i] = entry(i % 2 == 0 ? task_with_end(i) : task_with_key(i, "k", ELAPSE_KEY_KEEP), 0);
     assert_int_equal(elapse_task_schedule_batch(scheduler, batch, TASKS), ELAPSE_ERROR_CLOSED);
@@ -223,7 +222,7 @@ MANUAL_TEST(past_and_far_deadlines_mix)
     };
 
     expect_step(scheduler, 100 * TICK_NS, "");
-    assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 5), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_batch(scheduler, batch, 5));
     expect_step(scheduler, 100 * TICK_NS, "pq");
     expect_step(scheduler, 1000 * TICK_NS, "f");
     assert_int_equal(pending_tasks(scheduler), 2);
@@ -253,7 +252,7 @@ MANUAL_TEST(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step)
         spawner.batch[i] = entry(task_with_end(i), 5 * TICK_NS);
     (void)schedule_at(scheduler, task, 5 * TICK_NS);
     assert_int_equal(step(scheduler, 5 * TICK_NS), 101);
-    assert_int_equal(spawner.error, ELAPSE_OK);
+    assert_ok(spawner.error);
     for (size_t i = 0; i < 100; i++)
         assert_int_equal(run_at(i + 1).number, i);
 }
@@ -299,7 +298,7 @@ TEST(batches_of_many_threads_all_run_once_and_never_early)
     }
     for (size_t i = 0; i < FEEDERS; i++) {
         assert_int_equal(pthread_join(feeders[i].thread, NULL), 0);
-        assert_int_equal(feeders[i].error, ELAPSE_OK);
+        assert_ok(feeders[i].error);
     }
     wait_for_runs(TASKS);
     scheduler_end(scheduler);

@@ -68,8 +68,7 @@ SCHEDULER_TEST(a_look_up_by_key_tells_state_handle_deadline_and_clock, manual_ne
     assert_int_equal(found.deadline_ns, T(5));
     assert_false(found.wall_clock);
     assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, NULL), ELAPSE_TASK_PENDING);
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), &handle),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), &handle));
     assert_int_equal(elapse_task_look_up_key(scheduler, "wall", 4, &found), ELAPSE_TASK_PENDING);
     assert_true(same_handle(found.handle, handle));
     assert_int_equal(found.deadline_ns, T(7));
@@ -81,9 +80,9 @@ SCHEDULER_TEST(a_look_up_by_key_tells_state_handle_deadline_and_clock, manual_ne
 MANUAL_TEST(rescheduling_by_key_moves_the_pending_task)
 {
     add_keyed(scheduler, 'a', T(5));
-    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)));
     expect_step(scheduler, T(7), "");
-    assert_int_equal(elapse_task_reschedule_key_after(scheduler, key, KEY_BYTES, T(3)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_key_after(scheduler, key, KEY_BYTES, T(3)));
     expect_step(scheduler, T(9), "");
     expect_step(scheduler, T(10), "a");
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(20)),
@@ -106,13 +105,13 @@ PULL_TEST(the_running_task_is_meant_only_if_none_is_pending)
     assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, &found),
                      ELAPSE_TASK_PENDING);
     assert_true(same_handle(found.handle, next));
-    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(3)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(3)));
     assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('b'), 1);
     assert_int_equal(ends_of('a'), 0);
 
     /* Only the running one is left: moved, it is the pending one of its key. */
-    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(4)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(4)));
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_RUNNING);
     assert_int_equal(pending_tasks(scheduler), 0);
@@ -145,7 +144,7 @@ MANUAL_TEST(refused_by_key_as_by_handle)
 {
     struct elapse_task task = task_with_key('a', key, ELAPSE_KEY_REPLACE);
 
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), NULL), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), NULL));
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)),
                      ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_REMOVED);

@@ -282,7 +282,7 @@ MANUAL_TEST(an_action_that_cancels_itself_runs_no_more)
     struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
 
     expect_step(scheduler, 5 * TICK_NS, "s");
-    assert_int_equal(self.before, ELAPSE_OK);
+    assert_ok(self.before);
     assert_int_equal(self.waiting, ELAPSE_CANCEL_SELF);
     assert_int_equal(self.answer, ELAPSE_CANCEL_RUNNING);
     assert_int_equal(self.after, ELAPSE_ERROR_GONE);
@@ -380,7 +380,7 @@ TEST(a_running_task_is_said_to_run_and_the_cancel_sticks)
 
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_RUNNING);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_GONE);
@@ -477,7 +477,7 @@ SCHEDULER_TEST(waiting_from_another_action_is_answered_too, started_new(2))
     (void)schedule_after(scheduler, waiting, 0);
     wait_for_runs(1);
     open_gate(&gate);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(canceller.answer, ELAPSE_CANCEL_GONE);
     assert_int_equal(canceller.second_answer, ELAPSE_CANCEL_GONE);
 }
@@ -584,7 +584,7 @@ TEST(many_threads_arm_and_cancel_and_none_runs)
     static struct waiter armers[THREADS];
     struct elapse_scheduler *scheduler = scheduler_new(NULL);
 
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     for (size_t i = 0; i < THREADS; i++) {
         armers[i] = (struct waiter){.scheduler = scheduler};
         assert_int_equal(pthread_create(&armers[i].thread, NULL, arm_and_cancel, &armers[i]), 0);

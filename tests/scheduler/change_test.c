@@ -10,7 +10,7 @@ static struct elapse_cron parsed(const char *expression)
 {
     struct elapse_cron cron;
 
-    assert_int_equal(elapse_cron_parse(&cron, expression, NULL), ELAPSE_OK);
+    assert_ok(elapse_cron_parse(&cron, expression, NULL));
     return cron;
 }
 
@@ -28,14 +28,14 @@ static struct elapse_handle put_cron(struct elapse_scheduler *scheduler, const c
 
     task.recurrence = ELAPSE_RECUR_CRON;
     task.cron = &cron;
-    assert_int_equal(elapse_task_schedule_cron(scheduler, &task, &handle), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, &handle));
     return handle;
 }
 
 static void set_period(struct elapse_scheduler *scheduler, struct elapse_handle handle,
                        uint64_t period_ns)
 {
-    assert_int_equal(elapse_task_change_period(scheduler, handle, period_ns), ELAPSE_OK);
+    assert_ok(elapse_task_change_period(scheduler, handle, period_ns));
 }
 
 static void set_cron(struct elapse_scheduler *scheduler, struct elapse_handle handle,
@@ -43,7 +43,7 @@ static void set_cron(struct elapse_scheduler *scheduler, struct elapse_handle ha
 {
     struct elapse_cron cron = parsed(expression);
 
-    assert_int_equal(elapse_task_change_cron(scheduler, handle, &cron, ELAPSE_ZONE_UTC), ELAPSE_OK);
+    assert_ok(elapse_task_change_cron(scheduler, handle, &cron, ELAPSE_ZONE_UTC));
 }
 
 static uint64_t deadline_of(struct elapse_scheduler *scheduler, struct elapse_handle handle)
@@ -188,7 +188,7 @@ PULL_TEST(the_last_of_change_and_reschedule_decides)
 
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(50)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, T(50)));
     set_period(scheduler, handle, T(5));
     done(scheduler, &taken);
     assert_int_equal(deadline_of(scheduler, handle), T(6));
@@ -196,7 +196,7 @@ PULL_TEST(the_last_of_change_and_reschedule_decides)
     go_to(scheduler, T(6));
     taken = take(scheduler, 'a');
     set_period(scheduler, handle, T(7));
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(50)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, T(50)));
     done(scheduler, &taken);
     assert_int_equal(deadline_of(scheduler, handle), T(50));
     go_to(scheduler, T(50));
@@ -249,7 +249,7 @@ TEST(a_new_expression_counts_from_now)
 
 PULL_TEST(a_running_cron_task_changes_at_its_end)
 {
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, WALL_NS));
     struct elapse_handle handle = put_cron(scheduler, "0 * * * *");
     go_to(scheduler, 60 * ELAPSE_MINUTE_NS);
     struct elapse_taken taken = take(scheduler, 'a');
@@ -270,12 +270,12 @@ PULL_TEST(a_change_holds_while_the_wheel_of_the_wall_clock_is_built_anew)
     const uint64_t earlier_ns = WALL_NS - 24 * ELAPSE_HOUR_NS;
     size_t count = 0;
 
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, WALL_NS));
     for (size_t i = 0; i < CRON_TASKS; i++)
         handles[i] = put_cron(scheduler, "30 * * * *");
     (void)add(scheduler, 'x', T(1));
     (void)add(scheduler, 'y', T(1));
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, earlier_ns), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, earlier_ns));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'x');
     done(scheduler, &taken);
@@ -334,7 +334,7 @@ PULL_TEST(of_a_task_that_is_gone_it_says_gone)
     done(scheduler, &taken);
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(elapse_task_change_period(scheduler, handle, T(2)), ELAPSE_ERROR_GONE);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(elapse_task_change_period(scheduler, handle, T(2)), ELAPSE_ERROR_CLOSED);
 }
 

@@ -93,7 +93,7 @@ TEST(a_manual_scheduler_closes_in_each_form)
         add(scheduler, 'a', 0);
         struct elapse_handle far = add(scheduler, 'b', 9 * TICK_NS);
         schedule_at(scheduler, task_with_key('k', "key", ELAPSE_KEY_FAIL), 10 * TICK_NS);
-        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_ok(close_as(scheduler, forms[i]));
         expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
         assert_int_equal(ends(), hand_back ? 0 : 3);
         assert_int_equal(back.count, hand_back ? 3 : 0);
@@ -115,7 +115,7 @@ TEST(a_scheduler_never_started_closes_in_each_form)
 
         add(scheduler, 'a', 0);
         struct elapse_handle far = add(scheduler, 'b', INT64_MAX);
-        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_ok(close_as(scheduler, forms[i]));
         expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
         if (forms[i] == ELAPSE_CLOSE_RUN_DUE)
             assert_true(pthread_equal(run_at(0).thread, pthread_self()));
@@ -134,7 +134,7 @@ TEST(nothing_is_to_come_once_closed)
 
         add(scheduler, 'a', 0);
         add(scheduler, 'b', 9 * TICK_NS);
-        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_ok(close_as(scheduler, forms[i]));
         assert_true(elapse_scheduler_next_ns(scheduler) == ELAPSE_NEVER);
         scheduler_end(scheduler);
     }
@@ -151,8 +151,7 @@ MANUAL_TEST(a_close_with_wrong_arguments_changes_nothing)
                      ELAPSE_ERROR_ARGUMENT);
     add(scheduler, 'b', 0);
     expect_step(scheduler, 0, "ab");
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, take_back, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, take_back, NULL));
 }
 
 TEST(a_task_is_handed_back_as_it_was_scheduled)
@@ -167,9 +166,9 @@ TEST(a_task_is_handed_back_as_it_was_scheduled)
     struct elapse_task plain = {.action = hold, .context = name_of('b')};
     struct elapse_handle handle = schedule_at(scheduler, task, 7 * TICK_NS);
 
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS));
     schedule_at(scheduler, plain, ELAPSE_NEVER);
-    assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_HAND_BACK), ELAPSE_OK);
+    assert_ok(close_as(scheduler, ELAPSE_CLOSE_HAND_BACK));
     assert_int_equal(back.count, 2);
     assert_true(pthread_equal(back.thread, pthread_self()));
     size_t at = back.tasks[0].task.context == name_of('a') ? 0 : 1;
@@ -217,8 +216,7 @@ TEST(functions_may_be_called_while_a_task_is_handed_back)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct curious curious = {.scheduler = scheduler, .handle = add(scheduler, 'a', 5)};
 
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, ask_back, &curious),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, ask_back, &curious));
     assert_int_equal(curious.scheduled, ELAPSE_ERROR_CLOSED);
     assert_int_equal(curious.cancelled, ELAPSE_CANCEL_GONE);
     assert_int_not_equal(curious.closed, ELAPSE_OK);
@@ -257,7 +255,7 @@ TEST(a_task_that_reschedules_itself_ends_by_closing)
         struct elapse_task task = {.action = run_again, .context = again, .destroy = end_again};
 
         schedule_at(scheduler, task, 0);
-        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_ok(close_as(scheduler, forms[i]));
         assert_int_equal(again->begun, forms[i] == ELAPSE_CLOSE_RUN_DUE ? 1 : 0);
         if (again->begun == 1)
             assert_int_equal(again->answer, ELAPSE_ERROR_CLOSED);
@@ -273,7 +271,7 @@ TEST(a_task_that_reschedules_itself_ends_by_closing)
         schedule_at(scheduler, task, 0);
         while (atomic_load(&again->begun) < 100)
             sched_yield();
-        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_ok(close_as(scheduler, forms[i]));
         assert_int_equal(back.count + again->ended, 1);
         scheduler_end(scheduler);
     }
@@ -362,7 +360,7 @@ TEST(closing_with_tasks_running_queued_and_held_back)
         sleep_ns(ELAPSE_SECOND_NS / 20); /* for the close to be well under way */
         open_gate(&gates[i]);
         pthread_join(thread, NULL);
-        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_ok(closer.answer);
         assert_int_equal(atomic_load(&gates[i].left), 1);
         assert_int_equal(runs(), forms[i] == ELAPSE_CLOSE_RUN_DUE ? due : 0);
         assert_int_equal(ends() + back.count, TASKS + 1);
@@ -390,7 +388,7 @@ TEST(a_close_that_drops_waits_for_no_pending_task)
         sleep_ns(ELAPSE_SECOND_NS / 20); /* for the close to be well under way */
         open_gate(&gates[workers]);
         pthread_join(thread, NULL);
-        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_ok(closer.answer);
         assert_int_equal(runs(), 0);
         assert_int_equal(ends(), TASKS);
         scheduler_end(scheduler);
@@ -410,7 +408,7 @@ TEST(a_due_task_whose_key_is_running_runs_at_closing)
     assert_int_equal(runs(), 0);
     open_gate(&gate);
     pthread_join(thread, NULL);
-    assert_int_equal(closer.answer, ELAPSE_OK);
+    assert_ok(closer.answer);
     expect_runs("s");
     assert_int_equal(ends_of('s'), 1);
     scheduler_end(scheduler);
@@ -428,12 +426,12 @@ TEST(a_running_task_rescheduled_before_the_close_ends_by_it)
 
         back.count = 0;
         wait_entered(&gates[i], 1);
-        assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_at(scheduler, handle, 0));
         assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
         wait_until(is_closed, scheduler);
         open_gate(&gates[i]);
         pthread_join(thread, NULL);
-        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_ok(closer.answer);
         assert_int_equal(atomic_load(&gates[i].left), forms[i] == ELAPSE_CLOSE_RUN_DUE ? 2 : 1);
         assert_int_equal(back.count, forms[i] == ELAPSE_CLOSE_HAND_BACK ? 1 : 0);
         expect_closed(scheduler, handle);
@@ -453,8 +451,8 @@ TEST(many_due_tasks_run_at_closing_whatever_the_workers)
         struct elapse_scheduler *scheduler = scheduler_new(&options);
         for (size_t n = 0; n < TASKS; n++)
             schedule_at(scheduler, task_with_end(n), 0);
-        assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-        assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_RUN_DUE), ELAPSE_OK);
+        assert_ok(elapse_scheduler_start(scheduler));
+        assert_ok(close_as(scheduler, ELAPSE_CLOSE_RUN_DUE));
         assert_int_equal(runs(), TASKS);
         assert_int_equal(ends(), TASKS);
         assert_int_equal(statistics_of(scheduler).begun, TASKS);
@@ -505,7 +503,7 @@ TEST(a_close_during_a_close_is_answered_busy)
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_ERROR_CLOSED);
     open_gate(&gate);
     pthread_join(thread, NULL);
-    assert_int_equal(closer.answer, ELAPSE_OK);
+    assert_ok(closer.answer);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
                      ELAPSE_ERROR_CLOSED);
     scheduler_end(scheduler);
@@ -545,7 +543,7 @@ TEST(a_cancel_that_waits_is_answered_while_closing)
     pthread_join(waiting, NULL);
     pthread_join(closing, NULL);
     assert_int_equal(waiter.answer, ELAPSE_CANCEL_GONE);
-    assert_int_equal(closer.answer, ELAPSE_OK);
+    assert_ok(closer.answer);
     scheduler_end(scheduler);
 }
 
@@ -577,7 +575,7 @@ TEST(a_close_waits_for_the_action_that_another_thread_steps)
         assert_int_equal(ends() + back.count, 0);
         open_gate(&gates[i]);
         pthread_join(closing, NULL);
-        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_ok(closer.answer);
         assert_int_equal(atomic_load(&gates[i].left), 1);
         assert_int_equal(statistics_of(scheduler).running, 0);
         assert_int_equal(ends() + back.count, 2);
@@ -597,14 +595,14 @@ TEST(starting_twice_does_nothing_more)
     uint64_t workers = statistics_of(scheduler).workers;
 
     for (int i = 0; i < 5; i++)
-        assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+        assert_ok(elapse_scheduler_start(scheduler));
     assert_int_equal(statistics_of(scheduler).workers, workers);
     add(scheduler, 'a', 0);
     wait_for_runs(1);
     scheduler_end(scheduler);
     scheduler = manual_new(TICK_NS, 1);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
+    assert_ok(elapse_scheduler_start(scheduler));
     add(scheduler, 'a', 0);
     expect_step(scheduler, 0, "a");
     assert_int_equal(statistics_of(scheduler).workers, 0);
@@ -613,7 +611,7 @@ TEST(starting_twice_does_nothing_more)
 
 TEST(free_takes_any_scheduler_and_null)
 {
-    assert_int_equal(elapse_scheduler_free(NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_free(NULL));
     scheduler_end(scheduler_new(NULL));
     scheduler_end(started_new(2));
     for (unsigned workers = 0; workers < 3; workers++) {
@@ -634,7 +632,7 @@ TEST(an_idle_scheduler_is_woken_by_close)
         add(scheduler, 'a', 0);
         wait_for_runs(1);
         struct elapse_handle handle = add(scheduler, 'b', INT64_MAX);
-        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_ok(close_as(scheduler, forms[i]));
         assert_int_equal(ends() + back.count, 2);
         expect_closed(scheduler, handle);
         scheduler_end(scheduler);

@@ -22,9 +22,9 @@ static void expect_life(const struct elapse_scheduler *scheduler, enum elapse_li
 MANUAL_TEST(a_scheduler_is_new_then_started_then_closed)
 {
     expect_life(scheduler, ELAPSE_LIFE_NEW);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     expect_life(scheduler, ELAPSE_LIFE_STARTED);
-    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_OK);
+    assert_ok(close_within(scheduler, ELAPSE_CLOSE_DROP, 0));
     expect_life(scheduler, ELAPSE_LIFE_CLOSED);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_CLOSED);
 }
@@ -68,8 +68,7 @@ TEST(a_stuck_action_does_not_hold_up_close_for_ever)
         expect_closing(scheduler, handles[0]);
 
         atomic_store(&gates[workers].open, true);
-        assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
-                         ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
         assert_int_equal(atomic_load(&gates[workers].left), 1);
         expect_life(scheduler, ELAPSE_LIFE_CLOSED);
         assert_int_equal(ends_of('b'), 1);
@@ -100,7 +99,7 @@ PULL_TEST(a_taken_task_does_not_hold_up_close_for_ever)
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);
     expect_closing(scheduler, pending);
     done(scheduler, &taken);
-    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_OK);
+    assert_ok(close_within(scheduler, ELAPSE_CLOSE_DROP, 0));
     assert_int_equal(ends_of('b'), 1);
 }
 
@@ -127,9 +126,8 @@ SCHEDULER_TEST(a_close_that_timed_out_may_go_on_with_less, started_new(1))
         ELAPSE_ERROR_TIMEOUT);
     assert_int_equal(back, 0);
     atomic_store(&gate.open, true);
-    assert_int_equal(elapse_scheduler_close_within(scheduler, ELAPSE_CLOSE_HAND_BACK, count_back,
-                                                   &back, ELAPSE_NEVER),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close_within(scheduler, ELAPSE_CLOSE_HAND_BACK, count_back, &back,
+                                            ELAPSE_NEVER));
     assert_int_equal(back, 1);
     expect_runs("");
 }
@@ -147,8 +145,7 @@ TEST(everything_runs_once_in_order_of_deadline)
         (void)schedule_at(scheduler, periodic('p', T(1)), T(3));
         (void)schedule_at(scheduler, keyed, T(50));
         (void)schedule_at(scheduler, task_with_end('n'), ELAPSE_NEVER);
-        assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
-                         ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL));
         expect_runs("apkc");
         assert_int_equal(run_at(3).run.intended_ns, T(4000000));
         assert_int_equal(run_at(3).run.actual_ns, 0);
@@ -170,14 +167,12 @@ MANUAL_TEST(tasks_by_the_wall_clock_run_too)
     struct elapse_task daily = task_with_end('d');
     struct elapse_cron cron;
 
-    assert_int_equal(elapse_cron_parse(&cron, "0 3 * * *", NULL), ELAPSE_OK);
+    assert_ok(elapse_cron_parse(&cron, "0 3 * * *", NULL));
     daily.cron = &cron;
     daily.recurrence = ELAPSE_RECUR_CRON;
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, ELAPSE_HOUR_NS, NULL),
-                     ELAPSE_OK);
-    assert_int_equal(elapse_task_schedule_cron(scheduler, &daily, NULL), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, ELAPSE_HOUR_NS, NULL));
+    assert_ok(elapse_task_schedule_cron(scheduler, &daily, NULL));
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL));
     expect_runs("wd");
     assert_int_equal(ends(), 2);
 }
@@ -199,8 +194,7 @@ SCHEDULER_TEST(workers_run_everything, started_new(1))
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
     expect_life(scheduler, ELAPSE_LIFE_CLOSING);
     atomic_store(&gate.open, true);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL));
     expect_runs("abcd");
     assert_int_equal(ends(), 4);
 }
@@ -233,13 +227,12 @@ SCHEDULER_TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_
 
     struct elapse_handle handle = schedule_after(scheduler, held, 0);
     wait_entered(&timed.gate, 1);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MINUTE_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MINUTE_NS));
     (void)schedule_at(scheduler, task_at_gate(&far_gate), far_ns);
     assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
     wait_entered(&far_gate, 1);
     open_gate(&timed.gate);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL));
     assert_int_equal(atomic_load(&timed.gate.entered), 2);
     assert_int_equal(atomic_load(&timed.intended_ns[1]) % TICK_NS, 0);
     assert_true(atomic_load(&timed.intended_ns[1]) > atomic_load(&timed.intended_ns[0]));
@@ -260,8 +253,7 @@ SCHEDULER_TEST(a_close_that_runs_everything_goes_on_to_do_so, started_new(1))
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
     open_gate(&gate);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL));
     expect_runs("f");
     assert_int_equal(ends_of('f'), 1);
 }

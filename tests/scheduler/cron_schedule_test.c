@@ -16,7 +16,7 @@ static struct elapse_cron parsed(const char *expression)
 {
     struct elapse_cron cron;
 
-    assert_int_equal(elapse_cron_parse(&cron, expression, NULL), ELAPSE_OK);
+    assert_ok(elapse_cron_parse(&cron, expression, NULL));
     return cron;
 }
 
@@ -24,7 +24,7 @@ static struct elapse_scheduler *wall_new(uint64_t unix_ns)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, unix_ns));
     return scheduler;
 }
 
@@ -44,7 +44,7 @@ static struct elapse_handle schedule_cron(struct elapse_scheduler *scheduler,
 {
     struct elapse_handle handle = {0, 0, 0};
 
-    assert_int_equal(elapse_task_schedule_cron(scheduler, task, &handle), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_cron(scheduler, task, &handle));
     assert_false(zero_handle(handle));
     return handle;
 }
@@ -61,7 +61,7 @@ static struct elapse_handle schedule_expression(struct elapse_scheduler *schedul
 
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, unix_ns));
 }
 
 /* Steps to where the wall clock, left to itself, shows this. */
@@ -414,7 +414,7 @@ SCHEDULER_TEST(what_cron_does_not_take_is_refused, wall_new(S(WALL_S)))
     assert_int_equal(elapse_task_schedule_batch(scheduler, &batch, 1), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(pending_tasks(scheduler), 0);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 86400)), 0);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(elapse_task_schedule_cron(scheduler, &task, NULL), ELAPSE_ERROR_CLOSED);
     assert_int_equal(ends(), 0);
 }
@@ -501,7 +501,7 @@ SCHEDULER_TEST(with_a_key_it_can_be_replaced, wall_new(S(WALL_S) + 1))
                      ELAPSE_ERROR_KEY_PENDING);
     assert_true(same_handle(found, handle));
     task.if_key_pending = ELAPSE_KEY_KEEP;
-    assert_int_equal(elapse_task_schedule_cron(scheduler, &task, &found), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, &found));
     assert_true(same_handle(found, handle));
     assert_int_equal(ends_of('a'), 1);
     other.if_key_pending = ELAPSE_KEY_REPLACE;
@@ -535,9 +535,7 @@ TEST(closing_hands_back_expression_and_zone)
     (void)schedule_cron(scheduler, &task);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 1800)), 1);
     handed_back_count = 0;
-    assert_int_equal(
-        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_handed_back, NULL),
-        ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_handed_back, NULL));
     assert_int_equal(handed_back_count, 1);
     assert_true(handed_back.wall_clock);
     assert_int_equal(handed_back.deadline_ns, S(WALL_S + 5400));

@@ -113,7 +113,7 @@ TEST(contexts_are_destroyed_when_closing_drops_them)
         add(scheduler, letter('a'), 5);
         add(scheduler, keyed('b', ELAPSE_KEY_FAIL), 3600 * ELAPSE_SECOND_NS);
         add(scheduler, letter('c'), ELAPSE_NEVER);
-        assert_int_equal(elapse_scheduler_close(scheduler, forms[i], NULL, NULL), ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(scheduler, forms[i], NULL, NULL));
         for (size_t name = 'a'; name <= 'c'; name++)
             assert_int_equal(ends_of(name), 1);
         scheduler_end(scheduler);
@@ -149,9 +149,7 @@ TEST(a_context_handed_back_is_not_destroyed)
 
     add(scheduler, letter('a'), 5);
     add(scheduler, keyed('b', ELAPSE_KEY_FAIL), 5);
-    assert_int_equal(
-        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, take_back, &handed_back),
-        ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, take_back, &handed_back));
     assert_int_equal(handed_back, 2);
     scheduler_end(scheduler);
     assert_int_equal(ends(), 0);
@@ -201,7 +199,7 @@ TEST(a_refused_context_remains_the_callers)
     task.key = long_key;
     task.key_bytes = sizeof long_key;
     expect_refusal(scheduler, task, ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     expect_refusal(scheduler, letter('b'), ELAPSE_ERROR_CLOSED);
     scheduler_end(scheduler);
     assert_int_equal(ends_of('a'), 1);
@@ -318,7 +316,7 @@ TEST(a_context_cancelled_in_its_action_is_destroyed_after_it)
 
     add(scheduler, busy_task(&busy), 5);
     assert_int_equal(step(scheduler, ELAPSE_SECOND_NS), 1);
-    assert_int_equal(busy.rescheduled, ELAPSE_OK);
+    assert_ok(busy.rescheduled);
     assert_int_equal(busy.cancelled, ELAPSE_CANCEL_RUNNING);
     assert_int_equal(busy.destroyed_in_action, 0);
     assert_int_equal(busy.destroyed, 1);
@@ -345,8 +343,8 @@ TEST(a_context_replaced_in_its_action_is_destroyed_after_it)
     add(scheduler, task, 5);
     assert_int_equal(step(scheduler, ELAPSE_SECOND_NS), 2);
     expect_runs("s");
-    assert_int_equal(busy.rescheduled, ELAPSE_OK);
-    assert_int_equal(busy.scheduled, ELAPSE_OK);
+    assert_ok(busy.rescheduled);
+    assert_ok(busy.scheduled);
     assert_int_equal(busy.begun, 1);
     assert_int_equal(busy.destroyed_in_action, 0);
     assert_int_equal(busy.destroyed, 1);
@@ -402,7 +400,7 @@ TEST(the_thread_that_ended_a_task_destroys_its_context)
     add(scheduler, keyed('d', ELAPSE_KEY_REPLACE), INT64_MAX);
     assert_int_equal(ends_of('c'), 1);
     assert_true(pthread_equal(end_thread_of('c'), pthread_self()));
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(ends_of('d'), 1);
     assert_true(pthread_equal(end_thread_of('d'), pthread_self()));
     scheduler_end(scheduler);
@@ -449,7 +447,7 @@ TEST(a_running_task_that_is_cancelled_ends_on_its_worker)
         struct elapse_handle handle = schedule_at(scheduler, task, 0);
 
         wait_entered(&held->gate, 1);
-        assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
         assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
         assert_int_equal(elapse_task_cancel_wait(scheduler, handle, 1), ELAPSE_CANCEL_RUNNING);
         assert_int_equal(atomic_load(&held->ended), 0);
@@ -544,9 +542,9 @@ static void expect_answers(const struct answers *answers, size_t times)
 {
     assert_int_equal(atomic_load(&answers->times), times);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(answers->scheduled[i], ELAPSE_OK);
+        assert_ok(answers->scheduled[i]);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(answers->rescheduled[i], ELAPSE_OK);
+        assert_ok(answers->rescheduled[i]);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(answers->cancelled[i], ELAPSE_CANCEL_REMOVED);
         assert_int_equal(answers->forbidden[i], ELAPSE_ERROR_IN_ACTION);
@@ -609,7 +607,7 @@ TEST(a_destructor_may_call_every_function_of_a_closing_scheduler)
     add(scheduler,
         (struct elapse_task){.action = nothing, .context = &answers, .destroy = destroy_everything},
         5);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(atomic_load(&answers.times), 1);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(answers.scheduled[i], ELAPSE_ERROR_CLOSED);
@@ -705,7 +703,7 @@ TEST(every_function_may_be_called_on_the_schedulers_own_threads)
         wait_until(called_twice, &answers[i]);
         scheduler_end(scheduler);
         /* The destructor's answers; it comes last. */
-        assert_int_equal(answers[i].scheduled[1], ELAPSE_OK);
+        assert_ok(answers[i].scheduled[1]);
         assert_int_equal(answers[i].cancelled[1], ELAPSE_CANCEL_REMOVED);
         assert_int_equal(answers[i].forbidden[0], ELAPSE_ERROR_IN_ACTION);
         assert_int_equal(answers[i].forbidden[1], ELAPSE_ERROR_IN_ACTION);

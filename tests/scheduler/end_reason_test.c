@@ -96,11 +96,11 @@ TEST_WITH(a_cron_task_ran_when_there_is_no_further_moment, begin, NULL)
     struct elapse_task task = telling('a');
     struct elapse_cron cron;
 
-    assert_int_equal(elapse_cron_parse(&cron, "0 0 1 1 *", NULL), ELAPSE_OK);
+    assert_ok(elapse_cron_parse(&cron, "0 0 1 1 *", NULL));
     task.cron = &cron;
     task.recurrence = ELAPSE_RECUR_CRON;
-    assert_int_equal(elapse_task_schedule_cron(scheduler, &task, NULL), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, ELAPSE_NEVER), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, NULL));
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, ELAPSE_NEVER));
     assert_int_equal(step(scheduler, 0), 1);
     expect_told("ra ");
     scheduler_end(scheduler);
@@ -208,7 +208,7 @@ TEST_WITH(it_was_kept_out, begin, NULL)
     put(scheduler, telling_with_key('a', ELAPSE_KEY_KEEP), TICK_NS);
     put(scheduler, telling_with_key('b', ELAPSE_KEY_KEEP), TICK_NS);
     expect_told("kb ");
-    assert_int_equal(elapse_task_schedule_batch(scheduler, &batch, 1), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_batch(scheduler, &batch, 1));
     expect_told("kc ");
     scheduler_end(scheduler);
     expect_told("oa ");
@@ -222,8 +222,7 @@ TEST_WITH(it_was_pending_when_closed, begin, NULL)
 
     put(scheduler, telling('a'), 0);
     put(scheduler, telling('b'), TICK_NS);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL));
     expect_told("ra ob ");
     scheduler_end(scheduler);
     expect_told("");
@@ -242,9 +241,7 @@ TEST_WITH(handed_back_it_has_not_ended, begin, NULL)
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
     put(scheduler, telling('a'), 0);
-    assert_int_equal(
-        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_given_back, NULL),
-        ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_given_back, NULL));
     assert_true(given_back.ended == tell);
     assert_true(given_back.destroy == NULL);
     scheduler_end(scheduler);
@@ -278,7 +275,7 @@ TEST_WITH(in_pull_mode_each_reason, begin, NULL)
     handle = put(scheduler, telling_with_key('d', ELAPSE_KEY_REPLACE), 3 * TICK_NS);
     go_to(scheduler, 3 * TICK_NS);
     taken = take(scheduler, 'd');
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 4 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 4 * TICK_NS));
     put(scheduler, telling_with_key('e', ELAPSE_KEY_REPLACE), 5 * TICK_NS);
     expect_told("");
     done(scheduler, &taken);

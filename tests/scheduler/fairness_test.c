@@ -72,14 +72,13 @@ static void schedule_victims_by_wall_clock(struct elapse_scheduler *scheduler)
     struct elapse_cron every_second;
     struct elapse_cron_fault fault;
 
-    assert_int_equal(elapse_task_schedule_at_wall_clock(
-                         scheduler, &task, elapse_scheduler_wall_clock_ns(scheduler), NULL),
-                     ELAPSE_OK);
-    assert_int_equal(elapse_cron_parse(&every_second, "* * * * * *", &fault), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task,
+                                                 elapse_scheduler_wall_clock_ns(scheduler), NULL));
+    assert_ok(elapse_cron_parse(&every_second, "* * * * * *", &fault));
     task = victim(1);
     task.recurrence = ELAPSE_RECUR_CRON;
     task.cron = &every_second;
-    assert_int_equal(elapse_task_schedule_cron(scheduler, &task, NULL), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, NULL));
 }
 
 enum { VICTIMS_BY_WALL_CLOCK = 2 };
@@ -180,7 +179,7 @@ static void expect_wall_clock_tasks_to_run(unsigned workers)
 
     schedule_load(scheduler);
     schedule_victims_by_wall_clock(scheduler);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     /* Should nobody be fair, the cron task's second has passed when the load ends. */
     wait_until(all_victims_ran, &victims);
     scheduler_end(scheduler);
@@ -210,7 +209,7 @@ static void expect_wall_clock_tasks_to_be_taken(size_t capacity)
     note_nothing();
     options.pull = true;
     struct elapse_scheduler *scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, WALL_NS));
     for (unsigned i = 0; i < LOAD_TASKS; i++) {
         struct elapse_task task = {.recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
 
@@ -221,14 +220,14 @@ static void expect_wall_clock_tasks_to_be_taken(size_t capacity)
            atomic_load(&noted.turns) < TURNS_MAX) {
         size_t count;
 
-        assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, capacity, &count), ELAPSE_OK);
+        assert_ok(elapse_task_take_batch(scheduler, 0, taken, capacity, &count));
         for (size_t i = 0; i < count; i++) {
             uint64_t turns = atomic_fetch_add(&noted.turns, 1) + 1;
 
             assert_int_equal(step(scheduler, T(turns)), 0);
             if (taken[i].action != NULL)
                 taken[i].action(taken[i].context, &taken[i].run);
-            assert_int_equal(elapse_task_done(scheduler, taken[i].run.handle), ELAPSE_OK);
+            assert_ok(elapse_task_done(scheduler, taken[i].run.handle));
         }
     }
     expect_fairness(VICTIMS_BY_WALL_CLOCK);
@@ -256,7 +255,7 @@ static struct elapse_scheduler *lease_new(unsigned shards)
     options.pull = true;
     options.lease_ns = TICK_NS;
     struct elapse_scheduler *scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, WALL_NS));
     return scheduler;
 }
 
@@ -265,7 +264,7 @@ static size_t take_some(struct elapse_scheduler *scheduler, struct elapse_taken 
 {
     size_t count;
 
-    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, capacity, &count), ELAPSE_OK);
+    assert_ok(elapse_task_take_batch(scheduler, 0, taken, capacity, &count));
     return count;
 }
 
@@ -288,7 +287,7 @@ static void take_turn(struct elapse_scheduler *scheduler, size_t capacity, bool 
         if (taken[i].action != NULL)
             taken[i].action(taken[i].context, &taken[i].run);
         if (taken[i].action != NULL || ends_load)
-            assert_int_equal(elapse_task_done_taken(scheduler, &taken[i]), ELAPSE_OK);
+            assert_ok(elapse_task_done_taken(scheduler, &taken[i]));
     }
     end_turn(scheduler);
 }
@@ -396,8 +395,8 @@ static void change_turns(struct elapse_scheduler *scheduler, char key)
     (void)schedule_at(scheduler, task, 0);
     schedule_load_by_wall_clock(scheduler, key);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
-        assert_int_equal(elapse_task_done_taken(scheduler, &taken), ELAPSE_OK);
+        assert_ok(elapse_task_take(scheduler, 0, &taken));
+        assert_ok(elapse_task_done_taken(scheduler, &taken));
     }
 }
 

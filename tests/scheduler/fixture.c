@@ -38,7 +38,7 @@ struct elapse_scheduler *scheduler_new(const struct elapse_scheduler_options *op
     struct elapse_scheduler *scheduler = NULL;
 
     empty_log();
-    assert_int_equal(elapse_scheduler_new(options, &scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_new(options, &scheduler));
     assert_non_null(scheduler);
     return scheduler;
 }
@@ -64,7 +64,7 @@ struct elapse_scheduler *started_with(const struct elapse_scheduler_options *opt
 {
     struct elapse_scheduler *scheduler = scheduler_new(options);
 
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     return scheduler;
 }
 
@@ -77,7 +77,7 @@ struct elapse_scheduler *started_new(unsigned workers)
 
 void scheduler_end(struct elapse_scheduler *scheduler)
 {
-    assert_int_equal(elapse_scheduler_free(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_free(scheduler));
 }
 
 /* ---- tasks ---- */
@@ -119,7 +119,7 @@ struct elapse_handle schedule_at(struct elapse_scheduler *scheduler, struct elap
 {
     struct elapse_handle handle = {0, 0, 0};
 
-    assert_int_equal(elapse_task_schedule_at(scheduler, &task, deadline_ns, &handle), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at(scheduler, &task, deadline_ns, &handle));
     assert_false(zero_handle(handle));
     return handle;
 }
@@ -129,7 +129,7 @@ struct elapse_handle schedule_after(struct elapse_scheduler *scheduler, struct e
 {
     struct elapse_handle handle = {0, 0, 0};
 
-    assert_int_equal(elapse_task_schedule_after(scheduler, &task, delay_ns, &handle), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_after(scheduler, &task, delay_ns, &handle));
     assert_false(zero_handle(handle));
     return handle;
 }
@@ -226,7 +226,7 @@ size_t step(struct elapse_scheduler *scheduler, uint64_t now_ns)
 {
     size_t ran = SIZE_MAX;
 
-    assert_int_equal(elapse_scheduler_step(scheduler, now_ns, &ran), ELAPSE_OK);
+    assert_ok(elapse_scheduler_step(scheduler, now_ns, &ran));
     assert_int_not_equal(ran, SIZE_MAX);
     return ran;
 }

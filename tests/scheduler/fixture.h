@@ -24,6 +24,9 @@ enum { TASKS_MAX = 1 << 17 };
 #define TICK_NS  ELAPSE_MILLISECOND_NS
 #define T(ticks) ((uint64_t)(ticks)*TICK_NS)
 
+/* Fails the test unless a call returned ELAPSE_OK. */
+#define assert_ok(call) assert_int_equal((call), ELAPSE_OK)
+
 /* ---- schedulers ---- */
 
 /* Returns the options of a scheduler on manual time. */

@@ -239,8 +239,8 @@ TEST(a_minimum_of_none_is_refused)
     options.workers_min = 4097;
     assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
     options.workers_min = 4096;
-    assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_free(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_new(&options, &scheduler));
+    assert_ok(elapse_scheduler_free(scheduler));
 }
 
 TEST_MAIN("idle_worker")

@@ -54,7 +54,7 @@ static struct elapse_scheduler *begin(bool schedules)
 static void expect_next_to_have_waited(struct elapse_scheduler *scheduler)
 {
     assert_int_equal(destroying.calls, 1);
-    assert_int_equal(destroying.scheduled, ELAPSE_OK);
+    assert_ok(destroying.scheduled);
     assert_int_equal(destroying.taken, ELAPSE_ERROR_NOTHING_DUE);
     assert_int_equal(ends_of('a'), 1);
     assert_true(elapse_scheduler_next_ns(scheduler) <= elapse_scheduler_now_ns(scheduler));
@@ -124,7 +124,7 @@ SCHEDULER_TEST(a_task_with_another_key_does_not_wait_for_the_destructor, begin(f
     (void)schedule_at(scheduler, task, T(1));
     go_to(scheduler, T(1));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
-    assert_int_equal(destroying.taken, ELAPSE_OK);
+    assert_ok(destroying.taken);
     assert_int_equal(ends_of('b'), 1);
 }
 

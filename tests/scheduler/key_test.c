@@ -408,7 +408,7 @@ TEST(from_inside_the_action_each_policy_schedules_the_next)
         struct elapse_handle handle = schedule_keyed(scheduler, &keyed);
 
         expect_step(scheduler, 5 * TICK_NS, "kn");
-        assert_int_equal(keyed.next_error, ELAPSE_OK);
+        assert_ok(keyed.next_error);
         assert_true(same_handle(keyed.found_before, handle));
         assert_true(same_handle(keyed.found_after, keyed.next_handle));
         assert_false(same_handle(keyed.next_handle, handle));
@@ -446,7 +446,7 @@ MANUAL_TEST(a_running_task_is_not_moved_once_its_key_is_pending)
 
     (void)schedule_keyed(scheduler, &keyed);
     expect_step(scheduler, 5 * TICK_NS, "k");
-    assert_int_equal(keyed.next_error, ELAPSE_OK);
+    assert_ok(keyed.next_error);
     assert_int_equal(keyed.moved_afterwards, ELAPSE_ERROR_GONE);
     assert_int_equal(ends_of('k'), 1);
     expect_step(scheduler, 500 * TICK_NS, "n");
@@ -468,7 +468,7 @@ TEST(a_running_task_that_was_moved_is_pending_with_its_key)
         struct elapse_handle handle = schedule_keyed(scheduler, &keyed);
 
         expect_step(scheduler, 5 * TICK_NS, "k");
-        assert_int_equal(keyed.moved_first, ELAPSE_OK);
+        assert_ok(keyed.moved_first);
         assert_int_equal(keyed.next_error,
                          policies[i] == ELAPSE_KEY_FAIL ? ELAPSE_ERROR_KEY_PENDING : ELAPSE_OK);
         assert_int_equal(same_handle(keyed.next_handle, handle), policies[i] != ELAPSE_KEY_REPLACE);
@@ -536,13 +536,12 @@ SCHEDULER_TEST(what_waits_for_its_key_can_be_replaced_moved_and_removed, started
     assert_int_equal(ends_of('2'), 1);
     handle = schedule_after(scheduler, task_with_key('3', "key", ELAPSE_KEY_FAIL), 0);
     sleep_ns(5 * TICK_NS);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS));
     assert_int_equal(pending_tasks(scheduler), 1);
     open_gate(&gate);
     sleep_ns(5 * TICK_NS);
     expect_runs("");
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
     wait_for_runs(1);
     expect_runs("3");
 }
@@ -650,7 +649,7 @@ TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
         assert_null(failed);
         accepted += threads[i].accepted;
     }
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     for (size_t i = 0; i < RACE_KEYS; i++) {
         assert_int_equal(atomic_load(&race_keys[i].overlaps), 0);
         ended += atomic_load(&race_keys[i].ends);

@@ -26,7 +26,7 @@ static size_t take_batch(struct elapse_scheduler *scheduler, struct elapse_taken
 {
     size_t count;
 
-    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count), ELAPSE_OK);
+    assert_ok(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count));
     return count;
 }
 
@@ -84,7 +84,7 @@ TEST_WITH(the_leases_of_a_batch_begin_when_it_is_complete, begin, end)
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(number_of(taken[i].context), 'a' + i);
         assert_int_equal(taken[i].lease_until_ns, taken[0].lease_until_ns);
-        assert_int_equal(elapse_task_done_taken(scheduler, &taken[i]), ELAPSE_OK);
+        assert_ok(elapse_task_done_taken(scheduler, &taken[i]));
     }
     scheduler_end(scheduler);
 }
@@ -96,10 +96,10 @@ TEST_WITH(a_lease_is_never_shorter_than_asked_for, begin, end)
 
     (void)schedule_after(scheduler, task_with_end('a'), 0);
     fake_os_advance(T(1));
-    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+    assert_ok(elapse_task_take(scheduler, 0, &taken));
     assert_int_equal(taken.lease_until_ns, FAKE_MONOTONIC_NS + T(11));
     fake_os_advance(LEASE - 1);
-    assert_int_equal(elapse_task_done_taken(scheduler, &taken), ELAPSE_OK);
+    assert_ok(elapse_task_done_taken(scheduler, &taken));
     scheduler_end(scheduler);
 }
 
@@ -151,14 +151,14 @@ TEST_WITH(no_task_is_in_a_batch_twice, begin, end)
     assert_int_equal(taken[0].run.attempt, 1);
     assert_int_equal(taken_inside, 0);
     assert_int_equal(elapse_task_look_up(scheduler, cancelled, NULL), ELAPSE_TASK_RUNNING);
-    assert_int_equal(elapse_task_done_taken(scheduler, &taken[0]), ELAPSE_OK);
+    assert_ok(elapse_task_done_taken(scheduler, &taken[0]));
 
     /* The next take begins with the task that is to be ended. */
     fake_os_advance(T(20));
     assert_int_equal(take_batch(scheduler, taken), 1);
     assert_int_equal(elapse_task_look_up(scheduler, cancelled, NULL), ELAPSE_TASK_GONE);
     assert_int_equal(taken_inside, 1);
-    assert_int_equal(elapse_task_done_taken(scheduler, &taken[0]), ELAPSE_OK);
+    assert_ok(elapse_task_done_taken(scheduler, &taken[0]));
     scheduler_end(scheduler);
 }
 

@@ -87,7 +87,7 @@ LEASE_TEST(an_extended_lease_lasts_from_then_on)
     a = take_attempt(scheduler, 'a', 1);
     b = take_attempt(scheduler, 'b', 1);
     go_to(scheduler, T(8));
-    assert_int_equal(elapse_task_extend_lease(scheduler, &a), ELAPSE_OK);
+    assert_ok(elapse_task_extend_lease(scheduler, &a));
     assert_int_equal(a.lease_until_ns, T(18));
     go_to(scheduler, T(11));
     expect_done(scheduler, &b, ELAPSE_ERROR_GONE);
@@ -202,7 +202,7 @@ LEASE_TEST(a_reschedule_holds_after_another_attempt)
 
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(40)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, T(40)));
     go_to(scheduler, T(11));
     struct elapse_taken taken = take_attempt(scheduler, 'a', 2);
     assert_int_equal(taken.run.intended_ns, T(1));
@@ -216,7 +216,7 @@ LEASE_TEST(a_reschedule_holds_after_another_attempt)
 
 LEASE_TEST(a_task_by_the_wall_clock_has_a_lease_too)
 {
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, WALL_NS));
     (void)schedule_by_wall_clock(scheduler, task_with_end('a'), WALL_NS);
     (void)take_attempt(scheduler, 'a', 1);
     go_to(scheduler, T(10));
@@ -257,9 +257,7 @@ LEASE_TEST(closing_does_not_wait_for_expired_leases)
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     go_to(scheduler, T(11));
     handed_back = 0;
-    assert_int_equal(
-        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, count_handed_back, NULL),
-        ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, count_handed_back, NULL));
     assert_int_equal(handed_back, 3); /* a, b and p */
     assert_int_equal(ends_of('c'), 1);
     assert_int_equal(ends(), 1);
@@ -280,9 +278,7 @@ static void keep_handed_back(const struct elapse_handed_back *task, void *contex
 static void close_handing_back_one(struct elapse_scheduler *scheduler)
 {
     handed_back = 0;
-    assert_int_equal(
-        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, keep_handed_back, NULL),
-        ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, keep_handed_back, NULL));
     assert_int_equal(handed_back, 1);
     assert_int_equal(ends(), 0);
 }
@@ -295,7 +291,7 @@ LEASE_TEST(a_changed_period_is_handed_back)
     go_to(scheduler, T(1));
     (void)take_attempt(scheduler, 'a', 1);
     go_to(scheduler, T(3));
-    assert_int_equal(elapse_task_change_period(scheduler, handle, T(7)), ELAPSE_OK);
+    assert_ok(elapse_task_change_period(scheduler, handle, T(7)));
     go_to(scheduler, T(11));
     close_handing_back_one(scheduler);
     assert_int_equal(handed_back_task.recurrence, ELAPSE_RECUR_PERIOD);
@@ -310,17 +306,16 @@ LEASE_TEST(a_changed_expression_is_handed_back)
     struct elapse_cron cron;
     int64_t next_s;
 
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS - T(1)), ELAPSE_OK);
-    assert_int_equal(elapse_cron_parse(&cron, "0 0 * * *", NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, WALL_NS - T(1)));
+    assert_ok(elapse_cron_parse(&cron, "0 0 * * *", NULL));
     task.recurrence = ELAPSE_RECUR_CRON;
     task.cron = &cron;
     task.zone = ELAPSE_ZONE_LOCAL;
-    assert_int_equal(elapse_task_schedule_cron(scheduler, &task, &handle), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS + ELAPSE_DAY_NS),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, &handle));
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, WALL_NS + ELAPSE_DAY_NS));
     (void)take_attempt(scheduler, 'a', 1);
-    assert_int_equal(elapse_cron_parse(&cron, "30 12 * * *", NULL), ELAPSE_OK);
-    assert_int_equal(elapse_task_change_cron(scheduler, handle, &cron, ELAPSE_ZONE_UTC), ELAPSE_OK);
+    assert_ok(elapse_cron_parse(&cron, "30 12 * * *", NULL));
+    assert_ok(elapse_task_change_cron(scheduler, handle, &cron, ELAPSE_ZONE_UTC));
     go_to(scheduler, T(10));
     close_handing_back_one(scheduler);
     assert_int_equal(handed_back_task.zone, ELAPSE_ZONE_UTC);
@@ -361,8 +356,8 @@ TEST(a_thread_that_waits_takes_over)
     struct elapse_taken second;
 
     (void)schedule_after(scheduler, task, 0);
-    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &first), ELAPSE_OK);
-    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &second), ELAPSE_OK);
+    assert_ok(elapse_task_take(scheduler, ELAPSE_NEVER, &first));
+    assert_ok(elapse_task_take(scheduler, ELAPSE_NEVER, &second));
     assert_int_equal(second.run.attempt, 2);
     assert_true(second.run.actual_ns >= first.lease_until_ns);
     expect_done(scheduler, &first, ELAPSE_ERROR_GONE);
@@ -410,7 +405,7 @@ SCHEDULER_TEST(no_task_is_lost_or_done_twice, real_lease_new())
     for (size_t i = 0; i < TASKS; i++)
         (void)schedule_after(scheduler, task_with_end(i), i % 7 * TICK_NS);
     wait_until(all_done, NULL);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     for (size_t i = 0; i < TAKERS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     for (size_t i = 0; i < TASKS; i++) {

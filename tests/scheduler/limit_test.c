@@ -139,8 +139,7 @@ SCHEDULER_TEST(pending_tasks_are_rescheduled_at_the_limit, limited_new(1, 1))
     struct elapse_handle handle = add(scheduler, 'a', 5);
 
     for (uint64_t ticks = 1; ticks < 100; ticks++)
-        assert_int_equal(elapse_task_reschedule_at(scheduler, handle, (100 - ticks) * TICK_NS),
-                         ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_at(scheduler, handle, (100 - ticks) * TICK_NS));
     expect_full(scheduler);
     expect_step(scheduler, TICK_NS, "a");
     add(scheduler, 'b', 0);
@@ -183,7 +182,7 @@ SCHEDULER_TEST(the_place_of_a_running_task_is_free_for_another, limited_new(2, 1
     assert_int_equal(step(scheduler, TICK_NS), 2);
     expect_runs("n");
     assert_int_equal(at_limit.begun, 1);
-    assert_int_equal(at_limit.first, ELAPSE_OK);
+    assert_ok(at_limit.first);
     assert_int_equal(at_limit.second, ELAPSE_ERROR_LIMIT);
     assert_int_equal(at_limit.third, ELAPSE_ERROR_LIMIT);
     expect_step(scheduler, 100 * TICK_NS, "b");
@@ -197,9 +196,9 @@ SCHEDULER_TEST(a_running_task_that_is_rescheduled_takes_a_place, limited_new(2, 
 
     add(scheduler, 'b', 9);
     assert_int_equal(step(scheduler, 0), 1);
-    assert_int_equal(at_limit.first, ELAPSE_OK);
+    assert_ok(at_limit.first);
     assert_int_equal(at_limit.second, ELAPSE_ERROR_LIMIT);
-    assert_int_equal(at_limit.third, ELAPSE_OK);
+    assert_ok(at_limit.third);
     expect_full(scheduler);
     assert_int_equal(pending_tasks(scheduler), 2);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
@@ -227,8 +226,8 @@ SCHEDULER_TEST(a_withdrawn_reschedule_gives_its_place_back, limited_new(1, 1))
 
     schedule_at(scheduler, (struct elapse_task){.action = withdraw, .context = &at_limit}, 0);
     assert_int_equal(step(scheduler, 0), 1);
-    assert_int_equal(at_limit.first, ELAPSE_OK);
-    assert_int_equal(at_limit.second, ELAPSE_OK);
+    assert_ok(at_limit.first);
+    assert_ok(at_limit.second);
     assert_int_equal(at_limit.third, ELAPSE_ERROR_LIMIT);
     assert_int_equal(pending_tasks(scheduler), 1);
     expect_step(scheduler, TICK_NS, "n");
@@ -255,8 +254,8 @@ SCHEDULER_TEST(a_rescheduled_running_task_is_replaced_at_the_limit, limited_new(
                     .action = replace_own_key, .context = &at_limit, .key = "key", .key_bytes = 3},
                 0);
     assert_int_equal(step(scheduler, 0), 1);
-    assert_int_equal(at_limit.first, ELAPSE_OK);
-    assert_int_equal(at_limit.second, ELAPSE_OK);
+    assert_ok(at_limit.first);
+    assert_ok(at_limit.second);
     assert_int_equal(at_limit.third, ELAPSE_ERROR_GONE);
     assert_int_equal(pending_tasks(scheduler), 1);
     expect_full(scheduler);

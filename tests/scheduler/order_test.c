@@ -37,7 +37,7 @@ static void queue_until(uint64_t now_ns)
 static void move(struct elapse_scheduler *scheduler, struct elapse_handle handle,
                  uint64_t deadline_ns)
 {
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, deadline_ns), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, deadline_ns));
 }
 
 static void release_and_expect(struct elapse_scheduler *scheduler, struct gate *gate,

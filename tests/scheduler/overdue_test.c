@@ -31,11 +31,10 @@ PULL_TEST(a_task_by_the_wall_clock_is_overdue_by_that_clock)
 {
     struct elapse_task task = task_named('w');
 
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(1000), NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, T(1000), NULL));
     go_to(scheduler, T(5));
     expect_overdue(scheduler, 0);
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, T(1003)), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, T(1003)));
     expect_overdue(scheduler, T(3));
     expect_taken(scheduler, "w");
     expect_overdue(scheduler, 0);
@@ -118,7 +117,7 @@ TEST(nothing_is_overdue_once_all_tasks_are_gone)
     options.shards = 1;
     struct elapse_scheduler *scheduler = scheduler_new(&options);
     (void)schedule_at(scheduler, task_named('a'), FAKE_MONOTONIC_NS + T(1));
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     fake_os_advance(ELAPSE_HOUR_NS);
     expect_overdue(scheduler, 0);
     scheduler_end(scheduler);

@@ -179,7 +179,7 @@ TEST(the_last_place_goes_to_one_of_two_threads)
         if (other.interruptions > 0)
             assert_int_equal((error == ELAPSE_OK) + (other.error == ELAPSE_OK), 1);
         else
-            assert_int_equal(error, ELAPSE_OK);
+            assert_ok(error);
         assert_int_equal(pending_tasks(scheduler), LIMIT);
         interruptions += other.interruptions;
         scheduler_end(scheduler);

@@ -82,8 +82,8 @@ PULL_TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
 
     go_to(scheduler, 10 * TICK_NS);
     struct elapse_taken taken = take(scheduler, 'a');
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 20 * TICK_NS), ELAPSE_OK);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 15 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 20 * TICK_NS));
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 15 * TICK_NS));
     assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_RUNNING);
     go_to(scheduler, 12 * TICK_NS);
     done(scheduler, &taken);
@@ -98,13 +98,13 @@ PULL_TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
     assert_true(same_handle(taken.run.handle, handle));
     assert_int_equal(taken.run.intended_ns, 15 * TICK_NS);
     /* The new deadline comes while it is taken: it waits for done. */
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 16 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 16 * TICK_NS));
     go_to(scheduler, 18 * TICK_NS);
     expect_nothing(scheduler);
     done(scheduler, &taken);
     taken = take(scheduler, 'a');
     /* A reschedule is withdrawn by a cancel. */
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 19 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 19 * TICK_NS));
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     done(scheduler, &taken);
     assert_int_equal(ends_of('a'), 1);
@@ -307,7 +307,7 @@ TEST(a_closed_one_hands_out_nothing)
         (void)state;
         back.count = 0;
         go_to(scheduler, 10 * TICK_NS);
-        assert_int_equal(elapse_scheduler_close(scheduler, how, take_back, NULL), ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(scheduler, how, take_back, NULL));
         expect_no_taking(scheduler, ELAPSE_ERROR_CLOSED);
         assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
         assert_int_equal(elapse_task_done(scheduler, due), ELAPSE_ERROR_GONE);
@@ -380,10 +380,9 @@ TEST(closing_waits_for_taken_tasks)
         (void)schedule_at(scheduler, d, deadline_ns);
         (void)add(scheduler, 'e', 5 * deadline_ns);
         go_to(scheduler, deadline_ns);
-        assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, 4, &count), ELAPSE_OK);
+        assert_ok(elapse_task_take_batch(scheduler, 0, taken, 4, &count));
         assert_int_equal(count, 4);
-        assert_int_equal(elapse_task_reschedule_at(scheduler, taken[1].run.handle, 3 * deadline_ns),
-                         ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_at(scheduler, taken[1].run.handle, 3 * deadline_ns));
         assert_int_equal(pthread_create(&thread, NULL, call_close, &closing), 0);
         wait_until(has_begun_to_close, scheduler);
         assert_int_equal(elapse_task_cancel(scheduler, taken[3].run.handle), ELAPSE_CANCEL_RUNNING);
@@ -393,7 +392,7 @@ TEST(closing_waits_for_taken_tasks)
             done(scheduler, &taken[j]);
         }
         assert_int_equal(pthread_join(thread, NULL), 0);
-        assert_int_equal(closing.error, ELAPSE_OK);
+        assert_ok(closing.error);
         for (size_t j = 0; j < 4; j++)
             assert_int_equal(elapse_task_done(scheduler, taken[j].run.handle), ELAPSE_ERROR_GONE);
         assert_int_equal(ends_of('a'), 1);

@@ -28,14 +28,12 @@ static void expect_the_other_shard_to_be_taken_from(bool by_wall_clock)
     always.key_bytes = other.key_bytes = 1;
     (void)schedule_at(scheduler, always, 0);
     if (by_wall_clock)
-        assert_int_equal(elapse_task_schedule_at_wall_clock(
-                             scheduler, &other,
-                             elapse_scheduler_wall_clock_ns(scheduler) + 3 * TICK_NS, &handle),
-                         ELAPSE_OK);
+        assert_ok(elapse_task_schedule_at_wall_clock(
+            scheduler, &other, elapse_scheduler_wall_clock_ns(scheduler) + 3 * TICK_NS, &handle));
     else
         (void)schedule_at(scheduler, other, 3 * TICK_NS);
     do {
-        assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+        assert_ok(elapse_task_take(scheduler, 0, &taken));
         takes++;
         go_to(scheduler, takes * TICK_NS);
         done(scheduler, &taken);
@@ -134,7 +132,7 @@ PULL_TEST(the_order_holds_for_many)
     for (size_t i = 0; i < TASKS; i++) {
         struct elapse_taken taken;
 
-        assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+        assert_ok(elapse_task_take(scheduler, 0, &taken));
         size_t number = number_of(taken.context);
         assert_int_equal(taken.run.intended_ns, (number * 7919 % TICKS + 1) * TICK_NS);
         assert_true(taken.run.intended_ns >= last_ns);
@@ -145,7 +143,7 @@ PULL_TEST(the_order_holds_for_many)
         if (i % 2 == 0)
             done(scheduler, &taken);
         else
-            assert_int_equal(elapse_task_done(scheduler, taken.run.handle), ELAPSE_OK);
+            assert_ok(elapse_task_done(scheduler, taken.run.handle));
         assert_int_equal(ends_of(number), 1);
     }
     expect_nothing(scheduler);
@@ -196,7 +194,7 @@ PULL_TEST(a_task_postponed_or_cancelled_when_due_is_not_handed_out)
     a = add(scheduler, 'a', 2 * TICK_NS);
     (void)add(scheduler, 'b', 2 * TICK_NS);
     go_to(scheduler, 2 * TICK_NS);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, a, 4 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, a, 4 * TICK_NS));
     expect_taken(scheduler, "b");
     go_to(scheduler, 4 * TICK_NS);
     expect_taken(scheduler, "a");
@@ -215,7 +213,7 @@ PULL_TEST(a_batch_takes_due_tasks_up_to_its_capacity)
                      ELAPSE_ERROR_NOTHING_DUE);
     assert_int_equal(count, 0);
     go_to(scheduler, TASKS * TICK_NS);
-    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, 1, &count), ELAPSE_OK);
+    assert_ok(elapse_task_take_batch(scheduler, 0, taken, 1, &count));
     assert_int_equal(count, 1);
     while (at < TASKS) {
         for (size_t i = 0; i < count; i++, at++) {
@@ -228,8 +226,7 @@ PULL_TEST(a_batch_takes_due_tasks_up_to_its_capacity)
         if (at < TASKS) {
             size_t left = TASKS - at;
 
-            assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count),
-                             ELAPSE_OK);
+            assert_ok(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count));
             assert_int_equal(count, left < CAPACITY ? left : CAPACITY);
         }
     }
@@ -298,12 +295,9 @@ PULL_TEST(a_wall_clock_time_is_taken_too)
 {
     struct elapse_task task = task_with_end('a');
 
-    assert_int_equal(
-        elapse_task_schedule_at_wall_clock(scheduler, &task, 1000 * ELAPSE_SECOND_NS, NULL),
-        ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, 1000 * ELAPSE_SECOND_NS, NULL));
     expect_nothing(scheduler);
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, 2000 * ELAPSE_SECOND_NS),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, 2000 * ELAPSE_SECOND_NS));
     go_to(scheduler, 0);
     struct elapse_taken taken = take(scheduler, 'a');
     assert_true(taken.run.wall_clock);
@@ -358,7 +352,7 @@ PULL_TEST(tasks_may_be_done_in_any_order)
     for (size_t i = 0; i < TASKS; i++)
         (void)schedule_at(scheduler, task_with_end(i), TICK_NS);
     go_to(scheduler, TICK_NS);
-    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, TASKS, &count), ELAPSE_OK);
+    assert_ok(elapse_task_take_batch(scheduler, 0, taken, TASKS, &count));
     assert_int_equal(count, TASKS);
     assert_int_equal(statistics_of(scheduler).running, TASKS);
     for (size_t i = 0; i < TASKS; i++) {
@@ -394,7 +388,7 @@ PULL_TEST(another_thread_may_end_what_was_taken)
     (void)take(scheduler, 'a');
     assert_int_equal(pthread_create(&thread, NULL, call_done, &call), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(call.error, ELAPSE_OK);
+    assert_ok(call.error);
     assert_int_equal(ends_of('a'), 1);
     assert_true(pthread_equal(end_thread_of('a'), thread));
     assert_int_equal(elapse_task_done(scheduler, call.handle), ELAPSE_ERROR_GONE);
@@ -432,13 +426,13 @@ TEST(a_destructor_may_use_the_scheduler_but_not_close_it)
 
     seen.handle = schedule_at(scheduler, task, TICK_NS);
     go_to(scheduler, TICK_NS);
-    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+    assert_ok(elapse_task_take(scheduler, 0, &taken));
     assert_int_equal(seen.calls, 0);
     done(scheduler, &taken);
     assert_int_equal(seen.calls, 1);
     assert_int_equal(seen.close, ELAPSE_ERROR_IN_ACTION);
     assert_int_equal(seen.free, ELAPSE_ERROR_IN_ACTION);
-    assert_int_equal(seen.schedule, ELAPSE_OK);
+    assert_ok(seen.schedule);
     assert_int_equal(seen.done, ELAPSE_ERROR_GONE);
     expect_taken(scheduler, "n");
     scheduler_end(scheduler);
@@ -475,7 +469,7 @@ PULL_TEST(takes_are_counted_as_runs)
     assert_int_equal(statistics.pending, 1);
     assert_int_equal(statistics.removed, 0);
     assert_int_equal(statistics.lateness_max_ns, 5 * TICK_NS);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     statistics = statistics_of(scheduler);
     assert_int_equal(statistics.dropped, 1);
     assert_int_equal(statistics.pending, 0);
@@ -524,8 +518,8 @@ TEST(one_that_is_not_started_hands_out_nothing)
     (void)add(scheduler, 'a', 0);
     expect_no_taking(scheduler, ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &taken), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
+    assert_ok(elapse_task_take(scheduler, ELAPSE_NEVER, &taken));
     assert_int_equal(number_of(taken.context), 'a');
     done(scheduler, &taken);
     scheduler_end(scheduler);
@@ -534,7 +528,7 @@ TEST(one_that_is_not_started_hands_out_nothing)
     (void)add(scheduler, 'a', 0);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
                      ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(ends_of('a'), 1);
     scheduler_end(scheduler);
 }
@@ -545,7 +539,7 @@ PULL_TEST(manual_time_has_no_descriptor_and_needs_no_start)
     (void)add(scheduler, 'a', TICK_NS);
     go_to(scheduler, TICK_NS);
     expect_taken(scheduler, "a");
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
     (void)add(scheduler, 'b', 2 * TICK_NS);
     go_to(scheduler, 2 * TICK_NS);

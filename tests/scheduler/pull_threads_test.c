@@ -210,7 +210,7 @@ static void close_with_pending(size_t first, size_t count, enum elapse_close how
     for (size_t i = first; i < first + count; i++)
         (void)add(queue.scheduler, i, HOUR_NS + i * ELAPSE_MILLISECOND_NS);
     atomic_store(&handed_back, 0);
-    assert_int_equal(elapse_scheduler_close(queue.scheduler, how, take_back, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(queue.scheduler, how, take_back, NULL));
     join_takers();
     elapse_scheduler_statistics(queue.scheduler, &statistics);
     assert_int_equal(statistics.pending, 0);
@@ -286,8 +286,7 @@ TEST(an_earlier_item_is_taken_while_all_sleep)
         wait_for_taken(i + 1);
         assert_int_equal(atomic_load(&queue.taken_times[i]), 1);
     }
-    assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     join_takers();
     assert_int_equal(atomic_load(&queue.taken), ROUNDS);
     assert_int_equal(ends(), 2 * ROUNDS);
@@ -303,22 +302,20 @@ TEST(a_reschedule_and_a_done_wake_waiting_takers)
 
     queue_begin(pull_new(1), ELAPSE_NEVER, 4);
     (void)schedule_after(queue.scheduler, task, 0);
-    assert_int_equal(elapse_task_take(queue.scheduler, ELAPSE_NEVER, &taken), ELAPSE_OK);
+    assert_ok(elapse_task_take(queue.scheduler, ELAPSE_NEVER, &taken));
     start_takers();
     struct elapse_handle handle = add(queue.scheduler, 2, HOUR_NS);
     task.context = name_of(3);
     (void)schedule_after(queue.scheduler, task, 0);
     sleep_ns(20 * ELAPSE_MILLISECOND_NS);
     assert_int_equal(atomic_load(&queue.taken), 0);
-    assert_int_equal(elapse_task_reschedule_after(queue.scheduler, handle, ELAPSE_MILLISECOND_NS),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(queue.scheduler, handle, ELAPSE_MILLISECOND_NS));
     wait_for_taken(1);
     assert_int_equal(atomic_load(&queue.taken_times[2]), 1);
-    assert_int_equal(elapse_task_done(queue.scheduler, taken.run.handle), ELAPSE_OK);
+    assert_ok(elapse_task_done(queue.scheduler, taken.run.handle));
     wait_for_taken(2);
     assert_int_equal(atomic_load(&queue.taken_times[3]), 1);
-    assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     join_takers();
     scheduler_end(queue.scheduler);
 }
@@ -353,8 +350,7 @@ TEST(a_close_ends_all_waiting_takes)
         assert_int_equal(pthread_create(&asker, NULL, ask_without_waiting, NULL), 0);
         if (i % 3 != 0)
             sleep_ns(i * 10 * ELAPSE_MICROSECOND_NS);
-        assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
-                         ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
         assert_int_equal(pthread_join(asker, NULL), 0);
         join_takers();
         assert_int_equal(ends(), 1);
@@ -373,8 +369,7 @@ TEST(a_close_comes_between_asking)
         for (size_t j = 0; j < ASKERS; j++)
             assert_int_equal(pthread_create(&askers[j], NULL, ask_without_waiting, NULL), 0);
         sleep_ns(i * ELAPSE_MICROSECOND_NS);
-        assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
-                         ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
         for (size_t j = 0; j < ASKERS; j++)
             assert_int_equal(pthread_join(askers[j], NULL), 0);
         assert_int_equal(atomic_load(&queue.strange), 0);
@@ -405,14 +400,13 @@ TEST(a_take_waits_as_long_as_its_time_out)
         (void)add(scheduler, i, HOUR_NS);
     }
     (void)add(scheduler, 10, 20 * ELAPSE_MILLISECOND_NS);
-    assert_int_equal(elapse_task_take(scheduler, HOUR_NS, taken), ELAPSE_OK);
+    assert_ok(elapse_task_take(scheduler, HOUR_NS, taken));
     assert_int_equal(number_of(taken->context), 10);
-    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+    assert_ok(elapse_task_done(scheduler, taken->run.handle));
     (void)add(scheduler, 11, 20 * ELAPSE_MILLISECOND_NS);
-    assert_int_equal(elapse_task_take_batch(scheduler, ELAPSE_NEVER - 1, taken, 2, &count),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_take_batch(scheduler, ELAPSE_NEVER - 1, taken, 2, &count));
     assert_int_equal(count, 1);
-    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+    assert_ok(elapse_task_done(scheduler, taken->run.handle));
     scheduler_end(scheduler);
     assert_int_equal(ends(), 5);
 }
@@ -425,8 +419,7 @@ TEST(all_waiting_takes_end_at_their_time_outs)
     (void)add(queue.scheduler, 0, HOUR_NS);
     start_takers();
     wait_until(enough_idle, &idle);
-    assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     join_takers();
     assert_int_equal(atomic_load(&queue.taken), 0);
     scheduler_end(queue.scheduler);
@@ -471,7 +464,7 @@ static void expect_nothing(struct elapse_scheduler *scheduler)
 
 static void done(struct elapse_scheduler *scheduler, const struct elapse_taken *taken)
 {
-    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+    assert_ok(elapse_task_done(scheduler, taken->run.handle));
 }
 
 SCHEDULER_TEST(the_descriptor_says_when_to_take, pull_new(2))
@@ -495,7 +488,7 @@ SCHEDULER_TEST(the_descriptor_says_when_to_take, pull_new(2))
         assert_false(readable_within(scheduler, 2));
     }
     assert_int_equal(elapse_scheduler_descriptor(scheduler), descriptor);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(elapse_scheduler_descriptor(scheduler), descriptor);
     assert_true(readable_within(scheduler, PATIENCE_MS));
     assert_int_equal(ends(), 40);
@@ -548,8 +541,7 @@ TEST(closing_wakes_event_loops)
             assert_int_equal(pthread_create(&loops[loop], NULL, wait_in_event_loop, scheduler), 0);
         if (i % 3 != 0)
             sleep_ns(i * 20 * ELAPSE_MICROSECOND_NS);
-        assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
-                         ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
         for (size_t loop = 0; loop < LOOPS; loop++)
             assert_int_equal(pthread_join(loops[loop], NULL), 0);
         assert_true(readable_within(scheduler, PATIENCE_MS));
@@ -566,7 +558,7 @@ TEST(tasks_scheduled_before_the_start_make_it_readable)
     struct elapse_scheduler *scheduler = scheduler_new(&options);
     assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
     (void)add(scheduler, 1, 2 * ELAPSE_MILLISECOND_NS);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     struct elapse_taken taken = wait_and_take(scheduler, 1);
     done(scheduler, &taken);
     scheduler_end(scheduler);
@@ -579,11 +571,10 @@ SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
     struct elapse_handle handle = add(scheduler, 1, HOUR_NS);
 
     expect_nothing(scheduler);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MILLISECOND_NS),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MILLISECOND_NS));
     struct elapse_taken taken = wait_and_take(scheduler, 1);
     expect_nothing(scheduler);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
     expect_nothing(scheduler); /* it is taken still */
     done(scheduler, &taken);
     taken = wait_and_take(scheduler, 1);
@@ -616,11 +607,9 @@ SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
     expect_nothing(scheduler);
 
     task = task_named(5);
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task,
-                                                        elapse_scheduler_wall_clock_ns(scheduler) +
-                                                            5 * ELAPSE_MILLISECOND_NS,
-                                                        NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(
+        scheduler, &task, elapse_scheduler_wall_clock_ns(scheduler) + 5 * ELAPSE_MILLISECOND_NS,
+        NULL));
     taken = wait_and_take(scheduler, 5);
     assert_true(taken.run.wall_clock);
     done(scheduler, &taken);

@@ -118,7 +118,7 @@ static struct elapse_scheduler *fake_pull_new(unsigned shards)
 
 static void close_and_end(struct elapse_scheduler *scheduler, struct taker *takers, size_t count)
 {
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     for (size_t i = 0; i < count; i++)
         taker_end(&takers[i], ELAPSE_ERROR_CLOSED);
     scheduler_end(scheduler);

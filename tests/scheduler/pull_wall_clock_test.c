@@ -44,10 +44,10 @@ static void expect_take(struct elapse_scheduler *scheduler, char name)
 {
     struct elapse_taken taken;
 
-    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+    assert_ok(elapse_task_take(scheduler, 0, &taken));
     assert_int_equal(number_of(taken.context), name);
     assert_true(taken.run.intended_ns <= taken.run.actual_ns);
-    assert_int_equal(elapse_task_done(scheduler, taken.run.handle), ELAPSE_OK);
+    assert_ok(elapse_task_done(scheduler, taken.run.handle));
 }
 
 static void expect_nothing(struct elapse_scheduler *scheduler)
@@ -142,10 +142,10 @@ TEST(an_older_reading_of_the_time_is_no_clock_that_was_set_back)
         assert_true(other.was_made);
         assert_int_equal(pthread_join(other.thread, NULL), 0);
         /* Each thread got one of them. */
-        assert_int_equal(error, ELAPSE_OK);
-        assert_int_equal(other.error, ELAPSE_OK);
+        assert_ok(error);
+        assert_ok(other.error);
         assert_int_equal(number_of(taken.context) + other.taken, 'a' + 'b');
-        assert_int_equal(elapse_task_done(scheduler, taken.run.handle), ELAPSE_OK);
+        assert_ok(elapse_task_done(scheduler, taken.run.handle));
         /* The other one's, or if it had to wait the same by its own reading. */
         assert_int_equal(wheel_tick(scheduler), tick_now());
         expect_nothing(scheduler);

@@ -31,8 +31,7 @@ static inline char key_in_shard(struct elapse_scheduler *scheduler, uint32_t sha
         struct elapse_task task = {.key = &key, .key_bytes = 1};
         struct elapse_handle handle;
 
-        assert_int_equal(elapse_task_schedule_after(scheduler, &task, ELAPSE_SECOND_NS, &handle),
-                         ELAPSE_OK);
+        assert_ok(elapse_task_schedule_after(scheduler, &task, ELAPSE_SECOND_NS, &handle));
         assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
         if (handle.shard == shard)
             return key;
@@ -60,7 +59,7 @@ static inline struct elapse_taken take(struct elapse_scheduler *scheduler, char 
     struct elapse_taken taken;
 
     memset(&taken, 0, sizeof taken);
-    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+    assert_ok(elapse_task_take(scheduler, 0, &taken));
     assert_int_equal(number_of(taken.context), name);
     assert_ptr_equal(taken.run.scheduler, scheduler);
     assert_true(taken.run.intended_ns <= taken.run.actual_ns);
@@ -69,7 +68,7 @@ static inline struct elapse_taken take(struct elapse_scheduler *scheduler, char 
 
 static inline void done(struct elapse_scheduler *scheduler, const struct elapse_taken *taken)
 {
-    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+    assert_ok(elapse_task_done(scheduler, taken->run.handle));
 }
 
 /* Takes all due tasks, each done before the next is taken. Fails the test unless they are exactly

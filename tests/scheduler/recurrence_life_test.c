@@ -123,7 +123,7 @@ TEST(moved_in_its_action_only_the_new_deadline_counts)
     (void)schedule_at(scheduler, acting(&actor, T(10)), T(10));
     expect_step(scheduler, T(10), "a");
     expect_step(scheduler, T(20), "a");
-    assert_int_equal(actor.error, ELAPSE_OK);
+    assert_ok(actor.error);
     expect_step(scheduler, T(56), "");
     expect_step(scheduler, T(57), "a");
     expect_step(scheduler, T(66), "");
@@ -189,7 +189,7 @@ TEST(it_keeps_its_place_among_pending_max)
         expect_step(scheduler, T(10 * n), "a");
     assert_int_equal(actor.error, ELAPSE_ERROR_LIMIT);
     assert_int_equal(pending_tasks(scheduler), 2);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(3)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, T(3)));
     expect_step(scheduler, T(1003), "a");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     (void)schedule_at(scheduler, actor.task, 0);
@@ -220,7 +220,7 @@ TEST(between_runs_it_is_replaced)
                      ELAPSE_ERROR_KEY_PENDING);
     assert_true(same_handle(kept, old));
     other.if_key_pending = ELAPSE_KEY_KEEP;
-    assert_int_equal(elapse_task_schedule_at(scheduler, &other, T(13), &kept), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at(scheduler, &other, T(13), &kept));
     assert_true(same_handle(kept, old));
     assert_int_equal(ends_of('b'), 1);
     other.if_key_pending = ELAPSE_KEY_REPLACE;
@@ -278,7 +278,7 @@ TEST(keep_and_fail_see_it_while_it_runs)
     assert_int_equal(ends_of('b'), 0);
     found = (struct elapse_handle){0, 0, 0};
     other.if_key_pending = ELAPSE_KEY_KEEP;
-    assert_int_equal(elapse_task_schedule_after(scheduler, &other, 0, &found), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_after(scheduler, &other, 0, &found));
     assert_true(same_handle(found, handle));
     assert_int_equal(ends_of('b'), 1);
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
@@ -363,7 +363,7 @@ TEST(closing_ends_it)
         (void)schedule_at(scheduler, periodic('a', T(10)), T(10));
         expect_step(scheduler, T(15), "a");
         (void)schedule_at(scheduler, periodic('d', T(10)), T(15));
-        assert_int_equal(elapse_scheduler_close(scheduler, ways[i], NULL, NULL), ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(scheduler, ways[i], NULL, NULL));
         expect_runs(i == 0 ? "" : "d");
         assert_int_equal(ends_of('a'), 1);
         assert_int_equal(ends_of('d'), 1);
@@ -381,7 +381,7 @@ TEST(moved_while_it_runs_it_is_the_pending_one_of_its_key)
     struct elapse_scheduler *scheduler = held_new(&gate, &handle);
     struct elapse_task other = keyed('b', ELAPSE_KEY_FAIL);
 
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_HOUR_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, ELAPSE_HOUR_NS));
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_schedule_after(scheduler, &other, 0, &found),
                      ELAPSE_ERROR_KEY_PENDING);
@@ -389,7 +389,7 @@ TEST(moved_while_it_runs_it_is_the_pending_one_of_its_key)
     open_gate(&gate);
     sleep_ns(5 * TICK_NS);
     assert_int_equal(atomic_load(&gate.entered), 1);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
     wait_entered(&gate, 3);
     assert_int_equal(atomic_load(&gate_ends), 0);
     scheduler_end(scheduler);
@@ -409,8 +409,7 @@ TEST(closed_while_it_runs)
 
         open_gate(&gate);
         handed_back_count = 0;
-        assert_int_equal(elapse_scheduler_close(scheduler, ways[i], note_handed_back, NULL),
-                         ELAPSE_OK);
+        assert_ok(elapse_scheduler_close(scheduler, ways[i], note_handed_back, NULL));
         unsigned entered = atomic_load(&gate.entered);
         assert_int_equal(atomic_load(&gate.left), entered);
         assert_int_equal(handed_back_count, i == 2);
@@ -433,9 +432,7 @@ TEST(handed_back_it_can_be_scheduled_again)
     (void)schedule_at(scheduler, each, T(9000));
     assert_int_equal(step(scheduler, T(1005)), 100);
     handed_back_count = 0;
-    assert_int_equal(
-        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_handed_back, NULL),
-        ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_handed_back, NULL));
     assert_int_equal(handed_back_count, 2);
     if (number_of(handed_back[0].task.context) == 'b') {
         handed_back[2] = handed_back[0];

@@ -314,7 +314,7 @@ MANUAL_TEST(a_first_deadline_that_never_comes)
     struct elapse_handle handle = schedule_after(scheduler, periodic('a', T(10)), ELAPSE_NEVER);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     expect_step(scheduler, T(1000000), "");
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(5)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, T(5)));
     expect_step(scheduler, T(1000005), "a");
     expect_step(scheduler, T(1000015), "a");
     expect_run(1, 2, T(1000015), T(1000015), 0);
@@ -327,12 +327,12 @@ MANUAL_TEST(moved_between_runs_its_periods_begin_anew)
     struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(10)), T(10));
 
     expect_step(scheduler, T(10), "a");
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(13)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, T(13)));
     expect_step(scheduler, T(13), "a");
     expect_run(1, 2, T(13), T(13), 0);
     expect_step(scheduler, T(22), "");
     expect_step(scheduler, T(23), "a");
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(1002) - 5), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, T(1002) - 5));
     expect_step(scheduler, T(1024), "");
     expect_step(scheduler, T(1025), "a");
     /* The period counts from what was asked for, not from the tick it was rounded up to. */
@@ -349,7 +349,7 @@ MANUAL_TEST(moved_it_is_kept_to_the_nanosecond)
 {
     struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(5) / 4), T(3));
 
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(19) / 2), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, T(19) / 2));
     for (uint64_t n = 0; n < 1000; n++) {
         uint64_t due_ns = rounded_up(T(19) / 2 + n * T(5) / 4, TICK_NS);
 
@@ -470,8 +470,7 @@ TEST(many_tasks_run_as_often_as_a_model_says)
         }
         moved->due_ns = now_ns + 1 + random_below(&source, 50000);
         moved->passed = 0;
-        assert_int_equal(elapse_task_reschedule_at(scheduler, moved->handle, moved->due_ns),
-                         ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_at(scheduler, moved->handle, moved->due_ns));
     }
     assert_int_equal(pending_tasks(scheduler), COUNT);
     scheduler_end(scheduler);

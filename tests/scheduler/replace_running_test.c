@@ -56,8 +56,8 @@ static void begin(struct elapse_scheduler *scheduler, bool moves_before, bool ca
 
 static void expect_answers(void)
 {
-    assert_int_equal(self.moved_before, ELAPSE_OK);
-    assert_int_equal(self.replaced, ELAPSE_OK);
+    assert_ok(self.moved_before);
+    assert_ok(self.replaced);
     assert_int_equal(self.moved_beside, ELAPSE_ERROR_GONE);
     assert_int_equal(self.moved_after, ELAPSE_ERROR_GONE);
     if (self.cancels_successor)
@@ -184,7 +184,7 @@ PULL_TEST(a_task_that_was_not_replaced_may_be_moved_when_its_key_is_free)
     assert_int_equal(statistics_of(scheduler).replaced, 0);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(3)), ELAPSE_ERROR_GONE);
     assert_int_equal(elapse_task_cancel(scheduler, other), ELAPSE_CANCEL_REMOVED);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(3)), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, T(3)));
     done(scheduler, &taken);
     go_to(scheduler, T(3));
     expect_taken(scheduler, "a");

@@ -9,8 +9,7 @@ static void earlier(struct elapse_scheduler *scheduler, struct elapse_handle han
 {
     bool moved = !expected;
 
-    assert_int_equal(elapse_task_reschedule_earlier_at(scheduler, handle, deadline_ns, &moved),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_earlier_at(scheduler, handle, deadline_ns, &moved));
     assert_int_equal(moved, expected);
 }
 
@@ -19,8 +18,7 @@ static void later(struct elapse_scheduler *scheduler, struct elapse_handle handl
 {
     bool moved = !expected;
 
-    assert_int_equal(elapse_task_reschedule_later_at(scheduler, handle, deadline_ns, &moved),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_later_at(scheduler, handle, deadline_ns, &moved));
     assert_int_equal(moved, expected);
 }
 
@@ -61,14 +59,11 @@ MANUAL_TEST(a_delay_counts_from_now)
     bool moved = true;
 
     expect_step(scheduler, T(10), "");
-    assert_int_equal(elapse_task_reschedule_earlier_after(scheduler, handle, T(40), &moved),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_earlier_after(scheduler, handle, T(40), &moved));
     assert_false(moved);
-    assert_int_equal(elapse_task_reschedule_later_after(scheduler, handle, T(41), &moved),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_later_after(scheduler, handle, T(41), &moved));
     assert_true(moved);
-    assert_int_equal(elapse_task_reschedule_earlier_after(scheduler, handle, T(2), NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_earlier_after(scheduler, handle, T(2), NULL));
     expect_deadline(scheduler, handle, T(12));
 }
 
@@ -102,7 +97,7 @@ PULL_TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
 
     go_to(scheduler, T(10));
     struct elapse_taken taken = take(scheduler, 'a');
-    assert_int_equal(elapse_task_change_period(scheduler, handle, T(10)), ELAPSE_OK);
+    assert_ok(elapse_task_change_period(scheduler, handle, T(10)));
     earlier(scheduler, handle, T(50), false); /* it would be due at 20 */
     later(scheduler, handle, T(50), true);
     done(scheduler, &taken);
@@ -173,11 +168,10 @@ PULL_TEST(what_cannot_be_moved_is_refused)
                      ELAPSE_ERROR_GONE);
     assert_false(moved);
     done(scheduler, &taken);
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(90), &handle),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, T(90), &handle));
     assert_int_equal(elapse_task_reschedule_earlier_at(scheduler, handle, T(9), NULL),
                      ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(elapse_task_reschedule_later_after(scheduler, handle, T(9), NULL),
                      ELAPSE_ERROR_CLOSED);
 }

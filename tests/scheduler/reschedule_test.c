@@ -10,7 +10,7 @@ MANUAL_TEST(later_forgets_the_old_deadline)
     struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
     uint64_t deadline = 0;
 
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 500 * TICK_NS - 1), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 500 * TICK_NS - 1));
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 500 * TICK_NS);
     assert_int_equal(pending_tasks(scheduler), 1);
@@ -26,7 +26,7 @@ MANUAL_TEST(earlier_runs_earlier)
 {
     struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5000 * TICK_NS);
 
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 70 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 70 * TICK_NS));
     assert_true(elapse_scheduler_next_ns(scheduler) <= 70 * TICK_NS);
     expect_step(scheduler, 69 * TICK_NS, "");
     expect_step(scheduler, 70 * TICK_NS, "a");
@@ -39,10 +39,10 @@ MANUAL_TEST(to_the_past_is_due_at_once)
     struct elapse_handle handle = schedule_at(scheduler, task, 5000 * TICK_NS);
 
     expect_step(scheduler, 100 * TICK_NS, "");
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 3), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 3));
     expect_step(scheduler, 100 * TICK_NS, "a");
     handle = schedule_at(scheduler, task, 5000 * TICK_NS);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
     expect_step(scheduler, 100 * TICK_NS, "a");
 }
 
@@ -51,7 +51,7 @@ MANUAL_TEST(after_counts_from_now_and_rounds_up)
     struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
     expect_step(scheduler, 3 * TICK_NS + 10, "");
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 4 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 4 * TICK_NS));
     expect_step(scheduler, 8 * TICK_NS - 1, "");
     expect_step(scheduler, 8 * TICK_NS, "a");
 }
@@ -60,11 +60,11 @@ MANUAL_TEST(to_never_and_back)
 {
     struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_NEVER), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, ELAPSE_NEVER));
     expect_step(scheduler, 5000 * TICK_NS, "");
     assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_PENDING);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 5001 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 5001 * TICK_NS));
     expect_step(scheduler, 5001 * TICK_NS, "a");
 }
 
@@ -75,7 +75,7 @@ MANUAL_TEST(slack_is_not_applied_again)
 
     task.slack_ns = 100000 * TICK_NS;
     struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS));
     assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 77 * TICK_NS);
     expect_step(scheduler, 77 * TICK_NS, "a");
@@ -87,7 +87,7 @@ SCHEDULER_TEST(the_key_stays, manual_new(TICK_NS, 3))
     struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
     struct elapse_handle found;
 
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS));
     assert_true(elapse_task_find(scheduler, "key", 3, &found));
     assert_true(same_handle(found, handle));
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_KEY_PENDING);
@@ -114,7 +114,7 @@ MANUAL_TEST(a_closed_scheduler_refuses)
 {
     struct elapse_handle handle = schedule_at(scheduler, task_with_end('a'), 5 * TICK_NS);
 
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_CLOSED);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_CLOSED);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
@@ -129,9 +129,8 @@ MANUAL_TEST(rapid_moves_never_lose_a_task)
         handles[i] = schedule_at(scheduler, task_with_end(i), (20000 + i) * TICK_NS);
     for (uint64_t move = 1; move <= MOVES; move++) {
         for (size_t i = 0; i < TASKS; i++)
-            assert_int_equal(elapse_task_reschedule_at(scheduler, handles[i],
-                                                       (20000 + i - move * 1000) * TICK_NS),
-                             ELAPSE_OK);
+            assert_ok(elapse_task_reschedule_at(scheduler, handles[i],
+                                                (20000 + i - move * 1000) * TICK_NS));
         (void)step(scheduler, move * TICK_NS);
     }
     assert_int_equal(runs(), 0);
@@ -165,7 +164,7 @@ SCHEDULER_TEST(random_moves_end_at_the_last_deadline_given, manual_new(TICK_NS, 
             assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);
             continue;
         } else {
-            assert_int_equal(elapse_task_reschedule_at(scheduler, handles[i], deadline), ELAPSE_OK);
+            assert_ok(elapse_task_reschedule_at(scheduler, handles[i], deadline));
         }
         deadlines[i] = deadline;
         if (n % 16 != 0)
@@ -216,7 +215,7 @@ MANUAL_TEST(from_inside_its_own_action_it_runs_again)
     struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
 
     expect_step(scheduler, 5 * TICK_NS, "m");
-    assert_int_equal(mover.error, ELAPSE_OK);
+    assert_ok(mover.error);
     assert_int_equal(mover.state, ELAPSE_TASK_RUNNING);
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_PENDING);
     assert_int_equal(pending_tasks(scheduler), 1);
@@ -265,7 +264,7 @@ MANUAL_TEST(moved_again_it_can_be_cancelled)
     struct elapse_handle handle = schedule_at(scheduler, task, 5 * TICK_NS);
 
     expect_step(scheduler, 5 * TICK_NS, "m");
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 100 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 100 * TICK_NS));
     expect_step(scheduler, 99 * TICK_NS, "");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     expect_step(scheduler, 500 * TICK_NS, "");
@@ -280,7 +279,7 @@ MANUAL_TEST(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one)
     mover.moved = schedule_at(scheduler, task_with_end('p'), 5 * TICK_NS);
     (void)schedule_at(scheduler, task_with_end('z'), 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "mz");
-    assert_int_equal(mover.error, ELAPSE_OK);
+    assert_ok(mover.error);
     assert_int_equal(mover.state, ELAPSE_TASK_PENDING);
     assert_int_equal(mover.deadline_ns, 15 * TICK_NS);
     expect_step(scheduler, 14 * TICK_NS, "");
@@ -299,15 +298,14 @@ TEST(a_due_task_that_waits_for_a_worker_is_moved)
     struct elapse_handle handle = schedule_after(scheduler, task_with_end('m'), 0);
     (void)schedule_after(scheduler, task_with_end('l'), 0);
     sleep_ns(10 * TICK_NS);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS));
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_PENDING);
     open_gate(&gate);
     wait_for_runs(1);
     expect_runs("l");
     assert_int_equal(elapse_task_look_up(scheduler, handle, NULL), ELAPSE_TASK_PENDING);
     /* And back to now. */
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
     wait_for_runs(2);
     expect_runs("m");
     scheduler_end(scheduler);
@@ -329,8 +327,7 @@ TEST(a_queued_task_moved_by_little_is_not_early)
     sleep_ns(5 * TICK_NS);
     for (size_t i = 0; i < TASKS; i++) {
         earliest_ns[i] = elapse_scheduler_now_ns(scheduler) + i % 20 * TICK_NS;
-        assert_int_equal(elapse_task_reschedule_at(scheduler, handles[i], earliest_ns[i]),
-                         ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_at(scheduler, handles[i], earliest_ns[i]));
     }
     open_gate(&gate);
     wait_for_runs(TASKS);
@@ -352,10 +349,9 @@ TEST(a_running_task_waits_for_its_action_to_end)
 
     wait_entered(&gate, 1);
     /* Several moves while it runs make one more run. */
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS),
-                     ELAPSE_OK);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 5 * TICK_NS), ELAPSE_OK);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 3600 * ELAPSE_SECOND_NS));
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 5 * TICK_NS));
+    assert_ok(elapse_task_reschedule_after(scheduler, handle, 0));
     assert_int_equal(pending_tasks(scheduler), 1);
     sleep_ns(20 * TICK_NS);
     assert_int_equal(atomic_load(&gate.entered), 1);
@@ -380,8 +376,7 @@ TEST(rapid_moves_on_the_real_clock_never_lose_a_task)
         for (size_t i = 0; i < TASKS; i++) {
             uint64_t delay_ns = (MOVES - turn) * 100 * ELAPSE_SECOND_NS + i % 3 * TICK_NS;
 
-            assert_int_equal(elapse_task_reschedule_after(scheduler, handles[i], delay_ns),
-                             ELAPSE_OK);
+            assert_ok(elapse_task_reschedule_after(scheduler, handles[i], delay_ns));
         }
     }
     wait_for_runs(TASKS);

@@ -71,7 +71,7 @@ SCHEDULER_TEST(closing_ends_an_action_that_asks, started_new(1))
 
     (void)schedule_after(scheduler, task, 0);
     wait_until(is_set, &entered);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
 }
 
 static bool told;
@@ -89,8 +89,7 @@ MANUAL_TEST(closing_that_runs_due_tasks_does_not_tell_them_to_end)
     told = true;
     task.action = note_answer;
     (void)schedule_at(scheduler, task, 0);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL));
     expect_runs("a");
     assert_false(told);
 }

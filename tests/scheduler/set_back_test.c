@@ -26,7 +26,7 @@ TEST(a_take_does_not_wait_for_a_task_that_is_not_due_any_more)
     struct elapse_scheduler *scheduler = fake_new(true);
     struct elapse_taken taken;
 
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     (void)schedule_by_wall_clock(scheduler, task_named('a'), FAKE_WALL_CLOCK_NS + T(1));
     fake_os_advance(T(2));
     fake_os_at_next_reading(ELAPSE__OS_WALL_CLOCK, set_back, NULL);
@@ -40,7 +40,7 @@ TEST(the_clock_thread_goes_on)
     struct elapse_scheduler *scheduler = fake_new(false);
     struct elapse_task task = task_named('a');
 
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     (void)schedule_by_wall_clock(scheduler, task, FAKE_WALL_CLOCK_NS + T(1));
     fake_os_wait_idle();
     set_back(NULL);

@@ -14,7 +14,7 @@ static enum elapse_error new_with_stack(size_t stack_bytes)
 
     assert_int_equal(scheduler != NULL, error == ELAPSE_OK);
     if (error == ELAPSE_OK) {
-        assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+        assert_ok(elapse_scheduler_start(scheduler));
         scheduler_end(scheduler);
     }
     return error;
@@ -22,8 +22,8 @@ static enum elapse_error new_with_stack(size_t stack_bytes)
 
 TEST(new_takes_stacks_that_threads_can_have)
 {
-    assert_int_equal(new_with_stack(0), ELAPSE_OK);
-    assert_int_equal(new_with_stack(1 << 20), ELAPSE_OK);
+    assert_ok(new_with_stack(0));
+    assert_ok(new_with_stack(1 << 20));
 }
 
 TEST(new_refuses_a_stack_that_is_too_small)

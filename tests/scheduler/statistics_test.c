@@ -54,8 +54,8 @@ SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_GONE);
     schedule_at(scheduler, replacing, 7 * TICK_NS);
     handle = schedule_at(scheduler, replacing, 8 * TICK_NS);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS), ELAPSE_OK);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 4 * TICK_NS), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS));
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 4 * TICK_NS));
     schedule_at(scheduler, task_with_key('k', "key", ELAPSE_KEY_KEEP), 0);
     assert_int_equal(elapse_task_schedule_at(scheduler, &refused, 0, NULL),
                      ELAPSE_ERROR_KEY_PENDING);
@@ -73,7 +73,7 @@ SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
     assert_int_equal(now.begun, 1);
     assert_int_equal(now.pending, 1);
     expect_balance(scheduler, 0);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     now = statistics_of(scheduler);
     assert_int_equal(now.dropped, 1);
     assert_int_equal(now.pending, 0);
@@ -182,9 +182,8 @@ TEST(counts_balance_after_any_sequence)
                 expect_balance(scheduler, 0);
         }
         assert_int_equal(statistics_of(scheduler).begun, runs());
-        assert_int_equal(
-            elapse_scheduler_close(scheduler, (enum elapse_close)form, take_back, &handed_back),
-            ELAPSE_OK);
+        assert_ok(
+            elapse_scheduler_close(scheduler, (enum elapse_close)form, take_back, &handed_back));
         expect_balance(scheduler, 0);
         assert_int_equal(statistics_of(scheduler).pending, 0);
         assert_int_equal(statistics_of(scheduler).handed_back, handed_back);
@@ -242,7 +241,7 @@ static void add_due(struct elapse_scheduler *scheduler, size_t count)
     assert_true(count <= 64);
     for (size_t i = 0; i < count; i++)
         batch[i] = (struct elapse_batch_task){.task = task_with_end(i)};
-    assert_int_equal(elapse_task_schedule_batch(scheduler, batch, count), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_batch(scheduler, batch, count));
 }
 
 static bool some_held_back(void *scheduler)

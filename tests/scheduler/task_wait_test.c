@@ -10,10 +10,10 @@ MANUAL_TEST(a_task_that_is_gone_is_not_waited_for)
     const struct elapse_handle strange = {1, 1, 99};
     struct elapse_handle handle = add(scheduler, 'a', T(1));
 
-    assert_int_equal(elapse_task_wait(scheduler, none, ELAPSE_NEVER), ELAPSE_OK);
-    assert_int_equal(elapse_task_wait(scheduler, strange, ELAPSE_NEVER), ELAPSE_OK);
+    assert_ok(elapse_task_wait(scheduler, none, ELAPSE_NEVER));
+    assert_ok(elapse_task_wait(scheduler, strange, ELAPSE_NEVER));
     expect_step(scheduler, T(1), "a");
-    assert_int_equal(elapse_task_wait(scheduler, handle, ELAPSE_NEVER), ELAPSE_OK);
+    assert_ok(elapse_task_wait(scheduler, handle, ELAPSE_NEVER));
 }
 
 PULL_TEST(the_time_out_passes_while_the_task_is_pending_or_runs)
@@ -27,7 +27,7 @@ PULL_TEST(the_time_out_passes_while_the_task_is_pending_or_runs)
     done(scheduler, &taken);
     assert_int_equal(elapse_task_wait(scheduler, handle, 0), ELAPSE_ERROR_TIMEOUT);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
-    assert_int_equal(elapse_task_wait(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_wait(scheduler, handle, 0));
 }
 
 /* ---- from inside ---- */
@@ -111,7 +111,7 @@ static void begin_to_wait(struct waiter *waiter, struct elapse_scheduler *schedu
 static void expect_over(struct waiter *waiter)
 {
     assert_int_equal(pthread_join(waiter->thread, NULL), 0);
-    assert_int_equal(waiter->error, ELAPSE_OK);
+    assert_ok(waiter->error);
 }
 
 SCHEDULER_TEST(the_wait_includes_action_and_destructor, started_new(1))
@@ -151,7 +151,7 @@ static void replace_it(struct elapse_scheduler *scheduler, struct elapse_handle 
 static void close_it(struct elapse_scheduler *scheduler, struct elapse_handle handle)
 {
     (void)handle;
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
 }
 
 static void run_it_twice(struct elapse_scheduler *scheduler, struct elapse_handle handle)

@@ -351,7 +351,7 @@ SCHEDULER_TEST(several_shards_in_one_step_by_deadline, manual_new(TICK_NS, 4))
 
         assert_int_equal(pthread_create(&thread, NULL, schedule_elsewhere, &elsewhere), 0);
         assert_int_equal(pthread_join(thread, NULL), 0);
-        assert_int_equal(elsewhere.error, ELAPSE_OK);
+        assert_ok(elsewhere.error);
     }
     assert_int_equal(elapse_scheduler_next_ns(scheduler), TICK_NS);
     assert_int_equal(step(scheduler, TASKS * TICK_NS), TASKS);
@@ -390,7 +390,7 @@ MANUAL_TEST(a_chain_of_delay_0_runs_within_one_step)
     (void)schedule_after(scheduler, chain.task, 0);
     (void)schedule_at(scheduler, task_named('a'), TICK_NS);
     expect_step(scheduler, 0, "llllllllll");
-    assert_int_equal(chain.error, ELAPSE_OK);
+    assert_ok(chain.error);
     /* Between two ticks each link is rounded up to the next one. */
     chain.links_left = 5;
     (void)schedule_at(scheduler, chain.task, 3 * TICK_NS);
@@ -422,7 +422,7 @@ MANUAL_TEST(the_handle_is_there_before_the_action_begins)
                      ELAPSE_ERROR_ARGUMENT);
     assert_true(same_handle(handle, (struct elapse_handle){11, 12, 13}));
     task.action = write_run;
-    assert_int_equal(elapse_task_schedule_after(scheduler, &task, 0, &handle), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_after(scheduler, &task, 0, &handle));
     expect_step(scheduler, 0, "a");
     assert_true(same_handle(run_at(0).run.handle, handle));
 }
@@ -494,8 +494,8 @@ SCHEDULER_TEST(a_task_scheduled_before_start_runs_once_started, scheduler_new(NU
     (void)schedule_after(scheduler, task_named('a'), 0);
     sleep_ns(5 * TICK_NS);
     expect_runs("");
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
+    assert_ok(elapse_scheduler_start(scheduler));
     wait_for_runs(1);
     expect_runs("a");
 }

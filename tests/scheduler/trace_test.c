@@ -104,7 +104,7 @@ TEST(on_a_worker_they_come_on_the_thread_of_the_action)
     elapse_scheduler_options_init(&options);
     options.workers = 1;
     struct elapse_scheduler *scheduler = tracing_new(options);
-    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(scheduler));
     (void)schedule_after(scheduler, task, 0);
     task = task_named('b');
     (void)schedule_after(scheduler, task, TICK_NS);

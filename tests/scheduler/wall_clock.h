@@ -14,7 +14,7 @@ static inline struct elapse_scheduler *wall_new(uint64_t unix_ns, unsigned shard
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, shards);
 
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, unix_ns));
     assert_int_equal(elapse_scheduler_wall_clock_ns(scheduler), unix_ns);
     return scheduler;
 }
@@ -26,8 +26,7 @@ static inline struct elapse_handle schedule_by_wall_clock(struct elapse_schedule
 {
     struct elapse_handle handle = {0, 0, 0};
 
-    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, unix_ns, &handle),
-                     ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, unix_ns, &handle));
     assert_false(zero_handle(handle));
     return handle;
 }

@@ -15,7 +15,7 @@ static struct elapse_handle schedule_letter(struct elapse_scheduler *scheduler, 
 
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, unix_ns));
 }
 
 /* A step to the same time. */
@@ -303,7 +303,7 @@ WALL_TEST(slack_periods_and_nonsense_are_refused)
                      ELAPSE_ERROR_ARGUMENT);
     expect_step(scheduler, T(100), "");
     assert_int_equal(ends(), 0);
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     task = task_with_end('a');
     assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, WALL_NS, NULL),
                      ELAPSE_ERROR_CLOSED);
@@ -370,7 +370,7 @@ SCHEDULER_TEST(keys_are_shared_with_ordinary_tasks, wall_new(WALL_NS, 4))
     expect_step(scheduler, T(20), "c");
     old = schedule_by_wall_clock(scheduler, wall_clock, WALL_NS + T(30));
     ordinary.if_key_pending = ELAPSE_KEY_KEEP;
-    assert_int_equal(elapse_task_schedule_at(scheduler, &ordinary, T(25), &found), ELAPSE_OK);
+    assert_ok(elapse_task_schedule_at(scheduler, &ordinary, T(25), &found));
     assert_true(same_handle(found, old));
     assert_int_equal(ends_of('o'), 2);
     ordinary.if_key_pending = ELAPSE_KEY_FAIL;
@@ -401,9 +401,7 @@ WALL_TEST(closing_hands_it_back_with_a_wall_clock_time)
     expect_step(scheduler, T(5), "");
     set(scheduler, WALL_NS - ELAPSE_DAY_NS);
     handed_back_count = 0;
-    assert_int_equal(
-        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_handed_back, NULL),
-        ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_handed_back, NULL));
     assert_int_equal(handed_back_count, 1);
     assert_true(handed_back.wall_clock);
     assert_int_equal(handed_back.deadline_ns, WALL_NS + T(10));
@@ -418,8 +416,7 @@ SCHEDULER_TEST(closing_runs_tasks_that_are_due_by_the_wall_clock, wall_new(WALL_
     (void)schedule_letter(scheduler, 'a', WALL_NS + T(10));
     (void)schedule_letter(scheduler, 'b', WALL_NS + T(11));
     set(scheduler, WALL_NS + T(10));
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL));
     expect_runs("a");
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(ends_of('b'), 1);

@@ -10,7 +10,7 @@
 
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
-    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);
+    assert_ok(elapse_scheduler_set_wall_clock(scheduler, unix_ns));
 }
 
 /* ---- threads beside a clock that goes back and forth ---- */

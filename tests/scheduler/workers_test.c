@@ -222,13 +222,13 @@ TEST(a_queued_task_that_is_rescheduled_comes_later)
         handles[i] = schedule_at(scheduler, task_with_end('a' + i), 0);
     wait_until(some_held_back, scheduler);
     for (size_t i = 0; i < 8; i += 2)
-        assert_int_equal(elapse_task_reschedule_after(scheduler, handles[i], HOUR_NS), ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_after(scheduler, handles[i], HOUR_NS));
     open_gate(&gate);
     wait_for_runs(4);
     expect_runs("bdfh");
     assert_int_equal(pending_tasks(scheduler), 4);
     for (size_t i = 0; i < 8; i += 2)
-        assert_int_equal(elapse_task_reschedule_at(scheduler, handles[i], 0), ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_at(scheduler, handles[i], 0));
     wait_for_runs(8);
     scheduler_end(scheduler);
     assert_int_equal(ends(), 8);
@@ -250,7 +250,7 @@ TEST(one_worker_runs_in_order_whatever_the_queue)
 
                 schedule_at(scheduler, task, now_ns + (TASKS - 1 - i) / 10 * TICK_NS / 20);
             }
-            assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+            assert_ok(elapse_scheduler_start(scheduler));
             wait_for_runs(TASKS);
             scheduler_end(scheduler);
             for (size_t i = 1; i < TASKS; i++) {
@@ -416,8 +416,7 @@ SCHEDULER_TEST(a_key_never_overlaps_itself, started_new(4))
         if (i % 8 == 0)
             (void)sched_yield();
     }
-    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
-                     ELAPSE_OK);
+    assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL));
     assert_int_equal(atomic_load(&lone.overlaps), 0);
     assert_int_equal(atomic_load(&lone.destroyed), TASKS);
     assert_true(atomic_load(&lone.begun) >= 1);
@@ -431,7 +430,7 @@ TEST(a_held_task_that_is_rescheduled_runs_after_it_has_ended)
     struct elapse_handle handle = schedule_at(scheduler, task, 0);
 
     wait_entered(&gate, 1);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_OK);
+    assert_ok(elapse_task_reschedule_at(scheduler, handle, 0));
     /* A task due later has run, so the rescheduled one would have begun by now. */
     schedule_after(scheduler, task_named('o'), 3 * TICK_NS);
     wait_for_runs(1);
@@ -560,7 +559,7 @@ TEST(the_hook_is_called_once_on_each_thread)
     options.thread_started_context = &arrivals;
     arrivals.scheduler = scheduler_new(&options);
     assert_int_equal(atomic_load(&arrivals.count), 0);
-    assert_int_equal(elapse_scheduler_start(arrivals.scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(arrivals.scheduler));
     for (unsigned i = 0; i < 3 * WORKERS; i++)
         schedule_at(arrivals.scheduler, task_at_gate(&gate), 0);
     wait_entered(&gate, WORKERS);
@@ -589,7 +588,7 @@ TEST(a_manual_scheduler_makes_no_thread)
     options.thread_started = arrive;
     options.thread_started_context = &arrivals;
     arrivals.scheduler = scheduler_new(&options);
-    assert_int_equal(elapse_scheduler_start(arrivals.scheduler), ELAPSE_OK);
+    assert_ok(elapse_scheduler_start(arrivals.scheduler));
     schedule_at(arrivals.scheduler, task_named('a'), 0);
     expect_step(arrivals.scheduler, 0, "a");
     assert_true(pthread_equal(run_at(0).thread, pthread_self()));
@@ -630,7 +629,7 @@ SCHEDULER_TEST(far_tasks_that_come_and_go_wake_nobody, started_new(1))
     for (size_t i = 0; i < 1000; i++) {
         struct elapse_handle handle = schedule_after(scheduler, task, 2 * HOUR_NS);
 
-        assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 3 * HOUR_NS), ELAPSE_OK);
+        assert_ok(elapse_task_reschedule_after(scheduler, handle, 3 * HOUR_NS));
         assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     }
     sleep_ns(ELAPSE_SECOND_NS / 10);
