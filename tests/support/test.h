@@ -60,6 +60,8 @@ static inline int run_tests_of_file(const char *group)
     }                                                                   \
     static void function(__attribute__((unused)) void **state)
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): a type and a name */
+
 /* The same, but the test gets what the fixture has stored as an argument, `type *thing`. */
 #define TEST_GIVEN(function, type, thing, set_up, tear_down) \
     static void function##_given(type *thing);               \
@@ -83,6 +85,8 @@ static inline int run_tests_of_file(const char *group)
         end(thing);                               \
     }                                             \
     static void function##_of(type thing)
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #define TEST_MAIN(group)                 \
     int main(void)                       \
