@@ -12,7 +12,7 @@ int set_up(void **state)
     f->life = 1;
     f->queue = elapse__queue_new(&f->options);
     assert_non_null(f->queue);
-    assert_int_equal(elapse__queue_replay_done(f->queue, f->now, f->life), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_replay_done(f->queue, f->now, f->life));
     elapse__queue_connection_init(&f->connection);
     *state = f;
     return 0;
@@ -51,8 +51,8 @@ void restart(struct fixture *f, int64_t later_ms)
         f->log.records[i].live = 0;
     f->queue = next;
     elapse__queue_connection_init(&f->connection);
-    assert_int_equal(log_replay(&f->log, next), ELAPSE__QUEUE_OK);
-    assert_int_equal(elapse__queue_replay_done(next, f->now, f->life), ELAPSE__QUEUE_OK);
+    assert_ok(log_replay(&f->log, next));
+    assert_ok(elapse__queue_replay_done(next, f->now, f->life));
     pass(f, 0);
 }
 
@@ -105,7 +105,7 @@ struct elapse__queue_handed take(struct fixture *f)
     uint32_t count = 0;
     struct elapse__queue_answer answer =
         elapse__queue_reserve(f->queue, f->now, &reserve, &handed, &count);
-    assert_int_equal(answer.result, ELAPSE__QUEUE_OK);
+    assert_ok(answer.result);
     assert_int_equal(count, 1);
     ok(f);
     return handed;
@@ -157,8 +157,7 @@ uint64_t job_in(struct fixture *f, enum elapse__queue_state state,
     if (state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_BURIED)
         *handed = take(f);
     if (state == ELAPSE__QUEUE_BURIED)
-        assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(handed), NULL).result,
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_bury(f->queue, f->now, holder(handed), NULL).result);
     assert_int_equal(state_of(f, id), state);
     ok(f);
     return id;

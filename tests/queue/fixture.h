@@ -18,6 +18,9 @@ struct fixture {
     struct elapse__queue_connection connection;
 };
 
+/* Fails the test unless a command returned ELAPSE__QUEUE_OK. */
+#define assert_ok(call) assert_int_equal((call), ELAPSE__QUEUE_OK)
+
 int set_up(void **state);
 int tear_down(void **state);
 

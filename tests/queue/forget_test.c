@@ -29,7 +29,7 @@ static struct elapse__queue *follower_of(struct fixture *f, struct live_sink *si
     options.sink = &sink->sink;
     struct elapse__queue *queue = elapse__queue_new(&options);
     assert_non_null(queue);
-    assert_int_equal(log_replay(&f->log, queue), ELAPSE__QUEUE_OK);
+    assert_ok(log_replay(&f->log, queue));
     return queue;
 }
 
@@ -60,7 +60,7 @@ TEST_GIVEN(test_each_place, struct fixture, f, set_up, tear_down)
         assert_int_equal(elapse__queue_jobs(queue), elapse__queue_jobs(rest));
         assert_int_equal(elapse__queue_tokens(queue), elapse__queue_tokens(rest));
         assert_int_equal(sink.live, rest_sink.live);
-        assert_int_equal(elapse__queue_replay_done(queue, f->now, UINT32_MAX), ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_replay_done(queue, f->now, UINT32_MAX));
         assert_int_equal(elapse__queue_check(queue), 0);
         elapse__queue_free(queue);
         elapse__queue_free(rest);
@@ -79,18 +79,16 @@ TEST_GIVEN(test_tokens_in_the_middle, struct fixture, f, set_up, tear_down)
     for (size_t i = 0; i < f->log.count; i++) {
         if (f->log.records[i].record.type != ELAPSE__RECORD_TOKEN)
             continue;
-        assert_int_equal(elapse__queue_replay(queue, end += 8, &f->log.records[i].record),
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_replay(queue, end += 8, &f->log.records[i].record));
         break;
     }
     elapse__queue_forget_below(queue, end);
     assert_int_equal(elapse__queue_tokens(queue), 1);
     assert_int_equal(elapse__queue_jobs(queue), 0);
     for (size_t i = 0; i < f->log.count; i++)
-        assert_int_equal(elapse__queue_replay(queue, end += 8, &f->log.records[i].record),
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_replay(queue, end += 8, &f->log.records[i].record));
     assert_int_equal(elapse__queue_tokens(queue), 2);
-    assert_int_equal(elapse__queue_replay_done(queue, f->now, UINT32_MAX), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_replay_done(queue, f->now, UINT32_MAX));
     assert_int_equal(elapse__queue_check(queue), 0);
     elapse__queue_free(queue);
 }

@@ -28,7 +28,7 @@ static void replaces(struct fixture *f, enum elapse__queue_if_key mode,
     assert_int_equal(state_of(f, old), ELAPSE__QUEUE_SHADOW);
     assert_int_equal(elapse__queue_extend(f->queue, f->now, holder(&handed)).result,
                      ELAPSE__QUEUE_CANCELLED);
-    assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
     assert_false(exists(f, old));
     assert_int_equal(by_key(f).id, id);
 }
@@ -166,7 +166,7 @@ QUEUE_TEST(a_key_is_free_when_its_job_has_ended)
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_KEY_TAKEN);
-    assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
     restart(f, 0);
     put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_KEY_TAKEN);

@@ -92,8 +92,7 @@ QUEUE_TEST(the_longest_of_everything_fits_into_one_record)
     longest.retry = 3;
     uint64_t id = put(f, longest, ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed;
-    assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result);
     assert_true(log_clean(&f->log, f->queue, f->now, 1));
     ok(f);
     assert_in_range(f->log.records[f->log.count - 1].record.fields_size, 1850, 2016);
@@ -159,7 +158,7 @@ QUEUE_TEST(a_sink_that_refuses_changes_nothing)
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_RESERVED);
     assert_int_equal(elapse__queue_tokens(f->queue), 0);
     put(f, with_all, ELAPSE__QUEUE_SCHEDULED);
-    assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
 }
 
 /* ---- clocks ---- */
@@ -332,8 +331,7 @@ QUEUE_TEST(an_acknowledged_occurrence_waits_for_the_next)
         struct elapse__queue_handed handed = take(f);
         assert_int_equal(handed.id, id);
         assert_int_equal(handed.attempt, 1);
-        assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result,
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
         assert_int_equal(look(f, id).left_ms, 5000);
         restart(f, 0);
     }
@@ -433,8 +431,8 @@ QUEUE_TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason)
     f->options.find_zone = NULL;
     f->log.records[0].live = 0;
     f->queue = elapse__queue_new(&f->options);
-    assert_int_equal(log_replay(&f->log, f->queue), ELAPSE__QUEUE_OK);
-    assert_int_equal(elapse__queue_replay_done(f->queue, f->now, ++f->life), ELAPSE__QUEUE_OK);
+    assert_ok(log_replay(&f->log, f->queue));
+    assert_ok(elapse__queue_replay_done(f->queue, f->now, ++f->life));
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
     assert_string_equal(look(f, id).reason, "its time zone or expression cannot be read");
     assert_true(log_clean(&f->log, f->queue, f->now, 1));
@@ -443,9 +441,9 @@ QUEUE_TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason)
     elapse__queue_free(f->queue);
     f->log.records[1].live = 0;
     f->queue = elapse__queue_new(&f->options);
-    assert_int_equal(log_replay(&f->log, f->queue), ELAPSE__QUEUE_OK);
-    assert_int_equal(elapse__queue_replay_done(f->queue, f->now, ++f->life), ELAPSE__QUEUE_OK);
-    assert_int_equal(elapse__queue_kick_id(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_ok(log_replay(&f->log, f->queue));
+    assert_ok(elapse__queue_replay_done(f->queue, f->now, ++f->life));
+    assert_ok(elapse__queue_kick_id(f->queue, f->now, id).result);
     struct elapse__queue_handed handed = take(f);
     (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_DELAYED);
@@ -544,7 +542,7 @@ QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
     }
     static struct elapse__queue_kick kick;
     kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 2};
-    assert_int_equal(elapse__queue_kick(f->queue, f->now, &kick), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_kick(f->queue, f->now, &kick));
     assert_int_equal(kick.kicked, 2);
     assert_int_equal(state_of(f, buried[0]), ELAPSE__QUEUE_READY);
     assert_int_equal(state_of(f, buried[1]), ELAPSE__QUEUE_READY);
@@ -605,7 +603,7 @@ QUEUE_TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag)
 QUEUE_TEST(a_paused_tube_hands_nothing_out)
 {
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
-    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 5000), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 5000));
     assert_int_equal(elapse__queue_pause(f->queue, f->now, text("x"), 1), ELAPSE__QUEUE_GONE);
     nothing_ready(f);
     assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, f->now.boot_ms + 5000);
@@ -628,12 +626,11 @@ QUEUE_TEST(a_tube_lasts_as_long_as_its_jobs_or_holds)
     assert_int_equal(elapse__queue_tubes(f->queue, &cursor, &most).size, 0);
     (void)elapse__queue_cancel_id(f->queue, f->now, id);
     assert_int_equal(elapse__queue_tubes(f->queue, &cursor, &most).size, 0);
-    assert_int_equal(elapse__queue_tube_hold(f->queue, text("t")), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_tube_hold(f->queue, text("t")));
     id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     (void)elapse__queue_cancel_id(f->queue, f->now, id);
     struct elapse__queue_statistics statistics;
-    assert_int_equal(elapse__queue_tube_statistics(f->queue, f->now, text("t"), &statistics),
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_tube_statistics(f->queue, f->now, text("t"), &statistics));
     assert_int_equal(statistics.total_jobs, 1);
     assert_int_equal(statistics.cancelled, 1);
     elapse__queue_tube_drop(f->queue, text("t"));

@@ -23,7 +23,7 @@ QUEUE_TEST(ack_ends_the_job)
     struct elapse__queue_handed handed = take(f);
     assert_int_equal(handed.id, id);
     assert_int_equal(handed.attempt, 1);
-    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_ok(ack(f, &handed));
     assert_false(exists(f, id));
     assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
 }
@@ -32,13 +32,13 @@ QUEUE_TEST(nack_without_back_off_is_ready_again)
 {
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed first = take(f);
-    assert_int_equal(nack(f, &first), ELAPSE__QUEUE_OK);
+    assert_ok(nack(f, &first));
     struct elapse__queue_handed second = take(f);
     assert_int_equal(second.id, first.id);
     assert_int_equal(second.attempt, 2);
     assert_true(second.lease.number > first.lease.number);
     assert_int_equal(ack(f, &first), ELAPSE__QUEUE_GONE);
-    assert_int_equal(ack(f, &second), ELAPSE__QUEUE_OK);
+    assert_ok(ack(f, &second));
 }
 
 /* The present was rounded down, by up to a millisecond: what lasts counts from the next one. */
@@ -48,7 +48,7 @@ QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
     f->options.present_is_rounded = true;
     f->queue = elapse__queue_new(&f->options);
     assert_non_null(f->queue);
-    assert_int_equal(elapse__queue_replay_done(f->queue, f->now, f->life), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_replay_done(f->queue, f->now, f->life));
     struct elapse__queue_put later = job("b");
     later.when = ELAPSE__QUEUE_IN;
     later.delay_ms = 3;
@@ -57,21 +57,18 @@ QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
     nothing_ready(f);
     pass(f, 1);
     struct elapse__queue_handed handed = take(f);
-    assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 2).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 2).result);
     pass(f, 2);
     nothing_ready(f);
     pass(f, 1);
     handed = take(f);
-    assert_int_equal(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)),
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)));
     pass(f, later.ttr_ms);
     nothing_ready(f);
     pass(f, 1);
     /* No delay is none. */
     handed = take(f);
-    assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 0).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 0).result);
     (void)take(f);
 }
 
@@ -79,8 +76,7 @@ QUEUE_TEST(nack_with_a_delay_waits_for_it)
 {
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
-    assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 2000).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 2000).result);
     assert_int_equal(look(f, id).left_ms, 2000);
     pass(f, 1999);
     nothing_ready(f);
@@ -98,17 +94,16 @@ QUEUE_TEST(nack_with_a_delay_takes_no_retry)
     for (int i = 0; i < 5; i++) {
         struct elapse__queue_handed handed = take(f);
         assert_int_equal(handed.attempt, 1);
-        assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 1).result,
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 1).result);
         pass(f, 1);
         ok(f);
     }
     struct elapse__queue_handed first = take(f);
-    assert_int_equal(nack(f, &first), ELAPSE__QUEUE_OK);
+    assert_ok(nack(f, &first));
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
     struct elapse__queue_handed second = take(f);
     assert_int_equal(second.attempt, 2);
-    assert_int_equal(nack(f, &second), ELAPSE__QUEUE_OK);
+    assert_ok(nack(f, &second));
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
 }
 
@@ -143,8 +138,7 @@ QUEUE_TEST(extend_counts_ttr_anew)
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     pass(f, 6000);
-    assert_int_equal(elapse__queue_extend(f->queue, f->now, holder(&handed)).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_extend(f->queue, f->now, holder(&handed)).result);
     assert_int_equal(look(f, id).left_ms, 10000);
     restart(f, 9999);
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_RESERVED);
@@ -157,14 +151,13 @@ QUEUE_TEST(bury_waits_for_a_kick)
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take(f);
     uint32_t priority = 3;
-    assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&handed), &priority).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_bury(f->queue, f->now, holder(&handed), &priority).result);
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
     assert_int_equal(look(f, id).priority, 3);
     assert_string_equal(look(f, id).reason, "a worker buried it");
     restart(f, 100000);
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
-    assert_int_equal(elapse__queue_kick_id(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_kick_id(f->queue, f->now, id).result);
     assert_int_equal(take(f).id, id);
 }
 
@@ -214,7 +207,7 @@ QUEUE_TEST(cancel_of_a_reserved_job_says_running_twice)
 QUEUE_TEST(ack_of_a_shadow_is_ok)
 {
     struct elapse__queue_handed handed = shadow(f);
-    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_ok(ack(f, &handed));
     assert_false(exists(f, handed.id));
     assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
 }
@@ -261,7 +254,7 @@ QUEUE_TEST(a_lease_survives_a_restart_and_its_name_counts)
     restart(f, 4000);
     nothing_ready(f);
     assert_int_equal(look(f, handed.id).left_ms, 6000);
-    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_ok(ack(f, &handed));
     assert_false(exists(f, handed.id));
 }
 
@@ -275,7 +268,7 @@ QUEUE_TEST(the_name_of_a_lease_never_repeats)
     assert_int_equal(next.lease.number, old.lease.number); /* only the life differs */
     assert_true(next.lease.life > old.lease.life);
     assert_int_equal(ack(f, &old), ELAPSE__QUEUE_GONE);
-    assert_int_equal(ack(f, &next), ELAPSE__QUEUE_OK);
+    assert_ok(ack(f, &next));
 }
 
 QUEUE_TEST(a_life_that_has_been_is_refused)
@@ -285,9 +278,9 @@ QUEUE_TEST(a_life_that_has_been_is_refused)
     struct elapse__queue *next = elapse__queue_new(&f->options);
     struct log copy = f->log;
     int64_t live = f->log.records[0].live;
-    assert_int_equal(log_replay(&copy, next), ELAPSE__QUEUE_OK);
+    assert_ok(log_replay(&copy, next));
     assert_int_equal(elapse__queue_replay_done(next, f->now, f->life), ELAPSE__QUEUE_ARGUMENT);
-    assert_int_equal(elapse__queue_replay_done(next, f->now, f->life + 1), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_replay_done(next, f->now, f->life + 1));
     f->log.records[0].live = live;
     elapse__queue_free(next);
 }
@@ -300,7 +293,7 @@ QUEUE_TEST(a_lease_of_an_earlier_life_counts_no_attempt_unless_its_worker_speaks
     handed = take(f);
     assert_int_equal(handed.attempt, 1);
     restart(f, 0);
-    assert_int_equal(nack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_ok(nack(f, &handed));
     assert_int_equal(take(f).attempt, 2);
 }
 
@@ -323,12 +316,10 @@ QUEUE_TEST(ttr_runs_from_the_reply)
     struct elapse__queue_handed handed = take_for(f, false);
     pass(f, 50000);
     assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_RESERVED);
-    assert_int_equal(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)),
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)));
     pass(f, 9999);
     assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_RESERVED);
-    assert_int_equal(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)),
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)));
     pass(f, 1);
     assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_READY);
 }
@@ -337,8 +328,7 @@ QUEUE_TEST(a_hand_out_that_could_not_leave_is_undone)
 {
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     struct elapse__queue_handed handed = take_for(f, false);
-    assert_int_equal(elapse__queue_lease_undo(f->queue, f->now, holder(&handed)).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_lease_undo(f->queue, f->now, holder(&handed)).result);
     assert_int_equal(look(f, handed.id).reserves, 0);
     struct elapse__queue_handed next = take(f);
     assert_int_equal(next.attempt, 1);
@@ -360,7 +350,7 @@ QUEUE_TEST(a_lease_that_cannot_be_undone_ends_with_its_ttr)
         pass(f, 10000);
         assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_READY);
         struct elapse__queue_handed again = take(f);
-        assert_int_equal(ack(f, &again), ELAPSE__QUEUE_OK);
+        assert_ok(ack(f, &again));
     }
 }
 
@@ -406,14 +396,13 @@ QUEUE_TEST(a_connection_holds_its_jobs_without_their_names)
     struct elapse__queue_holder mine = {.id = handed.id, .connection = &f->connection};
     struct elapse__queue_holder theirs = {.id = handed.id, .connection = &stranger};
     assert_int_equal(elapse__queue_extend(f->queue, f->now, theirs).result, ELAPSE__QUEUE_GONE);
-    assert_int_equal(elapse__queue_extend(f->queue, f->now, mine).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_extend(f->queue, f->now, mine).result);
     assert_int_equal(elapse__queue_delete(f->queue, f->now, handed.id, &stranger).result,
                      ELAPSE__QUEUE_GONE);
-    assert_int_equal(elapse__queue_release(f->queue, f->now, mine, 7, 0).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_release(f->queue, f->now, mine, 7, 0).result);
     assert_int_equal(look(f, handed.id).priority, 7);
     assert_int_equal(look(f, handed.id).releases, 1);
-    assert_int_equal(elapse__queue_delete(f->queue, f->now, handed.id, &stranger).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_delete(f->queue, f->now, handed.id, &stranger).result);
     assert_false(exists(f, handed.id));
 }
 
@@ -428,7 +417,7 @@ QUEUE_TEST(retries_back_off_and_end_among_the_buried)
     static const uint64_t most[] = {2000, 4000, 5000};
     for (size_t i = 0; i < 3; i++) {
         struct elapse__queue_handed handed = take(f);
-        assert_int_equal(nack(f, &handed), ELAPSE__QUEUE_OK);
+        assert_ok(nack(f, &handed));
         uint64_t wait_ms = look(f, id).left_ms;
         assert_in_range(wait_ms, least[i], most[i]);
         pass(f, wait_ms);
@@ -437,7 +426,7 @@ QUEUE_TEST(retries_back_off_and_end_among_the_buried)
     pass(f, 10000); /* the end of a lease counts as well */
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
     assert_string_equal(look(f, id).reason, "no retry was left");
-    assert_int_equal(elapse__queue_kick_id(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_kick_id(f->queue, f->now, id).result);
     assert_int_equal(take(f).attempt, 1);
 }
 
@@ -490,11 +479,10 @@ QUEUE_TEST(reserve_by_id_takes_a_job_whatever_its_due_time)
     for (size_t i = 0; i < 3; i++) {
         struct elapse__queue_handed handed;
         uint64_t id = job_in(f, states[i], NULL);
-        assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result);
         assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
                          ELAPSE__QUEUE_RUNNING);
-        assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+        assert_ok(ack(f, &handed));
         assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
                          ELAPSE__QUEUE_GONE);
     }
@@ -503,7 +491,7 @@ QUEUE_TEST(reserve_by_id_takes_a_job_whatever_its_due_time)
 QUEUE_TEST(a_job_with_a_damaged_body_is_buried)
 {
     uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, NULL);
-    assert_int_equal(elapse__queue_bury_damaged(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_bury_damaged(f->queue, f->now, id).result);
     assert_string_equal(look(f, id).reason, "its body is damaged");
     restart(f, 0);
     assert_string_equal(look(f, id).reason, "its body is damaged");
@@ -529,8 +517,7 @@ QUEUE_TEST(peek_shows_the_next_ready_and_the_oldest_buried)
     uint64_t first = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
     urgent.priority = 3;
     uint64_t second = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
-    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view));
     assert_int_equal(view.id, second);
     assert_int_equal(view.state, ELAPSE__QUEUE_READY);
     assert_int_equal(view.priority, 3);
@@ -542,11 +529,9 @@ QUEUE_TEST(peek_shows_the_next_ready_and_the_oldest_buried)
     assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
                      ELAPSE__QUEUE_GONE);
     for (int i = 1; i >= 0; i--) /* the first job is buried first */
-        assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&taken[i]), NULL).result,
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_bury(f->queue, f->now, holder(&taken[i]), NULL).result);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
-                         ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view));
         assert_int_equal(view.id, i == 0 ? first : second);
         assert_int_equal(view.state, ELAPSE__QUEUE_BURIED);
         assert_non_null(view.reason);
@@ -574,7 +559,7 @@ QUEUE_TEST(has_ready_says_what_reserve_would_find)
     assert_false(elapse__queue_has_ready(f->queue, &none));
     assert_int_equal(elapse__queue_ready(f->queue), 1);
     assert_true(elapse__queue_readied(f->queue) > readied);
-    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 5000), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 5000));
     assert_false(elapse__queue_has_ready(f->queue, &both));
     readied = elapse__queue_readied(f->queue);
     pass(f, 5000);

@@ -78,7 +78,7 @@ static size_t bytes_a_job(struct elapse__queue_put put_it, bool with_key, uint32
         .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
     struct elapse__queue_now now = {1000, 1700000000000};
     struct elapse__queue *queue = elapse__queue_new(&options);
-    assert_int_equal(elapse__queue_replay_done(queue, now, 1), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_replay_done(queue, now, 1));
     size_t before = counting.bytes;
     for (uint32_t i = 0; i < MANY; i++) {
         if (with_key)
@@ -122,7 +122,7 @@ QUEUE_TEST(no_call_allocates_or_moves_much)
         .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
     struct elapse__queue_now now = {1000, 1700000000000};
     struct elapse__queue *queue = elapse__queue_new(&options);
-    assert_int_equal(elapse__queue_replay_done(queue, now, 1), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_replay_done(queue, now, 1));
     struct elapse__queue_put put_it = job("b");
     counting.largest = 0;
     for (uint32_t i = 0; i < MANY; i++) {
@@ -292,7 +292,7 @@ QUEUE_TEST(an_allocator_that_fails_at_any_call_breaks_nothing)
         options.sink = &log.sink;
         struct elapse__queue *queue = elapse__queue_new(&options);
         if (queue != NULL) {
-            assert_int_equal(elapse__queue_replay_done(queue, f->now, 1), ELAPSE__QUEUE_OK);
+            assert_ok(elapse__queue_replay_done(queue, f->now, 1));
             run_commands(queue, f->now);
             struct elapse__queue_now later = {f->now.boot_ms + 210, f->now.wall_ms + 210};
             assert_int_equal(elapse__queue_check(queue), 0);
@@ -327,7 +327,7 @@ QUEUE_TEST(a_replay_without_memory_can_be_seen)
         elapse__queue_free(queue);
         assert_int_equal(counting.bytes, 0);
         if (counting.calls < refused) {
-            assert_int_equal(result, ELAPSE__QUEUE_OK);
+            assert_ok(result);
             return;
         }
         assert_int_equal(result, ELAPSE__QUEUE_NO_MEMORY);

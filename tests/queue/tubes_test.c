@@ -18,7 +18,7 @@ QUEUE_TEST(a_walk_looks_at_no_more_places_than_allowed)
 {
     char room[16];
     for (unsigned i = 0; i < TUBES; i++)
-        assert_int_equal(elapse__queue_tube_hold(f->queue, numbered(i, room)), ELAPSE__QUEUE_OK);
+        assert_ok(elapse__queue_tube_hold(f->queue, numbered(i, room)));
     for (unsigned i = 0; i < TUBES; i++)
         if (i % (TUBES / 2) != TUBES / 2 - 1)
             elapse__queue_tube_drop(f->queue, numbered(i, room));
@@ -126,8 +126,7 @@ static bool take_quickly(struct fixture *f, struct elapse__queue_handed *handed)
     struct elapse__queue_reserve reserve = {
         .tubes = &tube, .tube_count = 1, .count = 1, .begin = true};
     uint32_t count = 0;
-    assert_int_equal(elapse__queue_reserve(f->queue, f->now, &reserve, handed, &count).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_reserve(f->queue, f->now, &reserve, handed, &count).result);
     return count == 1;
 }
 

@@ -13,7 +13,7 @@ QUEUE_TEST(a_watch_is_news_once_for_each_asking)
 {
     struct elapse__queue_watch watch;
     assert_null(elapse__queue_watch_find(f->queue, text("t")));
-    assert_int_equal(elapse__queue_watch_begin(f->queue, text("t"), &watch), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_watch_begin(f->queue, text("t"), &watch));
     assert_ptr_equal(elapse__queue_watch_find(f->queue, text("t")), &watch);
     assert_int_equal(elapse__queue_watch_name(&watch).size, 1);
     /* Nobody has asked. */
@@ -42,7 +42,7 @@ QUEUE_TEST(every_way_to_become_ready_is_news)
 {
     struct elapse__queue_watch watch;
     struct elapse__queue_put later = job("later");
-    assert_int_equal(elapse__queue_watch_begin(f->queue, text("t"), &watch), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_watch_begin(f->queue, text("t"), &watch));
     later.delay_ms = 50;
     uint64_t id = put(f, later, ELAPSE__QUEUE_SCHEDULED);
     elapse__queue_watch_ask(f->queue, &watch);
@@ -59,16 +59,14 @@ QUEUE_TEST(every_way_to_become_ready_is_news)
     struct elapse__queue_handed handed = take(f);
     elapse__queue_watch_ask(f->queue, &watch);
     assert_null(next(f));
-    assert_int_equal(elapse__queue_nack(f->queue, f->now, holder(&handed)).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_nack(f->queue, f->now, holder(&handed)).result);
     assert_ptr_equal(next(f), &watch);
     /* It is kicked. */
     handed = take(f);
-    assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result);
     elapse__queue_watch_ask(f->queue, &watch);
     assert_null(next(f));
-    assert_int_equal(elapse__queue_kick_id(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_kick_id(f->queue, f->now, id).result);
     assert_ptr_equal(next(f), &watch);
     elapse__queue_watch_end(f->queue, &watch);
     ok(f);
@@ -77,19 +75,19 @@ QUEUE_TEST(every_way_to_become_ready_is_news)
 QUEUE_TEST(a_pause_delays_the_news)
 {
     struct elapse__queue_watch watch;
-    assert_int_equal(elapse__queue_watch_begin(f->queue, text("t"), &watch), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_watch_begin(f->queue, text("t"), &watch));
     elapse__queue_watch_ask(f->queue, &watch);
-    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 100), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 100));
     put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
     pass(f, 99);
     assert_null(next(f));
     pass(f, 1);
     assert_ptr_equal(next(f), &watch);
     /* And a pause that is taken back. */
-    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 100), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 100));
     elapse__queue_watch_ask(f->queue, &watch);
     assert_null(next(f));
-    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 0), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 0));
     assert_ptr_equal(next(f), &watch);
     elapse__queue_watch_end(f->queue, &watch);
     ok(f);
@@ -100,10 +98,9 @@ QUEUE_TEST(a_watch_holds_its_tube)
     struct elapse__queue_watch watch;
     struct elapse__queue_statistics statistics;
     assert_int_equal(elapse__queue_watch_begin(f->queue, text(""), &watch), ELAPSE__QUEUE_ARGUMENT);
-    assert_int_equal(elapse__queue_watch_begin(f->queue, text("u"), &watch), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_watch_begin(f->queue, text("u"), &watch));
     ok(f);
-    assert_int_equal(elapse__queue_tube_statistics(f->queue, f->now, text("u"), &statistics),
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_tube_statistics(f->queue, f->now, text("u"), &statistics));
     /* It may end while it is in the news. */
     struct elapse__queue_put other = job("one");
     other.tube = text("u");
@@ -123,8 +120,7 @@ QUEUE_TEST(a_lease_that_has_begun_is_withdrawn)
     assert_int_equal(elapse__queue_lease_undo(f->queue, f->now, holder(&handed)).result,
                      ELAPSE__QUEUE_GONE);
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_RESERVED);
-    assert_int_equal(elapse__queue_lease_withdraw(f->queue, f->now, holder(&handed)).result,
-                     ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_lease_withdraw(f->queue, f->now, holder(&handed)).result);
     ok(f);
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
     assert_int_equal(look(f, id).reserves, 0);
@@ -168,7 +164,7 @@ QUEUE_TEST(the_soonest_end_of_a_connection)
     struct elapse__queue_handed first = take_for_connection(f, false);
     assert_true(elapse__queue_connection_soonest(f->queue, &f->connection, 10) == UINT64_MAX);
     uint64_t begun_ms = f->now.boot_ms;
-    assert_int_equal(elapse__queue_lease_begin(f->queue, f->now, holder(&first)), ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_lease_begin(f->queue, f->now, holder(&first)));
     assert_int_equal(elapse__queue_connection_soonest(f->queue, &f->connection, 10),
                      begun_ms + 10000);
     (void)take_for_connection(f, true);
@@ -204,7 +200,7 @@ QUEUE_TEST(the_bytes_of_a_tube)
     assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, handed.id).result,
                      ELAPSE__QUEUE_RUNNING);
     assert_int_equal(bytes_of_tube(f), strlen("longer body"));
-    assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result, ELAPSE__QUEUE_OK);
+    assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
     assert_int_equal(bytes_of_tube(f), strlen("longer body"));
 }
 

@@ -483,7 +483,6 @@ struct answers {
 /* Leaves as many tasks pending as it finds. */
 static void call_everything(struct answers *answers)
 {
-    static struct elapse_statistics statistics;
     struct elapse_scheduler *scheduler = answers->scheduler;
     struct elapse_task plain = letter('x');
     struct elapse_task with_key = task_with_key('y', "inner", ELAPSE_KEY_REPLACE);
@@ -502,7 +501,7 @@ static void call_everything(struct answers *answers)
     answers->rescheduled[1] = elapse_task_reschedule_at(scheduler, handles[0], ELAPSE_NEVER);
     answers->found = elapse_task_find(scheduler, "inner", 5, &found);
     answers->looked_up = elapse_task_look_up(scheduler, batch[0].handle, NULL);
-    elapse_scheduler_statistics(scheduler, &statistics);
+    struct elapse_statistics statistics = statistics_of(scheduler);
     answers->pending = statistics.pending;
     answers->next_ns = elapse_scheduler_next_ns(scheduler);
     (void)elapse_scheduler_trim(scheduler);

@@ -186,7 +186,6 @@ TEST(a_refused_thread_after_the_others_have_left_delays_no_task_for_ever)
 {
     struct elapse_scheduler *scheduler = leaving_new(4, 1);
     struct elapse_task task = task_named('a');
-    struct elapse_statistics statistics;
 
     occupy(scheduler, 4, 4);
     fake_os_advance(IDLE_NS);
@@ -200,7 +199,7 @@ TEST(a_refused_thread_after_the_others_have_left_delays_no_task_for_ever)
     fake_os_wait_for_timed_waits(1);
     fake_os_wait_idle();
     occupy(scheduler, 4, 4);
-    elapse_scheduler_statistics(scheduler, &statistics);
+    struct elapse_statistics statistics = statistics_of(scheduler);
     assert_int_equal(statistics.workers, 4);
     end(scheduler);
 }

@@ -61,13 +61,12 @@ TEST(keep_ends_the_new_one_at_once)
     struct elapse_task new_task = task_with_key('n', "key", ELAPSE_KEY_KEEP);
     struct elapse_handle old_handle = schedule_at(scheduler, old_task, 5 * TICK_NS);
     struct elapse_handle new_handle = schedule_at(scheduler, new_task, TICK_NS);
-    static struct elapse_statistics statistics;
 
     assert_true(same_handle(old_handle, new_handle));
     assert_int_equal(ends_of('n'), 1);
     assert_true(pthread_equal(end_thread_of('n'), pthread_self()) != 0);
     assert_int_equal(ends_of('o'), 0);
-    elapse_scheduler_statistics(scheduler, &statistics);
+    struct elapse_statistics statistics = statistics_of(scheduler);
     assert_int_equal(statistics.scheduled, 1);
     assert_int_equal(statistics.pending, 1);
     expect_step(scheduler, 4 * TICK_NS, "");
@@ -626,7 +625,6 @@ static void *race(void *context)
 TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
 {
     static struct race_thread threads[RACE_THREADS];
-    static struct elapse_statistics statistics;
     struct elapse_scheduler_options options;
     unsigned accepted = 0;
     unsigned ended = 0;
@@ -657,7 +655,7 @@ TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
     }
     /* Those that KEEP turned away have ended too. */
     assert_int_equal(ended, accepted);
-    elapse_scheduler_statistics(scheduler, &statistics);
+    struct elapse_statistics statistics = statistics_of(scheduler);
     assert_int_equal(statistics.begun, ran);
     assert_int_equal(statistics.scheduled,
                      statistics.begun + statistics.replaced + statistics.dropped);

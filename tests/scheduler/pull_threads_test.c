@@ -204,7 +204,6 @@ static void take_back(const struct elapse_handed_back *back, void *context)
 /* So many are pending, for long, when it is closed while all takers wait. */
 static void close_with_pending(size_t first, size_t count, enum elapse_close how)
 {
-    static struct elapse_statistics statistics;
     size_t ends_before = ends();
 
     for (size_t i = first; i < first + count; i++)
@@ -212,7 +211,7 @@ static void close_with_pending(size_t first, size_t count, enum elapse_close how
     atomic_store(&handed_back, 0);
     assert_ok(elapse_scheduler_close(queue.scheduler, how, take_back, NULL));
     join_takers();
-    elapse_scheduler_statistics(queue.scheduler, &statistics);
+    struct elapse_statistics statistics = statistics_of(queue.scheduler);
     assert_int_equal(statistics.pending, 0);
     assert_int_equal(statistics.running, 0);
     assert_int_equal(statistics.dropped, how == ELAPSE_CLOSE_DROP ? count : 0);
@@ -226,7 +225,6 @@ static void share_a_queue(unsigned shards, uint64_t timeout_ns, uint64_t delay_m
                           enum elapse_close how)
 {
     enum { PRODUCERS = 2, EACH = 10000, PENDING = 500 };
-    static struct elapse_statistics statistics;
     struct producer producers[PRODUCERS];
     pthread_t threads[PRODUCERS];
 
@@ -244,7 +242,7 @@ static void share_a_queue(unsigned shards, uint64_t timeout_ns, uint64_t delay_m
         assert_int_equal(atomic_load(&queue.taken_times[i]), 1);
         assert_int_equal(ends_of(i), 1);
     }
-    elapse_scheduler_statistics(queue.scheduler, &statistics);
+    struct elapse_statistics statistics = statistics_of(queue.scheduler);
     assert_int_equal(statistics.begun, PRODUCERS * EACH);
     assert_int_equal(statistics.workers, 0);
     close_with_pending((size_t)PRODUCERS * EACH, PENDING, how);
