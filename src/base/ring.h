@@ -70,34 +70,6 @@ static inline bool elapse__ring_remove(struct elapse__ring_node *ring_node)
     return ring_node->previous == ring_node->next;
 }
 
-/* ---- nodes that are in at most one ring: `next` is NULL while they are in none ---- */
-
-static inline bool elapse__ring_has_node(const struct elapse__ring_node *ring_node)
-{
-    return ring_node->next != NULL;
-}
-
-/* Removes `ring_node` from the ring that it is in, if it is in one. */
-static inline void elapse__ring_leave(struct elapse__ring_node *ring_node)
-{
-    if (!elapse__ring_has_node(ring_node))
-        return;
-    (void)elapse__ring_remove(ring_node);
-    ring_node->next = NULL;
-}
-
-/* Inserts `ring_node` as the newest, unless it is in a ring. */
-static inline void elapse__ring_join_once(struct elapse__ring_node *ring,
-                                          struct elapse__ring_node *ring_node)
-{
-    if (!elapse__ring_has_node(ring_node))
-        elapse__ring_append(ring, ring_node);
-}
-
-/* Returns the struct of type `type` whose member `member` is at `pointer`. */
-#define ELAPSE__CONTAINER_OF(pointer, type, member) \
-    ((type *)((uintptr_t)(pointer)-offsetof(type, member)))
-
 /* ---- rings of timers ---- */
 
 /* Returns the timer of a node that is not the closing one. */

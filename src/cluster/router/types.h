@@ -33,7 +33,7 @@
 
 #include "../../base/assert.h"
 #include "../../base/buffer.h"
-#include "../../base/ring.h"
+#include "../../base/ring_member.h"
 #include "../../protocol/resp_options.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_value.h"

@@ -44,7 +44,7 @@
 
 #include "../../base/assert.h"
 #include "../../base/buffer.h"
-#include "../../base/ring.h"
+#include "../../base/ring_member.h"
 #include "session.h"
 
 enum {

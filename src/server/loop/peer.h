@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../base/ring.h"
+#include "../../base/ring_member.h"
 #include "../../os/sockets.h"
 #include "../core/core.h"
 #include "event.h"
