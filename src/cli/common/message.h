@@ -43,6 +43,7 @@ void message_silence(bool silent);
 
 /* Prints "elapse COMMAND: ", the message and a line end. Control characters, which a file name may
  * have, become '?', so that it is always one line. */
+/* NOLINTNEXTLINE(readability-redundant-declaration): cmocka, in tests, declares one of this name */
 __attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
 
 /* Prints the message as print_error does. Returns `status`. */

@@ -64,7 +64,7 @@ static const char *read_due(const struct elapse__inbox_row *row, enum elapse__qu
 static const char *read_if_key(const struct elapse__inbox_row *row, struct elapse__queue_put *put)
 {
     static const char *const words[] = {
-#define WORD(NAME, word) [ELAPSE__QUEUE_##NAME] = word,
+#define WORD(NAME, word) [ELAPSE__QUEUE_##NAME] = (word),
         ELAPSE__IF_KEY_WORDS(WORD)
 #undef WORD
     };
