@@ -3,11 +3,18 @@
 # affects, trying, and counting. Nothing in the source tree is touched. A runner (tests/*/mutants/run)
 # goes to the root of the project, sources this file, sets
 #
-#     flags      what every source is compiled with; those of the library get -I include as well
-#     sources    the sources that the tests are linked with, of which a mutant changes one, or a
-#                header of them
+#     flags         what every source is compiled with; those of the library get -I include as well
+#     sources       the sources that the tests are linked with, of which a mutant changes one, or a
+#                   header of them
+#     test_flags    what the sources of the tests are compiled with besides
+#     test_sources  the sources of the tests
+#     libraries     what each test is linked with besides
+#     programs      for each program of tests, the objects of test_sources in it, without .o
+#     arguments     for a program of tests, its arguments, if it takes any
+#     tests         the programs in the order in which they are tried
+#     hangs_after   processor-seconds after which a test has stopped (60)
 #
-# defines
+# and calls `run_mutants LIST NAME...`. Where that does not fit, a runner defines these by itself:
 #
 #     prepare                   compiles the tests into $work, and builds all of . into $work/sound
 #     build TREE OUT FILE       compiles what FILE of TREE affects (`objects_of`), and links it into
@@ -15,14 +22,22 @@
 #     notice OUT TREE FILE ...  runs the tests; prints which one notices the fault, nothing if none
 #                               does, and a line that begins with FAILED if a hang or such says
 #                               nothing of the fault. The rest are what the list says behind
-#                               REPLACEMENT.
+#                               MARKED.
 #
-# and calls `run_mutants LIST NAME...`. tests/project/lint/mutants.sh uses `occurs_once`.
+# A list has a call for each fault:
+#
+#     mutant NAME FILE MARKED [...]
+#
+# MARKED is a piece of FILE in which [-words-] are what the fault removes, and {+words+} what it adds.
+# The piece must occur in FILE exactly once; tests/project/lint/mutants.sh says so when the code has
+# changed and it does not. Then plant the same fault in the new code.
 
 # shellcheck disable=SC2154 # the runners assign flags and sources
 
 compiler=${CC:-cc}
 processors=${CTEST_PARALLEL_LEVEL:-$(nproc)}
+hangs_after=60
+declare -A programs arguments
 
 # occurs_once FILE ORIGINAL: whether it does. (Patterns with * would take a hundred times as long.)
 occurs_once()
@@ -33,13 +48,35 @@ occurs_once()
     ((${#2} > 0 && ${#text} - ${#without} == ${#2}))
 }
 
-# plant FILE ORIGINAL REPLACEMENT: writes the fault into FILE.
+# read_marks MARKED: sets `original` and `replacement` to what MARKED says: [-words-] are in the original
+# alone, and {+words+} in the replacement alone.
+read_marks()
+{
+    local rest=$1 before_removed before_added
+    original='' replacement=''
+    while [[ $rest == *'[-'*'-]'* || $rest == *'{+'*'+}'* ]]; do
+        before_removed=${rest%%'[-'*} before_added=${rest%%'{+'*}
+        if ((${#before_removed} < ${#before_added})); then
+            rest=${rest#*'[-'}
+            original+=$before_removed${rest%%'-]'*} replacement+=$before_removed
+            rest=${rest#*'-]'}
+        else
+            rest=${rest#*'{+'}
+            original+=$before_added replacement+=$before_added${rest%%'+}'*}
+            rest=${rest#*'+}'}
+        fi
+    done
+    original+=$rest replacement+=$rest
+}
+
+# plant FILE MARKED: writes the fault into FILE.
 plant()
 {
-    local text
-    occurs_once "$1" "$2" || return 1
+    local text original replacement
+    read_marks "$2"
+    occurs_once "$1" "$original" || return 1
     text=$(<"$1")
-    printf "%s\n" "${text/"$2"/"$3"}" >"$1"
+    printf "%s\n" "${text/"$original"/"$replacement"}" >"$1"
 }
 
 # object_of SOURCE: sets `object` to its name, ROOM-NAME.o.
@@ -97,38 +134,62 @@ watched()
     "$work/watch-test" --processor-s "$1" --quiet-s "$1" -- "${@:2}"
 }
 
-# notice_by TEST...: what `notice` of several rooms does. Calls `run_test TEST`, which runs it by
-# `watched` with its output in $said, and `name_failure TEST STATUS`, which prints what it noticed. A
-# test that does not end is passed over: it says nothing of the fault, and another one may fail.
+prepare()
+{
+    compile "$work/tests" -I include -I tests/support "${test_flags[@]}" -- "${test_sources[@]}"
+    build . "$work/sound" everything
+}
+
+build()
+{
+    local objects program own
+    objects_of "$@" || return
+    for program in "${!programs[@]}"; do
+        # shellcheck disable=SC2206 # words
+        own=(${programs[$program]})
+        own=("${own[@]/#/$work/tests/}")
+        "$compiler" "${own[@]/%/.o}" "${objects[@]}" "${libraries[@]}" -pthread -o "$2/$program" || return
+    done
+}
+
+notice()
+{
+    notice_by "$1" "${tests[@]}"
+}
+
+# notice_by OUT TEST...: runs these tests until one notices the fault. A test that does not end is passed
+# over: it says nothing of the fault, and another one may fail.
 notice_by()
 {
-    local test status endless=()
-    for test; do
+    local out=$1 said=$1/said test own status endless=()
+    for test in "${@:2}"; do
+        read -ra own <<<"${arguments[$test]-}"
         status=0
-        run_test "$test" >"$said" 2>&1 || status=$?
+        watched "$hangs_after" "$out/$test" "${own[@]}" >"$said" 2>&1 || status=$?
         if ((status == 124)); then
             endless+=("$test")
             ((${#endless[@]} < 2)) || break
         elif ((status != 0)); then
-            name_failure "$test" "$status"
+            echo "$test: $(grep -am 1 -oP '^\[  (FAILED|ERROR) +\] \K[a-z]\w+|^seed.{0,95}|repeat it by .*' "$said" ||
+                echo "status $status")"
             return
         fi
     done
     ((${#endless[@]} == 0)) || echo "FAILED: no test fails; it hangs in ${endless[0]}"
 }
 
-# try NAME FILE ORIGINAL REPLACEMENT [...]: the result is one line in a file.
+# try NAME FILE MARKED [...]: the result is one line in a file.
 try()
 {
     local name=$1 file=$2 tree=$work/trees/$1 result noticed
     echo 'FAILED: the trial broke off' >"$work/results/$name"
     mkdir -p "$tree/out"
     cp -r include src "$tree"
-    if ! plant "$tree/$file" "$3" "$4"; then
+    if ! plant "$tree/$file" "$3"; then
         result="FAILED: cannot be planted: its original text is not exactly once in $file"
     elif ! build "$tree" "$tree/out" "$file" 2>"$tree/errors"; then
         result="FAILED: does not compile: $(grep -m 1 error "$tree/errors" || tail -n 1 "$tree/errors")"
-    elif ! noticed=$(notice "$tree/out" "$tree" "$file" "${@:5}"); then
+    elif ! noticed=$(notice "$tree/out" "$tree" "$file" "${@:4}"); then
         result='FAILED: the tests cannot be run'
     else
         result=${noticed:-FAILED: survives}
@@ -137,8 +198,8 @@ try()
     rm -rf "$tree"
 }
 
-# mutant NAME FILE ORIGINAL REPLACEMENT [...]: tries it in the background, as many at the same time
-# as there are processors.
+# mutant NAME FILE MARKED [...]: tries it in the background, as many at the same time as there are
+# processors.
 mutant()
 {
     [[ $wanted == "  " || $wanted == *" $1 "* ]] || return 0

@@ -21,14 +21,15 @@ fault()
 # shellcheck disable=SC2317 # the lists call it
 mutant()
 {
-    local name=$1 file=$2
+    local name=$1 file=$2 original replacement
+    read_marks "$3"
     [[ " $names " != *" $name "* ]] || fault "$name" "another mutant has this name"
     names+=" $name"
     if [[ ! -f $file ]]; then
         fault "$name" "there is no $file"
-    elif ! occurs_once "$file" "$3"; then
+    elif ! occurs_once "$file" "$original"; then
         fault "$name" "its original text is not exactly once in $file: plant the same fault in the new code"
-    elif [[ $3 == "$4" ]]; then
+    elif [[ $original == "$replacement" ]]; then
         fault "$name" "nothing is replaced"
     fi
 }

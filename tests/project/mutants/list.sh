@@ -1,10 +1,5 @@
 # shellcheck shell=bash
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. When the code changes
-# so that it does not, the script says so: then plant the same fault in the new code.
+# The mutants. tests/support/mutants.sh says how a fault is written.
 #
 # Each mutant breaks one of the four rules below in one place. These rules are why the structures are
 # hard to change, and a test that no longer looks at one of them would pass without a sign. Plain
@@ -14,191 +9,136 @@
 # ---- order: an earlier deadline first; of equal deadlines the one that was started first ----
 
 mutant start_appends_in_front src/structures/wheel_slots.h \
-    '    ring_node->next = ring;
-    timer->deadline = deadline;
+    '    [-ring_node->next = ring;
+    -]timer->deadline = deadline[-;
     newest->next = ring_node;
-    ring->previous = ring_node;
+    ring->previous = ring_node-];
     entered->entered = number + 1;
-    ring_node->previous = newest;' \
-    '    timer->deadline = deadline;
-    entered->entered = number + 1;
-    elapse__ring_prepend(ring, ring_node);'
+    [-ring_node->previous = newest-]{+elapse__ring_prepend(ring, ring_node)+};'
 mutant cascade_reverses_order src/structures/wheel_cascade.c \
-    'if (slot >= walk->lower_slots) {' \
-    'if (slot < ELAPSE__WHEEL_SLOTS) {'
+    'if (slot [->= walk->lower_slots-]{+< ELAPSE__WHEEL_SLOTS+}) {'
 mutant highest_level_cascaded_first src/structures/wheel_cascade.c \
-    'elapse__wheel_slot_on(elapse__lowest_bit(wheel->cascading), wheel->pointer);' \
-    'elapse__wheel_slot_on(elapse__highest_bit(wheel->cascading), wheel->pointer);'
+    'elapse__wheel_slot_on([-elapse__lowest_bit-]{+elapse__highest_bit+}(wheel->cascading), wheel->pointer);'
 mutant cascade_passes_a_closed_slot_with_newer_timers src/structures/wheel_cascade.c \
-    '.blocked = blocked_levels(wheel, level),' \
-    '.blocked = 0,'
+    '.blocked = [-blocked_levels(wheel, level)-]{+0+},'
 mutant closed_slot_takes_timers src/structures/wheel_geometry.h \
-    '    level -= deadline <= wheel->last[level - 1];' \
-    ''
+    '[-    level -= deadline <= wheel->last[level - 1];-]'
 mutant heap_ignores_the_arming_number src/structures/heap.c \
-    'return a.timer->keep.sequence < b.timer->keep.sequence;' \
-    'return false;'
+    'return [-a.timer->keep.sequence < b.timer->keep.sequence-]{+false+};'
 mutant heap_keeps_the_old_arming_number src/structures/heap.c \
-    'timer->keep.sequence = heap->sequence++;' \
-    'timer->keep.sequence = timer->place == 0 ? heap->sequence++ : timer->keep.sequence;'
+    'timer->keep.sequence = {+timer->place == 0 ? +}heap->sequence++{+ : timer->keep.sequence+};'
 mutant dials_coarsest_level_cascaded_first src/structures/dials.c \
-    'for (struct elapse__dials_level *level = dials->finest->coarser;
-         level != NULL && pointer % level->width == 0; level = level->coarser) {
-        uint32_t slot' \
-    'for (uint32_t n = dials->levels - 1; n > 0; n--) {
+    'for ([-struct elapse__dials_level *level = dials->finest->coarser;
+         level != NULL && pointer % level->width == 0; level = level->coarser) {-]{+uint32_t n = dials->levels - 1; n > 0; n--) {
         struct elapse__dials_level *level = dials->finest;
         while (level->number != n)
             level = level->coarser;
         if (pointer % level->width != 0)
-            continue;
+            continue;+}
         uint32_t slot'
 mutant dials_parked_cascaded_before_the_slots src/structures/dials.c \
     '    uint64_t pointer = dials->pointer;
-    for (struct' \
-    '    uint64_t pointer = dials->pointer;
-    set_parked_aside(dials);
+    {+set_parked_aside(dials);
     if (!cascade_ring(dials, &dials->aside, budget))
         return false;
-    for (struct'
+    +}for (struct'
 mutant dials_cascade_from_the_oldest src/structures/dials.c \
-    '    struct elapse__ring_node *ring_node = ring->previous;
+    '    struct elapse__ring_node *ring_node = ring->[-previous-]{+next+};
     size_t left = *budget;
     for (; ring_node != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(ring_node);
-        ELAPSE__ASSERT(timer->place != 0);
-        ring_node = ring_node->previous;
+        [-ELAPSE__ASSERT(timer->place != 0);
+        -]ring_node = ring_node->[-previous-]{+next+};
         (void)place_timer(dials, timer, true);
     }
-    elapse__ring_close_behind(ring, ring_node);' \
-    '    struct elapse__ring_node *ring_node = ring->next;
-    size_t left = *budget;
-    for (; ring_node != ring && left > 0; left--) {
-        struct elapse_timer *timer = elapse__ring_timer(ring_node);
-        ring_node = ring_node->next;
-        (void)place_timer(dials, timer, true);
-    }
-    ring->next = ring_node;
-    ring_node->previous = ring;'
+    [-elapse__ring_close_behind(ring, ring_node);-]{+ring->next = ring_node;
+    ring_node->previous = ring;+}'
 mutant hashed_visit_reverses_order src/structures/hashed.c \
-    'elapse__ring_prepend(ring, ring_node);' \
-    'elapse__ring_append(ring, ring_node);'
+    '[-elapse__ring_prepend-]{+elapse__ring_append+}(ring, ring_node);'
 mutant hashed_jump_leaves_the_due_unsorted src/structures/hashed.c \
-    'if (elapse__hashed_jumping(hashed)) {
-        ELAPSE__ASSERT_THAT(' \
-    'if (false) {
+    'if ([-elapse__hashed_jumping(hashed)-]{+false+}) {
         ELAPSE__ASSERT_THAT('
 mutant hashed_sort_is_not_stable src/structures/hashed_sort.h \
-    'elapse__ring_prepend(elapse__hashed_ring_of_turn(hashed, turn), ring_node);' \
-    'elapse__ring_append(elapse__hashed_ring_of_turn(hashed, turn), ring_node);'
+    '[-elapse__ring_prepend-]{+elapse__ring_append+}(elapse__hashed_ring_of_turn(hashed, turn), ring_node);'
 mutant hashed_started_in_a_sort_comes_first src/structures/hashed.c \
-    'if (!elapse__hashed_sorting(hashed))
-        return &hashed->due;' \
-    'if (true)
+    'if ([-!elapse__hashed_sorting(hashed)-]{+true+})
         return &hashed->due;'
 
 # ---- hints: a remembered deadline, wake or trail may be early, never late ----
 
 mutant least_not_lowered_in_a_run src/structures/wheel_cascade.c \
-    '    } else if (deadline < entered->least) {' \
-    '    } else if (false) {'
+    '    } else if ([-deadline < entered->least-]{+false+}) {'
 mutant least_of_an_emptied_slot_kept src/structures/wheel_slots.h \
-    '    wheel->slots[slot].least = deadline;
-    wheel->slots[slot].entered = 0;' \
-    '    uint64_t least = wheel->slots[slot].least;
+    '    [-wheel->slots[slot].least = deadline-]{+uint64_t least = wheel->slots[slot].least;
     if (least < elapse__wheel_first_tick(wheel->pointer, slot) || least > deadline)
         least = deadline;
     if (least < wheel->least)
         wheel->least = wheel->wake = least;
-    wheel->slots[slot].least = least;
+    wheel->slots[slot].least = least+};
     wheel->slots[slot].entered = 0;'
 mutant least_slot_not_kept_by_start src/structures/wheel_slots.h \
-    '    wheel->least_slot = slot;
-    if (deadline < wheel->wake)' \
-    '    if (deadline < wheel->wake)'
+    '    [-wheel->least_slot = slot;
+    -]if (deadline < wheel->wake)'
 mutant wake_not_lowered src/structures/wheel_slots.h \
-    '    if (deadline < wheel->wake)
-        wheel->wake = deadline;' \
-    ''
+    '[-    if (deadline < wheel->wake)
+        wheel->wake = deadline;-]'
 mutant wake_forgotten_after_a_pop src/structures/wheel_cascade.c \
-    '        elapse__wheel_find_least(wheel);
-    }
-    due->place = 0;' \
-    '        wheel->wake = ELAPSE_NEVER;
+    '        [-elapse__wheel_find_least(wheel)-]{+wheel->wake = ELAPSE_NEVER+};
     }
     due->place = 0;'
 mutant alone_though_others_are_in_the_slot src/structures/wheel_cascade.c \
-    'wheel->least_slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || ring->next != ring->previous ||' \
-    'wheel->least_slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ||'
+    'wheel->least_slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ||[- ring->next != ring->previous ||-]'
 mutant front_trail_outlives_a_stop src/structures/wheel_hints.h \
-    '} else if (trail->stopped != wheel->stopped) {' \
-    '} else if (false) {'
+    '} else if ([-trail->stopped != wheel->stopped-]{+false+}) {'
 mutant front_trail_outlives_its_cascade src/structures/wheel_slots.h \
-    '    if (slot == wheel->front_slot)
-        wheel->front_slot = 0;' \
-    ''
+    '[-    if (slot == wheel->front_slot)
+        wheel->front_slot = 0;-]'
 mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
-    'return wheel->least > least || wheel->wake > wheel->least ? 7 : 0;' \
-    'return 0;'
+    'return[- wheel->least > least || wheel->wake > wheel->least ? 7 :-] 0;'
 mutant dials_wake_at_the_deadline src/structures/dials.c \
-    'begin = elapse__dials_begin(level, deadline);' \
-    'begin = deadline;'
+    'begin = [-elapse__dials_begin(level, deadline)-]{+deadline+};'
 mutant hashed_next_overlooks_a_division src/structures/hashed.c \
-    'if (hashed->digits_occupied != 0 || !elapse__ring_empty(&hashed->dividing)) {' \
-    'if (hashed->digits_occupied != 0) {'
+    'if (hashed->digits_occupied != 0[- || !elapse__ring_empty(&hashed->dividing)-]) {'
 
 # ---- the trailing pointer: it follows the clock, and never passes a timer ----
 
 mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
-    'limit = last_before < limit ? last_before : limit;' \
-    '(void)last_before;'
+    '[-limit = last_before < limit ? last_before : limit-]{+(void)last_before+};'
 mutant pointer_never_catches_up src/structures/wheel.c \
-    '    elapse__wheel_set_pointer(wheel, limit);' \
-    '    (void)limit;'
+    '    [-elapse__wheel_set_pointer(wheel, limit)-]{+(void)limit+};'
 mutant pointer_catches_up_during_a_cascade src/structures/wheel.c \
-    '    if (wheel->cascading == 0)
-        catch_up(wheel);' \
-    '    catch_up(wheel);'
+    '    [-if (wheel->cascading == 0)
+        -]catch_up(wheel);'
 mutant cascade_ahead_leaves_the_pointer_behind src/structures/wheel_cascade.c \
-    '        wheel->ahead = wheel->clock;
-        elapse__wheel_find_least(wheel);' \
-    '        elapse__wheel_find_least(wheel);'
+    '        [-wheel->ahead = wheel->clock;
+        -]elapse__wheel_find_least(wheel);'
 mutant dials_pointer_waits_for_stopped_timers src/structures/dials.c \
-    '    if (dials->wake <= dials->clock)
+    '    [-if (dials->wake <= dials->clock)
         dials->wake = first_begin(dials);
-    uint64_t limit' \
-    '    uint64_t limit'
+    -]uint64_t limit'
 mutant dials_pointer_stays_behind_when_a_timer_is_started_again src/structures/dials.c \
-    '        remove_timer(dials, timer);
-        follow_clock(dials);' \
-    '        remove_timer(dials, timer);'
+    '        remove_timer(dials, timer);[-
+        follow_clock(dials);-]'
 mutant hashed_armed_in_a_jump_counts_from_the_pointer src/structures/hashed.c \
-    'if (slot < hashed->unvisited)' \
-    'if (false)'
+    'if ([-slot < hashed->unvisited-]{+false+})'
 
 # ---- bounded work: no call exceeds its budget, and cascades ahead of time have shares ----
 
 mutant never_cascaded_ahead src/structures/wheel_slots.h \
-    '    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));' \
-    ''
+    '[-    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));-]'
 mutant whole_slot_cascaded_ahead_at_once src/structures/wheel_cascade.c \
-    '    size_t share = ELAPSE__WHEEL_BATCH;' \
-    '    size_t share = SIZE_MAX;'
+    '    size_t share = [-ELAPSE__WHEEL_BATCH-]{+SIZE_MAX+};'
 mutant shares_forget_the_ticks_that_passed src/structures/wheel_cascade.c \
-    'share = (size_t)((timers / left + 1) * ticks);' \
-    'share = (size_t)(timers / left + 1);'
+    'share = (size_t)[-(-](timers / left + 1)[- * ticks)-];'
 mutant cascade_exceeds_its_budget src/structures/wheel_cascade.c \
-    '        if (*budget == 0)
+    '[-        if (*budget == 0)
             return false;
-        --*budget;' \
-    ''
+        --*budget;-]'
 mutant cascade_ahead_exceeds_its_budget src/structures/wheel_cascade.c \
-    '(void)cascade_slot(wheel, slot_to_cascade(wheel), &max_moves);' \
-    '(void)cascade_slot(wheel, slot_to_cascade(wheel), &(size_t){max_moves + 1});'
+    '(void)cascade_slot(wheel, slot_to_cascade(wheel), &[-max_moves-]{+(size_t){max_moves + 1}+});'
 mutant dials_cascade_exceeds_its_budget src/structures/dials.c \
-    'for (; ring_node != ring && left > 0; left--) {' \
-    'for (; ring_node != ring; left -= left > 0) {'
+    'for (; ring_node != ring[- && left > 0; left---]{+; left -= left > 0+}) {'
 mutant hashed_sort_exceeds_its_budget src/structures/hashed_sort.h \
-    '        if (*budget == 0)
+    '[-        if (*budget == 0)
             return false;
-        --*budget;' \
-    ''
+        --*budget;-]'

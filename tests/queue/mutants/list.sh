@@ -1,74 +1,67 @@
 # shellcheck shell=bash
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code.
+# The mutants. tests/support/mutants.sh says how a fault is written.
 
 mutant lease_survives_its_ttr src/queue/lease.c \
-    'if (side->begun && entry->timer.deadline <= elapse__queue_present(queue, false))' \
-    'if (false)'
+    'if ([-side->begun && entry->timer.deadline <= elapse__queue_present(queue, false)-]{+false+})'
 mutant lease_numbers_restart src/queue/reserve.c \
-    'side->life = queue->life;' 'side->life = 1;'
+    'side->life = [-queue->life-]{+1+};'
 mutant ids_restart src/queue/replay.c \
-    '    elapse__queue_used_id(queue, fields->id);
-    if (fields->id > queue->replayed_id)' '    if (fields->id > queue->replayed_id)'
+    '    [-elapse__queue_used_id(queue, fields->id);
+    -]if (fields->id > queue->replayed_id)'
 mutant job_of_another_partition_is_taken src/queue/replay.c \
-    'return partitions <= 1 || ' 'return true || '
+    'return [-partitions <= 1-]{+true+} || '
 mutant key_index_not_rebuilt src/queue/build.c \
-    '    if (built->key != 0)
-        elapse__queue_key_link(queue, built->key, built->entry);' ''
+    '[-    if (built->key != 0)
+        elapse__queue_key_link(queue, built->key, built->entry);-]'
 mutant shadow_keeps_the_key src/queue/keys.c \
-    'if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_SHADOW)' 'if (true)'
+    'if ([-elapse__queue_state_of(entry) != ELAPSE__QUEUE_SHADOW-]{+true+})'
 mutant delete_left_out src/queue/cancel.c \
-    '    elapse__queue_write_delete(queue, entry);
-    if (state' '    if (state'
+    '    [-elapse__queue_write_delete(queue, entry);
+    -]if (state'
 mutant undo_counts_the_attempt src/queue/lease.c \
-    '    side->reserves--;' ''
+    '[-    side->reserves--;-]'
 mutant expire_after_the_hand_out src/queue/state.c \
-    'if (expire_ms == 0 || side->handed_out)' 'if (expire_ms == 0)'
+    'if (expire_ms == 0[- || side->handed_out-])'
 mutant due_a_millisecond_early src/queue/state.c \
-    'if (due.tick > present) {' 'if (due.tick > present + 1) {'
+    'if (due.tick > present{+ + 1+}) {'
 mutant wall_clock_set_back_ignored src/queue/clocks.c \
-    'if (now_tick < elapse_wheel_now(&clocks->wall) && clocks->stage == ELAPSE__QUEUE_STEADY)' \
-    'if (false)'
+    'if ([-now_tick < elapse_wheel_now(&clocks->wall) && clocks->stage == ELAPSE__QUEUE_STEADY-]{+false+})'
 mutant order_by_id_alone src/queue/heap.h \
-    'one->priority != other->priority ? one->priority < other->priority' 'false ? false'
+    '[-one->priority != other->priority ? one->priority < other->priority-]{+false ? false+}'
 mutant clean_forgets_the_lease src/queue/write.c \
-    '.state = elapse__queue_state_of(entry),' '.state = ELAPSE__QUEUE_DELAYED,'
-mutant clean_forgets_the_key src/queue/clean.c 'fields.key = old->key;' ''
-mutant replayed_lease_counts src/queue/replay.c 'side->replayed = 1;' ''
+    '.state = [-elapse__queue_state_of(entry)-]{+ELAPSE__QUEUE_DELAYED+},'
+mutant clean_forgets_the_key src/queue/clean.c \
+    '[-fields.key = old->key;-]'
+mutant replayed_lease_counts src/queue/replay.c \
+    '[-side->replayed = 1;-]'
 mutant debounce_without_its_max src/queue/put.c \
-    'plan->due.tick = plan->first + put->debounce_max_ms;' ';'
+    '[-plan->due.tick = plan->first + put->debounce_max_ms-];'
 mutant missed_not_counted src/queue/recurrence.c \
-    'uint64_t sum = recurrence->missed + *missed;' 'uint64_t sum = recurrence->missed;'
+    'uint64_t sum = recurrence->missed[- + *missed-];'
 mutant live_bytes_of_shadows src/queue/state.c \
-    '    elapse__queue_count_live(queue, entry, false);
-    elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);' \
-    '    elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);'
-mutant index_loses_a_half src/queue/index.c '    *high = 0;
-    if (++index->split' '    if (++index->split'
+    '    [-elapse__queue_count_live(queue, entry, false);
+    -]elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);'
+mutant index_loses_a_half src/queue/index.c \
+    '    [-*high = 0;
+    -]if (++index->split'
 mutant back_off_beyond_max src/queue/occurrence.c \
-    '    if (wait_ms > most)
-        wait_ms = most;' ''
+    '[-    if (wait_ms > most)
+        wait_ms = most;-]'
 mutant retries_without_end src/queue/occurrence.c \
-    'side->attempts >= profile->retry' 'side->attempts > profile->retry'
+    'side->attempts >[-=-] profile->retry'
 mutant token_forgotten_by_cleaning src/queue/clean.c \
-    'record->type != ELAPSE__RECORD_TOKEN)' 'true)'
+    '[-record->type != ELAPSE__RECORD_TOKEN-]{+true+})'
 mutant waits_are_not_ordered src/queue/waits.c \
-    'if (youngest == &waits->jobs || due_of(youngest) <= entry->timer.deadline) {' \
-    'if (youngest != entry->timer.keep.ring_node.next) {'
+    'if (youngest [-== &waits->jobs || due_of(youngest) <= entry->timer.deadline-]{+!= entry->timer.keep.ring_node.next+}) {'
 mutant waits_remember_a_job_that_is_gone src/queue/waits.c \
-    'if (waits->last == ring_node)' 'if (false)'
+    'if ([-waits->last == ring_node-]{+false+})'
 mutant waits_of_one_clock_count src/queue/waits.c \
-    'for (unsigned by_wall = 0; by_wall < 2; by_wall++)' \
-    'for (unsigned by_wall = 0; by_wall < 1; by_wall++)'
+    'for (unsigned by_wall = 0; by_wall < [-2-]{+1+}; by_wall++)'
 mutant walk_over_tubes_has_no_bound src/queue/tubes.c \
-    'for (; *most > 0; --*most) {' 'for (; *most > 0;) {'
+    'for (; *most > 0;[- --*most-]) {'
 mutant live_bytes_are_rounded src/queue/job.h \
-    '- body_size / 8;' '- body_size / 8 + 1;'
+    '- body_size / 8{+ + 1+};'
 mutant tokens_count_as_too_much src/queue/write.c \
-    '*size = (uint32_t)elapse__frame_bytes(fields_size, 0);' '*size = fields_size + ELAPSE__RECORD_FRAME_MAX;'
+    '*size = [-(uint32_t)elapse__frame_bytes(fields_size, 0)-]{+fields_size + ELAPSE__RECORD_FRAME_MAX+};'
 mutant older_than_all_is_searched_for src/queue/waits.c \
-    'if (due_of(ring->next) > due)' 'if (false)'
+    'if ([-due_of(ring->next) > due-]{+false+})'

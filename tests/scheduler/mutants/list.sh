@@ -1,314 +1,226 @@
 # shellcheck shell=bash disable=SC2016 # some of the C code has backticks
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code.
+# The mutants. tests/support/mutants.sh says how a fault is written.
 
 # ---- locks that are not taken again ----
 
 mutant no_relock_after_making_room src/scheduler/admission.c \
-    '    bool made = elapse__task_room_make(&room, capacity, memory);
-    elapse__shard_lock(shard);' \
-    '    bool made = elapse__task_room_make(&room, capacity, memory);'
+    '    bool made = elapse__task_room_make(&room, capacity, memory);[-
+    elapse__shard_lock(shard);-]'
 mutant no_relock_after_losing_room src/scheduler/admission.c \
-    '    elapse__task_room_release(&room, memory);
-    elapse__shard_lock(shard);' \
-    '    elapse__task_room_release(&room, memory);'
+    '    elapse__task_room_release(&room, memory);[-
+    elapse__shard_lock(shard);-]'
 mutant no_relock_after_making_a_segment src/scheduler/admission.c \
-    '    struct elapse__key_bucket *segment = elapse__key_segment_make(buckets, memory);
-    elapse__shard_lock(shard);' \
-    '    struct elapse__key_bucket *segment = elapse__key_segment_make(buckets, memory);'
+    '    struct elapse__key_bucket *segment = elapse__key_segment_make(buckets, memory);[-
+    elapse__shard_lock(shard);-]'
 mutant no_relock_after_losing_a_segment src/scheduler/admission.c \
-    '    elapse__release(memory, segment, buckets * sizeof *segment);
-    elapse__shard_lock(shard);' \
-    '    elapse__release(memory, segment, buckets * sizeof *segment);'
+    '    elapse__release(memory, segment, buckets * sizeof *segment);[-
+    elapse__shard_lock(shard);-]'
 mutant no_relock_after_making_a_wheel src/scheduler/admission.c \
-    '        elapse__wall_clock_wheel_make(elapse__now(scheduler).wall_clock, memory);
-    elapse__shard_lock(shard);' \
-    '        elapse__wall_clock_wheel_make(elapse__now(scheduler).wall_clock, memory);'
+    '        elapse__wall_clock_wheel_make(elapse__now(scheduler).wall_clock, memory);[-
+    elapse__shard_lock(shard);-]'
 mutant no_relock_after_losing_a_wheel src/scheduler/admission.c \
-    '    elapse__release(memory, wheel, sizeof *wheel);
-    elapse__shard_lock(shard);' \
-    '    elapse__release(memory, wheel, sizeof *wheel);'
+    '    elapse__release(memory, wheel, sizeof *wheel);[-
+    elapse__shard_lock(shard);-]'
 mutant no_relock_after_an_action src/scheduler/run.c \
-    '        elapse__shard_lock(shard);
-        if (!elapse__shard_apply_change' \
-    '        if (!elapse__shard_apply_change'
+    '        [-elapse__shard_lock(shard);
+        -]if (!elapse__shard_apply_change'
 mutant no_relock_after_a_destructor src/scheduler/run.c \
-    '    elapse__ended_task_dispose(scheduler, &ended);
-    elapse__shard_lock(shard);' \
-    '    elapse__ended_task_dispose(scheduler, &ended);'
+    '    elapse__ended_task_dispose(scheduler, &ended);[-
+    elapse__shard_lock(shard);-]'
 mutant action_under_the_lock src/scheduler/run.c \
-    '    elapse__shard_unlock(shard);
-    perform(scheduler, &begun);' \
-    '    perform(scheduler, &begun);
-    elapse__shard_unlock(shard);'
+    '    [-elapse__shard_unlock(shard);
+    -]perform(scheduler, &begun);{+
+    elapse__shard_unlock(shard);+}'
 mutant memory_released_under_the_lock src/scheduler/run.c \
-    '    elapse__shard_unlock(shard);
-    elapse__scheduler_wake_at(scheduler, started);' \
-    '    elapse__ended_task_dispose(scheduler, &ended);
+    '    {+elapse__ended_task_dispose(scheduler, &ended);
     ended = (struct elapse__ended_task){0};
-    elapse__shard_unlock(shard);
+    +}elapse__shard_unlock(shard);
     elapse__scheduler_wake_at(scheduler, started);'
 
 # ---- the work queue ----
 
 mutant queue_takes_more_than_it_holds src/scheduler/work_queue.c \
-    '    ELAPSE__ASSERT_THAT(count, <=, queue->capacity - queue->count);' \
-    ''
+    '[-    ELAPSE__ASSERT_THAT(count, <=, queue->capacity - queue->count);-]'
 mutant clock_thread_delivers_more_than_fits src/scheduler/clock_thread.c \
-    'while (count < room && ' \
-    'while (count <= room && '
+    'while (count <{+=+} room && '
 
 # ---- the key index ----
 
 mutant key_index_gets_no_segment src/scheduler/admission.c \
-    '    if (buckets == 0)
-        return;' \
-    '    if (buckets != 64)
+    '    if (buckets [-== 0-]{+!= 64+})
         return;'
 mutant key_index_stops_splitting src/scheduler/key_index.c \
-    '    if (segment >= ELAPSE__KEY_SEGMENTS ||' \
-    '    if (segment >= 5 ||'
+    '    if (segment >= [-ELAPSE__KEY_SEGMENTS-]{+5+} ||'
 mutant key_index_splits_by_another_bit src/scheduler/key_index.c \
-    'if (((size_t)key->hash & index->level) == 0) {' \
-    'if (((size_t)key->hash & index->level << 1) == 0) {'
+    'if (((size_t)key->hash & index->level{+ << 1+}) == 0) {'
 
 # ---- lost races ----
 
 mutant lost_wheel_is_not_released src/scheduler/admission.c \
-    '    elapse__release(memory, wheel, sizeof *wheel);' \
-    ''
+    '[-    elapse__release(memory, wheel, sizeof *wheel);-]'
 mutant lost_segment_is_not_released src/scheduler/admission.c \
-    '    elapse__release(memory, segment, buckets * sizeof *segment);' \
-    ''
+    '[-    elapse__release(memory, segment, buckets * sizeof *segment);-]'
 mutant lost_room_is_not_released src/scheduler/admission.c \
-    '    elapse__task_room_release(&room, memory);' \
-    ''
+    '[-    elapse__task_room_release(&room, memory);-]'
 mutant lost_wheel_replaces_the_other src/scheduler/admission.c \
-    'if (shard->wall_clock.wheel == NULL) {' \
-    'if (true) {'
+    'if ([-shard->wall_clock.wheel == NULL-]{+true+}) {'
 
 # ---- trim ----
 
 mutant trim_overlooks_the_first_place src/scheduler/shard_steps.c \
-    '    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++) {
-        unlink_task' \
-    '    for (unsigned i = 1; i < ELAPSE__UNLINKING_MAX; i++) {
+    '    for (unsigned i = [-0-]{+1+}; i < ELAPSE__UNLINKING_MAX; i++) {
         unlink_task'
 mutant trim_overlooks_the_last_place src/scheduler/shard_steps.c \
-    '    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++) {
-        unlink_task' \
-    '    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX - 1; i++) {
+    '    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX{+ - 1+}; i++) {
         unlink_task'
 mutant trim_overlooks_the_first_block src/scheduler/trim.c \
-    'for (uint32_t block = 0; more; block++) {' \
-    'for (uint32_t block = 1; more; block++) {'
+    'for (uint32_t block = [-0-]{+1+}; more; block++) {'
 mutant trim_overlooks_the_last_block src/scheduler/trim.c \
-    'more = block < shard->tasks.block_count;' \
-    'more = block + 2 < shard->tasks.block_count;'
+    'more = block{+ + 2+} < shard->tasks.block_count;'
 
 # ---- states and counters ----
 
 mutant finished_task_stays_counted src/scheduler/shard_run.c \
-    '    shard->running--;
-' \
-    ''
+    '[-    shard->running--;
+-]'
 mutant replaced_task_stays_to_run_again src/scheduler/shard_schedule.c \
-    '        old->runs_again = false;
-' \
-    ''
+    '[-        old->runs_again = false;
+-]'
 mutant waiting_task_counts_as_queued src/scheduler/shard_run.c \
-    'if (key == NULL || !elapse__key_is_in_use(key)) {' \
-    'if (true) {'
+    'if ([-key == NULL || !elapse__key_is_in_use(key)-]{+true+}) {'
 mutant key_forgets_its_pending_task src/scheduler/shard_schedule.c \
-    '    key->pending = task;
-    task->extra->key = key;' \
-    '    task->extra->key = key;'
+    '    [-key->pending = task;
+    -]task->extra->key = key;'
 mutant wake_tick_is_not_lowered src/scheduler/shard_steps.c \
-    '    if (tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
-        atomic_store(&shard->wake_tick, tick);' \
-    ''
+    '[-    if (tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
+        atomic_store(&shard->wake_tick, tick);-]'
 mutant block_with_room_is_not_listed src/scheduler/task_table.h \
-    '    if (!elapse__block_has_room(block))
+    '    [-if (!elapse__block_has_room(block))
         elapse__list_block(table, number);
-    task->when.next' \
-    '    task->when.next'
+    -]task->when.next'
 
 # ---- seven faults that the scheduler once had ----
 
 mutant monotonic_wheel_always_first src/scheduler/shard_run.c \
-    '    shard->wall_clock_first = !wall_clock;
-' \
-    ''
+    '[-    shard->wall_clock_first = !wall_clock;
+-]'
 mutant monotonic_task_always_first_in_order src/scheduler/due_search.c \
-    '        atomic_store(&scheduler->wall_clock_first, !by_wall_clock);' \
-    '        (void)by_wall_clock;'
+    '        [-atomic_store(&scheduler->wall_clock_first, !by_wall_clock)-]{+(void)by_wall_clock+};'
 mutant taker_keeps_its_older_reading src/scheduler/pull.c \
-    '        now = elapse__now_in_shard(scheduler, shard, now);
-' \
-    ''
+    '[-        now = elapse__now_in_shard(scheduler, shard, now);
+-]'
 mutant busy_shard_is_always_first src/scheduler/pull.c \
-    '        elapse__shard_note_next(shard, now);
-    elapse__shard_unlock(shard);' \
-    '        (void)now;
+    '        [-elapse__shard_note_next(shard, now)-]{+(void)now+};
     elapse__shard_unlock(shard);'
 mutant older_place_in_the_queue_counts src/scheduler/run.c \
-    'task->state == ELAPSE__TASK_QUEUED &&
-        *elapse__work_queue_number_of(task) == queued.number)' \
-    'task->state == ELAPSE__TASK_QUEUED)'
+    'task->state == ELAPSE__TASK_QUEUED[- &&
+        *elapse__work_queue_number_of(task) == queued.number-])'
 mutant refused_worker_is_not_tried_again src/scheduler/clock_thread.c \
-    'staffing == REFUSED ? *retry_ns : ELAPSE_NEVER' \
-    'ELAPSE_NEVER'
+    '[-staffing == REFUSED ? *retry_ns : -]ELAPSE_NEVER'
 mutant replaced_running_task_may_be_moved src/scheduler/shard_schedule.c \
-    '        old->cancelled = true; /* or a reschedule could revive it */
-' \
-    ''
+    '[-        old->cancelled = true; /* or a reschedule could revive it */
+-]'
 mutant turn_is_passed_on_to_all src/scheduler/pull.c \
-    '    if (is_closing(scheduler))
-        elapse__condition_broadcast(&scheduler->pull_turn);
+    '    [-if (is_closing(scheduler))
+        -]elapse__condition_broadcast[-(&scheduler->pull_turn);
     else
-        elapse__condition_signal(&scheduler->pull_turn);
+        elapse__condition_signal-](&scheduler->pull_turn);
     elapse__unlock(&scheduler->pull_lock);
 }
-
+[-
 /* Takes the turn if no thread has it, or waits until `until_ns` for a thread to pass it on. Returns
  * whether the calling thread has the turn; `*waited`: not at once. Also at the end of its time a
  * thread takes a turn that is free, because it may be the one that was woken for it; it passes the
- * turn on when it leaves. */
+ * turn on when it leaves. */-]
 static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
 {
     bool in_time = true;
     *waited = false;
     elapse__lock(&scheduler->pull_lock);
-    while (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {' \
-    '    elapse__condition_broadcast(&scheduler->pull_turn);
-    elapse__unlock(&scheduler->pull_lock);
-}
-
-static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
-{
-    bool in_time = true;
-    *waited = false;
-    elapse__lock(&scheduler->pull_lock);
-    if (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {'
+    [-while-]{+if+} (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {'
 mutant refused_alarm_counts_as_set src/scheduler/sleeper.c \
-    '    if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) != 0)
-        return false;' \
-    '    (void)elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns));'
+    '    [-if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) != 0)
+        return false-]{+(void)elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns))+};'
 mutant start_does_not_try_its_alarms src/scheduler/sleeper.c \
-    '        elapse__os->alarm_set(&sleeper->monotonic.os, ELAPSE__OS_NEVER) == 0 &&
-        elapse__os->alarm_set(&sleeper->wall_clock.os, ELAPSE__OS_NEVER) == 0)' \
-    '        true)'
+    '        [-elapse__os->alarm_set(&sleeper->monotonic.os, ELAPSE__OS_NEVER) == 0 &&
+        elapse__os->alarm_set(&sleeper->wall_clock.os, ELAPSE__OS_NEVER) == 0-]{+true+})'
 mutant key_is_free_during_the_destructor src/scheduler/key_index.h \
-    'return key->running != NULL || key->destroying > 0;' \
-    'return key->running != NULL;'
+    'return key->running != NULL[- || key->destroying > 0-];'
 mutant trim_keeps_the_key_index src/scheduler/trim.c \
-    '    } while (!joined || segment != NULL);' \
-    '    } while (false);'
+    '    } while ([-!joined || segment != NULL-]{+false+});'
 
 # ---- workers that leave ----
 
 mutant worker_that_stays_wakes_up_again src/scheduler/work_queue.c \
-    '            until_ns = ELAPSE__OS_NEVER; /* it stays' \
-    '            until_ns = idle_until_ns(queue); /* it stays'
+    '            until_ns = [-ELAPSE__OS_NEVER-]{+idle_until_ns(queue)+}; /* it stays'
 mutant fewer_workers_stay_than_must src/scheduler/work_queue.c \
-    'queue->idle + queue->busy > queue->stay' \
-    'queue->idle + queue->busy >= queue->stay'
+    'queue->idle + queue->busy >{+=+} queue->stay'
 mutant worker_leaves_although_a_task_has_come src/scheduler/work_queue.c \
-    'if (in_time || queue->count > 0 || queue->ending)' \
-    'if (in_time || queue->ending)'
+    'if (in_time || queue->[-count > 0 || queue->-]ending)'
 mutant worker_leaves_while_another_is_being_made src/scheduler/work_queue.c \
-    '        if (queue->making)
+    '        if[- (queue->making)
             until_ns = idle_until_ns(queue);
-        else if' \
-    '        if'
+        else if-]'
 mutant worker_that_has_left_counts_as_idle src/scheduler/work_queue.c \
-    '    queue->idle--;
-    worker->left = true;' \
-    '    worker->left = true;'
+    '    [-queue->idle--;
+    -]worker->left = true;'
 mutant worker_that_leaves_joins_nobody src/scheduler/workers.c \
-    '    join_worker(scheduler, worker.to_join);' \
-    ''
+    '[-    join_worker(scheduler, worker.to_join);-]'
 mutant close_joins_none_that_have_left src/scheduler/workers.c \
-    '    join_worker(scheduler, elapse__work_queue_take_left(&scheduler->queue));' \
-    ''
+    '[-    join_worker(scheduler, elapse__work_queue_take_left(&scheduler->queue));-]'
 
 # ---- closing ----
 
 mutant close_forgets_that_all_are_to_run src/scheduler/close.c \
-    'close_shards(scheduler, scheduler->runs_all); /*' \
-    'close_shards(scheduler, false); /*'
+    'close_shards(scheduler, [-scheduler->runs_all-]{+false+}); /*'
 mutant ended_task_counts_as_overdue src/scheduler/due_list.c \
-    'if (shard->pending == 0)' \
-    'if (false)'
+    'if ([-shard->pending == 0-]{+false+})'
 
 # ---- leases ----
 
 mutant batch_goes_on_after_a_destructor src/scheduler/pull.c \
-    'batch->complete = batch->count > 0;' \
-    'batch->complete = false;'
+    'batch->complete = [-batch->count > 0-]{+false+};'
 mutant leases_of_a_batch_end_one_after_another src/scheduler/pull.c \
-    '        elapse__lease_begin(shard, lease, until_tick);
-        taken[begun]' \
-    '        elapse__lease_begin(shard, lease, lease_end_tick(scheduler));
+    '        elapse__lease_begin(shard, lease, [-until_tick-]{+lease_end_tick(scheduler)+});
         taken[begun]'
 mutant change_is_not_handed_back src/scheduler/close.c \
-    '        (void)elapse__shard_apply_change(shard, task);' \
-    '        (void)elapse__shard_apply_change;'
+    '        (void)elapse__shard_apply_change[-(shard, task)-];'
 
 mutant expired_leases_come_first src/scheduler/shard_run.c \
-    'take_out_of(shard, &shard->wheel, lease->until_tick, taken);' \
-    'take_out_of(shard, &shard->wheel, 0, taken);'
+    'take_out_of(shard, &shard->wheel, [-lease->until_tick-]{+0+}, taken);'
 mutant due_tasks_come_before_expired_leases src/scheduler/shard_run.c \
-    'take_out_of(shard, &shard->wheel, lease->until_tick, taken);' \
-    'take_out_of(shard, &shard->wheel, ELAPSE_NEVER, taken);'
+    'take_out_of(shard, &shard->wheel, [-lease->until_tick-]{+ELAPSE_NEVER+}, taken);'
 mutant due_task_comes_first_at_the_end_of_a_lease src/scheduler/shard_run.c \
-    'elapse_wheel_next(wheel) >= before)' \
-    'elapse_wheel_next(wheel) > before)'
+    'elapse_wheel_next(wheel) >[-=-] before)'
 mutant only_the_first_deadline_is_compared_with_a_lease src/scheduler/shard_run.c \
-    '    for (;;) {
-        if (!elapse_wheel_cascade(wheel, MOVES_AT_ONCE))
-            return ELAPSE__DUE_MORE;
-        if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
-            return ELAPSE__DUE_NONE;' \
-    '    if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
+    '    {+if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
         return ELAPSE__DUE_NONE;
-    for (;;) {
+    +}for (;;) {
         if (!elapse_wheel_cascade(wheel, MOVES_AT_ONCE))
-            return ELAPSE__DUE_MORE;'
+            return ELAPSE__DUE_MORE;[-
+        if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
+            return ELAPSE__DUE_NONE;-]'
 mutant wall_clock_gets_the_turn_of_a_cancelled_task src/scheduler/pull.c \
-    'shard->wall_clock_first = false; /* or each' \
-    '(void)shard; /* or each'
+    '[-shard->wall_clock_first = false-]{+(void)shard+}; /* or each'
 
 # ---- cascades ahead of time ----
 
 mutant shards_never_cascade_ahead src/scheduler/clock_thread.c \
-    'shard->cascades_ahead = !shard->closed;' \
-    'shard->cascades_ahead = false;'
+    'shard->cascades_ahead = [-!shard->closed-]{+false+};'
 mutant sleeps_through_a_cascade src/scheduler/clock_thread.c \
-    'until.monotonic = cascade_tick < until.monotonic ? cascade_tick : until.monotonic;' \
-    '(void)cascade_tick;'
+    '[-until.monotonic = cascade_tick < until.monotonic ? cascade_tick : until.monotonic-]{+(void)cascade_tick+};'
 mutant cascade_tick_not_announced src/scheduler/shard.h \
-    'return cascade_tick < tick ? cascade_tick : tick;' \
-    'return cascade_tick < 1 ? cascade_tick : tick;'
+    'return cascade_tick < [-tick-]{+1+} ? cascade_tick : tick;'
 mutant cascade_tick_not_noted_by_starts src/scheduler/shard_steps.c \
-    'if (task->index % STARTS_PER_LOOK == 0)' \
-    'if (false)'
+    'if ([-task->index % STARTS_PER_LOOK == 0-]{+false+})'
 mutant earliest_cascade_of_the_first_shard src/scheduler/due_search.c \
-    'uint64_t tick = atomic_load(&scheduler->shards[i].cascade_tick);' \
-    'uint64_t tick = atomic_load(&scheduler->shards[0].cascade_tick);'
+    'uint64_t tick = atomic_load(&scheduler->shards[[-i-]{+0+}].cascade_tick);'
 mutant earliest_cascade_of_the_last_shard src/scheduler/due_search.c \
-    'earliest = tick < earliest ? tick : earliest;' \
-    'earliest = tick;'
+    'earliest = tick[- < earliest ? tick : earliest-];'
 
 # ---- what fuzzing has found ----
 
 mutant change_of_a_running_task_is_not_compared src/scheduler/shard_change.c \
-    'if (recurrence.changed)' \
-    'if (false)'
+    'if ([-recurrence.changed-]{+false+})'
 mutant first_tick_is_not_noted src/scheduler/shard_deadline.c \
-    'task->extra->noted)' \
-    'task->extra->noted && task->extra->noted_tick != 0)'
+    'task->extra->noted{+ && task->extra->noted_tick != 0+})'

@@ -1,95 +1,68 @@
 # shellcheck shell=bash
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code.
+# The mutants. tests/support/mutants.sh says how a fault is written.
 
 # ---- gates ----
 
 mutant reply_leaves_before_it_is_durable src/server/core/connection.c \
-    'for (; mark->reply == NULL && mark->gate <= server->durable;' \
-    'for (; mark->reply == NULL;'
+    'for (; mark->reply == NULL[- && mark->gate <= server->durable-];'
 mutant hand_out_leaves_before_it_is_durable src/server/core/hand_over.c \
-    'case ELAPSE__REPLY_READY:
+    'case ELAPSE__REPLY_READY:[-
             if (reply->gate > server->durable)
-                return false;' \
-    'case ELAPSE__REPLY_READY:'
+                return false;-]'
 mutant nothing_leaves_before_it_is_durable src/server/core/hand_over.c \
-    'case ELAPSE__REPLY_NOTHING:
+    'case ELAPSE__REPLY_NOTHING:[-
             if (reply->gate > server->durable)
-                return false;' \
-    'case ELAPSE__REPLY_NOTHING:'
+                return false;-]'
 
 # ---- leases ----
 
 mutant lease_begins_when_the_job_is_taken src/server/core/reserve.c \
-    '        add_hand(reply, &handed[i]);' \
-    '        add_hand(reply, &handed[i]),
+    '        add_hand(reply, &handed[i]){+,
             (void)elapse__queue_lease_begin(engine->jobs, reply->connection->server->now,
-                (struct elapse__queue_holder){.id = handed[i].id, .lease = handed[i].lease});'
+                (struct elapse__queue_holder){.id = handed[i].id, .lease = handed[i].lease})+};'
 mutant unsent_hand_out_is_forgotten src/server/core/connection.c \
-    'if (!undo_leavings(connection) || !undo_replies' \
-    'if (!undo_replies'
+    'if (![-undo_leavings(connection) || !-]undo_replies'
 mutant unwritten_hand_out_is_forgotten src/server/core/hand_over.c \
-    'elapse__engine_take_back(server->engine, &hand->job.handed);' \
-    ''
+    '[-elapse__engine_take_back(server->engine, &hand->job.handed);-]'
 mutant leases_outlive_their_connection src/server/core/connection.c \
-    ' || !end_leases(connection))' \
-    ' || (false && !end_leases(connection)))'
+    ' ||{+ (false &&+} !end_leases(connection)){+)+}'
 mutant wholly_sent_means_partly_sent src/server/core/connection.c \
-    'elapse__leavings_first(connection)->end <= connection->sent' \
-    'elapse__leavings_first(connection)->end <= connection->sent + 1'
+    'elapse__leavings_first(connection)->end <= connection->sent{+ + 1+}'
 
 # ---- order and fairness ----
 
 mutant waiter_is_served_out_of_order src/server/core/tubes.c \
-    'elapse__ring_append(&waiter->tube->waiters, &waiter->ring_node);' \
-    'elapse__ring_prepend(&waiter->tube->waiters, &waiter->ring_node);'
+    '[-elapse__ring_append-]{+elapse__ring_prepend+}(&waiter->tube->waiters, &waiter->ring_node);'
 mutant tube_asks_once_alone src/server/core/server.c \
-    'if (!elapse__ring_empty(&tube->waiters))
-            elapse__queue_watch_ask(server->engine->jobs, watch);' \
-    ''
+    '[-if (!elapse__ring_empty(&tube->waiters))
+            elapse__queue_watch_ask(server->engine->jobs, watch);-]'
 mutant slice_has_no_end src/server/core/server.c \
-    'server->budget = quantum;' \
-    'server->budget = UINT32_MAX / 2;'
+    'server->budget = [-quantum-]{+UINT32_MAX / 2+};'
 
 mutant each_call_has_a_budget_of_its_own src/server/core/entry.c \
-    'server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;' \
-    'server->budget = left < ELAPSE__QUANTUM ? ELAPSE__QUANTUM : ELAPSE__QUANTUM;'
+    'server->budget = left < ELAPSE__QUANTUM ? [-left-]{+ELAPSE__QUANTUM+} : ELAPSE__QUANTUM;'
 mutant bytes_cost_nothing src/server/core/run.c \
-    '1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES)' \
-    '1'
+    '1[- + (uint32_t)(*used / ELAPSE__UNIT_BYTES)-]'
 mutant waiting_reserves_have_no_share src/server/core/server.c \
-    'more |= run_stage(server, turn_gated, &left, left / 2);' \
-    'more |= run_stage(server, turn_work, &left, left);
-    more |= run_stage(server, turn_gated, &left, left / 2);'
+    '{+more |= run_stage(server, turn_work, &left, left);
+    +}more |= run_stage(server, turn_gated, &left, left / 2);'
 mutant a_reader_has_more_turns src/server/core/connection.c \
-    '!elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection);' \
-    'elapse__connection_can_run(connection);'
+    '[-!elapse__ring_has_node(&connection->work) && -]elapse__connection_can_run(connection);'
 mutant a_reserve_looks_at_any_number_of_tubes src/server/core/reserve.c \
-    'looks < LOOKS_MAX' \
-    'looks < UINT64_MAX'
+    'looks < [-LOOKS_MAX-]{+UINT64_MAX+}'
 mutant a_pipeline_ends_the_job_before_it_is_handed_out src/server/beanstalkd/jobs.c \
-    'if (elapse__session_is_named(connection))' \
-    'if (elapse__session_is_named(connection) && false)'
+    'if (elapse__session_is_named(connection){+ && false+})'
 
 # ---- limits ----
 
 mutant back_pressure_is_missing src/server/core/run.c \
-    '!elapse__connection_is_choked(connection);' \
-    'true;'
+    '[-!elapse__connection_is_choked(connection)-]{+true+};'
 mutant replies_without_bytes_cost_nothing src/server/core/entry.c \
-    'sizeof(struct elapse__reply_mark) +
-               connection->reply_bytes >=' \
-    'sizeof(struct elapse__reply_mark) >='
+    'sizeof(struct elapse__reply_mark) [-+
+               connection->reply_bytes -]>='
 mutant one_connection_too_many src/server/core/connection.c \
-    'figures->connections < server->options.connections_max' \
-    'figures->connections <= server->options.connections_max'
+    'figures->connections <{+=+} server->options.connections_max'
 mutant input_has_no_bound src/server/core/connection.c \
-    'return there < most ? most - there : 0;' \
-    'return most;'
+    'return [-there < most ? most - there : 0-]{+most+};'
 mutant idle_closes_waiting_reserves src/server/core/server.c \
-    'connection->waiting > 0 ||' \
-    ''
+    '[-connection->waiting > 0 ||-]'

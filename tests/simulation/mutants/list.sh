@@ -1,10 +1,5 @@
 # shellcheck shell=bash
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code.
+# The mutants. tests/support/mutants.sh says how a fault is written.
 #
 # Faults of the journal alone are in tests/engine/journal/mutants, those of the queue alone in
 # tests/queue/mutants. These are the faults of the two together, and some of the others that the
@@ -13,112 +8,82 @@
 # ---- replies ----
 
 mutant reply_before_it_is_durable src/engine/hand_out.c \
-    'return elapse__journal_durable(engine->journal) >= gate;' \
-    'return gate > 0 || engine->life == 0;'
+    'return [-elapse__journal_durable(engine->journal) >= gate-]{+gate > 0 || engine->life == 0+};'
 mutant answer_without_records_is_not_gated src/engine/hand_out.c \
-    'answer->position = engine->last_position;' \
-    '(void)engine;'
+    '[-answer->position = engine->last_position-]{+(void)engine+};'
 mutant hand_out_is_gated_by_nothing src/engine/hand_out.c \
-    '*gate = engine->previous_position;' \
-    '*gate = 0;'
+    '*gate = [-engine->previous_position-]{+0+};'
 mutant hand_out_reads_the_old_place src/engine/hand_out.c \
-    'elapse__journal_read_begin(engine->journal, place.position, place.body_size, reading);' \
-    'elapse__journal_read_begin(engine->journal, handed->position, place.body_size, reading);'
+    'elapse__journal_read_begin(engine->journal, [-place.-]{+handed->+}position, place.body_size, reading);'
 mutant cancelled_job_is_handed_out src/engine/hand_out.c \
-    'if (elapse__queue_locate(engine->jobs, handed->id, &place->position, &place->body_size))' \
-    '*place = (struct place){handed->position, handed->body_size};
-    if (handed->id != 0)'
+    '[-if (elapse__queue_locate(engine->jobs, handed->id, &place->position, &place->body_size)-]{+*place = (struct place){handed->position, handed->body_size};
+    if (handed->id != 0+})'
 mutant lost_hand_out_is_not_undone src/engine/hand_out.c \
-    '    (void)elapse__queue_lease_undo(engine->jobs, elapse__engine_present(engine), holder_of(handed));' \
-    '    (void)engine, (void)handed;'
+    '    (void)[-elapse__queue_lease_undo(engine->jobs, elapse__engine_present(engine), holder_of(handed))-]{+engine, (void)handed+};'
 mutant unread_job_is_not_buried src/engine/hand_out.c \
-    '        (void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id);' \
-    '        elapse__engine_take_back(engine, handed);'
+    '        [-(void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id-]{+elapse__engine_take_back(engine, handed+});'
 
 # ---- the life and its number ----
 
 mutant life_has_the_number_of_before src/engine/life.c \
-    '    engine->life = next_life(engine, is_backup);' \
-    '    engine->life = engine->life == 0 ? next_life(engine, is_backup) : engine->life;'
+    '    engine->life = {+engine->life == 0 ? +}next_life(engine, is_backup){+ : engine->life+};'
 mutant life_is_lost_by_cleaning src/engine/life.c \
-    'return position == engine->epoch_position
+    'return[- position == engine->epoch_position
                    ? elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_COPY)
-                   : 0;' \
-    'return 0;'
+                   :-] 0;'
 mutant life_is_not_synced src/engine/life.c \
-    '    inner.interval_ms = 0;
-' \
-    ''
+    '[-    inner.interval_ms = 0;
+-]'
 mutant ids_restart_when_all_jobs_are_gone src/engine/life.c \
-    'elapse__queue_used_id(engine->jobs, next_id - 1);' \
-    '(void)engine;'
+    '[-elapse__queue_used_id(engine->jobs, next_id - 1)-]{+(void)engine+};'
 
 # ---- the journal ----
 
 mutant group_is_not_synced src/engine/journal/commit.c \
-    '        operation->kind = ELAPSE__OPERATION_SYNC;
-        operation->file = head_file(journal);' \
-    '        operation->kind = ELAPSE__OPERATION_STATUS;
+    '        operation->kind = [-ELAPSE__OPERATION_SYNC-]{+ELAPSE__OPERATION_STATUS+};
         operation->file = head_file(journal);'
 mutant commit_before_its_records src/engine/journal/place.c \
-    '    journal->progress = 0;
-    journal->commit_state = ELAPSE__COMMIT_WRITING;' \
-    '    journal->progress = group->size > 512 ? group->size / 2 : 0;
+    '    journal->progress ={+ group->size > 512 ? group->size / 2 :+} 0;
     journal->commit_state = ELAPSE__COMMIT_WRITING;'
 mutant damage_counts_as_a_torn_end src/engine/journal/recover.c \
-    'remnants.durable > bad' \
-    'false'
+    '[-remnants.durable > bad-]{+false+}'
 mutant damaged_copy_is_whole src/engine/journal/clean.c \
-    '    if (!is_whole)
-        record.body = NULL;' \
-    ''
+    '[-    if (!is_whole)
+        record.body = NULL;-]'
 mutant lost_body_is_not_flagged src/queue/clean.c \
-    '        flags |= ELAPSE__RECORD_BODY_LOST;' \
-    ''
+    '[-        flags |= ELAPSE__RECORD_BODY_LOST;-]'
 
 mutant old_segment_is_appended_to src/engine/journal/repair.c \
-    '    if (journal->crosses_first)
-        return true;' \
-    '    if (journal->crosses_first) {
-        journal->crosses_first = false;
-        return true;
-    }'
+    '    if (journal->crosses_first){+ {
+        journal->crosses_first = false;+}
+        return true;{+
+    }+}'
 mutant file_of_a_backup_is_used_again src/engine/journal/spare.c \
-    'status->links == 1 && ' \
-    ''
+    '[-status->links == 1 && -]'
 
 # ---- the queue ----
 
 mutant closed_connection_counts_no_attempt src/queue/lease.c \
-    'if (write && !side->begun)' \
-    'if (write)'
+    'if (write[- && !side->begun-])'
 mutant closed_connection_keeps_what_has_begun src/queue/lease.c \
-    '        bool write = elapse__queue_begin_relief(queue);
-        if (write && !side->begun)' \
-    '        if (side->begun) {
+    '        {+if (side->begun) {
             elapse__ring_remove(&side->lease_node);
             continue;
         }
-        bool write = elapse__queue_begin_relief(queue);
+        +}bool write = elapse__queue_begin_relief(queue);
         if (write && !side->begun)'
 
 mutant lease_survives_its_ttr src/queue/turn.c \
-    '        time_out(turning, entry);
-}' \
-    '        elapse__queue_start_lease(turning->queue, entry, 1000000);
+    '        [-time_out(turning, entry-]{+elapse__queue_start_lease(turning->queue, entry, 1000000+});
 }'
 mutant lease_numbers_restart src/queue/reserve.c \
-    'side->life = queue->life;' \
-    'side->life = 1;'
+    'side->life = [-queue->life-]{+1+};'
 mutant key_index_not_rebuilt src/queue/build.c \
-    '    if (built->key != 0)
-        elapse__queue_key_link(queue, built->key, built->entry);' \
-    '    if (built->key != 0 && queue->open)
+    '    if (built->key != 0{+ && queue->open+})
         elapse__queue_key_link(queue, built->key, built->entry);'
 mutant replaced_in_two_groups src/queue/put.c \
-    '            (void)elapse__queue_cancel_entry(queue, plan->existing);' \
-    '        {
+    '        [-    (void)elapse__queue_cancel_entry(queue, plan->existing);-]{+{
             (void)elapse__queue_cancel_entry(queue, plan->existing);
             (void)elapse__queue_end(queue);
             (void)elapse__queue_begin(queue, 0, 8192, ELAPSE__RECORD_FOR_GROWTH);
-        }'
+        }+}'

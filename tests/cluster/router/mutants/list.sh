@@ -1,230 +1,197 @@
 # shellcheck shell=bash
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code. N1 to N6 are the promises of src/cluster/router/router.h.
+# The mutants. tests/support/mutants.sh says how a fault is written. N1 to N6 are the promises of src/cluster/router/router.h.
 
 # ---- N1: one reply for each command, in its place ----
 
 mutant reply_leaves_out_of_order src/cluster/router/command.c \
-    '        if (!command->done)
-            break;' \
-    '        if (!command->done) {
-            command = ELAPSE__CONTAINER_OF(client->commands.previous, struct elapse__router_command, ring_node);
+    '        if (!command->done){+ {+}
+            [-break;-]{+command = ELAPSE__CONTAINER_OF(client->commands.previous, struct elapse__router_command, ring_node);
             size = elapse__buffer_size(&command->reply);
             if (!command->done)
                 break;
-        }'
+        }+}'
 mutant items_are_not_put_in_order src/cluster/router/answer.c \
-    'if (command->items[i].partition != partition)
-            continue;' \
-    'if (command->items[i].size != 0)
+    'if (command->items[i].[-partition != partition-]{+size != 0+})
             continue;'
 mutant error_of_a_partition_is_said_once src/cluster/router/answer.c \
-    'is_array ? at - begin : size);' \
-    'is_array ? at - begin : i == 0 ? size : 0);'
+    'is_array ? at - begin : [-size-]{+i == 0 ? size : 0+});'
 mutant reply_has_the_newest_version src/cluster/router/reply.c \
-    'struct elapse__wire_resp_writer writer = {.resp3 = command->resp3};' \
-    'struct elapse__wire_resp_writer writer = {
-        .resp3 = command->client == NULL ? command->resp3 : command->client->resp3};'
+    'struct elapse__wire_resp_writer writer = {{+
+        +}.resp3 = command->{+client == NULL ? command->resp3 : command->client->+}resp3};'
 mutant cursor_without_its_partition src/cluster/router/merge.c \
-    'cursor.integer * (int64_t)partitions + command->cursor_of' \
-    'cursor.integer * (int64_t)partitions'
+    'cursor.integer * (int64_t)partitions[- + command->cursor_of-]'
 mutant last_partition_has_no_page src/cluster/router/merge.c \
-    'command->cursor_of + 1 < partitions ?' 'command->cursor_of + 2 < partitions ?'
-mutant greatest_is_added_up src/cluster/router/merge.c 'else if (!sum->is_greatest)' 'else if (true)'
+    'command->cursor_of + [-1-]{+2+} < partitions ?'
+mutant greatest_is_added_up src/cluster/router/merge.c \
+    'else if ([-!sum->is_greatest-]{+true+})'
 mutant error_of_a_partition_is_not_said src/cluster/router/merge.c \
-    '    if (head.kind == ELAPSE__WIRE_RESP_ERROR)
-        keep_error(command, &head);' \
-    '    if (false)
+    '    if ([-head.kind == ELAPSE__WIRE_RESP_ERROR-]{+false+})
         keep_error(command, &head);'
 mutant kick_asks_for_all_everywhere src/cluster/router/merge.c \
-    'elapse__decimal_write(digits, command->wanted - command->counts[0])' \
-    'elapse__decimal_write(digits, command->wanted)'
+    'elapse__decimal_write(digits, command->wanted[- - command->counts[0]-])'
 mutant kick_begins_elsewhere_each_time src/cluster/router/merge.c \
-    '(command->first + command->rounds)' '(elapse__router_home(client) + command->rounds)'
+    '([-command->first-]{+elapse__router_home(client)+} + command->rounds)'
 
 # ---- N2, N3: nothing twice; what was not sent was not done ----
 
 mutant what_was_sent_is_sent_again src/cluster/router/fragment.c \
-    '(was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN)' 'false'
+    '[-(was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN)-]{+false+}'
 mutant partly_sent_is_wholly_sent src/cluster/router/fragment.c \
-    'fragment->end_at <= link->out_sent' 'fragment->end_at - 10 < link->out_sent'
+    'fragment->end_at [-<=-]{+- 10 <+} link->out_sent'
 mutant wholly_sent_is_partly_sent src/cluster/router/fragment.c \
-    'fragment->end_at <= link->out_sent' 'fragment->end_at < link->out_sent'
+    'fragment->end_at <[-=-] link->out_sent'
 mutant put_with_a_token_was_not_done src/cluster/router/fragment.c \
-    'fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK);' 'false);'
+    '[-fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK-]{+false+});'
 mutant token_is_taken_for_a_look src/cluster/router/take.c \
-    'has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN' 'ELAPSE__ROUTER_LOSS_TOKEN'
+    '[-has_token ? -]ELAPSE__ROUTER_LOSS_TOKEN[- : ELAPSE__ROUTER_LOSS_UNKNOWN-]'
 mutant change_is_taken_for_a_look src/cluster/router/take.c \
-    'enum elapse__router_on_loss on_loss =
-        call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;' \
-    'enum elapse__router_on_loss on_loss = ELAPSE__ROUTER_LOSS_LOOK;'
+    'enum elapse__router_on_loss on_loss =[-
+        call->route->looks ?-] ELAPSE__ROUTER_LOSS_LOOK[- : ELAPSE__ROUTER_LOSS_UNKNOWN-];'
 mutant greeting_is_not_waited_for src/cluster/router/link_bytes.c \
     'else if (!write_greeting(link))
-        elapse__router_link_lose(link);' \
-    'else if (!write_greeting(link))
-        elapse__router_link_lose(link);
+        elapse__router_link_lose(link);{+
     else
-        begin(link);'
+        begin(link);+}'
 mutant refused_greeting_is_taken src/cluster/router/link_bytes.c \
-    "if (value[0] == '-') {" 'if (false) {'
+    "if ([-value[0] == '-'-]{+false+}) {"
 mutant answer_before_the_command src/cluster/router/link_bytes.c \
-    'if (fragment->end_at > link->out_sent || link->to_run == link->sent.next)
-        return false;' 'if (link->to_run == link->sent.next)
+    'if ([-fragment->end_at > link->out_sent || -]link->to_run == link->sent.next)
         return false;'
 mutant answer_to_half_a_command src/cluster/router/link_bytes.c \
-    ' || link->to_run == link->sent.next)' ')'
+    '[- || link->to_run == link->sent.next-])'
 mutant begun_command_was_not_sent src/cluster/router/link_bytes.c \
-    '    link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;' \
-    '    if (is_done)
-        link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;'
+    '    {+if (is_done)
+        +}link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;'
 mutant last_command_is_given_again src/cluster/router/link_bytes.c \
-    '    if (is_done)
-        link->to_run' '    if (is_done && link->to_run->next != &link->sent)
+    '    if (is_done{+ && link->to_run->next != &link->sent+})
         link->to_run'
 mutant lost_link_has_commands src/cluster/router/link.c \
-    'ELAPSE__ROUTER_LINK_LOST;
-    link->to_run = &link->sent;' 'ELAPSE__ROUTER_LINK_LOST;'
+    'ELAPSE__ROUTER_LINK_LOST;[-
+    link->to_run = &link->sent;-]'
 mutant commands_have_no_window src/cluster/router/link.c \
-    '        link->out_end += fragment->memory;' '        link->out_end++;'
+    '        link->out_end[- += fragment->memory-]{++++};'
 mutant client_may_speak_as_a_node src/cluster/router/route.c \
-    '    {.name = "PING", .local' \
-    '    {.name = "NODE", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1},
-    {.name = "PING", .local'
+    '    {+{.name = "NODE", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1},
+    +}{.name = "PING", .local'
 
 # ---- N4: order within a partition ----
 
 mutant lost_fragments_go_behind_the_others src/cluster/router/fragment.c \
-    'elapse__ring_prepend(&lane->queued, last);' 'elapse__ring_append(&lane->queued, last);'
+    '[-elapse__ring_prepend-]{+elapse__ring_append+}(&lane->queued, last);'
 mutant refused_fragments_go_behind_the_others src/cluster/router/fragment.c \
-    '    put_in_front(lane, &back);
-    put_in_front(lane, &link->returned);' \
-    '    put_in_front(lane, &link->returned);
-    put_in_front(lane, &back);'
+    '    [-put_in_front(lane, &back);
+    -]put_in_front(lane, &link->returned);{+
+    put_in_front(lane, &back);+}'
 mutant old_owner_gets_new_commands src/cluster/router/lane.c \
-    'lane->carrier->state == ELAPSE__ROUTER_LINK_OPEN;' 'lane->carrier->state >= ELAPSE__ROUTER_LINK_OPEN;'
+    'lane->carrier->state [-=-]{+>+}= ELAPSE__ROUTER_LINK_OPEN;'
 mutant sweep_overtakes src/cluster/router/take.c \
-    'if (call->route->slow && !elapse__ring_empty(&call->client->commands))' 'if (false)'
+    'if ([-call->route->slow && !elapse__ring_empty(&call->client->commands)-]{+false+})'
 mutant nothing_waits_behind_a_sweep src/cluster/router/take.c \
-    'command->is_barrier = call->route->slow;' ''
+    '[-command->is_barrier = call->route->slow;-]'
 mutant nothing_waits_behind_a_reserve src/cluster/router/reserve.c \
-    'command->is_barrier = true;' ''
+    '[-command->is_barrier = true;-]'
 
 # ---- N5: hand-outs ----
 
 mutant jobs_of_a_gone_client_are_kept src/cluster/router/reserve.c \
-    '    if (command->client == NULL) {
-        elapse__router_hands_give_back(router, command);
-    } else {' \
-    '    if (command->client == NULL) {
+    '    if (command->client == NULL) {[-
+        elapse__router_hands_give_back(router, command);-]
     } else {'
 mutant unsent_reply_is_forgotten src/cluster/router/client.c \
-    '    if (command->hand_count > 0)
-        elapse__router_hands_give_back(router, command);' ''
+    '[-    if (command->hand_count > 0)
+        elapse__router_hands_give_back(router, command);-]'
 mutant sent_reply_is_given_back src/cluster/router/client.c \
-    'if (command->end_at > client->out_sent)' 'if (command->end_at >= client->out_sent)'
+    'if (command->end_at >{+=+} client->out_sent)'
 mutant partly_sent_reply_is_sent src/cluster/router/client.c \
-    'if (command->end_at > client->out_sent)' 'if (command->end_at > client->out_sent + 1)'
+    'if (command->end_at > client->out_sent{+ + 1+})'
 mutant partition_is_asked_to_wait src/cluster/router/reserve.c \
-    'make_question(command->reserve, arguments, tubes, places[0])' \
-    'make_question(command->reserve, arguments, count - 1, 0)'
+    'make_question(command->reserve, arguments, [-tubes, places[0]-]{+count - 1, 0+})'
 mutant waiter_is_asked_twice src/cluster/router/reserve.c \
-    '        if (reserve->asks) {
+    '[-        if (reserve->asks) {
             reserve->missed = true;
             chain->has_missed = true;
             continue;
-        }' ''
+        }-]'
 mutant missed_waiter_is_forgotten src/cluster/router/reserve.c \
-    '    else if (missed)
-        make_up(router);' ''
+    '[-    else if (missed)
+        make_up(router);-]'
 mutant news_of_the_first_round_are_forgotten src/cluster/router/reserve.c \
-    'if (reserve->readied != router->readied)' 'if (false)'
+    'if ([-reserve->readied != router->readied-]{+false+})'
 mutant only_the_first_waiter_is_asked src/cluster/router/reserve.c \
-    '    if (by_chain)
-        go_on(router, partition);' ''
+    '[-    if (by_chain)
+        go_on(router, partition);-]'
 mutant same_tubes_are_asked_for_again src/cluster/router/reserve.c \
-    'if (chain->empties[i] == hash)' 'if (false)'
+    'if ([-chain->empties[i] == hash-]{+false+})'
 mutant own_partition_always_first src/cluster/router/reserve.c \
-    'client->reserves++ % EVEN_ONE_IN == EVEN_ONE_IN - 1' 'false'
+    '[-client->reserves++ % EVEN_ONE_IN == EVEN_ONE_IN - 1-]{+false+}'
 mutant others_before_this_node src/cluster/router/reserve.c \
-    'if (is_here == (pass == 0) &&' 'if (is_here == (pass == 1) &&'
+    'if (is_here == (pass == [-0-]{+1+}) &&'
 mutant wait_has_no_end src/cluster/router/reserve.c \
-    'elapse_wheel_start(&router->wheel, &reserve->timer, reserve->deadline_ms);' ''
+    '[-elapse_wheel_start(&router->wheel, &reserve->timer, reserve->deadline_ms);-]'
 mutant no_polling src/cluster/router/reserve.c \
-    'if (router->partitions[i].chain.poll_at_ms <= router->now)' 'if (false)'
+    'if ([-router->partitions[i].chain.poll_at_ms <= router->now-]{+false+})'
 mutant late_answer_is_thrown_away src/cluster/router/reserve.c \
-    '        if (!reserve->asks)
-            reply_nothing(reserve->command);' \
-    '        if (true)
+    '        if ([-!reserve->asks-]{+true+})
             reply_nothing(reserve->command);'
 
 # ---- N6: limits ----
 
 mutant choked_client_goes_on src/cluster/router/client.c \
-    'client->is_given ||
-        elapse__router_client_is_choked(client))' \
-    'client->is_given)'
+    'client->is_given[- ||
+        elapse__router_client_is_choked(client)-])'
 mutant expected_replies_do_not_count src/cluster/router/command.c \
-    'return client->charges + elapse__buffer_size(&client->out) >=' \
-    'return elapse__buffer_size(&client->out) >='
+    'return[- client->charges +-] elapse__buffer_size(&client->out) >='
 mutant lane_is_never_full src/cluster/router/lane.c \
-    'return lane->bytes >= lane->router->options.lane_bytes_max;' 'return false;'
+    'return [-lane->bytes >= lane->router->options.lane_bytes_max-]{+false+};'
 mutant blocked_clients_are_forgotten src/cluster/router/fragment.c \
-    '    free(fragment);
-    let_in(lane);' '    free(fragment);'
+    '    free(fragment);[-
+    let_in(lane);-]'
 mutant link_takes_everything_at_once src/cluster/router/lane.c \
-    'link->out_end - link->out_sent < ELAPSE__ROUTER_LINK_OUT) {' 'true) {'
+    '[-link->out_end - link->out_sent < ELAPSE__ROUTER_LINK_OUT-]{+true+}) {'
 mutant reply_has_no_limit src/cluster/router/link_bytes.c \
-    'return size - *used < most;' 'return true;'
+    'return [-size - *used < most-]{+true+};'
 mutant pipe_has_no_limit src/cluster/router/link.c \
-    'return there < most ? most - there : 0;
-    }' \
-    'return most;
+    'return [-there < most ? most - there : 0-]{+most+};
     }'
 
 # ---- time ----
 
 mutant silent_link_stays src/cluster/router/lane.c \
-    'if (elapse__ring_empty(&link->sent))
-        return UINT64_MAX;' 'return UINT64_MAX;'
+    '[-if (elapse__ring_empty(&link->sent))
+        -]return UINT64_MAX;'
 mutant old_owner_is_waited_for src/cluster/router/lane.c \
-    'return link->since_ms + options->parting_ms;' 'return link->since_ms + options->answer_ms;'
+    'return link->since_ms + options->[-parting_ms-]{+answer_ms+};'
 mutant nothing_expires src/cluster/router/lane.c \
-    'fragment->since_ms + router->options.retry_ms > router->now) {' 'true) {'
+    '[-fragment->since_ms + router->options.retry_ms > router->now-]{+true+}) {'
 mutant link_is_tried_at_once src/cluster/router/fragment.c \
-    '(lane->has_moved ? 0 : lane->retry_after_ms)' '0'
+    '[-(lane->has_moved ? 0 : lane->retry_after_ms)-]{+0+}'
 mutant next_owner_has_to_wait src/cluster/router/fragment.c \
-    '(lane->has_moved ? 0 : lane->retry_after_ms)' 'lane->retry_after_ms'
+    '[-(lane->has_moved ? 0 : -]lane->retry_after_ms[-)-]'
 
 # ---- routes ----
 
-mutant tube_does_not_count src/cluster/router/route.c 'hash = (hash ^ tube_bytes[i]) * prime;' ''
+mutant tube_does_not_count src/cluster/router/route.c \
+    '[-hash = (hash ^ tube_bytes[i]) * prime;-]'
 mutant tube_and_key_run_together src/cluster/router/route.c \
-    '    hash = (hash ^ (unsigned char)tube_size) * prime;' ''
+    '[-    hash = (hash ^ (unsigned char)tube_size) * prime;-]'
 mutant token_stays_at_home src/cluster/router/route.c \
-    '    if (*has_token)
-        return elapse__router_partition_of_key' \
-    '    if (false)
+    '    if ([-*has_token-]{+false+})
         return elapse__router_partition_of_key'
-mutant id_zero_is_an_id src/cluster/router/route.c ' && *id > 0;' ';'
+mutant id_zero_is_an_id src/cluster/router/route.c \
+    '[- && *id > 0-];'
 mutant password_is_not_asked_for src/cluster/router/take.c \
-    'if (!client->known && !call.route->before_auth)' 'if (false)'
+    'if ([-!client->known && !call.route->before_auth-]{+false+})'
 mutant leases_are_not_looked_at src/cluster/router/take.c \
-    '(call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES &&
-         !leases_are_well_formed(call->arguments, call->count))' 'false'
+    '[-(call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES &&
+         !leases_are_well_formed(call->arguments, call->count))-]{+false+}'
 
 # ---- what the node says of itself ----
 
 mutant trouble_has_no_end src/cluster/router/link_bytes.c \
-    "link->router->partitions[link->partition].trouble[0] = '\\0';" ''
+    "[-link->router->partitions[link->partition].trouble[0] = '\\0';-]"
 mutant moving_is_trouble src/cluster/router/link_bytes.c \
-    'if (!begins_with(value, size, "-NOTOWNER "))' 'if (true)'
+    'if ([-!begins_with(value, size, "-NOTOWNER ")-]{+true+})'
 mutant idle_with_answers_to_come src/cluster/router/life.c \
-    'elapse__ring_empty(&link->sent) && elapse__buffer_size(&link->out) == 0' \
-    'elapse__buffer_size(&link->out) == 0'
+    '[-elapse__ring_empty(&link->sent) && -]elapse__buffer_size(&link->out) == 0'
 mutant idle_with_unsent_answers src/cluster/router/life.c \
-    'ELAPSE__CONTAINER_OF(i, const struct elapse__router_client, ring_node)->out) == 0;' \
-    'ELAPSE__CONTAINER_OF(i, const struct elapse__router_client, ring_node)->out) < SIZE_MAX;'
+    'ELAPSE__CONTAINER_OF(i, const struct elapse__router_client, ring_node)->out) [-== 0-]{+< SIZE_MAX+};'

@@ -1,176 +1,122 @@
 # shellcheck shell=bash
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code.
+# The mutants. tests/support/mutants.sh says how a fault is written.
 
 # ---- syncing ----
 
 mutant group_is_not_synced src/engine/journal/commit.c \
-    'operation->kind = ELAPSE__OPERATION_SYNC;' \
-    'operation->kind = ELAPSE__OPERATION_STATUS;'
+    'operation->kind = [-ELAPSE__OPERATION_SYNC-]{+ELAPSE__OPERATION_STATUS+};'
 mutant acknowledged_before_it_is_durable src/engine/journal/life.c \
-    'return journal->interval_ms > 0 ? journal->written : journal->durable;' \
-    'return journal->place;'
+    'return journal->[-interval_ms > 0 ? journal->written : journal->durable-]{+place+};'
 mutant failed_sync_is_tried_again src/engine/journal/commit.c \
-    '    if (operation->error != 0) {' \
-    '    if (operation->error != 0 && operation->kind == ELAPSE__OPERATION_SYNC)
+    '    if (operation->error != 0{+ && operation->kind == ELAPSE__OPERATION_SYNC)
         return;
-    if (operation->error != 0) {'
+    if (operation->error != 0+}) {'
 mutant short_write_counts_as_whole src/engine/journal/commit.c \
-    'journal->progress += operation->done;' \
-    'journal->progress += operation->done == 0 ? 0 : operation->count;'
+    'journal->progress += operation->done{+ == 0 ? 0 : operation->count+};'
 mutant directory_is_not_synced src/engine/journal/rotate.c \
-    'operation->kind = ELAPSE__OPERATION_SYNC_DIRECTORY;' \
-    'operation->kind = ELAPSE__OPERATION_STATUS;'
+    'operation->kind = [-ELAPSE__OPERATION_SYNC_DIRECTORY-]{+ELAPSE__OPERATION_STATUS+};'
 
 mutant header_is_not_synced src/engine/journal/rotate.c \
-    'ELAPSE__OPERATION_SYNC;
-        break;
-    case ELAPSE__ROTATE_NAME:' \
-    'ELAPSE__OPERATION_STATUS;
+    '[-ELAPSE__OPERATION_SYNC-]{+ELAPSE__OPERATION_STATUS+};
         break;
     case ELAPSE__ROTATE_NAME:'
 
 # ---- SEAL ----
 
 mutant seal_is_left_out src/engine/journal/rotate.c \
-    'journal->commit_state = ELAPSE__ROTATE_SEAL;' \
-    'head_is_sealed(journal);'
+    '[-journal->commit_state = ELAPSE__ROTATE_SEAL-]{+head_is_sealed(journal)+};'
 mutant seal_is_not_synced src/engine/journal/rotate.c \
-    'operation->kind = ELAPSE__OPERATION_SYNC;
-        operation->file = head->file;' \
-    'operation->kind = ELAPSE__OPERATION_STATUS;
+    'operation->kind = [-ELAPSE__OPERATION_SYNC-]{+ELAPSE__OPERATION_STATUS+};
         operation->file = head->file;'
 mutant spare_counts_as_a_segment src/engine/journal/recover.c \
-    '    if (recovery->has_before)
-        return true;
-    if (recovery->top.commits' \
-    '    return true;
+    '    [-if (recovery->has_before)
+        -]return true;
     if (recovery->top.commits'
 mutant no_room_is_kept_for_the_seal src/engine/journal/core.h \
-    'return ELAPSE__SEAL_GROUP_BYTES + elapse__group_end_bytes(journal);' \
-    'return journal->begun;'
+    'return [-ELAPSE__SEAL_GROUP_BYTES + elapse__group_end_bytes(journal)-]{+journal->begun+};'
 mutant segment_is_sealed_before_it_is_synced src/engine/journal/commit.c \
-    '(rotates && journal->written > journal->durable)' \
-    'false'
+    '[-(rotates && journal->written > journal->durable)-]{+false+}'
 
 # ---- COMMIT ----
 
 mutant commit_has_the_tail_of_before src/engine/journal/place.c \
-    '.tail = group->tail}' \
-    '.tail = journal->committed_tail}'
+    '.tail = [-group->tail-]{+journal->committed_tail+}}'
 mutant padding_counts_as_records src/engine/journal/commit.c \
-    'journal->written = group->position + group->size;' \
-    'journal->written = group->position + group->size + group->padding;'
+    'journal->written = group->position + group->size{+ + group->padding+};'
 mutant commit_calls_itself_durable src/engine/journal/place.c \
-    '.durable = journal->durable, .tail = group' \
-    '.durable = group->position + group->size, .tail = group'
+    '.durable = [-journal->durable-]{+group->position + group->size+}, .tail = group'
 
 # ---- recovery ----
 
 mutant torn_end_counts_as_damage src/engine/journal/recover.c \
-    'remnants.durable > bad' \
-    'remnants.commits > 0'
+    'remnants.[-durable > bad-]{+commits > 0+}'
 mutant torn_body_counts src/engine/journal/recover.c \
-    'elapse__damaged_group_find(view, from, recovery->top.end)' \
-    'recovery->top.end'
+    '[-elapse__damaged_group_find(view, from, -]recovery->top.end[-)-]'
 mutant group_without_commit_counts src/engine/journal/walk.c \
     '            has_records |= walk.frame.type != ELAPSE__RECORD_LOG_PLACE;
-            continue;' \
-    '            has_records |= walk.frame.type != ELAPSE__RECORD_LOG_PLACE;
-            survey->end = walk.offset;
-            continue;'
+            {+survey->end = walk.offset;
+            +}continue;'
 mutant head_is_not_written_again src/engine/journal/repair.c \
-    'int error = rewrite(recovery, head, from, recovery->top.end);' \
-    'int error = rewrite(recovery, head, from, from);'
+    'int error = rewrite(recovery, head, from, [-recovery->top.end-]{+from+});'
 mutant seal_is_not_written_again src/engine/journal/repair.c \
-    'return repair_before(recovery) && repair_head(recovery);' \
-    'return repair_head(recovery);'
+    'return[- repair_before(recovery) &&-] repair_head(recovery);'
 mutant repaired_head_is_not_synced src/engine/journal/repair.c \
-    'ELAPSE__SEAL_GROUP_BYTES);
+    'ELAPSE__SEAL_GROUP_BYTES);[-
     if (error == 0)
-        error = journal->files->sync(head);' \
-    'ELAPSE__SEAL_GROUP_BYTES);'
+        error = journal->files->sync(head);-]'
 mutant leftovers_go_before_the_repair src/engine/journal/life.c \
-    '!elapse__recovery_repair(recovery))
+    '![-elapse__recovery_repair-]{+elapse__recovery_tidy+}(recovery))
         return false;
     start_life(recovery);
-    return elapse__recovery_tidy(recovery) && (is_new || elapse__recovery_choose_place(recovery));' \
-    '!elapse__recovery_tidy(recovery))
-        return false;
-    start_life(recovery);
-    return elapse__recovery_repair(recovery) && (is_new || elapse__recovery_choose_place(recovery));'
+    return [-elapse__recovery_tidy-]{+elapse__recovery_repair+}(recovery) && (is_new || elapse__recovery_choose_place(recovery));'
 mutant position_is_not_in_the_checksum src/engine/journal/frame.c \
-    'seed + position);' \
-    'seed);'
+    'seed[- + position-]);'
 
 mutant segment_without_seal_counts src/engine/journal/replay.c \
-    'is_sealed && next == number + 1;' \
-    'true;'
+    '[-is_sealed && next == number + 1-]{+true+};'
 mutant damaged_body_is_handed_out src/engine/journal/read.c \
-    '        !elapse__frame_body_is_whole(fields + frame.fields_size, &frame, reading->position,
-                                     journal->seed))' \
-    '        false)'
+    '        [-!elapse__frame_body_is_whole(fields + frame.fields_size, &frame, reading->position,
+                                     journal->seed)-]{+false+})'
 
 # ---- cleaning, files that are used again ----
 
 mutant used_again_before_copies_are_durable src/engine/journal/retire.c \
-    'journal->first >= journal->durable_tail' \
-    'journal->first >= journal->tail'
+    'journal->first >= journal->[-durable_tail-]{+tail+}'
 mutant file_of_a_backup_is_used_again src/engine/journal/spare.c \
-    'status->links == 1 && ' \
-    ''
+    '[-status->links == 1 && -]'
 mutant moved_tail_waits_for_the_interval src/engine/journal/commit.c \
-    'journal->now_ms >= journal->sync_due_ms ||
-            journal->durable_tail < journal->committed_tail);' \
-    'journal->now_ms >= journal->sync_due_ms);'
+    'journal->now_ms >= journal->sync_due_ms[- ||
+            journal->durable_tail < journal->committed_tail-]);'
 mutant refused_copy_is_forgotten src/engine/journal/clean.c \
-    '    return error == 0;' \
-    '    return true;'
+    '    return [-error == 0-]{+true+};'
 mutant cleaning_stops_when_idle src/engine/journal/background.c \
-    '!elapse__clean_start(journal))' \
-    '(journal->forming == NULL || !elapse__clean_start(journal)))'
+    '{+(journal->forming == NULL || +}!elapse__clean_start(journal)){+)+}'
 mutant no_spare_is_held_for_deletes src/engine/journal/room.c \
-    '[ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),' \
-    '[ELAPSE__RECORD_FOR_GROWTH] = 0,'
+    '[ELAPSE__RECORD_FOR_GROWTH] = [-elapse__spares_held(journal)-]{+0+},'
 
 # ---- what an earlier life has left behind the end ----
 
 mutant cut_is_left_out src/engine/journal/repair.c \
-    'memset(recovery->bytes + from, 0, (size_t)(end - from));
-    return rewrite(recovery, file, from, end);' \
-    'return rewrite(recovery, file, from, from);'
+    '[-memset(recovery->bytes + from, 0, (size_t)(end - from));
+    return rewrite(recovery, file, from, end-]{+return rewrite(recovery, file, from, from+});'
 mutant cut_ends_before_the_next_sector src/engine/journal/repair.c \
-    'cut(recovery, head, ELAPSE__SEAL_GROUP_BYTES)' \
-    'cut(recovery, head, ELAPSE__JOURNAL_ALIGNMENT)'
+    'cut(recovery, head, [-ELAPSE__SEAL_GROUP_BYTES-]{+ELAPSE__JOURNAL_ALIGNMENT+})'
 mutant old_segment_is_not_overwritten src/engine/journal/repair.c \
-    'cut(recovery, head, recovery->view.size)' \
-    'cut(recovery, head, ELAPSE__SEAL_GROUP_BYTES)'
+    'cut(recovery, head, [-recovery->view.size-]{+ELAPSE__SEAL_GROUP_BYTES+})'
 mutant new_life_stays_in_the_old_segment src/engine/journal/repair.c \
-    '    if (journal->crosses_first)
-        return true;' \
-    '    if (journal->crosses_first) {
-        journal->crosses_first = false;
-        return true;
-    }'
+    '    if (journal->crosses_first){+ {
+        journal->crosses_first = false;+}
+        return true;{+
+    }+}'
 mutant unreadable_dead_segment_is_kept src/engine/journal/room.c \
-    '    if (journal->tail >= journal->head || journal->error != 0)' \
-    '    if (journal->tail >= journal->head || journal->clean_pinned || journal->error != 0)'
+    '    if (journal->tail >= journal->head || journal->{+clean_pinned || journal->+}error != 0)'
 mutant full_disk_is_cleaned_for_deletes_only src/engine/journal/room.c \
-    '(spares < elapse__spares_wanted(journal) &&' \
-    '(spares < elapse__spares_held(journal) &&'
+    '(spares < [-elapse__spares_wanted-]{+elapse__spares_held+}(journal) &&'
 mutant longer_copies_are_not_provided_for src/engine/journal/room.c \
-    'more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH' \
-    '0 * more'
+    '[-more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH-]{+0 * more+}'
 mutant full_disk_hands_out_without_end src/engine/journal/room.c \
-    'elapse__growth_bytes(journal) <= more' \
-    '0 <= more'
+    '[-elapse__growth_bytes(journal)-]{+0+} <= more'
 mutant a_spare_is_made_beside_cleaning src/engine/journal/spare.c \
-    'journal->spare_count >= elapse__spares_held(journal) && elapse__clean_frees_a_file(journal)' \
-    'journal->spare_count >= elapse__spares_wanted(journal)'
+    'journal->spare_count >= [-elapse__spares_held(journal) && elapse__clean_frees_a_file-]{+elapse__spares_wanted+}(journal)'
 mutant cleaning_begins_late src/engine/journal/room.c \
-    'total > 2 * live + segment)' \
-    'total > 2 * live + 3 * segment)'
+    'total > 2 * live + {+3 * +}segment)'

@@ -1,99 +1,65 @@
 # shellcheck shell=bash
-# The mutants. Each call plants one fault:
-#
-#     mutant NAME FILE ORIGINAL REPLACEMENT TEST
-#
-# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code. TEST is a file of
+# The mutants. tests/support/mutants.sh says how a fault is written. Behind it: TEST. TEST is a file of
 # tests/cli/serve and the test in it that has to notice.
 
 # ---- who may ask ----
 
 mutant password_is_compared_in_part src/server/core/run.c \
-    'unsigned differs = size != password.size;' \
-    'unsigned differs = size < password.size;' \
-    'test_http Guards.test_passwords'
+    'unsigned differs = size [-!=-]{+<+} password.size;' 'test_http Guards.test_passwords'
 mutant metrics_need_no_password src/server/http/routes.c \
-    '{"/metrics", ELAPSE__HTTP_METRICS, false, false},' \
-    '{"/metrics", ELAPSE__HTTP_METRICS, false, true},' \
-    'test_http Guards.test_passwords'
+    '{"/metrics", ELAPSE__HTTP_METRICS, false, [-false-]{+true+}},' 'test_http Guards.test_passwords'
 mutant number_of_an_address_is_too_great src/server/http/guard.c \
-    'value > 255' \
-    'value > 256' \
-    'test_http Guards.test_names_of_the_server'
+    'value > [-255-]{+256+}' 'test_http Guards.test_names_of_the_server'
 mutant any_page_may_ask src/server/http/guard.c \
-    'if (strlen(origin) > length && is_word(origin, length, schemes[i]) &&
-            is_word(origin + length, strlen(origin + length), host))' \
-    'if (strlen(origin) > length && is_word(origin, length, schemes[i]))' \
+    'if (strlen(origin) > length && is_word(origin, length, schemes[i])[- &&
+            is_word(origin + length, strlen(origin + length), host)-])' \
     'test_http Guards.test_pages_of_others_ask_for_nothing'
 mutant form_is_taken_for_json src/server/http/guard.c \
-    'return is_word(content_type, size, "application/json");' \
-    'return size > 0;' \
+    'return [-is_word(content_type, size, "application/json")-]{+size > 0+};' \
     'test_http Guards.test_changes_are_json'
 
 # ---- requests ----
 
 mutant head_is_refused src/server/http/routes.c \
-    'method == ELAPSE__HTTP_GET || method == ELAPSE__HTTP_HEAD' \
-    'method == ELAPSE__HTTP_GET' \
+    'method == ELAPSE__HTTP_GET[- || method == ELAPSE__HTTP_HEAD-]' \
     'test_http Paths.test_headers_of_each_answer'
 mutant longest_body_is_too_long src/server/http/translate.c \
-    'json_string_length(plain) > building->request->body_bytes_max' \
-    'json_string_length(plain) >= building->request->body_bytes_max' \
+    'json_string_length(plain) >{+=+} building->request->body_bytes_max' \
     'test_http Paths.test_a_request_that_is_too_big'
 mutant one_value_too_many src/server/http/building.c \
-    'json_array_size(value) <= ELAPSE__HTTP_ITEMS_MAX' \
-    'json_array_size(value) <= ELAPSE__HTTP_ITEMS_MAX + 1' \
+    'json_array_size(value) <= ELAPSE__HTTP_ITEMS_MAX{+ + 1+}' \
     'test_http_api Operations.test_arguments_that_are_wrong'
 mutant unknown_member_is_ignored src/server/http/building.c \
-    'if (i == building->name_count && ' \
-    'if (i > building->name_count && ' \
-    'test_http_api Operations.test_arguments_that_are_wrong'
+    'if (i [-==-]{+>+} building->name_count && ' 'test_http_api Operations.test_arguments_that_are_wrong'
 mutant second_value_of_a_query_counts src/server/http/members.c \
-    'if (json_object_get(members, text) != NULL)' \
-    'if (false)' \
+    'if ([-json_object_get(members, text) != NULL-]{+false+})' \
     'test_http_api Operations.test_arguments_that_are_wrong'
 mutant cancel_all_has_no_tube src/server/http/translate.c \
-    'elapse__build_word(building, "CANCELALL") && elapse__build_required(building, "tube") &&' \
-    'elapse__build_word(building, "CANCELALL") &&' \
+    'elapse__build_word(building, "CANCELALL") &&[- elapse__build_required(building, "tube") &&-]' \
     'test_http_api Operations.test_many'
 
 # ---- answers ----
 
 mutant head_has_a_body src/server/http/reply.c \
     'add_length(request, size);
-    else if (' \
-    'add_length(request, size);
-    if (' \
-    'test_http Paths.test_head_answers_have_no_body'
+    [-else -]if (' 'test_http Paths.test_head_answers_have_no_body'
 mutant control_character_has_no_escape src/base/json_escape.c \
-    'byte >= 0x20 && byte' \
-    'byte' \
-    'test_http_api Operations.test_put_and_look'
+    'byte[- >= 0x20 && byte-]' 'test_http_api Operations.test_put_and_look'
 mutant id_is_a_number src/server/http/answer.c \
-    'elapse__field_kind_of(key.bytes, key.size) == ELAPSE__FIELD_ID' \
-    'false' \
+    '[-elapse__field_kind_of(key.bytes, key.size) == ELAPSE__FIELD_ID-]{+false+}' \
     'test_http_api Operations.test_put_and_look'
 mutant full_tube_is_a_bad_argument src/server/http/answer.c \
-    '{"LIMIT", "LIMIT", 429}' \
-    '{"LIMIT", "LIMIT", 400}' \
-    'test_http_api Limits.test_a_full_tube'
+    '{"LIMIT", "LIMIT", [-429-]{+400+}}' 'test_http_api Limits.test_a_full_tube'
 
 # ---- figures ----
 
 mutant metric_has_another_unit src/server/http/metrics.c \
-    '(double)server->uptime_ms / 1e3' \
-    '(double)server->uptime_ms' \
-    'test_http_figures Metrics.test_counts'
+    '(double)server->uptime_ms[- / 1e3-]' 'test_http_figures Metrics.test_counts'
 mutant lateness_has_another_unit src/server/http/metrics.c \
-    'metrics->lateness, 0, 24, 1e3,' \
-    'metrics->lateness, 0, 24, 1e6,' \
-    'test_http_figures Metrics.test_histograms_add_up'
+    'metrics->lateness, 0, 24, [-1e3-]{+1e6+},' 'test_http_figures Metrics.test_histograms_add_up'
 mutant first_event_is_lost src/server/http/events.c \
-    'if (client->has_begun && is_behind(client)) {' \
-    'if (is_behind(client)) {' \
+    'if ([-client->has_begun && -]is_behind(client)) {' \
     'test_http_figures Events.test_the_first_event_comes_at_once'
 mutant long_forecast_never_ends src/server/http/events.c \
-    'client->long_s = (client->long_s + 1) % LONG_FORECAST_S;' \
-    '' \
+    '[-client->long_s = (client->long_s + 1) % LONG_FORECAST_S;-]' \
     'test_http_figures Events.test_the_first_event_and_the_next'
