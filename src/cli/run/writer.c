@@ -79,8 +79,7 @@ int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), voi
 
 static struct elapse__json *begin_line(struct run_writer *writer)
 {
-    if (writer->failed)
-        elapse__buffer_clear(&writer->waiting.text);
+    ELAPSE__ASSERT(!writer->failed || waiting_bytes(writer) == 0);
     writer->line_begin = waiting_bytes(writer);
     writer->waiting.needs_comma = false;
     elapse__json_open(&writer->waiting, '{');
@@ -118,6 +117,8 @@ void run_writer_end(struct run_writer *writer)
     if (writer->line_begin == 0)
         elapse__os_monitor_wake_all(writer->monitor);
     writer->added += waiting_bytes(writer) - writer->line_begin;
+    if (writer->failed) /* nobody would take the line */
+        elapse__buffer_clear(&writer->waiting.text);
     elapse__os_monitor_leave(writer->monitor);
 }
 
