@@ -5,7 +5,6 @@ too), redis-benchmark, redis-py and hiredis. A client that is not installed is s
 
 import fcntl
 import os
-import pathlib
 import pty
 import re
 import select
@@ -53,56 +52,6 @@ assert client.command_count() == len(client.command())
 assert client.echo("x") == b"x"
 client.close()
 """
-
-
-# What follows the blocks of Python on docs/guide/from_redis.md, whose port is replaced.
-GUIDE_CHECK = """
-class Old:
-    members = {b"m%d" % i: 1700000000.5 + i for i in range(100)}
-    def zscan_iter(self, name):
-        return iter(self.members.items())
-    def delete(self, name):
-        self.members = {}
-
-old = Old()
-move(old, queue, "reminders")
-assert not old.members
-assert queue.execute_command("STATS", "reminders")[1:4:2] == [0, 100]
-move(Old(), queue, "reminders")
-bodies = []
-def do(body):
-    bodies.append(body)
-    if body == b"m7" and bodies.count(body) == 1:
-        raise ValueError
-while len(bodies) < 101:
-    work_once(do)
-assert sorted(bodies) == sorted([b"m%d" % i for i in range(100)] + [b"m7"]), bodies
-assert bodies[:7] == [b"m%d" % i for i in range(7)]
-assert queue.execute_command("RESERVE", "reminders") == []
-"""
-
-
-# The same on docs/guide/from_sql.md.
-SQL_CHECK = """
-import redis, sqlite3
-queue = redis.Redis(port=PORT)
-database = sqlite3.connect(":memory:")
-database.execute("create table jobs(id integer primary key, due_ms integer, body text)")
-database.executemany("insert into jobs(due_ms, body) values (?, ?)",
-                     [(1700000000000 + i, f"b{i}") for i in range(100)])
-rows = database.execute("select * from jobs").fetchall()
-move_rows(database, queue)
-assert database.execute("select count(*) from jobs").fetchone() == (0,)
-database.executemany("insert into jobs values (?, ?, ?)", rows)
-move_rows(database, queue)
-jobs = queue.execute_command("RESERVE", "jobs", "COUNT", 1000)
-assert [job[4] for job in jobs] == [b"b%d" % i for i in range(100)], jobs
-"""
-
-
-def blocks_of_guide(name):
-    page = pathlib.Path(__file__).resolve().parents[3] / "docs/guide" / name
-    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
 def interpreter_with(module):
@@ -204,19 +153,6 @@ class Clients(unittest.TestCase):
     def test_redis_py(self):
         with serving.server() as port:
             run(interpreter_with("redis"), "-c", PYTHON_CLIENT, str(port))
-
-    @unittest.skipUnless(interpreter_with("redis"), "redis-py is not installed (python3-redis)")
-    def test_guide(self):
-        with serving.server() as port:
-            program = "\n".join(blocks_of_guide("from_redis.md")).replace("port=11300", f"port={port}")
-            self.assertIn(f"port={port}", program)
-            run(interpreter_with("redis"), "-c", program + GUIDE_CHECK)
-
-    @unittest.skipUnless(interpreter_with("redis"), "redis-py is not installed (python3-redis)")
-    def test_guide_from_sql(self):
-        with serving.server() as port:
-            program = "\n".join(blocks_of_guide("from_sql.md"))
-            run(interpreter_with("redis"), "-c", program + SQL_CHECK.replace("PORT", str(port)))
 
     def test_hiredis(self):
         if not HIREDIS_CLIENT:
