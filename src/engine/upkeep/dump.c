@@ -83,7 +83,8 @@ static int show_job(struct elapse__upkeep_data *data, uint64_t id,
     int error = elapse__journal_read(data->engine.journal, position, true, &record, &memory);
     if (error != 0 && error != EBADMSG)
         return error;
-    if (error != 0 || !elapse__queue_fields_decode(&old, &record)) {
+    if (error != 0 || (record.flags & ELAPSE__RECORD_BODY_LOST) != 0 ||
+        !elapse__queue_fields_decode(&old, &record)) {
         job.fields.id = id;
         job.is_damaged = true;
     } else {

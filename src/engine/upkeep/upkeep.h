@@ -31,11 +31,16 @@ typedef void elapse__upkeep_tell(void *context, const char *text);
 
 struct elapse__upkeep_report {
     uint64_t damages;
-    uint64_t lost_jobs; /* whose bodies are damaged */
+    uint64_t lost_jobs; /* whose bodies are damaged, or were when the cleaner copied the jobs */
     uint64_t lost_bytes;
     uint64_t jobs; /* that are whole */
     uint64_t records;
 };
+
+static inline bool elapse__upkeep_is_whole(const struct elapse__upkeep_report *report)
+{
+    return report->damages == 0 && report->lost_jobs == 0;
+}
 
 /*
  * Examines a queue. Tells of each damage, by file and offset, and of each job whose body is lost.

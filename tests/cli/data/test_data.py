@@ -4,11 +4,17 @@ import base64
 import fcntl
 import json
 import os
+import pathlib
 import random
+import sys
 import unittest
 
 import support
 from support import STATUS_FAILED, STATUS_OK, STATUS_USAGE
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+
+from server_process import FREE_PORT, ServerProcess  # noqa: E402
 
 SEGMENT = 1 << 14
 FUTURE_MS = 4_000_000_000_000  # in 2096
@@ -165,6 +171,26 @@ class CheckTest(DataTest):
         self.assertRegex(outcome.output, rf"(?m)^journal/{path.name}: at offset \d+: the body is damaged$")
         self.assertRegex(outcome.output, r"(?m)^lost: job \d+ of tube 't', key 'key-\d+'$")
         self.assertIn("d.repaired has the 299 jobs that are whole\n", outcome.output)
+        self.assertEqual(self.succeed("export", "d.repaired"), jobs)
+        self.assertEqual(self.check("d.repaired").status, STATUS_OK)
+
+    @unittest.skipUnless(support.HAS_SERVER, "a server cleans, and it is not built")
+    def test_a_damaged_body_stays_lost_after_its_record_was_copied(self):
+        self.make("d", many(4))
+        self.make("d", line(key="last"))  # what is damaged is not in the last group
+        path = self.segments("d")[0]
+        self.flip(path, path.read_bytes().index(b"0" * 90) + 5)
+        while path.exists():  # until the server has cleaned it, and copied what lives
+            server = ServerProcess(self.directory / "log", ["--data", self.directory / "d", *FREE_PORT])
+            try:
+                server.stop()
+            finally:
+                server.kill()
+        jobs = self.exported_but_one()
+        outcome = self.check("--repair", "d")
+        self.assertEqual(outcome.status, STATUS_FAILED, outcome)
+        self.assertRegex(outcome.output, r"(?m)^lost: job \d+ of tube 't', key 'key-\d+'$")
+        self.assertIn("d.repaired has the 4 jobs that are whole\n", outcome.output)
         self.assertEqual(self.succeed("export", "d.repaired"), jobs)
         self.assertEqual(self.check("d.repaired").status, STATUS_OK)
 
