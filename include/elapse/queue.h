@@ -345,10 +345,12 @@ ELAPSE_API enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, ui
 
 /*
  * Makes up to `count` jobs of a tube ready: the buried ones, oldest first; or, if none is buried,
- * the delayed ones, soonest first. Stores in `*kicked` how many. After an error, those counted are
+ * the soonest of the delayed ones. Stores in `*kicked` how many. After an error, those counted are
  * ready.
  * Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(count); for delayed ones O(jobs), in slices, each holding the lock.
+ * Cost: O(count); for delayed ones O(jobs log(count)), and 16 bytes of memory for each of them while
+ * the call lasts; in slices, each holding the lock. Above 2^20 jobs, O(jobs log(count)) for each
+ * 2^20 of them.
  */
 ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube,
                                                uint64_t count, uint64_t *kicked,

@@ -45,41 +45,66 @@ static uint64_t order_of_due(const struct elapse__queue *queue,
            elapse__queue_present(queue, false);
 }
 
-static bool comes_later(struct elapse__queue_kick_item one, struct elapse__queue_kick_item other)
+struct kick_item {
+    uint64_t late;
+    uint64_t id;
+};
+
+enum { KICK_CHUNK_BITS = 10 }; /* 16 KiB */
+
+static bool comes_later(struct kick_item one, struct kick_item other)
 {
     return one.late != other.late ? one.late > other.late : one.id > other.id;
 }
 
-/* Adds an item to `soonest`, a heap whose first item comes last of all. A full heap drops that one.
- */
-static void keep_item(struct elapse__queue_kick *kick, struct elapse__queue_kick_item item,
-                      uint32_t most)
+static struct kick_item *kept_at(const struct elapse__queue_kick *kick, uint32_t place)
+{
+    ELAPSE__ASSERT_THAT(place, <, kick->kept);
+    return elapse__queue_chunks_at(&kick->soonest, place);
+}
+
+static void sift_up(struct elapse__queue_kick *kick, struct kick_item item)
+{
+    uint32_t place = kick->kept++;
+    while (place > 0 && comes_later(item, *kept_at(kick, (place - 1) / 2))) {
+        *kept_at(kick, place) = *kept_at(kick, (place - 1) / 2);
+        place = (place - 1) / 2;
+    }
+    *kept_at(kick, place) = item;
+}
+
+/* Puts the item in the place of the first one. */
+static void sift_down(struct elapse__queue_kick *kick, struct kick_item item)
 {
     uint32_t place = 0;
-    if (kick->kept < most) {
-        place = kick->kept++;
-        while (place > 0 && comes_later(item, kick->soonest[(place - 1) / 2])) {
-            kick->soonest[place] = kick->soonest[(place - 1) / 2];
-            place = (place - 1) / 2;
-        }
-        kick->soonest[place] = item;
-        return;
-    }
-    ELAPSE__ASSERT_THAT(kick->kept, ==, most);
-    if (!comes_later(kick->soonest[0], item))
-        return;
     for (;;) {
         uint32_t child = 2 * place + 1;
         if (child >= kick->kept)
             break;
-        if (child + 1 < kick->kept && comes_later(kick->soonest[child + 1], kick->soonest[child]))
+        if (child + 1 < kick->kept && comes_later(*kept_at(kick, child + 1), *kept_at(kick, child)))
             child++;
-        if (!comes_later(kick->soonest[child], item))
+        if (!comes_later(*kept_at(kick, child), item))
             break;
-        kick->soonest[place] = kick->soonest[child];
+        *kept_at(kick, place) = *kept_at(kick, child);
         place = child;
     }
-    kick->soonest[place] = item;
+    *kept_at(kick, place) = item;
+}
+
+/* Adds an item to `soonest`, a heap whose first item comes last of all. A full heap drops that one.
+ * Returns false if there is no memory. */
+static bool keep_item(struct elapse__queue *queue, struct elapse__queue_kick *kick,
+                      struct kick_item item, uint32_t most)
+{
+    ELAPSE__ASSERT_THAT(kick->kept, <=, most);
+    if (kick->kept < most) {
+        if (!elapse__queue_chunks_reserve(&kick->soonest, (uint64_t)kick->kept + 1, &queue->memory))
+            return false;
+        sift_up(kick, item);
+    } else if (comes_later(*kept_at(kick, 0), item)) {
+        sift_down(kick, item);
+    }
+    return true;
 }
 
 /* Returns the next delayed job of the tube behind the cursor and before `end`, or NULL. */
@@ -104,12 +129,43 @@ static uint32_t end_of_slice(const struct elapse__queue *queue, uint32_t cursor,
     return end < queue->jobs.fresh ? (uint32_t)end : queue->jobs.fresh;
 }
 
+/* Returns how many jobs the pass may choose. */
+static uint32_t most_of_pass(const struct elapse__queue_kick *kick)
+{
+    uint64_t left = kick->wanted - kick->kicked;
+    uint32_t most = kick->pass_max == 0 ? ELAPSE__QUEUE_KICK_PASS_MAX : kick->pass_max;
+    return left < most ? (uint32_t)left : most;
+}
+
+/* One slice of the pass over all places. */
+static enum elapse__queue_result choose_items(struct elapse__queue *queue,
+                                              const struct elapse__queue_tube *tube,
+                                              struct elapse__queue_kick *kick)
+{
+    uint32_t most = most_of_pass(kick);
+    uint32_t end = end_of_slice(queue, kick->cursor, ELAPSE__QUEUE_TURN_MAX);
+    const struct elapse__queue_entry *entry = NULL;
+    while ((entry = next_delayed(queue, tube, &kick->cursor, end)) != NULL) {
+        struct kick_item item = {order_of_due(queue, entry), elapse__queue_id(entry)};
+        if (!keep_item(queue, kick, item, most))
+            return ELAPSE__QUEUE_NO_MEMORY;
+    }
+    if (end < queue->jobs.fresh)
+        return ELAPSE__QUEUE_KEPT;
+    kick->cursor = 0;
+    kick->chosen = true;
+    kick->full = kick->kept == most;
+    return ELAPSE__QUEUE_OK;
+}
+
+/* Kicks a slice of the jobs that the pass has chosen. Behind the last one another pass begins if
+ * this one could not choose enough. */
 static enum elapse__queue_result kick_items(struct elapse__queue *queue,
                                             struct elapse__queue_kick *kick)
 {
-    while (kick->kept > 0) {
-        struct elapse__queue_entry *entry =
-            elapse__queue_entry_find(&queue->jobs, kick->soonest[kick->kept - 1].id);
+    for (uint32_t i = 0; i < ELAPSE__QUEUE_KICK_MAX && kick->kept > 0; i++) {
+        uint64_t id = kept_at(kick, kick->kept - 1)->id;
+        struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
         kick->kept--;
         if (entry == NULL || elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED)
             continue;
@@ -119,31 +175,29 @@ static enum elapse__queue_result kick_items(struct elapse__queue *queue,
         kick->kicked++;
         kick->position = answer.position;
     }
-    return ELAPSE__QUEUE_OK;
+    if (kick->kept > 0)
+        return ELAPSE__QUEUE_KEPT;
+    kick->chosen = false;
+    return kick->full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT : ELAPSE__QUEUE_OK;
 }
 
-/* One slice of the pass over all places; at its end the jobs that were kept are kicked. */
 static enum elapse__queue_result kick_delayed(struct elapse__queue *queue,
                                               const struct elapse__queue_tube *tube,
                                               struct elapse__queue_kick *kick)
 {
-    uint64_t left = kick->wanted - kick->kicked;
-    uint32_t most = left < ELAPSE__QUEUE_KICK_MAX ? (uint32_t)left : ELAPSE__QUEUE_KICK_MAX;
-    uint32_t end = end_of_slice(queue, kick->cursor, ELAPSE__QUEUE_TURN_MAX);
-    const struct elapse__queue_entry *entry = NULL;
-    while ((entry = next_delayed(queue, tube, &kick->cursor, end)) != NULL)
-        keep_item(
-            kick,
-            (struct elapse__queue_kick_item){order_of_due(queue, entry), elapse__queue_id(entry)},
-            most);
-    if (end < queue->jobs.fresh)
-        return ELAPSE__QUEUE_KEPT;
-    bool full = kick->kept == most;
-    kick->cursor = 0;
-    enum elapse__queue_result result = kick_items(queue, kick);
-    if (result != ELAPSE__QUEUE_OK)
-        return result;
-    return full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT : ELAPSE__QUEUE_OK;
+    if (kick->soonest.item_bytes == 0)
+        elapse__queue_chunks_init(&kick->soonest, KICK_CHUNK_BITS, sizeof(struct kick_item));
+    if (!kick->chosen) {
+        enum elapse__queue_result result = choose_items(queue, tube, kick);
+        if (result != ELAPSE__QUEUE_OK)
+            return result;
+    }
+    return kick_items(queue, kick);
+}
+
+void elapse__queue_kick_end(const struct elapse__queue *queue, struct elapse__queue_kick *kick)
+{
+    elapse__queue_chunks_free(&kick->soonest, &queue->memory);
 }
 
 enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
@@ -155,7 +209,7 @@ enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, kick->tube);
     if (tube == NULL || kick->kicked >= kick->wanted)
         return ELAPSE__QUEUE_OK;
-    if (kick->kicked == 0 && kick->cursor == 0 && elapse__ring_empty(&tube->buried))
+    if (kick->kicked == 0 && elapse__ring_empty(&tube->buried))
         kick->delayed = true;
     if (kick->delayed)
         return kick_delayed(queue, tube, kick);
@@ -182,8 +236,8 @@ bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queu
     uint32_t end = end_of_slice(queue, soonest->cursor, most);
     const struct elapse__queue_entry *entry = NULL;
     while ((entry = next_delayed(queue, tube, &soonest->cursor, end)) != NULL) {
-        struct elapse__queue_kick_item item = {order_of_due(queue, entry), elapse__queue_id(entry)};
-        struct elapse__queue_kick_item best = {soonest->late, soonest->id};
+        struct kick_item item = {order_of_due(queue, entry), elapse__queue_id(entry)};
+        struct kick_item best = {soonest->late, soonest->id};
         if (soonest->id == 0 || comes_later(best, item)) {
             soonest->id = item.id;
             soonest->late = item.late;

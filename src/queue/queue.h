@@ -56,6 +56,7 @@
 
 #include "../base/sip_hash.h"
 #include "../engine/journal/record.h"
+#include "chunks.h"
 
 struct elapse__queue;
 
@@ -466,29 +467,39 @@ uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
 struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
                                                   struct elapse__queue_now now, uint64_t id);
 
-enum { ELAPSE__QUEUE_KICK_MAX = 1000 };
+enum {
+    ELAPSE__QUEUE_KICK_MAX = 1000,         /* jobs that one slice makes ready */
+    ELAPSE__QUEUE_KICK_PASS_MAX = 1 << 20, /* jobs that one pass over all jobs chooses */
+};
 
 /* A kick under way. Begin with {.wanted = n} and the tube's name; the rest is private. */
 struct elapse__queue_kick {
     struct elapse__queue_text tube;
     uint64_t wanted;
+    uint32_t pass_max; /* 0: ELAPSE__QUEUE_KICK_PASS_MAX */
     uint64_t kicked;   /* how many were made ready */
     uint64_t position; /* when this is durable, all are */
+    bool delayed;      /* no job was buried: the soonest delayed ones */
+    bool chosen;       /* a pass has ended, and what it has chosen is kicked */
+    bool full;         /* that pass has chosen as many as it could */
     uint32_t cursor;
     uint32_t kept;
-    bool delayed; /* no job was buried: the soonest delayed ones */
-    struct elapse__queue_kick_item {
-        uint64_t late;
-        uint64_t id;
-    } soonest[ELAPSE__QUEUE_KICK_MAX];
+    struct elapse__queue_chunks soonest; /* what the pass has chosen */
 };
 
-/* Makes jobs of a tube ready: the buried ones, oldest first; if there is none, the delayed ones,
- * soonest first. Does a slice of the work. Returns OK when all is done, KEPT when it must be called
- * again, or an error (the jobs counted in `kicked` are ready). */
+/*
+ * Makes jobs of a tube ready: the buried ones, oldest first; if there is none, the soonest delayed
+ * ones. Does a slice of the work. Returns OK when all is done, KEPT when it must be called again,
+ * or an error (the jobs counted in `kicked` are ready).
+ * Cost of n delayed jobs: one pass over all jobs of the queue for each ELAPSE__QUEUE_KICK_PASS_MAX
+ * of n, O(log n) for each job of the tube, and 16 bytes of memory for each job of a pass.
+ */
 enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
                                              struct elapse__queue_now now,
                                              struct elapse__queue_kick *kick);
+
+/* Releases the memory of a kick, which may be under way. Each kick that was begun needs it. */
+void elapse__queue_kick_end(const struct elapse__queue *queue, struct elapse__queue_kick *kick);
 
 /* ---- look ---- */
 

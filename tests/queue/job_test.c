@@ -543,6 +543,7 @@ QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
     static struct elapse__queue_kick kick;
     kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 2};
     assert_ok(elapse__queue_kick(f->queue, f->now, &kick));
+    elapse__queue_kick_end(f->queue, &kick);
     assert_int_equal(kick.kicked, 2);
     assert_int_equal(state_of(f, buried[0]), ELAPSE__QUEUE_READY);
     assert_int_equal(state_of(f, buried[1]), ELAPSE__QUEUE_READY);
@@ -550,17 +551,64 @@ QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
     kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 10};
     while (elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT)
         ;
+    elapse__queue_kick_end(f->queue, &kick);
     assert_int_equal(kick.kicked, 1); /* only buried ones while there are any */
     kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 1200};
     unsigned slices = 1;
     for (; elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT; slices++)
         ;
-    assert_true(slices >= 6);
+    elapse__queue_kick_end(f->queue, &kick);
+    assert_int_equal(slices, 4); /* 2,503 places, and 1,200 kicks from the third slice on */
     assert_int_equal(kick.kicked, 1200);
     struct elapse__queue_soonest soonest = {.tube = text("t")};
     while (!elapse__queue_peek_delayed(f->queue, f->now, &soonest, 100))
         ;
     assert_int_equal(look(f, soonest.id).left_ms, 1000000 - 1299 * 100);
+}
+
+/* Puts jobs, in turns by the boot-time clock and by the wall clock. Job i is due 1,000 milliseconds
+ * and i * 7919 % jobs more from now. */
+static void put_mixed(struct fixture *f, uint32_t jobs)
+{
+    struct elapse__queue_put later = job("b");
+    for (uint32_t i = 1; i <= jobs; i++) {
+        later.delay_ms = 1000 + i * UINT64_C(7919) % jobs;
+        later.at_ms = f->now.wall_ms + (int64_t)later.delay_ms;
+        later.when = i % 2 == 0 ? ELAPSE__QUEUE_IN : ELAPSE__QUEUE_AT;
+        assert_int_equal(elapse__queue_put(f->queue, f->now, &later).id, i);
+    }
+}
+
+/* Kicks jobs of "t", and expects that they are the soonest. Returns how many slices it took. */
+static unsigned kick_soonest(struct fixture *f, uint32_t jobs, uint64_t wanted, uint32_t pass_max)
+{
+    struct elapse__queue_kick kick = {.tube = text("t"), .wanted = wanted, .pass_max = pass_max};
+    unsigned slices = 1;
+    for (; elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT; slices++)
+        ;
+    elapse__queue_kick_end(f->queue, &kick);
+    assert_int_equal(kick.kicked, wanted);
+    for (uint32_t i = 1; i <= jobs; i++)
+        assert_int_equal(state_of(f, i), i * UINT64_C(7919) % jobs < wanted
+                                             ? ELAPSE__QUEUE_READY
+                                             : ELAPSE__QUEUE_DELAYED);
+    return slices;
+}
+
+QUEUE_TEST(kick_of_many_delayed_jobs_looks_at_each_job_once)
+{
+    enum { JOBS = 20000 };
+    put_mixed(f, JOBS);
+    /* 1,000 places a slice, and then 1,000 kicks a slice. */
+    assert_in_range(kick_soonest(f, JOBS, JOBS - 500, 0), 39, 41);
+}
+
+QUEUE_TEST(kick_of_more_jobs_than_a_pass_chooses_takes_more_passes)
+{
+    enum { JOBS = 5000 };
+    put_mixed(f, JOBS);
+    /* Three passes of five slices. Two of them need one slice more to kick what they chose. */
+    assert_int_equal(kick_soonest(f, JOBS, 3800, 1500), 3 * 5 + 2);
 }
 
 QUEUE_TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag)

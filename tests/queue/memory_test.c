@@ -272,6 +272,11 @@ static void run_commands(struct elapse__queue *queue, struct elapse__queue_now n
     }
     for (uint64_t id = 1; id < 8; id++)
         (void)elapse__queue_kick_id(queue, now, id);
+    (void)elapse__queue_put(queue, now, &plain);
+    struct elapse__queue_kick kick = {.tube = text("t"), .wanted = 100};
+    while (elapse__queue_kick(queue, now, &kick) == ELAPSE__QUEUE_KEPT)
+        ;
+    elapse__queue_kick_end(queue, &kick);
     (void)elapse__queue_tube_hold(queue, text("held"));
     now.boot_ms += 200;
     now.wall_ms += 200;

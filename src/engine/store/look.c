@@ -241,6 +241,9 @@ enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube
     do {
         error = elapse__store_run(queue, do_kick, &kick, answer);
     } while (error == ELAPSE_OK && answer->result == ELAPSE_RESULT_KEPT);
+    elapse__lock(&queue->lock);
+    elapse__queue_kick_end(queue->engine.jobs, kick);
+    elapse__unlock(&queue->lock);
     end_slices(queue);
     *kicked = kick->kicked;
     free(kick);

@@ -167,6 +167,17 @@ elapse__beanstalkd_change(struct elapse__connection *connection,
 
 /* ---- kick ---- */
 
+void elapse__beanstalkd_end_kick(struct elapse__connection *connection)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+
+    if (session->kick == NULL)
+        return;
+    elapse__queue_kick_end(elapse__session_queue(connection), session->kick);
+    free(session->kick);
+    session->kick = NULL;
+}
+
 static struct elapse__queue_answer do_kick(struct elapse__queue *jobs, struct elapse__queue_now now,
                                            const void *arguments)
 {
@@ -197,8 +208,7 @@ elapse__beanstalkd_kick(struct elapse__connection *connection,
         return ELAPSE__STEP_MORE;
     uint64_t kicked = session->kick->kicked;
     ELAPSE__ASSERT_THAT(kicked, <=, session->kick->wanted);
-    free(session->kick);
-    session->kick = NULL;
+    elapse__beanstalkd_end_kick(connection);
     if (answer.result != ELAPSE__QUEUE_OK && kicked == 0)
         return say_of_job(connection, answer.result, ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED);
     elapse__reply_bytes(connection, line, elapse__wire_beanstalkd_kicked(line, kicked));

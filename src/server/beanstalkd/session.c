@@ -130,11 +130,8 @@ static bool begin(struct elapse__connection *connection)
 
 static void end(struct elapse__connection *connection)
 {
-    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
-
     elapse__beanstalkd_tubes_end(connection);
-    free(session->kick);
-    session->kick = NULL;
+    elapse__beanstalkd_end_kick(connection);
 }
 
 /* ---- replies that come later ---- */

@@ -63,6 +63,8 @@ elapse__beanstalkd_say(struct elapse__connection *connection,
 beanstalkd_function elapse__beanstalkd_put;
 beanstalkd_function elapse__beanstalkd_change; /* delete release bury touch kick-job */
 beanstalkd_function elapse__beanstalkd_kick;
+/* Forgets the kick that is under way, if there is one. */
+void elapse__beanstalkd_end_kick(struct elapse__connection *connection);
 beanstalkd_function elapse__beanstalkd_reserve;
 beanstalkd_function elapse__beanstalkd_reserve_job;
 beanstalkd_function elapse__beanstalkd_peek;

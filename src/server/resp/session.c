@@ -22,19 +22,19 @@ static bool begin(struct elapse__connection *connection)
 }
 
 /* Forgets the command that is under way: none is any more. */
-static void forget(struct elapse__resp_session *session)
+static void forget(struct elapse__connection *connection)
 {
+    struct elapse__resp_session *session = elapse__session(connection);
+
     session->done = 0;
     session->cursor = 0;
     session->counts[0] = 0;
     session->counts[1] = 0;
+    if (session->kick == NULL)
+        return;
+    elapse__queue_kick_end(elapse__session_queue(connection), session->kick);
     free(session->kick);
     session->kick = NULL;
-}
-
-static void end(struct elapse__connection *connection)
-{
-    forget(elapse__session(connection));
 }
 
 static enum elapse__session_step refuse_arity(const struct elapse__resp_call *call)
@@ -77,7 +77,7 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
     enum elapse__session_step step = run_call(&call);
     ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
     if (step == ELAPSE__STEP_RAN || step == ELAPSE__STEP_END)
-        forget(call.session);
+        forget(connection);
     return step;
 }
 
@@ -130,7 +130,7 @@ const struct elapse__protocol elapse__resp = {
     .name = "resp",
     .session_bytes = sizeof(struct elapse__resp_session),
     .begin = begin,
-    .end = end,
+    .end = forget,
     .run = run,
     .command = run_command,
     .handed_out = elapse__resp_handed_out,

@@ -44,6 +44,12 @@ mutant live_bytes_of_shadows src/queue/state.c \
 mutant index_loses_a_half src/queue/index.c \
     '    [-*high = 0;
     -]if (++index->split'
+mutant kick_chooses_again_for_each_slice src/queue/kick.c \
+    '[-ELAPSE__QUEUE_KICK_PASS_MAX-]{+ELAPSE__QUEUE_KICK_MAX+} : kick->pass_max'
+mutant kick_of_many_ends_after_one_pass src/queue/kick.c \
+    'return[- kick->full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT :-] ELAPSE__QUEUE_OK;'
+mutant kick_takes_the_latest src/queue/kick.c \
+    'else if ({+!+}comes_later(*kept_at(kick, 0), item))'
 mutant back_off_beyond_max src/queue/occurrence.c \
     '[-    if (wait_ms > most)
         wait_ms = most;-]'
