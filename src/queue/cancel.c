@@ -91,15 +91,15 @@ static struct elapse__queue_answer reschedule_job(struct elapse__queue *queue,
     uint64_t id = elapse__queue_id(entry);
     if (elapse__queue_is_leased(elapse__queue_state_of(entry)))
         return elapse__queue_say(ELAPSE__QUEUE_RUNNING, id);
-    if (!elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry)))
-        return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
-    if (!elapse__queue_begin_relief(queue))
-        return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     struct elapse__queue_tick due = {true, 0};
     if (time.when == ELAPSE__QUEUE_AT)
         due.tick = elapse__queue_wall_tick(time.at_ms);
     else
         due = (struct elapse__queue_tick){false, elapse__queue_after(queue, time.delay_ms)};
+    if (!elapse__queue_waiting_room(queue, elapse__queue_tube_of(queue, entry), due))
+        return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
+    if (!elapse__queue_begin_relief(queue))
+        return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     elapse__queue_wait_again(queue, entry, due, true);
     return (struct elapse__queue_answer){
         .result = ELAPSE__QUEUE_RESCHEDULED, .id = id, .position = elapse__queue_end(queue)};

@@ -1,20 +1,63 @@
 #include "chunks.h"
 
+#include <stddef.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 4 };
+enum {
+    FIRST_ROOM = 4,
+    WIDER_BITS = 2, /* a small chunk becomes larger by 2^WIDER_BITS */
+};
 
 void elapse__queue_chunks_init(struct elapse__queue_chunks *chunks, uint32_t bits,
                                size_t item_bytes)
 {
+    elapse__queue_chunks_init_small(chunks, bits, bits, item_bytes);
+}
+
+void elapse__queue_chunks_init_small(struct elapse__queue_chunks *chunks, uint32_t bits,
+                                     uint32_t begin_bits, size_t item_bytes)
+{
     ELAPSE__ASSERT_THAT(bits, <, 32);
+    ELAPSE__ASSERT_THAT(begin_bits, <=, bits);
     ELAPSE__ASSERT_THAT(item_bytes, >, 0);
-    *chunks = (struct elapse__queue_chunks){.bits = bits, .item_bytes = (uint32_t)item_bytes};
+    *chunks = (struct elapse__queue_chunks){
+        .bits = (uint8_t)bits,
+        .begin_bits = (uint8_t)begin_bits,
+        .first_bits = (uint8_t)begin_bits,
+        .item_bytes = (uint32_t)item_bytes,
+    };
 }
 
 static size_t chunk_bytes(const struct elapse__queue_chunks *chunks)
 {
-    return (size_t)chunks->item_bytes << chunks->bits;
+    return (size_t)chunks->item_bytes << chunks->first_bits;
+}
+
+/* A small chunk needs no cache line of its own, and malloc is quicker than aligned_alloc. */
+static void *make_chunk(const struct elapse__queue_chunks *chunks,
+                        const struct elapse_allocator *memory)
+{
+    size_t alignment =
+        chunks->first_bits < chunks->bits ? _Alignof(max_align_t) : ELAPSE__LINE_BYTES;
+    return elapse__allocate_locked(memory, alignment, chunk_bytes(chunks));
+}
+
+/* Makes the only chunk, which is small, larger. */
+static bool widen_chunk(struct elapse__queue_chunks *chunks, const struct elapse_allocator *memory)
+{
+    struct elapse__queue_chunks wider = *chunks;
+    uint32_t bits = chunks->first_bits + WIDER_BITS;
+    wider.first_bits = bits < chunks->bits ? (uint8_t)bits : chunks->bits;
+    ELAPSE__ASSERT_THAT(chunks->count, ==, 1);
+    ELAPSE__ASSERT_THAT(wider.first_bits, >, chunks->first_bits);
+    void *chunk = make_chunk(&wider, memory);
+    if (chunk == NULL)
+        return false;
+    memcpy(chunk, chunks->directory[0], chunk_bytes(chunks));
+    elapse__release_locked(memory, chunks->directory[0], chunk_bytes(chunks));
+    *chunks = wider;
+    chunks->directory[0] = chunk;
+    return true;
 }
 
 void elapse__queue_chunks_free(struct elapse__queue_chunks *chunks,
@@ -48,9 +91,12 @@ bool elapse__queue_chunks_grow(struct elapse__queue_chunks *chunks,
                                const struct elapse_allocator *memory)
 {
     ELAPSE__ASSERT_THAT(chunks->count, <=, chunks->room);
+    ELAPSE__ASSERT(chunks->count <= 1 || chunks->first_bits == chunks->bits);
+    if (chunks->count == 1 && chunks->first_bits < chunks->bits)
+        return widen_chunk(chunks, memory);
     if (chunks->count == chunks->room && !double_directory(chunks, memory))
         return false;
-    void *chunk = elapse__allocate_locked(memory, ELAPSE__LINE_BYTES, chunk_bytes(chunks));
+    void *chunk = make_chunk(chunks, memory);
     if (chunk == NULL)
         return false;
     chunks->directory[chunks->count++] = chunk;
@@ -62,4 +108,6 @@ void elapse__queue_chunks_shrink(struct elapse__queue_chunks *chunks,
 {
     ELAPSE__ASSERT_THAT(chunks->count, >, 0);
     elapse__release_locked(memory, chunks->directory[--chunks->count], chunk_bytes(chunks));
+    if (chunks->count == 0)
+        chunks->first_bits = chunks->begin_bits;
 }

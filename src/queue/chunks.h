@@ -1,13 +1,17 @@
 /*
- * An array that grows by one chunk at a time and never moves its items:
+ * An array that grows by one chunk at a time:
  *
  *      directory   [0] [1] [2] ...
  *                   |   |   |
  *                   v   v   v
  *      chunks      ### ### ##.        each of 2^bits items
  *
- * No call initialises or copies items. The directory doubles when it is full. At 10^8 items of
- * 1,024 a chunk that copies half a megabyte, which takes less than 0.1 ms.
+ * No call initialises items. The directory doubles when it is full. At 10^8 items of 1,024 a chunk
+ * that copies half a megabyte, which takes less than 0.1 ms.
+ *
+ * An array that may be very small begins with a small first chunk
+ * (elapse__queue_chunks_init_small). While that is the only one, it grows by a factor of four until
+ * it is as large as any. This alone moves items.
  */
 #ifndef ELAPSE__QUEUE_CHUNKS_H
 #define ELAPSE__QUEUE_CHUNKS_H
@@ -21,17 +25,21 @@ struct elapse__queue_chunks {
     void **directory;
     uint32_t count;      /* chunks */
     uint32_t room;       /* places in the directory */
-    uint32_t bits;       /* 2^bits items a chunk */
+    uint8_t bits;        /* 2^bits items a chunk */
+    uint8_t begin_bits;  /* 2^begin_bits items in a first chunk when it is made */
+    uint8_t first_bits;  /* 2^first_bits items in the first chunk; `bits` if there are more */
     uint32_t item_bytes; /* bytes an item */
 };
 
 void elapse__queue_chunks_init(struct elapse__queue_chunks *chunks, uint32_t bits,
                                size_t item_bytes);
+void elapse__queue_chunks_init_small(struct elapse__queue_chunks *chunks, uint32_t bits,
+                                     uint32_t begin_bits, size_t item_bytes);
 void elapse__queue_chunks_free(struct elapse__queue_chunks *chunks,
                                const struct elapse_allocator *memory);
 
-/* Appends a chunk, whose bytes are undefined. Returns false if there is no memory; then nothing has
- * changed. */
+/* Appends a chunk, whose bytes are undefined, or makes a small one larger. Returns false if there
+ * is no memory; then nothing has changed. */
 bool elapse__queue_chunks_grow(struct elapse__queue_chunks *chunks,
                                const struct elapse_allocator *memory);
 
@@ -42,7 +50,7 @@ void elapse__queue_chunks_shrink(struct elapse__queue_chunks *chunks,
 /* How many items there is room for. */
 static inline uint64_t elapse__queue_chunks_items(const struct elapse__queue_chunks *chunks)
 {
-    return (uint64_t)chunks->count << chunks->bits;
+    return (uint64_t)chunks->count << chunks->first_bits;
 }
 
 /* Makes room for at least `items` items. Returns false if there is no memory. */

@@ -5,13 +5,14 @@
 enum {
     CHILDREN = 4,
     HEAP_CHUNK_BITS = 8, /* 4 KiB */
+    HEAP_BEGIN_BITS = 3, /* 128 bytes: most tubes have few ready jobs at a time */
 };
 
 void elapse__queue_heap_init(struct elapse__queue_heap *heap)
 {
     *heap = (struct elapse__queue_heap){0};
-    elapse__queue_chunks_init(&heap->items, HEAP_CHUNK_BITS,
-                              sizeof(struct elapse__queue_heap_item));
+    elapse__queue_chunks_init_small(&heap->items, HEAP_CHUNK_BITS, HEAP_BEGIN_BITS,
+                                    sizeof(struct elapse__queue_heap_item));
 }
 
 void elapse__queue_heap_free(struct elapse__queue_heap *heap, const struct elapse_allocator *memory)
@@ -108,6 +109,17 @@ void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__que
     sift_up(heap, jobs, heap->count++, item);
 }
 
+/* Releases what is not needed. One chunk stays in reserve, so that a count that goes up and down
+ * does not allocate. A tube without ready jobs keeps nothing: there may be very many of them. */
+static void release_chunk(struct elapse__queue_heap *heap, const struct elapse_allocator *memory)
+{
+    if (heap->count == 0)
+        elapse__queue_chunks_free(&heap->items, memory);
+    else if (elapse__queue_chunks_items(&heap->items) >=
+             (uint64_t)heap->count + (2u << HEAP_CHUNK_BITS))
+        elapse__queue_chunks_shrink(&heap->items, memory);
+}
+
 void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
                                struct elapse__queue_entry *entry,
                                const struct elapse_allocator *memory)
@@ -125,7 +137,5 @@ void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__q
         else
             sift_down(heap, jobs, place, last);
     }
-    /* One chunk stays in reserve, so that a count that goes up and down does not allocate. */
-    if (elapse__queue_chunks_items(&heap->items) >= (uint64_t)heap->count + (2u << HEAP_CHUNK_BITS))
-        elapse__queue_chunks_shrink(&heap->items, memory);
+    release_chunk(heap, memory);
 }

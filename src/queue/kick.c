@@ -6,11 +6,12 @@ static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
 {
     uint64_t id = elapse__queue_id(entry);
     struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
-    if (side == NULL || !elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry)))
+    struct elapse__queue_tick due = {false, elapse__queue_present(queue, false)};
+    if (side == NULL ||
+        !elapse__queue_waiting_room(queue, elapse__queue_tube_of(queue, entry), due))
         return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
     if (!elapse__queue_begin_relief(queue))
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
-    struct elapse__queue_tick due = {false, elapse__queue_present(queue, false)};
     ELAPSE__ASSERT(elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED ||
                    elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED);
     /* A job that was set aside gets all its retries again. */

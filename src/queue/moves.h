@@ -57,8 +57,10 @@ void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__que
 /* Ends a job or a shadow in any state. */
 void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
-/* Makes sure that a job of the tube can become ready. Returns false if there is no memory. */
-bool elapse__queue_ready_room(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+/* Makes sure that a job of the tube can wait until `due`: if that is now, the job becomes ready,
+ * and needs room for that. Returns false if there is no memory. */
+bool elapse__queue_waiting_room(const struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                struct elapse__queue_tick due);
 
 /* Starts the timer of a lease, for so long from now. */
 void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,

@@ -181,7 +181,8 @@ static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct
         if (plan->token == 0)
             result = ELAPSE__QUEUE_NO_MEMORY;
     }
-    if (result == ELAPSE__QUEUE_OK && !elapse__queue_ready_room(queue, plan->built.tube))
+    if (result == ELAPSE__QUEUE_OK &&
+        !elapse__queue_waiting_room(queue, plan->built.tube, plan->due))
         result = ELAPSE__QUEUE_NO_MEMORY;
     if (result == ELAPSE__QUEUE_OK) {
         uint64_t bytes =

@@ -182,7 +182,7 @@ void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__que
     uint64_t present = elapse__queue_present(queue, due.by_wall);
     if (due.tick > present) {
         elapse__queue_enter_delayed(queue, entry, due);
-    } else if (elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry))) {
+    } else if (elapse__queue_waiting_room(queue, elapse__queue_tube_of(queue, entry), due)) {
         enter_ready(queue, entry, due);
     } else {
         due.tick = present + READY_AGAIN_MS;
@@ -260,9 +260,11 @@ void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_ent
     elapse__queue_tube_end_if_empty(queue, tube);
 }
 
-bool elapse__queue_ready_room(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+bool elapse__queue_waiting_room(const struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                struct elapse__queue_tick due)
 {
-    return elapse__queue_heap_reserve(&tube->ready, 1, &queue->memory);
+    return due.tick > elapse__queue_present(queue, due.by_wall) ||
+           elapse__queue_heap_reserve(&tube->ready, 1, &queue->memory);
 }
 
 struct elapse__queue_tick elapse__queue_due_of(const struct elapse__queue *queue,

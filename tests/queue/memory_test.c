@@ -10,6 +10,7 @@
 /* An allocator that counts, and that refuses one call. */
 struct counting {
     size_t bytes;
+    size_t blocks;
     size_t largest; /* of one call */
     uint64_t calls;
     uint64_t refused; /* the number of the call that fails, from 1; 0: none */
@@ -21,6 +22,7 @@ static void *count_allocate(size_t alignment, size_t bytes, void *context)
     if (++counting->calls == counting->refused)
         return NULL;
     counting->bytes += bytes;
+    counting->blocks++;
     if (bytes > counting->largest)
         counting->largest = bytes;
     return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
@@ -30,6 +32,7 @@ static void count_release(void *memory, size_t bytes, void *context)
 {
     struct counting *counting = context;
     counting->bytes -= bytes;
+    counting->blocks--;
     free(memory);
 }
 
@@ -112,6 +115,106 @@ QUEUE_TEST(a_job_takes_no_more_memory_than_promised)
     assert_in_range(ready, 8000, 8800);
     assert_in_range(with_key, 9600, 10200);
     assert_in_range(handed_out, 19200, 20200);
+}
+
+/* Returns the bytes that are in use, with those that malloc adds to a block. */
+static size_t all_bytes(const struct counting *counting)
+{
+    return counting->bytes + counting->blocks * 2 * sizeof(void *);
+}
+
+/* Puts a job into the tube of this number, whose name has 50 bytes. Returns the id. */
+static uint64_t put_into(struct elapse__queue *queue, struct elapse__queue_now now, uint32_t number,
+                         uint64_t delay_ms)
+{
+    char name[51];
+    struct elapse__queue_put put_it = job("b");
+    (void)snprintf(name, sizeof name, "%050u", (unsigned)number);
+    put_it.tube = text(name);
+    put_it.delay_ms = delay_ms;
+    struct elapse__queue_answer answer = elapse__queue_put(queue, now, &put_it);
+    assert_int_equal(answer.result, ELAPSE__QUEUE_SCHEDULED);
+    return answer.id;
+}
+
+QUEUE_TEST(a_tube_with_a_delayed_job_takes_no_more_memory_than_promised)
+{
+    enum { TUBES = 20000, BACKLOG = 3000 };
+    struct counting counting = {0};
+    struct elapse_allocator memory = {count_allocate, count_release, &counting};
+    struct elapse__queue_options options = {
+        .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
+    struct elapse__queue_now now = {1000, 1700000000000};
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    assert_ok(elapse__queue_replay_done(queue, now, 1));
+    size_t before = all_bytes(&counting);
+    for (uint32_t i = 0; i < TUBES; i++)
+        put_into(queue, now, i, 3600000);
+    size_t fresh = (all_bytes(&counting) - before) / TUBES;
+    /* Also a tube that had ready jobs: a few of them, or many. */
+    for (uint32_t i = 0; i < TUBES; i++) {
+        uint64_t first = put_into(queue, now, i, 0);
+        for (uint32_t more = 1; i % 1000 == 0 && more < BACKLOG; more++)
+            put_into(queue, now, i, 0);
+        for (uint64_t id = first; id <= elapse__queue_last_id(queue); id++)
+            assert_int_equal(elapse__queue_cancel_id(queue, now, id).result, ELAPSE__QUEUE_REMOVED);
+    }
+    size_t used = (all_bytes(&counting) - before) / TUBES;
+    print_message("bytes a tube: %zu, and %zu once it had ready jobs\n", fresh, used);
+    if (sizeof(void *) == 8) {
+        assert_in_range(fresh, 500, 600);
+        assert_in_range(used, 500, 600);
+    }
+    elapse__queue_free(queue);
+    assert_int_equal(counting.blocks, 0);
+}
+
+enum { ROUND = 50000 };
+
+/* Puts many jobs of all kinds: delayed, with keys and some handed out. Returns the bytes that are
+ * in use then. Ends all of them. */
+static size_t bytes_of_a_round(struct elapse__queue *queue, struct elapse__queue_now now,
+                               const struct counting *counting)
+{
+    struct elapse__queue_put put_it = job("b");
+    for (uint32_t i = 0; i < ROUND; i++) {
+        put_it.key = i % 2 == 0 ? (struct elapse__queue_text){&i, sizeof i} : text("");
+        put_it.delay_ms = i % 4 == 0 ? 0 : 1000000;
+        uint64_t id = elapse__queue_put(queue, now, &put_it).id;
+        struct elapse__queue_handed handed;
+        if (i % 3 == 0)
+            assert_ok(elapse__queue_reserve_id(queue, now, id, NULL, true, &handed).result);
+        if (i % 6 == 0)
+            assert_ok(elapse__queue_nack_in(queue, now, holder(&handed), 1000000).result);
+    }
+    size_t bytes = counting->bytes;
+    uint64_t last = elapse__queue_last_id(queue);
+    for (uint64_t id = last - ROUND + 1; id <= last; id++)
+        (void)elapse__queue_cancel_id(queue, now, id);
+    return bytes;
+}
+
+QUEUE_TEST(jobs_use_the_memory_of_those_that_have_ended)
+{
+    struct counting counting = {0};
+    struct elapse_allocator memory = {count_allocate, count_release, &counting};
+    struct elapse__queue_options options = {
+        .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
+    struct elapse__queue_now now = {1000, 1700000000000};
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    assert_ok(elapse__queue_replay_done(queue, now, 1));
+    size_t first = bytes_of_a_round(queue, now, &counting);
+    for (unsigned round = 0; round < 2; round++) {
+        /* The leases of cancelled jobs end. */
+        now.boot_ms += 20000;
+        now.wall_ms += 20000;
+        while (elapse__queue_turn(queue, now).more)
+            ;
+        assert_int_equal(elapse__queue_jobs(queue), 0);
+        assert_true(bytes_of_a_round(queue, now, &counting) <= first);
+    }
+    elapse__queue_free(queue);
+    assert_int_equal(counting.blocks, 0);
 }
 
 QUEUE_TEST(no_call_allocates_or_moves_much)

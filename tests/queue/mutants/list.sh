@@ -50,6 +50,14 @@ mutant kick_of_many_ends_after_one_pass src/queue/kick.c \
     'return[- kick->full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT :-] ELAPSE__QUEUE_OK;'
 mutant kick_takes_the_latest src/queue/kick.c \
     'else if ({+!+}comes_later(*kept_at(kick, 0), item))'
+mutant records_are_not_used_again src/queue/slab.c \
+    'uint32_t record = [-slab->free-]{+0+};'
+mutant tube_keeps_the_room_of_its_ready_jobs src/queue/heap.c \
+    'if ([-heap->count == 0-]{+false+})'
+mutant delayed_job_has_room_in_the_heap src/queue/state.c \
+    'return [-due.tick > elapse__queue_present(queue, due.by_wall)-]{+false+} ||'
+mutant wider_chunk_is_empty src/queue/chunks.c \
+    '[-memcpy(chunk, chunks->directory[0], chunk_bytes(chunks));-]'
 mutant back_off_beyond_max src/queue/occurrence.c \
     '[-    if (wait_ms > most)
         wait_ms = most;-]'
