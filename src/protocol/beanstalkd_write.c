@@ -275,9 +275,8 @@ size_t elapse__wire_beanstalkd_server_yaml(
     at = put_field(at, "binlog-max-size", statistics->binlog_max_size);
     at = put_fact(at, "draining", statistics->draining ? "true" : "false", "");
     at = put_fact(at, "id", statistics->id, "");
-    at = put_fact(at, "hostname", statistics->hostname, "");
-    at = put_fact(at, "os", statistics->os, "");
-    at = put_fact(at, "platform", statistics->platform, "");
-    at = put_text(at, "\n");
+    at = put_fact(at, "hostname", statistics->hostname, "\"");
+    at = put_fact(at, "os", statistics->os, "\"");
+    at = put_fact(at, "platform", statistics->platform, "\"");
     return end_yaml(text, at);
 }

@@ -99,7 +99,9 @@ enum elapse__queue_reason {
 };
 
 struct elapse__queue_side {
-    struct elapse_timer expiry;          /* READY, never handed out: when EXPIRE drops the job */
+    struct elapse_timer expiry;          /* READY, never handed out: when EXPIRE drops the job. Idle
+                                            after a hand-out: then `deadline` is the delay of the
+                                            last release, in milliseconds; 0: none yet */
     struct elapse__ring_node lease_node; /* in the ring of `connection` */
     const struct elapse__queue_connection *connection;
     struct elapse__queue_recurrence *recurrence; /* NULL: none */

@@ -142,8 +142,10 @@ static struct elapse__queue_answer give_back(struct elapse__queue *queue,
     if (entry == NULL)
         return answer;
     if (priority != NULL) {
+        struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
         entry->priority = *priority;
-        elapse__queue_side_of(queue, entry)->releases++;
+        side->releases++;
+        side->expiry.deadline = delay_ms;
     }
     elapse__queue_wait_again(
         queue, entry, (struct elapse__queue_tick){false, elapse__queue_after(queue, delay_ms)},

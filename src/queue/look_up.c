@@ -47,10 +47,14 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
         .reason = text_of_reason(fields.reason),
         .tube = fields.tube,
     };
+    if (side != NULL && side->handed_out)
+        view->release_ms = side->expiry.deadline;
     bool leased = elapse__queue_is_leased(state);
-    if (state == ELAPSE__QUEUE_DELAYED || (leased && side->begun)) {
-        uint64_t present = elapse__queue_present(queue, !leased && fields.by_wall);
+    if (state == ELAPSE__QUEUE_DELAYED && fields.by_wall) {
+        uint64_t present = elapse__queue_present(queue, true);
         view->left_ms = entry->timer.deadline > present ? entry->timer.deadline - present : 0;
+    } else if (state == ELAPSE__QUEUE_DELAYED || (leased && side->begun)) {
+        view->left_ms = elapse__queue_left(queue, queue->now, entry->timer.deadline);
     } else if (leased) {
         view->left_ms = fields.ttr_ms;
     }

@@ -517,7 +517,9 @@ struct elapse__queue_view {
     uint64_t expire_ms;
     uint64_t backoff_min_ms;
     uint64_t backoff_max_ms;
-    uint64_t left_ms; /* DELAYED: until due; RESERVED: until the lease ends; otherwise 0 */
+    uint64_t left_ms; /* DELAYED: until due; RESERVED: until the lease ends; otherwise 0. Never more
+                         than was asked for */
+    uint64_t release_ms; /* the delay of the last release in this life of the process */
     struct elapse__queue_lease lease; /* number 0: none */
     uint32_t attempts;                /* hand-outs of this occurrence that failed */
     uint32_t missed;                  /* occurrences, since the job was handed out last */

@@ -217,6 +217,8 @@ void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__qu
     elapse__queue_set_by_wall(entry, due.by_wall);
     side->due = due.tick;
     side->handed_out_before = side->handed_out;
+    if (!side->handed_out)
+        side->expiry.deadline = 0;
     side->handed_out = 1;
     side->connection = connection;
     if (connection != NULL)

@@ -27,6 +27,16 @@ static inline uint64_t elapse__queue_after(const struct elapse__queue *queue, ui
            (delay_ms > 0 && queue->options.present_is_rounded ? 1 : 0);
 }
 
+/* Returns how long it is from the present to a boot-time tick of elapse__queue_after: no more than
+ * its delay. */
+static inline uint64_t elapse__queue_left(const struct elapse__queue *queue,
+                                          struct elapse__queue_now now, uint64_t tick)
+{
+    uint64_t present =
+        elapse__queue_boot_tick(now.boot_ms) + (queue->options.present_is_rounded ? 1 : 0);
+    return tick > present ? tick - present : 0;
+}
+
 /* Returns the wall-clock time of a tick, by the difference of the two clocks now. */
 int64_t elapse__queue_tick_to_ms(const struct elapse__queue *queue, bool by_wall, uint64_t tick);
 

@@ -235,10 +235,9 @@ enum elapse__queue_result elapse__queue_tube_statistics(const struct elapse__que
     count_states(statistics, tube);
     statistics->overdue_ms = elapse__queue_longest_wait_ms(tube, now);
     if (elapse__queue_paused(tube)) {
-        uint64_t end = elapse_timer_deadline(&tube->pause);
-        uint64_t present = elapse__queue_boot_tick(now.boot_ms);
         statistics->pause_ms = tube->pause_ms;
-        statistics->pause_left_ms = end > present ? end - present : 0;
+        statistics->pause_left_ms =
+            elapse__queue_left(queue, now, elapse_timer_deadline(&tube->pause));
     }
     return ELAPSE__QUEUE_OK;
 }

@@ -613,7 +613,8 @@ TEST(test_statistics_of_the_server)
         "current-waiting: 13\ntotal-connections: 14\npid: 15\nversion: \"1.2\"\n"
         "rusage-utime: 1.000001\nrusage-stime: 0.000099\nuptime: 16\nbinlog-oldest-index: 17\n"
         "binlog-current-index: 18\nbinlog-records-migrated: 19\nbinlog-records-written: 20\n"
-        "binlog-max-size: 21\ndraining: false\nid: i\nhostname: h\nos: o\nplatform: p\n\n");
+        "binlog-max-size: 21\ndraining: false\nid: i\nhostname: \"h\"\nos: \"o\"\nplatform: "
+        "\"p\"\n");
 }
 
 TEST_MAIN("beanstalkd")

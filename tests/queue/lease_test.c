@@ -52,7 +52,8 @@ QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
     struct elapse__queue_put later = job("b");
     later.when = ELAPSE__QUEUE_IN;
     later.delay_ms = 3;
-    put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    uint64_t id = put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(look(f, id).left_ms, 3);
     pass(f, 3);
     nothing_ready(f);
     pass(f, 1);
@@ -63,6 +64,7 @@ QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
     pass(f, 1);
     handed = take(f);
     assert_ok(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)));
+    assert_int_equal(look(f, id).left_ms, later.ttr_ms);
     pass(f, later.ttr_ms);
     nothing_ready(f);
     pass(f, 1);

@@ -4,6 +4,8 @@
  */
 #include "fixture.h"
 
+#include <regex.h>
+
 static int set_up_beanstalkd(void **state)
 {
     int failed = set_up(state);
@@ -281,8 +283,20 @@ BEANSTALKD_TEST(test_tubes)
     talk(&a, "ignore default\r\nlist-tubes-watched\r\n",
          "WATCHING 2\r\nOK 12\r\n---\n- c\n- b\n\r\n");
     talk(&a, "ignore x\r\nignore b\r\nignore c\r\n", "WATCHING 2\r\nWATCHING 1\r\nNOT_IGNORED\r\n");
-    talk(&a, "list-tubes\r\n", "OK 12\r\n---\n- a\n- c\n\r\n");
+    talk(&a, "list-tubes\r\n", "OK 22\r\n---\n- default\n- a\n- c\n\r\n");
     talk(&a, "pause-tube x 1\r\npause-tube a 1\r\n", "NOT_FOUND\r\nPAUSED\r\n");
+}
+
+/* Its place in the queue is that of "a", which has gone. */
+BEANSTALKD_TEST(test_default_is_the_first_tube_wherever_its_place_is)
+{
+    struct client a;
+    assert_int_equal(elapse__queue_tube_hold(f.engine.jobs, (struct elapse__queue_text){"a", 1}),
+                     ELAPSE__QUEUE_OK);
+    connect(&a);
+    talk(&a, "use b\r\nwatch b\r\nignore default\r\nlist-tubes\r\n",
+         "USING b\r\nWATCHING 2\r\nWATCHING 1\r\nOK 22\r\n---\n- default\n- a\n- b\n\r\n");
+    elapse__queue_tube_drop(f.engine.jobs, (struct elapse__queue_text){"a", 1});
 }
 
 BEANSTALKD_TEST(test_as_many_tubes_as_may_be_watched)
@@ -327,6 +341,21 @@ BEANSTALKD_TEST(test_a_long_list_goes_in_slices)
 
 /* ---- statistics ---- */
 
+static void has(const char *text, const char *line)
+{
+    if (strstr(text, line) == NULL)
+        print_message("no \"%s\" in: %s", line, text);
+    assert_non_null(strstr(text, line));
+}
+
+/* Says something, and expects this line in the answer. */
+static void says(struct client *client, const char *said, const char *line)
+{
+    say(client, said);
+    commit();
+    has(hear_some(client, 1 << 16), line);
+}
+
 BEANSTALKD_TEST(test_statistics_of_a_job)
 {
     struct client a;
@@ -346,6 +375,72 @@ BEANSTALKD_TEST(test_statistics_of_a_job)
     talk(&a, "delete 1\r\nstats-job 1\r\n", "DELETED\r\nNOT_FOUND\r\n");
 }
 
+/* As beanstalkd says it: a second that has begun is cut off, also the first. */
+BEANSTALKD_TEST(test_the_seconds_that_are_left)
+{
+    struct client a;
+    connect(&a);
+    talk(&a, "put 0 0 10 1\r\na\r\nreserve\r\npause-tube default 3\r\n",
+         "INSERTED 1\r\nRESERVED 1 1\r\na\r\nPAUSED\r\n");
+    says(&a, "stats-job 1\r\n", "\ntime-left: 9\n");
+    says(&a, "stats-tube default\r\n", "\npause-time-left: 2\n");
+    pass(1000);
+    says(&a, "stats-job 1\r\n", "\ntime-left: 8\n");
+    pass(8999);
+    says(&a, "stats-job 1\r\n", "\ntime-left: 0\n");
+}
+
+BEANSTALKD_TEST(test_the_delay_of_a_job_is_that_of_its_last_release)
+{
+    struct client a;
+    connect(&a);
+    talk(&a, "put 0 5 10 1\r\na\r\nreserve-job 1\r\n", "INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    says(&a, "stats-job 1\r\n", "\ndelay: 5\n");
+    talk(&a, "release 1 0 7\r\n", "RELEASED\r\n");
+    says(&a, "stats-job 1\r\n", "\ndelay: 7\n");
+    pass(8000);
+    talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
+    says(&a, "stats-job 1\r\n", "\ndelay: 7\n");
+    talk(&a, "release 1 0 0\r\n", "RELEASED\r\n");
+    says(&a, "stats-job 1\r\n", "\ndelay: 0\n");
+    talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
+    talk(&a, "bury 1 0\r\n", "BURIED\r\n");
+    says(&a, "stats-job 1\r\n", "\ndelay: 0\n");
+}
+
+/* Clients take each line apart without looking: one that is empty, or without its value, breaks
+ * them. */
+BEANSTALKD_TEST(test_every_line_of_a_body_is_a_field_or_an_item)
+{
+    static const char *const commands[] = {"stats\r\n", "stats-job 1\r\n", "stats-tube default\r\n",
+                                           "list-tubes\r\n", "list-tubes-watched\r\n"};
+    struct client a;
+    regex_t line;
+    assert_int_equal(regcomp(&line, "^([a-z-]+: .+|- .+)$", REG_EXTENDED | REG_NOSUB), 0);
+    connect(&a);
+    talk(&a, "put 0 5 10 1\r\na\r\n", "INSERTED 1\r\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char text[1 << 12];
+        size_t size = 0;
+        say(&a, commands[i]);
+        commit();
+        snprintf(text, sizeof text, "%s", hear_some(&a, 1 << 16));
+        assert_int_equal(sscanf(text, "OK %zu\r\n", &size), 1);
+        char *at = strstr(text, "\r\n---\n") + strlen("\r\n---\n");
+        char *end = strstr(at, "\r\n");
+        assert_int_equal(end - at + (long)strlen("---\n"), size);
+        *end = '\0';
+        while (at < end) {
+            char *next = strchr(at, '\n');
+            assert_non_null(next);
+            *next = '\0';
+            assert_int_equal(regexec(&line, at, 0, NULL, 0), 0);
+            at = next + 1;
+        }
+    }
+    regfree(&line);
+}
+
 BEANSTALKD_TEST(test_statistics_of_a_tube)
 {
     struct client a, b;
@@ -361,13 +456,6 @@ BEANSTALKD_TEST(test_statistics_of_a_tube)
          "total-jobs: 2\ncurrent-using: 1\ncurrent-watching: 2\ncurrent-waiting: 1\n"
          "cmd-delete: 1\ncmd-pause-tube: 1\npause: 9\npause-time-left: 7\n\r\n");
     talk(&a, "stats-tube x\r\n", "NOT_FOUND\r\n");
-}
-
-static void has(const char *text, const char *line)
-{
-    if (strstr(text, line) == NULL)
-        print_message("no \"%s\" in: %s", line, text);
-    assert_non_null(strstr(text, line));
 }
 
 BEANSTALKD_TEST(test_statistics_of_the_server)
@@ -415,9 +503,9 @@ BEANSTALKD_TEST(test_statistics_of_the_server)
         "\nbinlog-max-size: 1048576\n",
         "\ndraining: false\n",
         "\nid: 0123456789abcdef\n",
-        "\nhostname: host\n",
-        "\nos: kernel\n",
-        "\nplatform: machine\n\n\r\n",
+        "\nhostname: \"host\"\n",
+        "\nos: \"kernel\"\n",
+        "\nplatform: \"machine\"\n\r\n",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         has(all, lines[i]);

@@ -25,6 +25,7 @@ enum beanstalkd_context {
 /* The session. Private to these files. */
 struct beanstalkd_session {
     struct elapse__wire_beanstalkd_parser parser;
+    struct elapse__server_tube *home;     /* "default", with a reference: it is always there */
     struct elapse__server_tube *used;     /* with a reference, like each watched tube */
     struct elapse__server_tube **watched; /* in the order of list-tubes-watched */
     uint32_t watched_count;

@@ -46,6 +46,23 @@ static uint64_t seconds_between(int64_t from_ms, int64_t to_ms)
     return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) / 1000 : 0;
 }
 
+/* Whole seconds until an end. beanstalkd counts in nanoseconds and cuts the rest: right after a
+ * reserve with a ttr of 10 seconds, 9 are left. */
+static uint64_t seconds_left(uint64_t left_ms)
+{
+    return left_ms > 0 ? (left_ms - 1) / 1000 : 0;
+}
+
+/* A job that was released has the delay of its last release, and every other one that of its put.
+ * The record has both ends of that one, until cleaning writes it again. */
+static uint64_t delay_seconds(const struct elapse__queue_view *view,
+                              const struct elapse__engine_job *texts)
+{
+    if (view->releases > 0)
+        return view->release_ms / 1000;
+    return seconds_between(texts->put_ms, texts->due_ms);
+}
+
 void elapse__beanstalkd_looked_at_job(struct elapse__connection *connection,
                                       const struct elapse__queue_view *view,
                                       const struct elapse__engine_job *texts)
@@ -58,9 +75,9 @@ void elapse__beanstalkd_looked_at_job(struct elapse__connection *connection,
         .state = name_of_state(view->state),
         .priority = view->priority,
         .age_s = seconds_between(texts->put_ms, elapse__session_now(connection).wall_ms),
-        .delay_s = seconds_between(texts->put_ms, texts->due_ms),
+        .delay_s = delay_seconds(view, texts),
         .ttr_s = view->ttr_ms / 1000,
-        .time_left_s = view->left_ms / 1000,
+        .time_left_s = seconds_left(view->left_ms),
         .file =
             elapse__engine_segment_of(elapse__session_options(connection)->engine, view->position),
         .reserves = view->reserves,
@@ -103,7 +120,7 @@ elapse__beanstalkd_stats_tube(struct elapse__connection *connection,
         .deletes = jobs.deletes,
         .pauses = jobs.pauses,
         .pause_s = jobs.pause_ms / 1000,
-        .pause_left_s = jobs.pause_left_ms / 1000,
+        .pause_left_s = seconds_left(jobs.pause_left_ms),
     };
     reply_yaml(connection, yaml, elapse__wire_beanstalkd_tube_yaml(yaml, &statistics));
     return ELAPSE__STEP_RAN;

@@ -12,6 +12,11 @@ static struct elapse__queue_text name_of(const struct elapse__wire_beanstalkd_co
     return (struct elapse__queue_text){command->tube, command->tube_size};
 }
 
+static bool is_same(struct elapse__queue_text name, struct elapse__queue_text other)
+{
+    return name.size == other.size && memcmp(name.bytes, other.bytes, name.size) == 0;
+}
+
 static struct elapse__server_tube *get_tube(struct elapse__connection *connection,
                                             struct elapse__queue_text name)
 {
@@ -78,11 +83,9 @@ static uint32_t find_watched(const struct beanstalkd_session *session,
                              struct elapse__queue_text name)
 {
     uint32_t place = 0;
-    for (; place < session->watched_count; place++) {
-        struct elapse__queue_text watched = elapse__server_tube_name(session->watched[place]);
-        if (watched.size == name.size && memcmp(watched.bytes, name.bytes, name.size) == 0)
-            break;
-    }
+    while (place < session->watched_count &&
+           !is_same(elapse__server_tube_name(session->watched[place]), name))
+        place++;
     return place;
 }
 
@@ -164,7 +167,10 @@ bool elapse__beanstalkd_tubes_begin(struct elapse__connection *connection)
 {
     static const struct elapse__queue_text name = {"default", sizeof "default" - 1};
 
-    return use_tube(connection, name) && watch_tube(connection, name);
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+
+    session->home = get_tube(connection, name);
+    return session->home != NULL && use_tube(connection, name) && watch_tube(connection, name);
 }
 
 void elapse__beanstalkd_tubes_end(struct elapse__connection *connection)
@@ -184,6 +190,9 @@ void elapse__beanstalkd_tubes_end(struct elapse__connection *connection)
         give_tube(connection, session->used);
         session->used = NULL;
     }
+    if (session->home != NULL)
+        give_tube(connection, session->home);
+    session->home = NULL;
 }
 
 /* ---- pause-tube ---- */
@@ -272,12 +281,13 @@ elapse__beanstalkd_list_tubes(struct elapse__connection *connection,
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
     const struct elapse__queue *queue = elapse__session_queue(connection);
+    const struct elapse__queue_text home = elapse__server_tube_name(session->home);
 
     (void)command;
     ELAPSE__ASSERT(!session->goes_on || session->cursor > 0);
     if (!session->goes_on) {
         session->cursor = 0;
-        if (!begin_list(connection))
+        if (!begin_list(connection) || !list_item(connection, home))
             return ELAPSE__STEP_END;
     }
     uint32_t places = LIST_PLACES;
@@ -287,7 +297,7 @@ elapse__beanstalkd_list_tubes(struct elapse__connection *connection,
             end_list(connection);
             return ELAPSE__STEP_RAN;
         }
-        if (name.size > 0 && !list_item(connection, name))
+        if (name.size > 0 && !is_same(name, home) && !list_item(connection, name))
             return ELAPSE__STEP_END;
     }
     return ELAPSE__STEP_MORE;
