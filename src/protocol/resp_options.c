@@ -25,6 +25,12 @@ bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char
     return i == argument.size && word[i] == '\0';
 }
 
+bool elapse__wire_resp_is_transaction(struct elapse__wire_resp_argument name)
+{
+    return elapse__wire_resp_is(name, "MULTI") || elapse__wire_resp_is(name, "EXEC") ||
+           elapse__wire_resp_is(name, "WATCH") || elapse__wire_resp_is(name, "DISCARD");
+}
+
 bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
                                     uint32_t count, uint32_t first,
                                     const struct elapse__wire_resp_option *options,

@@ -25,6 +25,16 @@ extern const struct elapse__wire_resp_option
 /* Returns whether an argument is this word of capitals, in capitals or not. */
 bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char *word);
 
+/* Returns whether a command begins, ends or guards a transaction of Redis. Clients send a
+ * transaction as one pipeline, and take none of its commands for done when its beginning fails. So
+ * the answer is ELAPSE__WIRE_RESP_NO_TRANSACTIONS, and the connection ends before the next command.
+ */
+bool elapse__wire_resp_is_transaction(struct elapse__wire_resp_argument name);
+
+#define ELAPSE__WIRE_RESP_NO_TRANSACTIONS                                                         \
+    "ERR there are no transactions here: the connection ends, and no command behind this one is " \
+    "done; use a pipeline without MULTI"
+
 /* What is wrong with the options of a command. */
 struct elapse__wire_resp_fault {
     uint32_t place;   /* the number of the argument that is wrong */

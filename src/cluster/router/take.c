@@ -343,6 +343,11 @@ static enum elapse__router_taken refuse_unknown(struct elapse__router_client *cl
     char text[ELAPSE__ROUTER_ERROR_MAX] = "ERR unknown command \'";
     size_t at = strlen(text);
 
+    if (elapse__wire_resp_is_transaction(name)) {
+        elapse__router_client_refuse(client, ELAPSE__WIRE_RESP_NO_TRANSACTIONS);
+        client->ending = true;
+        return ELAPSE__ROUTER_TAKEN;
+    }
     for (uint32_t i = 0; i < name.size && i < SHOWN_MAX; i++)
         text[at++] = (char)(name.bytes[i] == 0 ? '?' : name.bytes[i]);
     strncat(text, name.size > SHOWN_MAX ? "...'" : "'", sizeof text - at - 1);

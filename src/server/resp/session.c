@@ -50,12 +50,20 @@ static enum elapse__session_step refuse_arity(const struct elapse__resp_call *ca
     return elapse__resp_reply_error(call->connection, line.text, NULL);
 }
 
+static enum elapse__session_step refuse_unknown(const struct elapse__resp_call *call)
+{
+    if (!elapse__wire_resp_is_transaction(call->arguments[0]))
+        return elapse__resp_reply_error(call->connection, "ERR unknown command",
+                                        &call->arguments[0]);
+    (void)elapse__resp_reply_error(call->connection, ELAPSE__WIRE_RESP_NO_TRANSACTIONS, NULL);
+    return ELAPSE__STEP_END;
+}
+
 static enum elapse__session_step run_call(struct elapse__resp_call *call)
 {
     call->command = elapse__resp_find(call->arguments[0]);
     if (call->command == NULL)
-        return elapse__resp_reply_error(call->connection, "ERR unknown command",
-                                        &call->arguments[0]);
+        return refuse_unknown(call);
     if (!call->session->known && (call->command->flags & ELAPSE__RESP_NO_AUTH) == 0)
         return elapse__resp_reply_error(call->connection, "NOAUTH Authentication required.", NULL);
     int arity = call->command->arity;

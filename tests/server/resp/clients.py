@@ -45,6 +45,13 @@ try:
     raise SystemExit("GET did not fail")
 except redis.ResponseError as error:
     assert str(error).startswith("unknown command"), error
+transaction = client.pipeline()
+transaction.execute_command("PUT", "unsaid", "one")
+try:
+    transaction.execute()
+    raise SystemExit("a transaction did not fail")
+except (redis.ResponseError, redis.ConnectionError):
+    assert client.execute_command("STATS", "unsaid") is None
 assert client.info()["loading"] == 0
 assert client.client_setname("name") and client.client_getname() in ("name", b"name")
 assert client.config_get("*") == {}
