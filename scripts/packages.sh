@@ -73,6 +73,12 @@ librust-futures-util-dev  file  /usr/share/cargo/registry/futures-util-*
 cargo            command  cargo
 rustc            command  rustc
 beanstalkd       command  beanstalkd
+nodejs           command  node
+npm              command  npm
+php-cli          command  php
+php-pda-pheanstalk  file  /usr/share/php/Pheanstalk/autoload.php
+ruby             command  ruby
+ruby-beaneater   file     /usr/lib/ruby/vendor_ruby/beaneater.rb
 redis-server     command  redis-server
 postgresql       file     /usr/lib/postgresql/*/bin/initdb
 libpq-dev        pkg      libpq
