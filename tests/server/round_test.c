@@ -110,6 +110,103 @@ SERVER_TEST(the_bytes_of_a_command_count)
     hang_up_all(clients, 5);
 }
 
+/* ---- clients that ask for large jobs, and do not read ---- */
+
+enum { LARGE = 12000, SENT_AT_ONCE = 64 << 10, LOOKS = 40, UNIT_BYTES = 1024 };
+
+/* Puts a large job, whose id is 1. */
+static void put_large(struct client *client)
+{
+    char line[LARGE + 8];
+
+    memset(line, 'x', sizeof line);
+    memcpy(line, "p t ", 4);
+    memcpy(line + sizeof line - 2, "\n", 2);
+    say(client, line);
+    commit();
+    expect(client, "+1\n");
+}
+
+static size_t unsent(const struct client *client)
+{
+    const uint8_t *bytes;
+
+    return elapse__connection_output(client->connection, &bytes);
+}
+
+/* A turn, and the readings that it asks for. Returns whether there is more to do. */
+static bool turn_and_read(void)
+{
+    struct elapse__server_reading *reading;
+    bool more;
+
+    turn();
+    more = f.more;
+    while ((reading = elapse__server_reading(f.server)) != NULL) {
+        elapse__journal_read_perform(f.engine.journal, true, &reading->reading, 1);
+        elapse__server_reading_done(f.server, present(), reading);
+        more = true;
+    }
+    return more;
+}
+
+SERVER_TEST(the_bytes_of_a_reply_count)
+{
+    enum { CLIENTS = 200, MOST = ROUND * UNIT_BYTES + 4 * LARGE };
+    static struct client clients[CLIENTS];
+    size_t before = 0;
+    bool more;
+    for (int i = 0; i < CLIENTS; i++)
+        connect(&clients[i]);
+    put_large(&clients[0]);
+    for (int i = 0; i < CLIENTS; i++)
+        say(&clients[i], "l 1\nl 1\n");
+    do {
+        size_t now = 0;
+        more = turn_and_read();
+        for (int i = 0; i < CLIENTS; i++)
+            now += unsent(&clients[i]);
+        assert_true(now - before <= MOST);
+        before = now;
+    } while (more);
+    assert_true(before > 2 * (size_t)MOST);
+    hang_up_all(clients, CLIENTS);
+}
+
+SERVER_TEST(no_reply_gets_bytes_while_enough_bytes_wait_for_the_socket)
+{
+    struct client a;
+    size_t heard = 0;
+    connect(&a);
+    put_large(&a);
+    say_often(&a, "l 1\n", LOOKS);
+    do {
+        rest();
+        assert_in_range(unsent(&a), 1, SENT_AT_ONCE + LARGE);
+        heard += strlen(hear_some(&a, 1000));
+    } while (heard < (size_t)(LOOKS - 1) * LARGE);
+}
+
+/* Those who read have commands that waited until they read. */
+SERVER_TEST(readers_leave_a_share_to_those_who_speak)
+{
+    enum { CLIENTS = 5, COMMANDS = 400 };
+    struct client clients[CLIENTS], other;
+    for (int i = 0; i < CLIENTS; i++)
+        connect(&clients[i]);
+    connect(&other);
+    for (int i = 0; i < CLIENTS; i++)
+        say_often(&clients[i], "b 6000\n", COMMANDS);
+    rest();
+    lines_run = 0;
+    for (int i = 0; i < CLIENTS; i++)
+        (void)hear_some(&clients[i], 1 << 20);
+    assert_in_range(lines_run, 1, BEFORE_THE_TURN / 2);
+    say(&other, "z\n");
+    expect(&other, "-error\n");
+    hang_up_all(clients, CLIENTS);
+}
+
 /* A putter at full speed waits for the journal, and has more to say. */
 SERVER_TEST(a_putter_leaves_a_share_to_waiting_reserves)
 {

@@ -44,7 +44,7 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
         figures->refused++;
         return NULL;
     }
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     connection->server = server;
     connection->facts = *facts;
     connection->writing = &connection->held;
@@ -150,8 +150,8 @@ static void release_marks(struct elapse__connection *connection)
     while (connection->marks.count > 0 && !connection->dead) {
         const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
         if (mark->reply != NULL) {
-            if (elapse__buffer_size(&connection->out) >= server->options.output_bytes_max ||
-                server->budget == 0 || !elapse__reply_advance(mark->reply))
+            if (!elapse__connection_may_format(connection) || server->budget == 0 ||
+                !elapse__reply_advance(mark->reply))
                 return;
             elapse__reply_marks_drop_first(connection);
             continue;
@@ -229,7 +229,7 @@ static bool may_release(const struct elapse__connection *connection)
     const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
     return mark->reply != NULL && mark->reply->state != ELAPSE__REPLY_WAITING &&
            mark->reply->unread == 0 && mark->reply->gate <= connection->server->durable &&
-           elapse__buffer_size(&connection->out) < connection->server->options.output_bytes_max;
+           elapse__connection_may_format(connection);
 }
 
 void elapse__connection_work(struct elapse__connection *connection)
@@ -260,7 +260,7 @@ void elapse__connection_received(struct elapse__connection *connection,
     ELAPSE__ASSERT(!connection->closed);
     if (size == 0 || connection->ending || connection->dead)
         return;
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     connection->heard_ms = server->now.boot_ms;
     /* The usual case: nothing waits, and all commands are whole. */
     if (elapse__buffer_size(&connection->input) == 0 && size >= connection->need)
@@ -279,7 +279,7 @@ void elapse__connection_commands(struct elapse__connection *connection,
 
     ELAPSE__ASSERT(!connection->closed);
     ELAPSE__ASSERT_THAT(elapse__buffer_size(&connection->input), ==, 0);
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     connection->heard_ms = server->now.boot_ms;
     connection->has_commands = true;
     elapse__connection_work(connection);
@@ -292,7 +292,7 @@ void elapse__connection_received_all(struct elapse__connection *connection,
     struct elapse__server *server = connection->server;
 
     ELAPSE__ASSERT(!connection->closed);
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     connection->input_ended = true;
     if (connection->waiting > 0)
         connection->dead = true;
@@ -306,7 +306,7 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
     struct elapse__server *server = connection->server;
 
     ELAPSE__ASSERT(!connection->closed);
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET + ELAPSE__HEARING_BUDGET);
     connection->heard_ms = server->now.boot_ms;
     elapse__buffer_take(&connection->out, size);
     connection->sent += size;
@@ -314,6 +314,9 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
     while (connection->leavings.count > 0 &&
            elapse__leavings_first(connection)->end <= connection->sent)
         elapse__leavings_drop_first(connection);
+    /* Its next reply gets its bytes in a turn, behind those of other connections. */
+    if (connection->marks.count > 0 && elapse__reply_marks_at(connection, 0)->reply != NULL)
+        server->budget = 0;
     elapse__connection_work(connection);
     elapse__server_leave(server);
 }
@@ -327,7 +330,7 @@ void elapse__server_reading_done(struct elapse__server *server, struct elapse__q
 
     ELAPSE__ASSERT_THAT(hand->state, ==, ELAPSE__HAND_WITH_SHELL);
     ELAPSE__ASSERT_THAT(reply->unread, >, 0);
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET + ELAPSE__HEARING_BUDGET);
     hand->state = ELAPSE__HAND_READ;
     reply->unread--;
     /* A turn looks at the reply of a closed connection. */
@@ -344,7 +347,7 @@ void elapse__connection_closed(struct elapse__connection *connection, struct ela
     struct elapse__server_statistics *figures = &server->figures;
 
     ELAPSE__ASSERT(!connection->closed);
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     connection->closed = true;
     ELAPSE__ASSERT_THAT(figures->connections, >, 0);
     ELAPSE__ASSERT_THAT(figures->producers, >=, (uint64_t)connection->is_producer);

@@ -3,9 +3,10 @@
  */
 #include "inner.h"
 
-void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now)
+void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now,
+                          uint32_t kept)
 {
-    uint32_t left = server->round > ELAPSE__TURN_BUDGET ? server->round - ELAPSE__TURN_BUDGET : 0;
+    uint32_t left = server->round > kept ? server->round - kept : 0;
 
     ELAPSE__ASSERT(server->engine->batch == NULL);
     ELAPSE__ASSERT_THAT(now.boot_ms, >=, server->now.boot_ms);
@@ -29,8 +30,18 @@ void elapse__connection_fail(struct elapse__connection *connection)
     elapse__ring_join_once(&connection->server->work, &connection->work);
 }
 
+bool elapse__connection_may_format(const struct elapse__connection *connection)
+{
+    size_t waiting = elapse__buffer_size(&connection->out);
+
+    return waiting < ELAPSE__OUT_BYTES && waiting < connection->server->options.output_bytes_max;
+}
+
 bool elapse__connection_is_choked(const struct elapse__connection *connection)
 {
+    /* Further replies would wait behind those that wait for the socket. */
+    if (connection->reply_bytes > 0 && !elapse__connection_may_format(connection))
+        return true;
     return elapse__buffer_size(&connection->held) + elapse__buffer_size(&connection->out) +
                connection->marks.count * sizeof(struct elapse__reply_mark) +
                connection->reply_bytes >=

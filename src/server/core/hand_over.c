@@ -84,7 +84,8 @@ static void begin_readings(struct elapse__server_reply *reply)
             continue;
         if (server->budget == 0)
             break;
-        (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
+        uint32_t body_units = hand->job.handed.body_size / ELAPSE__UNIT_BYTES;
+        (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT + body_units);
         if (hand->state == ELAPSE__HAND_TAKEN)
             hand->state = elapse__engine_hand_over_begin(engine, &hand->job.handed,
                                                          &hand->reading.reading) == 0

@@ -31,9 +31,11 @@
  *      gated           its first mark waits to become durable
  *      attention       the shell should look at it
  *
- * Budget: work has units. A command costs one unit, and one more for each KiB; a hand-out costs
- * several. A round ends with a turn, and has so many units for all connections together. Half of
- * the round is the turn's for certain, and no other entry point has more than a quantum. A
+ * Budget: work has units. A command costs one unit, and one more for each KiB; a hand-out and a
+ * look cost several, and one more for each KiB of the body. A round ends with a turn, and has so
+ * many units for all connections together. Half of the round is the turn's for certain. Of the
+ * other half, what was sent and what was read get at most a part, so that a client that begins to
+ * speak is heard although others read. No entry point but the turn has more than a quantum. A
  * connection that needs more stays in the ring `work`, where each connection has a quantum when it
  * is reached. In a turn each stage has its share, so that neither commands nor hand-outs starve.
  */
@@ -48,11 +50,13 @@
 #include "session.h"
 
 enum {
-    ELAPSE__BUDGET = 1000,                 /* units of a round: about a millisecond */
-    ELAPSE__TURN_BUDGET = 500,             /* units that a turn has at least */
-    ELAPSE__QUANTUM = 250,                 /* of one connection in a call, or in a turn */
-    ELAPSE__UNIT_BYTES = 1024,             /* of a command, for one unit more */
-    ELAPSE__COST_HAND_OUT = 2,             /* units: of taking a job, and of reading it */
+    ELAPSE__BUDGET = 1000,        /* units of a round: about a millisecond */
+    ELAPSE__TURN_BUDGET = 500,    /* units that a turn has at least */
+    ELAPSE__HEARING_BUDGET = 250, /* beside them, that bytes which come have at least */
+    ELAPSE__QUANTUM = 250,        /* of one connection in a call, or in a turn */
+    ELAPSE__UNIT_BYTES = 1024,    /* of a command, for one unit more */
+    ELAPSE__COST_HAND_OUT = 2,    /* units: of taking a job, and of reading it */
+    ELAPSE__OUT_BYTES = 64 << 10, /* of `out`: no reply gets bytes while so many wait there */
     ELAPSE__INLINE_READ_BYTES = 256 << 10, /* of a body that is read in the call */
     ELAPSE__DEADLINE_SOON_MS = 1000,
     ELAPSE__LEASES_EXAMINED = 4096,
@@ -219,12 +223,18 @@ struct elapse__server {
 
 /* ---- entry.c ---- */
 
-/* Each function of core.h that does something begins and ends with these. */
-void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now);
+/* Each function of core.h that does something begins and ends with these. A call leaves `kept`
+ * units of the round to the calls that follow. */
+void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now,
+                          uint32_t kept);
 void elapse__server_leave(struct elapse__server *server);
 
 /* Ends the connection without another byte: there is no memory, or the protocol was violated. */
 void elapse__connection_fail(struct elapse__connection *connection);
+
+/* Returns whether a reply may get its bytes now. More bytes than a socket takes at once would only
+ * be memory, and time that the other connections wait. */
+bool elapse__connection_may_format(const struct elapse__connection *connection);
 
 /* Returns whether the replies of the connection that were not sent are too many. */
 bool elapse__connection_is_choked(const struct elapse__connection *connection);

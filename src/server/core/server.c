@@ -303,7 +303,7 @@ bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now
         server->round > ELAPSE__TURN_BUDGET ? server->round : (uint32_t)ELAPSE__TURN_BUDGET;
     bool more;
 
-    elapse__server_enter(server, now);
+    elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     server->refused = false;
     more = elapse__queue_turn(server->engine->jobs, server->now).more;
     more |= run_stage(server, turn_gated, &left, left / 2);

@@ -33,13 +33,25 @@ static void check_batch(const struct elapse__loop *loop, size_t used)
     (void)sum;
 }
 
+/* Returns how many bytes of one peer the batch takes: the less, the more peers are ready. */
+static size_t peer_share(const struct elapse__ring_node *ring)
+{
+    size_t ready = 1;
+
+    for (const struct elapse__ring_node *i = ring->next;
+         i != ring->previous && ready < ELAPSE__BATCH_BYTES / ELAPSE__BATCH_PEER_LEAST; i = i->next)
+        ready++;
+    size_t share = ELAPSE__BATCH_BYTES / ready;
+    return ready > 1 && share > ELAPSE__BATCH_PEER_BYTES ? ELAPSE__BATCH_PEER_BYTES : share;
+}
+
 /* Fills the batch from the peers that are ready, in their order. */
 static void receive(struct elapse__loop *loop)
 {
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_READY];
     struct elapse__peer *last = NULL;
     size_t used = 0;
-    size_t most = ring->next == ring->previous ? ELAPSE__BATCH_BYTES : ELAPSE__BATCH_PEER_BYTES;
+    size_t most = peer_share(ring);
 
     ELAPSE__ASSERT_THAT(loop->piece_count, ==, 0);
     if (!elapse__ring_empty(ring))
@@ -83,13 +95,19 @@ static void look(struct elapse__peer *peer)
 static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
 {
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__ring_node *next;
 
-    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
         struct elapse__peer *peer = elapse__peer_at(i);
+        next = i->next;
         ELAPSE__ASSERT_THAT(peer->sent_bytes, <=, peer->output_bytes);
-        if (peer->sent_bytes > 0 && peer->connection != NULL)
+        if (peer->sent_bytes == 0)
+            continue;
+        if (peer->connection != NULL)
             elapse__connection_sent(peer->connection, now, peer->sent_bytes);
         peer->sent_bytes = 0;
+        /* What it has to send now comes behind what the other ones have. */
+        elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
     }
 }
 
@@ -99,25 +117,34 @@ static void say_commands(struct elapse__peer *peer, struct elapse__queue_now now
     elapse__connection_commands(peer->connection, now);
 }
 
+static void say_piece(struct elapse__loop *loop, const struct elapse__loop_piece *piece,
+                      struct elapse__queue_now now)
+{
+    struct elapse__peer *peer = piece->peer;
+
+    if (peer->connection == NULL)
+        return;
+    if (piece->size > 0)
+        elapse__connection_received(peer->connection, now, loop->batch + piece->offset,
+                                    piece->size);
+    else if (has_commands(peer))
+        say_commands(peer, now);
+    if (peer->has_ended && !peer->is_end_known) {
+        ELAPSE__ASSERT(!peer->places[ELAPSE__PEER_READY].is_in);
+        peer->is_end_known = true;
+        elapse__connection_received_all(peer->connection, now);
+    }
+    elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
+}
+
+/* Passes the pieces on: short ones first, so that a client with one command does not wait for those
+ * with thousands. */
 static void say_received(struct elapse__loop *loop, struct elapse__queue_now now)
 {
-    for (size_t i = 0; i < loop->piece_count; i++) {
-        const struct elapse__loop_piece *piece = &loop->pieces[i];
-        struct elapse__peer *peer = piece->peer;
-        if (peer->connection == NULL)
-            continue;
-        if (piece->size > 0)
-            elapse__connection_received(peer->connection, now, loop->batch + piece->offset,
-                                        piece->size);
-        else if (has_commands(peer))
-            say_commands(peer, now);
-        if (peer->has_ended && !peer->is_end_known) {
-            ELAPSE__ASSERT(!peer->places[ELAPSE__PEER_READY].is_in);
-            peer->is_end_known = true;
-            elapse__connection_received_all(peer->connection, now);
-        }
-        elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
-    }
+    for (unsigned is_long = 0; is_long < 2; is_long++)
+        for (size_t i = 0; i < loop->piece_count; i++)
+            if ((loop->pieces[i].size > ELAPSE__BATCH_SHORT_BYTES) == is_long)
+                say_piece(loop, &loop->pieces[i], now);
     loop->piece_count = 0;
 }
 
@@ -199,33 +226,42 @@ static bool talk(struct elapse__loop *loop)
 
 /* ---- without the lock: sending ---- */
 
-/* Sends what the core has, and closes what has ended. Returns whether there is news for the core.
- */
-static bool send_all(struct elapse__loop *loop)
+/* Sends what the core has for a peer, or closes the peer. A peer that has much to send waits, in
+ * its place, when the bytes of this turn are used up. */
+static void send_one(struct elapse__peer *peer, size_t *budget)
+{
+    ELAPSE__ASSERT(peer->connection != NULL && peer->sent_bytes == 0);
+    if (peer->output_bytes > 0 && !peer->is_blocked) {
+        if (*budget == 0 && peer->output_bytes > ELAPSE__SEND_SHORT_BYTES)
+            return;
+        elapse__peer_send(peer);
+        *budget -= peer->sent_bytes < *budget ? peer->sent_bytes : *budget;
+    } else if (peer->wants_end && peer->output_bytes == 0) {
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    }
+    peer->output = NULL;
+    elapse__peer_watch(peer);
+    if (peer->sent_bytes == 0)
+        elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+}
+
+/* Sends what the core has, up to the budget, and closes what has ended. Returns whether there is
+ * news for the core, or something is left to send. */
+static bool send_all(struct elapse__loop *loop, size_t *budget)
 {
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
     struct elapse__ring_node *next;
-    bool has_news = false;
 
     loop->is_held =
         loop->may_answer != NULL && !elapse__ring_empty(ring) && !loop->may_answer(loop);
     if (loop->is_held)
         return !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
     for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
-        struct elapse__peer *peer = elapse__peer_at(i);
         next = i->next;
-        ELAPSE__ASSERT(peer->connection != NULL && peer->sent_bytes == 0);
-        if (peer->output_bytes > 0 && !peer->is_blocked)
-            elapse__peer_send(peer);
-        else if (peer->wants_end && peer->output_bytes == 0)
-            elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
-        peer->output = NULL;
-        elapse__peer_watch(peer);
-        has_news = has_news || peer->sent_bytes > 0;
-        if (peer->sent_bytes == 0)
-            elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+        send_one(elapse__peer_at(i), budget);
     }
-    return has_news || !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
+    return !elapse__ring_empty(ring) ||
+           !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
 }
 
 /* Releases peers that the core does not know any more. */
@@ -260,6 +296,7 @@ bool elapse__loop_turn(struct elapse__loop *loop)
 {
     bool more;
     bool has_news = false;
+    size_t budget = ELAPSE__SEND_BYTES;
 
     receive(loop);
     for (unsigned i = 0; i < ROUNDS_MAX; i++) {
@@ -267,8 +304,8 @@ bool elapse__loop_turn(struct elapse__loop *loop)
         if (loop->is_broken)
             return false;
         release_ended(loop);
-        has_news = send_all(loop);
-        if (!has_news)
+        has_news = send_all(loop, &budget);
+        if (!has_news || budget == 0)
             break;
     }
     set_alarm(loop);

@@ -21,9 +21,13 @@
 #include "tokens.h"
 
 enum {
-    ELAPSE__BATCH_BYTES = 1 << 17,      /* about what the core can run in a round */
-    ELAPSE__BATCH_PEER_BYTES = 1 << 15, /* of one peer, while others are ready */
+    ELAPSE__BATCH_BYTES = 1 << 17,       /* about what the core can run in a round */
+    ELAPSE__BATCH_PEER_BYTES = 1 << 15,  /* of one peer, while others are ready */
+    ELAPSE__BATCH_PEER_LEAST = 1 << 12,  /* of one peer, while many others are ready */
+    ELAPSE__BATCH_SHORT_BYTES = 1 << 10, /* a piece that is heard before the longer ones */
     ELAPSE__BATCH_PIECES = 1024,
+    ELAPSE__SEND_BYTES = 1 << 18,       /* of all peers together, in a turn */
+    ELAPSE__SEND_SHORT_BYTES = 1 << 12, /* of a peer that sends them in any case */
     ELAPSE__LISTENERS_MAX = 2 * ELAPSE__LOOP_LISTENS_MAX * ELAPSE__OS_ADDRESSES_MAX,
 };
 

@@ -349,6 +349,8 @@ size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t byte
 
 void elapse__peer_send(struct elapse__peer *peer)
 {
+    size_t most =
+        peer->output_bytes < ELAPSE__PEER_SEND_BYTES ? peer->output_bytes : ELAPSE__PEER_SEND_BYTES;
     size_t sent = 0;
 
     check(peer);
@@ -362,9 +364,8 @@ void elapse__peer_send(struct elapse__peer *peer)
             peer->sent_bytes = sent;
         return;
     }
-    int error = peer->tls != NULL
-                    ? elapse__tls_send(peer->tls, peer->output, peer->output_bytes, &sent)
-                    : elapse__os_send(peer->socket, peer->output, peer->output_bytes, &sent);
+    int error = peer->tls != NULL ? elapse__tls_send(peer->tls, peer->output, most, &sent)
+                                  : elapse__os_send(peer->socket, peer->output, most, &sent);
     if (error == EAGAIN) {
         peer->is_blocked = true;
         return;
@@ -373,10 +374,10 @@ void elapse__peer_send(struct elapse__peer *peer)
         fail(peer, "sending failed", error);
         return;
     }
-    ELAPSE__ASSERT_THAT(sent, <=, peer->output_bytes);
+    ELAPSE__ASSERT_THAT(sent, <=, most);
     peer->sent_bytes = sent;
     /* A session of TLS sends 16 KiB at a time: the rest comes in the next round. */
-    peer->is_blocked = peer->tls == NULL && sent < peer->output_bytes;
+    peer->is_blocked = peer->tls == NULL && sent < most;
 }
 
 /* ---- waiting ---- */

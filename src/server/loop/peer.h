@@ -38,6 +38,9 @@ enum elapse__peer_ring {
  * journal opens next. */
 enum { ELAPSE__DESCRIPTORS_HELD = 40 };
 
+/* What one peer sends before the others have their turn. */
+enum { ELAPSE__PEER_SEND_BYTES = 1 << 17 };
+
 /* All peers, and what they share. */
 struct elapse__peers {
     struct elapse__logger logger;
@@ -149,7 +152,8 @@ struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring);
  * there may be more. */
 size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t bytes);
 
-/* Sends the output of this turn, as far as the socket takes it. */
+/* Sends the output of this turn: as many bytes as the socket takes, and at most
+ * ELAPSE__PEER_SEND_BYTES. */
 void elapse__peer_send(struct elapse__peer *peer);
 
 /* Waits for what the peer needs: for bytes, if there is room; for room in the socket, if it is

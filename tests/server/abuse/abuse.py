@@ -40,6 +40,7 @@ ATTACKS = [
     ("slow_reserves", OUTPUT, 20, {}),
     ("slow_great_reserves", OUTPUT, 4, {}),
     ("slow_lists", OUTPUT, 20, {}),
+    ("hogs", 640 << 10, 400, {}),
     ("halves", 128 << 10, 2000, {}),
     ("idle", 4096, 10000, {}),
     ("come_and_go", MIB, 4, {}),
@@ -105,8 +106,8 @@ def measure(name, server, scale):
     return memory, most, server.memory(), before, during, processor_part, message
 
 
-def bound(each, count, scale):
-    return SPARE + each * attacks.scaled(count, scale, 4 if count == 20 else min(count, 4))
+def bound(name, each, count, scale):
+    return SPARE + each * attacks.scaled(count, scale, attacks.HOGS_LEAST if name == "hogs" else min(count, 4))
 
 
 def try_one(name, each, count, options, scale):
@@ -114,7 +115,7 @@ def try_one(name, each, count, options, scale):
                         **options) as server:
         memory, most, after, before, during, part, (said, failure) = measure(name, server, scale)
     faults = [] if failure is None else [failure]
-    grown, allowed = most - memory, bound(each, count, scale)
+    grown, allowed = most - memory, bound(name, each, count, scale)
     if grown > allowed and not harness.SANITIZED:
         faults.append(f"its memory grew by {grown / MIB:.1f} MiB; allowed are {allowed / MIB:.1f}")
     usual = max(before.latency.at(0.5), FLOOR_MS)

@@ -8,6 +8,7 @@ import socket
 import time
 
 BODY_BYTES = 65535
+HOGS_LEAST = 40
 SOME = 65536
 
 
@@ -138,6 +139,18 @@ def slow_lists(port, scale, under_way):
     slow = [connect(port, 4096) for _ in range(scaled(20, scale, 4))]
     under_way()
     stuff(slow, command("LIST", "many", "COUNT", 1000) * 2000)
+
+
+def hogs(port, scale, under_way):
+    """Each sends all that it has at once."""
+    first = put_big(port, 1)
+    asked = command("LOOKUPID", first) * 5000
+    stay = [connect(port) for _ in range(scaled(400, scale, HOGS_LEAST))]
+    under_way()
+    for connected in stay:
+        connected.setblocking(False)
+        connected.send(asked)
+    time.sleep(max(1, 5 * scale))
 
 
 # ---- clients that stay ----

@@ -43,6 +43,13 @@ mutant each_call_has_a_budget_of_its_own src/server/core/entry.c \
     'server->budget = left < ELAPSE__QUANTUM ? [-left-]{+ELAPSE__QUANTUM+} : ELAPSE__QUANTUM;'
 mutant bytes_cost_nothing src/server/core/run.c \
     '1[- + (uint32_t)(*used / ELAPSE__UNIT_BYTES)-]'
+mutant bytes_of_replies_cost_nothing src/server/core/hand_over.c \
+    'ELAPSE__COST_HAND_OUT + {+0 * +}body_units'
+mutant replies_get_bytes_that_no_socket_takes src/server/core/entry.c \
+    'return waiting <[- ELAPSE__OUT_BYTES && waiting <-]'
+mutant readers_leave_no_share_to_those_who_speak src/server/core/connection.c \
+    'ELAPSE__TURN_BUDGET[- + ELAPSE__HEARING_BUDGET-]);
+    connection->heard_ms'
 mutant waiting_reserves_have_no_share src/server/core/server.c \
     '{+more |= run_stage(server, turn_work, &left, left);
     +}more |= run_stage(server, turn_gated, &left, left / 2);'

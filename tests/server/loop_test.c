@@ -1,0 +1,195 @@
+/*
+ * The loop: which peers have their turn, and how much of it, when many are ready. The peers are
+ * pairs of sockets, and the queue has no directory. Nothing is timed: bytes are counted.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "../support/test.h"
+#include "core/session.h"
+#include "loop/loop.h"
+
+enum { BODY = 60000, PEERS_MAX = 32, SOCKET_BYTES = 1 << 20 };
+
+static const struct elapse__loop_options loop_options;
+static struct elapse__loop loop;
+
+struct client {
+    int socket;
+    size_t heard;
+};
+
+static struct client clients[PEERS_MAX];
+
+static void make_server(struct elapse__loop *of, void *argument)
+{
+    const struct elapse__server_options options = {.engine = &of->store->engine,
+                                                   .resp = &elapse__resp};
+
+    (void)argument;
+    of->server = elapse__server_new(&options, elapse__store_now());
+}
+
+static void free_server(struct elapse__loop *of, void *argument)
+{
+    (void)argument;
+    elapse__server_free(of->server);
+}
+
+static int set_up(void **state)
+{
+    struct elapse_queue_options queue;
+
+    (void)state;
+    elapse_queue_options_init(&queue);
+    queue.durability = ELAPSE_DURABILITY_MEMORY;
+    queue.segment_bytes = 1 << 20;
+    memset(&loop, 0, sizeof loop);
+    loop.options = &loop_options;
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        elapse__ring_init(&loop.peers.rings[i]);
+    loop.peers.base = event_base_new();
+    assert_int_equal(elapse_queue_open(NULL, &queue, &loop.store, NULL), ELAPSE_OK);
+    elapse__loop_with_core(&loop, make_server, NULL);
+    loop.reader = elapse__body_reader_start(loop.store->engine.journal);
+    assert_int_equal(elapse__os->alarm_open(&loop.alarm, ELAPSE__OS_BOOTTIME), 0);
+    assert_true(loop.reader != NULL && elapse__loop_open(&loop));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    elapse__body_reader_stop(loop.reader);
+    elapse__loop_close(&loop);
+    elapse__loop_with_core(&loop, free_server, NULL);
+    elapse__os->alarm_close(&loop.alarm);
+    assert_int_equal(elapse_queue_close(loop.store), ELAPSE_OK);
+    event_base_free(loop.peers.base);
+    for (int i = 0; i < PEERS_MAX; i++)
+        if (clients[i].socket > 0)
+            (void)close(clients[i].socket);
+    memset(clients, 0, sizeof clients);
+    return 0;
+}
+
+#define LOOP_TEST(function) TEST_WITH(function, set_up, tear_down)
+
+static void connect_all(int count)
+{
+    for (int i = 0; i < count; i++) {
+        const int bytes = SOCKET_BYTES;
+        int pair[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+        assert_int_equal(setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes), 0);
+        struct elapse__peer *peer = elapse__peer_new(&loop.peers, pair[0], true, NULL);
+        assert_non_null(peer);
+        elapse__loop_welcome(&loop, peer);
+        clients[i].socket = pair[1];
+    }
+}
+
+static void say(struct client *client, const char *bytes, size_t size)
+{
+    assert_int_equal(send(client->socket, bytes, size, 0), size);
+}
+
+static void say_often(struct client *client, const char *command, size_t times)
+{
+    size_t size = strlen(command);
+    char *bytes = malloc(size * times);
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < times; i++)
+        /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no string */
+        memcpy(bytes + i * size, command, size);
+    say(client, bytes, size * times);
+    free(bytes);
+}
+
+/* Takes what has come for a client. Returns how many bytes. */
+static size_t hear(struct client *client)
+{
+    static char bytes[SOCKET_BYTES];
+    size_t sum = 0;
+    ssize_t got;
+
+    while ((got = recv(client->socket, bytes, sizeof bytes, 0)) > 0)
+        sum += (size_t)got;
+    assert_int_equal(errno, EAGAIN);
+    client->heard += sum;
+    return sum;
+}
+
+/* Lets the loop see which sockets are ready. */
+static void see(void)
+{
+    (void)event_base_loop(loop.peers.base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+}
+
+static void put_large(struct client *client)
+{
+    static char body[BODY];
+
+    memset(body, 'x', BODY);
+    say_often(client, "*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$60000\r\n", 1);
+    say(client, body, BODY);
+    say_often(client, "\r\n", 1);
+    while (hear(client) == 0) {
+        see();
+        (void)elapse__loop_turn(&loop);
+    }
+    client->heard = 0;
+}
+
+static const char ping[] = "*1\r\n$4\r\nPING\r\n";
+static const char look[] = "*2\r\n$8\r\nLOOKUPID\r\n$1\r\n1\r\n";
+
+LOOP_TEST(a_client_with_one_command_is_served_in_its_turn_while_others_send_thousands)
+{
+    enum { COMMANDS = 2000 };
+
+    connect_all(PEERS_MAX);
+    for (int i = 0; i < PEERS_MAX - 1; i++)
+        say_often(&clients[i], ping, COMMANDS);
+    say_often(&clients[PEERS_MAX - 1], ping, 1);
+    see();
+    assert_true(elapse__loop_turn(&loop));
+    assert_int_equal(hear(&clients[PEERS_MAX - 1]), strlen("+PONG\r\n"));
+    /* All other ones were read, too, and have their replies in the end. */
+    while (elapse__loop_turn(&loop))
+        see();
+    for (int i = 0; i < PEERS_MAX - 1; i++)
+        assert_int_equal(hear(&clients[i]), COMMANDS * strlen("+PONG\r\n"));
+}
+
+LOOP_TEST(a_turn_sends_so_many_bytes_and_all_peers_in_turn)
+{
+    enum { COUNT = 12, LOOKS = 40, MOST = ELAPSE__SEND_BYTES + ELAPSE__PEER_SEND_BYTES };
+    bool more;
+
+    connect_all(COUNT);
+    put_large(&clients[0]);
+    for (int i = 0; i < COUNT; i++)
+        say_often(&clients[i], look, LOOKS);
+    do {
+        size_t sum = 0, least = SIZE_MAX, most = 0;
+        see();
+        more = elapse__loop_turn(&loop);
+        for (int i = 0; i < COUNT; i++) {
+            sum += hear(&clients[i]);
+            least = clients[i].heard < least ? clients[i].heard : least;
+            most = clients[i].heard > most ? clients[i].heard : most;
+        }
+        assert_true(sum <= MOST);
+        assert_true(most - least <= 2 * (size_t)ELAPSE__PEER_SEND_BYTES);
+    } while (more);
+    for (int i = 0; i < COUNT; i++)
+        assert_true(clients[i].heard > (size_t)LOOKS * BODY);
+}
+
+TEST_MAIN("loop")
