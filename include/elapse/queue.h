@@ -394,12 +394,14 @@ struct elapse_reserved {
  * Hands out the ready job of a tube with the least (priority, id). Waits for one, for at most
  * `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). For a job that is ready
  * it waits longer, if it must: until everything that led to the job is durable, and until the
- * journal has room for the lease. A job whose body is damaged is buried, and the next one handed
- * out. Of the threads that wait, the one that came first is woken first.
- * Errors: NOTHING_DUE (time-out), ARGUMENT, DISK_FULL, SYSTEM (the disk could not be read; the job
- * is buried, and can be kicked); those of every change: MEMORY, BROKEN, CLOSED (also after
- * elapse_queue_stop).
- * Cost: O(log ready), a lock, and reading the body, without the lock.
+ * journal has room for the lease. A job whose body is damaged, which its checksum tells, is buried,
+ * and the next one handed out. A job whose body the disk cannot read now is not: it is tried again
+ * after a second, or up to a minute if other jobs can be read, for as long as it takes, and others
+ * are handed out meanwhile. If the time-out comes then, the call waits for up to 2 s more. Of the
+ * threads that wait, the one that came first is woken first.
+ * Errors: NOTHING_DUE (time-out), ARGUMENT, DISK_FULL, SYSTEM (time-out, and a job is ready that
+ * the disk cannot read); those of every change: MEMORY, BROKEN, CLOSED (also after
+ * elapse_queue_stop). Cost: O(log ready), a lock, and reading the body, without the lock.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_reserve(struct elapse_queue *queue,
                                                                     const char *tube,

@@ -114,6 +114,15 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
                               struct elapse__queue_handed *handed, uint32_t *count,
                               enum elapse__queue_result *result, uint64_t *gate);
 
+/* A reserve whose time is over waits for so long more if a job is ready that the disk cannot read:
+ * most troubles of a disk are short. */
+enum { ELAPSE__ENGINE_READ_PATIENCE_MS = 2000 };
+
+/* Return whether no job is taken now, because the disk could not read several times in a row; and
+ * until when, by the boot-time clock. Jobs may be ready meanwhile. */
+bool elapse__engine_rests(const struct elapse__engine *engine);
+uint64_t elapse__engine_rests_until_ms(const struct elapse__engine *engine);
+
 /* Returns whether the last command or hand-out wrote nothing because the journal has no room now:
  * try it again when operations have completed. */
 bool elapse__engine_lacks_room(const struct elapse__engine *engine);
@@ -128,7 +137,9 @@ struct elapse__engine_job {
 
 /* Reads the job and begins its lease; its reply leaves now. Requires that the gate is durable.
  * Returns 0; ENOENT: the job cannot be handed out after all, because it was cancelled meanwhile, or
- * is damaged and has been buried; or another error number: it is as if it had not been taken. */
+ * is damaged and has been buried; EIO: the disk could not read it: it is as if it had not been
+ * taken, and the next one to take is another one, for a while; or another error number: it is as
+ * if it had not been taken. */
 int elapse__engine_hand_over(struct elapse__engine *engine,
                              const struct elapse__queue_handed *handed,
                              struct elapse__engine_job *job);
@@ -143,8 +154,8 @@ int elapse__engine_hand_over_end(struct elapse__engine *engine,
                                  struct elapse__journal_reading *reading,
                                  struct elapse__engine_job *job);
 
-/* Reads a job, whatever its state. Returns 0; ENOENT: there is none; EBADMSG: it is damaged; or
- * another error number. */
+/* Reads a job, whatever its state. Returns 0; ENOENT: there is none; EBADMSG: it is damaged; EIO:
+ * the disk could not read it; or another error number. */
 int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elapse__engine_job *job);
 
 /* Ends a reading of a job, and takes its texts. Returns 0; EBADMSG or ENOENT: it is damaged; or

@@ -41,6 +41,43 @@ bool elapse__engine_lacks_room(const struct elapse__engine *engine)
     return engine->refused == EAGAIN;
 }
 
+bool elapse__engine_rests(const struct elapse__engine *engine)
+{
+    uint64_t until_ms = elapse__engine_rests_until_ms(engine);
+
+    return until_ms > 0 && elapse__engine_present(engine).boot_ms < until_ms;
+}
+
+uint64_t elapse__engine_rests_until_ms(const struct elapse__engine *engine)
+{
+    return elapse__journal_rests_until_ms(engine->journal);
+}
+
+static uint64_t unread_ms(const void *context, struct elapse__queue_now now, uint64_t position)
+{
+    return elapse__journal_unread_ms(context, now.boot_ms, position);
+}
+
+/* Takes jobs that can be read, as far as is known. While it is not known whether the disk reads,
+ * one job at a time is enough to find out. */
+static struct elapse__queue_answer take_readable(struct elapse__engine *engine,
+                                                 const struct elapse__queue_reserve *reserve,
+                                                 struct elapse__queue_handed *handed,
+                                                 uint32_t *count)
+{
+    struct elapse__queue_reserve readable = *reserve;
+
+    *count = 0;
+    if (elapse__engine_rests(engine))
+        return (struct elapse__queue_answer){.result = ELAPSE__QUEUE_OK};
+    readable.unread_ms = unread_ms;
+    readable.context = engine->journal;
+    if (elapse__journal_reads_in_doubt(engine->journal) && readable.count > 1)
+        readable.count = 1;
+    return elapse__queue_reserve(engine->jobs, elapse__engine_present(engine), &readable, handed,
+                                 count);
+}
+
 bool elapse__engine_take_many(struct elapse__engine *engine,
                               const struct elapse__queue_reserve *reserve,
                               struct elapse__queue_handed *handed, uint32_t *count,
@@ -51,8 +88,7 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
     uint64_t before = engine->last_position;
     uint64_t groups_before = engine->groups;
     engine->refused = 0;
-    struct elapse__queue_answer answer =
-        elapse__queue_reserve(engine->jobs, elapse__engine_present(engine), reserve, handed, count);
+    struct elapse__queue_answer answer = take_readable(engine, reserve, handed, count);
     *result = answer.result;
     ELAPSE__ASSERT(answer.result == ELAPSE__QUEUE_OK || *count == 0);
     ELAPSE__ASSERT_THAT(engine->groups - groups_before, >=, *count); /* each lease has a group */
@@ -174,6 +210,14 @@ int elapse__engine_hand_over_begin(struct elapse__engine *engine,
     return 0;
 }
 
+/* The body is damaged, or was lost by cleaning: the job must not stand before all others. */
+static void bury(struct elapse__engine *engine, const struct elapse__queue_handed *handed,
+                 uint64_t position)
+{
+    elapse__journal_body_damaged(engine->journal, position);
+    (void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id);
+}
+
 int elapse__engine_hand_over_end(struct elapse__engine *engine,
                                  const struct elapse__queue_handed *handed,
                                  struct elapse__journal_reading *reading,
@@ -184,9 +228,13 @@ int elapse__engine_hand_over_end(struct elapse__engine *engine,
     *job = (struct elapse__engine_job){.memory = NULL};
     int error = elapse__engine_texts(engine, reading, job);
     bool stays = is_there(engine, handed, &place);
-    if (stays && (error == EBADMSG || error == ENOENT || error == EIO)) {
-        /* A disk that cannot read a sector says EIO. The job must not stand before all others. */
-        (void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id);
+    if (error == 0)
+        elapse__journal_read_worked(engine->journal, reading);
+    else if (error == EIO)
+        elapse__journal_read_failed(engine->journal, elapse__engine_present(engine).boot_ms,
+                                    reading);
+    if (stays && (error == EBADMSG || error == ENOENT)) {
+        bury(engine, handed, reading->position);
         error = ENOENT;
     } else if (stays && error != 0) {
         elapse__engine_take_back(engine, handed);

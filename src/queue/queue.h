@@ -36,7 +36,9 @@
  *
  * Groups. Everything that one command changes is in one group of the sink. If the sink refuses to
  * begin, or there is no memory, the command has changed nothing. `turn` alone goes on without
- * records when the sink refuses: replay then comes to the same result by the clock.
+ * records when the sink refuses: replay then comes to the same result by the clock. `reserve`
+ * delays a job whose record is not to be read now without a record, too. The diagram leaves that
+ * out: after a restart the job is ready at once.
  *
  * The following holds for every function below, unless it says otherwise:
  * - Threads: one thread at a time.
@@ -352,6 +354,11 @@ struct elapse__queue_reserve {
     uint32_t count;                              /* at most this many jobs */
     struct elapse__queue_connection *connection; /* NULL: the lease lasts until its ttr */
     bool begin; /* ttr runs from now; otherwise from elapse__queue_lease_begin */
+    /* NULL, or tells for how long the record at this position is not to be read; 0: it may be. A
+     * job that would be handed out is delayed for so long. No record tells it: after a restart it
+     * is ready at once. */
+    uint64_t (*unread_ms)(const void *context, struct elapse__queue_now now, uint64_t position);
+    const void *context;
 };
 
 /* Hands out the jobs with the least (priority, id) over all tubes that are not paused. Stores them
@@ -443,7 +450,7 @@ struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
                                                  struct elapse__queue_now now, uint64_t id,
                                                  const struct elapse__queue_connection *connection);
 
-/* Buries a job whose body cannot be read, whatever its state. Returns OK, or GONE; NO_MEMORY; or
+/* Buries a job whose body is damaged, whatever its state. Returns OK, or GONE; NO_MEMORY; or
  * REFUSED: a lease that had not begun has begun, so that ttr ends it. */
 struct elapse__queue_answer elapse__queue_bury_damaged(struct elapse__queue *queue,
                                                        struct elapse__queue_now now, uint64_t id);

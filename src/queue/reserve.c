@@ -58,8 +58,33 @@ static struct elapse__queue_tube *first_tube(struct elapse__queue_tube *const *t
     return first;
 }
 
-/* Returns the job that comes out first. Drops jobs that have expired, up to `*drops` jobs. */
+/* Makes a job that is ready wait. The copy of its record may get longer by that, so the job needs a
+ * side record. Returns false if there is no memory for one. */
+static bool put_aside(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                      uint64_t delay_ms)
+{
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_READY);
+    if (elapse__queue_side_get(queue, entry) == NULL)
+        return false;
+    struct elapse__queue_tick due = {false, elapse__queue_after(queue, delay_ms)};
+    elapse__queue_wait_again(queue, entry, due, false);
+    return true;
+}
+
+/* Returns for how long the record of the job is not to be read; 0: it may be. */
+static uint64_t unread_ms(const struct elapse__queue *queue,
+                          const struct elapse__queue_reserve *reserve,
+                          const struct elapse__queue_entry *entry)
+{
+    return reserve->unread_ms == NULL
+               ? 0
+               : reserve->unread_ms(reserve->context, queue->now, elapse__queue_position(entry));
+}
+
+/* Returns the job that comes out first. Drops jobs that have expired, and puts jobs aside, up to
+ * `*drops` jobs. */
 static struct elapse__queue_entry *first_job(struct elapse__queue *queue,
+                                             const struct elapse__queue_reserve *reserve,
                                              struct elapse__queue_tube *const *tubes, size_t count,
                                              uint32_t *drops)
 {
@@ -69,12 +94,17 @@ static struct elapse__queue_entry *first_job(struct elapse__queue *queue,
             return NULL;
         struct elapse__queue_entry *entry =
             elapse__queue_entry_at(&queue->jobs, elapse__queue_heap_first(&tube->ready)->entry);
-        if (!elapse__queue_has_expired(queue, entry))
+        bool has_expired = elapse__queue_has_expired(queue, entry);
+        uint64_t delay_ms = has_expired ? 0 : unread_ms(queue, reserve, entry);
+        if (!has_expired && delay_ms == 0)
             return entry;
         if (*drops == 0)
             return NULL;
         --*drops;
-        elapse__queue_drop_expired(queue, entry);
+        if (has_expired)
+            elapse__queue_drop_expired(queue, entry);
+        else if (!put_aside(queue, entry, delay_ms))
+            return entry;
     }
 }
 
@@ -114,7 +144,7 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
         tubes[found++] = tube;
     }
     while (*count < reserve->count) {
-        struct elapse__queue_entry *entry = first_job(queue, tubes, found, &drops);
+        struct elapse__queue_entry *entry = first_job(queue, reserve, tubes, found, &drops);
         if (entry == NULL)
             break;
         enum elapse__queue_result result = hand_out(

@@ -356,6 +356,37 @@ QUEUE_TEST(a_lease_that_cannot_be_undone_ends_with_its_ttr)
     }
 }
 
+static uint64_t below_limit(const void *limit, struct elapse__queue_now now, uint64_t position)
+{
+    (void)now;
+    return position < *(const uint64_t *)limit ? 500 : 0;
+}
+
+/* The records of the first jobs cannot be read: these are put aside without a record. */
+QUEUE_TEST(a_reserve_passes_over_records_that_are_not_to_be_read)
+{
+    struct elapse__queue_text tube = text("t");
+    struct elapse__queue_handed handed[4];
+    uint32_t count = 0;
+    put(f, job("bad"), ELAPSE__QUEUE_SCHEDULED);
+    put(f, job("bad, too"), ELAPSE__QUEUE_SCHEDULED);
+    uint64_t good = put(f, job("good"), ELAPSE__QUEUE_SCHEDULED);
+    uint64_t limit = look(f, good).position;
+    struct elapse__queue_reserve reserve = {
+        .tubes = &tube, .tube_count = 1, .count = 4, .unread_ms = below_limit, .context = &limit};
+    assert_ok(elapse__queue_reserve(f->queue, f->now, &reserve, handed, &count).result);
+    assert_int_equal(count, 1);
+    assert_int_equal(handed[0].id, good);
+    assert_int_equal(elapse__queue_statistics(f->queue).delayed, 2);
+    assert_int_equal(elapse__queue_check(f->queue), 0);
+    f->now.boot_ms += 500;
+    f->now.wall_ms += 500;
+    limit = 0;
+    assert_int_equal(elapse__queue_turn(f->queue, f->now).ready, 2);
+    assert_ok(elapse__queue_reserve(f->queue, f->now, &reserve, handed, &count).result);
+    assert_int_equal(count, 2);
+}
+
 QUEUE_TEST(a_damaged_body_is_lost_when_its_record_is_copied)
 {
     for (int copies = 0; copies < 2; copies++) {

@@ -466,9 +466,111 @@ SERVER_TEST(a_damaged_job_is_passed_over)
     commit();
     expect(&a, "=2 whole\n");
     assert_int_equal(state_of(1), ELAPSE__QUEUE_BURIED);
+    struct elapse__journal_figures figures;
+    elapse__journal_figures(f.engine.journal, &figures);
+    assert_int_equal(figures.damaged_bodies, 1);
+    assert_int_equal(figures.failed_reads, 0);
     say(&a, "l 1\ni 1\n");
     commit();
     expect(&a, "-gone\n-gone\n");
+}
+
+/* ---- a disk that cannot read for a while ---- */
+
+static void fail_reads(bool fail)
+{
+    sim_disk_set_faults(&(struct sim_disk_faults){.reads_fail = fail});
+}
+
+static struct elapse__server_statistics statistics(void)
+{
+    struct elapse__server_statistics found;
+    elapse__server_statistics(f.server, present(), &found);
+    return found;
+}
+
+SERVER_TEST(a_job_that_cannot_be_read_is_handed_out_when_it_can_be_read)
+{
+    struct client a;
+    put_jobs("p t one\n");
+    connect(&a);
+    fail_reads(true);
+    say(&a, "r 60000 1 t\n");
+    commit();
+    expect(&a, "");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_DELAYED);
+    for (unsigned i = 0; i < 20; i++) {
+        pass(1000);
+        commit();
+    }
+    expect(&a, "");
+    assert_int_equal(statistics().jobs.buried, 0);
+    assert_int_equal(statistics().journal.unread_places, 1);
+    assert_true(statistics().journal.failed_reads >= 20);
+    assert_int_equal(statistics().journal.damaged_bodies, 0);
+    fail_reads(false);
+    pass(1000);
+    commit();
+    expect(&a, "=1 one\n");
+    assert_int_equal(look_at(1).attempts, 0);
+    assert_int_equal(statistics().journal.unread_places, 0);
+}
+
+/* Bodies of a page each, so that each has a place of its own. */
+static void put_large_jobs(unsigned count)
+{
+    char line[5000];
+    memset(line, 'x', sizeof line);
+    memcpy(line, "p t ", 4);
+    line[4900] = '\n';
+    line[4901] = '\0';
+    for (unsigned i = 0; i < count; i++)
+        put_jobs(line);
+}
+
+SERVER_TEST(a_disk_that_cannot_read_is_not_asked_for_every_job)
+{
+    struct client a;
+    put_large_jobs(12);
+    connect(&a);
+    fail_reads(true);
+    say(&a, "r 60000 12 t\nz\n");
+    commit();
+    /* The first reserve took all: none of them was read in vain twice. */
+    assert_int_equal(statistics().journal.failed_reads, 12);
+    for (unsigned i = 0; i < 10; i++) {
+        pass(1000);
+        commit();
+    }
+    expect(&a, "");
+    assert_true(statistics().journal.failed_reads <= 12 + 10 * ELAPSE__UNREAD_IN_A_ROW);
+    assert_int_equal(statistics().jobs.buried, 0);
+    fail_reads(false);
+    pass(1000);
+    commit();
+    assert_true(strncmp(hear_some(&a, 1 << 20), "=1 xxx", 6) == 0);
+}
+
+SERVER_TEST(a_reserve_does_not_say_that_there_is_no_job_if_one_cannot_be_read)
+{
+    struct client a;
+    put_jobs("p t one\n");
+    connect(&a);
+    fail_reads(true);
+    say(&a, "r 0 1 t\nl 1\nr 0 1 empty\n");
+    commit();
+    expect(&a, ""); /* the disk is given a little time */
+    pass(ELAPSE__ENGINE_READ_PATIENCE_MS);
+    commit();
+    expect(&a, "-disk\n-disk\n-timeout\n");
+    say(&a, "i 1\n");
+    commit();
+    expect(&a, "-disk\n");
+    fail_reads(false);
+    pass(1000);
+    say(&a, "l 1\ni 1\n");
+    commit();
+    expect(&a, "~1 one\n=1 one\n");
 }
 
 TEST_MAIN("hand_out")

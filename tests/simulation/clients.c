@@ -204,6 +204,24 @@ static bool run(const struct command *command)
 
 /* ---- hand-outs ---- */
 
+/* Takes over which jobs were put aside, because their place cannot be read now. */
+static void read_aside(void)
+{
+    if (process_has_read_in_vain())
+        process_totals->put_aside += model_read_aside(process.engine.jobs, process_now());
+}
+
+/* Returns whether no job is taken now. That is right for a second after a read that failed. */
+static bool hand_outs_rest(void)
+{
+    if (!elapse__engine_rests(&process.engine))
+        return false;
+    process_totals->rested++;
+    if (!process_has_read_in_vain() || model.t >= process.read_in_vain_at + 1000)
+        model_violate("hand-outs rest although the disk reads");
+    return true;
+}
+
 static bool take(unsigned tubes, unsigned connection, unsigned waits)
 {
     struct elapse__queue_text texts[MODEL_TUBES];
@@ -229,6 +247,9 @@ static bool take(unsigned tubes, unsigned connection, unsigned waits)
     model_read_drawn(process.engine.jobs, process_now());
     uint64_t seq = model.seq;
     if (!taken && refused)
+        return false;
+    read_aside();
+    if (!taken && hand_outs_rest())
         return false;
     model_do_take(tubes, connection, taken ? &handed : NULL);
     TRACE("t %lld: take from %u by %u: job %llu\n", (long long)model.t, tubes, connection,
@@ -281,16 +302,18 @@ static void receive_job(const struct reply *reply)
     bool runs = expected != NULL && expected->state == ELAPSE__QUEUE_RESERVED &&
                 model_holds(handed->id, handed->lease);
     uint64_t refusals = process.refusals;
-    uint64_t failed_calls = sim_disk_failed_calls();
-    bool is_spoilt = process.reads_badly && sim_disk_random() % 16 == 0;
-    process.reading_fails = is_spoilt;
     int error = elapse__engine_hand_over(&process.engine, handed, &job);
-    process.reading_fails = false;
     if (error != 0) {
         bool buried = runs && error == ENOENT;
-        if (buried && !process.is_damaged && !is_spoilt && sim_disk_failed_calls() == failed_calls)
+        process_totals->unread += error == EIO;
+        if (buried && !expected->is_damaged)
+            model_violate("job %llu is buried although its body is whole",
+                          (unsigned long long)handed->id);
+        else if (!buried && runs && !(error == EIO && process_has_read_in_vain()))
             model_violate("job %llu cannot be handed out", (unsigned long long)handed->id);
+        process_totals->buried += buried;
         take_back(handed, buried, process.refusals != refusals);
+        read_aside();
         return;
     }
     if (!runs) {
@@ -564,10 +587,20 @@ static void finish_round(void)
     }
 }
 
+void clients_take_all(void)
+{
+    clients_turn();
+    while (clients.lease_count < LEASES_MAX && !process_ended() && model.violation[0] == '\0' &&
+           take((1 << MODEL_TUBES) - 1, 0, 0))
+        work_until_idle();
+    clients_turn();
+}
+
 void clients_finish(void)
 {
     for (unsigned i = 0; i < clients.reply_count; i++)
         clients.replies[i].waits = 0;
+    process.unreadable_until = 0;
     for (unsigned round = 0; model.violation[0] == '\0'; round++) {
         work_until_idle();
         if (process_ended()) {

@@ -28,6 +28,9 @@ void clients_forget_replies(void);
 /* Time has passed: the process does what it asks for. */
 void clients_turn(void);
 
+/* Takes jobs that are ready. Requires that no call fails. */
+void clients_take_all(void);
+
 /* Nothing fails any more: every job must be handed out. */
 void clients_finish(void);
 

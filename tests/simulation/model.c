@@ -630,6 +630,14 @@ static void change_apart(struct model_job **job, bool unwritten)
     (*job)->unwritten = unwritten;
 }
 
+/* No record tells that a job was put aside. */
+void model_put_aside(uint64_t id, int64_t due)
+{
+    struct model_job *job = model_find(id);
+    change_apart(&job, true);
+    model_enter_waiting(job, false, due);
+}
+
 static void come_due(struct model_job *job, bool unwritten)
 {
     if (job->state == ELAPSE__QUEUE_DELAYED && job->due <= present(job->by_wall)) {

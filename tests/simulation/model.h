@@ -51,6 +51,7 @@ struct model_job {
     int64_t occurrence;
     uint32_t missed, reported, failures, attempts;
     bool handed_out, handed_out_before, begun, replayed;
+    bool is_damaged; /* its body; cleaning leaves it out */
     struct elapse__queue_lease lease;
     unsigned connection;   /* with which the lease ends; 0: none */
     bool end_is_open;      /* of the lease: the wall clock was set, and the process started anew */
@@ -146,7 +147,7 @@ void model_do_end_of_connection(uint64_t id, bool unwritten);
 bool model_do_closed(unsigned connection);
 bool model_is_held_by(const struct model_job *job, unsigned connection);
 
-/* The job was buried, because its body could not be read. */
+/* The job was buried, because its body is damaged. */
 void model_do_bury_unread(uint64_t id, struct elapse__queue_lease lease);
 bool model_holds(uint64_t id, struct elapse__queue_lease lease);
 
@@ -155,6 +156,9 @@ bool model_holds(uint64_t id, struct elapse__queue_lease lease);
 /* Reads the due time of jobs whose back-off was drawn at random, and judges it. Call it after each
  * command. */
 void model_read_drawn(struct elapse__queue *queue, struct elapse__queue_now now);
+
+/* Reads which ready jobs wait, because their place cannot be read now. Returns how many. */
+unsigned model_read_aside(struct elapse__queue *queue, struct elapse__queue_now now);
 
 /* Compares all that can be seen. */
 void model_compare(struct elapse__queue *queue, struct elapse__queue_now now);

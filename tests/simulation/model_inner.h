@@ -19,6 +19,7 @@ bool model_is_live(const struct model_job *job);
 bool model_recurs(const struct model_job *job);
 struct model_job *model_find_key(unsigned tube, unsigned key, bool shadow);
 void model_enter_waiting(struct model_job *job, bool by_wall, int64_t due);
+void model_put_aside(uint64_t id, int64_t due);
 const char *model_name_of(enum elapse__queue_result result);
 
 #endif

@@ -40,6 +40,28 @@ void model_read_drawn(struct elapse__queue *queue, struct elapse__queue_now now)
     model_drawn_count = 0;
 }
 
+unsigned model_read_aside(struct elapse__queue *queue, struct elapse__queue_now now)
+{
+    enum { MOST_MS = 60000 };
+    unsigned count = 0;
+    model.seq++;
+    for (unsigned i = 0; i < model.job_count; i++) {
+        struct elapse__queue_view view;
+        const struct model_job *job = model_at(i);
+        if (job->state != ELAPSE__QUEUE_READY ||
+            elapse__queue_look_up_id(queue, now, job->id, &view) != ELAPSE__QUEUE_OK ||
+            view.state != ELAPSE__QUEUE_DELAYED)
+            continue;
+        int64_t due = view.due_ms - model.offset;
+        if (view.by_wall_clock || due > model.t + MOST_MS)
+            model_violate("job %llu is put aside until %lld", (unsigned long long)job->id,
+                          (long long)due);
+        model_put_aside(job->id, due);
+        count++;
+    }
+    return count;
+}
+
 static void compare_job(struct elapse__queue *queue, struct elapse__queue_now now,
                         const struct model_job *job)
 {
@@ -55,7 +77,7 @@ static void compare_job(struct elapse__queue *queue, struct elapse__queue_now no
     } else if (result == ELAPSE__QUEUE_OK) {
         int64_t due = job->by_wall ? job->due : job->due + model.offset;
         if (view.state != job->state || view.due_ms != due ||
-            view.body_size != job->put.body_size || !matches(job, &view))
+            (view.body_size != job->put.body_size && !job->is_damaged) || !matches(job, &view))
             model_violate("job %llu is in state %d with due %lld, expected %d with %lld; attempts "
                           "%u for %u, missed %u for %u",
                           (unsigned long long)job->id, (int)view.state, (long long)view.due_ms,
@@ -198,6 +220,7 @@ static bool cut_fits(uint64_t cut, const struct model_found *found, unsigned cou
 static void adopt(struct model_job *job, const struct model_found *found)
 {
     job->replayed = true;
+    job->is_damaged = found != NULL && found->is_damaged;
     job->connection = 0;
     job->apart = job->unwritten = false;
     if (job->state == ELAPSE__QUEUE_SHADOW)

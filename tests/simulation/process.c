@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEGMENT_BITS = 14, FOUND_MAX = 512, ATTEMPTS = 5 };
+enum { SEGMENT_BITS = 14, FOUND_MAX = 512, ATTEMPTS = 5, PAGE_BITS = 12 };
 
 struct process process;
 struct process_totals *process_totals;
@@ -58,13 +58,28 @@ static void counter_live(struct elapse__record_sink *sink, uint64_t position, in
     below_counter()->live(below_counter(), position, change);
 }
 
-/* ---- a disk that cannot read now and then ---- */
+/* ---- a disk that cannot read now and then, at all or in one place ---- */
 
 static struct elapse__files files;
 
 static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
 {
-    return process.reading_fails ? EIO : sim_disk_files.read_at(file, offset, bytes, count, done);
+    uint64_t page = process.unreadable_page;
+    bool is_there =
+        page == 0 || (offset >> PAGE_BITS <= page && page <= (offset + count - 1) >> PAGE_BITS);
+    int error = model.t < process.unreadable_until && is_there
+                    ? EIO
+                    : sim_disk_files.read_at(file, offset, bytes, count, done);
+    if (error != 0)
+        process.read_in_vain_at = model.t;
+    return error;
+}
+
+bool process_has_read_in_vain(void)
+{
+    struct elapse__journal_figures figures;
+    elapse__journal_figures(process.engine.journal, &figures);
+    return figures.failed_reads > 0;
 }
 
 /* ---- steps ---- */
@@ -252,6 +267,7 @@ static bool judge_failure(const struct elapse__journal_refusal *refusal, enum el
 bool process_open(uint64_t least, bool faults)
 {
     struct elapse__journal_refusal refusal;
+    process.unreadable_until = 0;
     for (unsigned attempt = 0;; attempt++) {
         bool crash = faults && attempt < ATTEMPTS && below(2) == 0;
         bool syncs = faults && attempt < ATTEMPTS && below(4) == 0;

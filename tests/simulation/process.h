@@ -25,16 +25,18 @@ struct process {
     uint64_t capacity;
     uint32_t interval_ms;
     uint32_t greatest_life;
-    bool is_damaged;    /* the files were damaged on purpose */
-    bool reads_badly;   /* the disk cannot read the body of one hand-out in so many, */
-    bool reading_fails; /* and now it cannot read anything */
+    bool is_damaged;          /* the files were damaged on purpose */
+    bool reads_badly;         /* the disk cannot read now and then, and later it can */
+    int64_t unreadable_until; /* t: until then it cannot read */
+    uint64_t unreadable_page; /* this page of each file; 0: any */
+    int64_t read_in_vain_at;  /* t, when a read failed last */
 };
 
 extern struct process process;
 
 extern struct process_totals {
     uint64_t runs, crashes, in_recovery, opens, commands, replies, full, damages, refused_damages,
-        groups;
+        groups, outages, unread, put_aside, rested, buried;
 } * process_totals;
 
 struct elapse__queue_now process_now(void);
@@ -55,6 +57,9 @@ bool process_is_failing(void);
 
 /* Ends it: what was under way gets no result. */
 void process_kill(void);
+
+/* Returns whether the disk could not read in this life. */
+bool process_has_read_in_vain(void);
 
 void process_set_faults(bool crash, bool syncs, bool calls);
 

@@ -143,9 +143,26 @@ static void back_up(struct random_source *random)
         (void)printf("t %lld: a backup links %s\n", (long long)model.t, name);
 }
 
+/* The disk cannot read for a while: not at all, or one page of each file. */
+static void lose_readings(struct random_source *random)
+{
+    process.unreadable_page = random_one_in(random, 2) ? 0 : 1 + random_below(random, 3);
+    process.unreadable_until =
+        model.t + (int64_t)random_below(random, random_one_in(random, 4) ? 90000 : 3000);
+    process_totals->outages++;
+    if (clients_trace)
+        (void)printf("t %lld: the disk cannot read until %lld, page %llu\n", (long long)model.t,
+                     (long long)process.unreadable_until,
+                     (unsigned long long)process.unreadable_page);
+}
+
 static void rare_step(const struct habits *habits, struct random_source *random)
 {
-    switch (random_below(random, 7)) {
+    switch (random_below(random, 8)) {
+    case 7:
+        if (process.reads_badly)
+            lose_readings(random);
+        break;
     case 5:
         back_up(random);
         break;
@@ -223,7 +240,8 @@ static void remove_backups(void)
         (void)sim_disk_remove("backup", names.names[i]);
 }
 
-/* Damages a file of a process that was stopped; then open refuses, or has everything. */
+/* Damages a file of a process that was stopped; then open refuses, or has everything. Bodies that
+ * are damaged are told apart. */
 static void damage(struct random_source *random)
 {
     struct names names = {.count = 0};
@@ -249,6 +267,8 @@ static void damage(struct random_source *random)
         (void)printf("t %lld: %s is damaged\n", (long long)model.t, name);
     if (!process_open(model.seq, false))
         process_totals->refused_damages++;
+    else
+        clients_take_all();
 }
 
 static void end_run(struct random_source *random)
@@ -268,7 +288,7 @@ static void end_run(struct random_source *random)
         return;
     struct elapse__journal_figures figures;
     for (unsigned i = 0; i < 20; i++) {
-        model.t += 1100;
+        model.t += 4000; /* longer in all than cleaning waits for a disk that could not read */
         process_tick();
         while (process_step(ELAPSE__LANE_COMMIT) || process_step(ELAPSE__LANE_BACKGROUND)) {
         }
@@ -306,12 +326,17 @@ static void print_totals(void)
     const struct process_totals *totals = process_totals;
     (void)printf("%llu runs: %llu crashes, %llu more during recovery, %llu starts; %llu commands, "
                  "%llu replies, %llu groups, %llu refused by a full disk; %llu damaged, %llu of "
-                 "them refused\n",
+                 "them refused, %llu jobs buried; %llu times the disk could not read: %llu "
+                 "hand-outs in vain, %llu "
+                 "jobs put aside, %llu rests\n",
                  (unsigned long long)totals->runs, (unsigned long long)totals->crashes,
                  (unsigned long long)totals->in_recovery, (unsigned long long)totals->opens,
                  (unsigned long long)totals->commands, (unsigned long long)totals->replies,
                  (unsigned long long)totals->groups, (unsigned long long)totals->full,
-                 (unsigned long long)totals->damages, (unsigned long long)totals->refused_damages);
+                 (unsigned long long)totals->damages, (unsigned long long)totals->refused_damages,
+                 (unsigned long long)totals->buried, (unsigned long long)totals->outages,
+                 (unsigned long long)totals->unread, (unsigned long long)totals->put_aside,
+                 (unsigned long long)totals->rested);
 }
 
 static void count_in(void *totals)

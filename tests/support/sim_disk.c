@@ -338,6 +338,8 @@ static int sim_read_at(int file, uint64_t offset, void *bytes, size_t count, siz
     const struct sim_inode *inode = opened(file)->inode;
     int error = call();
     *done = 0;
+    if (error == 0 && disk.faults.reads_fail)
+        error = EIO;
     if (error != 0 || offset >= inode->size)
         return error;
     *done = inode->size - offset < count ? inode->size - (size_t)offset : count;

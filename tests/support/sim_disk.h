@@ -24,6 +24,7 @@ struct sim_disk_faults {
     unsigned short_write_in;    /* one write in so many is short; 0: none */
     unsigned failed_sync_in;    /* one sync in so many fails */
     unsigned failed_call_in;    /* one call of any kind in so many fails with EIO */
+    bool reads_fail;            /* every reading fails with EIO; all else works */
     uint64_t crash_after_calls; /* from then on every call fails, and has no effect; 0: never */
 };
 

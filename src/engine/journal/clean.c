@@ -10,7 +10,7 @@
 #include "../../base/assert.h"
 #include "lanes.h"
 
-enum { CLEAN_CHUNK_BYTES = 1 << 16 };
+enum { CLEAN_CHUNK_BYTES = 1 << 16, PAUSE_MIN_MS = 1000, PAUSE_MAX_MS = 60000 };
 
 static void move_tail(struct elapse__journal *journal)
 {
@@ -18,6 +18,7 @@ static void move_tail(struct elapse__journal *journal)
     ELAPSE__ASSERT_THAT(elapse__segments_find(journal, journal->tail)->live_bytes, ==, 0); /* F4 */
     journal->tail++;
     journal->clean_pinned = false;
+    journal->clean_again_ms = 0;
     journal->clean_size = 0;
     journal->clean_wanted = 0;
     journal->clean_at = elapse__position_at(journal, journal->tail, ELAPSE__SEGMENT_HEADER_BYTES);
@@ -44,7 +45,7 @@ static bool hand_over(struct elapse__journal *journal, const uint8_t *bytes,
     journal->clean_refused = error != 0;
     ELAPSE__ASSERT(!journal->begun);
     if (!is_whole && (error == 0 || error == EBADMSG))
-        journal->damaged_bodies++;
+        elapse__journal_body_damaged(journal, journal->clean_at);
     if (error == EBADMSG)
         journal->clean_pinned = true;
     return error == 0;
@@ -150,15 +151,42 @@ void elapse__clean_next(struct elapse__journal *journal, struct elapse__operatio
     operation->count = journal->clean_wanted - journal->clean_size;
 }
 
+/* The disk cannot read the tail, which may pass. Until then service goes on without cleaning; the
+ * figures tell it. */
+static void pause_cleaning(struct elapse__journal *journal)
+{
+    uint64_t twice = 2 * journal->clean_pause_ms;
+
+    journal->clean_pinned = true;
+    journal->clean_size = 0;
+    journal->clean_pause_ms = twice < PAUSE_MIN_MS   ? (uint64_t)PAUSE_MIN_MS
+                              : twice < PAUSE_MAX_MS ? twice
+                                                     : (uint64_t)PAUSE_MAX_MS;
+    journal->clean_again_ms = journal->now_ms + journal->clean_pause_ms;
+    elapse__journal_count_failed_read(journal, journal->clean_from);
+}
+
+void elapse__clean_retry(struct elapse__journal *journal)
+{
+    if (journal->clean_again_ms == 0 || journal->now_ms < journal->clean_again_ms)
+        return;
+    journal->clean_again_ms = 0;
+    journal->clean_pinned = false;
+}
+
 void elapse__clean_completed(struct elapse__journal *journal,
                              const struct elapse__operation *operation)
 {
     journal->clean_size += operation->done;
     ELAPSE__ASSERT_THAT(journal->clean_size, <=, journal->clean_wanted);
-    if (operation->error != 0 || operation->done == 0)
-        journal->clean_pinned = true; /* service goes on; the figures tell it */
+    if (operation->error != 0)
+        pause_cleaning(journal);
+    else if (operation->done == 0)
+        journal->clean_pinned = true; /* the file is too short; the figures tell it */
     else if (journal->clean_size < journal->clean_wanted)
         return;
+    else
+        journal->clean_pause_ms = 0;
     journal->clean_wanted = 0;
     journal->background_state = ELAPSE__BACKGROUND_RESTING;
 }

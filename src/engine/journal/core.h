@@ -84,6 +84,25 @@ struct elapse__spare {
     int file;
 };
 
+/* A place that could not be read: see unread.c. */
+struct elapse__unread_place {
+    uint64_t page;
+    uint64_t again_ms; /* it is left alone until then */
+    uint64_t delay_ms; /* for so long; 0: it is new */
+    uint64_t works;    /* of struct elapse__unread, when it was tried last */
+};
+
+enum { ELAPSE__UNREAD_PLACES = 256 };
+
+struct elapse__unread {
+    unsigned count;
+    unsigned in_a_row;       /* places that failed since the last reading that worked */
+    bool last_failed;        /* the last reading */
+    uint64_t works;          /* readings of the disk that worked */
+    uint64_t rests_until_ms; /* hand-outs rest */
+    struct elapse__unread_place places[ELAPSE__UNREAD_PLACES];
+};
+
 struct elapse__journal {
     struct elapse__record_sink sink; /* first: a sink is a journal */
     const struct elapse__files *files;
@@ -134,7 +153,7 @@ struct elapse__journal {
     bool disk_is_full;
     struct elapse__spare spares[ELAPSE__SPARES_MAX];
     unsigned spare_count;
-    bool clean_pinned;     /* the tail cannot be cleaned in this life */
+    bool clean_pinned;     /* the tail cannot be cleaned: in this life, or until clean_again_ms */
     bool clean_refused;    /* the owner could not take the record that was examined last */
     uint64_t spare_number; /* the last one used in a name */
     struct elapse__spare making;
@@ -148,7 +167,13 @@ struct elapse__journal {
     size_t clean_size, clean_capacity, clean_wanted;
     uint64_t clean_limit; /* the segment that the owner's own records have reached */
     uint64_t clean_debt;  /* appended, and not yet paid for by examining; only copies count once */
-    uint64_t cleaned_bytes, damaged_bodies;
+    uint64_t clean_pause_ms; /* after which a tail that cannot be read is read again */
+    uint64_t clean_again_ms; /* when; 0: it was not tried in vain */
+    uint64_t cleaned_bytes;
+
+    uint64_t damaged_bodies, damaged_position; /* how many, and where the last one is */
+    uint64_t failed_reads, failed_position;
+    struct elapse__unread unread;
 
     /* The replicated log; without one the rest is zeros. */
     const struct elapse__journal_log *log; /* NULL: none */

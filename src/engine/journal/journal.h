@@ -60,6 +60,7 @@
  *   no space           Only making a spare needs space. Held spares let deletes and copies go on.
  *   damage             A record of another place or time fails its seeded checksum. Open refuses
  *                      it, naming file and offset, unless it is in the last group: that is torn.
+ *   failed read        Nothing is known of the record. It is read again later: unread.c.
  *
  * The core has no threads, clock or files. It says which operation comes next (next_operation), and
  * takes its result (completed). Two lanes have one operation each at a time. The caller holds one
@@ -201,10 +202,12 @@ struct elapse__journal_figures {
     uint64_t spares;
     uint64_t spare_bytes;
     uint64_t groups;
-    uint64_t cleaned_bytes; /* examined by cleaning */
-    uint64_t damaged_bodies;
+    uint64_t cleaned_bytes;  /* examined by cleaning */
+    uint64_t damaged_bodies; /* with a wrong checksum: found by hand-outs and by cleaning */
+    uint64_t failed_reads;   /* of bodies, and of the tail: the disk could not read */
+    uint64_t unread_places;  /* that could not be read when they were tried last */
     bool disk_is_full;
-    bool is_pinned; /* the tail is damaged: it cannot be cleaned */
+    bool is_pinned; /* the tail is damaged, or cannot be read now: it cannot be cleaned */
 };
 
 struct elapse__journal;
@@ -275,7 +278,7 @@ void elapse__journal_figures(const struct elapse__journal *journal,
 
 /* Reads the record at a position, with its body, into memory that the caller releases by free().
  * Returns 0, EAGAIN (it is not in the page cache, and `may_wait` is false), EBADMSG (damaged),
- * ENOENT (no such segment), ENOMEM, or an error of the disk. */
+ * ENOENT (no such segment), ENOMEM, or EIO: the disk could not read, whatever the system said. */
 int elapse__journal_read(struct elapse__journal *journal, uint64_t position, bool may_wait,
                          struct elapse__record *record, void **memory);
 
@@ -284,6 +287,7 @@ struct elapse__journal_reading {
     uint64_t position;
     uint32_t body_size; /* as the caller says */
     int file;           /* ELAPSE__NO_FILE: the record was in memory */
+    bool may_wait;      /* as it was performed: otherwise the page cache had the record */
     uint8_t *bytes;
     size_t size; /* of `bytes` */
     int error;
@@ -304,6 +308,45 @@ void elapse__journal_read_perform(const struct elapse__journal *journal, bool ma
 int elapse__journal_read_end(struct elapse__journal *journal,
                              struct elapse__journal_reading *reading, struct elapse__record *record,
                              void **memory);
+
+/* ---- places that the disk cannot read (unread.c) ---- */
+
+enum {
+    ELAPSE__UNREAD_MIN_MS = 1000,  /* a place is tried again after so long, */
+    ELAPSE__UNREAD_MAX_MS = 60000, /* after twice as long each time that other places can be read */
+    ELAPSE__UNREAD_IN_A_ROW = 4,   /* after so many places in a row all hand-outs rest */
+    ELAPSE__UNREAD_REST_MS = 1000,
+};
+
+/* Notes that the disk could not read the record of this reading. */
+void elapse__journal_read_failed(struct elapse__journal *journal, uint64_t now_ms,
+                                 const struct elapse__journal_reading *reading);
+
+/* Notes that the record was read, which the memory and the page cache may have done, too. */
+void elapse__journal_read_worked(struct elapse__journal *journal,
+                                 const struct elapse__journal_reading *reading);
+
+/* Notes that a body has a wrong checksum. */
+void elapse__journal_body_damaged(struct elapse__journal *journal, uint64_t position);
+
+/* Returns for how long the record at this position is not to be read; 0: it may be. */
+uint64_t elapse__journal_unread_ms(const struct elapse__journal *journal, uint64_t now_ms,
+                                   uint64_t position);
+
+/* Returns until when no record is to be read for a hand-out; the past, or 0: there is no rest. */
+uint64_t elapse__journal_rests_until_ms(const struct elapse__journal *journal);
+
+/* Returns whether the last reading has failed: the next ones are to be few. */
+bool elapse__journal_reads_in_doubt(const struct elapse__journal *journal);
+
+/* What the log of a server tells. */
+struct elapse__journal_troubles {
+    uint64_t failed_reads, unread_places, damaged_bodies;
+    uint64_t failed_position; /* of the last one of each; 0: none */
+    uint64_t damaged_position;
+};
+void elapse__journal_troubles(const struct elapse__journal *journal,
+                              struct elapse__journal_troubles *troubles);
 
 /* Asserts the invariants of the core. */
 void elapse__journal_check(const struct elapse__journal *journal);

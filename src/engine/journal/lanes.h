@@ -55,6 +55,9 @@ void elapse__retire_completed(struct elapse__journal *journal,
 /* clean.c: goes on until something has to be read or written first. */
 void elapse__clean_step(struct elapse__journal *journal);
 
+/* clean.c: lets a tail that could not be read be read again, if its time has come. */
+void elapse__clean_retry(struct elapse__journal *journal);
+
 /* clean.c: a piece of the tail is read. */
 bool elapse__clean_start(struct elapse__journal *journal);
 void elapse__clean_next(struct elapse__journal *journal, struct elapse__operation *operation);

@@ -236,6 +236,7 @@ void elapse__journal_tick(struct elapse__journal *journal, uint64_t now_ms)
 {
     ELAPSE__ASSERT_THAT(journal->now_ms, <=, now_ms);
     journal->now_ms = now_ms;
+    elapse__clean_retry(journal);
     if (journal->error == 0 && !elapse__journal_is_fenced(journal))
         elapse__clean_step(journal);
 }
@@ -300,6 +301,8 @@ void elapse__journal_figures(const struct elapse__journal *journal,
         .groups = journal->groups,
         .cleaned_bytes = journal->cleaned_bytes,
         .damaged_bodies = journal->damaged_bodies,
+        .failed_reads = journal->failed_reads,
+        .unread_places = elapse__unread_places(journal),
         .disk_is_full = journal->disk_is_full,
         .is_pinned = journal->clean_pinned,
     };

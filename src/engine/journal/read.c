@@ -34,6 +34,13 @@ static const uint8_t *find_in_memory(const struct elapse__journal *journal, uint
     return found;
 }
 
+/* A file system may say EBADMSG, too, and means something else: what it says is no verdict on the
+ * record. */
+static int own_error(int error)
+{
+    return error == 0 || error == EAGAIN ? error : EIO;
+}
+
 static int read_bytes(const struct elapse__files *files, int file, uint64_t offset, uint8_t *bytes,
                       size_t count, bool may_wait)
 {
@@ -42,7 +49,7 @@ static int read_bytes(const struct elapse__files *files, int file, uint64_t offs
         int error = may_wait ? files->read_at(file, offset, bytes, count, &done)
                              : files->read_cached(file, offset, bytes, count, &done);
         if (error != 0)
-            return error;
+            return own_error(error);
         if (done == 0)
             return EBADMSG; /* the file is shorter than what was written */
         bytes += done;
@@ -157,7 +164,7 @@ static int read_window(const struct elapse__journal *journal, bool may_wait, int
                          : files->read_cached(file, offset, window->bytes, bytes, &done);
     window->position = position;
     window->size = error == 0 ? done : 0;
-    return error;
+    return own_error(error);
 }
 
 /* Takes the record from the window. Returns false if the window has not all of the record. */
@@ -194,6 +201,7 @@ void elapse__journal_read_perform(const struct elapse__journal *journal, bool ma
             /* A reading that may not wait may have come to its second part. */
             free(readings[k].bytes);
             readings[k].bytes = NULL;
+            readings[k].may_wait = may_wait;
             readings[k].error = error;
             if (served == 1 && error != 0)
                 continue;
@@ -238,6 +246,8 @@ int elapse__journal_read_end(struct elapse__journal *journal,
         ELAPSE__ASSERT(segment != NULL && segment->readers > 0);
         segment->readers--;
     }
+    if (error == EIO)
+        elapse__journal_count_failed_read(journal, reading->position);
     if (error == 0)
         error = check_record(journal, reading, record);
     *memory = reading->bytes;

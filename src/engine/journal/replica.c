@@ -111,6 +111,7 @@ int elapse__journal_forget(struct elapse__journal *journal)
         return error;
     elapse__log_forget(journal);
     journal->clean_pinned = false;
+    journal->clean_again_ms = 0;
     journal->log_end = (struct elapse__journal_place){.group = 0};
     journal->log_trimmed = 0;
     return 0;

@@ -30,6 +30,14 @@ struct elapse__segment *elapse__segments_find(const struct elapse__journal *jour
 /* Returns how many bytes the segments from the tail to the place of the next record have. */
 uint64_t elapse__segments_bytes(const struct elapse__journal *journal);
 
+/* ---- unread.c ---- */
+
+/* Counts a read of the disk that failed. */
+void elapse__journal_count_failed_read(struct elapse__journal *journal, uint64_t position);
+
+/* Returns how many places in the log could not be read when they were tried last. */
+uint64_t elapse__unread_places(const struct elapse__journal *journal);
+
 /* ---- room.c ---- */
 
 /* Returns by how many bytes the copies of all that lives may be longer. */

@@ -24,6 +24,9 @@ struct batch {
     struct elapse__queue_handed *handed;
     struct elapse__journal_reading *readings; /* as many as `handed` */
     uint32_t count;
+    uint64_t until_ns; /* the end of its time, by the monotonic clock */
+    bool read_failed;  /* of a job that the call would have handed out */
+    bool was_patient;  /* its time was made longer, because the disk could not read */
     struct elapse__queue_now now;
 };
 
@@ -42,9 +45,48 @@ static void end_batch(struct elapse_queue *store)
     store->engine.batch = NULL;
 }
 
+/* The time of the call is over, and there is a job that the disk cannot read: gives the disk a
+ * little more. Returns OK; or SYSTEM if that is over, too. */
+static enum elapse_error give_disk_time(struct batch *batch)
+{
+    if (batch->was_patient)
+        return ELAPSE_ERROR_SYSTEM;
+    batch->was_patient = true;
+    batch->until_ns = elapse__store_until_ns(ELAPSE__ENGINE_READ_PATIENCE_MS);
+    return ELAPSE_OK;
+}
+
+/* Waits while hand-outs rest, though jobs are ready. Returns OK or SYSTEM. */
+static enum elapse_error wait_for_disk(struct elapse_queue *store, struct batch *batch)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    uint64_t rests_until_ms = elapse__engine_rests_until_ms(&store->engine);
+    uint64_t now_ms = elapse__store_now().boot_ms;
+    uint64_t end_ns = elapse__store_until_ns(rests_until_ms > now_ms ? rests_until_ms - now_ms : 0);
+
+    if (elapse__store_has_passed(batch->until_ns))
+        return give_disk_time(batch);
+    elapse__store_pass_on(store);
+    (void)elapse__store_wait_progress(store, end_ns < batch->until_ns ? end_ns : batch->until_ns);
+    return ELAPSE_OK;
+}
+
+/* No job was taken: waits until there may be one. Returns OK, TIMEOUT, or an error. */
+static enum elapse_error wait_for_job(struct elapse_queue *store, struct batch *batch,
+                                      struct elapse__store_stall *stall)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    /* There may be jobs, and no room for a lease; or more that have expired than one call drops. */
+    if (elapse__engine_lacks_room(&store->engine))
+        return elapse__store_wait_room(store, stall);
+    if (elapse__queue_has_ready(store->engine.jobs, &batch->reserve))
+        return elapse__engine_rests(&store->engine) ? wait_for_disk(store, batch) : ELAPSE_OK;
+    enum elapse_error error = elapse__store_sleep(store, &batch->reserve, batch->until_ns);
+    return error == ELAPSE_ERROR_TIMEOUT && batch->read_failed ? give_disk_time(batch) : error;
+}
+
 /* Takes jobs; waits until there is one. Returns OK, NOTHING_DUE, or an error. */
-static enum elapse_error take(struct elapse_queue *store, struct batch *batch, uint64_t until_ns,
-                              uint64_t *gate)
+static enum elapse_error take(struct elapse_queue *store, struct batch *batch, uint64_t *gate)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     struct elapse__store_stall stall = {.until_ns = 0};
@@ -56,14 +98,8 @@ static enum elapse_error take(struct elapse_queue *store, struct batch *batch, u
                                      &result, gate))
             return ELAPSE_OK;
         error = elapse__store_error(store, result);
-        if (error != ELAPSE_OK)
-            break;
-        /* There may be jobs, and no room for a lease; or more that have expired than one call
-         * drops. */
-        if (elapse__engine_lacks_room(&store->engine))
-            error = elapse__store_wait_room(store, &stall);
-        else if (!elapse__queue_has_ready(store->engine.jobs, &batch->reserve))
-            error = elapse__store_sleep(store, &batch->reserve, until_ns);
+        if (error == ELAPSE_OK)
+            error = wait_for_job(store, batch, &stall);
         if (error == ELAPSE_OK)
             error = elapse__store_may_hand_out(store);
     }
@@ -118,8 +154,7 @@ static void fill(struct elapse_reserved *job, const struct elapse__queue_handed 
 }
 
 /* Everything that led to the hand-outs is durable: reads the jobs, and begins the leases. Stores
- * how many in `*reserved`. Returns OK; GONE: none can be handed out after all; or the first error.
- */
+ * how many in `*reserved`. Returns OK; GONE: none can be handed out now; or MEMORY. */
 static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
                                 struct elapse_reserved *jobs, size_t *reserved)
 {
@@ -134,8 +169,9 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
                                                   &batch->readings[i], &texts);
         if (failed == 0)
             fill(&jobs[(*reserved)++], &batch->handed[i], &texts, store->engine.last_position);
-        else if (failed != ENOENT && error == ELAPSE_ERROR_GONE)
-            error = failed == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_SYSTEM;
+        else if (failed == ENOMEM)
+            error = ELAPSE_ERROR_MEMORY;
+        batch->read_failed |= failed == EIO;
     }
     end_batch(store);
     /* A file that was read may be retired now. */
@@ -145,14 +181,13 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
 }
 
 static enum elapse_error reserve_locked(struct elapse_queue *store, struct batch *batch,
-                                        uint64_t until_ns, struct elapse_reserved *jobs,
-                                        size_t *reserved)
+                                        struct elapse_reserved *jobs, size_t *reserved)
 {
     enum elapse_error error;
     uint64_t gate;
 
     do {
-        error = take(store, batch, until_ns, &gate);
+        error = take(store, batch, &gate);
         if (error != ELAPSE_OK)
             return error;
         error = elapse__store_wait_durable(store, gate, ELAPSE__OS_NEVER);
@@ -170,8 +205,9 @@ static enum elapse_error reserve(struct elapse_queue *queue, const char *const *
                                  size_t tube_count, uint64_t timeout_ms, struct batch *batch,
                                  struct elapse_reserved *jobs, size_t *reserved)
 {
-    uint64_t until_ns = elapse__store_until_ns(timeout_ms);
     struct elapse__queue_text one;
+
+    batch->until_ns = elapse__store_until_ns(timeout_ms);
 
     if (tube_count == 0 || tube_count > TUBES_MAX)
         return ELAPSE_ERROR_ARGUMENT;
@@ -184,7 +220,7 @@ static enum elapse_error reserve(struct elapse_queue *queue, const char *const *
     batch->reserve.tube_count = tube_count;
     enum elapse_error error = elapse__store_enter(queue);
     if (error == ELAPSE_OK) {
-        error = reserve_locked(queue, batch, until_ns, jobs, reserved);
+        error = reserve_locked(queue, batch, jobs, reserved);
         elapse__store_leave(queue);
     }
     batch->reserve.tubes = NULL;

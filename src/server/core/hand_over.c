@@ -238,12 +238,15 @@ static bool finish_hand_out(struct elapse__server_reply *reply)
         format_jobs(reply);
         return true;
     }
-    if (failed != 0 || reply->kind == ELAPSE__REPLY_RESERVE_ID)
+    bool is_by_id = reply->kind == ELAPSE__REPLY_RESERVE_ID;
+    reply->read_failed |= failed == EIO;
+    /* Other jobs may be read, and the disk may be well again soon. */
+    if (!is_by_id && (failed == 0 || failed == EIO))
+        elapse__reply_try_again(reply);
+    else
         elapse__reply_set_nothing(reply, failed == 0        ? ELAPSE__NOTHING_GONE
                                          : failed == ENOMEM ? ELAPSE__NOTHING_NO_MEMORY
                                                             : ELAPSE__NOTHING_ERROR);
-    else
-        elapse__reply_try_again(reply);
     return false;
 }
 

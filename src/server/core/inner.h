@@ -115,6 +115,8 @@ struct elapse__server_reply {
     enum elapse__reply_state state;
     enum elapse__server_nothing why;
     bool tell_deadline;
+    bool read_failed; /* of a job that it would have handed out */
+    bool was_patient; /* its time was made longer, because the disk could not read */
     uint64_t context;
     uint64_t gate;
     uint64_t until_ms; /* boot-time clock */

@@ -295,16 +295,47 @@ static void arm(struct elapse__server_reply *reply)
         elapse_wheel_start(&server->wheel, &reply->alarm.timer, end_ms);
 }
 
-/* Waits because no job is ready, or makes the reply say so. */
+/* Returns whether a job of these tubes is ready, and none is taken because the disk cannot read. */
+static bool is_held_back(const struct elapse__server_reply *reply)
+{
+    const struct elapse__engine *engine = reply->connection->server->engine;
+    bool is_ready = false;
+
+    if (!elapse__engine_rests(engine))
+        return false;
+    for (uint32_t i = 0; i < reply->waiter_count && !is_ready; i++) {
+        struct elapse__queue_text name = elapse__server_tube_name(reply->waiters[i].tube);
+        struct elapse__queue_reserve reserve = {.tubes = &name, .tube_count = 1};
+        is_ready = elapse__queue_has_ready(engine->jobs, &reserve);
+    }
+    return is_ready;
+}
+
+/* The time of a reserve is over. If there is a job that the disk cannot read, gives the disk a
+ * little more. Returns false if the reply says that there is nothing, or that there is an error: it
+ * must not say that there is no job. */
+static bool has_more_time(struct elapse__server_reply *reply)
+{
+    uint64_t now_ms = reply->connection->server->now.boot_ms;
+    bool is_error = reply->read_failed || is_held_back(reply);
+
+    if (is_error && !reply->was_patient) {
+        reply->was_patient = true;
+        reply->until_ms = now_ms + ELAPSE__ENGINE_READ_PATIENCE_MS;
+        return true;
+    }
+    elapse__reply_set_nothing(reply, is_error ? ELAPSE__NOTHING_ERROR : ELAPSE__NOTHING_TIMED_OUT);
+    return false;
+}
+
+/* Waits because no job can be handed out, or makes the reply say so. */
 static void wait_or_end(struct elapse__server_reply *reply, bool in_front)
 {
     uint64_t now_ms = reply->connection->server->now.boot_ms;
 
     if (deadline_soon_ms(reply) <= now_ms) {
         elapse__reply_set_nothing(reply, ELAPSE__NOTHING_DEADLINE_SOON);
-    } else if (reply->until_ms <= now_ms) {
-        elapse__reply_set_nothing(reply, ELAPSE__NOTHING_TIMED_OUT);
-    } else {
+    } else if (reply->until_ms > now_ms || has_more_time(reply)) {
         elapse__reply_wait(reply, in_front);
         arm(reply);
     }
@@ -318,9 +349,7 @@ void elapse__reply_time(struct elapse__server_reply *reply)
     ELAPSE__ASSERT_THAT(reply->state, ==, ELAPSE__REPLY_WAITING);
     if (deadline_soon_ms(reply) <= now_ms)
         elapse__reply_set_nothing(reply, ELAPSE__NOTHING_DEADLINE_SOON);
-    else if (reply->until_ms <= now_ms)
-        elapse__reply_set_nothing(reply, ELAPSE__NOTHING_TIMED_OUT);
-    else
+    else if (reply->until_ms > now_ms || has_more_time(reply))
         arm(reply);
     elapse__ring_join_once(&connection->server->work, &connection->work);
 }

@@ -250,6 +250,8 @@ static bool turn_waiting(struct elapse__server *server)
 {
     struct elapse__queue_watch *watch;
 
+    if (elapse__engine_rests(server->engine))
+        return false;
     while (!elapse__server_journal_is_full(server) && server->budget > 0 &&
            (watch = elapse__queue_watch_next(server->engine->jobs)) != NULL) {
         struct elapse__server_tube *tube = elapse__server_tube_of(watch);
@@ -322,10 +324,15 @@ uint64_t elapse__server_next_ms(const struct elapse__server *server)
 
     if (!elapse__ring_empty(&server->work))
         return 0;
-    if (!full && elapse__queue_watch_has_news(server->engine->jobs))
-        return 0;
     uint64_t next_ms = elapse_wheel_next(&server->wheel);
-    return next_ms == ELAPSE_NEVER ? UINT64_MAX : next_ms;
+    if (next_ms == ELAPSE_NEVER)
+        next_ms = UINT64_MAX;
+    if (full || !elapse__queue_watch_has_news(server->engine->jobs))
+        return next_ms;
+    uint64_t rests_until_ms = elapse__engine_rests_until_ms(server->engine);
+    if (rests_until_ms <= server->now.boot_ms)
+        return 0;
+    return rests_until_ms < next_ms ? rests_until_ms : next_ms;
 }
 
 struct elapse__connection *elapse__server_attention(struct elapse__server *server)

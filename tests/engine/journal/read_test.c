@@ -151,4 +151,113 @@ TEST_WITH(a_window_that_cannot_be_read_loses_nothing, begin, end)
     }
 }
 
+/* ---- when to read again ---- */
+
+enum { PAGE = 4096 };
+
+static struct elapse__journal_reading reading_of(uint64_t page)
+{
+    return (struct elapse__journal_reading){.position = page * PAGE, .file = 3, .may_wait = true};
+}
+
+static uint64_t unread(uint64_t page, uint64_t at_ms)
+{
+    struct elapse__journal_reading reading = reading_of(page);
+    elapse__journal_read_failed(owner.journal, at_ms, &reading);
+    return elapse__journal_unread_ms(owner.journal, at_ms, page * PAGE + 8);
+}
+
+static void worked(uint64_t page)
+{
+    struct elapse__journal_reading reading = reading_of(page);
+    elapse__journal_read_worked(owner.journal, &reading);
+}
+
+static uint64_t unread_ms(uint64_t page, uint64_t at_ms)
+{
+    return elapse__journal_unread_ms(owner.journal, at_ms, page * PAGE + 8);
+}
+
+TEST_WITH(a_place_that_cannot_be_read_is_left_alone_for_a_second, begin, end)
+{
+    assert_int_equal(unread(600, 5000), 1000);
+    assert_int_equal(unread_ms(600, 5000), 1000);
+    assert_int_equal(unread_ms(600, 5999), 1);
+    assert_int_equal(unread_ms(600, 6000), 0);
+    assert_int_equal(unread_ms(601, 5000), 0);
+    assert_int_equal(unread(600, 5400), 600); /* a record beside it: that is no news */
+    assert_int_equal(elapse__journal_rests_until_ms(owner.journal), 0);
+    worked(600);
+    assert_int_equal(unread_ms(600, 5500), 0);
+}
+
+TEST_WITH(a_bad_place_on_a_good_disk_is_tried_ever_less_often, begin, end)
+{
+    static const uint64_t delays[] = {1000, 2000, 4000, 8000, 16000, 32000, 60000, 60000};
+    uint64_t now_ms = 5000;
+    for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
+        assert_int_equal(unread(600, now_ms), delays[i]);
+        now_ms += delays[i];
+        worked(601);
+    }
+    worked(600);
+    assert_int_equal(unread(600, now_ms), 1000);
+}
+
+/* What the page cache and the memory know says nothing of the disk. */
+TEST_WITH(a_bad_disk_is_tried_every_second, begin, end)
+{
+    struct elapse__journal_reading cached = reading_of(601), in_memory = reading_of(602);
+    cached.may_wait = false;
+    in_memory.file = ELAPSE__NO_FILE;
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_int_equal(unread(600, 5000 + i * 1000), 1000);
+        elapse__journal_read_worked(owner.journal, &cached);
+        elapse__journal_read_worked(owner.journal, &in_memory);
+        assert_true(elapse__journal_reads_in_doubt(owner.journal));
+    }
+}
+
+TEST_WITH(hand_outs_rest_when_several_places_in_a_row_cannot_be_read, begin, end)
+{
+    for (uint64_t i = 0; i < ELAPSE__UNREAD_IN_A_ROW - 1; i++)
+        (void)unread(600 + i, 5000);
+    worked(700);
+    assert_false(elapse__journal_reads_in_doubt(owner.journal));
+    for (uint64_t i = 0; i < ELAPSE__UNREAD_IN_A_ROW; i++) {
+        assert_int_equal(elapse__journal_rests_until_ms(owner.journal), 0);
+        (void)unread(800 + i, 6000);
+        (void)unread(800 + i, 6000);
+    }
+    assert_int_equal(elapse__journal_rests_until_ms(owner.journal), 7000);
+    assert_true(elapse__journal_reads_in_doubt(owner.journal));
+}
+
+TEST_WITH(of_too_many_places_the_one_whose_time_comes_first_is_forgotten, begin, end)
+{
+    struct elapse__journal_figures figures;
+    for (uint64_t i = 0; i < 256; i++)
+        (void)unread(600 + i, 5000 + (i == 100 ? 0 : 10));
+    (void)unread(900, 5020);
+    assert_int_equal(unread_ms(700, 5020), 0);
+    assert_int_equal(unread_ms(699, 5020), 990);
+    assert_int_equal(unread_ms(900, 5020), 1000);
+    elapse__journal_figures(owner.journal, &figures);
+    assert_int_equal(figures.unread_places, 256);
+}
+
+TEST_WITH(each_failed_reading_is_counted, begin, end)
+{
+    struct elapse__journal_troubles troubles;
+    struct elapse__record record;
+    void *memory;
+    bad_offset = offset_of(3) + 20;
+    assert_int_equal(
+        elapse__journal_read(owner.journal, owner.jobs[3].position, true, &record, &memory), EIO);
+    elapse__journal_troubles(owner.journal, &troubles);
+    assert_int_equal(troubles.failed_reads, 1);
+    assert_int_equal(troubles.failed_position, owner.jobs[3].position);
+    assert_int_equal(troubles.damaged_bodies, 0);
+}
+
 TEST_MAIN("read")

@@ -134,4 +134,30 @@ TEST(jobs_that_stay_take_no_more)
     expect_at_most(10, 3, 4);
 }
 
+/* A read error says nothing about the tail: it is read again, and less and less often. */
+TEST(cleaning_goes_on_when_the_disk_can_read_again)
+{
+    struct elapse__journal_figures figures;
+    begin();
+    for (uint32_t i = 0; i < LIVE; i++)
+        run(put, 0, 30);
+    sim_disk_set_faults(&(struct sim_disk_faults){.reads_fail = true});
+    for (uint32_t job = 2; job <= LIVE; job++)
+        run(delete, job, 3);
+    for (unsigned i = 0; i < 3500; i++)
+        (void)work(3);
+    elapse__journal_figures(owner.journal, &figures);
+    assert_true(figures.is_pinned);
+    assert_int_equal(figures.tail, 1);
+    assert_int_equal(figures.failed_reads, 3); /* at once, a second later, two more later */
+    sim_disk_set_faults(&(struct sim_disk_faults){.reads_fail = false});
+    for (unsigned i = 0; i < 4000; i++)
+        (void)work(3);
+    elapse__journal_figures(owner.journal, &figures);
+    assert_false(figures.is_pinned);
+    assert_true(figures.log_bytes <= 2 * figures.live_bytes + SEGMENT);
+    assert_int_equal(figures.damaged_bodies, 0);
+    end();
+}
+
 TEST_MAIN("space")

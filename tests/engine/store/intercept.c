@@ -17,7 +17,7 @@ static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static size_t least_bytes; /* 0: no reading is held up */
 static int reading_error;
 static bool is_held, is_released, gave_up;
-static atomic_bool syncs_fail, disk_is_full;
+static atomic_bool readings_fail, syncs_fail, disk_is_full;
 static atomic_uint syncs, timers;
 
 void intercept_reading(size_t least, int error)
@@ -89,13 +89,18 @@ static int hold_up(size_t count)
 /* In place of those of the C library; the static analysis wants its names of the parameters. */
 ssize_t pread(int fd, void *buf, size_t nbytes, off_t offset)
 {
-    int error = hold_up(nbytes);
+    int error = readings_fail ? EIO : hold_up(nbytes);
 
     if (error != 0) {
         errno = error;
         return -1;
     }
     return syscall(SYS_pread64, fd, buf, nbytes, offset);
+}
+
+void intercept_readings(bool fail)
+{
+    readings_fail = fail;
 }
 
 void intercept_syncs(bool fail)

@@ -21,6 +21,9 @@ bool intercept_wait(void);
 /* Lets the reading go on. Returns false if it had to wait so long that it gave up. */
 bool intercept_release(void);
 
+/* From now on each reading fails with EIO, or does not. */
+void intercept_readings(bool fail);
+
 /* From now on each sync of a file fails, or does not. */
 void intercept_syncs(bool fail);
 

@@ -62,25 +62,68 @@ STORE_TEST(a_job_cancelled_while_it_is_read_is_not_handed_out)
     assert_int_equal(elapse_queue_look_up_id(queue, answer.id, &found), ELAPSE_ERROR_GONE);
 }
 
-STORE_TEST(a_job_that_cannot_be_read_does_not_block_its_tube)
+/* Puts a job that no other one shares a place with that is left alone. */
+static struct elapse_answer put_large(char letter)
+{
+    static char body[4096];
+    struct elapse_put put = {.tube = "tube", .body = body, .body_bytes = sizeof body};
+    struct elapse_answer answer;
+
+    memset(body, letter, sizeof body);
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    commit(&answer);
+    return answer;
+}
+
+static void reserve_first_byte(char letter)
 {
     struct elapse_reserved job;
+
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(*(const char *)job.body, letter);
+    assert_int_equal(job.attempt, 1);
+    elapse_reserved_free(&job);
+}
+
+STORE_TEST(a_job_that_cannot_be_read_does_not_block_its_tube)
+{
     struct elapse_job found;
 
-    struct elapse_answer answer = put_job("bad", "first", 0);
-    put_job("good", "second", 0);
+    struct elapse_answer answer = put_large('a');
+    put_large('b');
     intercept_reading(1, EIO);
-    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
-    assert_memory_equal(job.body, "second", 6);
-    elapse_reserved_free(&job);
+    reserve_first_byte('b');
+    /* A failed read is no verdict: nothing has happened to the job. */
     assert_int_equal(elapse_queue_look_up_id(queue, answer.id, &found), ELAPSE_OK);
-    assert_int_equal(found.state, ELAPSE_JOB_BURIED);
-    assert_string_equal(found.reason, "its body is damaged");
-    /* The disk can read it again. */
-    assert_int_equal(elapse_queue_kick_id(queue, answer.id, NULL), ELAPSE_OK);
-    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
-    assert_memory_equal(job.body, "first", 5);
-    elapse_reserved_free(&job);
+    assert_int_not_equal(found.state, ELAPSE_JOB_BURIED);
+    assert_int_equal(found.attempts, 0);
+    reserve_first_byte('a');
+}
+
+STORE_TEST(a_disk_that_cannot_read_loses_no_job)
+{
+    enum { JOBS = 8 };
+    struct elapse_reserved job;
+    struct elapse_queue_counts counts;
+
+    for (unsigned i = 0; i < JOBS; i++)
+        put_large((char)('a' + i));
+    intercept_readings(true);
+    /* It does not say that there is no job. */
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_SYSTEM);
+    assert_int_equal(elapse_queue_reserve(queue, "empty", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
+    intercept_readings(false);
+    bool seen[JOBS] = {false};
+    for (unsigned i = 0; i < JOBS; i++) {
+        assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+        seen[*(const char *)job.body - 'a'] = true;
+        assert_int_equal(job.attempt, 1);
+        elapse_reserved_free(&job);
+    }
+    for (unsigned i = 0; i < JOBS; i++)
+        assert_true(seen[i]);
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &counts), ELAPSE_OK);
+    assert_int_equal(counts.buried, 0);
 }
 
 STORE_TEST(a_file_is_not_used_again_while_it_is_read)

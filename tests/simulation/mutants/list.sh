@@ -20,8 +20,34 @@ mutant cancelled_job_is_handed_out src/engine/hand_out.c \
     if (handed->id != 0+})'
 mutant lost_hand_out_is_not_undone src/engine/hand_out.c \
     '    (void)[-elapse__queue_lease_undo(engine->jobs, elapse__engine_present(engine), holder_of(handed))-]{+engine, (void)handed+};'
-mutant unread_job_is_not_buried src/engine/hand_out.c \
-    '        [-(void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id-]{+elapse__engine_take_back(engine, handed+});'
+mutant damaged_job_is_not_buried src/engine/hand_out.c \
+    '    [-(void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id-]{+elapse__engine_take_back(engine, handed+});'
+
+# ---- a disk that cannot read for a while ----
+
+mutant unread_job_is_buried src/engine/hand_out.c \
+    'if (stays && (error == EBADMSG || error == ENOENT{+ || error == EIO+})) {'
+mutant unread_lease_is_not_taken_back src/engine/hand_out.c \
+    '        [-elapse__journal_read_failed(engine->journal, elapse__engine_present(engine).boot_ms,
+                                    reading-]{+(void)elapse__queue_lease_begin(engine->jobs, elapse__engine_present(engine),
+                                        holder_of(handed)+});'
+mutant unread_place_is_tried_at_once src/engine/hand_out.c \
+    '[-    readable.unread_ms = unread_ms;-]'
+mutant unread_attempt_counts src/queue/lease.c \
+    '    side->handed_out = side->handed_out_before;
+    side->{+attempts++;
+    side->+}reserves--;'
+mutant rest_is_long src/engine/journal/unread.c \
+    'unread->rests_until_ms = now_ms + {+5 * +}ELAPSE__UNREAD_REST_MS;'
+mutant place_is_left_alone_for_ever src/engine/journal/unread.c \
+    'return [-2 * delay_ms < ELAPSE__UNREAD_MAX_MS ? 2 * delay_ms : (uint64_t)ELAPSE__UNREAD_MAX_MS-]{+64 * delay_ms+};'
+mutant tail_is_not_read_again src/engine/journal/clean.c \
+    '    journal->clean_again_ms = 0;[-
+    journal->clean_pinned = false;-]
+}'
+mutant failed_read_of_the_tail_is_the_end_of_it src/engine/journal/clean.c \
+    '    journal->clean_pinned = true;
+    [-journal->clean_size = 0-]{+move_tail(journal)+};'
 
 # ---- the life and its number ----
 
