@@ -16,9 +16,9 @@ enum exit_status {
     STATUS_GONE = 3,           /* there is no such job or tube */
     STATUS_TAKEN = 4,          /* another job, or a worker, is in the way: nothing has changed */
     STATUS_FULL = 5,           /* the server takes no job now */
-    STATUS_NO_SERVER = 6,      /* no connection: nothing has changed */
+    STATUS_NO_SERVER = 6,      /* no connection, or no owner of a partition: nothing has changed */
     STATUS_NOT_AUTHORISED = 7, /* the password is missing or wrong: nothing has changed */
-    STATUS_UNKNOWN = 8,        /* the connection was lost while a reply was awaited */
+    STATUS_UNKNOWN = 8,        /* a connection was lost while a reply was awaited */
     /* A signal has cost something, so the status is that of a program which the signal ended. */
     STATUS_HUNG_UP = 128 + 1,
     STATUS_INTERRUPTED = 128 + 2,

@@ -51,6 +51,7 @@ struct loop {
     struct elapse__os_signals signals;
     struct request request;
     bool has_reserved; /* the server has answered a reserve with jobs */
+    bool tries_again;  /* the last reserve was answered TRYAGAIN, and the user knows */
     enum exit_status status;
     uint64_t end_ns; /* when the time for the last words is over */
 };
@@ -215,11 +216,15 @@ static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
 {
     if (reply->type == REDIS_REPLY_ARRAY) {
         loop->has_reserved = true;
+        loop->tries_again = false;
         take_jobs(loop, reply, now_ns);
         return;
     }
     struct answer answer = answer_of_other(reply, "the reply is no list of jobs");
-    (void)session_report_error(&answer, NULL);
+    bool tries_again = answer.status == STATUS_NO_SERVER; /* a partition could not be asked */
+    if (!tries_again || !loop->tries_again)
+        (void)session_report_error(&answer, NULL);
+    loop->tries_again = tries_again;
     worker_reserve_failed(&loop->worker, now_ns);
     /* What the server took before is no fault of the command line. */
     if (answer.status == STATUS_USAGE && !loop->has_reserved)

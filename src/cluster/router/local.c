@@ -276,7 +276,8 @@ void elapse__router_local_info(struct elapse__router_command *command,
 
     (void)arguments, (void)count;
     for (uint32_t i = 0; i < router->options.partitions; i++) {
-        here += router->partitions[i].place == ELAPSE__ROUTER_HERE;
+        here += router->partitions[i].place == ELAPSE__ROUTER_HERE &&
+                elapse__router_lane_is_open(&router->partitions[i].quick);
         unowned += router->partitions[i].place == ELAPSE__ROUTER_NOWHERE;
     }
     int size =

@@ -3,7 +3,8 @@
  *
  *      first round: each partition once --jobs--> reply
  *                     |
- *                     +--none, and no WAIT--> the empty reply
+ *                     +--none, and no WAIT--> the empty reply, or -TRYAGAIN if a partition could
+ * not |                       be asked, or was lost: it may have jobs
  *                     +--none--> WAITING --jobs--> reply
  *                                  |  ^
  *                                  |  +-- the chain of each partition asks the waiters in turn,
@@ -127,6 +128,7 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
     command->reserve->tubes_hash = hash_tubes(arguments, tubes);
     command->reserve->deadline_ms = wait_ms == 0 ? 0 : router->now + wait_ms;
     command->reserve->readied = router->readied;
+    command->reserve->serial = router->serial;
     command->reserve->first = (elapse__router_home(client) + client->reserves) % partitions;
     command->reserve->is_even = client->reserves++ % EVEN_ONE_IN == EVEN_ONE_IN - 1;
     step(command);
@@ -137,14 +139,20 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
 
 static void reply_nothing(struct elapse__router_command *command)
 {
+    struct elapse__router *router = router_of(command);
     struct elapse__router_reserve *reserve = command->reserve;
+    /* The order in which partitions are asked follows from their owners. */
+    bool was_whole = !reserve->left_out && reserve->serial == router->serial;
 
     ELAPSE__ASSERT(!reserve->asks);
-    elapse__router_reserve_stop(router_of(command), reserve);
-    if (!reserve->reached && reserve->deadline_ms == 0)
-        elapse__router_reply_fail(command, "TRYAGAIN no partition can be reached now");
-    else
+    elapse__router_reserve_stop(router, reserve);
+    if (!was_whole && reserve->deadline_ms == 0) {
+        router->figures.try_again++;
+        elapse__router_reply_fail(
+            command, "TRYAGAIN not every partition could be asked, and the others have no job");
+    } else {
         elapse__router_reply_array(command, 0);
+    }
     elapse__router_command_done(command);
 }
 
@@ -189,7 +197,6 @@ static enum asked ask(struct elapse__router_command *command, uint32_t partition
         return CANNOT_ASK;
     ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     command->fragments = 1;
-    reserve->reached = true;
     reserve->asks = true;
     reserve->by_chain = by_chain;
     reserve->missed = false;
@@ -231,6 +238,7 @@ static void step(struct elapse__router_command *command)
         uint32_t partition = partition_at(router, reserve, reserve->rounds++);
         if (ask(command, partition, false) != CANNOT_ASK)
             return;
+        reserve->left_out = true;
     }
     if (reserve->deadline_ms == 0)
         reply_nothing(command);
@@ -370,6 +378,7 @@ void elapse__router_reserve_answer(struct elapse__router_command *command, uint3
 
     ELAPSE__ASSERT(reserve->asks);
     reserve->asks = false;
+    reserve->left_out |= end != ELAPSE__ROUTER_FRAGMENT_ANSWERED;
     if (by_chain)
         end_question(router, partition, reserve, was_empty);
     if (!has_nothing || command->client == NULL)

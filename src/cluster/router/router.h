@@ -37,7 +37,7 @@
  *   N1  Each command has exactly one reply, in its place, as long as its client reads.
  *   N2  A fragment is never sent again once it was wholly sent, unless it only looks, or is a PUT
  *       with a TOKEN. So nothing is done twice.
- *   N3  -TRYAGAIN is said only of what was never wholly sent, or only looks.
+ *   N3  -TRYAGAIN is said only of what was never wholly sent, only looks, or got no jobs.
  *   N4  The fragments of one client for one partition are done in the order of its commands, except
  *       those that are answered -UNKNOWN: they may be done later, or not at all.
  *   N5  Jobs that a client asked for and cannot get any more are given back.
@@ -250,7 +250,7 @@ struct elapse__router_figures {
     uint64_t fragments;  /* sent, again included */
     uint64_t again;      /* sent again */
     uint64_t unknown;    /* fragments that were answered -UNKNOWN */
-    uint64_t try_again;  /* -TRYAGAIN */
+    uint64_t try_again;  /* -TRYAGAIN, and RESERVEs that were answered so */
     uint64_t given_back; /* jobs */
     uint64_t links_lost;
     uint64_t waiting; /* reserves that wait, now */

@@ -187,10 +187,11 @@ struct elapse__router_reserve {
     uint64_t tubes_hash;
     uint64_t deadline_ms; /* 0: the RESERVE does not wait */
     uint64_t readied;     /* the router's `readied` when the first round began */
+    uint64_t serial;      /* the router's `serial` when the first round began */
     uint32_t rounds;      /* partitions that the first round has come past */
     uint32_t first;       /* where the first round began */
     bool is_even;         /* the first round does not prefer this node */
-    bool reached;         /* some partition could be asked */
+    bool left_out;        /* some partition could not be asked, or did not answer */
     bool asks;            /* a question is under way */
     bool by_chain;        /* the question comes from the chain of its partition */
     bool missed;          /* a chain came by meanwhile */

@@ -55,6 +55,8 @@ TEST(test_put)
     assert_int_equal(put_status("-DRAINING x\r\n", false), STATUS_FULL);
     assert_int_equal(put_status("-ERR x\r\n", false), STATUS_USAGE);
     assert_int_equal(put_status("-NOAUTH x\r\n", false), STATUS_NOT_AUTHORISED);
+    assert_int_equal(put_status("-TRYAGAIN x\r\n", false), STATUS_NO_SERVER);
+    assert_int_equal(put_status("-UNKNOWN x\r\n", false), STATUS_UNKNOWN);
     assert_int_equal(put_status("-OTHER x\r\n", false), STATUS_FAILED);
     reply = reply_of("-\r\n");
     assert_true(strlen(answer_to_put(reply, false).error) > 0);

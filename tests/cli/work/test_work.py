@@ -257,6 +257,19 @@ class OtherServers(WorkTest):
         self.until(lambda: len(times) >= 10, "connected")
         self.assertGreater(times[9] - times[0], 1.2)
 
+    def test_a_partition_that_cannot_be_asked_is_no_end(self):
+        """The worker asks again until the answer is empty, and says once why."""
+        answers = [b"-TRYAGAIN not every partition could be asked\r\n"] * 2 + [b"*0\r\n"]
+        asked = []
+        def serve(connection):
+            while received := connection.recv(4096):
+                if b"RESERVE" in received:
+                    connection.sendall(answers[len(asked)])
+                    asked.append(received)
+        worker = self.until_empty("t", "--server", Stranger(self, serve).address, "--exec", "true")
+        self.assertEqual(len(asked), 3)
+        self.assertEqual(worker.errors().count("not every partition could be asked"), 1, worker.errors())
+
     def test_tls(self):
         self.serve_tls()
         self.done("put", "t", "--lines", "--ca", "server.pem", stdin=b"x\n" * 20)

@@ -63,13 +63,16 @@ static void make_items(struct command *command, uint64_t number)
 
 static void make_reserve(struct command *command)
 {
-    add(choose(2) == 0 ? "a" : "b");
+    command->begun = world.asked;
+    command->tube = (uint32_t)choose(TUBES);
+    add(command->tube == 0 ? "a" : "b");
     if (choose(3) == 0) {
         command->argument = 1 + choose(4);
         add("COUNT");
         add_number("", command->argument);
     }
-    if (choose(2) == 0) {
+    command->waits = choose(2) == 0;
+    if (command->waits) {
         add("WAIT");
         add(choose(2) == 0 ? "50ms" : "3s");
     }
@@ -256,6 +259,14 @@ static void take_put(struct command *command, struct reply *reply)
     command->outcomes[0] = OUTCOME_DONE;
 }
 
+/* Without WAIT an empty reply says that there is no job: every partition was asked. */
+static void check_empty(const struct command *command, const struct reply *reply)
+{
+    for (uint32_t i = 0; i < world.partitions && !command->waits; i++)
+        expect(world.partition[i].asked[command->tube] > command->begun, reply,
+               "nothing, though a partition was not asked");
+}
+
 static void take_reserve(struct command *command, struct reply *reply)
 {
     struct elapse__wire_resp_item head = next(reply);
@@ -267,6 +278,8 @@ static void take_reserve(struct command *command, struct reply *reply)
     expect(head.kind == ELAPSE__WIRE_RESP_ARRAY, reply, "no hand-out");
     expect(head.integer <= (int64_t)(command->argument == 0 ? 1 : command->argument), reply,
            "too many jobs");
+    if (head.integer == 0)
+        check_empty(command, reply);
     for (int64_t i = 0; i < head.integer; i++) {
         (void)next(reply);
         struct elapse__wire_resp_item id = next(reply);

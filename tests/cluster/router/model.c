@@ -101,10 +101,12 @@ static void do_reserve(struct wire *wire, const struct elapse__wire_resp_argumen
                        uint32_t count)
 {
     struct partition *partition = &world.partition[wire->partition];
+    uint32_t tube = (uint32_t)(arguments[1].bytes[0] - 'a');
     uint64_t most = 1;
     uint32_t found[8];
     uint32_t found_count = 0;
 
+    partition->asked[tube] = ++world.asked;
     for (uint32_t i = 1; i < count; i++) {
         if (is(arguments[i], "WAIT"))
             violated("a partition is asked to wait", 0, 0);
@@ -113,7 +115,7 @@ static void do_reserve(struct wire *wire, const struct elapse__wire_resp_argumen
     }
     for (uint32_t i = 0; i < partition->job_count && found_count < most; i++) {
         const struct job *job = &partition->jobs[i];
-        if (job->state == JOB_READY && job->tube == (uint32_t)(arguments[1].bytes[0] - 'a'))
+        if (job->state == JOB_READY && job->tube == tube)
             found[found_count++] = i;
     }
     answer_number(wire, '*', found_count);

@@ -79,21 +79,83 @@ CLIENT_TEST(commands_that_are_not_well_formed_are_refused)
                 "RESERVE t wait 1s WAIT 1s\n");
 }
 
+#define TRY_AGAIN "-TRYAGAIN not every partition could be asked, and the others have no job\r\n"
+
+static uint64_t count_try_again(const struct fixture *f)
+{
+    struct elapse__router_figures figures;
+
+    elapse__router_figures(f->router, &figures);
+    return figures.try_again;
+}
+
 CLIENT_TEST(without_partitions_it_says_so)
 {
     cut(f, f->links[0]);
-    say(f, c, "RESERVE t");
-    (void)sent(f, f->links[1]);
     cut(f, f->links[1]);
-    /* One was asked, and is gone: it had no jobs. */
-    expect(f, c, "*0\r\n");
     say(f, c, "RESERVE t");
-    expect(f, c, "-TRYAGAIN no partition can be reached now\r\n");
+    expect(f, c, TRY_AGAIN);
+    assert_int_equal(count_try_again(f), 1);
     say(f, c, "RESERVE t WAIT 20ms");
     pass(f, 19);
     expect(f, c, "");
     pass(f, 1);
     expect(f, c, "*0\r\n");
+    assert_int_equal(count_try_again(f), 1);
+}
+
+CLIENT_TEST(a_partition_that_cannot_be_asked_may_have_jobs)
+{
+    cut(f, f->links[1]);
+    for (int i = 0; i < 2; i++) {
+        say(f, c, "RESERVE t");
+        expect_sent(f, f->links[0], "RESERVE t\n");
+        answer(f, f->links[0], i == 0 ? "*0\r\n" : "*1\r\n" JOB("2", "1-1"));
+        expect(f, c, i == 0 ? TRY_AGAIN : "*1\r\n" JOB_2("2", "1-1"));
+    }
+    assert_int_equal(count_try_again(f), 1);
+}
+
+CLIENT_TEST(a_partition_that_is_lost_before_it_answers_may_have_jobs)
+{
+    say(f, c, "RESERVE t");
+    (void)sent(f, f->links[0]);
+    cut(f, f->links[0]);
+    expect_sent(f, f->links[1], "RESERVE t\n");
+    answer(f, f->links[1], "*0\r\n");
+    expect(f, c, TRY_AGAIN);
+}
+
+CLIENT_TEST(owners_that_change_change_the_order)
+{
+    say(f, c, "RESERVE t");
+    (void)sent(f, f->links[0]);
+    answer(f, f->links[0], "*1\r\n" JOB("2", "1-1"));
+    (void)got(f, c);
+    say(f, c, "RESERVE t");
+    expect_sent(f, f->links[0], "RESERVE t\n");
+    /* With these owners it begins with partition 1, and partition 0 is the second one. */
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_HERE, 2);
+    turn(f);
+    greet(f, last(f));
+    answer(f, f->links[0], "*0\r\n");
+    expect_sent(f, f->links[0], "RESERVE t\n");
+    answer(f, f->links[0], "*0\r\n");
+    expect_sent(f, last(f), "");
+    expect(f, c, TRY_AGAIN);
+}
+
+CLIENT_TEST(a_partition_is_here_when_it_can_be_asked)
+{
+    say(f, c, "INFO");
+    assert_non_null(strstr(got(f, c), "partitions_here:1\r\n"));
+    cut(f, f->links[0]);
+    say(f, c, "INFO");
+    assert_non_null(strstr(got(f, c), "partitions_here:0\r\npartitions_without_owner:0\r\n"));
+    pass(f, 50);
+    greet(f, last(f));
+    say(f, c, "INFO");
+    assert_non_null(strstr(got(f, c), "partitions_here:1\r\n"));
 }
 
 /* ---- waiting ---- */

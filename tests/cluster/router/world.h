@@ -32,6 +32,7 @@
 #include "../../../src/protocol/resp_value.h"
 
 enum {
+    TUBES = 2,
     PARTITIONS_MAX = 4,
     CLIENTS_MAX = 8,
     COMMANDS_MAX = 160, /* of one client */
@@ -78,6 +79,9 @@ struct command {
     enum verb verb;
     uint32_t items;
     uint64_t argument; /* KICK, LIST, RESERVE: its number */
+    uint32_t tube;     /* RESERVE */
+    bool waits;        /* RESERVE */
+    uint64_t begun;    /* RESERVE: the questions that partitions had got when it was made */
     bool resp3;
     bool answered;
     bool came_late; /* done after a later one of the same client */
@@ -119,6 +123,7 @@ struct partition {
     struct job jobs[JOBS_MAX];
     uint32_t job_count;
     uint32_t last_done[CLIENTS_MAX]; /* place + 1 of the client's last command */
+    uint64_t asked[TUBES];           /* which question of all the last one for a tube was */
 };
 
 /* The remote end of a link. */
@@ -143,6 +148,7 @@ struct world {
     uint32_t harm_in; /* one step of so many that may do harm */
     bool is_work;     /* many jobs and reserves */
     bool has_harmed;  /* a link was lost, or an owner changed */
+    uint64_t asked;   /* questions for jobs that partitions have got */
     struct client client[CLIENTS_MAX];
     struct partition partition[PARTITIONS_MAX];
     struct wire wire[WIRES_MAX];

@@ -152,21 +152,19 @@ class NodesTest(postgres.ClusterTest):
         return answer[0]
 
     def take(self, node, count=1000):
-        """Reserves jobs, until none is ready or delayed; returns those it got, by their bodies. An
-        empty reply does not say that there is none: a partition that the node cannot reach yet is
-        left out."""
+        """Reserves jobs, until the reply is empty, which says that none is ready in any partition;
+        returns those it got, by their bodies."""
         jobs = {}
         with node.connect() as connection:
-            def take_some():
-                for job in self.reserve(connection, "COUNT", count):
+            while taken := self.reserve(connection, "COUNT", count):
+                for job in taken:
                     self.assertNotIn(job[4], jobs)
                     jobs[job[4]] = job
-                return self.count_waiting(connection) == 0
-            self.wait_until(take_some, "all jobs are taken")
+            self.assertEqual(self.count_waiting(connection), 0)
         return jobs
 
     def reserve(self, connection, *options):
-        """Asks again while no partition has an owner that can be reached."""
+        """Asks again while there is no job, but a partition that cannot be reached."""
         return self.ask_owners(connection, "RESERVE", "tube", *options)
 
     def count_waiting(self, connection):

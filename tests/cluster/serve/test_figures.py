@@ -118,6 +118,13 @@ class FiguresTest(NodesTest):
         answer = self.ask_http(second, "POST", "/api/v1/reserve", {"tubes": ["tube"], "wait": "10s"})
         self.assertEqual([job["body"] for job in json.load(answer)["jobs"]], ["x"])
 
+    def test_partitions_that_cannot_be_asked(self):
+        names = self.primary.sql("show synchronous_standby_names;\n")
+        self.addCleanup(self.primary.set_names, names)
+        self.primary.set_names("")
+        answer = self.ask_http(self.node(*HTTP).start(), "POST", "/api/v1/reserve", {"tubes": ["tube"]})
+        self.assertEqual((answer.status, json.load(answer)["error"]["code"]), (503, "TRY_AGAIN"))
+
     def test_passwords(self):
         secret = self.folder / "secret"
         secret.write_text("open sesame\n", encoding="ascii")

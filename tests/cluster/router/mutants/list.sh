@@ -122,6 +122,12 @@ mutant only_the_first_waiter_is_asked src/cluster/router/reserve.c \
         go_on(router, partition);-]'
 mutant same_tubes_are_asked_for_again src/cluster/router/reserve.c \
     'if ([-chain->empties[i] == hash-]{+false+})'
+mutant partition_that_was_not_asked_is_empty src/cluster/router/reserve.c \
+    '[-        reserve->left_out = true;-]'
+mutant partition_that_was_lost_is_empty src/cluster/router/reserve.c \
+    '[-    reserve->left_out |= end != ELAPSE__ROUTER_FRAGMENT_ANSWERED;-]'
+mutant order_of_a_round_never_changes src/cluster/router/reserve.c \
+    '[- && reserve->serial == router->serial-]'
 mutant own_partition_always_first src/cluster/router/reserve.c \
     '[-client->reserves++ % EVEN_ONE_IN == EVEN_ONE_IN - 1-]{+false+}'
 mutant others_before_this_node src/cluster/router/reserve.c \
@@ -187,6 +193,9 @@ mutant leases_are_not_looked_at src/cluster/router/take.c \
 
 # ---- what the node says of itself ----
 
+mutant partition_is_here_before_it_can_be_asked src/cluster/router/local.c \
+    '[- &&
+                elapse__router_lane_is_open(&router->partitions[i].quick)-]'
 mutant trouble_has_no_end src/cluster/router/link_bytes.c \
     "[-link->router->partitions[link->partition].trouble[0] = '\\0';-]"
 mutant moving_is_trouble src/cluster/router/link_bytes.c \
