@@ -35,6 +35,7 @@ struct cluster_options {
     bool has_partition;
     bool yes;
     bool single_copy;
+    bool begin_anew;
 };
 
 /* Returns the status for what the database has refused, after printing it. */

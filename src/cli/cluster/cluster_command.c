@@ -18,6 +18,7 @@ static const struct command_help help = {
              "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n"
              "       elapse cluster append-lost --cluster CONNECTION --data DIRECTORY\n"
              "                             [--queue NAME] [--partition N] [--single-copy]\n"
+             "                             [--begin-anew]\n"
              "       elapse cluster accept-loss --cluster CONNECTION [--data DIRECTORY]\n"
              "                             [--queue NAME] [--partition N] [--single-copy] --yes\n",
     .purpose = "Makes the queue of a cluster in a PostgreSQL database, or shows it. create makes\n"
@@ -79,6 +80,8 @@ static enum exit_status check_options(enum verb verb, const struct cluster_optio
         return usage_error("--yes belongs to accept-loss");
     if (options->host_count == 0)
         return usage_error("--cluster is missing: the database, as libpq takes it");
+    if (verb != APPEND_LOST && options->begin_anew)
+        return usage_error("--begin-anew belongs to append-lost");
     if (verb == APPEND_LOST && options->data == NULL)
         return usage_error("--data is missing: the directory of a node that has the lost groups");
     if (options->lease_ns % NS_PER_MS != 0)
@@ -161,6 +164,8 @@ enum exit_status cluster_command(int argc, char **argv)
                     "the database has no synchronous standby, and none is waited for, as the nodes "
                     "have it"),
         option_flag("yes", &options.yes, "the lost groups may stay lost"),
+        option_flag("begin-anew", &options.begin_anew,
+                    "a directory that begins behind the lost groups becomes the whole log"),
     };
     struct command_line line = COMMAND_LINE(help, table);
     return read_and_run(&line, argc, argv, &options, &given);

@@ -25,6 +25,8 @@ struct repair {
     struct elapse__repair_server server;
     struct elapse__upkeep_local_log log; /* if --data was given */
     bool has_log;
+    const struct elapse__upkeep_local_group *anew; /* its first group, if the log begins anew */
+    uint64_t end;                                  /* of the log before that */
     uint64_t common; /* the last group that the database and the directory have alike */
     uint64_t last;   /* of the directory */
     struct elapse__schema_why why;
@@ -129,6 +131,45 @@ static bool find_common(struct repair *repair, size_t *found)
     return true;
 }
 
+/* The directory begins behind the groups that the database lacks. Its journal is all that its node
+ * needs to start, and has a group of its own for each of the log's. So those groups have all jobs,
+ * as those from the tail of a log on have them. Whether the database went on with other groups
+ * cannot be told by hashes. */
+static enum exit_status begin_anew(struct repair *repair)
+{
+    const struct elapse__upkeep_local_log *log = &repair->log;
+    const struct elapse__store_memory *memory = &log->memory;
+    const struct elapse__upkeep_local_group *first = &log->groups[log->groups[0].bytes == NULL];
+    uint64_t known = memory->epoch > memory->seen_epoch ? memory->epoch : memory->seen_epoch;
+    bool is_whole =
+        first < log->groups + log->count && !(first > log->groups && first[-1].has_records);
+    char text[400];
+
+    ELAPSE__ASSERT_THAT(log->groups[0].number, >, repair->row.last_group);
+    if (is_whole && repair->options->begin_anew && repair->row.epoch <= known) {
+        repair->anew = first;
+        repair->end = repair->row.last_group;
+        repair->common = first->number - 1;
+        return STATUS_OK;
+    }
+    if (is_whole && repair->options->begin_anew)
+        (void)snprintf(text, sizeof text,
+                       "an owner of epoch %" PRIu64
+                       ", of which the directory knows nothing, may have gone on",
+                       repair->row.epoch);
+    else
+        (void)snprintf(
+            text, sizeof text,
+            "the directory begins with group %" PRIu64
+            " of the log, and the database ends with %" PRIu64 ": what lies between is not here%s",
+            log->groups[0].number + (log->groups[0].bytes == NULL), repair->row.last_group,
+            is_whole ? ". All jobs of the directory are in its groups from there on: "
+                       "with --begin-anew they become the whole log, and what the "
+                       "database has is given up"
+                     : "");
+    return refuse(text);
+}
+
 static enum exit_status find_place(struct repair *repair)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
@@ -155,18 +196,14 @@ static enum exit_status find_place(struct repair *repair)
         repair->common = row->last_group;
         return STATUS_OK;
     }
+    if (repair->last + 1 >= row->tail && (!is_whole || first->number > row->last_group + 1))
+        return begin_anew(repair);
     if (repair->last + 1 < row->tail)
         (void)snprintf(text, sizeof text,
                        "the directory ends with group %" PRIu64
                        " of the log, of which the database has no more than groups %" PRIu64
                        " to %" PRIu64,
                        repair->last, row->tail, row->last_group);
-    else if (!is_whole || first->number > row->last_group + 1)
-        (void)snprintf(text, sizeof text,
-                       "the directory begins with group %" PRIu64
-                       " of the log, and the database ends with %" PRIu64
-                       ": what lies between is not here",
-                       first->number + (is_whole ? 0 : 1), row->last_group);
     else
         (void)snprintf(text, sizeof text,
                        "the database went on with other groups, up to %" PRIu64
@@ -326,6 +363,18 @@ static bool keep_marks(struct repair *repair)
                                      &repair->why);
 }
 
+static void tell_anew(const struct repair *repair)
+{
+    if (repair->anew == NULL)
+        return;
+    uint64_t between = repair->anew->number - repair->end - 1;
+    output_add_format("partition %" PRIu32 ": the log begins anew with group %" PRIu64
+                      "; that of the database, up to group %" PRIu64
+                      ", is given up, and the %" PRIu64 " group%s between %s in neither\n",
+                      repair->partition, repair->anew->number, repair->end, between,
+                      between == 1 ? "" : "s", between == 1 ? "is" : "are");
+}
+
 /* Returns STATUS_FAILED, with words, if the mark stays. */
 static enum exit_status tell_appended(const struct repair *repair)
 {
@@ -334,6 +383,7 @@ static enum exit_status tell_appended(const struct repair *repair)
     char text[256];
 
     ELAPSE__ASSERT_THAT(repair->last, >, repair->row.last_group);
+    tell_anew(repair);
     output_add_format("partition %" PRIu32 ": %" PRIu64
                       " group%s appended again, up to group %" PRIu64 "%s\n",
                       repair->partition, count, count == 1 ? " is" : "s are", repair->last,
@@ -351,12 +401,21 @@ static enum exit_status tell_appended(const struct repair *repair)
     return refuse(text);
 }
 
+static bool begin_log(struct repair *repair)
+{
+    const struct elapse__upkeep_local_group *anew = repair->anew;
+
+    return anew == NULL ||
+           elapse__repair_begin_anew(repair->session, repair->partition, anew->number,
+                                     anew->previous_hash, &repair->row, &repair->why);
+}
+
 static enum exit_status append(struct repair *repair)
 {
     ELAPSE__ASSERT(repair->has_log);
     ELAPSE__ASSERT_THAT(repair->last, >, repair->row.last_group);
     if (!elapse__repair_begin(repair->session, repair->partition, &repair->row, &repair->why) ||
-        !append_all(repair) || !keep_marks(repair) ||
+        !begin_log(repair) || !append_all(repair) || !keep_marks(repair) ||
         !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
         return cluster_refused(&repair->why);
     return tell_appended(repair);

@@ -292,6 +292,28 @@ bool elapse__repair_begin(struct elapse__repair *repair, uint32_t partition,
                                            partition);
 }
 
+bool elapse__repair_begin_anew(struct elapse__repair *repair, uint32_t partition, uint64_t first,
+                               uint64_t previous, struct elapse__repair_row *row,
+                               struct elapse__schema_why *why)
+{
+    static const char text[] = "update elapse.partition set last_group = $3, last_hash = $4,"
+                               " tail = $5 where queue = $1 and part = $2 returning 1";
+    const struct number numbers[] = {number_of(partition), number_of(first - 1),
+                                     number_of(previous), number_of(first)};
+    ELAPSE__ASSERT_THAT(PQtransactionStatus(repair->connection), ==, PQTRANS_INTRANS);
+    ELAPSE__ASSERT_THAT(first, >, row->last_group + 1);
+    PGresult *rows =
+        elapse__visit_rows(repair->connection, text, 5,
+                           (const char *const[]){repair->name, numbers[0].text, numbers[1].text,
+                                                 numbers[2].text, numbers[3].text},
+                           why);
+    PQclear(rows);
+    row->last_group = first - 1;
+    row->last_hash = previous;
+    row->tail = first;
+    return rows != NULL;
+}
+
 /* Begins a transaction with an update that has the queue and the partition as parameters. */
 static bool begin_with(struct elapse__repair *repair, uint32_t partition, const char *text,
                        struct elapse__schema_why *why)

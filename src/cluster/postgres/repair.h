@@ -5,6 +5,7 @@
  *      elapse__repair_open(...)
  *      elapse__repair_look(...)        again and again: no node may live
  *      elapse__repair_begin(...)       a later epoch, without a mark; in a transaction
+ *      elapse__repair_begin_anew(...)  or not: the log goes on with a later group than the next
  *      elapse__repair_append(...)      the lost groups, one by one
  *      elapse__repair_commit(...)      all of it, or nothing
  *      elapse__repair_close(...)
@@ -79,6 +80,13 @@ uint64_t elapse__repair_marked_group(const char *mark);
  * row is another one than when it was looked at. */
 bool elapse__repair_begin(struct elapse__repair *repair, uint32_t partition,
                           const struct elapse__repair_row *row, struct elapse__schema_why *why);
+
+/* In that transaction: the log begins with group `first`, behind one with the hash `previous`, and
+ * has no groups yet; what it had is needed no more. Changes `row`, too. Requires that the row's log
+ * ends before the group before that one. */
+bool elapse__repair_begin_anew(struct elapse__repair *repair, uint32_t partition, uint64_t first,
+                               uint64_t previous, struct elapse__repair_row *row,
+                               struct elapse__schema_why *why);
 
 /* Begins a transaction that takes `missed` away. Nodes may live, and go on. */
 bool elapse__repair_forget(struct elapse__repair *repair, uint32_t partition,

@@ -98,8 +98,10 @@ static int add_group(struct reader *reader, const struct elapse__journal_place *
     struct elapse__upkeep_local_group *group = add(log);
     if (group == NULL)
         return ENOMEM;
-    *group = (struct elapse__upkeep_local_group){
-        .number = place->group, .hash = place->hash, .previous_hash = place->previous_hash};
+    *group = (struct elapse__upkeep_local_group){.number = place->group,
+                                                 .hash = place->hash,
+                                                 .previous_hash = place->previous_hash,
+                                                 .has_records = reader->records > 0};
     if (log->count > 1 &&
         (group[-1].number + 1 != group->number || group[-1].hash != group->previous_hash)) {
         reader->broken = place->group;

@@ -15,6 +15,7 @@ struct elapse__upkeep_local_group {
      * the first group may be. */
     uint8_t *bytes;
     size_t size;
+    bool has_records; /* here */
 };
 
 struct elapse__upkeep_local_log {

@@ -176,6 +176,7 @@ class Usage(CommandTest):
                 ("belong to create", "status", "--partitions", "1"),
                 ("--data is missing", "append-lost"),
                 ("--yes belongs to accept-loss", "append-lost", "--data", "x", "--yes"),
+                ("--begin-anew belongs to append-lost", "accept-loss", "--begin-anew"),
                 ("belong to append-lost and accept-loss", "status", "--data", "x"),
                 ("belong to append-lost and accept-loss", "create", "--partition", "0"),
                 ("belong to append-lost and accept-loss", "status", "--single-copy"),

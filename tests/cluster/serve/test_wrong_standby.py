@@ -67,7 +67,8 @@ class AfterLoss(WrongStandbyTest):
         queue many, 2 partitions    `many`, of the last owner, knows BEFORE and LATER; the primary lacks
                                     LATER and the last take-overs. Nobody has marked that. `moved` is
                                     the same after another start, which has moved the jobs to a new
-                                    file and freed the old one.
+                                    file and freed the old one. `past` has what the primary has. A
+                                    job of BEFORE's time was cancelled in LATER's.
     """
 
     kept = None
@@ -89,7 +90,7 @@ class AfterLoss(WrongStandbyTest):
 
     def kept_node(self, name):
         """A node with a copy of a directory, which is not started yet."""
-        node = self.node(queue="many" if name in ("many", "moved") else "test")
+        node = self.node(queue="many" if name in ("many", "moved", "past") else "test")
         shutil.copytree(self.kept / name, node.data)
         return node
 
@@ -99,13 +100,15 @@ class AfterLoss(WrongStandbyTest):
         """A key says in which partition a job is."""
         self.assertEqual({self.put(node, body, "KEY", body) % 2 for body in bodies}, {0, 1})
 
-    def begin_many(self):
+    def begin_many(self, kept):
         """The queue many, with jobs, without an owner."""
         self.succeed("create", "--partitions", 2, "--lease", f"{self.lease_ms}ms", queue="many")
         node = self.node(queue="many").start()
         self.wait_until(lambda: node.owned() == 2, "the node owns all")
         self.put_keys(node, BEFORE)
+        self.put(node, "cancelled", "KEY", "cancelled")
         node.stop()
+        shutil.copytree(node.data, kept / "past", ignore=SPARES)
 
     def go_on_with_many(self, kept):
         """Another node takes over, and dies, twice."""
@@ -113,6 +116,7 @@ class AfterLoss(WrongStandbyTest):
         node = self.node(queue="many").start()
         self.wait_until(lambda: node.owned() == 2, "the node owns all")
         self.put_keys(node, LATER)
+        self.assertEqual(node.ask("CANCEL", "tube", "cancelled"), ["removed"])
         node.kill()
         shutil.copytree(node.data, kept / "many", ignore=SPARES)
         node.start()
@@ -147,7 +151,7 @@ class AfterLoss(WrongStandbyTest):
         """The owner alone learns of the jobs LATER; the standby that is promoted has nothing of them. It
         has all of BEFORE: `ANY 1` would not ensure that."""
         behind, ahead = self.servers[1], self.servers[2]
-        self.begin_many()
+        self.begin_many(kept)
         first = self.owner()
         self.put_many(first, BEFORE)
         second = self.follower()
@@ -394,13 +398,47 @@ class Forgets(AfterLoss):
         before = self.rows("many")
         bodies = set()
         for part in range(2):
-            self.refused("what lies between is not here", "append-lost", "--data", node.data, "--partition", part,
-                         queue="many")
+            self.refused("what lies between is not here. All jobs of the directory are in its groups from",
+                         "append-lost", "--data", node.data, "--partition", part, queue="many")
             done = subprocess.run([server_process.PROGRAM, "export", str(node.data / f"part-{part}")], check=True,
                                   capture_output=True, text=True)
             bodies |= {json.loads(line)["body"] for line in done.stdout.splitlines()}
         self.assertEqual(bodies, {*BEFORE, *LATER})
         self.assertEqual(self.rows("many"), before)
+
+    def test_the_log_begins_anew_with_a_directory(self):
+        """Each of its jobs is there again, and none that had ended; nodes that know other groups read it
+        from there on."""
+        moved, past = self.kept_node("moved"), self.kept_node("past")
+        before = self.rows("many")
+        for part in range(2):
+            said = self.succeed("append-lost", "--data", moved.data, "--partition", part, "--begin-anew", queue="many")
+            first, end, missing, last = map(int, re.search(
+                r"the log begins anew with group (\d+); that of the database, up to group (\d+), is given up, and the"
+                r" (\d+) groups? between (?:is|are) in neither\n.* appended again, up to group (\d+);", said).groups())
+            row = self.rows("many")[part]
+            self.assertEqual(end, before[part]["last_group"])
+            self.assertEqual((row["tail"], row["last_group"]), (first, last))
+            self.assertEqual(missing, first - end - 1)
+            self.assertGreater(missing, 0)
+            self.assertGreater(row["epoch"], 8)
+        past.start()
+        self.wait_until(lambda: past.owned() == 2, "the node owns all")
+        self.assertIn("the log, which is read again from group", past.process.text())
+        moved.start()
+        self.wait_until(lambda: moved.info()["partitions_without_owner"] == "0", "it follows")
+        past.stop()
+        self.assertEqual(set(self.take(moved)), {*BEFORE, *LATER})
+        moved.stop()
+
+    def test_the_log_does_not_begin_anew_where_owners_went_on(self):
+        moved, past = self.kept_node("moved"), self.kept_node("past")
+        self.primary.sql("update elapse.partition set epoch = 99 where queue = 'many';\n")
+        self.refused("an owner of epoch 99, of which the directory knows nothing, may have gone on",
+                     "append-lost", "--data", moved.data, "--partition", 0, "--begin-anew", queue="many")
+        self.assertIn("nothing is to be appended", self.succeed(
+            "append-lost", "--data", past.data, "--partition", 0, "--begin-anew", queue="many"))
+        self.assertEqual([row["epoch"] for row in self.rows("many")], [99, 99])
 
 
 if __name__ == "__main__":
