@@ -110,6 +110,8 @@
     X(spare_bytes,    "spare_bytes",    NUMBER)      \
     X(groups,         "groups",         NUMBER)      \
     X(damaged_bodies, "damaged_bodies", NUMBER)      \
+    X(failed_reads,   "failed_reads",   NUMBER)      \
+    X(unread_places,  "unread_places",  NUMBER)      \
     X(disk_is_full,   "disk_full",      YES_OR_NO)
 
 /* clang-format on */

@@ -22,7 +22,8 @@ static void check_error(const char *reply, int status, const char *code)
 
 TEST(a_fault_of_the_disk_is_no_fault_of_the_caller)
 {
-    check_error("-DAMAGED the disk could not be read\r\n", 500, "\"code\":\"DAMAGED\"");
+    check_error("-DAMAGED the body is damaged\r\n", 500, "\"code\":\"DAMAGED\"");
+    check_error("-DISKERROR the disk cannot read\r\n", 503, "\"code\":\"DISK_ERROR\"");
     check_error("-ERR no such thing\r\n", 400, "\"code\":\"BAD_ARGUMENT\"");
     check_error("-STRANGE thing\r\n", 500, "\"code\":\"FAILED\"");
 }

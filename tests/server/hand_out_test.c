@@ -472,7 +472,7 @@ SERVER_TEST(a_damaged_job_is_passed_over)
     assert_int_equal(figures.failed_reads, 0);
     say(&a, "l 1\ni 1\n");
     commit();
-    expect(&a, "-gone\n-gone\n");
+    expect(&a, "-damaged\n-gone\n");
 }
 
 /* ---- a disk that cannot read for a while ---- */

@@ -263,7 +263,8 @@ static void handed_out(struct elapse__connection *connection, uint64_t context,
 static void nothing(struct elapse__connection *connection, uint64_t context,
                     enum elapse__server_nothing why)
 {
-    static const char *const texts[] = {"-timeout\n", "-soon\n", "-memory\n", "-gone\n", "-disk\n"};
+    static const char *const texts[] = {"-timeout\n", "-soon\n", "-memory\n",
+                                        "-gone\n",    "-disk\n", "-damaged\n"};
     (void)context;
     elapse__reply_text(connection, texts[why]);
 }

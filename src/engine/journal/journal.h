@@ -339,11 +339,14 @@ uint64_t elapse__journal_rests_until_ms(const struct elapse__journal *journal);
 /* Returns whether the last reading has failed: the next ones are to be few. */
 bool elapse__journal_reads_in_doubt(const struct elapse__journal *journal);
 
-/* What the log of a server tells. */
+/* What went wrong with reading, for the log of a server. */
+struct elapse__journal_trouble {
+    uint64_t count;
+    uint64_t segment, offset; /* where the last one was */
+};
 struct elapse__journal_troubles {
-    uint64_t failed_reads, unread_places, damaged_bodies;
-    uint64_t failed_position; /* of the last one of each; 0: none */
-    uint64_t damaged_position;
+    struct elapse__journal_trouble failed_reads, damaged_bodies;
+    uint64_t unread_places; /* as in the figures */
 };
 void elapse__journal_troubles(const struct elapse__journal *journal,
                               struct elapse__journal_troubles *troubles);

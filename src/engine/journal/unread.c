@@ -141,14 +141,18 @@ void elapse__journal_body_damaged(struct elapse__journal *journal, uint64_t posi
     journal->damaged_position = position;
 }
 
+static struct elapse__journal_trouble trouble(const struct elapse__journal *journal, uint64_t count,
+                                              uint64_t position)
+{
+    return (struct elapse__journal_trouble){.count = count,
+                                            .segment = elapse__segment_of(journal, position),
+                                            .offset = elapse__offset_of(journal, position)};
+}
+
 void elapse__journal_troubles(const struct elapse__journal *journal,
                               struct elapse__journal_troubles *troubles)
 {
-    *troubles = (struct elapse__journal_troubles){
-        .failed_reads = journal->failed_reads,
-        .unread_places = elapse__unread_places(journal),
-        .damaged_bodies = journal->damaged_bodies,
-        .failed_position = journal->failed_position,
-        .damaged_position = journal->damaged_position,
-    };
+    troubles->failed_reads = trouble(journal, journal->failed_reads, journal->failed_position);
+    troubles->damaged_bodies = trouble(journal, journal->damaged_bodies, journal->damaged_position);
+    troubles->unread_places = elapse__unread_places(journal);
 }

@@ -190,6 +190,7 @@ static void nothing(struct elapse__connection *connection, uint64_t context,
         (void)elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
         return;
     case ELAPSE__NOTHING_ERROR:
+    case ELAPSE__NOTHING_DAMAGED:
         break;
     }
     (void)elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR);

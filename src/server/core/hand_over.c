@@ -152,7 +152,7 @@ static bool finish_look(struct elapse__server_reply *reply)
 
     if (error != 0) {
         reply->why = error == ENOMEM                       ? ELAPSE__NOTHING_NO_MEMORY
-                     : error == EBADMSG || error == ENOENT ? ELAPSE__NOTHING_GONE
+                     : error == EBADMSG || error == ENOENT ? ELAPSE__NOTHING_DAMAGED
                                                            : ELAPSE__NOTHING_ERROR;
         format_nothing(reply);
         return true;

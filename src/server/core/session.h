@@ -47,8 +47,9 @@ enum elapse__server_nothing {
     ELAPSE__NOTHING_TIMED_OUT,
     ELAPSE__NOTHING_DEADLINE_SOON, /* a lease of the connection ends within a second */
     ELAPSE__NOTHING_NO_MEMORY,
-    ELAPSE__NOTHING_GONE, /* reserve_id, look: the job has gone meanwhile, or its body is damaged */
-    ELAPSE__NOTHING_ERROR, /* the disk */
+    ELAPSE__NOTHING_GONE,    /* reserve_id, look: the job has gone, or was buried, meanwhile */
+    ELAPSE__NOTHING_ERROR,   /* the disk cannot read the body, or one that would be handed out */
+    ELAPSE__NOTHING_DAMAGED, /* look: the body is damaged */
 };
 
 struct elapse__protocol {
@@ -219,8 +220,8 @@ bool elapse__session_reserve_id(struct elapse__connection *connection, uint64_t 
 bool elapse__session_is_named(const struct elapse__connection *connection);
 
 /* Reads the texts of a job that a look-up has found: `looked` formats the reply, or `nothing` with
- * GONE or ERROR. As for reserve, nothing else is appended to the reply. Returns false if there is
- * no memory; the caller replies. */
+ * ERROR or DAMAGED. As for reserve, nothing else is appended to the reply. Returns false if there
+ * is no memory; the caller replies. */
 bool elapse__session_look(struct elapse__connection *connection,
                           const struct elapse__queue_view *view, uint64_t context);
 

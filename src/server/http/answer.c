@@ -58,8 +58,8 @@ static const struct code {
     {"DISKFULL", "DISK_FULL", 507},  {"LIMIT", "LIMIT", 429},
     {"OOM", "OUT_OF_MEMORY", 507},   {"DRAINING", "DRAINING", 503},
     {"NOAUTH", "UNAUTHORIZED", 401}, {"WRONGPASS", "UNAUTHORIZED", 401},
-    {"DAMAGED", "DAMAGED", 500},     {"TRYAGAIN", "TRY_AGAIN", 503},
-    {"UNKNOWN", "UNKNOWN", 504},
+    {"DAMAGED", "DAMAGED", 500},     {"DISKERROR", "DISK_ERROR", 503},
+    {"TRYAGAIN", "TRY_AGAIN", 503},  {"UNKNOWN", "UNKNOWN", 504},
 };
 
 /* Writes {"code":...,"message":...}. Returns its status. */

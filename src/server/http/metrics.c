@@ -146,9 +146,13 @@ static void write_storage(struct elapse__json *text, const struct elapse__http_m
         gauge(text, "disk_free_bytes", metrics->disk_free_bytes,
               "Bytes that are free where the log is.");
     gauge(text, "disk_full", journal->disk_is_full, "1 while puts are refused for a full disk.");
-    gauge(text, "log_pinned", journal->is_pinned, "1 if damage keeps the log from being cleaned.");
+    gauge(text, "log_pinned", journal->is_pinned,
+          "1 if damage, or a place that cannot be read, keeps the log from being cleaned.");
     counter(text, "damaged_bodies_total", journal->damaged_bodies,
-            "Bodies that could not be read.");
+            "Bodies that were found damaged.");
+    counter(text, "failed_reads_total", journal->failed_reads, "Reads that the disk failed.");
+    gauge(text, "unread_places", journal->unread_places,
+          "Places of the log that could not be read when they were tried last.");
     counter(text, "groups_total", journal->groups, "Groups of records that were written.");
     histogram(text, "group_bytes", metrics->writes, 6, 24, 1, "Bytes of each write of the log.");
     histogram(text, "fsync_seconds", metrics->syncs, 4, 24, 1e6,

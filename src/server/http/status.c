@@ -29,6 +29,7 @@ static void write_storage(struct elapse__json *json, const struct elapse__http_s
     else
         elapse__json_null(json);
     elapse__json_unsigned_member(json, "damaged", journal->damaged_bodies);
+    elapse__json_unsigned_member(json, "unread_places", journal->unread_places);
     elapse__json_boolean_member(json, "disk_full", journal->disk_is_full);
     elapse__json_close(json, '}');
 }

@@ -42,6 +42,7 @@ static const struct {
     [ELAPSE__EVENT_ACCEPT] = {"accept", true},
     [ELAPSE__EVENT_TLS] = {"tls", true},
     [ELAPSE__EVENT_CLUSTER] = {"cluster", true},
+    [ELAPSE__EVENT_DISK] = {"disk", true},
 };
 
 /* Writes the wall-clock time in the form of RFC 3339. */

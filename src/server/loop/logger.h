@@ -42,6 +42,7 @@ enum elapse__logger_event {
     ELAPSE__EVENT_ACCEPT,
     ELAPSE__EVENT_TLS,
     ELAPSE__EVENT_CLUSTER,
+    ELAPSE__EVENT_DISK,
     ELAPSE__LOGGER_EVENTS,
 };
 

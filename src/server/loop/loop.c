@@ -1,5 +1,6 @@
 #include "loop.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "../../base/assert.h"
@@ -194,10 +195,33 @@ static void pass_readings(struct elapse__loop *loop, struct elapse__queue_now no
     }
 }
 
+/* Logs what has gone wrong with reading since the last time. */
+static void tell_troubles(struct elapse__loop *loop, const struct elapse__journal_troubles *now)
+{
+    struct elapse__logger *logger = &loop->peers.logger;
+    const struct elapse__journal_troubles *before = &loop->troubles;
+
+    if (now->damaged_bodies.count > before->damaged_bodies.count)
+        elapse__logger(logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_DISK,
+                       "journal/%" PRIu64 ".log: at offset %" PRIu64
+                       ": a body is damaged, and its job is buried; this disk is not to be trusted",
+                       now->damaged_bodies.segment, now->damaged_bodies.offset);
+    if (now->failed_reads.count > before->failed_reads.count)
+        elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_DISK,
+                       "journal/%" PRIu64 ".log: at offset %" PRIu64
+                       ": the disk cannot read; no job is lost, and what waits is tried again",
+                       now->failed_reads.segment, now->failed_reads.offset);
+    if (now->unread_places == 0 && before->unread_places > 0)
+        elapse__logger(logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_DISK,
+                       "the disk can read again all that it could not read");
+    loop->troubles = *now;
+}
+
 /* Takes the lock, talks to the core, and releases it. Returns whether there is more to do. */
 static bool talk(struct elapse__loop *loop)
 {
     struct elapse_queue *store = loop->store;
+    struct elapse__journal_troubles troubles;
 
     ELAPSE__ASSERT(!loop->is_broken);
     if (elapse__store_enter(store) != ELAPSE_OK) {
@@ -220,7 +244,9 @@ static bool talk(struct elapse__loop *loop)
          elapse__engine_lacks_room(&store->engine)) &&
         loop->next_ms > now.boot_ms + ROOM_LOOK_MS)
         loop->next_ms = now.boot_ms + ROOM_LOOK_MS;
+    elapse__journal_troubles(store->engine.journal, &troubles);
     elapse__store_leave(store);
+    tell_troubles(loop, &troubles);
     return more;
 }
 

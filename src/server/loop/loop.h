@@ -73,6 +73,7 @@ struct elapse__loop {
     struct event *watched[3];      /* the store's news, the reader, the alarm */
     bool is_broken;                /* the journal has failed, or the store takes nothing more */
     uint64_t readied;              /* of the queue, at the last turn */
+    struct elapse__journal_troubles troubles; /* that were logged */
 
     /* Of a cluster (src/cluster/serve); otherwise NULL. */
     const struct elapse__loop_cluster *cluster; /* of the front, which has no store and no core */

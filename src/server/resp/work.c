@@ -141,7 +141,10 @@ void elapse__resp_nothing(struct elapse__connection *connection, uint64_t contex
     if (why == ELAPSE__NOTHING_NO_MEMORY) {
         (void)elapse__resp_reply_error(connection, "OOM there is no memory", NULL);
     } else if (why == ELAPSE__NOTHING_ERROR) {
-        (void)elapse__resp_reply_error(connection, "DAMAGED the disk could not be read", NULL);
+        (void)elapse__resp_reply_error(
+            connection, "DISKERROR the disk cannot read it now; it is tried again", NULL);
+    } else if (why == ELAPSE__NOTHING_DAMAGED) {
+        (void)elapse__resp_reply_error(connection, "DAMAGED its body is damaged", NULL);
     } else if (look) {
         struct elapse__wire_resp_writer writer = elapse__resp_begin(
             connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, ELAPSE__WIRE_RESP_FRAME_MAX);

@@ -255,9 +255,10 @@ TEST_WITH(each_failed_reading_is_counted, begin, end)
     assert_int_equal(
         elapse__journal_read(owner.journal, owner.jobs[3].position, true, &record, &memory), EIO);
     elapse__journal_troubles(owner.journal, &troubles);
-    assert_int_equal(troubles.failed_reads, 1);
-    assert_int_equal(troubles.failed_position, owner.jobs[3].position);
-    assert_int_equal(troubles.damaged_bodies, 0);
+    assert_int_equal(troubles.failed_reads.count, 1);
+    assert_int_equal(troubles.failed_reads.segment, owner.jobs[3].position >> SEGMENT_BITS);
+    assert_int_equal(troubles.failed_reads.offset, offset_of(3));
+    assert_int_equal(troubles.damaged_bodies.count, 0);
 }
 
 TEST_MAIN("read")

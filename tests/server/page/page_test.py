@@ -189,8 +189,8 @@ class Shown(PageTest):
 
     def test_says_what_is_wrong(self):
         self.window.open(self.stand_in("trouble").address)
-        self.assertIn("7 findings", self.window.text("#verdict-title"))
-        for text in ("mails has waited for 12", "no worker", "damaged", "300", "fsync", "3,411 jobs buried", "no new jobs"):
+        self.assertIn("8 findings", self.window.text("#verdict-title"))
+        for text in ("mails has waited for 12", "no worker", "damaged", "cannot read 2 places", "300", "fsync", "3,411 jobs buried", "no new jobs"):
             self.assertIn(text, self.window.text("#findings"))
         self.assertEqual(self.window.text("#answer-time .big"), "No")
         self.assertIn("mails", self.window.text("#tube-rows tr:first-child"), "the tube in trouble is first")

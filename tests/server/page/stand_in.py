@@ -65,7 +65,7 @@ def empty(now_ms):
     return {
         "now_ms": now_ms, "version": "1.2.3", "uptime_ms": 42_000, "draining": False,
         "storage": {"durability": "sync", "segments": 1, "segment_bytes": 4096, "live_bytes": 0,
-                    "disk_free_bytes": 53 * 2**30, "damaged": 0},
+                    "disk_free_bytes": 53 * 2**30, "damaged": 0, "unread_places": 0},
         "lateness": {"p50_ms": None, "p99_ms": None, "max_ms": None}, "oldest_overdue_ms": 0,
         "fsync": {"p50_us": None, "p99_us": None, "count_per_s": 0},
         "rates": {"put": 0, "cancelled": 0, "handed_out": 0, "acknowledged": 0, "due": 0},
@@ -106,7 +106,7 @@ def millions(now_ms):
         uptime_ms=86_400_000 * 61 + 7_200_000, forecast={"seconds": [source.randrange(40, 90) for _ in range(60)], "minutes": minutes,
                                                          "hours": hours, "days": days},
         storage={"durability": "sync", "segments": 311, "segment_bytes": 19_811_229_696, "live_bytes": 11_004_313_600,
-                 "disk_free_bytes": 212 * 2**30, "damaged": 0},
+                 "disk_free_bytes": 212 * 2**30, "damaged": 0, "unread_places": 0},
         lateness={"p50_ms": 0.7, "p99_ms": 14.2, "max_ms": 61}, oldest_overdue_ms=340, fsync={"p50_us": 900, "p99_us": 7200, "count_per_s": 410},
         rates={"put": 12_480.5, "cancelled": 9311, "handed_out": 3120, "acknowledged": 3118, "due": 3121.5},
         connections=2817, workers_waiting=312, memory_bytes=1_073_741_824, tubes=tubes, tubes_total=4312,
@@ -117,7 +117,7 @@ def millions(now_ms):
 def trouble(now_ms):
     """Everything that the page warns of."""
     status = millions(now_ms)
-    status["storage"].update(disk_free_bytes=300 * 2**20, damaged=1)
+    status["storage"].update(disk_free_bytes=300 * 2**20, damaged=1, unread_places=2)
     status.update(draining=True, lateness={"p50_ms": 80, "p99_ms": 4200, "max_ms": 9000}, oldest_overdue_ms=754_000, workers_waiting=0,
                   fsync={"p50_us": 90_000, "p99_us": 1_400_000, "count_per_s": 7})
     status["tubes"][1].update(oldest_overdue_ms=754_000, ready=1_911_207, buried=3411)
