@@ -14,6 +14,7 @@ struct examiner {
     struct elapse__recovery recovery;
     struct elapse__journal journal; /* only what recovery needs of it */
     bool is_sound;                  /* open would accept */
+    bool tells_unread;              /* the bounds are known: each segment is read once more */
     uint64_t end;                   /* of the head, if it is sound */
     uint8_t *bytes;                 /* of the segment that is examined */
     int error;                      /* of a callback */
@@ -305,6 +306,14 @@ static bool walk_records(struct examiner *examiner, uint64_t segment, uint64_t e
     return true;
 }
 
+static bool tell_unread(struct examiner *examiner, uint64_t number, uint64_t offset)
+{
+    if (!examiner->tells_unread)
+        return true;
+    examiner->examination->unread++;
+    return tell_of_segment(examiner, ELAPSE__DAMAGE_UNREAD, number, offset, 0);
+}
+
 static bool examine_header(struct examiner *examiner, uint64_t number)
 {
     struct elapse__segment_header header;
@@ -312,7 +321,9 @@ static bool examine_header(struct examiner *examiner, uint64_t number)
     uint32_t version;
     const struct elapse__journal *journal = &examiner->journal;
     int error = read_raw_header(examiner, number, bytes);
-    if (error != 0 && error != EBADMSG && error != EIO)
+    if (error == EIO)
+        return tell_unread(examiner, number, 0);
+    if (error != 0 && error != EBADMSG)
         return elapse__refuse_call(&examiner->recovery, error, "journal");
     if (error != 0 ||
         elapse__segment_header_decode(bytes, &header, &version) != ELAPSE__HEADER_WHOLE)
@@ -323,12 +334,37 @@ static bool examine_header(struct examiner *examiner, uint64_t number)
     return true;
 }
 
-/* Reads what there is of a segment; a file that is too short ends in zeros. */
+/* Reads what there is of a segment; a file that is too short ends in zeros. Where the disk cannot
+ * read there are zeros, too, for one page: what lies behind it may be whole. */
+static bool read_segment(struct examiner *examiner, uint64_t number, int file)
+{
+    const struct elapse__files *files = examiner->journal.files;
+    uint64_t size = elapse__segment_bytes(&examiner->journal), have = 0;
+    uint64_t most = size;
+    bool can_read = true, goes_on = true;
+
+    while (have < size && goes_on) {
+        size_t done = 0;
+        uint64_t count = most < size - have ? most : size - have;
+        int error = files->read_at(file, have, examiner->bytes + have, (size_t)count, &done);
+        goes_on = error != 0 || done > 0;
+        if (error != 0 && most == size) {
+            most = ELAPSE__FILE_PAGE_MAX; /* the bad page is looked for */
+            continue;
+        }
+        if (error != 0 && can_read && !tell_unread(examiner, number, have))
+            return false;
+        can_read = error == 0;
+        have += error == 0 ? done : count;
+    }
+    return true;
+}
+
 static bool load(struct examiner *examiner, uint64_t number)
 {
     struct elapse__recovery *recovery = &examiner->recovery;
     const struct elapse__journal *journal = &examiner->journal;
-    uint64_t size = elapse__segment_bytes(journal), have = 0;
+    uint64_t size = elapse__segment_bytes(journal);
     char name[ELAPSE__FILE_NAME_BYTES];
     int file;
     elapse__name_segment(name, number);
@@ -336,14 +372,7 @@ static bool load(struct examiner *examiner, uint64_t number)
     if (error != 0)
         return elapse__refuse_call(recovery, error, name);
     memset(examiner->bytes, 0, (size_t)size);
-    while (have < size) {
-        size_t done = 0;
-        if (journal->files->read_at(file, have, examiner->bytes + have, (size_t)(size - have),
-                                    &done) != 0 ||
-            done == 0)
-            break;
-        have += done;
-    }
+    bool is_done = read_segment(examiner, number, file);
     journal->files->close(file);
     recovery->view = (struct elapse__segment_view){
         .bytes = examiner->bytes,
@@ -351,7 +380,7 @@ static bool load(struct examiner *examiner, uint64_t number)
         .first_position = elapse__position_at(journal, number, 0),
         .seed = journal->seed,
     };
-    return true;
+    return is_done;
 }
 
 static bool examine_segment(struct examiner *examiner, uint64_t number)
@@ -415,6 +444,7 @@ static bool examine_successor(struct examiner *examiner)
 static bool examine_log(struct examiner *examiner)
 {
     struct elapse__examination *examination = examiner->examination;
+    examiner->tells_unread = true;
     for (uint64_t number = examination->tail; number <= examination->head; number++) {
         bool is_there = elapse__directory_has(&examiner->recovery, number);
         bool went_on = is_there ? examine_segment(examiner, number)

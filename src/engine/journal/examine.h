@@ -18,6 +18,8 @@ enum elapse__damage {
     ELAPSE__DAMAGE_MISSING, /* the file is missing */
     ELAPSE__DAMAGE_RECORDS, /* `bytes` at `offset` are no records */
     ELAPSE__DAMAGE_BODY,    /* of the record at `offset`, whose fields are whole */
+    ELAPSE__DAMAGE_UNREAD,  /* the disk cannot read from `offset` on: nothing is known of the page.
+                               What its records lack is told beside it. */
 };
 
 struct elapse__finding {
@@ -47,6 +49,7 @@ struct elapse__examination {
 
     /* Results. */
     uint64_t findings;
+    uint64_t unread; /* of the findings: another examination may find that all is whole */
     uint64_t head, tail;
     uint64_t records;    /* whole ones */
     uint64_t lost_bytes; /* at most so many bytes of records are lost */

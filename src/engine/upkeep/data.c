@@ -54,6 +54,10 @@ void elapse__upkeep_describe(const struct elapse__finding *finding, char *text, 
         (void)snprintf(text, size, "journal/%s: at offset %" PRIu64 ": the body is damaged", file,
                        offset);
         break;
+    case ELAPSE__DAMAGE_UNREAD:
+        (void)snprintf(text, size, "journal/%s: at offset %" PRIu64 ": the disk cannot read", file,
+                       offset);
+        break;
     default:
         ELAPSE__ASSERT(finding->damage == ELAPSE__DAMAGE_RECORDS);
         (void)snprintf(text, size,

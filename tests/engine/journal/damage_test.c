@@ -6,6 +6,9 @@
  *      body        open is content, and the damage shows when the body is read
  *      harmless    nothing acknowledged lay there, and every job is whole
  */
+#include <errno.h>
+
+#include "../../../src/engine/journal/examine.h"
 #include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"
@@ -150,6 +153,61 @@ TEST(record_is_whole_at_its_own_place_only)
 }
 
 /* damage [STEP] */
+
+/* ---- a place that the disk cannot read ---- */
+
+enum { PAGE = 4096, BAD_PAGE = 2 };
+
+static unsigned unread_findings, records_found;
+
+static int read_with_bad_page(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
+{
+    if (offset < (BAD_PAGE + 1) * PAGE && offset + count > BAD_PAGE * PAGE)
+        return EIO;
+    return sim_disk_files.read_at(file, offset, bytes, count, done);
+}
+
+static int count_finding(void *context, const struct elapse__finding *finding)
+{
+    (void)context;
+    if (finding->damage == ELAPSE__DAMAGE_UNREAD) {
+        assert_int_equal(finding->offset, BAD_PAGE * PAGE);
+        unread_findings++;
+    }
+    return 0;
+}
+
+static int count_record(void *context, uint64_t position, const struct elapse__record *record)
+{
+    (void)context, (void)position, (void)record;
+    records_found++;
+    return 0;
+}
+
+static void examine(const struct elapse__files *files)
+{
+    struct elapse__examination examination = {
+        .files = files, .path = "data", .finding = count_finding, .record = count_record};
+    unread_findings = records_found = 0;
+    assert_true(elapse__journal_examine(&examination, &refusal));
+    assert_int_equal(examination.unread, unread_findings);
+}
+
+/* An examination says that the disk cannot read, and finds what lies around the place. */
+TEST(what_cannot_be_read_is_no_damage_and_hides_nothing_else)
+{
+    struct elapse__files files = sim_disk_files;
+    files.read_at = read_with_bad_page;
+    make_journal();
+    examine(&sim_disk_files);
+    unsigned all = records_found;
+    assert_int_equal(unread_findings, 0);
+    examine(&files);
+    assert_int_equal(unread_findings, 3); /* one in each segment */
+    /* A page has parts of at most six records. */
+    assert_in_range(records_found, all - 18, all - 3);
+    sim_disk_end();
+}
 
 int main(int argument_count, char **arguments)
 {

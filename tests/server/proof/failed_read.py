@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""failed_read.py
+
+A read of a body fails, as strace injects it (EIO), and the next one does not: the job is handed out
+all the same, nothing is buried, and the log and the figures tell it (Q9).
+
+It is skipped where strace is not installed or may not trace.
+"""
+
+import asyncio
+import re
+import sys
+import tempfile
+
+import strace_log
+from proof_support import PATIENCE_S, SKIPPED, Command, Resp, Server, resp
+
+
+async def ask(connection, *words):
+    replies = []
+    await connection.ask([Command(resp(*words), lambda _, reply: replies.append(reply))])
+    return replies[0]
+
+
+async def use(server):
+    """Returns what is wrong."""
+    connection = await Resp.open(server.port)
+    await ask(connection, "PUT", "orders", "the body")
+    jobs = await ask(connection, "RESERVE", "orders")
+    figures = await ask(connection, "STATS")
+    figures = dict(zip(figures[::2], figures[1::2]))
+    connection.close()
+    faults = []
+    if len(jobs) != 1 or jobs[0][4] != "the body" or jobs[0][6] != 1:
+        faults.append(f"RESERVE answers {jobs}")
+    expected = {"failed_reads": 1, "damaged_bodies": 0, "buried": 0, "reserved": 1}
+    if {name: figures.get(name) for name in expected} != expected:
+        faults.append(f"STATS answers {figures}")
+    if not re.search(r"warning disk: journal/1\.log: at offset \d+: the disk cannot read", server.text()):
+        faults.append(f"the log is\n{server.text()}")
+    return faults
+
+
+def main():
+    refusal = strace_log.refusal()
+    if refusal is not None:
+        print(f"skipped: {refusal}")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory(prefix="elapse-read-") as directory:
+        # Only bodies are read by this call.
+        server = Server(directory, before=["strace", "-f", "-o", f"{directory}/strace", "-e", "trace=preadv2", "-e",
+                                           "inject=preadv2:error=EIO:when=1"])
+        try:
+            server.wait_until_ready()
+            faults = asyncio.run(asyncio.wait_for(use(server), PATIENCE_S))
+        finally:
+            server.kill()
+    for fault in faults:
+        print(fault)
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
