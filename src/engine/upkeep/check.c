@@ -41,8 +41,8 @@ static void tell_lost(const struct check_run *run)
 static int take_finding(void *context, const struct elapse__finding *finding)
 {
     struct check_run *run = context;
-    char text[256];
-    elapse__upkeep_describe(finding, text, sizeof text);
+    char text[4096 + 256];
+    elapse__upkeep_describe(run->directory, finding, text, sizeof text);
     run->tell(run->context, text);
     return finding->damage == ELAPSE__DAMAGE_BODY
                ? elapse__salvage_damaged(&run->salvage, finding->record)

@@ -33,26 +33,28 @@ bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *direc
     return false;
 }
 
-void elapse__upkeep_describe(const struct elapse__finding *finding, char *text, size_t size)
+void elapse__upkeep_describe(const char *directory, const struct elapse__finding *finding,
+                             char *text, size_t size)
 {
     const char *file = finding->file;
     uint64_t offset = finding->offset;
     switch (finding->damage) {
     case ELAPSE__DAMAGE_HEADER:
-        (void)snprintf(text, size, "journal/%s: at offset 0: the header is damaged", file);
+        (void)snprintf(text, size, "%s/journal/%s: at offset 0: the header is damaged", directory,
+                       file);
         break;
     case ELAPSE__DAMAGE_FOREIGN:
         (void)snprintf(text, size,
-                       "journal/%s: at offset 0: the file belongs to another queue, or to another "
-                       "place",
-                       file);
+                       "%s/journal/%s: at offset 0: the file belongs to another queue, or to "
+                       "another place",
+                       directory, file);
         break;
     case ELAPSE__DAMAGE_MISSING:
-        (void)snprintf(text, size, "journal/%s: the file is missing", file);
+        (void)snprintf(text, size, "%s/journal/%s: the file is missing", directory, file);
         break;
     case ELAPSE__DAMAGE_BODY:
-        (void)snprintf(text, size, "journal/%s: at offset %" PRIu64 ": the body is damaged", file,
-                       offset);
+        (void)snprintf(text, size, "%s/journal/%s: at offset %" PRIu64 ": the body is damaged",
+                       directory, file, offset);
         break;
     case ELAPSE__DAMAGE_UNREAD:
         (void)snprintf(text, size, "journal/%s: at offset %" PRIu64 ": the disk cannot read", file,
@@ -61,9 +63,9 @@ void elapse__upkeep_describe(const struct elapse__finding *finding, char *text, 
     default:
         ELAPSE__ASSERT(finding->damage == ELAPSE__DAMAGE_RECORDS);
         (void)snprintf(text, size,
-                       "journal/%s: at offset %" PRIu64 ": up to %" PRIu64
+                       "%s/journal/%s: at offset %" PRIu64 ": up to %" PRIu64
                        " bytes of records are damaged",
-                       file, offset, finding->bytes);
+                       directory, file, offset, finding->bytes);
         break;
     }
 }

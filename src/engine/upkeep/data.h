@@ -24,7 +24,8 @@ bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *direc
                            const struct elapse__journal_refusal *refusal);
 
 /* Writes which damage it is, and where. */
-void elapse__upkeep_describe(const struct elapse__finding *finding, char *text, size_t size);
+void elapse__upkeep_describe(const char *directory, const struct elapse__finding *finding,
+                             char *text, size_t size);
 
 /* Opens the queue so that records can be loaded. `last_id`: the greatest id that may have been
  * given. */

@@ -17,8 +17,9 @@ struct reader {
     uint8_t *bytes;
     size_t size, room;
     uint32_t records;
-    uint64_t broken;  /* the group whose hash is another one in the log; 0: none */
-    char damage[256]; /* the first damage; "": none */
+    uint64_t broken; /* the group whose hash is another one in the log; 0: none */
+    const char *directory;
+    struct elapse__upkeep_fault damage; /* the first; "": none */
 };
 
 static void begin_group(struct reader *reader)
@@ -138,7 +139,8 @@ static int take_place(void *context, const struct elapse__journal_place *place)
 static int take_finding(void *context, const struct elapse__finding *finding)
 {
     struct reader *reader = context;
-    elapse__upkeep_describe(finding, reader->damage, sizeof reader->damage);
+    elapse__upkeep_describe(reader->directory, finding, reader->damage.text,
+                            sizeof reader->damage.text);
     return EBADMSG;
 }
 
@@ -155,13 +157,15 @@ static bool read_log(const char *directory, struct reader *reader,
         .place = take_place,
     };
     char words[96];
-    ELAPSE__ASSERT(reader->log->count == 0 && reader->damage[0] == '\0');
+    ELAPSE__ASSERT(reader->log->count == 0 && reader->damage.text[0] == '\0');
     begin_group(reader);
     bool is_read = elapse__journal_examine(&examination, &refusal);
     (void)snprintf(words, sizeof words, "group %" PRIu64 " of the log is not whole here",
                    reader->broken);
-    if (reader->damage[0] != '\0')
-        return elapse__upkeep_fail(fault, directory, reader->damage);
+    if (reader->damage.text[0] != '\0') {
+        *fault = reader->damage;
+        return false;
+    }
     if (reader->broken != 0)
         return elapse__upkeep_fail(fault, directory, words);
     if (!is_read)
@@ -184,7 +188,7 @@ static bool read_memory(const char *directory, struct elapse__store_memory *memo
 bool elapse__upkeep_local_log_read(const char *directory, struct elapse__upkeep_local_log *log,
                                    struct elapse__upkeep_fault *fault)
 {
-    struct reader reader = {.log = log};
+    struct reader reader = {.log = log, .directory = directory};
     ELAPSE__ASSERT(log->count == 0 && log->groups == NULL);
     if (!elapse__data_lock(directory, &log->lock, fault))
         return false;

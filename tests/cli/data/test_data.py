@@ -168,7 +168,7 @@ class CheckTest(DataTest):
         jobs = self.exported_but_one()
         outcome = self.check("--repair", "d")
         self.assertEqual(outcome.status, STATUS_FAILED, outcome)
-        self.assertRegex(outcome.output, rf"(?m)^journal/{path.name}: at offset \d+: the body is damaged$")
+        self.assertRegex(outcome.output, rf"(?m)^d/journal/{path.name}: at offset \d+: the body is damaged$")
         self.assertRegex(outcome.output, r"(?m)^lost: job \d+ of tube 't', key 'key-\d+'$")
         self.assertIn("d.repaired has the 299 jobs that are whole\n", outcome.output)
         self.assertEqual(self.succeed("export", "d.repaired"), jobs)
@@ -211,8 +211,8 @@ class CheckTest(DataTest):
         paths[3].unlink()
         outcome = self.check("--repair", "d")
         self.assertEqual(outcome.status, STATUS_FAILED, outcome)
-        self.assertRegex(outcome.output, rf"(?m)^journal/{paths[1].name}: at offset \d+: up to \d+ bytes")
-        self.assertIn(f"journal/{paths[3].name}: the file is missing\n", outcome.output)
+        self.assertRegex(outcome.output, rf"(?m)^d/journal/{paths[1].name}: at offset \d+: up to \d+ bytes")
+        self.assertIn(f"d/journal/{paths[3].name}: the file is missing\n", outcome.output)
         after = {job["id"]: job for job in self.exported("d.repaired")}
         lost = [job for job in before if job["id"] not in after]
         per_file = SEGMENT // 170
@@ -248,7 +248,65 @@ class CheckTest(DataTest):
         path.write_bytes(data)
         for command in ("check", "export", "backup"):
             outcome = self.run_program(command, "d", *(["b"] if command == "backup" else []))
-            self.assertIn("d/1.log: format version 9 is unknown to this program", outcome.errors)
+            self.assertIn("d/journal/1.log: format version 9 is unknown to this program", outcome.errors)
+
+
+class MessageTest(DataTest):
+    """Each message about a file begins with its path, as the user can give it to another program."""
+
+    def assert_names(self, path, *arguments, **options):
+        outcome = self.run_program(*arguments, **options)
+        self.assertNotEqual(outcome.status, STATUS_OK, outcome)
+        first = (outcome.output + outcome.errors).splitlines()[0]
+        name = first.removeprefix(f"elapse {arguments[0]}: ").removeprefix("--data: ").split(": ")[0]
+        self.assertEqual(name, path, outcome)
+        self.assertTrue((self.directory / name).exists(), outcome)
+
+    def refused(self, path):
+        """Expects that whoever opens the directory d names this file of it."""
+        self.assert_names(path, "run", "--data", "d", stdin="")
+        self.assert_names(path, "import", "d", stdin="")
+        self.assert_names(path, "export", "d")
+        self.assert_names(path, "check", "d")
+
+    def test_a_damaged_header(self):
+        self.make("d", many(600))
+        self.flip(self.segments("d")[1], 20)
+        self.refused("d/journal/2.log")
+
+    def test_an_unknown_version(self):
+        path = self.make("d", many(5)) / "journal" / "1.log"
+        path.write_bytes(path.read_bytes()[:8] + b"\x09" + path.read_bytes()[9:])
+        self.refused("d/journal/1.log")
+
+    def test_damaged_records(self):
+        self.make("d", many(600))
+        self.flip(self.segments("d")[1], 700)
+        self.refused("d/journal/2.log")
+
+    def test_a_file_of_another_queue(self):
+        self.make("d", many(600))
+        self.make("other", many(600))
+        self.segments("d")[1].write_bytes(self.segments("other")[1].read_bytes())
+        self.refused("d/journal/2.log")
+
+    def test_a_file_that_is_a_directory(self):
+        self.make("d", many(600))
+        self.segments("d")[1].unlink()
+        (self.directory / "d" / "journal" / "2.log").mkdir()
+        self.refused("d/journal/2.log")
+
+    def test_a_journal_that_is_a_file(self):
+        self.make("d", "")
+        (self.directory / "d" / "journal").rename(self.directory / "away")
+        (self.directory / "d" / "journal").write_bytes(b"")
+        self.assert_names("d/journal", "run", "--data", "d", stdin="")
+        self.assert_names("d", "check", "d")
+
+    def test_a_directory_that_is_a_file(self):
+        (self.directory / "d").write_bytes(b"")
+        self.assert_names("d", "run", "--data", "d", stdin="")
+        self.assert_names("d", "check", "d")
 
 
 class BackupTest(DataTest):

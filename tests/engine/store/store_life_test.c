@@ -101,7 +101,7 @@ STORE_TEST(a_flipped_byte_is_refused_by_name)
     byte ^= 1;
     assert_int_equal(pwrite(file, &byte, 1, offset), 1);
     assert_int_equal(elapse_queue_open(directory, NULL, &second, &fault), ELAPSE_ERROR_DAMAGED);
-    assert_non_null(strstr(fault.text, "1.log"));
+    assert_ptr_equal(strstr(fault.text, path), fault.text);
     byte ^= 1;
     assert_int_equal(pwrite(file, &byte, 1, offset), 1);
     close(file);
