@@ -348,9 +348,9 @@ ELAPSE_API enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, ui
  * the soonest of the delayed ones. Stores in `*kicked` how many. After an error, those counted are
  * ready.
  * Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(count); for delayed ones O(jobs log(count)), and 16 bytes of memory for each of them while
- * the call lasts; in slices, each holding the lock. Above 2^20 jobs, O(jobs log(count)) for each
- * 2^20 of them.
+ * Cost: O(count); for delayed ones O(jobs log(count)), and 16 bytes of memory for each of them
+ * while the call lasts; in slices, each holding the lock. Above 2^20 jobs, O(jobs log(count)) for
+ * each 2^20 of them.
  */
 ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube,
                                                uint64_t count, uint64_t *kicked,
@@ -399,6 +399,9 @@ struct elapse_reserved {
  * after a second, or up to a minute if other jobs can be read, for as long as it takes, and others
  * are handed out meanwhile. If the time-out comes then, the call waits for up to 2 s more. Of the
  * threads that wait, the one that came first is woken first.
+ * Each call waits for a sync if something was changed since the last one, and the lease of the
+ * last reserve is such a change: a loop of calls costs a sync each. To take more than one job, call
+ * elapse_queue_reserve_many.
  * Errors: NOTHING_DUE (time-out), ARGUMENT, DISK_FULL, SYSTEM (time-out, and a job is ready that
  * the disk cannot read); those of every change: MEMORY, BROKEN, CLOSED (also after
  * elapse_queue_stop). Cost: O(log ready), a lock, and reading the body, without the lock.

@@ -16,7 +16,7 @@
 #include "print.h"
 
 enum {
-    BATCH = 64,
+    BATCH = ELAPSE_RESERVE_MAX, /* each batch waits for two syncs */
     SEGMENT_BYTES = 4 << 20,
     WORD_ROOM = 24,
     LIST_SLICE = 64,
@@ -247,15 +247,11 @@ static enum elapse_error fire_all(struct run_durable *durable, const struct elap
 static enum elapse_error take_due(struct run_durable *durable, struct elapse_reserved *jobs,
                                   size_t *count)
 {
+    static const char *const tube = TUBE;
     size_t most = durable->run->options->program != NULL ? 1 : BATCH;
-    enum elapse_error error = ELAPSE_OK;
+    enum elapse_error error =
+        elapse_queue_reserve_many(durable->queue, &tube, 1, 0, jobs, most, count);
 
-    *count = 0;
-    while (*count < most && error == ELAPSE_OK) {
-        error = elapse_queue_reserve(durable->queue, TUBE, 0, &jobs[*count]);
-        if (error == ELAPSE_OK)
-            ++*count;
-    }
     ELAPSE__ASSERT_THAT(*count, <=, most);
     return error == ELAPSE_ERROR_NOTHING_DUE ? ELAPSE_OK : error;
 }
@@ -276,7 +272,7 @@ static bool wait_for_due(struct run_durable *durable, uint64_t *wakes, bool foun
 static void fire_main(void *context)
 {
     struct run_durable *durable = context;
-    struct elapse_reserved jobs[BATCH];
+    struct elapse_reserved *jobs = allocate(BATCH * sizeof *jobs);
     uint64_t wakes = UINT64_MAX;
     bool found = true;
 
@@ -290,9 +286,10 @@ static void fire_main(void *context)
         found = count > 0;
         if (error != ELAPSE_OK) {
             give_up(durable, error);
-            return;
+            break;
         }
     }
+    free(jobs);
 }
 
 int run_durable_descriptor(const struct run_durable *durable)

@@ -2,10 +2,10 @@
  * elapse run --data: a durable queue has the timers, in place of the scheduler.
  *
  *     main thread                                    threads that fire: one, or --workers of them
- *     lines --> elapse_queue_put                     elapse_queue_reserve
+ *     lines --> elapse_queue_put                     elapse_queue_reserve_many
  *     after each piece of the input: commit          commit: the hand-out itself is durable
- *     the queue's descriptor --> wakes the threads   print and wait for the writer, or run a
- * program elapse_queue_ack
+ *     the queue's descriptor --> wakes the threads   print and wait for the writer, or
+ *                                                    run a program; elapse_queue_ack
  *
  * Each timer is a job of the tube "timers", under its key. Its body is a word, a blank and the
  * payload. The word is "once"; "again", if the job recurs; or, of after-each, the period in

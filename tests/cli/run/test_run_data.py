@@ -1,7 +1,9 @@
 """elapse run --data: timers that survive."""
 
 import json
+import shutil
 import signal
+import subprocess
 import time
 import unittest
 from pathlib import Path
@@ -22,6 +24,18 @@ def firings(output):
 
 
 KEPT = 200  # some 12 MB, three files
+
+
+def strace_refusal():
+    """Why no process can be traced here; None if one can."""
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    tried = subprocess.run(["strace", "-f", "-o", "/dev/null", "true"], check=False,
+                           capture_output=True)
+    return None if tried.returncode == 0 else f"strace: {tried.stderr.decode().strip()}"
+
+
+STRACE_REFUSAL = strace_refusal()
 
 
 class DataTest(RunTest):
@@ -240,6 +254,23 @@ class Backup(DataTest):
                 outcome = self.succeed("backup", "d", "b")
         self.wait_until_kept(process)
         return outcome
+
+
+@unittest.skipIf(STRACE_REFUSAL, STRACE_REFUSAL)
+class Syncs(DataTest):
+    def test_timers_that_are_due_together_share_their_syncs(self):
+        count = 3000
+        jobs = [{"tube": "timers", "due_ms": 1000 + i, "key": f"k{i}", "body": f"once {i}"}
+                for i in range(count)]
+        self.succeed("import", "d", stdin="".join(json.dumps(job) + "\n" for job in jobs))
+        traced = subprocess.run(
+            ["strace", "-f", "-o", "trace", "-e", "trace=fsync,fdatasync", support.PROGRAM, "run",
+             "--data", "d"], cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True,
+            check=True)
+        self.assertEqual([f["payload"] for f in firings(traced.stdout.decode())],
+                         [str(i) for i in range(count)])
+        syncs = (Path(self.directory) / "trace").read_text("ascii").count("sync(")
+        self.assertIn(syncs, range(2, count // 20))
 
 
 if __name__ == "__main__":
