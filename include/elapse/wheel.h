@@ -99,6 +99,10 @@ extern "C" {
 #define ELAPSE__WHEEL_WORDS  (ELAPSE__WHEEL_SLOTS / 64)
 #define ELAPSE__WHEEL_DIGITS (1 << ELAPSE__WHEEL_DIGIT_BITS)
 
+/* The low bits of a timer's place: 1 + the number of its slot; 0 if it is idle. Private. */
+#define ELAPSE__WHEEL_PLACE_BITS (ELAPSE__WHEEL_DIGIT_BITS < 6 ? 13 : 11)
+#define ELAPSE__WHEEL_PLACE_MASK ((1u << ELAPSE__WHEEL_PLACE_BITS) - 1)
+
 /* One slot: the ring of its timers, oldest first; a lower bound of their
  * deadlines; and how many timers have entered it since it was last empty, less those that were
  * cascaded. Private. */
@@ -140,7 +144,6 @@ struct elapse_wheel {
     uint64_t popped;                        /* timers popped since init */
     uint64_t moves;                         /* timers moved to another slot since init */
     uint64_t ahead;                         /* no slot has to be cascaded ahead before this tick */
-    uint64_t worked;                        /* when timers were last moved ahead */
     uint64_t cascades;                      /* the number of cascades that used the front trails */
     uint32_t front_slot;                    /* the slot whose cascade uses them; 0: none */
     uint32_t cascading;                     /* bit l: level l's slot at the pointer has timers */
@@ -199,14 +202,19 @@ ELAPSE_API void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct el
  * A loop that pops a timer and starts it again for now never ends: the caller must bound
  * such a loop.
  *
- * Cost: O(1); for a pending timer that is postponed to a later deadline, one store.
+ * Cost: O(1); for a pending timer that is postponed to a later deadline, one store. But where the
+ * timer is to be popped within the next 255 ticks, and more than 128 timers with it in one tick,
+ * postponing it is a stop and a start: otherwise that tick would have to move all timers that were
+ * postponed. With a million timers that are restarted every 20 ticks, 100 ticks ahead, a restart
+ * took 45 ns and takes 82, and no tick moves a timer, where a tick moved 18,000.
  */
 ELAPSE_API inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                           uint64_t deadline)
 {
     if (timer->place == 0)
         elapse_wheel_start_idle(wheel, timer, deadline);
-    else if (deadline > timer->deadline && deadline >= wheel->clock && deadline <= ELAPSE_NEVER)
+    else if (deadline > timer->deadline && timer->deadline > wheel->last[0] &&
+             deadline >= wheel->clock && deadline <= ELAPSE_NEVER)
         timer->deadline = deadline; /* postponed: moved when its slot's turn comes */
     else
         elapse_wheel_start_earlier(wheel, timer, deadline);
@@ -291,7 +299,8 @@ ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
  * moved at most once per level for each arming, and once more for each time that
  * it was postponed. If the time advances tick by tick, pop moves timers ahead, some at each tick,
  * and few are left to move when they are due: on each level at most 128 timers a tick, or
- * an equal share for each tick that is left where that is more. After a jump over many ticks, one
+ * an equal share for each tick that is left where that is more. That holds for a burst of timers
+ * shortly before they are due, too. After a jump over many ticks, one
  * call may have to move all timers of one slot a level; use cascade where that matters, and
  * cascade_ahead in the time before. When there is nothing to do: one
  * comparison. But if the timer with the least deadline of a slot was stopped or postponed, that

@@ -35,8 +35,8 @@
  *
  * There are two times. `clock` is the time that the caller gave last; `pointer` is the
  * tick from which the slots are counted. Advancing sets the clock and nothing else. The
- * pointer follows when pop finds a due timer or works ahead, or when a start opens an empty slot
- * (`catch_up`). It is never after the clock nor after `least`, so that it can always go on to
+ * pointer follows when pop finds a due timer or works ahead, when a start opens an empty slot
+ * (`catch_up`), or when a start makes a slot populous that is closed by the clock. It is never after the clock nor after `least`, so that it can always go on to
  * `least`, and it stays while a slot at it is being cascaded. A pointer that trails far behind is
  * correct but slower: timers then start on higher levels, and take more steps down.
  *
@@ -62,7 +62,7 @@
  *     populous slot. `wake` is no later than `ahead`.
  *
  * The functions, and what each changes:
- *     start         idle -> a ring; or only the deadline (postponing)
+ *     start         idle -> a ring; or only the deadline (postponing); or from ring to ring
  *     stop          a ring -> idle
  *     pop_due       a ring -> idle
  *     cascade_slot  a ring -> rings of lower levels; postponed timers go to any level
@@ -71,7 +71,7 @@
  *     set_pointer   pointer, last, present_words, cascading
  *     catch_up      the pointer, as far as no timer's slot changes
  *     find_due      the pointer: goes on to the least deadline, or to the clock
- *     work_ahead    ahead, worked
+ *     work_ahead    ahead
  *     find_least    least, wake: after slots were emptied
  *
  * Order. The rings keep the order of arming. Of two timers with the same deadline on different
@@ -88,7 +88,8 @@
  *
  * Postponing. Starting a pending timer at a later deadline stores the deadline and
  * nothing else. The timer is moved by that deadline when its slot is cascaded, or when its turn
- * comes on level 0.
+ * comes on level 0. All timers of a slot of level 0 have their turn in one tick. So a timer that is
+ * postponed leaves a slot there at once, if more than 128 have entered the slot.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels",
  * SOSP 1987, scheme 7. Their wheel visits every slot and moves timers as the clock
@@ -175,8 +176,32 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
     ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
     elapse__wheel_open_slot(wheel, slot, deadline);
     elapse__wheel_lower_least(wheel, slot, deadline);
-    elapse__wheel_append(wheel, timer, slot, &wheel->slots[slot], deadline);
+    (void)elapse__wheel_append(wheel, timer, slot, &wheel->slots[slot], deadline);
     wheel->started++;
+}
+
+ELAPSE__COLD void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsigned slot)
+{
+    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS)
+        return;
+    elapse__bitmap_set(wheel->populous, slot);
+    wheel->populous_words |= UINT64_C(1) << slot / 64;
+    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));
+}
+
+/*
+ * A slot has more than a few timers from now on. If it is closed by the clock, it took the last of
+ * them only because the pointer trails. The pointer follows, so that no more enter it: their number
+ * has no bound, and few ticks may be left to move them.
+ */
+static ELAPSE__COLD void slot_became_populous(struct elapse_wheel *wheel, unsigned slot)
+{
+    elapse__wheel_mark_populous(wheel, slot);
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || wheel->cascading != 0 ||
+        elapse__wheel_closing_tick(wheel, slot) > wheel->clock)
+        return;
+    elapse__wheel_set_pointer(wheel, wheel->least < wheel->clock ? wheel->least : wheel->clock);
 }
 
 ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place)
@@ -187,14 +212,20 @@ ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t p
         elapse__wheel_find_least(wheel);
 }
 
+/* Whether a timer that is postponed has to leave the slot at once. A slot of level 0 has its turn
+ * within one tick, so that few timers may have to be moved then. */
+static inline bool is_crowded(const struct elapse_wheel *wheel, unsigned slot)
+{
+    return slot < ELAPSE__WHEEL_LEVEL_0_SLOTS && wheel->slots[slot].entered > ELAPSE__WHEEL_FEW;
+}
+
 ELAPSE__COLD void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                              uint64_t deadline)
 {
     ELAPSE__ASSERT(timer->place != 0);
     deadline = elapse__stored_deadline(wheel->clock, deadline);
-    if (deadline > timer->deadline) {
-        ELAPSE__ASSERT(deadline == wheel->clock || deadline == ELAPSE_NEVER);
-        timer->deadline = deadline; /* it is due, and postponed to now */
+    if (deadline > timer->deadline && !is_crowded(wheel, elapse__wheel_slot_of(timer->place))) {
+        timer->deadline = deadline;
         return;
     }
     (void)elapse_wheel_stop(wheel, timer);
@@ -218,8 +249,10 @@ void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *ti
         entered->least = deadline; /* that of the wheel is no later than any slot's */
         elapse__wheel_lower_least(wheel, slot, deadline);
     }
-    elapse__wheel_append(wheel, timer, slot, entered, deadline);
+    bool populous = elapse__wheel_append(wheel, timer, slot, entered, deadline);
     wheel->started++;
+    if (populous)
+        slot_became_populous(wheel, slot);
 }
 
 void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,

@@ -73,6 +73,14 @@ static inline struct elapse__wheel_slot *enter(struct elapse_wheel *wheel, unsig
     return entered;
 }
 
+/* Puts a timer that was postponed into an open slot, as the newest. */
+static inline void append_postponed(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                    unsigned slot, struct elapse__wheel_slot *entered)
+{
+    if (elapse__wheel_append(wheel, timer, slot, entered, timer->deadline))
+        elapse__wheel_mark_populous(wheel, slot);
+}
+
 /* Ends the run, if there is one: its oldest timer becomes the oldest of its new ring. */
 static inline void end_run(struct walk *walk)
 {
@@ -113,7 +121,7 @@ static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *t
         end_run(walk);
         entered = enter(wheel, slot, deadline);
         if (slot >= walk->lower_slots) {
-            elapse__wheel_append(wheel, timer, slot, entered, deadline);
+            append_postponed(wheel, timer, slot, entered);
             return;
         }
         begin_run(walk, timer, slot, entered);
@@ -228,8 +236,7 @@ static uint64_t next_batch(const struct elapse_wheel *wheel, unsigned slot, uint
 
 /*
  * Moves some timers of a slot that has to be empty `left` ticks from now: a batch if one at each
- * tick suffices; otherwise the share of the ticks that have passed since timers were last moved,
- * or since the slot closed.
+ * tick suffices; otherwise the share of each tick that has passed since it was time to move some.
  */
 static void work_on(struct elapse_wheel *wheel, unsigned slot, uint64_t left, size_t *budget)
 {
@@ -237,9 +244,8 @@ static void work_on(struct elapse_wheel *wheel, unsigned slot, uint64_t left, si
     size_t share = ELAPSE__WHEEL_BATCH;
     ELAPSE__ASSERT(left > 0);
     if (timers / ELAPSE__WHEEL_BATCH >= left) {
-        uint64_t closing = elapse__wheel_closing_tick(wheel, slot);
-        uint64_t ticks = wheel->clock - (closing > wheel->worked ? closing : wheel->worked);
-        ticks = ticks > TICKS_MOST ? TICKS_MOST : ticks + (ticks == 0);
+        uint64_t ticks = wheel->clock - wheel->ahead + 1;
+        ticks = ticks > TICKS_MOST ? TICKS_MOST : ticks;
         share = (size_t)((timers / left + 1) * ticks);
     }
     share = share < *budget ? share : *budget;
@@ -295,13 +301,12 @@ static uint64_t next_work(const struct elapse_wheel *wheel)
 static void work_ahead(struct elapse_wheel *wheel, size_t *budget)
 {
     ELAPSE__ASSERT(wheel->least > wheel->clock);
+    ELAPSE__ASSERT(wheel->ahead <= wheel->clock);
     if (wheel->cascading != 0) {
         unsigned slot = cascading_slot(wheel);
         work_on(wheel, slot, wheel->least - wheel->clock, budget);
-        if (elapse__bitmap_has(wheel->occupied, slot)) {
+        if (elapse__bitmap_has(wheel->occupied, slot))
             wheel->ahead = wheel->clock + 1;
-            wheel->worked = wheel->clock;
-        }
         return;
     }
     ELAPSE__ASSERT(wheel->pointer == wheel->clock);
@@ -316,7 +321,6 @@ static void work_ahead(struct elapse_wheel *wheel, size_t *budget)
         words = elapse__wheel_words_above(words, level);
     }
     wheel->ahead = next_work(wheel);
-    wheel->worked = wheel->clock;
     ELAPSE__ASSERT(wheel->ahead > wheel->clock);
 }
 
@@ -348,7 +352,7 @@ static void move_postponed(struct elapse_wheel *wheel, struct elapse_timer *time
     if (elapse__ring_remove(&timer->keep.ring_node))
         elapse__wheel_mark_empty(wheel, elapse__wheel_slot_of(timer->place));
     unsigned slot = elapse__wheel_slot_for(wheel, deadline);
-    elapse__wheel_append(wheel, timer, slot, enter(wheel, slot, deadline), deadline);
+    append_postponed(wheel, timer, slot, enter(wheel, slot, deadline));
     wheel->moves++;
 }
 

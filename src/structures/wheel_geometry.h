@@ -26,9 +26,6 @@
 #include "../base/bits.h"
 
 enum {
-    /* Low bits of a timer's place: 1 + the number of its slot. */
-    ELAPSE__WHEEL_PLACE_BITS = ELAPSE__WHEEL_DIGIT_BITS < 6 ? 13 : 11,
-    ELAPSE__WHEEL_PLACE_MASK = (1 << ELAPSE__WHEEL_PLACE_BITS) - 1,
     ELAPSE__WHEEL_TOP_LEVEL = ELAPSE__WHEEL_LEVELS - 1,
     /* No block has numbers that are not used. */
     ELAPSE__WHEEL_NUMBERS_ARE_DENSE =

@@ -251,15 +251,7 @@ static inline uint64_t elapse__wheel_closing_tick(const struct elapse_wheel *whe
 
 /* Notes that a slot has more than a few timers: if it is above level 0, it will be cascaded
  * ahead. */
-static ELAPSE__COLD void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsigned slot)
-{
-    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
-    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS)
-        return;
-    elapse__bitmap_set(wheel->populous, slot);
-    wheel->populous_words |= UINT64_C(1) << slot / 64;
-    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));
-}
+void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsigned slot);
 
 /*
  * The slot with this number. The empty statement hides from the compiler how its
@@ -276,11 +268,12 @@ static inline struct elapse__wheel_slot *elapse__wheel_slot_at(struct elapse_whe
 }
 
 /*
- * Puts a timer that is in no ring into an open slot, as the newest, with its deadline. All reads
+ * Puts a timer that is in no ring into an open slot, as the newest, with its deadline. Returns true
+ * if the slot has more than a few timers from now on. All reads
  * come before the first store, and the stores have an order that was found by measuring: a start
  * takes 8 % less (docs/decisions/0003-start-and-stop.md).
  */
-static inline void elapse__wheel_append(struct elapse_wheel *wheel, struct elapse_timer *timer,
+static inline bool elapse__wheel_append(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                         unsigned slot, struct elapse__wheel_slot *entered,
                                         uint64_t deadline)
 {
@@ -303,8 +296,7 @@ static inline void elapse__wheel_append(struct elapse_wheel *wheel, struct elaps
     *hint = elapse__hint(timer);
     timer->place = earlier | (slot + 1);
     ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
-    if (number == ELAPSE__WHEEL_FEW)
-        elapse__wheel_mark_populous(wheel, slot);
+    return number == ELAPSE__WHEEL_FEW;
 }
 
 #endif

@@ -124,12 +124,23 @@ mutant hashed_armed_in_a_jump_counts_from_the_pointer src/structures/hashed.c \
 
 # ---- bounded work: no call exceeds its budget, and cascades ahead of time have shares ----
 
-mutant never_cascaded_ahead src/structures/wheel_slots.h \
+mutant never_cascaded_ahead src/structures/wheel.c \
     '[-    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));-]'
 mutant whole_slot_cascaded_ahead_at_once src/structures/wheel_cascade.c \
     '    size_t share = [-ELAPSE__WHEEL_BATCH-]{+SIZE_MAX+};'
 mutant shares_forget_the_ticks_that_passed src/structures/wheel_cascade.c \
     'share = (size_t)[-(-](timers / left + 1)[- * ticks)-];'
+mutant shares_count_ticks_before_there_was_work src/structures/wheel_cascade.c \
+    '[-wheel->clock - wheel->ahead + 1-]{+TICKS_MOST+};'
+mutant burst_enters_a_closed_slot src/structures/wheel.c \
+    '[-    elapse__wheel_set_pointer(wheel, wheel->least < wheel->clock ? wheel->least : wheel->clock);-]'
+mutant burst_passes_a_due_timer src/structures/wheel.c \
+    '[-wheel->least < wheel->clock ? wheel->least : -]wheel->clock);
+}'
+mutant burst_moves_the_pointer_during_a_cascade src/structures/wheel.c \
+    'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ||[- wheel->cascading != 0 ||-]'
+mutant postponed_stay_in_a_crowded_slot src/structures/wheel.c \
+    '[-!is_crowded(wheel, elapse__wheel_slot_of(timer->place))-]{+true+}'
 mutant cascade_exceeds_its_budget src/structures/wheel_cascade.c \
     '[-        if (*budget == 0)
             return false;
