@@ -253,9 +253,10 @@ struct elapse_put {
     uint32_t priority;         /* ready jobs with smaller numbers are handed out first */
     uint64_t ttr_ms;           /* how long a lease lasts; 0: 60,000 */
     uint64_t expire_ms;        /* dropped if not handed out so long after it was due; 0: never */
-    uint32_t retry;            /* hand-outs that may fail before it is buried; 0: no limit */
-    uint64_t backoff_min_ms;   /* the wait before the first retry; it doubles each time */
-    uint64_t backoff_max_ms;   /* at most; at least backoff_min_ms */
+    uint32_t retry; /* hand-outs, with the first, that may fail; then it is buried. 0: no limit */
+    uint64_t backoff_min_ms; /* the least wait before the first retry; it doubles each time. The
+                                wait is chosen at random, up to twice as long */
+    uint64_t backoff_max_ms; /* at most; at least backoff_min_ms */
 };
 
 /* What a verb did. */

@@ -284,7 +284,7 @@ struct elapse__queue_put {
     uint32_t priority;        /* the least is handed out first */
     uint64_t ttr_ms;          /* at least 1 */
     uint64_t expire_ms;       /* 0: never */
-    uint32_t retry;           /* hand-outs until it is buried; 0: no limit */
+    uint32_t retry;           /* hand-outs until it is buried, with the first; 0: no limit */
     uint64_t backoff_min_ms;  /* 0 and 0: ready again at once */
     uint64_t backoff_max_ms;  /* at least backoff_min_ms */
 };

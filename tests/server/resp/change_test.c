@@ -167,9 +167,12 @@ RESP_TEST(kick)
     says("KICK nowhere 1", ":0|");
     says("KICK t 5", ":2|");
     says("KICK t x", "-ERR not a number, or out of range: 'x'|");
-    says("KICKID 1", "+gone|");
     says("PUT t b IN 1h", "*2|:4|+scheduled|");
     says("KICKID 4", "+ok|");
+    /* "gone" would say that there is no such job. */
+    says("KICKID 4", "+ok|");
+    begins(&c, "RESERVE t COUNT 4", "*4|");
+    says("KICKID 4", "+running|");
     says("KICKID 99", "+gone|");
     begins(&c, "KICKID x", "-ERR");
 }
