@@ -2,6 +2,7 @@
  * The state of a cluster, for people and as JSON.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -11,13 +12,14 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-enum { WARNINGS_MAX = 1 };
+enum { WARNINGS_MAX = 2 };
 
 /* ---- warnings ---- */
 
 struct warnings {
     const char *texts[WARNINGS_MAX];
     size_t count;
+    char clock[ELAPSE__NODE_ADDRESS_BYTES + 96];
 };
 
 /* Returns whether a standby is there that a commit waits for, as far as anybody may know. */
@@ -31,19 +33,26 @@ static bool has_synchronous(const struct elapse__status *status)
     return false;
 }
 
-static struct warnings find_warnings(const struct elapse__status *status)
+static void find_warnings(const struct elapse__status *status, struct warnings *warnings)
 {
-    struct warnings warnings = {.count = 0};
-
+    warnings->count = 0;
     if (status->names[0] == '\0')
-        warnings.texts[warnings.count++] = "synchronous_standby_names is empty: no commit waits "
-                                           "for a standby, and no node answers "
-                                           "unless it has --single-copy";
+        warnings->texts[warnings->count++] = "synchronous_standby_names is empty: no commit waits "
+                                             "for a standby, and no node answers "
+                                             "unless it has --single-copy";
     else if (!has_synchronous(status))
-        warnings.texts[warnings.count++] =
+        warnings->texts[warnings->count++] =
             "no synchronous standby is connected: each commit waits for one";
-    ELAPSE__ASSERT_THAT(warnings.count, <=, (size_t)WARNINGS_MAX);
-    return warnings;
+    if (status->clock_node[0] != '\0') {
+        (void)snprintf(warnings->clock, sizeof warnings->clock,
+                       "the wall clock of the node at %s is %" PRId64 " ms %s the database's",
+                       status->clock_node,
+                       status->clock_ahead_ms < 0 ? -status->clock_ahead_ms
+                                                  : status->clock_ahead_ms,
+                       status->clock_ahead_ms < 0 ? "behind" : "ahead of");
+        warnings->texts[warnings->count++] = warnings->clock;
+    }
+    ELAPSE__ASSERT_THAT(warnings->count, <=, (size_t)WARNINGS_MAX);
 }
 
 /* ---- for people ---- */
@@ -134,8 +143,9 @@ static void add_standby(struct elapse__buffer *text, const struct elapse__status
 void cluster_add_text(struct elapse__buffer *text, const char *queue,
                       const struct elapse__status *status, const struct cluster_watched *watched)
 {
-    struct warnings warnings = find_warnings(status);
+    struct warnings warnings;
 
+    find_warnings(status, &warnings);
     buffer_add_format(text, "queue %s: %" PRIu32 " partition%s, lease %s\n", queue,
                       status->queue.partitions, status->queue.partitions == 1 ? "" : "s",
                       duration_format(status->queue.lease_ms * NS_PER_MS).text);
@@ -147,8 +157,11 @@ void cluster_add_text(struct elapse__buffer *text, const char *queue,
     buffer_add_text(text, "\n");
     for (size_t i = 0; i < status->standby_count; i++)
         add_standby(text, &status->standbys[i]);
-    for (size_t i = 0; i < warnings.count; i++)
-        buffer_add_format(text, "warning: %s\n", warnings.texts[i]);
+    for (size_t i = 0; i < warnings.count; i++) {
+        buffer_add_text(text, "warning: ");
+        add_word(text, warnings.texts[i]);
+        buffer_add_text(text, "\n");
+    }
     buffer_add_text(text,
                     "\nPARTITION  EPOCH   LAST GROUP   TAIL         LAST BEAT    ADDRESS      "
                     "           OWNER\n");
@@ -209,8 +222,9 @@ static void open_array(struct elapse__json *json, const char *name)
 void cluster_add_json(struct elapse__json *json, const char *queue,
                       const struct elapse__status *status, const struct cluster_watched *watched)
 {
-    struct warnings warnings = find_warnings(status);
+    struct warnings warnings;
 
+    find_warnings(status, &warnings);
     elapse__json_open(json, '{');
     add_member(json, "queue", queue);
     elapse__json_unsigned_member(json, "lease_ms", status->queue.lease_ms);

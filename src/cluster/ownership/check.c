@@ -30,7 +30,7 @@ static bool has_link_for_statement(const struct elapse__partition *partition)
     }
 }
 
-/* Returns whether the take-over under way may be: R4, R11. */
+/* Returns whether the take-over under way may be: R4, R11, R12. */
 static bool may_take_over(const struct elapse__partition *partition)
 {
     bool is_handed_over = partition->row.owner[0] == '\0';
@@ -38,7 +38,8 @@ static bool may_take_over(const struct elapse__partition *partition)
         partition->sent_ms >= partition->unchanged_since_ms + partition->options.lease_ms;
     return partition->role == ELAPSE__ROLE_TAKING_OVER && partition->has_row &&
            (is_handed_over || is_unchanged) && partition->sent_ms >= partition->wary_until_ms &&
-           partition->row.stopped[0] == '\0' && partition->epoch == partition->row.epoch + 1;
+           partition->row.stopped[0] == '\0' && partition->epoch == partition->row.epoch + 1 &&
+           elapse__clock_may_take(&partition->clock); /* R12 */
 }
 
 /* Returns whether the append under way is that of the group in flight, behind the confirmed one. */

@@ -59,6 +59,33 @@ static void take_link_result(struct elapse__partition *partition,
 
 /* ---- statements ---- */
 
+/* R12. A statement that has answered brings the database's clock. An append without a row has it in
+ * its second look alone. */
+static void look_at_clock(struct elapse__partition *partition,
+                          const struct elapse__statement_result *result)
+{
+    if (result->outcome != ELAPSE__OUTCOME_ROWS || result->after.clock_ms == 0)
+        return;
+    const struct elapse__clock_look look = {
+        .sent_ms = partition->sent_ms,
+        .received_ms = partition->now_ms,
+        .wall_ms = result->wall_ms,
+        .first_ms = result->before.clock_ms != 0 ? result->before.clock_ms : result->after.clock_ms,
+        .last_ms = result->after.clock_ms,
+    };
+    elapse__clock_take(&partition->clock, &look);
+}
+
+/* What need not be done now. Returns false if the statement is none of these. */
+static bool put_off(struct elapse__partition *partition)
+{
+    if (partition->statement.kind == ELAPSE__STATEMENT_DROP_TABLES)
+        partition->drop_ms = partition->now_ms + partition->options.lease_ms; /* it is read now */
+    else if (partition->statement.kind != ELAPSE__STATEMENT_CLOCKS)
+        return false;
+    return true;
+}
+
 /* The row, or a table, is blocked by another session, and nothing was done. */
 static void take_locked(struct elapse__partition *partition)
 {
@@ -67,15 +94,9 @@ static void take_locked(struct elapse__partition *partition)
     if (partition->role == ELAPSE__ROLE_MARKING)
         partition->has_row = false; /* an operator may be giving the groups back */
     else if (partition->role == ELAPSE__ROLE_HANDING_OVER)
-        elapse__partition_end(partition);
+        elapse__partition_left(partition);
     else if (partition->role == ELAPSE__ROLE_TAKING_OVER)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
-}
-
-/* A table that a follower reads cannot be dropped now, but later. */
-static void drop_later(struct elapse__partition *partition)
-{
-    partition->drop_ms = partition->now_ms + partition->options.lease_ms;
 }
 
 static void take_dropped(struct elapse__partition *partition,
@@ -131,10 +152,14 @@ static void take_rows(struct elapse__partition *partition,
         take_dropped(partition, result);
         break;
     case ELAPSE__STATEMENT_RELEASE:
-        elapse__partition_end(partition);
+        elapse__partition_left(partition);
         break;
     case ELAPSE__STATEMENT_MARK:
         elapse__mark_written(partition, result);
+        break;
+    case ELAPSE__STATEMENT_CLOCKS:
+        elapse__clock_hear(&partition->clock, partition->sent_ms, partition->options.lease_ms,
+                           &result->others);
         break;
     default:
         ELAPSE__ASSERT_THAT(partition->statement.kind, ==, ELAPSE__STATEMENT_TERMINATE);
@@ -154,14 +179,16 @@ void elapse__partition_completed(struct elapse__partition *partition, uint64_t n
         result->outcome == ELAPSE__OUTCOME_ERROR || result->outcome == ELAPSE__OUTCOME_LOCKED;
     ELAPSE__ASSERT(result->outcome != ELAPSE__OUTCOME_MOVED ||
                    partition->statement.kind == ELAPSE__STATEMENT_APPEND);
+    if (partition->link == ELAPSE__LINK_UP)
+        look_at_clock(partition, result);
     if (partition->link != ELAPSE__LINK_UP)
         take_link_result(partition, result);
     else if (result->outcome == ELAPSE__OUTCOME_LOST)
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_UNREACHABLE);
     else if (result->noticed)
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_NOTICE);
-    else if (failed && partition->statement.kind == ELAPSE__STATEMENT_DROP_TABLES)
-        drop_later(partition);
+    else if (failed && put_off(partition))
+        return;
     else if (result->outcome == ELAPSE__OUTCOME_LOCKED)
         take_locked(partition);
     else if (result->outcome == ELAPSE__OUTCOME_MOVED)

@@ -17,7 +17,7 @@ static bool is_handed_over(const struct elapse__partition *partition)
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition)
 {
     if (!partition->has_row || !partition->settings_trusted || partition->hands_over ||
-        partition->role != ELAPSE__ROLE_FOLLOWING)
+        partition->role != ELAPSE__ROLE_FOLLOWING || !elapse__clock_may_take(&partition->clock))
         return UINT64_MAX;
     uint64_t at = partition->unchanged_since_ms + partition->options.lease_ms;
     if (is_handed_over(partition))

@@ -76,7 +76,7 @@ void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms
 bool elapse__partition_takes_group(const struct elapse__partition *partition)
 {
     return partition->role == ELAPSE__ROLE_OWNING && !partition->has_group &&
-           !partition->hands_over;
+           !elapse__partition_releases(partition);
 }
 
 void elapse__partition_submit(struct elapse__partition *partition,
@@ -154,6 +154,10 @@ void elapse__partition_figures(const struct elapse__partition *partition,
         .tail = partition->row.tail,
         .host = partition->host,
         .timeline = partition->has_row ? partition->memory.timeline : 0,
+        .clock = elapse__clock_verdict(&partition->clock),
+        .ahead_ms = partition->clock.ahead_ms,
+        .has_offset = partition->clock.is_known,
+        .offset_ms = partition->clock.offset_ms,
     };
     memcpy(figures->owner, partition->owner_name, sizeof figures->owner);
     memcpy(figures->address, partition->owner_address, sizeof figures->address);

@@ -58,6 +58,17 @@ static void fill_append(const struct elapse__partition *partition,
     };
 }
 
+/* R12. Returns whether the other nodes are to be asked now. */
+static bool fill_clocks(struct elapse__partition *partition, struct elapse__statement *statement)
+{
+    if (partition->now_ms < elapse__clock_ask_ms(&partition->clock))
+        return false;
+    statement->kind = ELAPSE__STATEMENT_CLOCKS;
+    statement->ahead_ms = partition->clock.ahead_ms;
+    elapse__clock_asked(&partition->clock, partition->now_ms, partition->options.lease_ms);
+    return true;
+}
+
 static void fill_release(struct elapse__partition *partition, struct elapse__statement *statement)
 {
     elapse__partition_enter(partition, ELAPSE__ROLE_HANDING_OVER);
@@ -69,6 +80,8 @@ static bool follower_next(struct elapse__partition *partition, struct elapse__st
 {
     if (elapse__follow_may_take_over(partition))
         fill_take_over(partition, statement);
+    else if (fill_clocks(partition, statement))
+        return true;
     else if (partition->log_is_behind)
         fill_read_log(partition, statement);
     else if (partition->now_ms >= partition->poll_ms)
@@ -82,10 +95,12 @@ static bool follower_next(struct elapse__partition *partition, struct elapse__st
 static bool owner_next(struct elapse__partition *partition, struct elapse__statement *statement)
 {
     bool catches_up = partition->role == ELAPSE__ROLE_CATCHING_UP;
-    if (partition->hands_over && !partition->has_group) {
+    if (elapse__partition_releases(partition) && !partition->has_group) {
         fill_release(partition, statement);
     } else if (partition->now_ms >= partition->beat_ms) {
         fill_beat(partition, statement);
+    } else if (fill_clocks(partition, statement)) {
+        return true;
     } else if (catches_up) {
         fill_read_log(partition, statement);
     } else if (elapse__own_needs_table(partition)) {
@@ -170,18 +185,22 @@ static uint64_t due_ms(const struct elapse__partition *partition)
         return partition->retry_ms;
     if (partition->link == ELAPSE__LINK_CONNECTED || partition->blocked)
         return partition->now_ms;
+    uint64_t at;
     switch (partition->role) {
     case ELAPSE__ROLE_STARTING:
     case ELAPSE__ROLE_FOLLOWING:
         if (partition->log_is_behind)
             return partition->now_ms;
-        return earlier(partition->poll_ms, elapse__follow_take_over_ms(partition));
+        at = earlier(partition->poll_ms, elapse__clock_ask_ms(&partition->clock));
+        return earlier(at, elapse__follow_take_over_ms(partition));
     case ELAPSE__ROLE_OWNING:
-        if (partition->has_group || partition->hands_over || elapse__own_needs_table(partition))
+        if (partition->has_group || elapse__partition_releases(partition) ||
+            elapse__own_needs_table(partition))
             return partition->now_ms;
+        at = earlier(partition->beat_ms, elapse__clock_ask_ms(&partition->clock));
         if (elapse__table_of(partition->row.tail) > partition->tables_dropped_below)
-            return earlier(partition->beat_ms, partition->drop_ms);
-        return partition->beat_ms;
+            return earlier(at, partition->drop_ms);
+        return at;
     default:
         return partition->now_ms;
     }

@@ -5,23 +5,6 @@
 
 #include <string.h>
 
-/* Another node owns the partition. */
-static void lose(struct elapse__partition *partition)
-{
-    struct elapse__partition_group group = partition->group;
-    bool has_group = partition->has_group, has_owned = partition->has_owned;
-    ELAPSE__ASSERT(elapse__role_has_epoch(partition->role));
-    elapse__partition_drop_link(partition, false);
-    if (!has_owned) {
-        elapse__partition_follow(partition);
-        return;
-    }
-    elapse__partition_enter(partition, ELAPSE__ROLE_FENCED);
-    partition->options.owner.fenced(partition->options.owner.context, has_group ? &group : NULL);
-    if (partition->hands_over && partition->role == ELAPSE__ROLE_FENCED)
-        elapse__partition_end(partition);
-}
-
 /* ---- confirmed writes ---- */
 
 /* Returns whether a fenced write that has answered with a row is confirmed; it is unclear if not.
@@ -164,7 +147,7 @@ void elapse__own_beaten(struct elapse__partition *partition,
 {
     const struct elapse__partition_row *row = &result->row;
     if (result->count == 0) {
-        lose(partition);
+        elapse__partition_lose(partition);
         return;
     }
     if (elapse__row_is_marked(partition, row) || !is_confirmed(partition, result))
@@ -202,7 +185,7 @@ void elapse__own_lost_rows(struct elapse__partition *partition)
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
     ELAPSE__ASSERT_THAT(partition->group.inbox_count, >, 0);
     partition->complaint = ELAPSE__COMPLAINT_INBOX;
-    lose(partition);
+    elapse__partition_lose(partition);
 }
 
 /* ---- tables ---- */

@@ -28,9 +28,10 @@
  *               --barrier: no row--> FENCED, or FOLLOWING if it had not owned yet
  *   FENCED      --the owner of this object has put the rest aside--> FOLLOWING
  *   CATCHING_UP, OWNING --hand over--> HANDING_OVER --answered, or late--> ENDED
- *   any but STOPPED --hand over--> ENDED;  any --it must not go on--> STOPPED
- *   FOLLOWING to UNKNOWN --groups are lost--> MARKING --the mark is confirmed; the row belongs to a
- *               later epoch; handed over, and late--> STOPPED
+ *               --R12--> HANDING_OVER --answered, or late--> FENCED, or FOLLOWING if it had not
+ * owned any but STOPPED --hand over--> ENDED;  any --it must not go on--> STOPPED FOLLOWING to
+ * UNKNOWN --groups are lost--> MARKING --the mark is confirmed; the row belongs to a later epoch;
+ * handed over, and late--> STOPPED
  *
  * Rules (each has a test that fails without it; tests/cluster/ownership/mutants)
  *
@@ -64,6 +65,13 @@
  *       it had read the log to its end. If it comes late, after an operator accepted the loss, or
  *       others have gone on, it stops only itself, and the row says what it misses: to end what
  *       others have added since would bring nothing back.
+ *
+ *   R12 Jobs become due by the cluster's time (clock.h), which is the same at all nodes: so a new
+ *       owner is early by no more than the nodes know the database's clock, however wrong their own
+ *       wall clocks are. A node whose wall clock is more than 5 s from the database's takes nothing
+ *       over, and gives up what it owns, when that has lasted for a lease. But where no node that
+ *       lives is near the database's clock, and more than half of them agree with this node, the
+ *       database's clock is the wrong one: then this node goes on, by the time that it had.
  *
  * The caller
  *
@@ -245,6 +253,10 @@ struct elapse__partition_figures {
     char owner[ELAPSE__NODE_NAME_BYTES]; /* cut if it is longer */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char mark[ELAPSE__MARK_BYTES]; /* of the row; "": none. Cut, too */
+    enum elapse__clock_verdict clock;
+    int64_t ahead_ms; /* the wall clock of this node, before that of the database */
+    bool has_offset;
+    int64_t offset_ms; /* the cluster's time minus `now_ms`; has_offset: it is known */
 };
 
 void elapse__partition_figures(const struct elapse__partition *partition,

@@ -18,7 +18,7 @@ static const unsigned may_follow[ELAPSE__ROLES] = {
     [ELAPSE__ROLE_UNKNOWN] = BIT(OWNING) | BIT(CATCHING_UP) | BIT(FENCED) | BIT(FOLLOWING) |
                              BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_FENCED] = BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
-    [ELAPSE__ROLE_HANDING_OVER] = BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_HANDING_OVER] = BIT(FENCED) | BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_MARKING] = BIT(STOPPED),
     [ELAPSE__ROLE_ENDED] = 0,
     [ELAPSE__ROLE_STOPPED] = 0,
@@ -93,6 +93,44 @@ void elapse__partition_end(struct elapse__partition *partition)
         partition->options.owner.fenced(partition->options.owner.context, &group);
 }
 
+void elapse__partition_follow(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT(!partition->has_owned);
+    partition->has_row = false;
+    partition->log_is_behind = false;
+    if (partition->hands_over) {
+        elapse__partition_end(partition);
+        return;
+    }
+    elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
+    elapse__partition_poll_now(partition);
+}
+
+void elapse__partition_lose(struct elapse__partition *partition)
+{
+    struct elapse__partition_group group = partition->group;
+    bool has_group = partition->has_group, has_owned = partition->has_owned;
+    ELAPSE__ASSERT(elapse__role_has_epoch(partition->role));
+    elapse__partition_drop_link(partition, false);
+    if (!has_owned) {
+        elapse__partition_follow(partition);
+        return;
+    }
+    elapse__partition_enter(partition, ELAPSE__ROLE_FENCED);
+    partition->options.owner.fenced(partition->options.owner.context, has_group ? &group : NULL);
+    if (partition->hands_over && partition->role == ELAPSE__ROLE_FENCED)
+        elapse__partition_end(partition);
+}
+
+void elapse__partition_left(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_HANDING_OVER);
+    if (partition->hands_over)
+        elapse__partition_end(partition);
+    else
+        elapse__partition_lose(partition);
+}
+
 /* An owner that lost its connection tries the same host first: the lease goes on, and most often
  * it is the connection alone. Where a barrier hangs or an error comes back, another host may do. */
 static bool stays(const struct elapse__partition *partition, enum elapse__complaint why)
@@ -116,24 +154,11 @@ void elapse__partition_unclear(struct elapse__partition *partition, enum elapse_
         elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);
         break;
     case ELAPSE__ROLE_HANDING_OVER:
-        elapse__partition_end(partition);
+        elapse__partition_left(partition);
         break;
     default:
         break;
     }
-}
-
-void elapse__partition_follow(struct elapse__partition *partition)
-{
-    ELAPSE__ASSERT(!partition->has_owned);
-    partition->has_row = false;
-    partition->log_is_behind = false;
-    if (partition->hands_over) {
-        elapse__partition_end(partition);
-        return;
-    }
-    elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
-    elapse__partition_poll_now(partition);
 }
 
 void elapse__partition_stop_now(struct elapse__partition *partition)

@@ -24,6 +24,12 @@ void elapse__partition_drop_link(struct elapse__partition *partition, bool elsew
 /* Nobody knows whether the statement under way happened, or will. */
 void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why);
 
+/* This node owns the partition no more. */
+void elapse__partition_lose(struct elapse__partition *partition);
+
+/* Nothing is to be waited for in HANDING_OVER any more. */
+void elapse__partition_left(struct elapse__partition *partition);
+
 /* Goes on as one of the followers. Ends instead if the process is about to end. */
 void elapse__partition_follow(struct elapse__partition *partition);
 

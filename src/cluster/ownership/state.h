@@ -5,6 +5,7 @@
  * The files, from the bottom up. A file calls only those listed before it, and includes the header
  * of its layer, which includes those of the layers before.
  *
+ *      clock.h    clock.c      the cluster's time, and whose wall clock is wrong
  *      role.h     role.c       the diagram of roles as a table; the link; ends and stops
  *                 check.c      the invariants; until when answers may leave
  *      row.h      row.c        what the row says: lost groups, marks, the end of the log
@@ -83,6 +84,8 @@ struct elapse__partition {
     uint64_t tables_dropped_below;
     uint64_t drop_ms; /* no DROP_TABLES before */
 
+    struct elapse__clock clock;
+
     bool hands_over; /* hand_over was called */
     uint64_t leave_ms;
     char me[ELAPSE__NODE_NAME_BYTES];
@@ -93,6 +96,13 @@ static inline void elapse__partition_set_now(struct elapse__partition *partition
 {
     ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
     partition->now_ms = now_ms;
+}
+
+/* Returns whether it is to give up what it owns. */
+static inline bool elapse__partition_releases(const struct elapse__partition *partition)
+{
+    return partition->hands_over ||
+           elapse__clock_verdict(&partition->clock) == ELAPSE__CLOCK_WRONG; /* R12 */
 }
 
 /* The times that follow from the lease. */

@@ -43,6 +43,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
+
 /* The simulation has smaller tables. */
 #ifndef ELAPSE__LOG_TABLE_GROUPS
 #define ELAPSE__LOG_TABLE_GROUPS 1024
@@ -120,6 +122,12 @@ enum elapse__statement_kind {
      *  -> 0 or 1 row: `row`, `before`; `after` */
     ELAPSE__STATEMENT_MARK,
 
+    /* Stores :ahead, by which this node's wall clock is ahead of the database's, for the other
+     * nodes, and counts the other nodes of the queue that have stored theirs within two leases. It
+     * is no fenced write, and waits for no disk.
+     *  -> 1 row: `others` */
+    ELAPSE__STATEMENT_CLOCKS,
+
     /* pg_terminate_backend of the sessions with this application_name, other than this one, that
      * hold a transaction number (backend_xid): one of them blocks the row.
      *  -> ROWS */
@@ -137,6 +145,7 @@ struct elapse__statement {
     unsigned host;
     uint64_t epoch, beat, group, tail, table;
     uint64_t hash, previous_hash;
+    int64_t ahead_ms;
     const void *bytes;
     size_t size;
     const int64_t *inbox;
@@ -157,6 +166,7 @@ struct elapse__partition_settings {
     const char *standby_names; /* current_setting('synchronous_standby_names') */
     const char *commit;        /* current_setting('synchronous_commit') */
     int64_t loaded_us;         /* pg_conf_load_time(): a reload between two looks shows */
+    int64_t clock_ms;          /* clock_timestamp(), since 1970; 0: not known */
 };
 
 struct elapse__partition_session {
@@ -190,6 +200,8 @@ struct elapse__statement_result {
     struct elapse__partition_session session;
     struct elapse__partition_row row;
     const struct elapse__partition_log_row *log;
+    struct elapse__clock_others others;
+    int64_t wall_ms; /* this node's wall clock, since 1970, when the result came */
 };
 
 #endif

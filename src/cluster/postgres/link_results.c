@@ -54,12 +54,14 @@ static bool take_text(const PGresult *rows, int column, const char **text)
 static bool take_settings(const PGresult *rows, int column,
                           struct elapse__partition_settings *settings)
 {
-    uint64_t loaded_us;
+    uint64_t loaded_us, clock_ms;
     if (!take_text(rows, column, &settings->standby_names) ||
         !take_text(rows, column + 1, &settings->commit) ||
-        !elapse__database_link_take_number(rows, 0, column + 2, &loaded_us))
+        !elapse__database_link_take_number(rows, 0, column + 2, &loaded_us) ||
+        !elapse__database_link_take_number(rows, 0, column + 3, &clock_ms))
         return false;
     settings->loaded_us = (int64_t)loaded_us;
+    settings->clock_ms = (int64_t)clock_ms;
     return true;
 }
 
@@ -134,6 +136,14 @@ static bool take_one(const PGresult *rows, int columns, struct elapse__partition
     return result->count == 0 || take_settings(rows, columns, settings);
 }
 
+static bool take_clocks(const PGresult *rows, struct elapse__clock_others *others)
+{
+    return has_shape(rows, 1, ELAPSE__CLOCKS_COLUMNS) && PQntuples(rows) == 1 &&
+           elapse__database_link_take_number(rows, 0, 0, &others->living) &&
+           elapse__database_link_take_number(rows, 0, 1, &others->right) &&
+           elapse__database_link_take_number(rows, 0, 2, &others->agreeing);
+}
+
 static bool take_first(struct elapse__database_link *link, const PGresult *rows,
                        struct elapse__statement_result *result)
 {
@@ -153,6 +163,8 @@ static bool take_first(struct elapse__database_link *link, const PGresult *rows,
         return take_one(rows, 0, &result->before, result);
     case ELAPSE__STATEMENT_READ_LOG:
         return take_log(link, rows, result);
+    case ELAPSE__STATEMENT_CLOCKS:
+        return take_clocks(rows, &result->others);
     case ELAPSE__STATEMENT_DROP_TABLES:
         return has_shape(rows, 1, 1) &&
                elapse__database_link_take_number(rows, 0, 0, &result->count);

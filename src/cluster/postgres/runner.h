@@ -33,6 +33,10 @@ struct elapse__runner_calls {
     /* The runner has handed over, or given up doing so: the last call. */
     void (*ended)(void *context);
 
+    /* The cluster's time is another one: the boot-time clock plus so many milliseconds. It comes
+     * before `own`, and whenever it changes. NULL: nobody wants to know. */
+    void (*time_set)(void *context, int64_t offset_ms);
+
     /* The role, the owner or the epoch is another one. NULL: nobody wants to know. */
     void (*changed)(void *context);
 };

@@ -39,6 +39,8 @@ struct elapse__runner {
     uint64_t poll_serial, polled_ms;
     uint32_t lease_ms;
     uint64_t remembered_mark;
+    bool has_offset; /* the cluster's time was told */
+    int64_t offset_ms;
     uint64_t remember_ms; /* no attempt before */
     bool hands_over;      /* hand over was asked for */
     uint64_t give_up_ms;  /* when handing over is given up */

@@ -21,7 +21,8 @@ static void publish_answers(struct elapse__runner *runner)
 static bool is_another(const struct elapse__partition_figures *left,
                        const struct elapse__partition_figures *right)
 {
-    return left->role != right->role || left->epoch != right->epoch || left->stop != right->stop ||
+    return left->role != right->role || left->clock != right->clock ||
+           left->epoch != right->epoch || left->stop != right->stop ||
            strcmp(left->owner, right->owner) != 0 || strcmp(left->address, right->address) != 0;
 }
 
@@ -41,9 +42,23 @@ static struct elapse__runner_figures publish_figures(struct elapse__runner *runn
     return figures;
 }
 
+/* R12 */
+static void tell_time(struct elapse__runner *runner)
+{
+    struct elapse__partition_figures seen;
+    elapse__partition_figures(runner->partition, &seen);
+    if (!seen.has_offset || (runner->has_offset && runner->offset_ms == seen.offset_ms))
+        return;
+    runner->has_offset = true;
+    runner->offset_ms = seen.offset_ms;
+    if (runner->calls.time_set != NULL)
+        runner->calls.time_set(runner->owner.context, seen.offset_ms);
+}
+
 static void publish(struct elapse__runner *runner)
 {
     struct elapse__runner_figures figures = publish_figures(runner);
+    tell_time(runner);
     if (!is_another(&figures.partition, &runner->seen.partition))
         return;
     runner->seen = figures;
@@ -92,6 +107,8 @@ static void on_own(void *context, uint64_t epoch)
     runner->requests.tail = 0;
     elapse__unlock(&runner->lock);
     publish_answers(runner);
+    runner->has_released = false;
+    tell_time(runner);
     runner->owner.own(runner->owner.context, epoch);
 }
 
@@ -199,6 +216,13 @@ static void obey(struct elapse__runner *runner, uint64_t now_ms)
 
 /* ---- statements ---- */
 
+static void complete(struct elapse__runner *runner, struct elapse__statement_result *result)
+{
+    uint64_t now_ms = elapse__runner_now_ms();
+    result->wall_ms = (int64_t)(elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK) / NS_PER_MS);
+    elapse__partition_completed(runner->partition, now_ms, result);
+}
+
 static void take_result(struct elapse__runner *runner, bool is_ready)
 {
     struct elapse__statement_result result;
@@ -211,7 +235,7 @@ static void take_result(struct elapse__runner *runner, bool is_ready)
     if (runner->polls)
         elapse__runner_take_inbox(runner, &result);
     else
-        elapse__partition_completed(runner->partition, elapse__runner_now_ms(), &result);
+        complete(runner, &result);
 }
 
 static void begin_next(struct elapse__runner *runner, uint64_t now_ms)

@@ -39,7 +39,13 @@ static bool take_queue(const PGresult *rows, const char *name, struct elapse__sc
         return elapse__visit_refuse(why, "queue %s is broken", name);
     int version = 0;
     (void)sscanf(PQgetvalue(rows, 0, 3), "%d", &version);
-    if (version != ELAPSE__SCHEMA_VERSION)
+    if (version < ELAPSE__SCHEMA_VERSION)
+        return elapse__visit_refuse(why,
+                                    "the schema elapse has version %d, and this program needs %d: "
+                                    "end all nodes, and run elapse cluster create again, with the "
+                                    "same --partitions and --lease; the jobs stay",
+                                    version, ELAPSE__SCHEMA_VERSION);
+    if (version > ELAPSE__SCHEMA_VERSION)
         return elapse__visit_refuse(why,
                                     "the schema elapse has version %d, and this program knows %d",
                                     version, ELAPSE__SCHEMA_VERSION);

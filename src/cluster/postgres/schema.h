@@ -17,7 +17,7 @@
 
 struct pg_conn;
 
-enum { ELAPSE__SCHEMA_VERSION = 1 };
+enum { ELAPSE__SCHEMA_VERSION = 2 };
 
 /* A queue, as the database has it. */
 struct elapse__schema_queue {

@@ -26,18 +26,20 @@ begin
 end
 $$;
 
--- A version number is raised by each change that an older program could not live with.
+-- A version number is raised by each change that an older program could not live with, or that a
+-- newer one needs. Version 2 has the clocks.
 do $$
 declare
     present integer := (select version from elapse.version where component = 'cluster');
 begin
-    if present > 1 then
-        raise exception 'the schema elapse has version %, and this program knows 1', present;
+    if present > 2 then
+        raise exception 'the schema elapse has version %, and this program knows 2', present;
     end if;
 end
 $$;
 
-insert into elapse.version values ('cluster', 1) on conflict (component) do nothing;
+insert into elapse.version as present values ('cluster', 2)
+    on conflict (component) do update set version = 2 where present.version < 2;
 
 create table if not exists elapse.queue (
     name text primary key check (name ~ '^[a-z][a-z0-9_]{0,31}$'),
@@ -63,6 +65,40 @@ create table if not exists elapse.partition (
     stopped text not null default '',
     missed text not null default '',
     primary key (queue, part)) with (fillfactor = 10);
+
+-- What each node has said of its wall clock: by how many milliseconds it was ahead of the database's,
+-- and when that was, by the database's clock. A node has an address of its own.
+create table if not exists elapse.clock (
+    queue text not null references elapse.queue (name),
+    node text not null,
+    ahead_ms bigint not null,
+    seen timestamptz not null,
+    primary key (queue, node)) with (fillfactor = 50);
+
+-- Stores what a node says, unless another session of it has just said so, and counts the others that
+-- have said something within so many milliseconds: how many there are, how many of them are near the
+-- database's clock, and how many agree with this node. The limit is ELAPSE__CLOCK_APART_MS of
+-- clock.h. The clock of the database may be set back: what was said in the future is old, too.
+create or replace function elapse.tell_clock(of_queue text, of_node text, of_ahead_ms bigint,
+    fresh_ms bigint)
+returns table (living bigint, near bigint, agreeing bigint) language plpgsql as $$
+declare
+    moment timestamptz := clock_timestamp();
+    fresh interval := fresh_ms * interval '1 ms';
+begin
+    perform set_config('synchronous_commit', 'off', true);
+    insert into elapse.clock as known values (of_queue, of_node, of_ahead_ms, moment)
+        on conflict (queue, node) do update set ahead_ms = excluded.ahead_ms, seen = excluded.seen
+        where abs(known.ahead_ms - excluded.ahead_ms) > 500
+            or known.seen not between moment - fresh / 4 and moment;
+    delete from elapse.clock where queue = of_queue and node <> of_node
+        and seen not between moment - 100 * fresh and moment + 100 * fresh;
+    return query select count(*), count(*) filter (where abs(ahead_ms) <= 5000),
+        count(*) filter (where abs(ahead_ms - of_ahead_ms) <= 5000)
+        from elapse.clock
+        where queue = of_queue and node <> of_node and seen between moment - fresh and moment;
+end
+$$;
 
 -- Makes a table of the log unless it exists. Bytes lie outside of the rows, as they are. Rows are
 -- never changed or deleted, so nothing is to be vacuumed.

@@ -13,7 +13,8 @@
 
 #define SETTINGS                                                                           \
     "current_setting('synchronous_standby_names'), current_setting('synchronous_commit')," \
-    " (extract(epoch from pg_conf_load_time()) * 1000000)::bigint"
+    " (extract(epoch from pg_conf_load_time()) * 1000000)::bigint,"                        \
+    " (extract(epoch from clock_timestamp()) * 1000)::bigint"
 
 #define ROW "epoch, beat, last_group, last_hash, tail, lease_ms::bigint, owner, address, stopped"
 
@@ -103,6 +104,8 @@ static const char terminate[] =
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1"
     " and datname = current_database() and pid <> pg_backend_pid() and backend_xid is not null";
 
+static const char clocks[] = "select living, near, agreeing from elapse.tell_clock($1, $2, $3, $4)";
+
 const char elapse__sql_look_again[] = "select " SETTINGS;
 
 /* The columns by name: a later version of the function may have more. */
@@ -129,6 +132,7 @@ static const struct {
     [ELAPSE__STATEMENT_DROP_TABLES] = {drop_tables, "qptD"},
     [ELAPSE__STATEMENT_RELEASE] = {release, "qpem"},
     [ELAPSE__STATEMENT_MARK] = {mark, "qpmge"},
+    [ELAPSE__STATEMENT_CLOCKS] = {clocks, "qaAf"},
     [ELAPSE__STATEMENT_TERMINATE] = {terminate, "s"},
 };
 
@@ -211,6 +215,10 @@ static uint64_t number_of(const struct elapse__sql_place *place,
         return statement->tail;
     case 't':
         return statement->table;
+    case 'A':
+        return (uint64_t)statement->ahead_ms;
+    case 'f':
+        return 2 * (uint64_t)place->lease_ms;
     case 'G':
         return ELAPSE__READ_LOG_GROUPS;
     case 'B':

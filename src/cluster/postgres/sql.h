@@ -64,9 +64,10 @@ extern const char elapse__sql_look_again[];
 enum {
     ELAPSE__ROW_COLUMNS = 9,      /* epoch, beat, last_group, last_hash, tail, lease_ms, owner,
                                      address, stopped */
-    ELAPSE__SETTINGS_COLUMNS = 3, /* standby_names, commit, loaded_us */
+    ELAPSE__SETTINGS_COLUMNS = 4, /* standby_names, commit, loaded_us, clock_ms */
     ELAPSE__SESSION_COLUMNS = 3,  /* system_identifier, timeline, in_recovery as 0 or 1 */
     ELAPSE__LOG_COLUMNS = 4,      /* group, epoch, hash_of_previous, bytes */
+    ELAPSE__CLOCKS_COLUMNS = 3,   /* living, right, agreeing */
     ELAPSE__INBOX_COLUMNS = 20,   /* as struct elapse__inbox_row has them */
 };
 

@@ -105,6 +105,28 @@ static bool look_at_server(struct elapse__status_session *session, struct elapse
     return true;
 }
 
+/* Nodes say what they see each half of a lease. */
+static bool look_at_clocks(struct elapse__status_session *session, struct elapse__status *status,
+                           struct elapse__schema_why *why)
+{
+    static const char text[] =
+        "select node, ahead_ms from elapse.clock join elapse.queue on name = queue"
+        " where queue = $1 and abs(ahead_ms) > 500"
+        " and seen between clock_timestamp() - 2 * lease_ms * interval '1 ms' and clock_timestamp()"
+        " order by abs(ahead_ms) desc, node limit 1";
+    PGresult *rows =
+        elapse__visit_rows(session->connection, text, 1, (const char *const[]){session->name}, why);
+    if (rows == NULL)
+        return false;
+    status->clock_node[0] = '\0';
+    if (PQntuples(rows) == 1) {
+        COPY(status->clock_node, rows, 0, 0);
+        status->clock_ahead_ms = (int64_t)elapse__visit_number(rows, 0, 1);
+    }
+    PQclear(rows);
+    return true;
+}
+
 bool elapse__status_look(struct elapse__status_session *session, struct elapse__status *status,
                          struct elapse__schema_why *why)
 {
@@ -114,7 +136,7 @@ bool elapse__status_look(struct elapse__status_session *session, struct elapse__
     if (status->partitions == NULL)
         return elapse__visit_refuse(why, "no memory");
     return look_at_partitions(session, status, why) && look_at_standbys(session, status, why) &&
-           look_at_server(session, status, why);
+           look_at_server(session, status, why) && look_at_clocks(session, status, why);
 }
 
 void elapse__status_free(struct elapse__status *status)

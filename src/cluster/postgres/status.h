@@ -40,6 +40,9 @@ struct elapse__status {
     struct elapse__status_partition *partitions; /* queue.partitions elements */
     struct elapse__status_standby *standbys;
     size_t standby_count;
+    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* whose wall clock is the most wrong one of those
+                                                    more than ELAPSE__CLOCK_WARN_MS off; "": none */
+    int64_t clock_ahead_ms;                      /* that clock minus the database's */
     uint32_t timeline;
     char server[ELAPSE__STATUS_TEXT_BYTES]; /* host and port */
     char names[ELAPSE__STATUS_TEXT_BYTES];  /* synchronous_standby_names, cut */

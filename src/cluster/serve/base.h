@@ -80,6 +80,9 @@ void elapse__cluster_show(struct elapse__cluster *cluster);
 const char *elapse__cluster_role(enum elapse__partition_role role);
 const char *elapse__cluster_complaint(enum elapse__complaint complaint);
 
+/* Returns what is wrong with a clock, in words; "": nothing. */
+const char *elapse__cluster_clock(enum elapse__clock_verdict verdict);
+
 /* Returns why a partition must not go on, in words. */
 const char *elapse__cluster_stop(enum elapse__partition_stop stop);
 

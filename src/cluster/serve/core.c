@@ -196,6 +196,19 @@ static void log_change(struct elapse__cluster_partition *partition,
         complaint[0] == '\0' ? "" : figures->message);
 }
 
+/* R12 */
+static void log_clock(struct elapse__cluster_partition *partition,
+                      const struct elapse__partition_figures *now)
+{
+    const char *words = elapse__cluster_clock(now->clock);
+
+    elapse__logger(
+        elapse__cluster_logger(partition->cluster),
+        words[0] == '\0' ? ELAPSE__LOGGER_NOTICE : ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+        "partition %" PRIu32 ": %s; this node's wall clock minus the database's: %" PRId64 " ms",
+        partition->number, words[0] == '\0' ? "the clocks agree again" : words, now->ahead_ms);
+}
+
 static void look_at_figures(struct elapse__cluster_partition *partition)
 {
     struct elapse__runner_figures figures;
@@ -204,10 +217,13 @@ static void look_at_figures(struct elapse__cluster_partition *partition)
     bool has_changed = is_another(&figures.partition, &partition->figures.partition);
     bool begins_to_mark = figures.partition.role == ELAPSE__ROLE_MARKING &&
                           partition->figures.partition.role != ELAPSE__ROLE_MARKING;
+    bool has_other_clock = figures.partition.clock != partition->figures.partition.clock;
     bool has_lost_polls = figures.polls_lost > partition->figures.polls_lost;
     partition->figures = figures;
     if (has_changed)
         log_change(partition, &figures, begins_to_mark);
+    if (has_other_clock)
+        log_clock(partition, &figures.partition);
     if (has_lost_polls)
         elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_WARNING,
                        ELAPSE__EVENT_CLUSTER,

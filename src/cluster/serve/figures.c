@@ -2,6 +2,7 @@
  * What others may know: words, and the figures of loop/cluster.h.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -56,6 +57,28 @@ const char *elapse__cluster_complaint(enum elapse__complaint complaint)
     }
 }
 
+const char *elapse__cluster_clock(enum elapse__clock_verdict verdict)
+{
+    switch (verdict) {
+    case ELAPSE__CLOCK_RIGHT:
+        break;
+    case ELAPSE__CLOCK_OFF:
+        return "this node's wall clock differs from the database's: watch NTP on both";
+    case ELAPSE__CLOCK_APART:
+        return "this node's wall clock differs from the database's by more than 5 s: the node "
+               "takes "
+               "nothing over until the other nodes have said what they see";
+    case ELAPSE__CLOCK_WRONG:
+        return "this node's wall clock is wrong by more than 5 s: the node owns nothing until it "
+               "is "
+               "right";
+    case ELAPSE__CLOCK_DATABASE:
+        return "the database's clock is wrong by more than 5 s, because no node that lives agrees "
+               "with it: the nodes go on";
+    }
+    return "";
+}
+
 const char *elapse__cluster_stop(enum elapse__partition_stop stop)
 {
     ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
@@ -100,6 +123,8 @@ static void show_partition(void *context, uint32_t number, struct elapse__loop_p
         .number = number,
         .role = elapse__cluster_role(seen.partition.role),
         .complaint = elapse__cluster_complaint(seen.partition.complaint),
+        .clock = elapse__cluster_clock(seen.partition.clock),
+        .clock_off_ms = (uint64_t)llabs(seen.partition.ahead_ms),
         .is_owned = partition->core != NULL,
         .may_answer = may_answer(partition),
         .epoch = seen.partition.epoch,

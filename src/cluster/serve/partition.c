@@ -146,16 +146,16 @@ static void on_rebuild(void *context, uint64_t tail)
         give_up(partition, "the files cannot be emptied", error);
 }
 
-/* Jobs become due by the wall clock after a take-over. */
+/* Jobs become due by the cluster's time after a take-over. */
 static void compare_clocks(struct elapse__cluster_partition *partition)
 {
     struct elapse__store_place place;
-    int64_t now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
+    int64_t now_ms = elapse__store_now().wall_ms;
 
     elapse__store_place(partition->store, &place);
     if (now_ms + CLOCK_BEHIND_MS < place.wall_ms)
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_WARNING,
-                                      "partition %" PRIu32 ": the wall clock is %" PRId64
+                                      "partition %" PRIu32 ": the cluster's time is %" PRId64
                                       " ms behind that of the owner "
                                       "before: jobs become due so much too late",
                                       partition->number, place.wall_ms - now_ms);
@@ -338,6 +338,17 @@ static void on_ended(void *context)
     note_end(partition);
 }
 
+/* R12 of src/cluster/ownership/partition.h. The store is not replaced meanwhile: this thread does
+ * that. */
+static void on_time_set(void *context, int64_t offset_ms)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+
+    elapse__store_set_time(offset_ms);
+    if (partition->store != NULL)
+        elapse__store_time_was_set(partition->store);
+}
+
 static void on_changed(void *context)
 {
     elapse__cluster_partition_wake_loop(partition_of(context));
@@ -350,5 +361,5 @@ elapse__cluster_partition_owner(struct elapse__cluster_partition *partition)
                                             on_confirmed, on_fenced, on_stopped};
 }
 
-const struct elapse__runner_calls elapse__cluster_partition_calls = {on_remember, on_releasing,
-                                                                     on_ended, on_changed};
+const struct elapse__runner_calls elapse__cluster_partition_calls = {
+    on_remember, on_releasing, on_ended, on_time_set, on_changed};

@@ -112,6 +112,13 @@ void elapse__store_push(struct elapse_queue *store)
     elapse__store_leave(store);
 }
 
+void elapse__store_time_was_set(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT], 0); /* now: a turn */
+    elapse__store_depart(store);
+}
+
 void elapse__store_confirmed(struct elapse_queue *store)
 {
     elapse__store_arrive(store);

@@ -55,6 +55,9 @@ enum elapse_error elapse__store_own(struct elapse_queue *store);
 /* The next group goes to the log even if it has no records: it may carry something else. */
 void elapse__store_push(struct elapse_queue *store);
 
+/* elapse__store_set_time was called: looks again at what is due. */
+void elapse__store_time_was_set(struct elapse_queue *store);
+
 /* The group that was submitted is in the log. */
 void elapse__store_confirmed(struct elapse_queue *store);
 

@@ -11,6 +11,8 @@
 static _Atomic int64_t difference_ms;
 static _Atomic int64_t difference_ns; /* as it was read last */
 static _Atomic bool is_known;
+static _Atomic int64_t given_ms; /* what elapse__store_set_time has given */
+static _Atomic bool is_given;
 
 /* Rounds down, and keeps half a millisecond away from the next change on either side. */
 static int64_t choose(int64_t exact_ns)
@@ -20,33 +22,49 @@ static int64_t choose(int64_t exact_ns)
     return middle_ns % NS_PER_MS < 0 ? ms - 1 : ms;
 }
 
-struct elapse__queue_now elapse__store_now(void)
+/* The difference stays while it fits. */
+static int64_t follow_ms(int64_t exact_ns)
 {
-    uint64_t boot_ns = elapse__os->clock_ns(ELAPSE__OS_BOOTTIME);
-    uint64_t wall_ns = elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK);
-    int64_t exact_ns = (int64_t)(wall_ns - boot_ns);
     int64_t ms = atomic_load(&difference_ms);
 
-    atomic_store(&difference_ns, exact_ns);
     if (!atomic_load(&is_known) || exact_ns < ms * NS_PER_MS || exact_ns >= (ms + 2) * NS_PER_MS) {
         ms = choose(exact_ns);
         atomic_store(&difference_ms, ms);
         atomic_store(&is_known, true);
     }
     ELAPSE__ASSERT(ms * NS_PER_MS <= exact_ns);
+    return ms;
+}
+
+struct elapse__queue_now elapse__store_now(void)
+{
+    uint64_t boot_ns = elapse__os->clock_ns(ELAPSE__OS_BOOTTIME);
+    uint64_t wall_ns = elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK);
+    int64_t exact_ns = (int64_t)(wall_ns - boot_ns);
+    int64_t ms = atomic_load(&is_given) ? atomic_load(&given_ms) : follow_ms(exact_ns);
+
+    atomic_store(&difference_ns, exact_ns);
     return (struct elapse__queue_now){
         .boot_ms = boot_ns / (uint64_t)NS_PER_MS,
         .wall_ms = (int64_t)(boot_ns / (uint64_t)NS_PER_MS) + ms,
     };
 }
 
+void elapse__store_set_time(int64_t offset_ms)
+{
+    atomic_store(&given_ms, offset_ms);
+    atomic_store(&is_given, true);
+}
+
 uint64_t elapse__store_wall_alarm_ns(int64_t wall_ms)
 {
-    int64_t behind_ns = atomic_load(&difference_ns) - atomic_load(&difference_ms) * NS_PER_MS;
+    bool given = atomic_load(&is_given);
+    int64_t ms = atomic_load(given ? &given_ms : &difference_ms);
+    int64_t behind_ns = atomic_load(&difference_ns) - ms * NS_PER_MS;
 
     if (wall_ms > INT64_MAX / NS_PER_MS - 2)
         return UINT64_MAX;
-    if (behind_ns < 0 || behind_ns >= 2 * NS_PER_MS)
+    if (!given && (behind_ns < 0 || behind_ns >= 2 * NS_PER_MS))
         behind_ns = 2 * NS_PER_MS; /* another thread has just seen the wall clock set */
     return wall_ms < 0 ? 0 : (uint64_t)(wall_ms * NS_PER_MS + behind_ns);
 }

@@ -36,6 +36,7 @@ static void write_partition(struct elapse__json *json,
     elapse__json_unsigned_member(json, "lag", lag(partition));
     elapse__json_unsigned_member(json, "tail", partition->tail);
     elapse__json_text_member(json, "complaint", partition->complaint);
+    elapse__json_text_member(json, "clock", partition->clock);
     elapse__json_close(json, '}');
 }
 
@@ -88,6 +89,11 @@ static uint64_t has_complaint(const struct elapse__loop_partition *partition)
     return partition->complaint[0] != '\0';
 }
 
+static uint64_t clock_off_ms(const struct elapse__loop_partition *partition)
+{
+    return partition->clock_off_ms;
+}
+
 static uint64_t epoch(const struct elapse__loop_partition *partition)
 {
     return partition->epoch;
@@ -109,6 +115,8 @@ static const struct gauge gauges[] = {
     {"partition_answering", "1 if its lease allows this node to answer for it.", is_answering},
     {"partition_without_owner", "1 if nobody owns it, as far as this node knows.", has_no_owner},
     {"partition_complaint", "1 while the database does not do what it should.", has_complaint},
+    {"partition_clock_off_ms",
+     "Milliseconds by which this node's wall clock and the database's differ.", clock_off_ms},
     {"partition_epoch", "How many owners it has had.", epoch},
     {"partition_last_group", "The last group of its log.", last_group},
     {"partition_lag_groups", "Groups of its log, as seen last, that this node has not got.", lag},

@@ -25,9 +25,11 @@ struct elapse__loop_partition {
     uint32_t number;
     const char *role; /* a word: "following", "owning", "unknown", ...; static */
     const char
-        *complaint;  /* why the database does not do what it should; static; "": all is well */
-    bool is_owned;   /* this node has the queue of the partition, and serves the queue */
-    bool may_answer; /* the lease allows answers now */
+        *complaint;    /* why the database does not do what it should; static; "": all is well */
+    const char *clock; /* what is wrong with a clock; static; "": nothing */
+    uint64_t clock_off_ms; /* by which this node's wall clock and the database's differ */
+    bool is_owned;         /* this node has the queue of the partition, and serves the queue */
+    bool may_answer;       /* the lease allows answers now */
     uint64_t epoch;
     char owner[ELAPSE__LOOP_OWNER_BYTES];     /* the name of its life; "": nobody */
     char address[ELAPSE__LOOP_ADDRESS_BYTES]; /* of the owner */

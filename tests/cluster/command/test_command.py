@@ -154,9 +154,20 @@ class Create(CommandTest):
 
     def test_a_newer_schema(self):
         self.create()
-        self.primary.sql("update elapse.version set version = 2 where component = 'cluster';\n")
-        self.refused(FAILED, "version 2", "create")
-        self.refused(FAILED, "version 2", "status")
+        self.primary.sql("update elapse.version set version = 3 where component = 'cluster';\n")
+        self.refused(FAILED, "version 3", "create")
+        self.refused(FAILED, "version 3", "status")
+
+    def test_an_older_schema_is_brought_up_by_create(self):
+        self.create()
+        self.primary.sql("update elapse.version set version = 1 where component = 'cluster';\n"
+                         "drop table elapse.clock;\ndrop function elapse.tell_clock;\n")
+        self.refused(FAILED, "run elapse cluster create again", "status")
+        before = self.primary.sql("select * from elapse.partition;\n")
+        self.create()
+        self.assertEqual(self.primary.sql("select * from elapse.partition;\n"), before)
+        self.assertEqual(self.number("select version from elapse.version where component = 'cluster'"), 2)
+        self.assertEqual(self.number("select count(*) from elapse.clock"), 0)
 
 
 class Usage(CommandTest):

@@ -25,6 +25,8 @@ static struct habits {
     bool old_one_returns; /* an old primary may get a standby again */
     bool reaches_all;     /* no cuts and pauses */
     bool is_busy;         /* groups are submitted all the time */
+    bool sets_node_clock; /* that of one node is set by an hour; those of others are 3 s off */
+    int clocked;          /* this node */
 } habits;
 
 static void choose_habits(struct random_source *random)
@@ -40,6 +42,8 @@ static void choose_habits(struct random_source *random)
         .old_one_returns = random_one_in(random, 3),
         .reaches_all = random_one_in(random, 3),
         .is_busy = random_one_in(random, 2),
+        .sets_node_clock = random_one_in(random, 2),
+        .clocked = (int)random_below(random, NODES),
     };
 }
 
@@ -171,6 +175,20 @@ static void disturb_servers(struct random_source *random)
     }
 }
 
+/* Either the clock of one node is set again and again, or those of servers: with two that are wrong
+ * at once nobody could know which. */
+static void set_clock(struct random_source *random)
+{
+    static const int64_t aheads[] = {0, 0, 3000, -3000, HOUR_MS, -HOUR_MS};
+    int64_t ahead_ms = aheads[random_below(random, sizeof aheads / sizeof aheads[0])];
+    int server = (int)random_below(random, SERVERS);
+    if (habits.sets_node_clock)
+        nodes[habits.clocked].ahead_ms = ahead_ms;
+    else if (world.sets_database_clocks)
+        servers[server].ahead_ms = ahead_ms;
+    trace("a clock is set to seconds ahead:", (int)(ahead_ms / 1000));
+}
+
 static void disturb_nodes(struct random_source *random)
 {
     int node = (int)random_below(random, NODES);
@@ -193,10 +211,21 @@ static void disturb_nodes(struct random_source *random)
         if (random_one_in(random, 4))
             node_hand_over(node);
         break;
+    case 5:
+        set_clock(random);
+        break;
     default:
         node_lose_connection(node);
         break;
     }
+}
+
+static void begin_clocks(struct random_source *random)
+{
+    world.sets_database_clocks = !habits.sets_node_clock && random_one_in(random, 2);
+    for (int i = 0; i < NODES && habits.sets_node_clock; i++)
+        nodes[i].ahead_ms = (int64_t)random_below(random, 3) * 3000 - 3000;
+    set_clock(random);
 }
 
 /* ---- steps ---- */
@@ -272,6 +301,7 @@ static void run_plan(const struct seeded_plan *plan, struct seeded_run *run)
     struct random_source random = {.state = plan->seed ^ UINT64_C(0x5DEECE66D)};
     choose_habits(&random);
     world_begin(&random);
+    begin_clocks(&random);
     for (unsigned i = 0; i < plan->count && world.violation[0] == '\0'; i++) {
         run->step = i;
         step(plan->steps[i]);

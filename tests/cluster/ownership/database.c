@@ -12,10 +12,12 @@ enum { NONE = -1, LOST = -2, LOCK_TIMEOUT_MS = LEASE_MS / 4 };
 
 struct sim_server servers[SERVERS];
 struct sim_session sessions[SESSIONS];
+struct sim_clock clocks[NODES];
 int primary;
 void (*sim_violate)(const char *what);
 
 static int64_t loads;
+static uint64_t present_ms; /* true time, as a step told it last */
 
 static void fork_server(struct sim_server *server, uint32_t timeline)
 {
@@ -26,6 +28,8 @@ static void fork_server(struct sim_server *server, uint32_t timeline)
 void database_begin(uint64_t genesis)
 {
     loads = 0;
+    present_ms = 0;
+    memset(clocks, 0, sizeof clocks);
     primary = 0;
     memset(sessions, 0, sizeof sessions);
     for (int i = 0; i < SERVERS; i++) {
@@ -113,6 +117,7 @@ static void describe(const struct sim_server *server, struct elapse__partition_s
     settings->standby_names = server->has_names ? "ANY 1 (a, b)" : "";
     settings->commit = "on";
     settings->loaded_us = server->loaded_us;
+    settings->clock_ms = SIM_EPOCH_MS + (int64_t)present_ms + server->ahead_ms;
 }
 
 static void answer(struct sim_session *session)
@@ -400,6 +405,24 @@ static void read_log(struct sim_session *session, const struct sim_state *state)
     session->result.count = count;
 }
 
+/* Like elapse.tell_clock. */
+static void tell_clock(struct sim_session *session)
+{
+    int64_t now_ms = session->result.before.clock_ms, ahead_ms = session->statement.ahead_ms;
+    if (session->node == NONE)
+        return;
+    clocks[session->node] = (struct sim_clock){ahead_ms, now_ms};
+    struct elapse__clock_others *others = &session->result.others;
+    for (int i = 0; i < NODES; i++) {
+        int64_t age_ms = now_ms - clocks[i].seen_ms;
+        if (i == session->node || age_ms < 0 || age_ms > 2 * LEASE_MS)
+            continue;
+        others->living++;
+        others->right += llabs(clocks[i].ahead_ms) <= ELAPSE__CLOCK_APART_MS;
+        others->agreeing += llabs(clocks[i].ahead_ms - ahead_ms) <= ELAPSE__CLOCK_APART_MS;
+    }
+}
+
 static bool is_owner(const struct sim_session *session, const struct sim_row *row)
 {
     return row->epoch == session->statement.epoch && strcmp(row->owner, session->me) == 0;
@@ -516,6 +539,7 @@ bool database_run(int number, uint64_t at)
 {
     struct sim_session *session = &sessions[number];
     struct sim_server *server = &servers[session->server];
+    present_ms = at;
     if (session->state != SIM_SENT)
         return false;
     describe(server, &session->result.before);
@@ -532,6 +556,9 @@ bool database_run(int number, uint64_t at)
         break;
     case ELAPSE__STATEMENT_READ_LOG:
         read_log(session, &server->state);
+        break;
+    case ELAPSE__STATEMENT_CLOCKS:
+        tell_clock(session);
         break;
     case ELAPSE__STATEMENT_TERMINATE:
         (void)database_terminate(session->server);

@@ -29,7 +29,11 @@ enum {
     WRITES_MAX = 6000,
     SESSIONS = 24,
     LEASE_MS = 3000,
+    HOUR_MS = 3600 * 1000,
 };
+
+/* What wall clocks show at the beginning of true time. */
+#define SIM_EPOCH_MS INT64_C(1700000000000)
 
 struct sim_row {
     uint64_t epoch, beat, last_group, last_hash, tail;
@@ -72,6 +76,7 @@ struct sim_server {
     uint32_t timeline;
     bool has_names;
     int64_t loaded_us;
+    int64_t ahead_ms; /* its clock, before the true one */
     int holder; /* the session whose commit waits; -1: none waits, -2: its connection is lost */
     bool is_pending;
 };
@@ -101,6 +106,13 @@ struct sim_session {
 
 extern struct sim_server servers[SERVERS];
 extern struct sim_session sessions[SESSIONS];
+
+/* What a node has said of its clock; on all servers at once. */
+struct sim_clock {
+    int64_t ahead_ms;
+    int64_t seen_ms; /* by the clock of the server; 0: never */
+};
+extern struct sim_clock clocks[NODES];
 extern int primary; /* the true one */
 
 /* What the database finds wrong with what nodes do. */

@@ -121,6 +121,7 @@ static void after_call(struct sim_node *node)
         world_violate(text);
     }
     figures_of(node, &figures);
+    node->was_near = node->was_near || (figures.has_offset && figures.clock <= ELAPSE__CLOCK_OFF);
     node->local.group = figures.local.group;
     node->local.hash = figures.local.hash;
     node->confirmed = figures.confirmed;
@@ -137,9 +138,9 @@ static void detach(struct sim_node *node)
 
 static void start(struct sim_node *node, const struct elapse__statement *statement)
 {
-    static const char *const names[] = {"connects",  "SESSION", "READ_ROW", "READ_LOG",
-                                        "TAKE_OVER", "BEAT",    "APPEND",   "MAKE_TABLE",
-                                        "DROP",      "RELEASE", "MARK",     "TERMINATE"};
+    static const char *const names[] = {
+        "connects",   "SESSION", "READ_ROW", "READ_LOG", "TAKE_OVER", "BEAT",     "APPEND",
+        "MAKE_TABLE", "DROP",    "RELEASE",  "MARK",     "CLOCKS",    "TERMINATE"};
     trace(node, names[statement->kind],
           statement->kind == ELAPSE__STATEMENT_CONNECT ? statement->host : statement->group);
     node->serial = statement->serial;
@@ -176,7 +177,9 @@ static void complete(struct sim_node *node, const struct elapse__statement_resul
         [ELAPSE__OUTCOME_LOST] = "lost",
     };
     trace(node, result->noticed ? "  notice" : outcomes[result->outcome], result->count);
-    elapse__partition_completed(node->partition, node_now(node), result);
+    struct elapse__statement_result timed = *result;
+    timed.wall_ms = SIM_EPOCH_MS + (int64_t)world.now_ms + node->ahead_ms;
+    elapse__partition_completed(node->partition, node_now(node), &timed);
     after_call(node);
 }
 
@@ -253,8 +256,31 @@ static bool may_answer(const struct sim_node *node)
            node_now(node) < elapse__partition_answer_until_ms(node->partition);
 }
 
+/* C9. A look takes half a lease at most; clocks drift by 4 % until the next one. */
+static void check_time(const struct sim_node *node)
+{
+    struct elapse__partition_figures figures;
+    int64_t limit_ms = LEASE_MS / 2 + LEASE_MS * 4 / 100 + ELAPSE__CLOCK_SLACK_MS + 1;
+    figures_of(node, &figures);
+    int64_t time_ms = (int64_t)node_now(node) + figures.offset_ms;
+    if (world.sets_database_clocks && !node->was_near)
+        return; /* alone with a database that is wrong */
+    if (world.sets_database_clocks)
+        limit_ms += ELAPSE__CLOCK_APART_MS;
+    if (!figures.has_offset)
+        world_violate("an owner does not know the time");
+    else if (llabs(time_ms - SIM_EPOCH_MS - (int64_t)world.now_ms) > limit_ms)
+        world_violate("an owner has another time than the others");
+}
+
+bool node_has_wrong_clock(int number)
+{
+    return llabs(nodes[number].ahead_ms - servers[primary].ahead_ms) > ELAPSE__CLOCK_APART_MS;
+}
+
 static void check_answer(const struct sim_node *node)
 {
+    check_time(node);
     struct elapse__partition_log_place known = node->confirmed;
     for (int i = 0; i < NODES; i++)
         if (&nodes[i] != node && may_answer(&nodes[i]))
@@ -365,7 +391,7 @@ void node_start(int number)
         .local = node->local,
         .confirmed = node->confirmed,
     };
-    node->has_stopped = node->has_group = false;
+    node->has_stopped = node->has_group = node->was_near = false;
     node->session = NONE;
     node->partition = elapse__partition_new(&options, node_now(node));
     if (node->partition == NULL)

@@ -58,7 +58,7 @@ void begin_with(const struct elapse__partition_options *options)
     memset(&at, 0, sizeof at);
     at.now_ms = 5000;
     at.timeline = 3;
-    at.settings = (struct elapse__partition_settings){"s1", "on", 1};
+    at.settings = (struct elapse__partition_settings){"s1", "on", 1, 0};
     at.row = (struct elapse__partition_row){.last_hash = 99,
                                             .tail = 1,
                                             .lease_ms = LEASE_MS,
@@ -110,11 +110,14 @@ void expect_nothing(void)
 /* A result with the row as it is. */
 struct elapse__statement_result good(uint64_t count)
 {
+    struct elapse__partition_settings settings = at.settings;
+    settings.clock_ms = NOON_MS + (int64_t)at.now_ms + at.database_ahead_ms;
     return (struct elapse__statement_result){
         .serial = at.statement.serial,
         .count = count,
-        .before = at.settings,
-        .after = at.settings,
+        .before = settings,
+        .after = settings,
+        .wall_ms = at.has_clock ? NOON_MS + (int64_t)at.now_ms + at.ahead_ms : 0,
         .session = {.system_identifier = 7, .timeline = at.timeline},
         .row = at.row,
     };
@@ -146,6 +149,14 @@ void remember(void)
     uint64_t mark;
     (void)elapse__partition_memory(at.partition, &mark);
     elapse__partition_remembered(at.partition, mark);
+}
+
+void expect_clocks(struct elapse__clock_others others)
+{
+    expect(ELAPSE__STATEMENT_CLOCKS);
+    struct elapse__statement_result result = good(1);
+    result.others = others;
+    give(&result);
 }
 
 void connect_and_look(void)

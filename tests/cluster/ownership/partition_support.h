@@ -11,6 +11,9 @@
 
 enum { LEASE_MS = 1000 };
 
+/* What the true clock shows where `now_ms` is 0. */
+#define NOON_MS INT64_C(1700000000000)
+
 struct partition_at {
     struct elapse__partition *partition;
     uint64_t now_ms;
@@ -21,6 +24,9 @@ struct partition_at {
     enum elapse__partition_stop stop;
     unsigned applied, confirmed, fenced, rebuilt;
     uint64_t owned_epoch;
+    bool has_clock;            /* results bring clocks */
+    int64_t ahead_ms;          /* of this node's wall clock, before the true one */
+    int64_t database_ahead_ms; /* of the database's */
 };
 
 extern struct partition_at at;
@@ -43,6 +49,8 @@ void expect_good(enum elapse__statement_kind kind, uint64_t count);
 void expect_outcome(enum elapse__statement_kind kind, enum elapse__statement_outcome outcome);
 void remember(void);
 void connect_and_look(void);
+/* The other nodes are asked for their clocks, and answer. */
+void expect_clocks(struct elapse__clock_others others);
 /* Takes over a log that was handed over, at its end. */
 void own(void);
 enum elapse__partition_role role(void);

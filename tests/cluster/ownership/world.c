@@ -269,6 +269,17 @@ static unsigned stopped_nodes(void)
     return stopped;
 }
 
+/* C10 */
+static void check_clock_of_owner(void)
+{
+    bool has_right = false;
+    for (int i = 0; i < NODES; i++)
+        has_right = has_right || (nodes[i].partition != NULL && !nodes[i].has_stopped &&
+                                  role_of(i) != ELAPSE__ROLE_ENDED && !node_has_wrong_clock(i));
+    if (has_right && node_has_wrong_clock(answering_node()))
+        world_violate("a node whose clock is wrong answers");
+}
+
 void world_finish(struct random_source *random)
 {
     world_heal();
@@ -286,6 +297,7 @@ void world_finish(struct random_source *random)
         world_violate("no node answers although all is well");
         return;
     }
+    check_clock_of_owner();
     for (unsigned i = 0; i < 10; i++) {
         (void)node_submit(answering_node());
         for (unsigned j = 0; j < 20; j++)

@@ -16,6 +16,11 @@
  *       and a half leases, nobody else ever answers, and no group is confirmed any more.
  *   C8  If it comes when others have gone on in a later epoch, they still go on, and the row says
  *       that it misses groups.
+ *   C9  The cluster's time at an owner is the true one, as nearly as answers of the database tell,
+ *       whatever wall clocks of nodes show. Where the database's clock is set, it is at most
+ *       ELAPSE__CLOCK_APART_MS more off: a new owner is early by no more.
+ *   C10 When all is well again, a node whose clock is wrong does not answer, if another one lives
+ *       whose clock is right.
  */
 #ifndef ELAPSE_TESTS_WORLD_H
 #define ELAPSE_TESTS_WORLD_H
@@ -29,6 +34,7 @@ struct sim_node {
     char me[ELAPSE__NODE_NAME_BYTES];
     uint64_t offset_ms;
     uint64_t rate_ppm;
+    int64_t ahead_ms;     /* its wall clock, before the true one */
     int session;          /* -1: none, or lost */
     bool is_connecting;   /* CONNECT is under way */
     bool is_sent;         /* another statement is under way */
@@ -39,6 +45,7 @@ struct sim_node {
     bool is_to_set_aside;
     bool has_group; /* submitted, and neither confirmed nor put aside */
     bool has_stopped;
+    bool was_near; /* in this life the database's clock was one that it believed */
     bool must_stop;
 
     /* Its disk. */
@@ -56,6 +63,7 @@ struct world {
     uint64_t submitted;
     struct elapse__partition_log_place told; /* the last group of which an answer told */
     bool has_lost;                           /* the wrong standby was promoted */
+    bool sets_database_clocks;
     char violation[240];
 };
 
@@ -85,6 +93,7 @@ void node_lose_connection(int number);
 void node_crash(int number);
 void node_start(int number);
 void node_hand_over(int number);
+bool node_has_wrong_clock(int number); /* as the true primary sees it */
 
 /* The wrong standby was promoted: notes which nodes know of something that is lost. */
 void world_note_loss(void);

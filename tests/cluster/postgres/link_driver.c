@@ -91,6 +91,8 @@ static void print_result(const struct elapse__statement_result *result)
         print_row(&result->row);
     if (result->log != NULL)
         print_log(result);
+    printf(",\"others\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", result->others.living,
+           result->others.right, result->others.agreeing);
     printf(",");
     print_end(elapse__database_link_message(opened));
 }
@@ -133,8 +135,8 @@ static void fill_append(struct elapse__statement *statement, char *const *words)
 static struct elapse__statement statement_of(char *const *words)
 {
     static const char *const kinds[ELAPSE__STATEMENT_KINDS] = {
-        "connect", "session",    "read_row",    "read_log", "take_over", "beat",
-        "append",  "make_table", "drop_tables", "release",  "mark",      "terminate"};
+        "connect",    "session",     "read_row", "read_log", "take_over", "beat",     "append",
+        "make_table", "drop_tables", "release",  "mark",     "clocks",    "terminate"};
     struct elapse__statement statement = {.serial = ++serial};
     while (strcmp(words[0], kinds[statement.kind]) != 0)
         if (++statement.kind == ELAPSE__STATEMENT_KINDS)
@@ -158,6 +160,9 @@ static struct elapse__statement statement_of(char *const *words)
         break;
     case ELAPSE__STATEMENT_APPEND:
         fill_append(&statement, words);
+        break;
+    case ELAPSE__STATEMENT_CLOCKS:
+        statement.ahead_ms = (int64_t)first;
         break;
     case ELAPSE__STATEMENT_RELEASE:
         statement.epoch = first;

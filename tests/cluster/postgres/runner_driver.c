@@ -276,7 +276,7 @@ int main(int count, char **arguments)
                       .hosts = (unsigned)count - 4,
                       .lease_ms = (uint32_t)strtoul(arguments[2], NULL, 10),
                       .genesis = strtoull(arguments[3], NULL, 10)},
-        .calls = {on_remember, on_releasing, on_ended, on_changed},
+        .calls = {on_remember, on_releasing, on_ended, NULL, on_changed},
         .hosts = (const char *const *)&arguments[4],
         .queue = "test",
         .number = 0,

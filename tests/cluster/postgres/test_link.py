@@ -346,6 +346,29 @@ class Commits(LinkTest):
             self.assert_outcome(result, "rows", 1)
             self.assertEqual(result["before"]["names"], "")
 
+    def test_clocks_of_other_nodes_are_counted(self):
+        """R12. Living ones, those near the database's clock, and those that agree with this node."""
+        link = self.owner()
+        self.primary.sql("insert into elapse.queue values ('test', 2, 1000, decode(repeat('00', 16), 'hex'))"
+                         " on conflict do nothing;\n")
+        self.assertEqual(link.ask("clocks", 0)["others"], [0, 0, 0])
+        self.primary.sql("insert into elapse.clock values"
+                         " ('test', 'same', 3600000, clock_timestamp() - interval '1 h'),"
+                         " ('test', 'right', 4000, clock_timestamp()),"
+                         " ('test', 'dead', 0, clock_timestamp() - interval '2 d'),"
+                         " ('test', 'future', 0, clock_timestamp() + interval '1 h');\n")
+        a_day = 86400 * 1000
+        self.assertEqual(self.primary.sql("select living, near, agreeing from elapse.tell_clock("
+                                          f"'test', '127.0.0.1:11300', 3604000, {a_day});\n"), "2|1|1")
+        self.assertEqual(self.number("select ahead_ms from elapse.clock where node = '127.0.0.1:11300'"),
+                         3604000)
+
+    def test_a_node_tells_its_clock_while_no_standby_answers(self):
+        link = self.owner()
+        self.addCleanup(self.primary.set_names, self.primary.sql("show synchronous_standby_names;\n"))
+        self.primary.set_names("nobody")
+        self.assert_outcome(link.ask("clocks", 100), "rows")
+
     def test_settings_that_are_loaded_meanwhile_show(self):
         """Perhaps they were others for a moment."""
         link, _ = self.waiting_append()
@@ -477,10 +500,10 @@ class Schema(LinkTest):
     def test_a_later_version_is_refused(self):
         link = self.link()
         link.ask("create", 1)
-        self.primary.sql("update elapse.version set version = 2;\n")
+        self.primary.sql("update elapse.version set version = 3;\n")
         refused = link.ask("create", 1)
         self.assertFalse(refused["made"])
-        self.assertIn("version 2", refused["message"])
+        self.assertIn("version 3", refused["message"])
 
     def test_two_at_once(self):
         links = [self.link() for _ in range(4)]

@@ -32,6 +32,7 @@ class Trial:
         self.note = ""
         self.answer_limit_s = ANSWER_LIMIT_S
         self.is_last = False  # nothing can be looked at afterwards
+        self.may_be_early = False  # the database's own time was set
         self.spoils = False   # the next trial needs another cluster
 
     # ---- for faults ----
@@ -131,12 +132,8 @@ class Trial:
     def row(self, begun, error):
         counts = self.ledger.counts
         bad = self.ledger.faulty()
-        if self.name == "clocks_set":
-            # By a clock that is wrong a job is early or late, after a take-over; and by one that is
-            # more than ten minutes ahead a token is forgotten, and a put that is sent again is done
-            # again. Nothing of that can be known to be wrong.
-            for kind in ("early", "late", "doubled"):
-                bad.pop(kind, None)
+        if self.may_be_early:
+            bad.pop("early", None)
         verdict = "error" if error else "bad" if bad or counts["unresolved"] or self.noticed == "no" \
             else "good"
         has_gap = self.back is not None and self.back > self.begun

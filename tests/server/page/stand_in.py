@@ -133,7 +133,7 @@ def node(now_ms):
               ("", "", "following", 3, "it does not answer in time"))
     status["cluster"] = {"queue": "main", "node": "here", "partitions": [
         {"partition": number, "role": role, "owned": role == "owning", "answering": role == "owning", "owner": owner, "address": address,
-         "epoch": number + 7, "last_group": 90_000, "lag": lag, "tail": 80_000, "complaint": complaint}
+         "epoch": number + 7, "last_group": 90_000, "lag": lag, "tail": 80_000, "complaint": complaint, "clock": ""}
         for number, (owner, address, role, lag, complaint) in enumerate(owners)]}
     return status
 

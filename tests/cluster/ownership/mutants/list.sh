@@ -105,10 +105,10 @@ mutant next_table_is_not_made src/cluster/ownership/own.c \
 
 # ---- the end of an epoch ----
 
-mutant group_in_flight_is_forgotten src/cluster/ownership/own.c \
+mutant group_in_flight_is_forgotten src/cluster/ownership/role.c \
     '[-has_group ? &group : -]NULL'
 mutant no_row_is_no_fence src/cluster/ownership/own.c \
-    '        [-lose(partition);
+    '        [-elapse__partition_lose(partition);
         -]return;'
 mutant beats_are_left_out_while_catching_up src/cluster/ownership/next.c \
     'partition->now_ms >= partition->beat_ms{+ && !catches_up+})' named
@@ -176,3 +176,29 @@ mutant every_connection_is_a_new_timeline src/cluster/ownership/completed.c \
 mutant owner_waits_for_a_barrier_before_it_marks src/cluster/ownership/next.c \
     '        if ([-!partition->has_row-]{+partition->now_ms == 0+})
             statement->kind' named
+
+# ---- R12: clocks ----
+
+mutant time_is_that_of_the_wall_clock src/cluster/ownership/clock.c \
+    '    [-follow(clock, range)-]{+clock->offset_ms = clock->wall_offset_ms, clock->is_known = true+};'
+mutant database_that_jumps_is_followed src/cluster/ownership/clock.c \
+    '    } else {+{
+        clock->offset_ms = middle_ms;
+    }
+    +}if (!is_apart(clock)) {'
+mutant wrong_clock_keeps_what_it_owns src/cluster/ownership/state.h \
+    '[-elapse__clock_verdict(&partition->clock) == ELAPSE__CLOCK_WRONG; /* R12 */-]{+false;+}'
+mutant wrong_clock_takes_over src/cluster/ownership/clock.c \
+    'return verdict [-!= ELAPSE__CLOCK_APART && verdict != ELAPSE__CLOCK_WRONG-]{+<= ELAPSE__CLOCK_DATABASE+};' \
+    named
+mutant what_others_said_before_counts src/cluster/ownership/clock.c \
+    '!is_apart(clock)[- || sent_ms < clock->apart_since_ms + lease_ms-]' named
+mutant wrong_database_ends_all_nodes src/cluster/ownership/clock.c \
+    '[-others->right > 0 || !most_agree-]{+true+};' named
+mutant two_wrong_nodes_outvote_a_right_one src/cluster/ownership/clock.c \
+    '[-others->right > 0 || !most_agree-]{+false+};' named
+mutant clocks_are_told_once src/cluster/ownership/clock.c \
+    'clock->ask_ms = [-now_ms + lease_ms / 2-]{+UINT64_MAX+};' named
+mutant failed_question_is_unclear src/cluster/ownership/completed.c \
+    '    else[- if (partition->statement.kind != ELAPSE__STATEMENT_CLOCKS)-]
+        return false;' named

@@ -65,8 +65,8 @@ mutant it_answers_while_it_hands_over src/cluster/postgres/runner_loop.c \
     '    [-publish_answers(runner);
     -]runner->releases = ' runner Owners
 mutant runner_forgets_notices src/cluster/postgres/runner_loop.c \
-    '{+result.noticed = false,
-        +}elapse__partition_completed(runner->partition, elapse__runner_now_ms(), &result);' runner Databases
+    '{+result->noticed = false,
+        +}elapse__partition_completed(runner->partition, now_ms, result);' runner Databases
 mutant lost_rows_are_an_error src/cluster/postgres/link_results.c \
     'return[- elapse__database_has_code(result, ELAPSE__CODE_MOVED) ? ELAPSE__OUTCOME_MOVED
                                                                  :-] ELAPSE__OUTCOME_ERROR;' link Fence

@@ -1,0 +1,84 @@
+/*
+ * Rule R12 of partition.h: what time it is for all nodes alike, and whose wall clock is wrong. Pure
+ * judgements of what the database's clock said.
+ *
+ * Definitions
+ *
+ *   cluster's time  this node's boot-time clock plus `offset_ms`: what the database's clock shows,
+ *                   while that is believed. Due times in the log are of this time, whichever node
+ *                   wrote them, so a new owner judges them by the clock by which they were written.
+ *   ahead           this node's wall clock minus the database's. Positive: this node's is ahead.
+ *   apart           ahead is more than ELAPSE__CLOCK_APART_MS, one way or the other.
+ *
+ * The database's clock is followed where it goes on steadily, whatever this node's wall clock says:
+ * that one may be set at any moment. Where the database's clock jumps, this node's wall clock
+ * decides: a database that is apart from it is not followed. A database that is apart from the
+ * beginning is followed, unless other nodes say that it is the one that is wrong.
+ */
+#ifndef ELAPSE__OWNERSHIP_CLOCK_H
+#define ELAPSE__OWNERSHIP_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ELAPSE__CLOCK_WARN_MS = 500,   /* an operator hears of a clock that is so far off */
+    ELAPSE__CLOCK_APART_MS = 5000, /* schema.sql knows this number, too */
+    ELAPSE__CLOCK_JUMP_MS = 500,   /* no clock drifts so much between two looks */
+    ELAPSE__CLOCK_SLACK_MS = 20,   /* such a difference is left as it is */
+};
+
+enum elapse__clock_verdict {
+    ELAPSE__CLOCK_RIGHT,    /* or not known yet */
+    ELAPSE__CLOCK_OFF,      /* more than WARN_MS from the database's */
+    ELAPSE__CLOCK_APART,    /* apart, and the others have not said yet what they see */
+    ELAPSE__CLOCK_WRONG,    /* apart: this node owns nothing */
+    ELAPSE__CLOCK_DATABASE, /* apart, and the other nodes see the same: the database is wrong */
+};
+
+/* One look at the database's clock. Times in milliseconds. */
+struct elapse__clock_look {
+    uint64_t sent_ms, received_ms; /* by this node's boot-time clock */
+    int64_t wall_ms;               /* this node's wall clock when the answer came; 0: no look */
+    int64_t first_ms, last_ms;     /* the database's clock, after sending and before receiving */
+};
+
+/* What the other nodes say that live. */
+struct elapse__clock_others {
+    uint64_t living;
+    uint64_t right;    /* of them: not apart */
+    uint64_t agreeing; /* of them: not apart from this node's wall clock */
+};
+
+struct elapse__clock {
+    bool is_known;
+    int64_t offset_ms;
+    bool is_borrowed;        /* of a database that was apart when it was seen first */
+    int64_t wall_offset_ms;  /* this node's wall clock minus its boot-time clock */
+    int64_t ahead_ms;        /* the value nearest to 0 of those that are possible */
+    uint64_t apart_since_ms; /* since when it is so far ahead, or behind */
+    uint64_t ask_ms;         /* when the next question is due */
+    int64_t told_ahead_ms;   /* what the others know of this clock */
+    bool is_judged, is_wrong;
+};
+
+/* Takes a look. Ignores one during which a clock was set. */
+void elapse__clock_take(struct elapse__clock *clock, const struct elapse__clock_look *look);
+
+/* Returns when the others are to hear of this clock, and to be asked for theirs; 0: now. */
+uint64_t elapse__clock_ask_ms(const struct elapse__clock *clock);
+
+/* The question leaves; the next one comes half a lease later. */
+void elapse__clock_asked(struct elapse__clock *clock, uint64_t now_ms, uint32_t lease_ms);
+
+/* Takes the answer to a question that left at `sent_ms`. What the others said counts when they had
+ * a lease to see what this node has seen. */
+void elapse__clock_hear(struct elapse__clock *clock, uint64_t sent_ms, uint32_t lease_ms,
+                        const struct elapse__clock_others *others);
+
+enum elapse__clock_verdict elapse__clock_verdict(const struct elapse__clock *clock);
+
+/* Returns whether this node may take a partition over. */
+bool elapse__clock_may_take(const struct elapse__clock *clock);
+
+#endif
