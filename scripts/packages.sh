@@ -82,6 +82,7 @@ ruby-beaneater   file     /usr/lib/ruby/vendor_ruby/beaneater.rb
 redis-server     command  redis-server
 postgresql       file     /usr/lib/postgresql/*/bin/initdb
 libpq-dev        pkg      libpq
+pgbouncer        file     /usr/sbin/pgbouncer
 rabbitmq-server  file     /usr/lib/rabbitmq/bin/rabbitmq-server
 librabbitmq-dev  pkg      librabbitmq
 '

@@ -44,7 +44,10 @@ static void take_session(struct elapse__partition *partition,
 static void take_link_result(struct elapse__partition *partition,
                              const struct elapse__statement_result *result)
 {
-    if (result->outcome != ELAPSE__OUTCOME_ROWS || result->noticed) {
+    if (result->is_pooled) {
+        partition->complaint = ELAPSE__COMPLAINT_POOLER;
+        elapse__partition_drop_link(partition, true);
+    } else if (result->outcome != ELAPSE__OUTCOME_ROWS || result->noticed) {
         partition->complaint =
             result->noticed ? ELAPSE__COMPLAINT_NOTICE : ELAPSE__COMPLAINT_UNREACHABLE;
         elapse__partition_drop_link(partition, true);
@@ -64,7 +67,7 @@ static void take_link_result(struct elapse__partition *partition,
 static void look_at_clock(struct elapse__partition *partition,
                           const struct elapse__statement_result *result)
 {
-    if (result->outcome != ELAPSE__OUTCOME_ROWS || result->after.clock_ms == 0)
+    if (result->outcome != ELAPSE__OUTCOME_ROWS || result->is_pooled || result->after.clock_ms == 0)
         return;
     const struct elapse__clock_look look = {
         .sent_ms = partition->sent_ms,
@@ -183,6 +186,8 @@ void elapse__partition_completed(struct elapse__partition *partition, uint64_t n
         look_at_clock(partition, result);
     if (partition->link != ELAPSE__LINK_UP)
         take_link_result(partition, result);
+    else if (result->is_pooled)
+        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_POOLER);
     else if (result->outcome == ELAPSE__OUTCOME_LOST)
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_UNREACHABLE);
     else if (result->noticed)

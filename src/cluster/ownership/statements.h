@@ -22,6 +22,8 @@
  *       a commit whose wait was cancelled reports success and a warning.
  *   W5  FATAL, PANIC, a closed socket and a protocol error are LOST. ERROR is what the server calls
  *       so, after which the session can be used.
+ *   W6  `is_pooled` is set if another backend than that of the connection has answered, whatever it
+ *       says: between this node and the server is a pooler. CONNECT then has set nothing there.
  *
  * The tables, which a command makes once for each queue (names as the shell likes):
  *
@@ -166,6 +168,7 @@ struct elapse__partition_settings {
     const char *standby_names; /* current_setting('synchronous_standby_names') */
     const char *commit;        /* current_setting('synchronous_commit') */
     int64_t loaded_us;         /* pg_conf_load_time(): a reload between two looks shows */
+    uint64_t backend;          /* pg_backend_pid() (W6); 0: not known */
     int64_t clock_ms;          /* clock_timestamp(), since 1970; 0: not known */
 };
 
@@ -195,6 +198,7 @@ struct elapse__statement_result {
     uint64_t serial;
     enum elapse__statement_outcome outcome;
     bool noticed;
+    bool is_pooled;
     uint64_t count; /* rows of the first result; DROP_TABLES: tables */
     struct elapse__partition_settings before, after;
     struct elapse__partition_session session;

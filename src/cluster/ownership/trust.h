@@ -12,6 +12,7 @@
 enum elapse__complaint {
     ELAPSE__COMPLAINT_NONE,
     ELAPSE__COMPLAINT_UNREACHABLE, /* there is no connection, or it was lost */
+    ELAPSE__COMPLAINT_POOLER,      /* a pooler is between this node and the server */
     ELAPSE__COMPLAINT_LATE,        /* a statement got no answer in time */
     ELAPSE__COMPLAINT_ERROR,       /* the database answered with an error */
     ELAPSE__COMPLAINT_NOTICE,      /* the database answered with a notice */

@@ -10,7 +10,7 @@
  * socket; what was sent may still happen, and its result is lost.
  *
  * A link connects directly to a server: a pooler that gives a session's transactions to several
- * servers would break W2 and W3. Looking up the name of a host waits, as libpq does; a number as
+ * servers would break W2 and W3, and is found by W6. Looking up the name of a host waits, as libpq does; a number as
  * hostaddr does not.
  *
  * Threads: one at a time for each link.

@@ -58,7 +58,8 @@ static bool take_settings(const PGresult *rows, int column,
     if (!take_text(rows, column, &settings->standby_names) ||
         !take_text(rows, column + 1, &settings->commit) ||
         !elapse__database_link_take_number(rows, 0, column + 2, &loaded_us) ||
-        !elapse__database_link_take_number(rows, 0, column + 3, &clock_ms))
+        !elapse__database_link_take_number(rows, 0, column + 3, &clock_ms) ||
+        !elapse__database_link_take_number(rows, 0, column + 4, &settings->backend))
         return false;
     settings->loaded_us = (int64_t)loaded_us;
     settings->clock_ms = (int64_t)clock_ms;
@@ -241,6 +242,17 @@ static enum elapse__statement_outcome judge_first(struct elapse__database_link *
     return outcome;
 }
 
+/* W6 */
+static bool is_pooled(const struct elapse__database_link *link,
+                      const struct elapse__statement_result *result)
+{
+    uint64_t mine = link->place.backend, before = result->before.backend,
+             after = result->after.backend;
+    if (link->kind == ELAPSE__STATEMENT_CONNECT && result->outcome == ELAPSE__OUTCOME_ROWS)
+        return PQntuples(link->results[0]) == 0;
+    return (before != 0 && before != mine) || (after != 0 && after != mine);
+}
+
 void elapse__database_link_read_results(struct elapse__database_link *link,
                                         struct elapse__statement_result *result)
 {
@@ -249,6 +261,7 @@ void elapse__database_link_read_results(struct elapse__database_link *link,
     result->outcome = judge_first(link, result);
     if (link->syncs == 2 && result->outcome != ELAPSE__OUTCOME_LOST)
         result->outcome = judge_look(link, result);
+    result->is_pooled = is_pooled(link, result);
     if (result->outcome != ELAPSE__OUTCOME_ROWS)
         note_error(link);
     /* A session that could not be begun is none. */

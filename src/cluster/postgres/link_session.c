@@ -252,6 +252,7 @@ static void begin_session(struct elapse__database_link *link)
 {
     ELAPSE__ASSERT_THAT(link->kind, ==, ELAPSE__STATEMENT_CONNECT);
     link->noticed = false;
+    link->place.backend = (uint32_t)PQbackendPID(link->connection);
     if (PQsetnonblocking(link->connection, 1) != 0 || PQenterPipelineMode(link->connection) != 1) {
         fail(link);
         return;

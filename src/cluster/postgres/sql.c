@@ -14,11 +14,12 @@
 #define SETTINGS                                                                           \
     "current_setting('synchronous_standby_names'), current_setting('synchronous_commit')," \
     " (extract(epoch from pg_conf_load_time()) * 1000000)::bigint,"                        \
-    " (extract(epoch from clock_timestamp()) * 1000)::bigint"
+    " (extract(epoch from clock_timestamp()) * 1000)::bigint, pg_backend_pid()::bigint"
 
 #define ROW "epoch, beat, last_group, last_hash, tail, lease_ms::bigint, owner, address, stopped"
 
-/* Settings that not every version has are left out. A default that makes transactions read-only, or
+/* Settings that not every version has are left out. Behind a pooler nothing is set: another client
+ * would get the session, with these settings (W6). A default that makes transactions read-only, or
  * isolates them otherwise, would change what the statements below mean. */
 static const char begin_session[] =
     "select set_config(name, value, false)"
@@ -27,7 +28,7 @@ static const char begin_session[] =
     "  ('idle_in_transaction_session_timeout', '0'), ('idle_session_timeout', '0'),"
     "  ('transaction_timeout', '0'), ('default_transaction_read_only', 'off'),"
     "  ('default_transaction_isolation', 'read committed'), ('search_path', 'pg_catalog'))"
-    " as wanted(name, value) join pg_settings using (name)";
+    " as wanted(name, value) join pg_settings using (name) where pg_backend_pid() = $3";
 
 /* The inner select asks once whether it is in recovery: a promotion may come between two looks. */
 static const char session[] =
@@ -121,7 +122,7 @@ static const struct {
     const char *text;
     const char *parameters;
 } statements[ELAPSE__STATEMENT_KINDS] = {
-    [ELAPSE__STATEMENT_CONNECT] = {begin_session, "sw"},
+    [ELAPSE__STATEMENT_CONNECT] = {begin_session, "swk"},
     [ELAPSE__STATEMENT_SESSION] = {session, ""},
     [ELAPSE__STATEMENT_READ_ROW] = {read_row, "qp"},
     [ELAPSE__STATEMENT_READ_LOG] = {read_log, "gGB"},
@@ -219,6 +220,8 @@ static uint64_t number_of(const struct elapse__sql_place *place,
         return (uint64_t)statement->ahead_ms;
     case 'f':
         return 2 * (uint64_t)place->lease_ms;
+    case 'k':
+        return place->backend;
     case 'G':
         return ELAPSE__READ_LOG_GROUPS;
     case 'B':

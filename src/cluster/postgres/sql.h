@@ -25,6 +25,7 @@ struct elapse__sql_place {
     const char *me;
     const char *address;
     uint32_t lease_ms;
+    uint32_t backend; /* the process of the server, as the connection was told */
 };
 
 /* A statement as libpq takes it: parameters are texts, or bytes. */
@@ -64,7 +65,7 @@ extern const char elapse__sql_look_again[];
 enum {
     ELAPSE__ROW_COLUMNS = 9,      /* epoch, beat, last_group, last_hash, tail, lease_ms, owner,
                                      address, stopped */
-    ELAPSE__SETTINGS_COLUMNS = 4, /* standby_names, commit, loaded_us, clock_ms */
+    ELAPSE__SETTINGS_COLUMNS = 5, /* standby_names, commit, loaded_us, clock_ms, backend */
     ELAPSE__SESSION_COLUMNS = 3,  /* system_identifier, timeline, in_recovery as 0 or 1 */
     ELAPSE__LOG_COLUMNS = 4,      /* group, epoch, hash_of_previous, bytes */
     ELAPSE__CLOCKS_COLUMNS = 3,   /* living, right, agreeing */

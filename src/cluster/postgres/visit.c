@@ -43,6 +43,19 @@ bool elapse__visit_refuse(struct elapse__schema_why *why, const char *format, ..
 
 /* ---- connecting ---- */
 
+/* Before anything is set: other clients of a pooler would get the session. */
+static bool is_direct(PGconn *connection, struct elapse__schema_why *why)
+{
+    PGresult *rows = elapse__visit_ask(connection, "select pg_backend_pid()", 0, NULL, why);
+    bool is_known = PQresultStatus(rows) == PGRES_TUPLES_OK && PQntuples(rows) == 1;
+    bool is_same =
+        is_known && elapse__visit_number(rows, 0, 0) == (uint64_t)PQbackendPID(connection);
+    PQclear(rows);
+    if (is_known && !is_same)
+        (void)elapse__visit_refuse(why, "%s", ELAPSE__WHY_POOLER);
+    return is_same;
+}
+
 PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__schema_why *why)
 {
     const char *words = elapse__hosts_refuse(host);
@@ -69,7 +82,7 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
     }
     (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
     (void)PQsetnonblocking(connection, 1);
-    if (!elapse__visit_run(connection, settings, why)) {
+    if (!is_direct(connection, why) || !elapse__visit_run(connection, settings, why)) {
         PQfinish(connection);
         return NULL;
     }

@@ -8,6 +8,11 @@
 
 enum { ELAPSE__SCHEMA_WHY_BYTES = 256 };
 
+/* Another backend has answered than that of the connection. */
+#define ELAPSE__WHY_POOLER                                                                        \
+    "a pooler, such as PgBouncer, is in between: it gives sessions, with what they have set, to " \
+    "other clients, and hides a changed server; name the servers of PostgreSQL in --cluster"
+
 /* Why, in one line. The struct begins as zeros. */
 struct elapse__schema_why {
     char text[ELAPSE__SCHEMA_WHY_BYTES];

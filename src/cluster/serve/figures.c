@@ -30,6 +30,8 @@ const char *elapse__cluster_complaint(enum elapse__complaint complaint)
     switch (complaint) {
     case ELAPSE__COMPLAINT_NONE:
         return "";
+    case ELAPSE__COMPLAINT_POOLER:
+        return ELAPSE__WHY_POOLER;
     case ELAPSE__COMPLAINT_LATE:
         return "it does not answer in time";
     case ELAPSE__COMPLAINT_ERROR:

@@ -58,7 +58,7 @@ void begin_with(const struct elapse__partition_options *options)
     memset(&at, 0, sizeof at);
     at.now_ms = 5000;
     at.timeline = 3;
-    at.settings = (struct elapse__partition_settings){"s1", "on", 1, 0};
+    at.settings = (struct elapse__partition_settings){"s1", "on", 1, 0, 0};
     at.row = (struct elapse__partition_row){.last_hash = 99,
                                             .tail = 1,
                                             .lease_ms = LEASE_MS,

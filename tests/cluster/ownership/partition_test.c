@@ -240,6 +240,34 @@ PARTITION_TEST(clocks_that_cannot_be_told_end_nothing)
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
 }
 
+/* ---- poolers: W6 ---- */
+
+PARTITION_TEST(a_connection_through_a_pooler_is_not_used)
+{
+    expect(ELAPSE__STATEMENT_CONNECT);
+    struct elapse__statement_result result = good(0);
+    result.is_pooled = true;
+    give(&result);
+    assert_int_equal(figures_now().complaint, ELAPSE__COMPLAINT_POOLER);
+    expect_nothing();
+    at.now_ms += LEASE_MS;
+    expect(ELAPSE__STATEMENT_CONNECT);
+}
+
+PARTITION_TEST(a_write_that_another_backend_did_is_unclear)
+{
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect(ELAPSE__STATEMENT_APPEND);
+    struct elapse__statement_result result = good(1);
+    result.is_pooled = true;
+    give(&result);
+    assert_int_equal(at.confirmed, 0);
+    assert_int_equal(role(), ELAPSE__ROLE_UNKNOWN);
+    assert_int_equal(figures_now().complaint, ELAPSE__COMPLAINT_POOLER);
+}
+
 /* ---- appends ---- */
 
 PARTITION_TEST(an_unclear_append_waits_for_a_barrier)
@@ -515,7 +543,7 @@ PARTITION_TEST(a_database_without_standbys_needs_consent)
 
 PARTITION_TEST(judges_settings)
 {
-    struct elapse__partition_settings settings = {"ANY 1 (a, b)", "on", 1, 0};
+    struct elapse__partition_settings settings = {"ANY 1 (a, b)", "on", 1, 0, 0};
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NONE);
     settings.commit = "remote_apply";
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NONE);
@@ -524,7 +552,7 @@ PARTITION_TEST(judges_settings)
     assert_int_equal(elapse__trust_settings(&settings, true), ELAPSE__COMPLAINT_NONE);
     settings.commit = "off";
     assert_int_equal(elapse__trust_settings(&settings, true), ELAPSE__COMPLAINT_COMMIT_IS_WEAK);
-    settings = (struct elapse__partition_settings){"", "on", 1, 0};
+    settings = (struct elapse__partition_settings){"", "on", 1, 0, 0};
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NO_STANDBY);
 }
 

@@ -91,6 +91,7 @@ static void print_result(const struct elapse__statement_result *result)
         print_row(&result->row);
     if (result->log != NULL)
         print_log(result);
+    printf(",\"pooled\":%s", result->is_pooled ? "true" : "false");
     printf(",\"others\":[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", result->others.living,
            result->others.right, result->others.agreeing);
     printf(",");

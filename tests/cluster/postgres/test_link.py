@@ -3,6 +3,7 @@
 import signal
 import unittest
 
+import pooler
 import postgres_support as support
 from postgres_support import LEASE_MS, SESSION, cluster
 
@@ -477,6 +478,30 @@ class Sessions(LinkTest):
             result = link.ask("connect", host)
             self.assert_outcome(result, "lost")
             self.assertNotEqual(result["message"], "")
+
+
+@unittest.skipIf(pooler.PROGRAM is None, "the package pgbouncer is not installed")
+class BehindAPooler(LinkTest):
+    """W6. In transaction mode: each transaction may have another session of the server."""
+
+    def setUp(self):
+        super().setUp()
+        self.pooler = pooler.Pooler(self.primary)
+        self.addCleanup(self.pooler.end)
+
+    def test_a_node_is_refused_before_it_sets_anything(self):
+        link = self.link(hosts=[self.pooler.host])
+        connected = link.ask("connect", 0)
+        self.assertTrue(connected["pooled"], connected)
+        self.assertEqual(self.number("select count(*) from pg_stat_activity"
+                                     f" where application_name = '{SESSION}'"), 0)
+
+    def test_a_command_is_refused_before_it_sets_anything(self):
+        made = self.link(hosts=[self.pooler.host]).ask("create", 2)
+        self.assertIn("a pooler, such as PgBouncer", made["message"])
+        shown = cluster.run(self.pooler.directory, "psql", "-XAt", "-d",
+                            self.pooler.host, "-c", "show idle_in_transaction_session_timeout")
+        self.assertEqual(shown.strip(), "0")
 
 
 class Schema(LinkTest):

@@ -202,3 +202,10 @@ mutant clocks_are_told_once src/cluster/ownership/clock.c \
 mutant failed_question_is_unclear src/cluster/ownership/completed.c \
     '    else[- if (partition->statement.kind != ELAPSE__STATEMENT_CLOCKS)-]
         return false;' named
+
+# ---- W6: poolers ----
+
+mutant pooler_is_connected_to src/cluster/ownership/completed.c \
+    '    if ([-result->is_pooled-]{+false+}) {' named
+mutant answer_of_another_backend_is_believed src/cluster/ownership/completed.c \
+    '    else if ([-result->is_pooled-]{+false+})' named
