@@ -102,6 +102,16 @@ static void take_locked(struct elapse__partition *partition)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
 }
 
+/* R13. The sessions of others may be those of a role that this one may not end. */
+static void take_refused(struct elapse__partition *partition)
+{
+    if (partition->role == ELAPSE__ROLE_MARKING || partition->role == ELAPSE__ROLE_HANDING_OVER ||
+        partition->statement.kind == ELAPSE__STATEMENT_TERMINATE)
+        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
+    else
+        elapse__partition_stop(partition, ELAPSE__STOP_REFUSED);
+}
+
 static void take_dropped(struct elapse__partition *partition,
                          const struct elapse__statement_result *result)
 {
@@ -178,8 +188,9 @@ void elapse__partition_completed(struct elapse__partition *partition, uint64_t n
     if (!partition->under_way || result->serial != partition->statement.serial)
         return;
     partition->under_way = false;
-    bool failed =
-        result->outcome == ELAPSE__OUTCOME_ERROR || result->outcome == ELAPSE__OUTCOME_LOCKED;
+    bool failed = result->outcome == ELAPSE__OUTCOME_ERROR ||
+                  result->outcome == ELAPSE__OUTCOME_REFUSED ||
+                  result->outcome == ELAPSE__OUTCOME_LOCKED;
     ELAPSE__ASSERT(result->outcome != ELAPSE__OUTCOME_MOVED ||
                    partition->statement.kind == ELAPSE__STATEMENT_APPEND);
     if (partition->link == ELAPSE__LINK_UP)
@@ -198,6 +209,8 @@ void elapse__partition_completed(struct elapse__partition *partition, uint64_t n
         take_locked(partition);
     else if (result->outcome == ELAPSE__OUTCOME_MOVED)
         elapse__own_lost_rows(partition);
+    else if (result->outcome == ELAPSE__OUTCOME_REFUSED)
+        take_refused(partition);
     else if (result->outcome == ELAPSE__OUTCOME_ERROR)
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
     else

@@ -54,6 +54,10 @@ void elapse__follow_row(struct elapse__partition *partition,
     if (partition->role == ELAPSE__ROLE_STARTING)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
     elapse__row_judge_end(partition);
+    /* R13. It was not trimmed meanwhile. */
+    if (partition->stop == ELAPSE__STOP_NONE && partition->log_is_behind &&
+        partition->missing == partition->local.group + 1)
+        elapse__partition_stop(partition, ELAPSE__STOP_BROKEN_LOG);
 }
 
 /* ---- the log ---- */
@@ -124,6 +128,15 @@ static void take_gap(struct elapse__partition *partition)
     partition->beat_ms = partition->now_ms;
 }
 
+/* The log went back, or was trimmed: the row says so. */
+static void ask_row(struct elapse__partition *partition)
+{
+    uint64_t wanted = partition->local.group + 1;
+    bool has_it = partition->has_row && partition->row.last_group >= wanted;
+    partition->missing = has_it ? wanted : 0;
+    elapse__partition_poll_now(partition);
+}
+
 void elapse__follow_log(struct elapse__partition *partition,
                         const struct elapse__statement_result *result)
 {
@@ -142,6 +155,5 @@ void elapse__follow_log(struct elapse__partition *partition,
     else if (catches_up)
         elapse__own_look_for_end(partition);
     else if (applied == 0)
-        elapse__partition_poll_now(
-            partition); /* the log went back, or was trimmed: the row says so */
+        ask_row(partition);
 }

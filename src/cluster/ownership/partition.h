@@ -72,6 +72,9 @@
  *       over, and gives up what it owns, when that has lasted for a lease. But where no node that
  *       lives is near the database's clock, and more than half of them agree with this node, the
  *       database's clock is the wrong one: then this node goes on, by the time that it had.
+ *   R13 Where the database refuses a statement because a table, a function or a right is missing,
+ *       or its log lacks a group that its row has, the partition stops at this node: to try again
+ *       brings nothing back.
  *
  * The caller
  *
@@ -110,7 +113,8 @@ enum elapse__partition_stop {
     ELAPSE__STOP_LEASE,       /* the row has another lease_ms than this node */
     ELAPSE__STOP_LOST_GROUPS, /* the database lacks groups that were acknowledged, or an epoch */
     ELAPSE__STOP_MARKED,      /* another node has found lost groups, and marked the row */
-    ELAPSE__STOP_BROKEN_LOG,  /* the log contradicts itself */
+    ELAPSE__STOP_BROKEN_LOG,  /* the log contradicts itself, or the row */
+    ELAPSE__STOP_REFUSED,     /* a table, a function or a right is missing in the database */
 };
 
 enum {

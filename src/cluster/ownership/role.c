@@ -74,6 +74,7 @@ void elapse__partition_drop_link(struct elapse__partition *partition, bool elsew
     partition->under_way = false;
     partition->link = ELAPSE__LINK_DOWN;
     partition->blocked = false;
+    partition->missing = 0;
     partition->retry_ms = partition->now_ms;
     if (elsewhere) {
         partition->host = (partition->host + 1) % partition->options.hosts;

@@ -64,6 +64,7 @@ struct elapse__partition {
     bool local_has_hash; /* false: after a rebuild, the first group says what comes before it */
     struct elapse__partition_log_place confirmed;
     bool log_is_behind; /* following: the log has more than this node */
+    uint64_t missing;   /* following: a group that this row has, and the log does not; 0: none */
     bool knows_loss;    /* marking: on this connection, and since the row was read */
 
     /* From TAKING_OVER on, until it is fenced. */

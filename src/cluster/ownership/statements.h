@@ -157,10 +157,11 @@ struct elapse__statement {
 
 enum elapse__statement_outcome {
     ELAPSE__OUTCOME_ROWS,
-    ELAPSE__OUTCOME_LOCKED, /* the error lock_not_available (55P03): nothing was done */
-    ELAPSE__OUTCOME_MOVED,  /* the error EL001 of an APPEND: rows of the inbox are not there */
-    ELAPSE__OUTCOME_ERROR,  /* any other error */
-    ELAPSE__OUTCOME_LOST,   /* the connection is lost, or could not be made */
+    ELAPSE__OUTCOME_LOCKED,  /* the error lock_not_available (55P03): nothing was done */
+    ELAPSE__OUTCOME_MOVED,   /* the error EL001 of an APPEND: rows of the inbox are not there */
+    ELAPSE__OUTCOME_REFUSED, /* a table, a function or a right is missing: nothing was done */
+    ELAPSE__OUTCOME_ERROR,   /* any other error */
+    ELAPSE__OUTCOME_LOST,    /* the connection is lost, or could not be made */
 };
 
 /* The settings that make a commit wait for a standby. */

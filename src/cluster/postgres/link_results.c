@@ -176,6 +176,18 @@ static bool take_first(struct elapse__database_link *link, const PGresult *rows,
 
 /* ---- outcomes ---- */
 
+/* R13 of src/cluster/ownership/partition.h. */
+static bool is_refusal(const PGresult *result)
+{
+    static const char *const codes[] = {ELAPSE__CODE_NO_TABLE, ELAPSE__CODE_NO_SCHEMA,
+                                        ELAPSE__CODE_NO_FUNCTION, ELAPSE__CODE_NO_COLUMN,
+                                        ELAPSE__CODE_NO_RIGHT};
+    bool is_one = false;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        is_one = is_one || elapse__database_has_code(result, codes[i]);
+    return is_one;
+}
+
 /* W5: only what the server calls an error is one, and leaves the session as it was. */
 static enum elapse__statement_outcome judge(const PGresult *result)
 {
@@ -193,6 +205,8 @@ static enum elapse__statement_outcome judge(const PGresult *result)
         return ELAPSE__OUTCOME_LOST;
     if (elapse__database_has_code(result, ELAPSE__CODE_LOCKED))
         return ELAPSE__OUTCOME_LOCKED;
+    if (is_refusal(result))
+        return ELAPSE__OUTCOME_REFUSED;
     return elapse__database_has_code(result, ELAPSE__CODE_MOVED) ? ELAPSE__OUTCOME_MOVED
                                                                  : ELAPSE__OUTCOME_ERROR;
 }

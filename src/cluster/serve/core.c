@@ -143,7 +143,7 @@ static void tell_router(struct elapse__cluster_partition *partition)
     } else if (partition->core != NULL) {
         place = ELAPSE__ROUTER_HERE;
         epoch = atomic_load(&partition->epoch);
-    } else if (seen->owner[0] != '\0' && seen->address[0] != '\0' &&
+    } else if (partition->seen_out == NULL && seen->owner[0] != '\0' && seen->address[0] != '\0' &&
                strcmp(seen->address, partition->cluster->address) != 0) {
         place = ELAPSE__ROUTER_THERE;
     }
@@ -294,6 +294,7 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster)
 /* What the calls of the runner (partition.c) have left, read once. */
 struct wishes {
     bool is_owned, is_opened_anew, has_failed, has_lost;
+    const char *out;
 };
 
 static struct wishes take_wishes(struct elapse__cluster_partition *partition)
@@ -305,6 +306,7 @@ static struct wishes take_wishes(struct elapse__cluster_partition *partition)
         .is_opened_anew = partition->is_opened_anew,
         .has_failed = partition->has_failed,
         .has_lost = partition->has_lost,
+        .out = partition->out,
     };
     partition->is_opened_anew = false;
     if (wishes.is_owned && partition->core == NULL &&
@@ -340,6 +342,15 @@ static void look_at_broken(struct elapse__cluster_partition *partition)
     partition->cluster->has_failed = true;
 }
 
+static bool is_any_left(const struct elapse__cluster *cluster)
+{
+    bool is_left = false;
+
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        is_left = is_left || cluster->partitions[i].seen_out == NULL;
+    return is_left;
+}
+
 void elapse__cluster_partition_look(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster *cluster = partition->cluster;
@@ -348,7 +359,8 @@ void elapse__cluster_partition_look(struct elapse__cluster_partition *partition)
         return;
     struct wishes wishes = take_wishes(partition);
     elapse__cluster_partition_log(partition);
-    if (wishes.has_failed)
+    partition->seen_out = wishes.out;
+    if (wishes.has_failed || !is_any_left(cluster))
         cluster->has_failed = true;
     if (wishes.has_lost && cluster->search_until_ms == 0)
         cluster->search_until_ms =

@@ -98,7 +98,9 @@ const char *elapse__cluster_stop(enum elapse__partition_stop stop)
         return "a node has found that the database lacks groups that were acknowledged; "
                "elapse cluster status shows it, and append-lost or accept-loss ends it";
     case ELAPSE__STOP_BROKEN_LOG:
-        return "the log in the database contradicts itself";
+        return "the log in the database contradicts itself, or lacks groups that its row has";
+    case ELAPSE__STOP_REFUSED:
+        return "a table, a function or a right is missing in the database";
     }
     return "for no reason";
 }
@@ -136,6 +138,11 @@ static void show_partition(void *context, uint32_t number, struct elapse__loop_p
     };
     if (figures->last_group < figures->local_group)
         figures->last_group = figures->local_group;
+    if (partition->seen_out != NULL) {
+        figures->is_stopped = true;
+        figures->complaint = partition->seen_out;
+        return; /* nothing is known of its owner */
+    }
     (void)snprintf(figures->owner, sizeof figures->owner, "%s", seen.partition.owner);
     (void)snprintf(figures->address, sizeof figures->address, "%s", seen.partition.address);
     (void)snprintf(figures->message, sizeof figures->message, "%s", seen.message);

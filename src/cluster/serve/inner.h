@@ -16,6 +16,9 @@
  *               core, and opens the store again; then the loop starts another runner, with the
  *               place that the files now have
  *
+ *   A partition that cannot go on, because of its files or of the database, is OUT: its runner
+ * ends, and the node goes on with the others. If none is left the process ends.
+ *
  * Rules
  *
  *   S1  Bytes of a core leave only while its runner may answer (R3 of
@@ -109,6 +112,8 @@ struct elapse__cluster_partition {
     bool is_opening;     /* the runner's thread closes the store, and opens it again */
     bool has_ended;      /* the runner has handed over, or stopped: it calls nothing more */
     bool has_failed;     /* the process has to end */
+    const char *out;     /* why this node goes on without the partition, until it is started again;
+                            NULL: it does not */
     bool has_lost; /* the process has to end because of lost groups; other partitions look before */
     struct elapse__cluster_notice notices[ELAPSE__CLUSTER_PARTITION_NOTICES]; /* the oldest first */
     unsigned notice_count;
@@ -125,6 +130,7 @@ struct elapse__cluster_partition {
     uint64_t twin_epoch, twin_ms; /* another owner has this node's address: in which epoch, and
                                      since when without a pause; epoch 0: none has */
     bool has_told_twin;
+    const char *seen_out; /* `out`, as it was last */
     struct elapse__cluster_way way;
 };
 

@@ -38,9 +38,38 @@ static void fail_after_search(struct elapse__cluster_partition *partition)
     elapse__unlock(&partition->monitor.lock);
 }
 
+/* This node goes on without the partition. `detail` may be empty. */
+static void go_without(struct elapse__cluster_partition *partition, const char *why,
+                       const char *detail)
+{
+    partition->gave_up = true;
+    elapse__lock(&partition->monitor.lock);
+    partition->out = why;
+    elapse__unlock(&partition->monitor.lock);
+    elapse__cluster_partition_say(
+        partition, ELAPSE__LOGGER_ERROR,
+        "partition %" PRIu32 " cannot go on: %s%s%s. This node goes on without it, until it is "
+        "started again",
+        partition->number, why, detail[0] == '\0' ? "" : ": ", detail);
+    elapse__cluster_partition_wake_loop(partition);
+}
+
 static bool is_stopping(const struct elapse__cluster_partition *partition)
 {
     return atomic_load(&partition->cluster->is_stopping);
+}
+
+/* The files of the partition are at fault, and not the disk or the machine, which others need, too
+ * (Q11). The runner ends, and gives the partition back if this node has it. */
+static bool goes_without_files(struct elapse__cluster_partition *partition, enum elapse_error error,
+                               const char *detail)
+{
+    if (error != ELAPSE_ERROR_DAMAGED && error != ELAPSE_ERROR_FORMAT &&
+        error != ELAPSE_ERROR_ARGUMENT)
+        return false;
+    go_without(partition, "its directory does not fit the log, or is damaged", detail);
+    elapse__runner_hand_over(partition->runner);
+    return true;
 }
 
 /* ---- the store ---- */
@@ -92,7 +121,7 @@ static void give_up(struct elapse__cluster_partition *partition, const char *wha
 {
     ELAPSE__ASSERT_THAT(error, !=, ELAPSE_OK);
     partition->gave_up = true;
-    if (is_stopping(partition))
+    if (is_stopping(partition) || goes_without_files(partition, error, what))
         return;
     elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
                                   "partition %" PRIu32 ": %s: %s: %s", partition->number,
@@ -221,8 +250,11 @@ static bool open_anew(struct elapse__cluster_partition *partition)
 
     (void)elapse_queue_close(partition->store);
     partition->store = NULL;
-    if (elapse__cluster_partition_open_store(partition, &fault) == ELAPSE_OK)
+    enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
+    if (error == ELAPSE_OK)
         return true;
+    if (goes_without_files(partition, error, fault.text))
+        return false;
     elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s", fault.text);
     fail(partition);
     return false;
@@ -287,14 +319,16 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
     elapse__cluster_partition_disown_inbox(partition);
     wait_for_release(partition);
     elapse__runner_figures(partition->runner, &figures);
-    elapse__cluster_partition_say(
-        partition, ELAPSE__LOGGER_ERROR, "partition %" PRIu32 " cannot go on: %s%s%s",
-        partition->number, elapse__cluster_stop(stop),
-        figures.partition.mark[0] == '\0' ? "" : ": ", figures.partition.mark);
-    if (stop == ELAPSE__STOP_LOST_GROUPS || stop == ELAPSE__STOP_MARKED)
+    if (stop == ELAPSE__STOP_LOST_GROUPS || stop == ELAPSE__STOP_MARKED) {
+        elapse__cluster_partition_say(
+            partition, ELAPSE__LOGGER_ERROR, "partition %" PRIu32 " cannot go on: %s%s%s",
+            partition->number, elapse__cluster_stop(stop),
+            figures.partition.mark[0] == '\0' ? "" : ": ", figures.partition.mark);
         fail_after_search(partition);
-    else
-        fail(partition);
+    } else {
+        go_without(partition, elapse__cluster_stop(stop),
+                   stop == ELAPSE__STOP_REFUSED ? figures.message : "");
+    }
     note_end(partition);
 }
 

@@ -94,6 +94,11 @@ static uint64_t clock_off_ms(const struct elapse__loop_partition *partition)
     return partition->clock_off_ms;
 }
 
+static uint64_t is_stopped(const struct elapse__loop_partition *partition)
+{
+    return partition->is_stopped;
+}
+
 static uint64_t epoch(const struct elapse__loop_partition *partition)
 {
     return partition->epoch;
@@ -117,6 +122,8 @@ static const struct gauge gauges[] = {
     {"partition_complaint", "1 while the database does not do what it should.", has_complaint},
     {"partition_clock_off_ms",
      "Milliseconds by which this node's wall clock and the database's differ.", clock_off_ms},
+    {"partition_stopped", "1 if the node goes on without it, until it is started again.",
+     is_stopped},
     {"partition_epoch", "How many owners it has had.", epoch},
     {"partition_last_group", "The last group of its log.", last_group},
     {"partition_lag_groups", "Groups of its log, as seen last, that this node has not got.", lag},

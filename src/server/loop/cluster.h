@@ -30,6 +30,7 @@ struct elapse__loop_partition {
     uint64_t clock_off_ms; /* by which this node's wall clock and the database's differ */
     bool is_owned;         /* this node has the queue of the partition, and serves the queue */
     bool may_answer;       /* the lease allows answers now */
+    bool is_stopped;       /* the node goes on without the partition; `complaint` says why */
     uint64_t epoch;
     char owner[ELAPSE__LOOP_OWNER_BYTES];     /* the name of its life; "": nobody */
     char address[ELAPSE__LOOP_ADDRESS_BYTES]; /* of the owner */

@@ -174,7 +174,7 @@ static void complete(struct sim_node *node, const struct elapse__statement_resul
     static const char *const outcomes[] = {
         [ELAPSE__OUTCOME_ROWS] = "rows",   [ELAPSE__OUTCOME_LOCKED] = "locked",
         [ELAPSE__OUTCOME_MOVED] = "moved", [ELAPSE__OUTCOME_ERROR] = "error",
-        [ELAPSE__OUTCOME_LOST] = "lost",
+        [ELAPSE__OUTCOME_LOST] = "lost",   [ELAPSE__OUTCOME_REFUSED] = "refused",
     };
     trace(node, result->noticed ? "  notice" : outcomes[result->outcome], result->count);
     struct elapse__statement_result timed = *result;

@@ -429,6 +429,103 @@ PARTITION_TEST(stops_without_a_row)
     expect_nothing();
 }
 
+/* R13 */
+PARTITION_TEST(stops_where_a_table_or_a_right_is_missing)
+{
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    expect_outcome(ELAPSE__STATEMENT_READ_ROW, ELAPSE__OUTCOME_REFUSED);
+    assert_int_equal(at.stop, ELAPSE__STOP_REFUSED);
+    assert_int_equal(role(), ELAPSE__ROLE_STOPPED);
+    expect_nothing();
+}
+
+PARTITION_TEST(an_owner_whose_table_is_missing_stops)
+{
+    own();
+    remember();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect_outcome(ELAPSE__STATEMENT_APPEND, ELAPSE__OUTCOME_REFUSED);
+    assert_int_equal(at.stop, ELAPSE__STOP_REFUSED);
+    assert_int_equal(at.confirmed, 0);
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), 0);
+    expect_nothing();
+}
+
+PARTITION_TEST(sessions_that_may_not_be_ended_stop_nobody)
+{
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect_outcome(ELAPSE__STATEMENT_APPEND, ELAPSE__OUTCOME_LOCKED);
+    expect_outcome(ELAPSE__STATEMENT_TERMINATE, ELAPSE__OUTCOME_REFUSED);
+    assert_int_equal(at.stop, ELAPSE__STOP_NONE);
+    assert_int_equal(role(), ELAPSE__ROLE_UNKNOWN);
+}
+
+PARTITION_TEST(a_node_that_cannot_hand_over_ends)
+{
+    own();
+    elapse__partition_hand_over(at.partition, at.now_ms);
+    expect_outcome(ELAPSE__STATEMENT_RELEASE, ELAPSE__OUTCOME_REFUSED);
+    assert_int_equal(at.stop, ELAPSE__STOP_NONE);
+    assert_int_equal(role(), ELAPSE__ROLE_ENDED);
+}
+
+/* A follower whose row says that there are five groups reads the log, and gets none. */
+static void follow_and_miss(void)
+{
+    at.row.last_group = 5;
+    connect_and_look();
+    expect_good(ELAPSE__STATEMENT_READ_LOG, 0);
+    assert_int_equal(at.stop, ELAPSE__STOP_NONE);
+}
+
+PARTITION_TEST(stops_where_the_log_lacks_what_the_row_has)
+{
+    follow_and_miss();
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    assert_int_equal(at.stop, ELAPSE__STOP_BROKEN_LOG);
+    expect_nothing();
+}
+
+PARTITION_TEST(what_was_trimmed_meanwhile_is_not_missing)
+{
+    follow_and_miss();
+    at.row.tail = 3;
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    assert_int_equal(at.stop, ELAPSE__STOP_NONE);
+    assert_int_equal(at.rebuilt, 1);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    assert_int_equal(at.statement.group, 3);
+}
+
+PARTITION_TEST(another_server_may_have_what_is_missing)
+{
+    follow_and_miss();
+    expect_outcome(ELAPSE__STATEMENT_READ_ROW, ELAPSE__OUTCOME_LOST);
+    at.now_ms += LEASE_MS / 10;
+    connect_and_look();
+    assert_int_equal(at.stop, ELAPSE__STOP_NONE);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+}
+
+/* The log was read on a connection whose row was not seen yet: its groups may have come since. */
+PARTITION_TEST(what_has_come_since_is_not_missing)
+{
+    at.row.last_group = 5;
+    connect_and_look();
+    expect_outcome(ELAPSE__STATEMENT_READ_LOG, ELAPSE__OUTCOME_LOST);
+    at.now_ms += LEASE_MS / 10;
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    expect_good(ELAPSE__STATEMENT_READ_LOG, 0);
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    assert_int_equal(at.stop, ELAPSE__STOP_NONE);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+}
+
 PARTITION_TEST(stops_at_another_lease)
 {
     at.row.lease_ms = LEASE_MS + 1;

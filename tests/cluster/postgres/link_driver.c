@@ -76,7 +76,7 @@ static void print_result(const struct elapse__statement_result *result)
     static const char *const outcomes[] = {
         [ELAPSE__OUTCOME_ROWS] = "rows",   [ELAPSE__OUTCOME_LOCKED] = "locked",
         [ELAPSE__OUTCOME_MOVED] = "moved", [ELAPSE__OUTCOME_ERROR] = "error",
-        [ELAPSE__OUTCOME_LOST] = "lost",
+        [ELAPSE__OUTCOME_LOST] = "lost",   [ELAPSE__OUTCOME_REFUSED] = "refused",
     };
     const struct elapse__partition_session *session = &result->session;
     printf("{\"serial\":%" PRIu64 ",\"outcome\":\"%s\",\"noticed\":%s,\"count\":%" PRIu64,

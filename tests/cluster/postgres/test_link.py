@@ -91,7 +91,7 @@ class Statements(LinkTest):
         self.assert_outcome(link.ask("take_over", 1, 0, 0), "rows", 0)
         self.assert_outcome(link.ask("take_over", 1, 1, 1), "rows", 0)
 
-        self.assert_outcome(link.ask("append", 1, 1, made["genesis"], 10), "error")
+        self.assert_outcome(link.ask("append", 1, 1, made["genesis"], 10), "refused")
         for _ in range(2):
             again = link.ask("make_table", 0)
             self.assert_outcome(again, "rows")
@@ -120,6 +120,13 @@ class Statements(LinkTest):
         self.assert_outcome(link.ask("release", 1), "rows")
         released = link.ask("read_row")["row"]
         self.assertEqual((released["owner"], released["address"], released["beat"]), ("", "", 7))
+
+        self.primary.sql("revoke update on elapse.partition from node;\n")
+        self.assert_outcome(link.ask("take_over", 1, 7, 3), "refused")
+        self.primary.sql("drop function elapse.make_log_table;\n")
+        self.assert_outcome(link.ask("make_table", 1), "refused")
+        self.primary.sql("drop table elapse.log_test_0_0;\n")
+        self.assert_outcome(link.ask("read_log", 1), "rows", 0)
 
     def test_another_node_of_the_same_epoch_is_no_owner(self):
         self.owner("first")

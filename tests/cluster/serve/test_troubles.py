@@ -8,6 +8,7 @@ import socket
 import ssl
 import subprocess
 import time
+import urllib.request
 
 import nodes_support as support
 from nodes_support import Error, NodesTest, cluster, server_process
@@ -228,6 +229,85 @@ class Descriptors(NodesTest):
             for number in range(100):
                 self.assertIsInstance(connection.ask("PUT", "tube", f"{number}{body}"), list)
         self.assertIn(b"no connection can be taken now", node.process.log())
+
+
+class BrokenPartitions(NodesTest):
+    """One partition cannot go on; the node goes on with the other one."""
+
+    partitions = 2
+
+    def setUp(self):
+        super().setUp()
+        self.primary.sql("drop role if exists plain; create role plain login;"
+                         " grant usage, create on schema elapse to plain;"
+                         " grant all on all tables in schema elapse to plain;\n")
+        self.tables = ["elapse.log_test_0_0", "elapse.log_test_1_0"]
+
+    def plain_node(self):
+        """A node with a role that has no rights but those that it was given. It owns all, and has a
+        table for each log."""
+        node = self.node("--http", "127.0.0.1:0")
+        node.options = [word + " user=plain" if word.startswith("host=") else word for word in node.options]
+        node.start()
+        self.wait_until(lambda: node.owned() == 2, "it owns")
+        self.assertEqual({self.put_key(node, number) for number in range(8)}, {0, 1})
+        return node
+
+    def put_key(self, node, number):
+        """Returns the partition."""
+        return self.put(node, f"body{number}", "KEY", f"key{number}") % 2
+
+    def goes_on_without_the_second(self, node, *words):
+        node.process.wait_for(b"partition 1 cannot go on: ")
+        for word in (*words, "This node goes on without it"):
+            self.assertIn(word, node.process.text())
+        self.wait_until(lambda: (node.owned(), int(node.info()["partitions_without_owner"])) == (1, 1), "it has one")
+        for state in ("stopped", "without_owner", "complaint"):
+            self.wait_until(lambda name=state: self.of_parts(node, name) == ["0", "1"], state)
+        self.put(node, "x", "KEY", self.key_of(0))
+
+    def key_of(self, partition):
+        def is_there(key):
+            hashed = 14695981039346656037
+            for byte in b"\x04tube" + key.encode():
+                hashed = (hashed ^ byte) * 1099511628211 % 2**64
+            return (hashed ^ hashed >> 32) % 2 == partition
+        return next(filter(is_there, map(str, range(99))))
+
+    def of_parts(self, node, name):
+        port = int(re.search(r"listening: http:127\.0\.0\.1:(\d+)", node.process.text())[1])
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+            text = answer.read().decode()
+        return re.findall(rf"elapse_partition_{name}{{partition=\"[01]\"}} (\d)", text)
+
+    def test_a_right_that_is_lost(self):
+        node = self.plain_node()
+        self.primary.sql(f"revoke insert on {self.tables[1]} from plain;\n")
+        key = self.key_of(1)
+        self.assertRegex(str(node.ask("PUT", "tube", "x", "KEY", key)), "^UNKNOWN ")
+        self.goes_on_without_the_second(node, "a right is missing in the database", "permission denied")
+        self.primary.sql(f"grant insert on {self.tables[1]} to plain;\n")
+        node.stop()
+        node.start()
+        self.wait_until(lambda: node.owned() == 2, "it owns both again")
+        self.put(node, "x", "KEY", key)
+
+    def test_tables_that_are_gone(self):
+        """A follower that needs the table stops, too. Where no partition is left, the node ends."""
+        node = self.plain_node()
+        self.primary.sql(f"drop table {self.tables[1]};\n")
+        other = self.node("--http", "127.0.0.1:0").start()
+        other.process.wait_for(b"partition 1 cannot go on: the log in the database contradicts itself, or lacks")
+        node.process.signal(signal.SIGTERM)
+        self.assertEqual(node.process.wait(), 0)
+        self.wait_until(lambda: other.owned() == 1, "the other one has what can go on")
+        self.goes_on_without_the_second(other)
+        self.primary.sql(f"drop table {self.tables[0]};\n")
+        with other.connect() as connection:
+            connection.send("PUT", "tube", "x", "KEY", self.key_of(0))
+            self.assertEqual(other.process.wait(), 1)
+        other.fails = True
+        self.assertIn("partition 0 cannot go on: a table", other.process.text())
 
 
 class Twins(NodesTest):

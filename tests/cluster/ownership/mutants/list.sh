@@ -209,3 +209,20 @@ mutant pooler_is_connected_to src/cluster/ownership/completed.c \
     '    if ([-result->is_pooled-]{+false+}) {' named
 mutant answer_of_another_backend_is_believed src/cluster/ownership/completed.c \
     '    else if ([-result->is_pooled-]{+false+})' named
+
+# ---- R13: refusals ----
+
+mutant refusal_is_unclear src/cluster/ownership/completed.c \
+    '        [-take_refused(partition-]{+elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR+});' \
+    named
+mutant session_of_another_role_stops_the_node src/cluster/ownership/completed.c \
+    '[- ||
+        partition->statement.kind == ELAPSE__STATEMENT_TERMINATE-])' named
+mutant missing_group_is_asked_for_again src/cluster/ownership/follow.c \
+    '[-partition->missing == partition->local.group + 1-]{+false+})' named
+mutant trimmed_group_is_missing src/cluster/ownership/follow.c \
+    'partition->missing [-== partition->local.group + 1-]{+!= 0+})' named
+mutant log_is_judged_by_an_older_row src/cluster/ownership/follow.c \
+    'bool has_it = [-partition->has_row && -]' named
+mutant missing_group_outlives_its_connection src/cluster/ownership/role.c \
+    '[-    partition->missing = 0;-]' named
