@@ -185,6 +185,7 @@ struct elapse__journal {
     struct elapse__journal_place log_end;     /* of the last group that was applied or confirmed */
     struct elapse__journal_place log_written; /* of the last LOG_PLACE */
     struct elapse__portable_facts log_facts;  /* of the group in flight */
+    unsigned log_forgets;                     /* LOG_PLACEs that forget and wait to be written */
     uint64_t log_trimmed;                     /* the tail that the log knows */
     uint8_t *portable;                        /* the group in flight, as the log gets it */
     size_t portable_size, portable_capacity;

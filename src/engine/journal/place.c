@@ -53,9 +53,13 @@ static void place_group(struct elapse__journal *journal, struct elapse__group *g
     group->size += ELAPSE__LOG_PLACE_BYTES;
     journal->log_written = place;
     journal->log_written.forgets = false; /* a repetition forgets nothing */
-    /* A group that was read was noted when it was read; and perhaps all groups are to be forgotten
-     * soon. */
-    if (!is_read)
+    if (place.forgets) {
+        ELAPSE__ASSERT_THAT(journal->log_forgets, >, 0U);
+        journal->log_forgets--;
+    }
+    /* A group that was read was noted when it was read. A repetition that is written before all
+     * groups are forgotten names one of them, and they are noted no more. */
+    if (!is_read && journal->log_forgets == 0)
         elapse__log_note_group(journal, position, place.group);
 }
 

@@ -110,6 +110,7 @@ int elapse__journal_forget(struct elapse__journal *journal)
     if (error != 0)
         return error;
     elapse__log_forget(journal);
+    journal->log_forgets++;
     journal->clean_pinned = false;
     journal->clean_again_ms = 0;
     journal->log_end = (struct elapse__journal_place){.group = 0};

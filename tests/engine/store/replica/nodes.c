@@ -198,9 +198,11 @@ void node_go_on(struct node *node)
     }
 }
 
-static bool rebuild(struct node *node)
+bool node_rebuild(struct node *node)
 {
-    if (elapse__engine_rebuild(&node->engine) != 0)
+    if (elapse__journal_error(node->engine.journal) != 0 ||
+        !elapse__journal_follows(node->engine.journal) ||
+        elapse__engine_rebuild(&node->engine) != 0)
         return false;
     world.totals[REBUILDS]++;
     return true;
@@ -217,7 +219,7 @@ bool node_follow(struct node *node)
     bool leads = place.group <= seen && place.group + 1 >= world.tail &&
                  (place.group == 0 || place.hash == hash_at(place.group));
     if (!leads && place.group > 0)
-        return rebuild(node);
+        return node_rebuild(node);
     uint64_t next = leads ? place.group + 1 : world.tail;
     if (next > seen)
         return false;

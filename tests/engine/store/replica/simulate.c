@@ -79,6 +79,10 @@ static void act(void)
         elapse__journal_push(owner->engine.journal);
     else if (choice == 989)
         world.takes_none = owner != NULL;
+    else if (choice == 990)
+        (void)(node->is_open && node_rebuild(node));
+    else if (choice == 991)
+        world.wall_ms += 2000; /* journals are idle */
 }
 
 /* A journal that has failed ends its process. */

@@ -116,8 +116,9 @@ bool node_open(struct node *node);
 bool node_step(struct node *node, enum elapse__journal_lane lane);
 void node_kill(struct node *node);
 void node_tick(struct node *node);
-bool node_follow(struct node *node); /* one group; false: nothing to follow, or no room */
-void node_go_on(struct node *node);  /* steps until nothing is left to do */
+bool node_rebuild(struct node *node); /* an operator may ask a follower for it at any time */
+bool node_follow(struct node *node);  /* one group; false: nothing to follow, or no room */
+void node_go_on(struct node *node);   /* steps until nothing is left to do */
 struct elapse__queue_now world_now(void);
 
 /* take_over.c: the owner is fenced, another node owns. */
