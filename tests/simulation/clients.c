@@ -12,7 +12,8 @@ enum {
     WAITS_MAX = 400, /* time enough to clean and retire a segment */
     LIVE_MAX = 120,
     FINISH_ROUNDS = 400,
-    CONNECTIONS = 2
+    CONNECTIONS = 2,
+    PAGE_BITS = 12
 };
 
 bool clients_trace;
@@ -37,6 +38,8 @@ static struct clients {
     unsigned lease_count;
     struct elapse__queue_lease told[TOLD_MAX]; /* the names of the last hand-outs, in all lives */
     unsigned told_count;
+    uint64_t unread_page; /* of the log, where a body could not be read last; 0: it can be read */
+    int64_t unread_at;    /* t */
     uint32_t last_serial;
     uint32_t body_size; /* of all jobs; 0: of many sizes */
     /* Leases end with their connection; number 0 stands for none. */
@@ -52,6 +55,7 @@ void clients_begin(uint32_t body_size)
 void clients_forget_replies(void)
 {
     clients.reply_count = 0;
+    clients.unread_page = 0;
     for (unsigned i = 0; i <= CONNECTIONS; i++)
         elapse__queue_connection_init(&clients.connections[i]);
 }
@@ -222,6 +226,13 @@ static bool hand_outs_rest(void)
     return true;
 }
 
+/* A place that could not be read is left alone for a second. */
+static void judge_place(const struct elapse__queue_handed *handed)
+{
+    if (handed->position >> PAGE_BITS == clients.unread_page && model.t < clients.unread_at + 1000)
+        model_violate("job %llu is tried again at once", (unsigned long long)handed->id);
+}
+
 static bool take(unsigned tubes, unsigned connection, unsigned waits)
 {
     struct elapse__queue_text texts[MODEL_TUBES];
@@ -251,6 +262,8 @@ static bool take(unsigned tubes, unsigned connection, unsigned waits)
     read_aside();
     if (!taken && hand_outs_rest())
         return false;
+    if (taken)
+        judge_place(&handed);
     model_do_take(tubes, connection, taken ? &handed : NULL);
     TRACE("t %lld: take from %u by %u: job %llu\n", (long long)model.t, tubes, connection,
           taken ? (unsigned long long)handed.id : 0ULL);
@@ -282,6 +295,22 @@ static void take_back(const struct elapse__queue_handed *handed, bool buried, bo
         model_do_undo(handed->id, handed->lease);
 }
 
+/* Notes whether the place of a job could be read. */
+static void note_place(uint64_t id, bool can_be_read)
+{
+    uint64_t position;
+    uint32_t body_size;
+    if (!elapse__queue_locate(process.engine.jobs, id, &position, &body_size))
+        return;
+    bool is_known = position >> PAGE_BITS == clients.unread_page;
+    if (can_be_read && is_known)
+        clients.unread_page = 0;
+    if (can_be_read || (is_known && model.t < clients.unread_at + 1000))
+        return;
+    clients.unread_page = position >> PAGE_BITS;
+    clients.unread_at = model.t;
+}
+
 /* No other hand-out ever had this name, also in an earlier life. */
 static void receive_lease(struct elapse__queue_lease lease)
 {
@@ -306,6 +335,8 @@ static void receive_job(const struct reply *reply)
     if (error != 0) {
         bool buried = runs && error == ENOENT;
         process_totals->unread += error == EIO;
+        if (error == EIO)
+            note_place(handed->id, false);
         if (buried && !expected->is_damaged)
             model_violate("job %llu is buried although its body is whole",
                           (unsigned long long)handed->id);
@@ -316,6 +347,7 @@ static void receive_job(const struct reply *reply)
         read_aside();
         return;
     }
+    note_place(handed->id, true);
     if (!runs) {
         model_violate("job %llu is handed out although it was cancelled",
                       (unsigned long long)handed->id);
