@@ -538,6 +538,9 @@ SERVER_TEST(a_disk_that_cannot_read_is_not_asked_for_every_job)
     commit();
     /* The first reserve took all: none of them was read in vain twice. */
     assert_int_equal(statistics().journal.failed_reads, 12);
+    /* And no turn is needed before the rest is over. */
+    assert_in_range(elapse__server_next_ms(f.server), present().boot_ms + 1,
+                    present().boot_ms + ELAPSE__UNREAD_REST_MS);
     for (unsigned i = 0; i < 10; i++) {
         pass(1000);
         commit();

@@ -79,3 +79,5 @@ mutant tokens_count_as_too_much src/queue/write.c \
     '*size = [-(uint32_t)elapse__frame_bytes(fields_size, 0)-]{+fields_size + ELAPSE__RECORD_FRAME_MAX+};'
 mutant older_than_all_is_searched_for src/queue/waits.c \
     'if ([-due_of(ring->next) > due-]{+false+})'
+mutant record_that_is_not_to_be_read_is_read src/queue/reserve.c \
+    'if (!has_expired[- && delay_ms == 0-])'

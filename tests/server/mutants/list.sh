@@ -73,3 +73,16 @@ mutant input_has_no_bound src/server/core/connection.c \
     'return [-there < most ? most - there : 0-]{+most+};'
 mutant idle_closes_waiting_reserves src/server/core/server.c \
     '[-connection->waiting > 0 ||-]'
+
+# ---- a disk that cannot read ----
+
+mutant unread_job_is_no_job src/server/core/reserve.c \
+    'bool is_error = [-reply->read_failed || is_held_back(reply)-]{+false+};'
+mutant disk_gets_no_time src/server/core/reserve.c \
+    'if (is_error && [-!-]reply->was_patient) {'
+mutant unread_reserve_ends_at_once src/server/core/hand_over.c \
+    'if (!is_by_id && [-(failed == 0 || failed == EIO)-]{+failed == 0+})'
+mutant end_of_a_rest_is_slept_through src/server/core/server.c \
+    'return[- rests_until_ms < next_ms ? rests_until_ms :-] next_ms;'
+mutant damaged_body_counts_for_nothing src/engine/hand_out.c \
+    '    [-elapse__journal_body_damaged(engine->journal, position)-]{+(void)position+};'

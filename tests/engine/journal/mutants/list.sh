@@ -120,3 +120,24 @@ mutant a_spare_is_made_beside_cleaning src/engine/journal/spare.c \
     'journal->spare_count >= [-elapse__spares_held(journal) && elapse__clean_frees_a_file-]{+elapse__spares_wanted+}(journal)'
 mutant cleaning_begins_late src/engine/journal/room.c \
     'total > 2 * live + {+3 * +}segment)'
+
+# ---- places that cannot be read ----
+
+mutant good_disk_is_asked_every_second src/engine/journal/unread.c \
+    'if (unread->works <= [-place->works-]{+UINT64_MAX+})'
+mutant bad_disk_is_asked_ever_less_often src/engine/journal/unread.c \
+    'if (unread->works [-<= place->works-]{+> UINT64_MAX - 1+})'
+mutant page_cache_proves_the_disk src/engine/journal/unread.c \
+    'if (reading->file == ELAPSE__NO_FILE[- || !reading->may_wait-])'
+mutant records_of_a_place_count_as_places src/engine/journal/unread.c \
+    'if (place != NULL && now_ms < place->again_ms{+ - place->delay_ms+})'
+mutant read_that_worked_is_forgotten src/engine/journal/unread.c \
+    '        *place = unread->places[--unread->count];' '        unread->works++;'
+mutant tail_is_read_again_at_once src/engine/journal/clean.c \
+    'journal->clean_again_ms = journal->now_ms + [-journal->clean_pause_ms-]{+1+};'
+mutant tail_is_never_read_again src/engine/journal/clean.c \
+    '    journal->clean_again_ms = 0;[-
+    journal->clean_pinned = false;-]
+}'
+mutant unread_page_hides_the_rest src/engine/journal/examine.c \
+    'goes_on = error [-!= 0 ||-]{+== 0 &&+} done > 0;'
