@@ -86,16 +86,17 @@ void elapse__journal_read_worked(struct elapse__journal *journal,
                                  const struct elapse__journal_reading *reading)
 {
     struct elapse__unread *unread = &journal->unread;
-    struct elapse__unread_place *place;
+    struct elapse__unread_place *place = find_place(unread, reading->position);
 
-    if (reading->file == ELAPSE__NO_FILE || !reading->may_wait)
-        return; /* that tells nothing about the disk */
-    unread->in_a_row = 0;
+    if (reading->file == ELAPSE__NO_FILE)
+        return;
     unread->last_failed = false;
-    unread->works++;
-    place = find_place(unread, reading->position);
     if (place != NULL)
         *place = unread->places[--unread->count];
+    if (!reading->may_wait)
+        return; /* what the page cache has tells nothing about other places */
+    unread->in_a_row = 0;
+    unread->works++;
 }
 
 uint64_t elapse__journal_unread_ms(const struct elapse__journal *journal, uint64_t now_ms,

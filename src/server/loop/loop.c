@@ -206,7 +206,9 @@ static void tell_troubles(struct elapse__loop *loop, const struct elapse__journa
                        "journal/%" PRIu64 ".log: at offset %" PRIu64
                        ": a body is damaged, and its job is buried; this disk is not to be trusted",
                        now->damaged_bodies.segment, now->damaged_bodies.offset);
-    if (now->failed_reads.count > before->failed_reads.count)
+    /* A place that fails again is no news, and would use up the lines of a minute. */
+    if (now->failed_reads.count > before->failed_reads.count &&
+        (now->unread_places == 0 || now->unread_places > before->unread_places))
         elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_DISK,
                        "journal/%" PRIu64 ".log: at offset %" PRIu64
                        ": the disk cannot read; no job is lost, and what waits is tried again",

@@ -204,7 +204,7 @@ TEST_WITH(a_bad_place_on_a_good_disk_is_tried_ever_less_often, begin, end)
     assert_int_equal(unread(600, now_ms), 1000);
 }
 
-/* What the page cache and the memory know says nothing of the disk. */
+/* What the page cache and the memory know says nothing of other places of the disk. */
 TEST_WITH(a_bad_disk_is_tried_every_second, begin, end)
 {
     struct elapse__journal_reading cached = reading_of(601), in_memory = reading_of(602);
@@ -212,10 +212,14 @@ TEST_WITH(a_bad_disk_is_tried_every_second, begin, end)
     in_memory.file = ELAPSE__NO_FILE;
     for (uint64_t i = 0; i < 20; i++) {
         assert_int_equal(unread(600, 5000 + i * 1000), 1000);
-        elapse__journal_read_worked(owner.journal, &cached);
         elapse__journal_read_worked(owner.journal, &in_memory);
         assert_true(elapse__journal_reads_in_doubt(owner.journal));
+        elapse__journal_read_worked(owner.journal, &cached);
+        assert_false(elapse__journal_reads_in_doubt(owner.journal));
     }
+    cached.position = 600 * PAGE;
+    elapse__journal_read_worked(owner.journal, &cached);
+    assert_int_equal(unread_ms(600, 24001), 0);
 }
 
 TEST_WITH(hand_outs_rest_when_several_places_in_a_row_cannot_be_read, begin, end)

@@ -128,7 +128,10 @@ mutant good_disk_is_asked_every_second src/engine/journal/unread.c \
 mutant bad_disk_is_asked_ever_less_often src/engine/journal/unread.c \
     'if (unread->works [-<= place->works-]{+> UINT64_MAX - 1+})'
 mutant page_cache_proves_the_disk src/engine/journal/unread.c \
-    'if (reading->file == ELAPSE__NO_FILE[- || !reading->may_wait-])'
+    'if ([-!reading->may_wait-]{+reading->file == ELAPSE__NO_FILE+})'
+mutant page_cache_leaves_the_doubt src/engine/journal/unread.c \
+    '    unread->last_failed [-= false-]{+&= !reading->may_wait+};
+    if (place'
 mutant records_of_a_place_count_as_places src/engine/journal/unread.c \
     'if (place != NULL && now_ms < place->again_ms{+ - place->delay_ms+})'
 mutant read_that_worked_is_forgotten src/engine/journal/unread.c \
