@@ -19,6 +19,35 @@ RESP_TEST(reserve)
     says("RESERVE nowhere", "*0|");
 }
 
+/* As docs/protocol.md says: the job that it found is lost, and it looks again. */
+RESP_TEST(a_reserve_may_hand_out_a_job_of_a_later_put_of_its_pipeline)
+{
+    struct client other;
+
+    connect(&other);
+    says("PUT t one KEY k", "*2|:1|+scheduled|");
+    answers(&other, "PUT u something", "*2|:2|+scheduled|");
+    ask(&other, "PUT u more"); /* the hand-out waits until this is durable */
+    ask(&c, "RESERVE t");
+    ask(&c, "PUT t two");
+    ask(&other, "CANCEL t k");
+    hear(&c, "*1|*8|:4|$3|1-2|$1|t|$-1|$3|two|:1700000000000|:1|:0|*2|:4|+scheduled|");
+    hear(&other, "*2|:3|+scheduled|*1|+running|");
+}
+
+/* While its job stays, it is the one that was ready when the RESERVE came. */
+RESP_TEST(a_reserve_hands_out_what_was_ready_before_the_rest_of_its_pipeline)
+{
+    says("PUT t one PRIORITY 9", "*2|:1|+scheduled|");
+    ask(&c, "PUT u more");
+    ask(&c, "RESERVE t");
+    ask(&c, "PUT t two PRIORITY 1");
+    ask(&c, "RESERVE v");
+    ask(&c, "PUT v three");
+    hear(&c, "*2|:2|+scheduled|*1|*8|:1|$3|1-1|$1|t|$-1|$3|one|:1700000000000|:1|:0|"
+             "*2|:3|+scheduled|*0|*2|:4|+scheduled|");
+}
+
 RESP_TEST(reserve_in_resp3)
 {
     begins(&c, "HELLO 3", "%7|");
