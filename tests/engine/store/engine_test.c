@@ -152,4 +152,73 @@ TEST_WITH(test_the_allocator_stays, set_up, tear_down)
     assert_int_equal(counting.bytes, 0);
 }
 
+/* ---- the gate of a hand-out ---- */
+
+static void work(void)
+{
+    while (elapse__journal_work(engine.journal)) {
+    }
+}
+
+static struct elapse__queue_text text(const char *bytes)
+{
+    return (struct elapse__queue_text){bytes, strlen(bytes)};
+}
+
+/* Puts a ready job, which expires after so long; 0: never. */
+static void put(uint32_t priority, uint64_t expire_ms)
+{
+    const struct elapse__queue_put put = {.tube = text("t"),
+                                          .body = text("b"),
+                                          .priority = priority,
+                                          .ttr_ms = 1000,
+                                          .expire_ms = expire_ms};
+    assert_int_equal(elapse__queue_put(engine.jobs, now(), &put).result, ELAPSE__QUEUE_SCHEDULED);
+}
+
+/* Opens an engine with four jobs, of which the first and the third have expired, and reserves up to
+ * `count` of them in a batch, so that no turn drops the two before. Returns the gate. */
+static uint64_t gate_of(uint32_t count)
+{
+    const struct elapse__queue_now later = {.boot_ms = 1100, .wall_ms = 1100};
+    const struct elapse__queue_text tube = text("t");
+    const struct elapse__queue_reserve reserve = {.tubes = &tube, .tube_count = 1, .count = count};
+    struct elapse__queue_handed handed[2];
+    enum elapse__queue_result result;
+    uint32_t taken;
+    uint64_t gate;
+    open_engine(0, NULL);
+    engine.loading = false;
+    assert_int_equal(elapse__engine_begin_life(&engine), 0);
+    work();
+    for (uint32_t i = 1; i <= 4; i++)
+        put(i, i % 2 == 1 ? 10 : 0);
+    work();
+    assert_true(elapse__engine_may_reply(&engine, engine.last_position));
+    engine.batch = &later;
+    assert_true(elapse__engine_take_many(&engine, &reserve, handed, &taken, &result, &gate));
+    engine.batch = NULL;
+    assert_int_equal(taken, count);
+    assert_int_equal(elapse__queue_statistics(engine.jobs).expired, count);
+    return gate;
+}
+
+/* The hand-out tells that the first job is gone. */
+TEST_WITH(test_a_hand_out_waits_for_the_job_that_expired_before_it, set_up, tear_down)
+{
+    uint64_t gate = gate_of(1);
+    assert_false(elapse__engine_may_reply(&engine, gate));
+    assert_true(gate < engine.last_position); /* its own lease does not count */
+    work();
+    assert_true(elapse__engine_may_reply(&engine, gate));
+}
+
+TEST_WITH(test_hand_outs_wait_for_the_job_that_expired_between_them, set_up, tear_down)
+{
+    uint64_t gate = gate_of(2);
+    assert_false(elapse__engine_may_reply(&engine, gate));
+    work();
+    assert_true(elapse__engine_may_reply(&engine, gate));
+}
+
 TEST_MAIN("engine")

@@ -13,6 +13,10 @@ mutant answer_without_records_is_not_gated src/engine/hand_out.c \
     '[-answer->position = engine->last_position-]{+(void)engine+};'
 mutant hand_out_is_gated_by_nothing src/engine/hand_out.c \
     '*gate = [-engine->previous_position-]{+0+};'
+mutant hand_out_does_not_wait_for_expiries src/engine/hand_out.c \
+    '*gate = [-engine->previous_position-]{+before+};'
+mutant hand_outs_do_not_wait_for_expiries src/engine/hand_out.c \
+    '[-engine->groups - groups_before == *count ? before : engine->last_position-]{+before+}'
 mutant hand_out_reads_the_old_place src/engine/hand_out.c \
     'elapse__journal_read_begin(engine->journal, [-place.-]{+handed->+}position, place.body_size, reading);'
 mutant cancelled_job_is_handed_out src/engine/hand_out.c \

@@ -46,6 +46,9 @@ mutant padding_counts_as_records src/engine/journal/commit.c \
 mutant commit_calls_itself_durable src/engine/journal/place.c \
     '.durable = [-journal->durable-]{+group->position + group->size+}, .tail = group'
 
+mutant idle_journal_writes_no_commit src/engine/journal/commit.c \
+    '[-journal->idle_commit_wanted-]{+false+} && is_idle'
+
 # ---- recovery ----
 
 mutant torn_end_counts_as_damage src/engine/journal/recover.c \
@@ -84,6 +87,10 @@ mutant used_again_before_copies_are_durable src/engine/journal/retire.c \
     'journal->first >= journal->[-durable_tail-]{+tail+}'
 mutant file_of_a_backup_is_used_again src/engine/journal/spare.c \
     '[-status->links == 1 && -]'
+mutant short_file_is_used_again src/engine/journal/spare.c \
+    'status->links == 1[- && status->bytes == elapse__segment_bytes(journal)-]'
+mutant file_that_is_read_is_retired src/engine/journal/retire.c \
+    'journal->first >= journal->durable_tail[- || journal->segments[0].readers > 0-]'
 mutant moved_tail_waits_for_the_interval src/engine/journal/commit.c \
     'journal->now_ms >= journal->sync_due_ms[- ||
             journal->durable_tail < journal->committed_tail-]);'

@@ -107,3 +107,5 @@ mutant groups_in_flight_are_not_put_aside src/engine/journal/replica.c \
     'journal->unconfirmed = [-waits && !journal->answered && journal->in_flight->size > 0-]{+false+};'
 mutant groups_that_wait_are_not_put_aside src/engine/journal/replica.c \
     'while (group != NULL && (group->size == 0 || {+!+}group->has_place))'
+mutant commit_has_the_tail_of_its_write src/engine/journal/place.c \
+    '.tail = [-group-]{+journal+}->tail}'
