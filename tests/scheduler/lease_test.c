@@ -153,6 +153,29 @@ LEASE_TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
     expect_nothing(scheduler);
 }
 
+/* A taker whose work always outlives its lease: SLOW tasks are taken and never done. Beside them
+ * many are due. One task is taken at each tick, and of each it is known at which. */
+LEASE_TEST(work_that_outlives_every_lease_keeps_no_due_task_waiting)
+{
+    enum { SLOW = 20, DUE = 10000 };
+
+    for (size_t i = 0; i < SLOW + DUE; i++)
+        (void)schedule_at(scheduler, (struct elapse_task){.context = name_of(i)}, T(1));
+    for (size_t i = 0; i < SLOW + DUE + SLOW; i++) {
+        struct elapse_taken taken;
+
+        go_to(scheduler, T(1 + i));
+        assert_ok(elapse_task_take(scheduler, 0, &taken));
+        assert_int_equal(number_of(taken.context), i % (SLOW + DUE));
+        assert_int_equal(taken.run.intended_ns, T(1));
+        assert_int_equal(taken.run.actual_ns, T(1 + i));
+        assert_int_equal(taken.run.attempt, i < SLOW + DUE ? 1 : 2);
+        if (number_of(taken.context) >= SLOW)
+            expect_done(scheduler, &taken, ELAPSE_OK);
+    }
+    go_to(scheduler, T(2 * DUE)); /* closing does not wait for leases that have expired */
+}
+
 /* ---- keys, cancelling, rescheduling ---- */
 
 TEST(a_dead_taker_does_not_keep_its_key)
