@@ -70,6 +70,9 @@ enum elapse_error {
     ELAPSE_ERROR_FORMAT = 19,
     /* Writing to the disk has failed. The queue takes no changes any more; open it again. */
     ELAPSE_ERROR_BROKEN = 20,
+    /* The task has a wall-clock time or a cron expression, and can be run now or changed, but not
+     * moved. Nothing has changed. Since 0.3. */
+    ELAPSE_ERROR_WALL_CLOCK = 21,
 };
 
 /*

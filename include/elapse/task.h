@@ -277,7 +277,8 @@ elapse_after(struct elapse_scheduler *scheduler, uint64_t delay_ns, elapse_actio
  * Schedules `task` for a wall-clock time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z. When
  * the wall clock is set forward, the tasks that it passes are due at once. When it is set back,
  * tasks wait longer, except those that are due already and wait for a worker. A task with a
- * wall-clock time takes no slack and no period, and cannot be rescheduled.
+ * wall-clock time takes no slack and no period. It can run now (elapse_task_run_now), but cannot be
+ * rescheduled.
  * Errors: as elapse_task_schedule_at; ARGUMENT also for slack or a period.
  * Cost: as elapse_task_schedule_at, and an allocation. The first such task of a shard allocates
  * another 122 KiB.
@@ -292,7 +293,8 @@ elapse_task_schedule_at_wall_clock(struct elapse_scheduler *scheduler,
  * time zone task->zone. Requires a recurrence of ELAPSE_RECUR_CRON with an if_missed of SKIP or
  * BURST, or of NEVER for the first moment alone. When the wall clock is set back, the task never
  * runs a second time for one occurrence: it waits until the wall clock has passed the last one
- * again. The task cannot be rescheduled.
+ * again. The task can be changed (elapse_task_change_cron) and can run now (elapse_task_run_now),
+ * but cannot be rescheduled.
  * Errors: as elapse_task_schedule_at; ARGUMENT also when there is no such moment.
  * Cost: as elapse_task_schedule_at_wall_clock, and an elapse_cron_next.
  */
@@ -326,9 +328,9 @@ elapse_task_schedule_batch(struct elapse_scheduler *scheduler, struct elapse_bat
  * old deadline is forgotten. Handle, key and context stay; slack is not applied. A task that is due
  * but has not begun is pending, and is moved. A task that is running runs once more, when the new
  * deadline has come and its action has returned.
- * Errors: ARGUMENT (it has a wall-clock time; a delay or a deadline that elapse_task_schedule_at
- * refuses), GONE (also when it is running and was cancelled, or
- * when another task with its key is pending meanwhile), LIMIT (running tasks only), CLOSED.
+ * Errors: WALL_CLOCK (it has a wall-clock time or a cron expression), ARGUMENT (a delay or a
+ * deadline that elapse_task_schedule_at refuses), GONE (also when it is running and was cancelled,
+ * or when another task with its key is pending meanwhile), LIMIT (running tasks only), CLOSED.
  * Cost: O(1); reading the clock (`_after` alone), a lock. Postponing is one store.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
@@ -395,8 +397,10 @@ elapse_task_change_cron(struct elapse_scheduler *scheduler, struct elapse_handle
 /*
  * Makes a task run at once: moves it to the beginning of the present tick, unless it is due
  * already. It does not wait for the next tick, as a delay of 0 does. A running task runs once more
- * when its action has returned. Periods begin anew, as after every reschedule. Errors: as
- * elapse_task_reschedule_at. Cost: O(1); reading the clock, a lock.
+ * when its action has returned. Periods begin anew, as after every reschedule. A task with a
+ * wall-clock time runs at once in place of that time. A cron task runs besides, and goes on as it
+ * was planned: its next occurrence stays. Errors: GONE, LIMIT and CLOSED, as
+ * elapse_task_reschedule_at. Cost: O(1); reading both clocks, a lock.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_run_now(struct elapse_scheduler *scheduler, struct elapse_handle handle);

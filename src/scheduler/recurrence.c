@@ -32,7 +32,8 @@ static bool next_of_cron(const struct elapse__recurrence *recurrence, uint64_t n
     const enum elapse_zone zone = recurrence->zone;
     ELAPSE__ASSERT(recurrence->wall_clock);
     /* The next occurrence is after the last one, even if the wall clock was set back meanwhile. */
-    if (!elapse__cron_next_ns(cron, zone, recurrence->occurrence_ns, &next->ns))
+    next->ns = recurrence->planned_ns;
+    if (next->ns == 0 && !elapse__cron_next_ns(cron, zone, recurrence->occurrence_ns, &next->ns))
         return false;
     next->missed = 0;
     if (recurrence->if_missed != ELAPSE_MISSED_SKIP)
@@ -66,6 +67,7 @@ void elapse__recurrence_apply(struct elapse__recurrence *recurrence,
         recurrence->period_ns = change->period_ns;
     }
     recurrence->occurrence_ns = change->since_ns;
+    recurrence->planned_ns = 0;
     recurrence->changed = false;
 }
 

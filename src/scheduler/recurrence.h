@@ -25,6 +25,7 @@ struct elapse__recurrence {
     bool unplaced;          /* the task is in the chain of wall_clock_wheel.h, and in no wheel */
     uint64_t period_ns;     /* PERIOD, AFTER_EACH */
     uint64_t occurrence_ns; /* the occurrence that is pending or running */
+    uint64_t planned_ns;    /* CRON: the one after it, if it was put in between; otherwise 0 */
     bool moved;             /* the task was rescheduled while it ran ... */
     uint64_t moved_ns;      /* ... to this deadline */
     uint64_t number;        /* runs begun */

@@ -15,7 +15,9 @@ enum elapse_error elapse__reschedule_locked(struct elapse_scheduler *scheduler,
     move->tick = elapse__tick_of_deadline(move->deadline_ns, scheduler->options.tick_ns);
     enum elapse_error error = elapse__shard_reschedule(shard, handle, move);
     elapse__shard_unlock(shard);
-    if (move->started)
+    if (move->started && move->by_wall_clock)
+        elapse__scheduler_wake_at(scheduler, (struct elapse__ticks){ELAPSE_NEVER, move->tick});
+    else if (move->started)
         elapse__scheduler_wake_at(
             scheduler,
             (struct elapse__ticks){elapse__shard_wake_for(shard, move->tick), ELAPSE_NEVER});
@@ -134,6 +136,15 @@ enum elapse_error elapse_task_reschedule_later_after(struct elapse_scheduler *sc
 enum elapse_error elapse_task_run_now(struct elapse_scheduler *scheduler,
                                       struct elapse_handle handle)
 {
-    return reschedule_if_at(scheduler, handle, elapse__tick_now_ns(scheduler), ELAPSE__MOVE_EARLIER,
-                            NULL);
+    const uint64_t tick_ns = scheduler->options.tick_ns;
+    uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
+    uint64_t wall_clock_ns = elapse_scheduler_wall_clock_ns(scheduler);
+    struct elapse__move move = {
+        .deadline_ns = now_ns - now_ns % tick_ns,
+        .direction = ELAPSE__MOVE_EARLIER,
+        .now_ns = now_ns,
+        .to_now = true,
+        .wall_clock_ns = wall_clock_ns - wall_clock_ns % tick_ns,
+    };
+    return reschedule_if(scheduler, handle, move, NULL);
 }

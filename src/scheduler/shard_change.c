@@ -70,21 +70,45 @@ static enum elapse_error reschedule_running(struct elapse__shard *shard, struct 
     return ELAPSE_OK;
 }
 
+/* Lets a task with a wall-clock time run at once, and go on as it was planned after that. */
+static enum elapse_error run_now_by_wall_clock(struct elapse__shard *shard,
+                                               struct elapse__task *task, struct elapse__move *move)
+{
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    if (!move->to_now)
+        return ELAPSE_ERROR_WALL_CLOCK;
+    move->by_wall_clock = true;
+    move->direction = ELAPSE__MOVE_ANYWHERE;
+    move->deadline_ns = move->wall_clock_ns;
+    move->tick = elapse__tick_of_deadline(move->deadline_ns, shard->tick_ns);
+    if (elapse__is_running(task))
+        return reschedule_running(shard, task, move);
+    if (task->state != ELAPSE__TASK_PENDING || recurrence->occurrence_ns <= move->deadline_ns)
+        return ELAPSE_OK; /* it is due */
+    recurrence->planned_ns = recurrence->occurrence_ns;
+    elapse__shard_note_moved(task, move->deadline_ns);
+    elapse__wall_clock_wheel_move(&shard->wall_clock, task, move->tick);
+    move->moved = true;
+    move->started = true;
+    return ELAPSE_OK;
+}
+
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
                                            struct elapse__move *move)
 {
     enum elapse_error error = ELAPSE_OK;
     move->moved = false;
     move->started = false;
+    move->by_wall_clock = false;
     struct elapse__task *task = elapse__shard_find(shard, handle);
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     if (shard->closed)
         return ELAPSE_ERROR_CLOSED;
     if (task == NULL)
         return ELAPSE_ERROR_GONE;
-    if (elapse__by_wall_clock(task))
-        return ELAPSE_ERROR_ARGUMENT;
-    if (elapse__is_running(task)) {
+    if (elapse__by_wall_clock(task)) {
+        error = run_now_by_wall_clock(shard, task, move);
+    } else if (elapse__is_running(task)) {
         error = reschedule_running(shard, task, move);
     } else if (is_wanted(shard, task, move)) {
         elapse__shard_note_moved(task, move->deadline_ns);

@@ -17,9 +17,12 @@ struct elapse__move {
     uint64_t deadline_ns;
     uint64_t tick; /* at which the deadline becomes due */
     enum elapse__direction direction;
-    uint64_t now_ns; /* by the monotonic clock; not needed to move a task anywhere */
-    bool moved;      /* out */
-    bool started;    /* out: the timer of the task was started */
+    uint64_t now_ns;        /* by the monotonic clock; not needed to move a task anywhere */
+    bool to_now;            /* a task with a wall-clock time is moved, too, to ... */
+    uint64_t wall_clock_ns; /* ... this; otherwise it is refused */
+    bool moved;             /* out */
+    bool started;           /* out: the timer of the task was started, ... */
+    bool by_wall_clock;     /* out: ... in the wheel of the wall clock */
 };
 
 /* Moves a task to another deadline. If `move->started` is true afterwards, the caller must wake the

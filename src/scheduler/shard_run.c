@@ -237,10 +237,13 @@ static void start_next_run(struct elapse__shard *shard, struct elapse__task *tas
     if (elapse__shard_recurs(task)) {
         ELAPSE__ASSERT(next_occurrence != NULL);
         recurrence->occurrence_ns = next_occurrence->ns;
+        recurrence->planned_ns = 0;
         recurrence->missed = next_occurrence->missed;
         tick = elapse__tick_of_deadline(next_occurrence->ns, shard->tick_ns);
     } else {
         elapse__shard_note_moved(task, recurrence == NULL ? 0 : recurrence->moved_ns);
+        if (next_occurrence != NULL && recurrence->kind == ELAPSE_RECUR_CRON)
+            recurrence->planned_ns = next_occurrence->ns;
     }
     elapse__shard_start_timer(shard, task, tick);
     if (elapse__by_wall_clock(task))

@@ -45,6 +45,8 @@ const char *elapse_error_text(enum elapse_error error)
         return "a newer version wrote the files";
     case ELAPSE_ERROR_BROKEN:
         return "writing to the disk has failed";
+    case ELAPSE_ERROR_WALL_CLOCK:
+        return "a task by the wall clock cannot be moved to another deadline";
     }
     return "unknown error";
 }

@@ -146,7 +146,7 @@ MANUAL_TEST(refused_by_key_as_by_handle)
 
     assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), NULL));
     assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)),
-                     ELAPSE_ERROR_ARGUMENT);
+                     ELAPSE_ERROR_WALL_CLOCK);
     assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_REMOVED);
 }
 

@@ -423,9 +423,9 @@ SCHEDULER_TEST(it_cannot_be_rescheduled, wall_new(S(WALL_S) + 1))
 {
     struct elapse_handle handle = schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
 
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_WALL_CLOCK);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3600)), 1);
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_ERROR_WALL_CLOCK);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 7200) - 1), 0);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 7200)), 1);
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);

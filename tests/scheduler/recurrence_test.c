@@ -282,6 +282,35 @@ MANUAL_TEST(unusable_periods_are_refused)
     expect_step(scheduler, T(100), "");
 }
 
+/* The sum of the present and the period is beyond the end of time, whatever the recurrence. */
+MANUAL_TEST(a_huge_period_keeps_no_other_task_from_running)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct elapse_task huge = periodic('a', ELAPSE_PERIOD_NS_MAX);
+
+        huge.recurrence = i == 0 ? ELAPSE_RECUR_PERIOD : ELAPSE_RECUR_AFTER_EACH;
+        struct elapse_handle handle = schedule_at(scheduler, huge, T(10 + 100 * i));
+        expect_step(scheduler, T(10 + 100 * i), "a");
+        (void)schedule_at(scheduler, task_named('b'), T(20 + 100 * i));
+        expect_step(scheduler, T(19 + 100 * i), "");
+        expect_step(scheduler, T(20 + 100 * i), "b");
+        assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
+    }
+}
+
+/* The same with threads: the alarm is set for the huge period first. */
+SCHEDULER_TEST(a_huge_period_keeps_no_thread_from_the_next_task, started_new(1))
+{
+    struct elapse_task huge = periodic('a', ELAPSE_PERIOD_NS_MAX);
+
+    huge.recurrence = ELAPSE_RECUR_AFTER_EACH;
+    (void)schedule_after(scheduler, huge, 0);
+    wait_for_runs(1);
+    (void)schedule_after(scheduler, task_named('b'), TICK_NS);
+    wait_for_runs(2);
+    assert_int_equal(run_at(1).number, 'b');
+}
+
 SCHEDULER_TEST(sums_saturate_and_never_come, manual_new(1, 1))
 {
     struct elapse_task burst =

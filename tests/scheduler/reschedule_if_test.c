@@ -170,7 +170,7 @@ PULL_TEST(what_cannot_be_moved_is_refused)
     done(scheduler, &taken);
     assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, T(90), &handle));
     assert_int_equal(elapse_task_reschedule_earlier_at(scheduler, handle, T(9), NULL),
-                     ELAPSE_ERROR_ARGUMENT);
+                     ELAPSE_ERROR_WALL_CLOCK);
     assert_ok(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL));
     assert_int_equal(elapse_task_reschedule_later_after(scheduler, handle, T(9), NULL),
                      ELAPSE_ERROR_CLOSED);

@@ -3,6 +3,7 @@
  */
 #include "pulling.h"
 #include "recurring.h"
+#include "wall_clock.h"
 
 /* In the middle of a tick. */
 #define NOW_NS (T(15) + TICK_NS / 2)
@@ -63,13 +64,122 @@ PULL_TEST(a_running_task_runs_once_more)
     expect_taken(scheduler, "a");
 }
 
-MANUAL_TEST(a_task_by_the_wall_clock_cannot)
+/* ---- by the wall clock ---- */
+
+static struct elapse_handle schedule_hourly(struct elapse_scheduler *scheduler, size_t name)
 {
-    struct elapse_task task = task_named('w');
+    struct elapse_task task = recurring(name, ELAPSE_RECUR_CRON, 0, ELAPSE_MISSED_SKIP);
+    struct elapse_cron hourly;
+    struct elapse_cron_fault fault;
     struct elapse_handle handle;
 
-    assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task, T(9), &handle));
-    assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_ERROR_ARGUMENT);
+    assert_ok(elapse_cron_parse(&hourly, "@hourly", &fault));
+    task.cron = &hourly;
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, &handle));
+    return handle;
+}
+
+static void set_wall_clock(struct elapse_scheduler *scheduler, uint64_t minutes)
+{
+    assert_ok(
+        elapse_scheduler_set_wall_clock(scheduler, WALL_NS + minutes * 60 * ELAPSE_SECOND_NS));
+}
+
+/* Minutes after the beginning of 2030. */
+static void expect_minute(struct elapse_scheduler *scheduler, uint64_t minutes, const char *names)
+{
+    set_wall_clock(scheduler, minutes);
+    expect_step(scheduler, elapse_scheduler_now_ns(scheduler), names);
+}
+
+WALL_TEST(a_task_by_the_wall_clock_runs_now)
+{
+    struct elapse_handle handle =
+        schedule_by_wall_clock(scheduler, task_with_end('w'), WALL_NS + T(900));
+
+    expect_step(scheduler, T(1), "");
+    assert_ok(elapse_task_run_now(scheduler, handle));
+    assert_ok(elapse_task_run_now(scheduler, handle)); /* it is due already */
+    expect_step(scheduler, T(1), "w");
+    assert_true(run_at(0).run.wall_clock);
+    assert_int_equal(ends_of('w'), 1);
+    assert_int_equal(elapse_task_run_now(scheduler, handle), ELAPSE_ERROR_GONE);
+    expect_step(scheduler, T(2000), "");
+}
+
+WALL_TEST(a_cron_task_runs_now_and_goes_on_as_planned)
+{
+    struct elapse_handle handle = schedule_hourly(scheduler, 'c');
+
+    expect_minute(scheduler, 30, "");
+    assert_ok(elapse_task_run_now(scheduler, handle));
+    expect_minute(scheduler, 30, "c");
+    assert_int_equal(run_at(0).run.intended_ns, WALL_NS + UINT64_C(1800) * ELAPSE_SECOND_NS);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_WALL_CLOCK);
+    expect_minute(scheduler, 59, "");
+    expect_minute(scheduler, 60, "c");
+    expect_minute(scheduler, 119, "");
+    expect_minute(scheduler, 120, "c");
+}
+
+/* The wall clock is set back, and the task does not run twice for one occurrence. */
+WALL_TEST(a_cron_task_that_runs_now_repeats_no_occurrence)
+{
+    struct elapse_handle handle = schedule_hourly(scheduler, 'c');
+
+    expect_minute(scheduler, 60, "c");
+    expect_minute(scheduler, 30, "");
+    assert_ok(elapse_task_run_now(scheduler, handle));
+    expect_minute(scheduler, 30, "c");
+    expect_minute(scheduler, 119, "");
+    expect_minute(scheduler, 120, "c");
+}
+
+static void run_itself_again(void *context, const struct elapse_run *run)
+{
+    write_run(context, run);
+    if (run->number < 3)
+        assert_ok(elapse_task_run_now(run->scheduler, run->handle));
+}
+
+WALL_TEST(a_running_cron_task_runs_once_more_and_goes_on_as_planned)
+{
+    struct elapse_task task = recurring('c', ELAPSE_RECUR_CRON, 0, ELAPSE_MISSED_SKIP);
+    struct elapse_cron hourly;
+    struct elapse_cron_fault fault;
+
+    assert_ok(elapse_cron_parse(&hourly, "@hourly", &fault));
+    task.cron = &hourly;
+    task.action = run_itself_again;
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, NULL));
+    expect_minute(scheduler, 70, "ccc");
+    expect_minute(scheduler, 119, "");
+    expect_minute(scheduler, 120, "c");
+}
+
+/* While the action runs, the wall clock is set back by an hour. */
+static void set_back_and_run_again(void *context, const struct elapse_run *run)
+{
+    write_run(context, run);
+    if (run->number > 1)
+        return;
+    set_wall_clock(run->scheduler, 10);
+    assert_ok(elapse_task_run_now(run->scheduler, run->handle));
+}
+
+WALL_TEST(a_running_cron_task_that_runs_once_more_repeats_no_occurrence)
+{
+    struct elapse_task task = recurring('c', ELAPSE_RECUR_CRON, 0, ELAPSE_MISSED_SKIP);
+    struct elapse_cron hourly;
+    struct elapse_cron_fault fault;
+
+    assert_ok(elapse_cron_parse(&hourly, "@hourly", &fault));
+    task.cron = &hourly;
+    task.action = set_back_and_run_again;
+    assert_ok(elapse_task_schedule_cron(scheduler, &task, NULL));
+    expect_minute(scheduler, 70, "cc");
+    expect_minute(scheduler, 119, "");
+    expect_minute(scheduler, 120, "c");
 }
 
 TEST_MAIN("run_now")

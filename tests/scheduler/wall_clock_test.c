@@ -324,12 +324,12 @@ WALL_TEST(it_cannot_be_rescheduled)
 
     task.action = move_itself;
     struct elapse_handle handle = schedule_by_wall_clock(scheduler, task, WALL_NS + T(10));
-    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(1)), ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(1)), ELAPSE_ERROR_WALL_CLOCK);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_ERROR_WALL_CLOCK);
     expect_step(scheduler, T(9), "");
     error_inside = ELAPSE_OK;
     expect_step(scheduler, T(10), "a");
-    assert_int_equal(error_inside, ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(error_inside, ELAPSE_ERROR_WALL_CLOCK);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(1)), ELAPSE_ERROR_GONE);
     expect_step(scheduler, T(100), "");
 }

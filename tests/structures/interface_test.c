@@ -112,7 +112,8 @@ TEST(error_texts_are_sentences_and_differ)
                                                ELAPSE_ERROR_IN_USE,
                                                ELAPSE_ERROR_DAMAGED,
                                                ELAPSE_ERROR_FORMAT,
-                                               ELAPSE_ERROR_BROKEN};
+                                               ELAPSE_ERROR_BROKEN,
+                                               ELAPSE_ERROR_WALL_CLOCK};
     enum { ERRORS = sizeof errors / sizeof *errors };
 
     for (size_t i = 0; i < ERRORS; i++) {
@@ -129,7 +130,7 @@ TEST(error_texts_are_sentences_and_differ)
 
 TEST(error_text_of_an_unknown_number)
 {
-    assert_string_equal(elapse_error_text((enum elapse_error)(ELAPSE_ERROR_BROKEN + 1)),
+    assert_string_equal(elapse_error_text((enum elapse_error)(ELAPSE_ERROR_WALL_CLOCK + 1)),
                         "unknown error");
     assert_string_equal(elapse_error_text((enum elapse_error)1000), "unknown error");
 }

@@ -415,7 +415,7 @@ static void reschedule(struct record *record, struct random_source *source)
          "was moved, and the call has failed");
     must(error == ELAPSE_OK || error == ELAPSE_ERROR_GONE || error == ELAPSE_ERROR_CLOSED ||
              (error == ELAPSE_ERROR_LIMIT && round->pending_max != 0) ||
-             (error == ELAPSE_ERROR_ARGUMENT && record->wall_clock),
+             (error == ELAPSE_ERROR_WALL_CLOCK && record->wall_clock),
          round, record, "was not rescheduled, for no reason");
     must(error != ELAPSE_OK || !record->wall_clock, round, record,
          "has a wall-clock time and was rescheduled");
