@@ -27,6 +27,53 @@ foreach(kind IN ITEMS static shared queue-static queue-shared)
             DESTINATION ${elapse_package_dir})
     endif()
 endforeach()
+
+# The static libraries as they are installed: their private names are local, so that only public names
+# can clash with a program's. Those of the build hide nothing, because the program and the tests use
+# more. elapse_hide(OBJECT ROOM...): one object of these rooms.
+function(elapse_hide object)
+    list(TRANSFORM ARGN REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+    separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_FLAGS}")
+    add_custom_command(OUTPUT ${object}
+        COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib -o ${object} ${objects}
+        COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${object}
+        DEPENDS ${objects}
+        COMMENT "Hiding private names: ${object}"
+        COMMAND_EXPAND_LISTS VERBATIM)
+endfunction()
+
+# elapse_install_hidden(LIBRARY OBJECT...): the library out of these objects, in place of the one above.
+function(elapse_install_hidden library)
+    get_target_property(name elapse-${library} OUTPUT_NAME)
+    set(archive ${PROJECT_BINARY_DIR}/hidden/lib${name}.a)
+    add_custom_command(OUTPUT ${archive}
+        COMMAND ${CMAKE_COMMAND} -E rm -f ${archive}
+        COMMAND ${CMAKE_AR} rcs ${archive} ${ARGN}
+        DEPENDS ${ARGN}
+        VERBATIM)
+    add_custom_target(elapse-${library}-hidden ALL DEPENDS ${archive})
+    # The one above is about as old, so install would take the two for the same.
+    set(directory "\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}")
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+        set(directory "${CMAKE_INSTALL_LIBDIR}")
+    endif()
+    install(CODE "file(REMOVE \"\$ENV{DESTDIR}${directory}/lib${name}.a\")")
+    install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# Each object has a copy of the private rooms that it needs. The structures are one of their own, so
+# that a program that uses the wheel alone gets no scheduler.
+set(elapse_hidden ${PROJECT_BINARY_DIR}/hidden)
+file(MAKE_DIRECTORY ${elapse_hidden})
+if(CMAKE_OBJCOPY AND TARGET elapse-static)
+    elapse_hide(${elapse_hidden}/structures.o elapse-base elapse-structures)
+    elapse_hide(${elapse_hidden}/scheduler.o elapse-base elapse-os elapse-cron elapse-scheduler)
+    elapse_install_hidden(static ${elapse_hidden}/structures.o ${elapse_hidden}/scheduler.o)
+endif()
+if(CMAKE_OBJCOPY AND TARGET elapse-queue-static)
+    elapse_hide(${elapse_hidden}/queue.o ${elapse_rooms_of_queue} elapse-base elapse-os)
+    elapse_install_hidden(queue-static ${elapse_hidden}/queue.o)
+endif()
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/elapseConfigVersion.cmake
     COMPATIBILITY ${elapse_compatibility})
 install(

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""symbols.py COMPILER INCLUDE LIBRARY: what the shared LIBRARY, libelapse or libelapse-queue,
-exports is what its headers below INCLUDE declare, no more and no less; and all of it under the
-version that the SONAME names.
+"""symbols.py COMPILER INCLUDE LIBRARY: what LIBRARY, libelapse or libelapse-queue, exports is what
+its headers below INCLUDE declare, no more and no less. All of a shared one (.so) is under the version
+that the SONAME names; a static one (.a) has no versions.
 """
 
 import pathlib
@@ -65,7 +65,10 @@ def declared(compiler, include, headers=None):
 def exported(library):
     """The names that the library exports, and for each the version it has them under."""
     found = {}
-    for line in output("nm", "-D", "--defined-only", library).splitlines():
+    table = [] if library.endswith(".a") else ["-D"]
+    for line in output("nm", *table, "--defined-only", "--extern-only", library).splitlines():
+        if len(line.split()) < 3:  # the name of an object, or an empty line
+            continue
         kind, symbol = line.split()[-2:]
         name, _, version = symbol.partition("@")
         if kind != "A":
@@ -75,10 +78,13 @@ def exported(library):
 
 def main():
     compiler, include, library = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
-    soname = re.search(r"SONAME.*\[lib(elapse|elapse-queue)\.so\.(.*)\]",
-                       output("readelf", "-d", library))
+    static = re.search(r"lib(elapse|elapse-queue)\.a$", library)
+    soname = static or re.search(r"SONAME.*\[lib(elapse|elapse-queue)\.so\.(.*)\]",
+                                 output("readelf", "-d", library))
     version = "a version, for there is no SONAME"
-    if soname:
+    if static:
+        version = ""
+    elif soname:
         version = soname[1].upper().replace("-", "_") + "_" + soname[2]
     every = {path.name for path in (include / "elapse").glob("*.h")}
     of_queue = soname and soname[1] == "elapse-queue"
