@@ -27,6 +27,8 @@
 
 #include <stddef.h>
 
+enum { ELAPSE__LIST_PLACES = 4096 }; /* one LIST looks at so many jobs of all tubes, at most */
+
 /* clang-format off */
 
 /* A job that RESERVE hands out, an array: X(field, kind). In HTTP the field is the name. */

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/reply_fields.h"
 #include "../common/command.h"
 #include "../common/output.h"
+#include "../common/progress.h"
+#include "../common/text.h"
 #include "client.h"
 #include "render.h"
 
@@ -30,6 +33,9 @@ struct list {
     const char *tag;
     uint64_t limit; /* 0: none */
     uint64_t listed;
+    uint64_t replies;
+    uint64_t jobs; /* of the server, in all tubes; 0: nobody has asked */
+    struct progress progress;
 };
 
 static void fill_request(struct list *list, const char *cursor)
@@ -135,11 +141,60 @@ static enum exit_status print_page(struct list *list, const redisReply *reply, c
     return STATUS_OK;
 }
 
+/* Asks how many jobs the server has: each reply looks at some of them all. */
+static void count_jobs(struct list *list)
+{
+    enum exit_status status = STATUS_OK;
+
+    request_clear(&list->client->request);
+    request_add_text(&list->client->request, "STATS");
+    redisReply *reply = client_ask_map(list->client, &status);
+    if (reply == NULL)
+        return;
+    list->jobs = answer_number(reply, "delayed") + answer_number(reply, "ready") +
+                 answer_number(reply, "reserved") + answer_number(reply, "buried");
+    freeReplyObject(reply);
+}
+
+/* A job that is one among millions takes hundreds of replies that have none. */
+static void show_progress(struct list *list)
+{
+    char line[200];
+    uint64_t looked = list->replies * ELAPSE__LIST_PLACES;
+
+    if (list->tube == NULL || !progress_is_due(&list->progress))
+        return;
+    if (list->jobs == 0)
+        count_jobs(list);
+    snprintf(line, sizeof line, "looked at some %s of %s jobs, listed %s",
+             group_digits(looked < list->jobs ? looked : list->jobs).text,
+             group_digits(list->jobs).text, group_digits(list->listed).text);
+    progress_show(&list->progress, line);
+}
+
+/* Prints a page as soon as it is there, if it has anything. */
+static enum exit_status take_page(struct list *list, const redisReply *reply, char cursor[21])
+{
+    uint64_t listed = list->listed;
+    enum exit_status status = print_page(list, reply, cursor);
+
+    list->replies++;
+    if (status != STATUS_OK)
+        return status;
+    if (list->listed == listed) {
+        show_progress(list);
+        return STATUS_OK;
+    }
+    progress_end(&list->progress);
+    return output_finish();
+}
+
 static enum exit_status list_pages(struct list *list)
 {
     enum exit_status status = client_open(list->client);
     char cursor[21] = "";
 
+    progress_begin(&list->progress);
     while (status == STATUS_OK && strcmp(cursor, "0") != 0 && !output_failed() &&
            (list->limit == 0 || list->listed < list->limit)) {
         fill_request(list, cursor[0] == '\0' ? NULL : cursor);
@@ -149,9 +204,10 @@ static enum exit_status list_pages(struct list *list)
         if (cursor[0] == '\0' && list->tube != NULL && !list->client->json)
             output_add_format("%-11s %-9s %-25s %-11s %-9s %s\n", "ID", "STATE", "DUE", "LEFT",
                               "ATTEMPTS", "PRIORITY");
-        status = print_page(list, reply, cursor);
+        status = take_page(list, reply, cursor);
         freeReplyObject(reply);
     }
+    progress_end(&list->progress);
     return status;
 }
 

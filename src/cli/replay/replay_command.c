@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,10 +15,10 @@
 #include "../common/duration.h"
 #include "../common/options.h"
 #include "../common/output.h"
+#include "../common/progress.h"
 #include "../common/structure_choice.h"
 #include "../common/text.h"
 #include "plot.h"
-#include "progress.h"
 #include "replay.h"
 #include "report.h"
 #include "samples.h"
@@ -33,6 +34,24 @@ struct replay_options {
 
 /* ---- one trace ---- */
 
+/* Shows how much of the trace was replayed: `part`, from 0 to 1; below 0: nobody knows. */
+static void show_progress(struct progress *progress, const char *trace,
+                          const struct replay_figures *figures, double part)
+{
+    char percent[16] = "";
+    char line[400];
+
+    if (!progress_is_due(progress))
+        return;
+    ELAPSE__ASSERT(part <= 1);
+    if (part >= 0)
+        snprintf(percent, sizeof percent, "%.0f %% of ", part * 100);
+    snprintf(line, sizeof line, "%s%s: %s operations, %s pending", percent,
+             quote_string(trace).text, group_digits(figures->operations).text,
+             group_digits(figures->pending).text);
+    progress_show(progress, line);
+}
+
 /* Runs the trace to its end, or to the first fault, which is reported. */
 static enum exit_status run(struct replay *replay, struct trace_reader *reader,
                             struct trace_file *file, const char *name)
@@ -44,9 +63,7 @@ static enum exit_status run(struct replay *replay, struct trace_reader *reader,
     progress_begin(&progress);
     do {
         status = replay_batch(replay, reader, &more);
-        const struct replay_figures *figures = replay_figures(replay);
-        progress_update(&progress, name, figures->operations, figures->pending,
-                        trace_file_progress(file));
+        show_progress(&progress, name, replay_figures(replay), trace_file_progress(file));
     } while (status == REPLAY_OK && more);
     progress_end(&progress);
     if (status == REPLAY_OK)

@@ -10,8 +10,7 @@
 enum {
     JOB_PAIRS = ELAPSE__JOB_FIELDS(ELAPSE__RESP_COUNT_ROW),
     TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
-    JOB_BYTES = 1400,   /* room for them; the longest tube and reason included */
-    LIST_PLACES = 4096, /* examined by one LIST */
+    JOB_BYTES = 1400, /* room for them; the longest tube and reason included */
     LIST_BATCH = 32,
     TUBE_PLACES = 1 << 16, /* examined by one TUBES */
     LIST_COST = 500,       /* commands of other kinds that take as long */
@@ -178,7 +177,7 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
     uint32_t room = most < LIST_BATCH ? most : LIST_BATCH;
     uint32_t listed = elapse__queue_list(elapse__session_queue(call->connection),
                                          elapse__session_now(call->connection), filter, cursor,
-                                         LIST_PLACES / 16, views, room);
+                                         ELAPSE__LIST_PLACES / 16, views, room);
 
     ELAPSE__ASSERT_THAT(listed, <=, room);
     for (uint32_t i = 0; i < listed; i++) {

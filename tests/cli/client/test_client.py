@@ -11,6 +11,7 @@ import socket
 import struct
 import subprocess
 import termios
+import threading
 import time
 
 import support
@@ -401,6 +402,59 @@ class Connections(ClientTest):
             connection.recv(1000)
         stranger = Stranger(self, announce)
         self.fails(NO_SERVER, "not of the protocol", "stats", "--server", stranger.address)
+
+    def list_of(self, answer):
+        """`elapse list` of a stranger who answers LIST by answer(number of the question), with its
+        messages on a terminal."""
+        def talk(connection):
+            asked = 0
+            while said := connection.recv(1000):
+                if b"STATS" in said:
+                    connection.sendall(b"*2\r\n$7\r\ndelayed\r\n:1000000\r\n")
+                else:
+                    asked += 1
+                    connection.sendall(answer(asked))
+        ours, theirs = pty.openpty()
+        listing = subprocess.Popen(
+            [support.PROGRAM, "list", "t", "--state", "buried", "--server",
+             Stranger(self, talk).address],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        self.addCleanup(os.close, ours)
+        self.addCleanup(listing.stdout.close)
+        self.addCleanup(listing.wait)
+        self.addCleanup(listing.kill)
+        return listing, ours
+
+    def test_a_list_says_how_far_it_is(self):
+        """One job among a million takes hundreds of replies without any."""
+        seen = threading.Event()
+        def answer(asked):
+            return b"*2\r\n:0\r\n*0\r\n" if seen.is_set() else b"*2\r\n:%d\r\n*0\r\n" % asked
+        listing, terminal = self.list_of(answer)
+        said = b""
+        while b"listed 0" not in said:
+            self.assertTrue(select.select([terminal], [], [], LONG_S)[0], "it says nothing")
+            said += os.read(terminal, 1000)
+        self.assertRegex(said, rb"looked at some \d[\d,]* of 1,000,000 jobs, listed 0")
+        seen.set()
+        self.assertEqual(listing.wait(LONG_S), OK)
+        self.assertEqual(len(listing.stdout.read().splitlines()), 1, "the head of the table")
+
+    def test_a_list_shows_a_job_as_soon_as_it_has_it(self):
+        seen = threading.Event()
+        job = b"*4\r\n$2\r\nid\r\n:4711\r\n$5\r\nstate\r\n$6\r\nburied\r\n"
+        def answer(asked):
+            if asked == 2:
+                return b"*2\r\n:2\r\n*1\r\n" + job
+            if asked > 2 and not seen.wait(LONG_S):
+                return b"-ERR nobody saw the job\r\n"
+            return b"*2\r\n:%d\r\n*0\r\n" % (asked if asked < 5 else 0)
+        listing, _ = self.list_of(answer)
+        listing.stdout.readline()
+        self.assertIn(b"4711", listing.stdout.readline())
+        seen.set()
+        self.assertEqual(listing.wait(LONG_S), OK)
 
     def test_a_reply_that_never_comes(self):
         def hang(connection):

@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import tempfile
+import threading
 import time
 import unittest
 
@@ -108,6 +109,14 @@ const name = (element) => element.getAttribute("aria-label") || element.labels?.
     || (element.getAttribute("aria-labelledby") && document.getElementById(element.getAttribute("aria-labelledby")).textContent.trim());
 return [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex='0'], [role=img], [role=slider], dialog")]
     .filter((element) => element.checkVisibility() && !name(element)).map((element) => element.outerHTML.slice(0, 100));
+"""
+
+
+# Opens the list of jobs of the first tube. Returns whether there is one.
+PRESS_LIST = """
+const button = document.querySelector('#tube-rows button[aria-label^="Jobs"]');
+button?.click();
+return button !== null;
 """
 
 
@@ -265,6 +274,51 @@ class Shown(PageTest):
         shown.mode = "well"
         self.window.wait_for_text("#connection", "Live")
         self.window.wait_for_text("#verdict-title", "All is well")
+
+    def test_a_list_goes_on_until_it_has_something_to_show(self):
+        """A buried job among a million: a reply looks at some of the jobs, and hundreds have none."""
+        shown, held = self.stand_in("millions"), threading.Event()
+        def page(cursor):
+            if cursor == 40:
+                held.wait(serving.PATIENCE_S)
+            return ([{"id": 4711, "state": "buried", "due_ms": 0}], 300) if cursor == 250 else ([], cursor + 1)
+        shown.list_page = page
+        self.window.open(shown.address)
+        self.window.wait(lambda: self.window.run(PRESS_LIST), "a tube")
+        self.window.wait_for_text("#list-text", "0 jobs shown. Looking for more: some 131,072 of ")
+        held.set()
+        self.window.wait_for_text("#list-rows", "4711")
+        self.assertRegex(self.window.text("#list-text"), r"^1 job shown\. There may be more: some 1,028,096 of [\d,]+ jobs looked at\.$")
+
+    def test_a_list_without_end_stops_and_asks(self):
+        shown, asked = self.stand_in("millions"), []
+        def page(cursor):
+            asked.append(cursor)
+            return [], cursor + 1
+        shown.list_page = page
+        self.window.open(shown.address)
+        self.window.wait(lambda: self.window.run(PRESS_LIST), "a tube")
+        self.window.wait_for_text("#list-text", "0 jobs shown. There may be more: some 4,096,000 of ")
+        self.assertEqual(len(asked), 1000)
+        self.click("#list-more")
+        self.window.wait(lambda: len(asked) == 2000, "a thousand more")
+
+    def test_a_list_that_is_closed_stops(self):
+        shown, asked, held = self.stand_in("millions"), [], threading.Event()
+        def page(cursor):
+            asked.append(cursor)
+            if cursor == 5:
+                held.wait(serving.PATIENCE_S)
+            return [], cursor + 1
+        shown.list_page = page
+        self.window.open(shown.address)
+        self.window.wait(lambda: self.window.run(PRESS_LIST), "a tube")
+        self.window.wait(lambda: 5 in asked, "the sixth question")
+        self.click("#list-dialog [data-close]")
+        held.set()
+        self.window.wait(lambda: not self.window.run("return document.querySelector('#list-dialog').open"), "the dialog closes")
+        time.sleep(0.2)
+        self.assertLessEqual(len(asked), 6)
 
     def bar(self, index):
         """The text of a bar of the forecast."""

@@ -17,6 +17,7 @@ import re
 import sys
 import threading
 import time
+import urllib.parse
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "src/server/page/page.html"
 RANGES = {"seconds": (60, 1000), "minutes": (60, 60_000), "hours": (48, 3_600_000), "days": (365, 86_400_000)}
@@ -147,13 +148,15 @@ def total(status):
 
 class StandIn(http.server.ThreadingHTTPServer):
     """Serves the page, and `status(now_ms)` each second. `mode` is "well"; "silent": the connections
-    stay, and nothing comes; or "closed": they end, and new ones are closed at once."""
+    stay, and nothing comes; or "closed": they end, and new ones are closed at once. `list_page(cursor)`
+    answers a request for the jobs of a tube: the jobs, and the next cursor or None."""
 
     daemon_threads = True
 
     def __init__(self, status, port=0):
         super().__init__(("127.0.0.1", port), Handler)
         self.status, self.mode = status, "well"
+        self.list_page = lambda cursor: ([], None)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
@@ -178,6 +181,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif self.path == "/":
             page = PAGE.read_text(encoding="utf-8")
             self.answer(200, "text/html; charset=utf-8", page.encode(), {"Content-Security-Policy": policy(page)})
+        elif "/jobs?" in self.path:
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            found, cursor = self.server.list_page(int(query.get("cursor", ["0"])[0]))
+            answer = json.dumps({"jobs": found, "cursor": cursor and str(cursor)})
+            self.answer(200, "application/json", answer.encode(), {})
         else:
             self.answer(404, "application/json", b'{"error":{"code":"NOT_FOUND","message":"no such job"}}', {})
 

@@ -8,7 +8,6 @@
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
-#include "../common/text.h"
 
 static const uint64_t first_after_ns = 1000000000;
 static const uint64_t repeat_after_ns = 250000000;
@@ -32,19 +31,14 @@ static void fit_to_terminal(char *line)
         line[columns - 1] = '\0';
 }
 
-void progress_update(struct progress *progress, const char *trace, uint64_t operations,
-                     uint64_t pending, double part)
+bool progress_is_due(const struct progress *progress)
 {
-    char percent[16] = "";
-    char line[400];
+    return progress->on_terminal && elapse__os_monotonic_ns() >= progress->next_ns;
+}
 
-    if (!progress->on_terminal || elapse__os_monotonic_ns() < progress->next_ns)
-        return;
-    ELAPSE__ASSERT(part <= 1);
-    if (part >= 0)
-        snprintf(percent, sizeof percent, "%.0f %% of ", part * 100);
-    snprintf(line, sizeof line, "%s%s: %s operations, %s pending", percent,
-             quote_string(trace).text, group_digits(operations).text, group_digits(pending).text);
+void progress_show(struct progress *progress, char *line)
+{
+    ELAPSE__ASSERT(progress->on_terminal);
     fit_to_terminal(line);
     /* Back to the first column, and clear to the end of the line. */
     fprintf(stderr, "\r\033[K%s", line);

@@ -1,0 +1,28 @@
+/*
+ * A line on standard error that shows how far something long has come. It is shown only on a
+ * terminal, only after a second, and is erased at the end.
+ */
+#ifndef ELAPSE_CLI_COMMON_PROGRESS_H
+#define ELAPSE_CLI_COMMON_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+    bool on_terminal;
+    bool shown;
+    uint64_t next_ns; /* when the line may be written again */
+};
+
+void progress_begin(struct progress *progress);
+
+/* Returns whether it is time to show the line again. */
+bool progress_is_due(const struct progress *progress);
+
+/* Shows the line, cut to the width of the terminal: ASCII without control characters. */
+void progress_show(struct progress *progress, char *line);
+
+/* Erases the line, if there is one. */
+void progress_end(struct progress *progress);
+
+#endif
