@@ -86,3 +86,17 @@ mutant end_of_a_rest_is_slept_through src/server/core/server.c \
     'return[- rests_until_ms < next_ms ? rests_until_ms :-] next_ms;'
 mutant damaged_body_counts_for_nothing src/engine/hand_out.c \
     '    [-elapse__journal_body_damaged(engine->journal, position)-]{+(void)position+};'
+
+# ---- what clients of beanstalkd read ----
+
+mutant statistics_end_with_an_empty_line src/protocol/beanstalkd_write.c \
+    'at = {+put_text(+}put_fact(at, "platform", statistics->platform, "\""){+, "\n")+};'
+mutant delay_is_that_of_the_put src/queue/lease.c \
+    '[-side->expiry.deadline = delay_ms;-]'
+mutant a_whole_second_is_left src/server/beanstalkd/stats.c \
+    '[-(left_ms - 1)-]{+left_ms+} / 1000'
+mutant default_has_the_place_of_another_tube src/server/beanstalkd/tubes.c \
+    'if (!begin_list(connection[-) || !list_item(connection, home-]))
+            return ELAPSE__STEP_END;
+    }
+    uint32_t places'

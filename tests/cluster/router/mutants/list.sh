@@ -204,3 +204,9 @@ mutant idle_with_answers_to_come src/cluster/router/life.c \
     '[-elapse__ring_empty(&link->sent) && -]elapse__buffer_size(&link->out) == 0'
 mutant idle_with_unsent_answers src/cluster/router/life.c \
     'ELAPSE__CONTAINER_OF(i, const struct elapse__router_client, ring_node)->out) [-== 0-]{+< SIZE_MAX+};'
+
+# ---- transactions ----
+
+mutant a_transaction_goes_on src/cluster/router/take.c \
+    'elapse__router_client_refuse(client, ELAPSE__WIRE_RESP_NO_TRANSACTIONS);[-
+        client->ending = true;-]'
