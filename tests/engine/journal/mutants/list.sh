@@ -142,7 +142,7 @@ mutant page_cache_leaves_the_doubt src/engine/journal/unread.c \
 mutant records_of_a_place_count_as_places src/engine/journal/unread.c \
     'if (place != NULL && now_ms < place->again_ms{+ - place->delay_ms+})'
 mutant read_that_worked_is_forgotten src/engine/journal/unread.c \
-    '        *place = unread->places[--unread->count];' '        unread->works++;'
+    '        [-*place = unread->places[--unread->count]-]{+unread->works+++};'
 mutant tail_is_read_again_at_once src/engine/journal/clean.c \
     'journal->clean_again_ms = journal->now_ms + [-journal->clean_pause_ms-]{+1+};'
 mutant tail_is_never_read_again src/engine/journal/clean.c \

@@ -52,7 +52,7 @@ mutant forgotten_groups_count_for_the_tail src/engine/journal/replica.c \
     '    [-elapse__log_forget(journal)-]{+for (size_t i = 0; i < journal->segment_count; i++)
         journal->segments[i].live_bytes = 0;
     journal->live_bytes = 0+};
-    journal->clean_pinned = false;'
+    journal->log_forgets++;'
 mutant replay_keeps_forgotten_groups src/engine/journal/place.c \
     '        [-elapse__log_forget(journal)-]{+for (size_t i = 0; i < journal->segment_count; i++)
             journal->segments[i].live_bytes = 0;
