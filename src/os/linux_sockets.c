@@ -151,6 +151,35 @@ bool elapse__os_address_is_local(const struct elapse__os_address *address)
     return family_of(address) == AF_UNIX;
 }
 
+uint64_t elapse__os_address_place(const struct elapse__os_address *address)
+{
+    uint64_t place = 0;
+    uint32_t digits;
+
+    if (family_of(address) == AF_INET) {
+        const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)address->bytes;
+        return UINT64_C(1) << 32 | in->sin_addr.s_addr;
+    }
+    if (family_of(address) == AF_INET6) {
+        const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)(const void *)address->bytes;
+        memcpy(&digits, in->sin6_addr.s6_addr + 12, sizeof digits);
+        if (IN6_IS_ADDR_V4MAPPED(&in->sin6_addr))
+            return UINT64_C(1) << 32 | digits;
+        memcpy(&place, in->sin6_addr.s6_addr, sizeof place);
+    }
+    return place;
+}
+
+int elapse__os_peer_address(int socket, struct elapse__os_address *address)
+{
+    socklen_t size = sizeof address->bytes;
+
+    if (getpeername(socket, (struct sockaddr *)(void *)address->bytes, &size) != 0)
+        return errno;
+    address->size = size;
+    return 0;
+}
+
 /* ---- listening ---- */
 
 static void set_option(int socket, int level, int option)

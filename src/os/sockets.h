@@ -53,6 +53,13 @@ struct elapse__os_address_text elapse__os_address_text(const struct elapse__os_a
 /* Returns whether only this machine can reach the address. */
 bool elapse__os_address_is_local(const struct elapse__os_address *address);
 
+/* Returns a number for the place that the address belongs to: the address itself for IPv4, its
+ * first 64 bits for IPv6, and 0 for a socket in the file system. */
+uint64_t elapse__os_address_place(const struct elapse__os_address *address);
+
+/* Stores the address of the other side of a connection. */
+int elapse__os_peer_address(int socket, struct elapse__os_address *address);
+
 /* Returns whether the address is a socket in the file system. */
 bool elapse__os_address_is_path(const struct elapse__os_address *address);
 

@@ -18,10 +18,10 @@
 #include "routes.h"
 #include "scrape.h"
 #include "shell.h"
+#include "stream.h"
 
 enum {
     PAUSE_MS = 100,
-    HEADERS_BYTES = 32 << 10,
     BODY_SPARE = 64 << 10, /* of a request, beside a job's body in JSON */
     BODY_FACTOR = 4,       /* a byte of a body takes at most so many in JSON */
 };
@@ -159,6 +159,44 @@ static bool admit(struct elapse__http *http, struct evhttp_request *request,
     return true;
 }
 
+static void refuse_and_close(struct evhttp_request *request, int status, const char *code,
+                             const char *message)
+{
+    elapse__http_add_header(request, "Connection", "close");
+    elapse__http_send_error(request, status, code, message);
+}
+
+/* Refuses a request whose head is wrong, and each but /healthz of a narrow connection. Returns
+ * whether the request goes on. */
+static bool take(struct elapse__http *http, struct evhttp_request *request,
+                 const struct elapse__http_route *route)
+{
+    struct elapse__http_stream *stream =
+        elapse__http_stream_of(http, evhttp_request_get_connection(request));
+    const char *code, *message;
+
+    if (stream == NULL) {
+        refuse_and_close(request, 507, "OUT_OF_MEMORY", "there is no memory");
+        return false;
+    }
+    enum elapse__http_fault fault = stream->fault;
+    bool is_narrow = stream->is_narrow;
+    elapse__http_stream_taken(stream);
+    if (fault != ELAPSE__HTTP_WELL) {
+        int status = elapse__http_fault_text(fault, &code, &message);
+        refuse_and_close(request, status, code, message);
+        return false;
+    }
+    if (is_narrow && route->operation != ELAPSE__HTTP_HEALTH) {
+        refuse_and_close(request, 503, "TOO_MANY_CONNECTIONS",
+                         "there are too many connections, all together or of this address");
+        return false;
+    }
+    if (is_narrow)
+        elapse__http_add_header(request, "Connection", "close");
+    return true;
+}
+
 static void on_request(struct evhttp_request *request, void *argument)
 {
     struct elapse__http *http = argument;
@@ -168,7 +206,7 @@ static void on_request(struct evhttp_request *request, void *argument)
         elapse__http_find_route(method_of(request), path == NULL ? "" : path);
 
     ELAPSE__ASSERT_THAT(evhttp_request_get_response_code(request), ==, 0);
-    if (guard(http, request) && admit(http, request, &route))
+    if (take(http, request, &route) && guard(http, request) && admit(http, request, &route))
         answer(http, request, &route);
 }
 
@@ -182,8 +220,7 @@ static void on_secure_request(struct evhttp_request *request, void *argument)
         on_request(request, argument);
         return;
     }
-    elapse__http_add_header(request, "Connection", "close");
-    elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory for TLS");
+    refuse_and_close(request, 507, "OUT_OF_MEMORY", "there is no memory for TLS");
 }
 
 /* ---- listening ---- */
@@ -241,8 +278,13 @@ static size_t request_bytes_max(const struct elapse__http *http)
  * the buffer. A body stays in the buffer, too, until the whole body has come. */
 static struct bufferevent *limit_input(struct elapse__http *http, struct bufferevent *stream)
 {
+    size_t most = request_bytes_max(http);
+
     if (stream != NULL)
-        bufferevent_setwatermark(stream, EV_READ, 0, request_bytes_max(http) + HEADERS_BYTES);
+        bufferevent_setwatermark(stream, EV_READ, 0, most + ELAPSE__HTTP_HEAD_BYTES);
+    /* A request of a stream that nobody watches is refused. */
+    if (stream != NULL)
+        (void)elapse__http_stream_new(http, stream, most);
     return stream;
 }
 
@@ -289,7 +331,7 @@ static struct evhttp *make_server(struct elapse__http *http, bool tls)
     evhttp_set_allowed_methods(server, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
                                            EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS |
                                            EVHTTP_REQ_PATCH);
-    evhttp_set_max_headers_size(server, HEADERS_BYTES);
+    evhttp_set_max_headers_size(server, ELAPSE__HTTP_HEAD_BYTES);
     evhttp_set_max_body_size(server, (ev_ssize_t)request_bytes_max(http));
     evhttp_set_timeout(server, ELAPSE__HTTP_IDLE_S);
     evhttp_set_default_content_type(server, NULL);
@@ -306,6 +348,7 @@ struct elapse__http *elapse__http_open(struct elapse__loop *loop)
     if (http == NULL)
         return NULL;
     http->loop = loop;
+    elapse__ring_init(&http->streams);
     elapse__ring_init(&http->calls);
     elapse__ring_init(&http->scrapes);
     elapse__ring_init(&http->event_clients);
@@ -367,6 +410,7 @@ void elapse__http_close(struct elapse__http *http)
         evhttp_free(http->plain);
     if (http->secure != NULL)
         evhttp_free(http->secure);
+    ELAPSE__ASSERT(elapse__ring_empty(&http->streams));
     elapse__loop_event_free(http->listen_again);
     free(http);
 }

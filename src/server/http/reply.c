@@ -72,19 +72,24 @@ void elapse__http_send_json(struct evhttp_request *request, int status, struct e
     elapse__http_send_text(request, status, "application/json", json);
 }
 
+void elapse__http_write_error(struct elapse__json *json, const char *code, const char *message)
+{
+    elapse__json_open(json, '{');
+    elapse__json_name(json, "error");
+    elapse__json_open(json, '{');
+    elapse__json_text_member(json, "code", code);
+    elapse__json_text_member(json, "message", message);
+    elapse__json_close(json, '}');
+    elapse__json_close(json, '}');
+}
+
 void elapse__http_send_error(struct evhttp_request *request, int status, const char *code,
                              const char *message)
 {
     struct elapse__json json = {.failed = false};
 
     ELAPSE__ASSERT_THAT(status, >=, 400);
-    elapse__json_open(&json, '{');
-    elapse__json_name(&json, "error");
-    elapse__json_open(&json, '{');
-    elapse__json_text_member(&json, "code", code);
-    elapse__json_text_member(&json, "message", message);
-    elapse__json_close(&json, '}');
-    elapse__json_close(&json, '}');
+    elapse__http_write_error(&json, code, message);
     if (json.failed) {
         elapse__json_free(&json);
         evhttp_send_reply(request, 507, NULL, NULL);

@@ -15,6 +15,10 @@ void elapse__http_add_headers(struct evhttp_request *request, const char *type);
 
 void elapse__http_send(struct evhttp_request *request, int status, const char *type,
                        const void *bytes, size_t size);
+
+/* Writes the object that each error has as its body. */
+void elapse__http_write_error(struct elapse__json *json, const char *code, const char *message);
+
 void elapse__http_send_error(struct evhttp_request *request, int status, const char *code,
                              const char *message);
 

@@ -45,16 +45,42 @@ void elapse__http_count_own_files(struct elapse__http *http)
         http->own_files = open - files_of_others(http);
 }
 
-/* Returns whether no other connection may be taken. One connection may always be there. All
- * together take half of the room at most, so that they do not keep the clients of other protocols
- * out. */
-static bool is_full(const struct elapse__peers *peers)
+/* Returns how many descriptors there are for connections of all protocols. */
+static uint64_t room_of(const struct elapse__peers *peers)
 {
     uint64_t others = peers->segments + elapse__peers_spare_files(peers) + peers->inner;
-    uint64_t room = peers->files > others ? peers->files - others : 0;
 
-    return peers->http > 0 && (peers->http >= ELAPSE__HTTP_CONNECTIONS || peers->http >= room / 2 ||
-                               peers->http + peers->count >= room);
+    return peers->files > others ? peers->files - others : 0;
+}
+
+/* Returns how many connections there may be. All together take half of the room at most, so that
+ * they do not keep the clients of other protocols out. */
+static uint64_t most_of(const struct elapse__peers *peers)
+{
+    uint64_t half = room_of(peers) / 2;
+    uint64_t most = ELAPSE__HTTP_CONNECTIONS + ELAPSE__HTTP_NARROW;
+
+    return half < most ? half : most;
+}
+
+uint64_t elapse__http_narrow_max(const struct elapse__http *http)
+{
+    uint64_t part = most_of(&http->loop->peers) / 8;
+
+    return part < ELAPSE__HTTP_NARROW ? part : ELAPSE__HTTP_NARROW;
+}
+
+uint64_t elapse__http_wide_max(const struct elapse__http *http)
+{
+    return most_of(&http->loop->peers) - elapse__http_narrow_max(http);
+}
+
+/* Returns whether no other connection may be taken. One connection may always be there, and one
+ * more than there may be, until a narrow one has made room. */
+static bool is_full(const struct elapse__peers *peers)
+{
+    return peers->http > 0 &&
+           (peers->http > most_of(peers) + 1 || peers->http + peers->count >= room_of(peers));
 }
 
 void elapse__http_count(struct elapse__http *http)

@@ -17,6 +17,8 @@ enum {
     ELAPSE__HTTP_IDLE_S = 60,  /* how long a connection may be without a request */
     ELAPSE__HTTP_WRITE_S = 60, /* how long a client may take nothing of its reply */
     ELAPSE__HTTP_CONNECTIONS = 1000,
+    ELAPSE__HTTP_SHARE = 2,   /* one address has at most one of so many parts of them */
+    ELAPSE__HTTP_NARROW = 32, /* connections beside them, which get /healthz alone */
 };
 
 struct elapse__http {
@@ -29,6 +31,7 @@ struct elapse__http {
     struct event *listen_again; /* after a pause, because this machine could take no connection */
     uint64_t own_files;         /* descriptors that are neither connections nor the journal's */
     uint64_t count_again_ns;    /* connections are not counted before this time */
+    struct elapse__ring_node streams;       /* all connections */
     struct elapse__ring_node calls;         /* requests that are commands of the core */
     struct elapse__ring_node scrapes;       /* requests for the metrics */
     struct elapse__ring_node event_clients; /* requests for events */

@@ -1,6 +1,7 @@
 #include "wait.h"
 
 #include "../../base/assert.h"
+#include "stream.h"
 
 static void lose(struct elapse__http_wait *wait)
 {
@@ -32,7 +33,7 @@ static void on_gone(evutil_socket_t socket, short what, void *argument)
 
     (void)socket;
     (void)what;
-    evhttp_connection_set_closecb(connection, NULL, NULL);
+    elapse__http_stream_on_end(wait->http, connection, NULL, NULL);
     lose(wait);
     evhttp_connection_free(connection);
 }
@@ -54,7 +55,7 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
     wait->http = http;
     wait->request = request;
     elapse__ring_append(ring, &wait->ring_node);
-    evhttp_connection_set_closecb(connection, on_closed, wait);
+    elapse__http_stream_on_end(http, connection, on_closed, wait);
     /* An answer may take long. */
     (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
     return true;
@@ -68,7 +69,7 @@ void elapse__http_wait_end(struct elapse__http_wait *wait)
 
     ELAPSE__ASSERT(elapse__ring_has_node(&wait->ring_node));
     if (connection != NULL) {
-        evhttp_connection_set_closecb(connection, NULL, NULL);
+        elapse__http_stream_on_end(wait->http, connection, NULL, NULL);
         (void)bufferevent_set_timeouts(evhttp_connection_get_bufferevent(connection), &limit,
                                        &limit);
     }

@@ -5,6 +5,7 @@ ELAPSE_NO_TLS_SESSIONS names a library by which OpenSSL has no memory for sessio
 
 import base64
 import hashlib
+import json
 import os
 import re
 import socket
@@ -186,6 +187,70 @@ class Paths(HttpTest):
         self.assertEqual(self.ask("POST", "/api/v1/put", body.ljust(most + 1), kind).status, 413)
 
 
+class Strangers(HttpTest):
+    """Clients that mean no good, or speak for somebody else."""
+
+    def say(self, request):
+        """Returns the answer to bytes, and everything up to the end of the connection."""
+        connected = socket.create_connection(("127.0.0.1", self.port), START_S)
+        self.addCleanup(connected.close)
+        connected.sendall(request)
+        answer = b""
+        while piece := connected.recv(1 << 16):
+            answer += piece
+        return answer
+
+    def refused_at_once(self, request, status, code):
+        head, _, body = self.say(request).partition(b"\r\n\r\n")
+        self.assertRegex(head, rb"^HTTP/1\.1 %d " % status)
+        self.assertIn(b"Content-Type: application/json", head)
+        self.assertEqual(json.loads(body)["error"]["code"], code)
+
+    def test_heads_that_a_proxy_may_read_differently(self):
+        self.serve_http()
+        post = b"POST /api/v1/put HTTP/1.1\r\nHost: localhost\r\n"
+        for head in (b"Content-Length: 5\r\nContent-Length: 6\r\n", b"Transfer-Encoding : chunked\r\n",
+                     b"Host: 127.0.0.1\r\n", b"X: a\0b\r\n",
+                     b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n"):
+            with self.subTest(head=head):
+                self.refused_at_once(post + head + b"\r\nhello", 400, "BAD_REQUEST")
+        self.refused_at_once(b"GET / HTTP/1.1\r\nHost: localhost\0.evil.example\r\n\r\n", 400,
+                             "BAD_REQUEST")
+
+    def test_a_body_that_is_too_long_is_refused_before_it_comes(self):
+        self.serve_http("-z", "1000")
+        post = b"POST /api/v1/put HTTP/1.1\r\nHost: localhost\r\n"
+        most = 4 * 1000 + 65536
+        # Nothing of the body is sent.
+        self.refused_at_once(post + b"Content-Length: %d\r\n\r\n" % (most + 1), 413, "TOO_BIG")
+        self.refused_at_once(post + b"Expect: 100-continue\r\nContent-Length: 99999999\r\n\r\n",
+                             413, "TOO_BIG")
+        chunk = b"1000\r\n" + b"x" * 4096 + b"\r\n"
+        self.refused_at_once(post + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 17, 413,
+                             "TOO_BIG")
+
+    def test_a_request_behind_another_one_is_refused_in_its_turn(self):
+        self.serve_http()
+        answer = self.say(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                          b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n")
+        self.assertEqual([line for line in answer.splitlines() if line.startswith(b"HTTP/1.1")][0],
+                         b"HTTP/1.1 200 OK")
+        self.assertIn(b"BAD_REQUEST", answer)
+
+    def test_health_is_answered_when_one_address_has_its_share(self):
+        self.serve_http(preexec_fn=few_files(200))
+        # Half of a request each.
+        for _ in range(150):
+            connected = socket.create_connection(("127.0.0.1", self.port), START_S)
+            self.addCleanup(connected.close)
+            connected.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-a")
+        for _ in range(3):
+            self.assertEqual(self.ask("GET", "/healthz").status, 200)
+        answer = self.ask("GET", "/metrics")
+        self.refused(answer, 503, "TOO_MANY_CONNECTIONS")
+        self.assertEqual(answer.headers["Connection"], "close")
+
+
 class Life(HttpTest):
     def test_a_client_that_goes_away_gets_no_job(self):
         self.serve_http()
@@ -266,7 +331,7 @@ class Life(HttpTest):
             return connected
         connections = [connect() for _ in range(110)]
         server.wait_for(b"no connection of HTTP can be taken now: there are too many connections")
-        clients = [server.connect() for _ in range(50)]
+        clients = [server.connect() for _ in range(70)]
         server.wait_for(b"no connection can be taken now: Too many open files")
         # 40 are kept, some of which are its own; no connection more is taken after a pause.
         for _ in range(150):

@@ -18,6 +18,32 @@ mutant form_is_taken_for_json src/server/http/guard.c \
     'return [-is_word(content_type, size, "application/json")-]{+size > 0+};' \
     'test_http Guards.test_changes_are_json'
 
+# ---- strangers ----
+
+mutant two_hosts_are_taken src/server/http/intake.c \
+    'return [-++found->hosts == 1-]{+true+};' \
+    'test_http Strangers.test_heads_that_a_proxy_may_read_differently'
+mutant blank_before_a_colon_is_taken src/server/http/intake.c \
+    ' || is_blank(colon[-1]))' ')' 'test_http Strangers.test_heads_that_a_proxy_may_read_differently'
+mutant nul_in_a_head_is_taken src/server/http/intake.c \
+    "[-memchr(head, '\\0', size) != NULL-]{+size == 0+}" \
+    'test_http Strangers.test_heads_that_a_proxy_may_read_differently'
+mutant announced_body_is_read_first src/server/http/intake.c \
+    'return found.length [-> body_bytes_max-]{+== UINT64_MAX+} ?' \
+    'test_http Strangers.test_a_body_that_is_too_long_is_refused_before_it_comes'
+mutant chunks_have_no_end src/server/http/intake.c \
+    'if ([-intake->is_chunked-]{+false+} && intake->body_bytes' \
+    'test_http Strangers.test_a_body_that_is_too_long_is_refused_before_it_comes'
+mutant one_address_takes_all src/server/http/stream.c \
+    'return [-wide >= most || (same >= most / ELAPSE__HTTP_SHARE && same > 0)-]{+false+};' \
+    'test_http Strangers.test_health_is_answered_when_one_address_has_its_share'
+mutant narrow_ones_stay src/server/http/stream.c \
+    'narrow > [-elapse__http_narrow_max(http)-]{+UINT32_MAX+}; i = next)' \
+    'test_http Strangers.test_health_is_answered_when_one_address_has_its_share'
+mutant fault_behind_a_request_is_forgotten src/server/http/stream.c \
+    '    [-stream->fault = -]{+(void)+}note(stream, 0);' \
+    'test_http Strangers.test_a_request_behind_another_one_is_refused_in_its_turn'
+
 # ---- requests ----
 
 mutant head_is_refused src/server/http/routes.c \
