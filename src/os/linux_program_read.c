@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sys/stat.h>
 
 #include "program.h"
 
@@ -34,4 +35,11 @@ int elapse__os_read_path(const char *path, void *buffer, size_t bytes, size_t *g
     }
     (void)elapse__os_close(file);
     return error;
+}
+
+bool elapse__os_others_may_read(const char *path)
+{
+    struct stat about;
+
+    return stat(path, &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0;
 }

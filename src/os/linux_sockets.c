@@ -170,6 +170,24 @@ uint64_t elapse__os_address_place(const struct elapse__os_address *address)
     return place;
 }
 
+struct elapse__os_address_text elapse__os_place_text(uint64_t place)
+{
+    struct elapse__os_address_text text = {.text = "unix"};
+    struct in6_addr six = {.s6_addr = {0}};
+    struct in_addr four = {.s_addr = (uint32_t)place};
+    size_t length;
+
+    if (place >> 32 == 1) {
+        (void)inet_ntop(AF_INET, &four, text.text, sizeof text.text);
+    } else if (place != 0) {
+        memcpy(six.s6_addr, &place, sizeof place);
+        (void)inet_ntop(AF_INET6, &six, text.text, sizeof text.text);
+        length = strlen(text.text);
+        (void)snprintf(text.text + length, sizeof text.text - length, "/64");
+    }
+    return text;
+}
+
 int elapse__os_peer_address(int socket, struct elapse__os_address *address)
 {
     socklen_t size = sizeof address->bytes;

@@ -44,6 +44,13 @@ int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
  * has the same open file can make the file so. */
 int elapse__os_read_waiting(int file, void *buffer, size_t bytes, size_t *got);
 
+/* Returns whether every user of this machine may read or write the file; false if there is none. */
+bool elapse__os_others_may_read(const char *path);
+
+/* What to say then, with the path twice. */
+#define ELAPSE__OS_OTHERS_MAY_READ \
+    "%.90s: every user of this machine may read or write it; say: chmod o-rwx %.90s"
+
 /* Reads the file at `path` until the buffer is full or the file ends. Stores in `*got` how many
  * bytes there were. */
 int elapse__os_read_path(const char *path, void *buffer, size_t bytes, size_t *got);

@@ -57,6 +57,9 @@ bool elapse__os_address_is_local(const struct elapse__os_address *address);
  * first 64 bits for IPv6, and 0 for a socket in the file system. */
 uint64_t elapse__os_address_place(const struct elapse__os_address *address);
 
+/* Returns a place in words: "127.0.0.1", "2001:db8:0:1::/64", or "unix". */
+struct elapse__os_address_text elapse__os_place_text(uint64_t place);
+
 /* Stores the address of the other side of a connection. */
 int elapse__os_peer_address(int socket, struct elapse__os_address *address);
 

@@ -94,16 +94,17 @@ enum { ELAPSE__LIST_PLACES = 4096 }; /* one LIST looks at so many jobs of all tu
 
 /* The server, which STATS without a tube has behind the jobs: fields of struct
  * elapse__server_statistics. */
-#define ELAPSE__SERVER_STATISTICS(X)                      \
-    X(uptime_ms,         "uptime",            DURATION)   \
-    X(connections,       "connections",       NUMBER)     \
-    X(producers,         "producers",         NUMBER)     \
-    X(workers,           "workers",           NUMBER)     \
-    X(waiting,           "waiting",           NUMBER)     \
-    X(total_connections, "total_connections", NUMBER)     \
-    X(refused,           "total_refused",     NUMBER)     \
-    X(undone,            "total_undone",      NUMBER)     \
-    X(draining,          "draining",          YES_OR_NO)
+#define ELAPSE__SERVER_STATISTICS(X)                          \
+    X(uptime_ms,         "uptime",                 DURATION)  \
+    X(connections,       "connections",            NUMBER)    \
+    X(producers,         "producers",              NUMBER)    \
+    X(workers,           "workers",                NUMBER)    \
+    X(waiting,           "waiting",                NUMBER)    \
+    X(total_connections, "total_connections",      NUMBER)    \
+    X(refused,           "total_refused",          NUMBER)    \
+    X(undone,            "total_undone",           NUMBER)    \
+    X(wrong_passwords,   "total_wrong_passwords",  NUMBER)    \
+    X(draining,          "draining",               YES_OR_NO)
 
 /* The journal, at the end of STATS without a tube: fields of struct elapse__journal_figures. */
 #define ELAPSE__JOURNAL_STATISTICS(X)                \

@@ -85,6 +85,8 @@ void elapse__router_local_reset(struct elapse__router_command *command,
 
 /* ---- who it is ---- */
 
+enum { GUESSES_MAX = 5 }; /* wrong passwords: then the client's connection ends */
+
 /* Tries a user and a password. There is one user, whose name is "default". Otherwise replies with
  * the error and returns false. */
 static bool authenticate(struct elapse__router_command *command,
@@ -103,6 +105,7 @@ static bool authenticate(struct elapse__router_command *command,
     }
     elapse__router_reply_fail(command,
                               "WRONGPASS invalid username-password pair or user is disabled.");
+    command->client->ending = ++command->client->guesses >= GUESSES_MAX;
     return false;
 }
 

@@ -259,6 +259,7 @@ struct elapse__router_client {
     uint64_t out_end, out_sent;
     uint32_t home;        /* the partition of commands that may go to any */
     uint32_t reserves;    /* RESERVEs that the client has begun */
+    uint32_t guesses;     /* wrong passwords */
     uint64_t home_serial; /* the router's `serial` when `home` was chosen; 0: not yet */
     enum elapse__router_client_speech speech;
     bool may_use_beanstalkd;

@@ -51,6 +51,7 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
     connection->heard_ms = server->now.boot_ms;
     connection->had_room = true;
     connection->idle.idle = connection;
+    connection->guess.idle = connection;
     ELAPSE__ASSERT_THAT(figures->connections, <, server->options.connections_max);
     connection->number = ++figures->total_connections;
     figures->connections++;
@@ -67,6 +68,7 @@ static void leave_rings(struct elapse__connection *connection)
     elapse__ring_leave(&connection->work);
     elapse__ring_leave(&connection->gated);
     (void)elapse_wheel_stop(&connection->server->wheel, &connection->idle.timer);
+    (void)elapse_wheel_stop(&connection->server->wheel, &connection->guess.timer);
 }
 
 /* Releases the memory of a connection that has nothing to undo, or whose process ends. */
@@ -95,7 +97,7 @@ size_t elapse__connection_room(const struct elapse__connection *connection)
     size_t there = elapse__buffer_size(&connection->input);
 
     if (connection->ending || connection->dead || connection->input_ended ||
-        connection->server->stopped)
+        connection->is_guessing || connection->server->stopped)
         return 0;
     most = connection->need > most ? connection->need : most;
     return there < most ? most - there : 0;
@@ -147,7 +149,7 @@ static void release_marks(struct elapse__connection *connection)
     const struct elapse__server *server = connection->server;
 
     connection->examined = server->durable;
-    while (connection->marks.count > 0 && !connection->dead) {
+    while (connection->marks.count > 0 && !connection->dead && !connection->is_guessing) {
         const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
         if (mark->reply != NULL) {
             if (!elapse__connection_may_format(connection) || server->budget == 0 ||
@@ -190,7 +192,7 @@ static void arrange(struct elapse__connection *connection)
     /* After a half close, what cannot run by now never will. */
     if (connection->input_ended && !elapse__ring_has_node(&connection->work) &&
         !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
-        !server->stopped)
+        !connection->is_guessing && !server->stopped)
         connection->ending = true;
     if (elapse__reply_marks_wait_for_journal(connection))
         elapse__ring_join_once(&server->gated, &connection->gated);
@@ -224,7 +226,7 @@ static void run_buffered(struct elapse__connection *connection)
 /* Returns whether the first reply may leave, and has not left because the budget ended. */
 static bool may_release(const struct elapse__connection *connection)
 {
-    if (connection->marks.count == 0 || connection->dead)
+    if (connection->marks.count == 0 || connection->dead || connection->is_guessing)
         return false;
     const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
     return mark->reply != NULL && mark->reply->state != ELAPSE__REPLY_WAITING &&

@@ -139,6 +139,14 @@ bool elapse__server_knows_password(const struct elapse__server *server,
 bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
                                struct elapse__queue_text password);
 
+/* Notes a wrong password that the shell was given. Returns how many milliseconds its answer waits.
+ */
+uint64_t elapse__server_wrong_password(struct elapse__server *server, struct elapse__queue_now now,
+                                       uint64_t place);
+
+/* Does what elapse__guesses_take does, for the log. */
+bool elapse__server_take_guesses(struct elapse__server *server, uint64_t *place, uint32_t *count);
+
 /* Replaces the passwords of the options. The texts stay valid until the next call. Requires that
  * there were some, and are some: connections that have not given one stay without rights. */
 void elapse__server_set_passwords(struct elapse__server *server,
@@ -162,7 +170,8 @@ struct elapse__connection_facts {
                                 only */
     bool speaks_resp3;       /* the client is a node, which has greeted the shell */
     struct elapse__command_source *source; /* NULL: bytes come; outlives the connection */
-    void *shell; /* the shell's own object; elapse__connection_shell returns it */
+    uint64_t place; /* of the client's address, for wrong passwords: guesses.h */
+    void *shell;    /* the shell's own object; elapse__connection_shell returns it */
 };
 
 /* Returns a connection; NULL: there are connections_max connections, or there is no memory. */
@@ -294,6 +303,7 @@ struct elapse__server_statistics {
     uint64_t commands[ELAPSE__VERBS];
     uint64_t refused; /* connections above the limit */
     uint64_t undone;  /* hand-outs whose reply could not be sent */
+    uint64_t wrong_passwords;
     bool draining;
     uint64_t user_us, system_us; /* as elapse__server_set_usage said */
     struct elapse__queue_statistics jobs;

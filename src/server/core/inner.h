@@ -7,6 +7,7 @@
  *   hand_over.c   (hand_over.h) replies that have a job: reading, leases, formatting
  *   reserve.c     (reserve.h) replies of reserves and looks, until they have a job
  *   run.c         (run.h) runs commands; what a protocol asks meanwhile
+ *   guesses.c     (guesses.h) wrong passwords
  *   tubes.c       (tubes.h) the tubes that connections know, and the reserves that wait in them
  *   marks.c       (marks.h) which bytes have which gate, and which leases are on their way
  *   reply.c       appends to replies (session.h)
@@ -47,6 +48,7 @@
 #include "../../base/assert.h"
 #include "../../base/buffer.h"
 #include "../../base/ring_member.h"
+#include "guesses.h"
 #include "session.h"
 
 enum {
@@ -69,7 +71,7 @@ enum {
 struct elapse__server_alarm {
     struct elapse_timer timer; /* first */
     struct elapse__connection
-        *idle; /* the connection, if the alarm is for an idle one; NULL: a reply */
+        *idle; /* the connection, if the alarm is one of a connection; NULL: a reply */
 };
 
 /* ---- replies whose bytes do not exist yet ---- */
@@ -168,6 +170,7 @@ struct elapse__connection {
     struct elapse__ring_node work; /* in `work` or `stalled` */
     struct elapse__ring_node gated;
     struct elapse__server_alarm idle;
+    struct elapse__server_alarm guess; /* when the answer to a wrong password may leave */
     struct elapse__server *server;
     const struct elapse__protocol *protocol; /* NULL: not known yet */
     struct elapse__connection_facts facts;
@@ -188,6 +191,8 @@ struct elapse__connection {
     uint32_t waiting;   /* replies that wait for a job: no command runs */
     uint32_t named;     /* replies of reserve_id that have no bytes yet */
     size_t reply_bytes; /* of memory, of the replies that have no bytes yet */
+    uint32_t guesses;   /* wrong passwords */
+    bool is_guessing;   /* the answer to a wrong password waits: nothing leaves or runs */
     bool has_commands;  /* its source may have some */
     bool has_begun;     /* the session */
     bool input_ended;   /* the client sends nothing more */
@@ -216,6 +221,7 @@ struct elapse__server {
     bool draining;
     bool stopped;
     struct elapse__ring_node open, closing, work, stalled, gated, attention, readings;
+    struct elapse__guesses guesses;
     struct elapse__server_reply *free_replies;
     uint32_t free_reply_count;
     struct elapse__server_statistics figures; /* without jobs and journal */

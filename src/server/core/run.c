@@ -104,8 +104,8 @@ bool elapse__connection_may_run(const struct elapse__connection *connection)
 {
     const struct elapse__server *server = connection->server;
     return !connection->closed && !connection->dead && !connection->ending && !server->stopped &&
-           connection->waiting == 0 && !elapse__connection_is_behind(connection) &&
-           !elapse__connection_is_choked(connection);
+           connection->waiting == 0 && !connection->is_guessing &&
+           !elapse__connection_is_behind(connection) && !elapse__connection_is_choked(connection);
 }
 
 /* Returns whether a command needs more bytes than there may be. */
@@ -348,6 +348,30 @@ bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_
         known |= differs == 0;
     }
     return known != 0;
+}
+
+uint64_t elapse__server_wrong_password(struct elapse__server *server, struct elapse__queue_now now,
+                                       uint64_t place)
+{
+    server->figures.wrong_passwords++;
+    return elapse__guesses_note(&server->guesses, place, now.boot_ms);
+}
+
+bool elapse__server_take_guesses(struct elapse__server *server, uint64_t *place, uint32_t *count)
+{
+    return elapse__guesses_take(&server->guesses, place, count);
+}
+
+void elapse__session_wrong_password(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+    uint64_t wait_ms = elapse__server_wrong_password(server, server->now, connection->facts.place);
+
+    ELAPSE__ASSERT(!connection->is_guessing);
+    connection->is_guessing = true;
+    elapse_wheel_start(&server->wheel, &connection->guess.timer, server->now.boot_ms + wait_ms);
+    if (++connection->guesses >= ELAPSE__GUESSES_OF_A_CONNECTION)
+        connection->ending = true;
 }
 
 static bool tube_is_full(const struct elapse__server *server, struct elapse__queue_text tube,

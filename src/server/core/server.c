@@ -107,7 +107,7 @@ bool elapse__server_is_quiet(const struct elapse__server *server)
     for (const struct elapse__ring_node *link = server->open.next; link != &server->open;
          link = link->next) {
         const struct elapse__connection *connection = (const void *)link;
-        if (connection->dead)
+        if (connection->dead || connection->is_guessing)
             continue;
         if (elapse__buffer_size(&connection->out) > 0)
             return false;
@@ -157,6 +157,14 @@ static void come_idle(struct elapse__connection *connection)
     elapse__connection_fail(connection);
 }
 
+/* The answer to a wrong password may leave. */
+static void come_free(struct elapse__connection *connection)
+{
+    ELAPSE__ASSERT(connection->is_guessing);
+    connection->is_guessing = false;
+    elapse__connection_release(connection);
+}
+
 /* Returns whether timers are left that are due. */
 static bool turn_timers(struct elapse__server *server)
 {
@@ -166,7 +174,9 @@ static bool turn_timers(struct elapse__server *server)
     while (server->budget > 0 && (timer = elapse_wheel_pop(&server->wheel)) != NULL) {
         struct elapse__server_alarm *alarm = (struct elapse__server_alarm *)(void *)timer;
         (void)elapse__server_spend(server, 1);
-        if (alarm->idle != NULL)
+        if (alarm->idle != NULL && alarm == &alarm->idle->guess)
+            come_free(alarm->idle);
+        else if (alarm->idle != NULL)
             come_idle(alarm->idle);
         else
             elapse__reply_time((struct elapse__server_reply *)(void *)alarm);

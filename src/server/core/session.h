@@ -111,6 +111,11 @@ struct elapse__queue_now elapse__session_now(const struct elapse__connection *co
  * protocol's leases do not end with the connection. */
 struct elapse__queue_connection *elapse__session_leases(struct elapse__connection *connection);
 
+/* Notes that the running command has a wrong password. Its reply, and all that are left, wait for a
+ * while: guesses.h. Meanwhile no further command runs and nothing is read. The connection ends if
+ * it has guessed too often. */
+void elapse__session_wrong_password(struct elapse__connection *connection);
+
 /* Counts a command. */
 void elapse__session_count(struct elapse__connection *connection, enum elapse__server_verb verb);
 

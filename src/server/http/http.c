@@ -13,6 +13,7 @@
 #include "events.h"
 #include "figures.h"
 #include "guard.h"
+#include "guess.h"
 #include "reply.h"
 #include "room.h"
 #include "routes.h"
@@ -132,13 +133,12 @@ static bool admit(struct elapse__http *http, struct evhttp_request *request,
                   const struct elapse__http_route *route)
 {
     struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
+    const char *authorization = evhttp_find_header(headers, "Authorization");
 
     ELAPSE__ASSERT(route->status == 200 || route->status == 404 || route->status == 405);
     ELAPSE__ASSERT(!route->is_open || route->operation < ELAPSE__HTTP_PUT);
-    if (!route->is_open && !may_ask(http, evhttp_find_header(headers, "Authorization"))) {
-        elapse__http_add_header(request, "WWW-Authenticate", "Bearer");
-        elapse__http_send_error(request, 401, "UNAUTHORIZED",
-                                "a header 'Authorization: Bearer PASSWORD' is needed");
+    if (!route->is_open && !may_ask(http, authorization)) {
+        elapse__http_refuse_stranger(http, request, elapse__http_bearer(authorization) != NULL);
         return false;
     }
     if (route->status == 404) {
@@ -350,6 +350,7 @@ struct elapse__http *elapse__http_open(struct elapse__loop *loop)
     http->loop = loop;
     elapse__ring_init(&http->streams);
     elapse__ring_init(&http->calls);
+    elapse__ring_init(&http->waiting_guesses);
     elapse__ring_init(&http->scrapes);
     elapse__ring_init(&http->event_clients);
     http->figures = elapse__http_figures_open(loop);
@@ -403,6 +404,7 @@ void elapse__http_close(struct elapse__http *http)
     elapse__http_events_close(http);
     elapse__http_calls_close(http);
     elapse__http_metrics_close(http);
+    elapse__http_guesses_close(http);
     ELAPSE__ASSERT(elapse__ring_empty(&http->calls) && elapse__ring_empty(&http->scrapes));
     ELAPSE__ASSERT(elapse__ring_empty(&http->event_clients));
     elapse__http_figures_close(http->figures);

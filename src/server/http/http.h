@@ -13,6 +13,8 @@
  *      scrape.c    /metrics, and the forecast
  *      figures.c   what these show, collected once a second
  *      cores.c     the cores that figures come from
+ *      guess.c     wrong passwords
+ *      stream.c    what comes over a connection, and until when
  *      room.c      how many connections there are
  *      wait.c      a request that is not answered at once
  *      reply.c     replies
@@ -20,6 +22,7 @@
  * The pure files decide. They know neither sockets nor clocks, and are a library of their own,
  * elapse-server-http, for tests and fuzzers:
  *
+ *      intake.c       heads, and the limits of a request
  *      guard.c        whose requests are heard
  *      routes.c       paths, and what they do
  *      translate.c    a request -> a command; building.c and members.c are its pieces

@@ -9,6 +9,7 @@
 #include <event2/event.h>
 #include <event2/http.h>
 
+#include "../core/guesses.h"
 #include "../loop/loop.h"
 #include "../page/page.h"
 
@@ -31,10 +32,12 @@ struct elapse__http {
     struct event *listen_again; /* after a pause, because this machine could take no connection */
     uint64_t own_files;         /* descriptors that are neither connections nor the journal's */
     uint64_t count_again_ns;    /* connections are not counted before this time */
-    struct elapse__ring_node streams;       /* all connections */
-    struct elapse__ring_node calls;         /* requests that are commands of the core */
-    struct elapse__ring_node scrapes;       /* requests for the metrics */
-    struct elapse__ring_node event_clients; /* requests for events */
+    struct elapse__ring_node streams;         /* all connections */
+    struct elapse__ring_node calls;           /* requests that are commands of the core */
+    struct elapse__ring_node waiting_guesses; /* requests with wrong passwords */
+    struct elapse__guesses guesses;           /* of the front of a node */
+    struct elapse__ring_node scrapes;         /* requests for the metrics */
+    struct elapse__ring_node event_clients;   /* requests for events */
     uint32_t event_client_count;
     struct elapse__http_figures *figures;
     char policy[ELAPSE__PAGE_POLICY_BYTES];

@@ -22,6 +22,7 @@ struct elapse__http_stream {
     struct event *limit;
     struct elapse__http_intake intake;
     enum elapse__http_fault fault; /* of the next request, which comes while one is answered */
+    uint32_t guesses;              /* wrong passwords */
     uint64_t place;                /* of the client's address: src/os/sockets.h */
     bool is_narrow;
     bool is_refused; /* nothing is read any more */

@@ -47,7 +47,8 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
 
     ELAPSE__ASSERT(!elapse__ring_has_node(&wait->ring_node));
     ELAPSE__ASSERT(wait->request == NULL && wait->gone == NULL);
-    ELAPSE__ASSERT(ring == &http->calls || ring == &http->scrapes || ring == &http->event_clients);
+    ELAPSE__ASSERT(ring == &http->calls || ring == &http->scrapes || ring == &http->event_clients ||
+                   ring == &http->waiting_guesses);
     wait->gone = elapse__loop_event(http->loop->peers.base, bufferevent_getfd(stream), EV_CLOSED,
                                     NULL, on_gone, wait);
     if (wait->gone == NULL)

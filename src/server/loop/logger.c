@@ -41,6 +41,7 @@ static const struct {
     [ELAPSE__EVENT_REFUSED] = {"refused", true},
     [ELAPSE__EVENT_ACCEPT] = {"accept", true},
     [ELAPSE__EVENT_TLS] = {"tls", true},
+    [ELAPSE__EVENT_PASSWORD] = {"password", true},
     [ELAPSE__EVENT_CLUSTER] = {"cluster", true},
     [ELAPSE__EVENT_DISK] = {"disk", true},
 };

@@ -102,6 +102,7 @@ struct elapse__peer {
     size_t output_bytes;
     size_t sent_bytes; /* not yet said to the core */
     size_t room;       /* as the core said last */
+    uint64_t place;    /* of the client's address: src/os/sockets.h */
     int socket;
     bool is_local;
     bool watches_read;

@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 
 #include "../../base/assert.h"
+#include "../../os/program.h"
 
 /* SSL_CTX and SSL are made and released here alone, and never have anything around them. */
 static SSL_CTX *context_of(struct elapse__tls_keys *keys)
@@ -46,6 +47,14 @@ static bool load(SSL_CTX *context, const char *certificate, const char *key,
     return true;
 }
 
+static bool is_private(const char *key, char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    if (!elapse__os_others_may_read(key))
+        return true;
+    (void)snprintf(fault, ELAPSE__TLS_FAULT_BYTES, ELAPSE__OS_OTHERS_MAY_READ, key, key);
+    return false;
+}
+
 /* Makes a context that has what both ends need. */
 static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FAULT_BYTES])
 {
@@ -65,12 +74,17 @@ static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FA
     return context;
 }
 
+/* Every session has a key of its own, which the server's key does not tell: a recorded session
+ * stays secret when that key is stolen. TLS 1.3 has no others. */
+#define FORWARD_SECRECY "DEFAULT:!kRSA:!PSK:!SRP"
+
 struct elapse__tls_keys *elapse__tls_keys_read(const char *certificate, const char *key,
                                                char fault[ELAPSE__TLS_FAULT_BYTES])
 {
     SSL_CTX *context = make_context(TLS_server_method(), fault);
 
-    if (context == NULL || !load(context, certificate, key, fault)) {
+    if (context == NULL || SSL_CTX_set_cipher_list(context, FORWARD_SECRECY) != 1 ||
+        !is_private(key, fault) || !load(context, certificate, key, fault)) {
         SSL_CTX_free(context);
         return NULL;
     }

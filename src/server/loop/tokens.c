@@ -39,6 +39,12 @@ bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
     size_t length;
     bool has_memory = true;
 
+    if (elapse__os_others_may_read(path)) {
+        (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, ELAPSE__OS_OTHERS_MAY_READ, path, path);
+        *tokens = (struct elapse__tokens){.memory = NULL};
+        return false;
+    }
+
     *tokens = (struct elapse__tokens){.memory = malloc(ELAPSE__TOKENS_BYTES_MAX + 2)};
     if (tokens->memory == NULL) {
         (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "out of memory");

@@ -76,6 +76,7 @@ static bool authenticate(const struct elapse__resp_call *call,
         call->session->known = true;
         return true;
     }
+    elapse__session_wrong_password(call->connection);
     (void)elapse__resp_reply_error(
         call->connection, "WRONGPASS invalid username-password pair or user is disabled.", NULL);
     return false;

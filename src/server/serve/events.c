@@ -3,7 +3,10 @@
  */
 #include "service.h"
 
+#include <inttypes.h>
+
 #include "../../base/assert.h"
+#include "../../os/sockets.h"
 #include "../core/session.h"
 #include "../loop/tls.h"
 
@@ -143,6 +146,17 @@ static uint64_t bytes_of_memory_files(const struct elapse__loop *loop)
     return figures.log_bytes + figures.spare_bytes;
 }
 
+static void say_guesses(struct elapse__loop *loop)
+{
+    uint64_t place;
+    uint32_t count;
+
+    while (elapse__server_take_guesses(loop->server, &place, &count))
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_PASSWORD,
+                       "%" PRIu32 " wrong passwords from %s", count,
+                       elapse__os_place_text(place).text);
+}
+
 static void say_usage(struct elapse__loop *loop, void *argument)
 {
     uint64_t user_us;
@@ -152,6 +166,7 @@ static void say_usage(struct elapse__loop *loop, void *argument)
     elapse__server_set_usage(loop->server, user_us, system_us);
     elapse__server_set_memory(loop->server,
                               elapse__os_memory_bytes() + bytes_of_memory_files(loop));
+    say_guesses(loop);
     elapse__service_count_files(loop, argument);
 }
 

@@ -81,6 +81,7 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
             pause_accepting(loop, ENOMEM);
             return;
         }
+        peer->place = elapse__os_address_place(&from);
         elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CONNECTED, "%s",
                        elapse__os_address_text(&from).text);
         elapse__loop_welcome(loop, peer);

@@ -322,6 +322,7 @@ class Connections(ClientTest):
 
     def test_passwords(self):
         self.write("passwords", "open sesame\n")
+        (self.directory / "passwords").chmod(0o600)
         self.write("right", "open sesame\n")
         self.write("wrong", "close\n")
         self.start("--auth", "passwords")

@@ -107,6 +107,11 @@ class ServeTest(support.ProgramTest):
         self.addCleanup(server.kill)
         return server
 
+    def write_secret(self, name, text, mode=0o600):
+        path = self.directory / name
+        path.write_text(text)
+        path.chmod(mode)
+
     def refused(self, *arguments, **options):
         """Starts a server that must end by itself; returns its status and its log."""
         server = self.serve(*arguments, **options)

@@ -4,10 +4,12 @@ ELAPSE_NO_TLS_SESSIONS names a library by which OpenSSL has no memory for sessio
 """
 
 import base64
+import concurrent.futures
 import hashlib
 import json
 import os
 import re
+import select
 import socket
 import ssl
 import subprocess
@@ -75,19 +77,23 @@ class Guards(HttpTest):
         self.assertEqual(self.get("/api/v1/stats")["total_put"], 4)
 
     def test_passwords(self):
-        (self.directory / "auth").write_text("first\nsecond word\n")
+        self.write_secret("auth", "first\nsecond word\n")
         self.serve_http("--auth", "auth")
         for path in ("/", "/healthz"):
             self.assertEqual(self.ask("GET", path).status, 200)
+        strangers = []
         for path in ("/metrics", "/events", "/api/v1/stats", "/api/v1/forecast", "/nothing",
                      "/api/v1/openapi.json"):
             for header in (None, "Bearer third", "Bearer", "Bearer ", "Basic first", "first",
                            "Bearer firstx", "Bearer firs", "Bearer second"):
-                with self.subTest(path=path, header=header):
-                    headers = {} if header is None else {"Authorization": header}
-                    answer = self.ask("GET", path, headers=headers)
-                    self.refused(answer, 401, "UNAUTHORIZED")
-                    self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
+                strangers.append((path, {} if header is None else {"Authorization": header}))
+        # The answers to wrong passwords wait.
+        with concurrent.futures.ThreadPoolExecutor(len(strangers)) as threads:
+            answers = threads.map(lambda asked: self.ask("GET", asked[0], headers=asked[1]), strangers)
+        for asked, answer in zip(strangers, answers):
+            with self.subTest(asked=asked):
+                self.refused(answer, 401, "UNAUTHORIZED")
+                self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
         for password in ("first", "second word"):
             headers = {"Authorization": f"bearer {password}"}
             self.assertEqual(self.post("put", headers=headers, tube="a", body="b")["result"],
@@ -96,11 +102,26 @@ class Guards(HttpTest):
         self.post("put", status=401, tube="a", body="b")
         self.get("/nothing", status=404, headers={"Authorization": "Bearer first"})
 
+    def test_wrong_passwords_are_slow_and_counted(self):
+        self.write_secret("auth", "first\n")
+        server = self.serve_http("--auth", "auth")
+        connection = self.connect_http()
+        for number in range(5):
+            begun = time.monotonic()
+            answer = self.ask("GET", "/metrics", None, {"Authorization": "Bearer second"}, connection)
+            self.refused(answer, 401, "UNAUTHORIZED")
+            self.assertGreater(time.monotonic() - begun, 0.45)
+            self.assertEqual(answer.headers["Connection"], "close" if number == 4 else None)
+        right = {"Authorization": "Bearer first"}
+        self.assertEqual(self.get("/api/v1/stats", headers=right)["total_wrong_passwords"], 5)
+        server.wait_for(b"wrong passwords from 127.0.0.1")
+        self.assertNotIn(b"second", server.log())
+
     def test_other_machines_need_passwords(self):
         status, log = self.refused_to_start("--http", "0.0.0.0:0")
         self.assertEqual(status, STATUS_USAGE)
         self.assertIn("other machines can reach this address: give --auth, or --insecure", log)
-        (self.directory / "auth").write_text("first\n")
+        self.write_secret("auth", "first\n")
         server = self.serve("--http", "0.0.0.0:0", "--auth", "auth")
         server.stop()
 
@@ -239,13 +260,22 @@ class Strangers(HttpTest):
 
     def test_health_is_answered_when_one_address_has_its_share(self):
         self.serve_http(preexec_fn=few_files(200))
-        # Half of a request each.
-        for _ in range(150):
+        strangers = []
+        for number in range(150):
             connected = socket.create_connection(("127.0.0.1", self.port), START_S)
             self.addCleanup(connected.close)
-            connected.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-a")
+            strangers.append(connected)
+            # Half of a request; those that get no other path say nothing.
+            if number < 20:
+                connected.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-a")
         for _ in range(3):
             self.assertEqual(self.ask("GET", "/healthz").status, 200)
+        # The last one came in place of an older one.
+        ended, _, _ = select.select(strangers[20:], [], [], START_S)
+        self.assertTrue(ended)
+        self.assertEqual(ended[0].recv(1), b"")
+        # Nobody had to wait until those ended that have all paths.
+        self.assertFalse(select.select(strangers[20:21], [], [], 0)[0])
         answer = self.ask("GET", "/metrics")
         self.refused(answer, 503, "TOO_MANY_CONNECTIONS")
         self.assertEqual(answer.headers["Connection"], "close")

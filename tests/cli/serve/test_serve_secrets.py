@@ -17,14 +17,14 @@ class Passwords(ServeTest):
         return client.line()
 
     def test_a_password_is_asked_for_and_can_change(self):
-        (self.directory / "passwords").write_text("first\nsecond\n")
+        self.write_secret("passwords", "first\nsecond\n")
         server = self.serve("--auth", "passwords")
         client = server.connect()
         self.assertRegex(self.redis(client, b"PUT", b"t", b"x"), b"^-NOAUTH")
         self.assertRegex(self.redis(client, b"AUTH", b"third"), b"^-WRONGPASS")
         self.assertEqual(self.redis(client, b"AUTH", b"second"), b"+OK")
         self.assertEqual(self.redis(client, b"PUT", b"t", b"x"), b"*2")
-        (self.directory / "passwords").write_text("third\n")
+        self.write_secret("passwords", "third\n")
         server.signal(signal.SIGHUP)
         server.wait_for(b"reloaded: 1 passwords")
         self.assertRegex(self.redis(server.connect(), b"AUTH", b"second"), b"^-WRONGPASS")
@@ -39,15 +39,42 @@ class Passwords(ServeTest):
             self.assertNotIn(password, log)
 
 
+    def test_guesses_end_the_connection_and_are_logged_together(self):
+        self.write_secret("passwords", "first\n")
+        server = self.serve("--auth", "passwords")
+        guesser = server.connect()
+        guesser.send(b"*2\r\n$4\r\nAUTH\r\n$6\r\nsecond\r\n" * 200)
+        self.assertEqual(self.redis(server.connect(), b"AUTH", b"first"), b"+OK")
+        for _ in range(5):
+            self.assertRegex(guesser.line(), b"^-WRONGPASS")
+        self.assertTrue(guesser.is_closed())
+        server.wait_for(b"wrong passwords from 127.0.0.1")
+        self.assertLess(server.stop().count(b"wrong passwords"), 5)
+
+    def test_files_that_others_can_read(self):
+        self.write_secret("passwords", "first\n", 0o644)
+        server = self.serve("--auth", "passwords")
+        self.assertEqual(server.wait(), STATUS_USAGE)
+        words = b"passwords: every user of this machine may read or write it; say: chmod o-rwx passwords"
+        self.assertIn(words, server.log())
+        self.write_secret("passwords", "first\n", 0o640)
+        server = self.serve("--auth", "passwords")
+        server.connect()
+        (self.directory / "passwords").chmod(0o604)
+        server.signal(signal.SIGHUP)
+        server.wait_for(b"the passwords stay as they are: " + words)
+        server.stop()
+
+
 class Tls(ServeTest):
     def setUp(self):
         super().setUp()
         self.make("one")
 
-    def make(self, name):
+    def make(self, name, *kind):
         """A key, and a certificate that it signs itself."""
         made = subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+            ["openssl", "req", "-x509", "-newkey", *(kind or ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")),
              "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj",
              f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
             cwd=self.directory, capture_output=True, check=False)
@@ -88,6 +115,31 @@ class Tls(ServeTest):
                 plain.fill()
         server.wait_for(b"a connection broke the rules of TLS")
         self.assertEqual(self.connect(server).put(b"x"), b"INSERTED 1")
+
+    def test_a_key_that_others_can_read(self):
+        (self.directory / "key.pem").chmod(0o644)
+        server = self.serve_tls()
+        self.assertEqual(server.wait(), STATUS_USAGE)
+        self.assertIn(b"key.pem: every user of this machine may read or write it; say: chmod o-rwx "
+                      b"key.pem", server.log())
+
+    def test_sessions_have_keys_of_their_own(self):
+        """A cipher without forward secrecy is refused, which a key of RSA would allow."""
+        self.make("rsa", "rsa:2048")
+        server = self.serve_tls()
+        for cipher, good in ("ECDHE-RSA-AES128-GCM-SHA256", True), ("AES128-GCM-SHA256", False), \
+                ("AES256-SHA", False):
+            with self.subTest(cipher=cipher):
+                context = ssl.create_default_context(cafile=os.fspath(self.directory / "cert.pem"))
+                context.maximum_version = ssl.TLSVersion.TLSv1_2
+                context.set_ciphers(cipher + ":@SECLEVEL=0")
+                plain = server.connect(1).socket
+                if good:
+                    context.wrap_socket(plain, server_hostname="localhost").close()
+                else:
+                    with self.assertRaises(ssl.SSLError):
+                        context.wrap_socket(plain, server_hostname="localhost")
+        server.stop()
 
     def test_a_silent_client_holds_up_nobody(self):
         server = self.serve_tls()

@@ -284,6 +284,7 @@ class OtherServers(WorkTest):
 
     def test_a_wrong_password(self):
         self.write("passwords", "right\n")
+        (self.directory / "passwords").chmod(0o600)
         self.write("wrong", "wrong\n")
         self.start("--auth", "passwords", listen="unix:socket")
         worker = self.work("t", "--token-file", "wrong", "--exec", "true")

@@ -335,6 +335,20 @@ ROUTER_TEST(a_password_comes_first)
     expect_sent(f, f->links[0], "");
 }
 
+ROUTER_TEST(a_client_ends_after_five_wrong_passwords)
+{
+    f->options.knows_password = is_sesame;
+    f->options.link_password = link_password;
+    begin(f);
+    struct elapse__router_client *c = client(f);
+    say(f, c, "AUTH a\nAUTH b\nAUTH c\nAUTH d");
+    (void)got(f, c);
+    assert_false(elapse__router_client_wants_end(c));
+    say(f, c, "AUTH e\nAUTH sesame");
+    expect(f, c, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    assert_true(elapse__router_client_wants_end(c));
+}
+
 ROUTER_TEST(links_greet)
 {
     f->options.link_password = link_password;

@@ -185,6 +185,7 @@ class TwoNodes(NodesTest):
     def test_nodes_greet_each_other_with_the_first_password(self):
         passwords = self.folder / "passwords"
         passwords.write_text("# of nodes\nsecret\nother\n", encoding="ascii")
+        passwords.chmod(0o600)
         nodes = [self.node("--auth", str(passwords)).start() for _ in range(2)]
         for node in nodes:
             with node.connect() as connection:

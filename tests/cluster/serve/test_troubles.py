@@ -67,6 +67,7 @@ class PasswordsTest(NodesTest):
     def passwords(self, name, *words):
         path = self.folder / name
         path.write_text("\n".join(words) + "\n", encoding="ascii")
+        path.chmod(0o600)
         return str(path)
 
     def ask_as(self, node, password, *words):

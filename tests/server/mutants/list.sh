@@ -60,6 +60,17 @@ mutant a_reserve_looks_at_any_number_of_tubes src/server/core/reserve.c \
 mutant a_pipeline_ends_the_job_before_it_is_handed_out src/server/beanstalkd/jobs.c \
     'if (elapse__session_is_named(connection){+ && false+})'
 
+# ---- wrong passwords ----
+
+mutant answer_to_a_guess_does_not_wait src/server/core/connection.c \
+    'while (connection->marks.count > 0 && !connection->dead[- && !connection->is_guessing-])'
+mutant commands_run_behind_a_guess src/server/core/run.c \
+    'connection->waiting == 0 &&[- !connection->is_guessing &&-]'
+mutant connection_guesses_on src/server/core/run.c \
+    '++connection->guesses >[-=-] ELAPSE__GUESSES_OF_A_CONNECTION'
+mutant address_guesses_on src/server/core/guesses.c \
+    'entry->count > {+2 * +}ELAPSE__GUESSES_A_SECOND'
+
 # ---- limits ----
 
 mutant back_pressure_is_missing src/server/core/run.c \

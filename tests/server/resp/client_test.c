@@ -1,6 +1,7 @@
 /*
  * What clients say when they connect; the table of commands; passwords; bytes that are no RESP.
  */
+#include "core/guesses.h"
 #include "talk.h"
 
 #include <elapse/version.h>
@@ -118,6 +119,17 @@ RESP_TEST(no_password_needed)
     begins(&c, "AUTH a b c", "-ERR syntax error");
 }
 
+/* Sends a command with a wrong password, whose answer waits. */
+static void guess(struct client *client, const char *words, uint64_t wait_ms)
+{
+    ask(client, words);
+    hear(client, "");
+    pass(wait_ms - 1);
+    hear(client, "");
+    pass(1);
+    hear(client, "-WRONGPASS invalid username-password pair or user is disabled.|");
+}
+
 RESP_TEST(passwords_come_first)
 {
     with_passwords();
@@ -127,11 +139,13 @@ RESP_TEST(passwords_come_first)
             says(command->name, "-NOAUTH Authentication required.|");
     }
     begins(&c, "HELLO 3", "-NOAUTH HELLO must be called");
-    says("AUTH wrong", "-WRONGPASS invalid username-password pair or user is disabled.|");
-    says("AUTH secre", "-WRONGPASS invalid username-password pair or user is disabled.|");
-    says("AUTH secrets", "-WRONGPASS invalid username-password pair or user is disabled.|");
-    says("AUTH ''", "-WRONGPASS invalid username-password pair or user is disabled.|");
-    says("AUTH root secret", "-WRONGPASS invalid username-password pair or user is disabled.|");
+    guess(&c, "AUTH wrong", ELAPSE__GUESS_MS);
+    guess(&c, "AUTH secre", ELAPSE__GUESS_MS);
+    guess(&c, "AUTH secrets", ELAPSE__GUESS_MS);
+    guess(&c, "AUTH ''", ELAPSE__GUESS_MS);
+    hang_up(&c);
+    connect(&c);
+    guess(&c, "AUTH root secret", ELAPSE__GUESS_MS);
     says("PING", "-NOAUTH Authentication required.|");
     says("AUTH secret", "+OK|");
     says("PING", "+PONG|");
@@ -140,14 +154,94 @@ RESP_TEST(passwords_come_first)
     says("AUTH default other", "+OK|");
     says("PUT t b", "*2|:1|+scheduled|");
     says("RESET", "+RESET|");
-    begins(&c, "HELLO 3 AUTH default wrong SETNAME x", "-WRONGPASS");
+    guess(&c, "HELLO 3 AUTH default wrong SETNAME x", ELAPSE__GUESS_MS);
     says("PING", "-NOAUTH Authentication required.|");
     begins(&c, "HELLO 3 AUTH default secret", "%7|");
     says("PING", "+PONG|");
     /* A wrong password does not take away what the right one gave. */
-    begins(&c, "AUTH wrong", "-WRONGPASS");
+    guess(&c, "AUTH wrong", ELAPSE__GUESS_MS);
     says("PING", "+PONG|");
     says("QUIT", "+OK|");
+}
+
+static void connect_from(struct client *client, uint64_t place)
+{
+    const struct elapse__connection_facts facts = {.place = place, .shell = client};
+
+    client->attended = false;
+    client->connection = elapse__connection_new(f.server, present(), &facts);
+    assert_non_null(client->connection);
+}
+
+RESP_TEST(what_is_behind_a_wrong_password_waits_with_its_answer)
+{
+    struct client other;
+
+    with_passwords();
+    ask(&c, "AUTH wrong");
+    assert_int_equal(elapse__connection_room(c.connection), 0);
+    hang_up(&c);
+    connect(&c);
+    say(&c, "*2\r\n$4\r\nAUTH\r\n$5\r\nwrong\r\n*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n"
+            "*1\r\n$4\r\nPING\r\n");
+    hear(&c, "");
+    /* Others are served meanwhile, at the same place too. */
+    connect(&other);
+    answers(&other, "AUTH secret", "+OK|");
+    pass(ELAPSE__GUESS_MS);
+    hear(&c, "-WRONGPASS invalid username-password pair or user is disabled.|+OK|+PONG|");
+    assert_true(elapse__connection_room(c.connection) > 0);
+    hang_up(&other);
+}
+
+RESP_TEST(a_connection_ends_after_five_wrong_passwords)
+{
+    with_passwords();
+    for (int i = 0; i < ELAPSE__GUESSES_OF_A_CONNECTION - 1; i++)
+        guess(&c, "AUTH wrong", ELAPSE__GUESS_MS);
+    assert_false(elapse__connection_wants_end(c.connection));
+    say(&c, "*2\r\n$4\r\nAUTH\r\n$5\r\nwrong\r\n*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n");
+    assert_false(elapse__connection_wants_end(c.connection));
+    pass(ELAPSE__GUESS_MS);
+    hear(&c, "-WRONGPASS invalid username-password pair or user is disabled.|");
+    assert_true(elapse__connection_wants_end(c.connection));
+}
+
+RESP_TEST(an_address_that_guesses_often_waits_longer_and_no_other_one)
+{
+    enum { GUESSERS = ELAPSE__GUESSES_A_SECOND + 1, HERE = 7, THERE = 8 };
+    struct client guessers[GUESSERS], other, right;
+    const uint8_t *bytes;
+    uint64_t place;
+    uint32_t count;
+
+    with_passwords();
+    for (int i = 0; i < GUESSERS; i++) {
+        connect_from(&guessers[i], HERE);
+        ask(&guessers[i], "AUTH wrong");
+    }
+    connect_from(&other, THERE);
+    ask(&other, "AUTH wrong");
+    connect_from(&right, HERE);
+    answers(&right, "AUTH secret", "+OK|");
+    pass(ELAPSE__GUESS_MS);
+    hear(&other, "-WRONGPASS invalid username-password pair or user is disabled.|");
+    for (int i = 0; i < GUESSERS; i++)
+        assert_int_equal(elapse__connection_output(guessers[i].connection, &bytes) > 0,
+                         i < ELAPSE__GUESSES_A_SECOND);
+    pass(ELAPSE__GUESS_LONG_MS - ELAPSE__GUESS_MS);
+    hear(&guessers[GUESSERS - 1],
+         "-WRONGPASS invalid username-password pair or user is disabled.|");
+    /* The log has a line for each of the two. */
+    for (unsigned sum = 0; sum < GUESSERS + 1; sum += count) {
+        assert_true(elapse__server_take_guesses(f.server, &place, &count));
+        assert_int_equal(count, place == HERE ? GUESSERS : 1);
+    }
+    assert_false(elapse__server_take_guesses(f.server, &place, &count));
+    for (int i = 0; i < GUESSERS; i++)
+        hang_up(&guessers[i]);
+    hang_up(&other);
+    hang_up(&right);
 }
 
 RESP_TEST(quit)

@@ -44,6 +44,14 @@ mutant fault_behind_a_request_is_forgotten src/server/http/stream.c \
     '    [-stream->fault = -]{+(void)+}note(stream, 0);' \
     'test_http Strangers.test_a_request_behind_another_one_is_refused_in_its_turn'
 
+mutant wrong_password_is_answered_at_once src/server/http/http.c \
+    '[-elapse__http_bearer(authorization) != NULL-]{+false+});' \
+    'test_http Guards.test_wrong_passwords_are_slow_and_counted'
+mutant others_may_read_a_password src/os/linux_program_read.c \
+    '[-S_IROTH | -]S_IWOTH' 'test_serve_secrets Passwords.test_files_that_others_can_read'
+mutant recorded_sessions_can_be_read src/server/loop/tls.c \
+    'DEFAULT[-:!kRSA:!PSK:!SRP-]' 'test_serve_secrets Tls.test_sessions_have_keys_of_their_own'
+
 # ---- requests ----
 
 mutant head_is_refused src/server/http/routes.c \
