@@ -3,8 +3,9 @@
  * newline comes what stands in its path, up to the next one the query, and then the body.
  *
  * Whatever comes, a request becomes one whole command of RESP or is refused with a status and a
- * message; a string of JSON is read as the text that was written; and the head of a reply is
- * never taken for more bytes than there are.
+ * message; bytes of a connection have the same fault in one piece as one by one; a string of JSON
+ * is read as the text that was written; and the head of a reply is never taken for more bytes than
+ * there are.
  */
 #include <string.h>
 
@@ -13,6 +14,7 @@
 #include "../../src/base/utf8.h"
 #include "../../src/protocol/resp_parse.h"
 #include "../../src/server/http/guard.h"
+#include "../../src/server/http/intake.h"
 #include "../../src/server/http/translate.h"
 #include "fuzz.h"
 
@@ -52,6 +54,21 @@ static void translate(const struct elapse__http_request *request)
         require(memchr(fault.message, '\0', sizeof fault.message) != NULL);
     }
     elapse__buffer_free(&command);
+}
+
+/* What comes byte by byte has the same fault as what comes at once. */
+static void take_in(const uint8_t *data, size_t size)
+{
+    struct elapse__http_intake whole = {.body_bytes_max = BODY_BYTES_MAX};
+    struct elapse__http_intake parts = {.body_bytes_max = BODY_BYTES_MAX};
+    enum elapse__http_intake_fault fault = elapse__http_intake_bytes(&whole, 0, data, size);
+    enum elapse__http_intake_fault found = ELAPSE__HTTP_WELL;
+
+    for (size_t i = 0; i < size && found == ELAPSE__HTTP_WELL; i++)
+        found = elapse__http_intake_bytes(&parts, 0, data + i, 1);
+    require(found == fault);
+    elapse__http_intake_free(&whole);
+    elapse__http_intake_free(&parts);
 }
 
 /* A reply that comes in pieces is read as one that comes at once. */
@@ -114,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     data++;
     size--;
     scan(data, size);
+    take_in(data, size);
     write_string(data, size);
     char *name = take_line(&data, &size);
     char *query = take_line(&data, &size);

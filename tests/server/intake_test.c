@@ -25,19 +25,20 @@ static int end(void **state)
 
 #define INTAKE_TEST(function) TEST_WITH(function, begin, end)
 
-static enum elapse__http_fault come(uint64_t now_ms, const char *bytes)
+static enum elapse__http_intake_fault come(uint64_t now_ms, const char *bytes)
 {
     return elapse__http_intake_bytes(&intake, now_ms, (const uint8_t *)bytes, strlen(bytes));
 }
 
 /* Expects this fault of a request whose headers are these, behind a Host; in one piece and byte by
  * byte. */
-static void expect_of(const char *request, const char *headers, enum elapse__http_fault fault)
+static void expect_of(const char *request, const char *headers,
+                      enum elapse__http_intake_fault fault)
 {
     char text[512];
     size_t size =
         (size_t)snprintf(text, sizeof text, "%s / HTTP/1.1\r\nHost: a\r\n%s\r\n", request, headers);
-    enum elapse__http_fault found = ELAPSE__HTTP_WELL;
+    enum elapse__http_intake_fault found = ELAPSE__HTTP_WELL;
 
     assert_in_range(size, 1, sizeof text - 1);
     assert_int_equal(come(1, text), fault);

@@ -179,7 +179,7 @@ static bool take(struct elapse__http *http, struct evhttp_request *request,
         refuse_and_close(request, 507, "OUT_OF_MEMORY", "there is no memory");
         return false;
     }
-    enum elapse__http_fault fault = stream->fault;
+    enum elapse__http_intake_fault fault = stream->fault;
     bool is_narrow = stream->is_narrow;
     elapse__http_stream_taken(stream);
     if (fault != ELAPSE__HTTP_WELL) {

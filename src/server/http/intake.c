@@ -90,8 +90,8 @@ static bool may_have_body(struct line request)
     return false;
 }
 
-enum elapse__http_fault elapse__http_head_fault(const uint8_t *head, size_t size,
-                                                uint64_t body_bytes_max, bool *is_chunked)
+enum elapse__http_intake_fault elapse__http_head_fault(const uint8_t *head, size_t size,
+                                                       uint64_t body_bytes_max, bool *is_chunked)
 {
     const uint8_t *at = head;
     const uint8_t *end = head + size;
@@ -127,7 +127,7 @@ static bool ends_head(const struct elapse__http_intake *intake, size_t end)
 
 /* Appends bytes up to the end of the head. Returns how many; *is_whole: the head has ended. */
 static size_t append_head(struct elapse__http_intake *intake, const uint8_t *bytes, size_t size,
-                          bool *is_whole, enum elapse__http_fault *fault)
+                          bool *is_whole, enum elapse__http_intake_fault *fault)
 {
     const uint8_t *newline = NULL;
     size_t done = 0;
@@ -150,11 +150,11 @@ static size_t append_head(struct elapse__http_intake *intake, const uint8_t *byt
     return done;
 }
 
-enum elapse__http_fault elapse__http_intake_bytes(struct elapse__http_intake *intake,
-                                                  uint64_t now_ms, const uint8_t *bytes,
-                                                  size_t size)
+enum elapse__http_intake_fault elapse__http_intake_bytes(struct elapse__http_intake *intake,
+                                                         uint64_t now_ms, const uint8_t *bytes,
+                                                         size_t size)
 {
-    enum elapse__http_fault fault = ELAPSE__HTTP_WELL;
+    enum elapse__http_intake_fault fault = ELAPSE__HTTP_WELL;
     bool is_whole;
 
     if (size == 0)
@@ -177,7 +177,8 @@ enum elapse__http_fault elapse__http_intake_bytes(struct elapse__http_intake *in
     }
     ELAPSE__ASSERT(intake->phase == ELAPSE__HTTP_BODY_COMES);
     intake->body_bytes += size;
-    if (intake->is_chunked && intake->body_bytes > intake->body_bytes_max)
+    if (fault == ELAPSE__HTTP_WELL && intake->is_chunked &&
+        intake->body_bytes > intake->body_bytes_max)
         fault = ELAPSE__HTTP_TOO_LONG;
     return fault;
 }

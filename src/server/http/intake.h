@@ -24,7 +24,7 @@ enum {
     ELAPSE__HTTP_HEAD_BYTES = 32 << 10,
 };
 
-enum elapse__http_fault {
+enum elapse__http_intake_fault {
     ELAPSE__HTTP_WELL,
     ELAPSE__HTTP_MALFORMED, /* 400: others could take it for another request */
     ELAPSE__HTTP_TOO_LONG,  /* 413 */
@@ -45,9 +45,9 @@ struct elapse__http_intake {
 };
 
 /* Notes bytes that came at `now_ms`. Returns a fault of the request that they belong to. */
-enum elapse__http_fault elapse__http_intake_bytes(struct elapse__http_intake *intake,
-                                                  uint64_t now_ms, const uint8_t *bytes,
-                                                  size_t size);
+enum elapse__http_intake_fault elapse__http_intake_bytes(struct elapse__http_intake *intake,
+                                                         uint64_t now_ms, const uint8_t *bytes,
+                                                         size_t size);
 
 /* Notes that the whole request was taken. What comes now is the next one. */
 void elapse__http_intake_next(struct elapse__http_intake *intake);
@@ -59,7 +59,7 @@ bool elapse__http_intake_is_late(const struct elapse__http_intake *intake, uint6
 void elapse__http_intake_free(struct elapse__http_intake *intake);
 
 /* Returns a fault of a head, with its empty line. Stores whether its body comes in chunks. */
-enum elapse__http_fault elapse__http_head_fault(const uint8_t *head, size_t size,
-                                                uint64_t body_bytes_max, bool *is_chunked);
+enum elapse__http_intake_fault elapse__http_head_fault(const uint8_t *head, size_t size,
+                                                       uint64_t body_bytes_max, bool *is_chunked);
 
 #endif

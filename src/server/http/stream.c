@@ -57,7 +57,8 @@ static void on_closed(struct evhttp_connection *connection, void *argument)
 
 /* ---- refusing ---- */
 
-int elapse__http_fault_text(enum elapse__http_fault fault, const char **code, const char **message)
+int elapse__http_fault_text(enum elapse__http_intake_fault fault, const char **code,
+                            const char **message)
 {
     ELAPSE__ASSERT(fault != ELAPSE__HTTP_WELL);
     switch (fault) {
@@ -103,7 +104,7 @@ static void on_refusal_sent(struct bufferevent *bytes, void *argument)
 
 /* Answers before libevent has the request, and takes the connection from libevent: nothing that
  * comes is kept. */
-static void refuse(struct elapse__http_stream *stream, enum elapse__http_fault fault)
+static void refuse(struct elapse__http_stream *stream, enum elapse__http_intake_fault fault)
 {
     struct elapse__json json = {.failed = false};
     struct evbuffer *output = bufferevent_get_output(stream->bytes);
@@ -130,11 +131,11 @@ static void refuse(struct elapse__http_stream *stream, enum elapse__http_fault f
 /* ---- what comes ---- */
 
 /* Notes the bytes of the input from `from` on. */
-static enum elapse__http_fault note(struct elapse__http_stream *stream, size_t from)
+static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, size_t from)
 {
     enum { PIECES = 16 };
     struct evbuffer *input = bufferevent_get_input(stream->bytes);
-    enum elapse__http_fault fault = ELAPSE__HTTP_WELL;
+    enum elapse__http_intake_fault fault = ELAPSE__HTTP_WELL;
     struct evbuffer_ptr at;
     size_t size = evbuffer_get_length(input) - from;
 

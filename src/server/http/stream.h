@@ -21,9 +21,10 @@ struct elapse__http_stream {
     struct event *bind;
     struct event *limit;
     struct elapse__http_intake intake;
-    enum elapse__http_fault fault; /* of the next request, which comes while one is answered */
-    uint32_t guesses;              /* wrong passwords */
-    uint64_t place;                /* of the client's address: src/os/sockets.h */
+    enum elapse__http_intake_fault
+        fault;        /* of the next request, which comes while one is answered */
+    uint32_t guesses; /* wrong passwords */
+    uint64_t place;   /* of the client's address: src/os/sockets.h */
     bool is_narrow;
     bool is_refused; /* nothing is read any more */
     /* Hears when the connection ends; NULL: no request waits for its answer. */
@@ -50,6 +51,7 @@ void elapse__http_stream_on_end(const struct elapse__http *http,
                                 void *argument);
 
 /* Stores status, code and message of a fault. Returns the status. */
-int elapse__http_fault_text(enum elapse__http_fault fault, const char **code, const char **message);
+int elapse__http_fault_text(enum elapse__http_intake_fault fault, const char **code,
+                            const char **message);
 
 #endif

@@ -183,13 +183,15 @@ RESP_TEST(what_is_behind_a_wrong_password_waits_with_its_answer)
     hang_up(&c);
     connect(&c);
     say(&c, "*2\r\n$4\r\nAUTH\r\n$5\r\nwrong\r\n*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n"
-            "*1\r\n$4\r\nPING\r\n");
+            "*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\nb\r\n");
     hear(&c, "");
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
     /* Others are served meanwhile, at the same place too. */
     connect(&other);
     answers(&other, "AUTH secret", "+OK|");
     pass(ELAPSE__GUESS_MS);
-    hear(&c, "-WRONGPASS invalid username-password pair or user is disabled.|+OK|+PONG|");
+    hear(&c,
+         "-WRONGPASS invalid username-password pair or user is disabled.|+OK|*2|:1|+scheduled|");
     assert_true(elapse__connection_room(c.connection) > 0);
     hang_up(&other);
 }

@@ -201,11 +201,11 @@ RESP_TEST(statistics)
                     "$13|total_expired|:0|$10|total_dead|:0|$12|total_missed|:0|"
                     "$14|total_failures|:0|$12|total_pauses|:1|$5|pause|:10000|"
                     "$10|pause_left|:9000|");
-    begins(&c, "STATS", "*64|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
+    begins(&c, "STATS", "*66|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
     shows("STATS", "$9|producers|:1|$7|workers|:1|$7|waiting|:0|");
     shows("STATS", "$8|draining|:0|");
     begins(&c, "HELLO 3", "%7|");
-    begins(&c, "STATS", "%32|$7|delayed|:1|");
+    begins(&c, "STATS", "%33|$7|delayed|:1|");
     shows("STATS", "$9|disk_full|#f|");
     says("STATS a b", "-ERR syntax error: STATS [tube]|");
 }
