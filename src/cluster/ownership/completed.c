@@ -31,7 +31,7 @@ static void take_session(struct elapse__partition *partition,
     if (complaint == ELAPSE__COMPLAINT_NONE)
         complaint = elapse__trust_settings(&result->after, partition->options.single_copy);
     if (complaint != ELAPSE__COMPLAINT_NONE) {
-        partition->complaint = complaint;
+        elapse__partition_complain(partition, complaint);
         elapse__partition_drop_link(partition, true);
         return;
     }
@@ -45,11 +45,11 @@ static void take_link_result(struct elapse__partition *partition,
                              const struct elapse__statement_result *result)
 {
     if (result->is_pooled) {
-        partition->complaint = ELAPSE__COMPLAINT_POOLER;
+        elapse__partition_complain(partition, ELAPSE__COMPLAINT_POOLER);
         elapse__partition_drop_link(partition, true);
     } else if (result->outcome != ELAPSE__OUTCOME_ROWS || result->noticed) {
-        partition->complaint =
-            result->noticed ? ELAPSE__COMPLAINT_NOTICE : ELAPSE__COMPLAINT_UNREACHABLE;
+        elapse__partition_complain(partition, result->noticed ? ELAPSE__COMPLAINT_NOTICE
+                                                              : ELAPSE__COMPLAINT_UNREACHABLE);
         elapse__partition_drop_link(partition, true);
     } else if (partition->statement.kind == ELAPSE__STATEMENT_CONNECT) {
         partition->link = ELAPSE__LINK_CONNECTED;
@@ -92,7 +92,7 @@ static bool put_off(struct elapse__partition *partition)
 /* The row, or a table, is blocked by another session, and nothing was done. */
 static void take_locked(struct elapse__partition *partition)
 {
-    partition->complaint = ELAPSE__COMPLAINT_LOCKED;
+    elapse__partition_complain(partition, ELAPSE__COMPLAINT_LOCKED);
     partition->blocked = true;
     if (partition->role == ELAPSE__ROLE_MARKING)
         partition->has_row = false; /* an operator may be giving the groups back */

@@ -48,7 +48,10 @@ void elapse__follow_row(struct elapse__partition *partition,
     enum elapse__complaint complaint =
         elapse__trust_settings(&result->after, partition->options.single_copy);
     partition->settings_trusted = complaint == ELAPSE__COMPLAINT_NONE;
-    partition->complaint = complaint;
+    if (complaint != ELAPSE__COMPLAINT_NONE)
+        elapse__partition_complain(partition, complaint);
+    else
+        partition->complaint = ELAPSE__COMPLAINT_NONE;
     partition->poll_ms = partition->now_ms + elapse__poll_every_ms(partition);
     elapse__row_note(partition, &result->row);
     if (partition->role == ELAPSE__ROLE_STARTING)

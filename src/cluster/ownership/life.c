@@ -67,7 +67,7 @@ void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms
     if (partition->link == ELAPSE__LINK_UP) {
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_LATE);
     } else {
-        partition->complaint = ELAPSE__COMPLAINT_LATE;
+        elapse__partition_complain(partition, ELAPSE__COMPLAINT_LATE);
         elapse__partition_drop_link(partition, true);
     }
     ELAPSE__ASSERT_THAT(elapse__partition_check(partition), ==, 0);
@@ -147,6 +147,8 @@ void elapse__partition_figures(const struct elapse__partition *partition,
         .role = partition->role,
         .stop = partition->stop,
         .complaint = partition->complaint,
+        .complaint_host = partition->complaint_host,
+        .complaints = partition->complaints,
         .epoch = partition->row.epoch,
         .local = partition->local,
         .confirmed = partition->confirmed,

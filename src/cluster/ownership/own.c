@@ -184,7 +184,7 @@ void elapse__own_lost_rows(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
     ELAPSE__ASSERT_THAT(partition->group.inbox_count, >, 0);
-    partition->complaint = ELAPSE__COMPLAINT_INBOX;
+    elapse__partition_complain(partition, ELAPSE__COMPLAINT_INBOX);
     elapse__partition_lose(partition);
 }
 

@@ -249,6 +249,8 @@ struct elapse__partition_figures {
     enum elapse__partition_role role;
     enum elapse__partition_stop stop; /* from MARKING on */
     enum elapse__complaint complaint; /* the last one since all was well */
+    unsigned complaint_host;          /* which server of the database it is about */
+    uint64_t complaints;              /* how many there have been */
     uint64_t epoch;                   /* of the row when it was seen last */
     struct elapse__partition_log_place local, confirmed;
     uint64_t last_group, tail; /* of the row; last_group - local.group is the lag */

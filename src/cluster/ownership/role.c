@@ -146,7 +146,7 @@ void elapse__partition_unclear(struct elapse__partition *partition, enum elapse_
     ELAPSE__ASSERT(!elapse__role_is_final(partition->role));
     ELAPSE__ASSERT_THAT(partition->role, !=, ELAPSE__ROLE_FENCED);
     ELAPSE__ASSERT_THAT(why, !=, ELAPSE__COMPLAINT_NONE);
-    partition->complaint = why;
+    elapse__partition_complain(partition, why);
     elapse__partition_drop_link(partition, !stays(partition, why));
     switch (partition->role) {
     case ELAPSE__ROLE_TAKING_OVER:

@@ -34,6 +34,8 @@ struct elapse__partition {
     enum elapse__partition_role role;
     enum elapse__partition_stop stop;
     enum elapse__complaint complaint;
+    unsigned complaint_host; /* which server of the database it is about */
+    uint64_t complaints;     /* counted */
     uint64_t now_ms;
 
     /* The statement under way, or the last one. */
@@ -97,6 +99,16 @@ static inline void elapse__partition_set_now(struct elapse__partition *partition
 {
     ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
     partition->now_ms = now_ms;
+}
+
+/* Notes what is wrong with the present host, before it is left. */
+static inline void elapse__partition_complain(struct elapse__partition *partition,
+                                              enum elapse__complaint why)
+{
+    ELAPSE__ASSERT_THAT(why, !=, ELAPSE__COMPLAINT_NONE);
+    partition->complaint = why;
+    partition->complaint_host = partition->host;
+    partition->complaints++;
 }
 
 /* Returns whether it is to give up what it owns. */

@@ -3,10 +3,13 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
+
+#define USUAL_PORT "5432"
 
 enum { TEXT_BYTES = 8192 };
 
@@ -182,6 +185,28 @@ const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connectio
     PQconninfoFree(options);
     ELAPSE__ASSERT(hosts->count > 0 || words != NULL);
     return words;
+}
+
+static const char *value_of(const PQconninfoOption *options, const char *keyword)
+{
+    for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
+        if (strcmp(option->keyword, keyword) == 0 && option->val != NULL)
+            return option->val;
+    return NULL;
+}
+
+void elapse__hosts_place(const char *connection, char *text, size_t room)
+{
+    PQconninfoOption *options;
+    const char *words = parse(connection, &options);
+    const char *host = words == NULL ? value_of(options, "host") : NULL;
+    const char *port = words == NULL ? value_of(options, "port") : NULL;
+
+    if (words == NULL && host == NULL)
+        host = value_of(options, "hostaddr");
+    (void)snprintf(text, room, "%s, port %s", host != NULL ? host : "localhost",
+                   port != NULL ? port : USUAL_PORT);
+    PQconninfoFree(options);
 }
 
 void elapse__hosts_free(struct elapse__hosts *hosts)

@@ -24,6 +24,10 @@ const char *elapse__hosts_refuse(const char *connection);
  * nothing of the string in them. */
 const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connection);
 
+/* Writes where a connection string of one host leads, for people: host and port, and nothing else
+ * of the string. Cut if there is no room. */
+void elapse__hosts_place(const char *connection, char *text, size_t room);
+
 /* Releases the texts. */
 void elapse__hosts_free(struct elapse__hosts *hosts);
 

@@ -10,8 +10,8 @@
  * socket; what was sent may still happen, and its result is lost.
  *
  * A link connects directly to a server: a pooler that gives a session's transactions to several
- * servers would break W2 and W3, and is found by W6. Looking up the name of a host waits, as libpq does; a number as
- * hostaddr does not.
+ * servers would break W2 and W3, and is found by W6. Looking up the name of a host waits, as libpq
+ * does; a number as hostaddr does not.
  *
  * Threads: one at a time for each link.
  */
@@ -90,8 +90,8 @@ bool elapse__database_link_is_free(const struct elapse__database_link *link);
  * next statement is lost. */
 void elapse__database_link_close(struct elapse__database_link *link);
 
-/* Returns the last error or notice in one line, for people; "" if there was none. Valid until the
- * next call. */
+/* Returns the last error or notice of the present connection in one line, for people; "" if there
+ * was none. Valid until the next call. */
 const char *elapse__database_link_message(const struct elapse__database_link *link);
 
 #endif

@@ -108,7 +108,7 @@ enum { ELAPSE__RUNNER_MESSAGE_BYTES = 256, ELAPSE__RUNNER_HAND_OVER_MS = 20000 }
 
 struct elapse__runner_figures {
     struct elapse__partition_figures partition;
-    char message[ELAPSE__RUNNER_MESSAGE_BYTES]; /* the last error or notice of the database */
+    char message[ELAPSE__RUNNER_MESSAGE_BYTES]; /* what the server of the last complaint has said */
     bool has_released;   /* the database has written that this life owns the partition no more */
     uint64_t polls_lost; /* of the inbox, which took longer than an eighth of the lease */
 };

@@ -47,6 +47,8 @@ struct elapse__runner {
     bool releases;        /* RELEASE is under way */
     bool has_released;    /* RELEASE was done */
     uint64_t polls_lost;
+    uint64_t complaints; /* of the partition, when `message` was written */
+    char message[ELAPSE__RUNNER_MESSAGE_BYTES];
     bool is_stopping;                   /* stop was asked for */
     struct elapse__runner_figures seen; /* when `changed` was called last */
 

@@ -26,6 +26,18 @@ static bool is_another(const struct elapse__partition_figures *left,
            strcmp(left->owner, right->owner) != 0 || strcmp(left->address, right->address) != 0;
 }
 
+/* A complaint goes with the words of the server that it is about: the next one may be another's. */
+static void note_message(struct elapse__runner *runner)
+{
+    struct elapse__partition_figures seen;
+    elapse__partition_figures(runner->partition, &seen);
+    if (seen.complaints == runner->complaints)
+        return;
+    runner->complaints = seen.complaints;
+    strncpy(runner->message, elapse__database_link_message(runner->link),
+            sizeof runner->message - 1);
+}
+
 static struct elapse__runner_figures publish_figures(struct elapse__runner *runner)
 {
     struct elapse__runner_figures figures = {
@@ -33,8 +45,7 @@ static struct elapse__runner_figures publish_figures(struct elapse__runner *runn
         .polls_lost = runner->polls_lost,
     };
     elapse__partition_figures(runner->partition, &figures.partition);
-    strncpy(figures.message, elapse__database_link_message(runner->link), sizeof figures.message);
-    figures.message[sizeof figures.message - 1] = '\0';
+    memcpy(figures.message, runner->message, sizeof figures.message);
     elapse__lock(&runner->lock);
     runner->figures = figures;
     elapse__unlock(&runner->lock);
@@ -221,6 +232,7 @@ static void complete(struct elapse__runner *runner, struct elapse__statement_res
     uint64_t now_ms = elapse__runner_now_ms();
     result->wall_ms = (int64_t)(elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK) / NS_PER_MS);
     elapse__partition_completed(runner->partition, now_ms, result);
+    note_message(runner);
 }
 
 static void take_result(struct elapse__runner *runner, bool is_ready)
@@ -296,6 +308,7 @@ static void turn(struct elapse__runner *runner)
     uint64_t now_ms = elapse__runner_now_ms();
     obey(runner, now_ms);
     elapse__partition_tick(runner->partition, now_ms);
+    note_message(runner);
     elapse__runner_limit_poll(runner, now_ms);
     begin_next(runner, now_ms);
     remember(runner, now_ms);

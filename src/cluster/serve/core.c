@@ -177,23 +177,29 @@ static void log_change(struct elapse__cluster_partition *partition,
 {
     const struct elapse__partition_figures *now = &figures->partition;
     const char *complaint = elapse__cluster_complaint(now->complaint);
+    char server[ELAPSE__NODE_ADDRESS_BYTES];
 
+    ELAPSE__ASSERT_THAT(now->complaint_host, <, partition->cluster->hosts.count);
+    elapse__hosts_place(partition->cluster->hosts.texts[now->complaint_host], server,
+                        sizeof server);
     ELAPSE__ASSERT(!begins_to_mark || now->stop != ELAPSE__STOP_NONE);
     if (begins_to_mark)
         elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
                        ELAPSE__EVENT_CLUSTER,
                        "partition %" PRIu32 ": %s; this node writes so into the database, and ends",
                        partition->number, elapse__cluster_stop(now->stop));
-    elapse__logger(
-        elapse__cluster_logger(partition->cluster),
-        now->complaint == ELAPSE__COMPLAINT_NONE ? ELAPSE__LOGGER_NOTICE : ELAPSE__LOGGER_WARNING,
-        ELAPSE__EVENT_CLUSTER,
-        "partition %" PRIu32 ": %s, epoch %" PRIu64 ", owner %s at %s%s%s%s%s", partition->number,
-        elapse__cluster_role(now->role), now->epoch, now->owner[0] == '\0' ? "nobody" : now->owner,
-        now->address[0] == '\0' ? "no address" : now->address,
-        complaint[0] == '\0' ? "" : "; the database: ", complaint,
-        complaint[0] == '\0' || figures->message[0] == '\0' ? "" : ": ",
-        complaint[0] == '\0' ? "" : figures->message);
+    elapse__logger(elapse__cluster_logger(partition->cluster),
+                   now->complaint == ELAPSE__COMPLAINT_NONE ? ELAPSE__LOGGER_NOTICE
+                                                            : ELAPSE__LOGGER_WARNING,
+                   ELAPSE__EVENT_CLUSTER,
+                   "partition %" PRIu32 ": %s, epoch %" PRIu64 ", owner %s at %s%s%s%s%s%s%s",
+                   partition->number, elapse__cluster_role(now->role), now->epoch,
+                   now->owner[0] == '\0' ? "nobody" : now->owner,
+                   now->address[0] == '\0' ? "no address" : now->address,
+                   complaint[0] == '\0' ? "" : "; the database at ",
+                   complaint[0] == '\0' ? "" : server, complaint[0] == '\0' ? "" : ": ", complaint,
+                   complaint[0] == '\0' || figures->message[0] == '\0' ? "" : ": ",
+                   complaint[0] == '\0' ? "" : figures->message);
 }
 
 /* R12 */

@@ -240,6 +240,24 @@ PARTITION_TEST(clocks_that_cannot_be_told_end_nothing)
     expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
 }
 
+/* ---- complaints ---- */
+
+PARTITION_TEST(a_complaint_is_about_the_server_that_gave_cause)
+{
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect(ELAPSE__STATEMENT_SESSION);
+    struct elapse__statement_result result = good(1);
+    result.session.in_recovery = true;
+    give(&result);
+    assert_int_equal(figures_now().complaint, ELAPSE__COMPLAINT_IN_RECOVERY);
+    assert_int_equal(figures_now().complaint_host, 0);
+    assert_int_equal(figures_now().host, 1); /* the next one */
+    at.now_ms += LEASE_MS;
+    expect_outcome(ELAPSE__STATEMENT_CONNECT, ELAPSE__OUTCOME_LOST);
+    assert_int_equal(figures_now().complaint, ELAPSE__COMPLAINT_UNREACHABLE);
+    assert_int_equal(figures_now().complaint_host, 1);
+}
+
 /* ---- poolers: W6 ---- */
 
 PARTITION_TEST(a_connection_through_a_pooler_is_not_used)

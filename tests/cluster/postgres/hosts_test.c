@@ -35,6 +35,16 @@ TEST(one_port_is_that_of_all_hosts)
     elapse__hosts_free(&hosts);
 }
 
+TEST(a_place_has_host_and_port_alone)
+{
+    char text[64];
+
+    elapse__hosts_place("host=a port=9 password=secret user=u", text, sizeof text);
+    assert_string_equal(text, "a, port 9");
+    elapse__hosts_place("hostaddr=10.0.0.1 dbname=d", text, sizeof text);
+    assert_string_equal(text, "10.0.0.1, port 5432");
+}
+
 TEST(quotes_stay_what_they_are)
 {
     struct elapse__hosts hosts = {.count = 0};

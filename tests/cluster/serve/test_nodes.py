@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 import unittest
+import unittest.mock
 
 import nodes_support as support
 from nodes_support import Error, NodesTest
@@ -89,6 +90,17 @@ class OneNode(NodesTest):
         self.primary.sql("alter table elapse.away rename to queue;\n")
         node.port = node.process.wait_for_port()
         self.put(node, "a")
+
+    def test_each_server_has_its_own_complaint(self):
+        """A standby, and a server that is not there."""
+        standby = self.servers.list[1]
+        with unittest.mock.patch.object(self.servers, "hosts", lambda: [standby.host, "host=127.0.0.1 port=1"]):
+            node = self.node().start()
+        node.process.wait_for(f"; the database at {standby.directory}, port 5432: it is a standby".encode())
+        log = node.process.wait_for(b"; the database at 127.0.0.1, port 1: the connection is lost, or cannot be made: ")
+        for line in (line for line in log.decode().splitlines() if "; the database at " in line):
+            self.assertEqual("refused" in line, "port 1: the connection is lost" in line, line)
+            self.assertEqual("it is a standby" in line, str(standby.directory) in line, line)
 
     def test_one_copy_is_enough_only_if_the_operator_says_so(self):
         names = self.primary.sql("show synchronous_standby_names;\n")

@@ -132,7 +132,7 @@ mutant mark_is_tried_once src/cluster/ownership/mark.c \
     [-else
         -]elapse__mark_end(partition);' named
 mutant mark_ends_with_the_connection src/cluster/ownership/role.c \
-    '    partition->complaint = why;{+
+    '    elapse__partition_complain(partition, why);{+
     if (partition->role == ELAPSE__ROLE_MARKING) {
         elapse__partition_stop_now(partition);
         return;
