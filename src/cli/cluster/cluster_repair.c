@@ -485,7 +485,8 @@ static enum exit_status accept(struct repair *repair)
         !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
         return cluster_refused(&repair->why);
     output_add_format("the loss is accepted, and nodes may own the partition. A node that knows "
-                      "of lost groups ends until its directory part-%" PRIu32 " is removed\n",
+                      "of lost groups ends until its directory part-%" PRIu32 " is set aside: its "
+                      "log has the command\n",
                       repair->partition);
     return output_finish();
 }

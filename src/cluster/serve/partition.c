@@ -308,6 +308,25 @@ static void note_end(struct elapse__cluster_partition *partition)
     elapse__cluster_partition_wake_loop(partition);
 }
 
+/* Lost groups, and the row has no mark: the loss was accepted, or others have gone on. Then nothing
+ * but the directory keeps this node from following. */
+static void tell_way_out(struct elapse__cluster_partition *partition, uint64_t group)
+{
+    const char *outer = elapse__cluster_options(partition->cluster)->directory;
+
+    elapse__cluster_partition_say(
+        partition, ELAPSE__LOGGER_ERROR,
+        "partition %" PRIu32 ": others go on without these groups, as after accept-loss. To start "
+        "this node, set its directory aside, which keeps it: mv '%s' '%s/lost-%" PRIu32 "-%" PRIu64
+        "'",
+        partition->number, partition->directory, outer, partition->number, group);
+    elapse__cluster_partition_say(
+        partition, ELAPSE__LOGGER_ERROR,
+        "partition %" PRIu32 ": the node then reads the log anew, and the jobs that were lost can "
+        "still be seen: elapse export '%s/lost-%" PRIu32 "-%" PRIu64 "'",
+        partition->number, outer, partition->number, group);
+}
+
 static void on_stopped(void *context, enum elapse__partition_stop stop)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
@@ -324,6 +343,8 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
             partition, ELAPSE__LOGGER_ERROR, "partition %" PRIu32 " cannot go on: %s%s%s",
             partition->number, elapse__cluster_stop(stop),
             figures.partition.mark[0] == '\0' ? "" : ": ", figures.partition.mark);
+        if (stop == ELAPSE__STOP_LOST_GROUPS && figures.partition.mark[0] == '\0')
+            tell_way_out(partition, figures.partition.confirmed.group);
         fail_after_search(partition);
     } else {
         go_without(partition, elapse__cluster_stop(stop),

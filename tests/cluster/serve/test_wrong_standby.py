@@ -362,8 +362,18 @@ class Repairs(AfterLoss):
         self.ends_loudly(first, "lacks groups that were acknowledged")
         self.assertEqual(self.row()["stopped"], "")
         self.refused("the database went on with other groups behind group", "append-lost", "--data", first.data)
+        # The node that ended has said what to do.
+        log = first.process.log().decode()
+        move = re.search(r"which keeps it: (mv '.*')$", log, re.MULTILINE).group(1)
+        show = re.search(r"can still be seen: elapse (export '.*')$", log, re.MULTILINE).group(1)
+        subprocess.run(move, shell=True, check=True)
+        shown = subprocess.run(f"'{server_process.PROGRAM}' {show}", shell=True, check=True,
+                               capture_output=True, text=True).stdout
+        for body in (*BEFORE, *LATER):
+            self.assertIn(body, shown)
+        first.start()
         second.start()
-        self.assertEqual(set(self.take(second)), {*BEFORE, "after", "later still", "and later"})
+        self.assertEqual(set(self.take(first)), {*BEFORE, "after", "later still", "and later"})
 
 
 class Forgets(AfterLoss):
