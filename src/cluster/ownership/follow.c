@@ -52,6 +52,7 @@ void elapse__follow_row(struct elapse__partition *partition,
         elapse__partition_complain(partition, complaint);
     else
         partition->complaint = ELAPSE__COMPLAINT_NONE;
+    partition->is_well = complaint == ELAPSE__COMPLAINT_NONE;
     partition->poll_ms = partition->now_ms + elapse__poll_every_ms(partition);
     elapse__row_note(partition, &result->row);
     if (partition->role == ELAPSE__ROLE_STARTING)

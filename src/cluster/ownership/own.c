@@ -21,6 +21,7 @@ static bool is_confirmed(struct elapse__partition *partition,
     }
     ELAPSE__ASSERT(!partition->has_lease || partition->sent_ms >= partition->lease_from_ms);
     partition->complaint = ELAPSE__COMPLAINT_NONE;
+    partition->is_well = true;
     partition->settings_trusted = true;
     partition->has_lease = true;
     partition->lease_from_ms = partition->sent_ms;

@@ -132,13 +132,17 @@ void elapse__partition_left(struct elapse__partition *partition)
         elapse__partition_lose(partition);
 }
 
-/* An owner that lost its connection tries the same host first: the lease goes on, and most often
- * it is the connection alone. Where a barrier hangs or an error comes back, another host may do. */
-static bool stays(const struct elapse__partition *partition, enum elapse__complaint why)
+/* Who lost a connection that was good tries the same host first: most often it is the connection
+ * alone, or the database is slow for a while, and then a search of the other hosts takes longer.
+ * Where the host has failed before, and nothing was well since, another one may do; so it may where
+ * an error comes back. An owner's lease goes on, so the owner always stays. */
+static bool stays(struct elapse__partition *partition, enum elapse__complaint why)
 {
     bool hurries =
         partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_MARKING;
-    return hurries && why != ELAPSE__COMPLAINT_ERROR;
+    bool is_first = partition->is_well;
+    partition->is_well = false;
+    return (hurries || is_first) && why != ELAPSE__COMPLAINT_ERROR;
 }
 
 void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why)
@@ -146,8 +150,9 @@ void elapse__partition_unclear(struct elapse__partition *partition, enum elapse_
     ELAPSE__ASSERT(!elapse__role_is_final(partition->role));
     ELAPSE__ASSERT_THAT(partition->role, !=, ELAPSE__ROLE_FENCED);
     ELAPSE__ASSERT_THAT(why, !=, ELAPSE__COMPLAINT_NONE);
+    bool elsewhere = !stays(partition, why);
     elapse__partition_complain(partition, why);
-    elapse__partition_drop_link(partition, !stays(partition, why));
+    elapse__partition_drop_link(partition, elsewhere);
     switch (partition->role) {
     case ELAPSE__ROLE_TAKING_OVER:
     case ELAPSE__ROLE_CATCHING_UP:

@@ -48,6 +48,7 @@ struct elapse__partition {
     uint64_t retry_ms;     /* no CONNECT before */
     bool blocked;          /* another session holds the row: TERMINATE comes next */
     bool settings_trusted; /* by the last look at them */
+    bool is_well;          /* the host has done what it should since it failed last */
 
     struct elapse__partition_memory memory;
     uint64_t memory_mark, remembered_mark;

@@ -258,6 +258,45 @@ PARTITION_TEST(a_complaint_is_about_the_server_that_gave_cause)
     assert_int_equal(figures_now().complaint_host, 1);
 }
 
+/* ---- hosts ---- */
+
+static void expect_connect_to(unsigned host)
+{
+    at.now_ms += LEASE_MS / 20 + 1;
+    expect(ELAPSE__STATEMENT_CONNECT);
+    assert_int_equal(at.statement.host, host);
+}
+
+static void let_it_be_late(enum elapse__statement_kind kind)
+{
+    expect(kind);
+    at.now_ms = elapse__partition_next_ms(at.partition);
+    elapse__partition_tick(at.partition, at.now_ms);
+    assert_int_equal(figures_now().complaint, ELAPSE__COMPLAINT_LATE);
+}
+
+PARTITION_TEST(a_follower_whose_primary_was_slow_asks_it_first)
+{
+    connect_and_look();
+    at.now_ms += LEASE_MS / 8;
+    let_it_be_late(ELAPSE__STATEMENT_READ_ROW);
+    expect_connect_to(0);
+    struct elapse__statement_result result = good(0);
+    give(&result);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    let_it_be_late(ELAPSE__STATEMENT_READ_ROW); /* again, and nothing was well */
+    expect_connect_to(1);
+}
+
+PARTITION_TEST(a_node_that_takes_over_asks_a_slow_primary_first)
+{
+    at.row.owner = "";
+    connect_and_look();
+    let_it_be_late(ELAPSE__STATEMENT_TAKE_OVER);
+    assert_int_equal(role(), ELAPSE__ROLE_UNKNOWN);
+    expect_connect_to(0);
+}
+
 /* ---- poolers: W6 ---- */
 
 PARTITION_TEST(a_connection_through_a_pooler_is_not_used)

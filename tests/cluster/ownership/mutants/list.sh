@@ -132,12 +132,12 @@ mutant mark_is_tried_once src/cluster/ownership/mark.c \
     [-else
         -]elapse__mark_end(partition);' named
 mutant mark_ends_with_the_connection src/cluster/ownership/role.c \
-    '    elapse__partition_complain(partition, why);{+
-    if (partition->role == ELAPSE__ROLE_MARKING) {
+    '    elapse__partition_complain(partition, why);
+    {+if (partition->role == ELAPSE__ROLE_MARKING) {
         elapse__partition_stop_now(partition);
         return;
-    }+}
-    elapse__partition_drop_link(partition, !stays(partition, why));' named
+    }
+    +}elapse__partition_drop_link(partition, elsewhere);' named
 mutant follower_ignores_the_mark src/cluster/ownership/row.c \
     '[-    if (elapse__row_is_marked(partition, &partition->row))
         return;
@@ -226,3 +226,9 @@ mutant log_is_judged_by_an_older_row src/cluster/ownership/follow.c \
     'bool has_it = [-partition->has_row && -]' named
 mutant missing_group_outlives_its_connection src/cluster/ownership/role.c \
     '[-    partition->missing = 0;-]' named
+# ---- hosts ----
+
+mutant slow_primary_is_left_at_once src/cluster/ownership/role.c \
+    'bool is_first = [-partition->is_well-]{+false+};' named
+mutant host_that_fails_is_never_left src/cluster/ownership/role.c \
+    'bool is_first = [-partition->is_well-]{+true+};' named
