@@ -367,7 +367,8 @@ HELP = """\
   sql N TEXT         run SQL on server N
   kill N, stop N     end it, at once or properly; start N starts it again
   freeze N, thaw N   stop its processes where they are, and continue them
-  promote N          make a standby the primary
+  promote N          make a standby the primary, when the old one is down or frozen, and no other standby has
+                     more; the others follow it. promote N anyway: whatever others have
   follow N PRIMARY   let a standby follow another primary
   rebuild N PRIMARY  make it a standby from a new copy of the primary
   names N TEXT       set synchronous_standby_names; nothing: a commit waits for nobody
@@ -390,6 +391,54 @@ def status(servers):
                   f"{number}: primary, names \"{names}\", its standbys: {standbys or 'none'}")
 
 
+def position(server):
+    """How far its log is, when nothing more comes."""
+    wait_until(lambda: server.sql("select count(*) from pg_stat_wal_receiver;\n") == "0", "its receiver has ended")
+    return int(server.sql("select greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'::pg_lsn;\n"))
+
+
+def check_promotion(servers, number):
+    """Fails unless the old primary confirms nothing more, and the standby can be asked."""
+    winner, old = servers[number], servers.list.index(servers.primary)
+    if winner is servers.primary:
+        raise Failure(f"server {number} is the primary already" if winner.process is not None else
+                      f"server {number} was the primary: `start {number}` makes it one again")
+    if servers.primary.process is not None and not servers.primary.is_frozen:
+        raise Failure(f"server {old} is the primary, and takes writes. First say `kill {old}`, `stop {old}` or"
+                      f" `freeze {old}`")
+    if winner.process is None or winner.is_frozen:
+        raise Failure(f"server {number} is not there. First say `{'thaw' if winner.is_frozen else 'start'} {number}`")
+
+
+def promote(servers, number, anyway):
+    """As docs/guide/cluster.md does it by hand."""
+    check_promotion(servers, number)
+    old = servers.list.index(servers.primary)
+    others = [place for place in range(len(servers.list)) if place not in (number, old)]
+    away = [place for place in others if servers[place].process is None or servers[place].is_frozen]
+    here = [place for place in others if place not in away]
+    for place in (number, *here):
+        servers.repoint(servers[place], None)  # it receives nothing more
+    positions = {place: position(servers[place]) for place in (number, *here)}
+    ahead = [place for place in here if positions[place] > positions[number]]
+    if (ahead or away) and not anyway:
+        for place in (number, *here):
+            servers.repoint(servers[place], servers.primary)
+        best = ahead[0] if ahead else away[0]
+        raise Failure(f"server {best} {'has more of the log' if ahead else 'may have more of the log, and is not there'}:"
+                      f" say `{'promote' if ahead else 'start'} {best}`; or `promote {number} anyway`, which loses what"
+                      " it alone has")
+    servers.promote(servers[number])
+    for place in here:
+        if place not in ahead:
+            servers.repoint(servers[place], servers[number])
+            print(f"server {place} follows server {number}")
+    for place in (old, *away, *ahead):
+        print(f"server {place} comes back as its standby by `rebuild {place} {number}`")
+    if len(here) == len(ahead):
+        print("no standby follows it, so no commit is confirmed until one does")
+
+
 def obey(servers, words):
     """Runs a command. Returns whether to go on."""
     server = servers[int(words[1])] if len(words) > 1 else None
@@ -406,7 +455,7 @@ def obey(servers, words):
     elif verb in ("kill", "stop", "start", "freeze", "thaw"):
         getattr(server, verb)()
     elif verb == "promote":
-        servers.promote(server)
+        promote(servers, int(words[1]), rest == ["anyway"])
     elif verb == "follow":
         servers.repoint(server, servers[int(rest[0])])
     elif verb == "rebuild":

@@ -29,7 +29,8 @@ terminal:
     psql '{primary}'
 
 Here, for example: `kill n1` (another node takes over), `start n1`; `kill 0` and `promote 1` (another
-server takes writes), `follow 2 1`. `help` lists all commands; `quit` or Ctrl-C ends everything.
+server takes writes, and server 2 follows it), `rebuild 0 1`. `help` lists all commands; `quit` or Ctrl-C
+ends everything.
 """
 
 HELP_OF_NODES = """\
