@@ -24,6 +24,17 @@ bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
  * lock and the condition. */
 void elapse__cluster_errand_stop(struct elapse__cluster_errand *errand);
 
+/* ---- together.c ---- */
+
+enum { ELAPSE__CLUSTER_TOGETHER = 16 };
+
+typedef void elapse__cluster_call(void *context, uint32_t number);
+
+/* Calls call(context, number) once for each number below `count`, up to ELAPSE__CLUSTER_TOGETHER of
+ * them at a time, on this thread and on others. Returns when all have returned. Where the system
+ * refuses threads fewer are made at a time. */
+void elapse__cluster_each(uint32_t count, elapse__cluster_call *call, void *context);
+
 /* ---- inbox_errand.c ---- */
 
 /* Asks one database after the other for the queue, until one of them tells. Returns false if a

@@ -130,6 +130,7 @@ struct elapse__cluster_partition {
     uint64_t twin_epoch, twin_ms; /* another owner has this node's address: in which epoch, and
                                      since when without a pause; epoch 0: none has */
     bool has_told_twin;
+    bool is_durable;      /* the store was closed, and all that is confirmed is here */
     const char *seen_out; /* `out`, as it was last */
     struct elapse__cluster_way way;
 };
@@ -170,7 +171,7 @@ struct elapse__cluster {
     bool has_failed;
     uint64_t search_until_ms; /* until when the others look, because a partition has lost groups; 0:
                                  none has */
-    bool is_refused;          /* because of the options, or of what the directory has */
+    _Atomic bool is_refused;  /* because of the options, or of what the directory has */
     unsigned char *batch;
 };
 

@@ -18,15 +18,23 @@ extern const struct elapse__runner_calls elapse__cluster_partition_calls;
 
 /* ---- partition_life.c ---- */
 
-/* Opens the store of a partition, if its files belong to that partition. Returns false after a line
- * in the log. */
-bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t partition);
+/* Makes a partition of a cluster, and opens its store, if its files belong to the partition. On any
+ * thread, for other partitions at the same time. There is no store if that failed; the partition
+ * has a line for the log then, or there was no memory. */
+void elapse__cluster_partition_open(void *cluster, uint32_t partition);
 
-/* Starts the runner. Requires a store. Returns false after a line in the log. */
+/* Starts the runner. Requires a store. Returns false after a line for the log. */
 bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition);
 
-/* Ends the runner, and closes the store. Requires that there is no core. Returns false if not
- * everything that is confirmed became durable here. */
-bool elapse__cluster_partition_close(struct elapse__cluster_partition *partition);
+/* Ends the runner, if there is one. Requires that there is no core. */
+void elapse__cluster_partition_end(struct elapse__cluster_partition *partition);
+
+/* Closes the store, if there is one; on any thread, for other partitions at the same time. Requires
+ * that there is no runner. */
+void elapse__cluster_partition_close(void *cluster, uint32_t partition);
+
+/* Releases the rest, and logs its lines. Returns false if not everything that is confirmed became
+ * durable here. Requires that the store was closed. */
+bool elapse__cluster_partition_free(struct elapse__cluster_partition *partition);
 
 #endif

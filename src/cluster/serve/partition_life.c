@@ -10,7 +10,7 @@
 #include "../ownership/chain.h"
 #include "life.h"
 
-/* ---- opening: on the thread of the loop ---- */
+/* ---- opening: on any thread, for each partition one ---- */
 
 static bool make_directories(struct elapse__cluster_partition *partition)
 {
@@ -23,18 +23,17 @@ static bool make_directories(struct elapse__cluster_partition *partition)
 
     if (error == 0 && size > 0 && (size_t)size < sizeof partition->directory)
         return true;
-    elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
-                   "%s: %s", outer,
-                   error == 0 ? "the path is too long" : elapse__os_error_text(error));
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s: %s", outer,
+                                  error == 0 ? "the path is too long"
+                                             : elapse__os_error_text(error));
     return false;
 }
 
 static bool refuse(struct elapse__cluster_partition *partition, const char *what, int error)
 {
     ELAPSE__ASSERT_THAT(error, !=, 0);
-    elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
-                   ELAPSE__EVENT_CLUSTER, "%s: %s: %s", partition->directory, what,
-                   elapse__os_error_text(error));
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s: %s: %s",
+                                  partition->directory, what, elapse__os_error_text(error));
     return false;
 }
 
@@ -49,18 +48,19 @@ static bool belongs_here(struct elapse__cluster_partition *partition)
         return refuse(partition, "the file cluster", error);
     if (memory.genesis == 0 || memory.genesis == partition->log.genesis)
         return true;
-    partition->cluster->is_refused = true;
-    elapse__logger(elapse__cluster_logger(partition->cluster), ELAPSE__LOGGER_ERROR,
-                   ELAPSE__EVENT_STORE,
-                   "%s: it has jobs of another queue, or of another partition than %" PRIu32
-                   " of queue %s: give another --data or --queue",
-                   partition->directory, partition->number,
-                   elapse__cluster_options(partition->cluster)->queue);
+    atomic_store(&partition->cluster->is_refused, true);
+    elapse__cluster_partition_say(
+        partition, ELAPSE__LOGGER_ERROR,
+        "%s: it has jobs of another queue, or of another partition than %" PRIu32
+        " of queue %s: give another --data or --queue",
+        partition->directory, partition->number,
+        elapse__cluster_options(partition->cluster)->queue);
     return false;
 }
 
-bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t number)
+void elapse__cluster_partition_open(void *context, uint32_t number)
 {
+    struct elapse__cluster *cluster = context;
     struct elapse__cluster_partition *partition = &cluster->partitions[number];
     struct elapse_queue_fault fault;
 
@@ -76,14 +76,13 @@ bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t nu
     };
     if (!elapse__cluster_monitor_open(&partition->monitor) || !make_directories(partition) ||
         !elapse__cluster_partition_make_inbox(partition) || !belongs_here(partition))
-        return false;
+        return;
     enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
     if (error == ELAPSE_OK)
-        return true;
-    cluster->is_refused = error == ELAPSE_ERROR_IN_USE;
-    elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE, "%s",
-                   fault.text);
-    return false;
+        return;
+    if (error == ELAPSE_ERROR_IN_USE)
+        atomic_store(&cluster->is_refused, true);
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s", fault.text);
 }
 
 /* ---- the runner ---- */
@@ -148,9 +147,11 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
 }
 
 /* Waits until the runner's thread calls nothing more, and has a store, or none. */
-static void end_runner(struct elapse__cluster_partition *partition)
+void elapse__cluster_partition_end(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT(partition->core == NULL); /* S2 */
+    if (partition->runner == NULL)
+        return;
     elapse__runner_hand_over(partition->runner);
     elapse__lock(&partition->monitor.lock);
     while (!partition->has_ended || partition->is_opening)
@@ -163,19 +164,23 @@ static void end_runner(struct elapse__cluster_partition *partition)
     partition->runner = NULL;
 }
 
-bool elapse__cluster_partition_close(struct elapse__cluster_partition *partition)
+void elapse__cluster_partition_close(void *context, uint32_t number)
 {
-    bool is_durable = true;
+    struct elapse__cluster *cluster = context;
+    struct elapse__cluster_partition *partition = &cluster->partitions[number];
 
-    ELAPSE__ASSERT(partition->core == NULL);
-    if (partition->runner != NULL)
-        end_runner(partition);
-    if (partition->store != NULL)
-        is_durable = elapse_queue_close(partition->store) == ELAPSE_OK;
+    ELAPSE__ASSERT(partition->core == NULL && partition->runner == NULL);
+    partition->is_durable =
+        partition->store == NULL || elapse_queue_close(partition->store) == ELAPSE_OK;
     partition->store = NULL;
+}
+
+bool elapse__cluster_partition_free(struct elapse__cluster_partition *partition)
+{
+    ELAPSE__ASSERT(partition->store == NULL);
     if (partition->monitor.made > 0)
         elapse__cluster_partition_log(partition);
     elapse__cluster_partition_free_inbox(partition);
     elapse__cluster_monitor_close(&partition->monitor);
-    return is_durable;
+    return partition->is_durable;
 }

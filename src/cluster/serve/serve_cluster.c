@@ -36,10 +36,12 @@ static bool open_stores(struct elapse__cluster *cluster)
     cluster->partitions = calloc(cluster->queue.partitions, sizeof *cluster->partitions);
     if (cluster->partitions == NULL)
         return false;
-    while (cluster->partition_count < cluster->queue.partitions)
-        if (!elapse__cluster_partition_open(cluster, cluster->partition_count++))
-            return false;
-    return true;
+    cluster->partition_count = cluster->queue.partitions;
+    elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_open, cluster);
+    bool are_open = true;
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        are_open = are_open && cluster->partitions[i].store != NULL;
+    return are_open;
 }
 
 static bool knows_password(void *context, const void *password, size_t size)
@@ -383,7 +385,10 @@ static bool release(struct elapse__cluster *cluster)
             elapse__cluster_partition_release(&cluster->partitions[i]);
     hand_over(cluster);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
-        is_durable = elapse__cluster_partition_close(&cluster->partitions[i]) && is_durable;
+        elapse__cluster_partition_end(&cluster->partitions[i]);
+    elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_close, cluster);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        is_durable = elapse__cluster_partition_free(&cluster->partitions[i]) && is_durable;
     elapse__cluster_errand_stop(&cluster->inbox);
     if (cluster->router != NULL)
         free_links(cluster);

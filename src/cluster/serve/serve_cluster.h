@@ -14,7 +14,8 @@
  *                partition.c       the calls of its runner, on the runner's thread
  *      store.h   store.c           its store
  *                inbox.c           its transactional inbox
- *      base.h    errand.c          locks with a condition, and threads for what waits:
+ *      base.h    together.c        calls side by side
+ *                errand.c          locks with a condition, and threads for what waits:
  *                inbox_errand.c    for the database, which may have an inbox
  *                addresses.c       for the names of hosts
  *                check.c           the invariants of a partition

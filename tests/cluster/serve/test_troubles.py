@@ -232,6 +232,26 @@ class Descriptors(NodesTest):
         self.assertIn(b"no connection can be taken now", node.process.log())
 
 
+class SideBySide(NodesTest):
+    partitions = 16
+
+    def test_no_partition_waits_for_the_files_of_another(self):
+        """The file `cluster` of the first one is a pipe, so it cannot be read before somebody writes."""
+        node = self.node()
+        (node.data / "part-0").mkdir(parents=True)
+        pipe = node.data / "part-0/cluster"
+        os.mkfifo(pipe)
+        node.begin()
+        self.wait_until(lambda: all((node.data / f"part-{part}/journal").exists() for part in range(1, 16)),
+                        "the others are open")
+        self.assertFalse((node.data / "part-0/journal").exists())
+        with open(pipe, "wb"):
+            pipe.unlink()
+        self.assertEqual(node.process.wait(), 1)
+        node.fails = True
+        self.assertIn("part-0: the file cluster: ", node.process.text())
+
+
 class BrokenPartitions(NodesTest):
     """One partition cannot go on; the node goes on with the other one."""
 
