@@ -7,8 +7,11 @@
 
 bool elapse__background_next(struct elapse__journal *journal, struct elapse__operation *operation)
 {
+    if (journal->ends_spares && (journal->background_state == ELAPSE__SPARE_FILLING ||
+                                 journal->background_state == ELAPSE__SPARE_FILL_SYNC))
+        journal->background_state = ELAPSE__SPARE_REMOVING;
     if (journal->background_state == ELAPSE__BACKGROUND_RESTING && !elapse__retire_start(journal) &&
-        !elapse__spare_start(journal) && !elapse__clean_start(journal))
+        (journal->ends_spares || !elapse__spare_start(journal)) && !elapse__clean_start(journal))
         return false;
     switch (journal->background_state) {
     case ELAPSE__RETIRE_STATUS:

@@ -135,6 +135,7 @@ struct elapse__journal {
     bool crosses_first;      /* the first group of this life goes to the next segment */
     bool idle_commit_wanted; /* the last group on the disk is not protected by a COMMIT behind it */
     bool stopping;
+    bool ends_spares;     /* it stops, and is quiet: the next start makes the spares that lack */
     uint64_t activity_ms; /* when the last group became durable */
     uint64_t groups;
 

@@ -46,9 +46,9 @@
  * A journal whose groups lie in a replicated log as well has three more states: log.h.
  *
  * States of the other lane (background.c): RESTING; making a spare: CREATING -> FILLING ->
- * FILL_SYNC -> NAMING; a file that fell below the tail: RETIRING_STATUS -> RETIRING; cleaning:
- * READING the tail. A crash in any of them leaves a file `new-*`, a spare, or a leftover below the
- * tail. Recovery removes or uses them.
+ * FILL_SYNC -> NAMING, or REMOVING, because the disk is full or the journal stops; a file that fell
+ * below the tail: RETIRING_STATUS -> RETIRING; cleaning: READING the tail. A crash in any of them
+ * leaves a file `new-*`, a spare, or a leftover below the tail. Recovery removes or uses them.
  *
  * Faults, and why recovery is possible
  *

@@ -213,6 +213,7 @@ bool elapse__journal_next_operation(struct elapse__journal *journal, enum elapse
     if (*under_way(journal, lane) || journal->error != 0 || elapse__journal_is_fenced(journal))
         return false;
     *operation = (struct elapse__operation){.file = ELAPSE__NO_FILE};
+    journal->ends_spares = journal->stopping && elapse__journal_is_quiet(journal);
     bool found = lane == ELAPSE__LANE_COMMIT ? elapse__commit_next(journal, operation)
                                              : elapse__background_next(journal, operation);
     elapse__journal_check(journal);

@@ -160,4 +160,34 @@ TEST(cleaning_goes_on_when_the_disk_can_read_again)
     end();
 }
 
+/* Performs the next operation of the background lane, and returns its kind; -1: there is none. */
+static int step_behind(void)
+{
+    struct elapse__operation operation;
+    if (!elapse__journal_next_operation(owner.journal, ELAPSE__LANE_BACKGROUND, &operation))
+        return -1;
+    elapse__operation_perform(owner.journal, &operation);
+    elapse__journal_completed(owner.journal, ELAPSE__LANE_BACKGROUND, &operation);
+    return (int)operation.kind;
+}
+
+TEST(a_stop_does_not_wait_for_spares)
+{
+    struct elapse__journal_figures before, after;
+    int kind;
+
+    begin();
+    while ((kind = step_behind()) != ELAPSE__OPERATION_FILL)
+        assert_true(kind >= 0);
+    elapse__journal_figures(owner.journal, &before);
+    elapse__journal_stop(owner.journal);
+    while (!elapse__journal_is_quiet(owner.journal))
+        assert_true(step(ELAPSE__LANE_COMMIT));
+    while ((kind = step_behind()) >= 0)
+        assert_int_equal(kind, ELAPSE__OPERATION_UNLINK);
+    elapse__journal_figures(owner.journal, &after);
+    assert_int_equal(after.spares, before.spares);
+    end();
+}
+
 TEST_MAIN("space")

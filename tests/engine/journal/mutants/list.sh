@@ -151,3 +151,9 @@ mutant tail_is_never_read_again src/engine/journal/clean.c \
 }'
 mutant unread_page_hides_the_rest src/engine/journal/examine.c \
     'goes_on = error [-!= 0 ||-]{+== 0 &&+} done > 0;'
+# ---- the end ----
+
+mutant spare_is_finished_at_a_stop src/engine/journal/background.c \
+    '[-journal->background_state = ELAPSE__SPARE_REMOVING-];'
+mutant spare_is_begun_at_a_stop src/engine/journal/background.c \
+    '[-(journal->ends_spares || -]!elapse__spare_start(journal)[-)-]'
