@@ -13,7 +13,8 @@ enum {
     LIVE_MAX = 120,
     FINISH_ROUNDS = 400,
     CONNECTIONS = 2,
-    PAGE_BITS = 12
+    PAGE_BITS = 12,
+    PLACES = 64
 };
 
 bool clients_trace;
@@ -38,8 +39,11 @@ static struct clients {
     unsigned lease_count;
     struct elapse__queue_lease told[TOLD_MAX]; /* the names of the last hand-outs, in all lives */
     unsigned told_count;
-    uint64_t unread_page; /* of the log, where a body could not be read last; 0: it can be read */
-    int64_t unread_at;    /* t */
+    struct place {
+        uint64_t page; /* of the log, where a body could not be read; 0: none */
+        int64_t since; /* t, when it was tried last by the rule */
+    } places[PLACES];
+    unsigned place_count; /* that were noted */
     uint32_t last_serial;
     uint32_t body_size; /* of all jobs; 0: of many sizes */
     /* Leases end with their connection; number 0 stands for none. */
@@ -55,7 +59,7 @@ void clients_begin(uint32_t body_size)
 void clients_forget_replies(void)
 {
     clients.reply_count = 0;
-    clients.unread_page = 0;
+    memset(clients.places, 0, sizeof clients.places);
     for (unsigned i = 0; i <= CONNECTIONS; i++)
         elapse__queue_connection_init(&clients.connections[i]);
 }
@@ -226,10 +230,19 @@ static bool hand_outs_rest(void)
     return true;
 }
 
+static struct place *find_place(uint64_t position)
+{
+    for (unsigned i = 0; i < PLACES; i++)
+        if (clients.places[i].page == position >> PAGE_BITS)
+            return &clients.places[i];
+    return NULL;
+}
+
 /* A place that could not be read is left alone for a second. */
 static void judge_place(const struct elapse__queue_handed *handed)
 {
-    if (handed->position >> PAGE_BITS == clients.unread_page && model.t < clients.unread_at + 1000)
+    const struct place *place = find_place(handed->position);
+    if (place != NULL && model.t < place->since + 1000)
         model_violate("job %llu is tried again at once", (unsigned long long)handed->id);
 }
 
@@ -302,13 +315,15 @@ static void note_place(uint64_t id, bool can_be_read)
     uint32_t body_size;
     if (!elapse__queue_locate(process.engine.jobs, id, &position, &body_size))
         return;
-    bool is_known = position >> PAGE_BITS == clients.unread_page;
-    if (can_be_read && is_known)
-        clients.unread_page = 0;
-    if (can_be_read || (is_known && model.t < clients.unread_at + 1000))
+    struct place *place = find_place(position);
+    if (can_be_read && place != NULL)
+        place->page = 0;
+    /* What was taken before the place failed tells no more about it. */
+    if (can_be_read || (place != NULL && model.t < place->since + 1000))
         return;
-    clients.unread_page = position >> PAGE_BITS;
-    clients.unread_at = model.t;
+    if (place == NULL)
+        place = &clients.places[clients.place_count++ % PLACES];
+    *place = (struct place){position >> PAGE_BITS, model.t};
 }
 
 /* No other hand-out ever had this name, also in an earlier life. */
