@@ -107,6 +107,18 @@ WALL_TEST(a_task_by_the_wall_clock_runs_now)
     expect_step(scheduler, T(2000), "");
 }
 
+WALL_TEST(a_task_by_the_wall_clock_that_is_due_keeps_its_turn)
+{
+    uint64_t minute_ns = 60 * ELAPSE_SECOND_NS;
+    struct elapse_handle handle =
+        schedule_by_wall_clock(scheduler, task_named('a'), WALL_NS + minute_ns);
+
+    (void)schedule_by_wall_clock(scheduler, task_named('b'), WALL_NS + minute_ns);
+    set_wall_clock(scheduler, 1);
+    assert_ok(elapse_task_run_now(scheduler, handle));
+    expect_minute(scheduler, 1, "ab");
+}
+
 WALL_TEST(a_cron_task_runs_now_and_goes_on_as_planned)
 {
     struct elapse_handle handle = schedule_hourly(scheduler, 'c');

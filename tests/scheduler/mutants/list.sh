@@ -231,8 +231,5 @@ mutant cron_task_that_runs_now_forgets_its_plan src/scheduler/shard_change.c \
     '[-    recurrence->planned_ns = recurrence->occurrence_ns;-]'
 mutant running_cron_task_that_runs_now_forgets_its_plan src/scheduler/shard_run.c \
     '            recurrence->planned_ns = [-next_occurrence->ns-]{+0+};'
-mutant plan_of_a_cron_task_is_kept_for_ever src/scheduler/shard_run.c \
-    '        recurrence->[-planned_ns = 0;
-        recurrence->-]missed'
 mutant due_task_by_the_wall_clock_is_moved_to_now src/scheduler/shard_change.c \
     'task->state != ELAPSE__TASK_PENDING[- || recurrence->occurrence_ns <= move->deadline_ns-]'
