@@ -116,7 +116,7 @@ class Putter(Client):
             body = f"{self.clients.tag}-{self.number}-{self.made}"
             key = f"key-{body}" if has_key else None
             job = Job(tube, body, key, self.part,
-                      self.random.choice((0.0, 0.02, 0.3)) if is_work else 36000.0)
+                      self.random.choice((0.0, 0.02, 0.3, 3.0)) if is_work else 36000.0)
             place = (tube, key) if has_key else ("", job.token)
             if partition_of(*place, self.clients.partitions) == self.part:
                 break
