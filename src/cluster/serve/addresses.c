@@ -1,7 +1,7 @@
 /*
- * Where the owners of partitions are. The loop must not wait for a name server, so a thread looks
- * names up; addresses in digits are known at once. A link that is not possible now is wanted again
- * by the router, a little later.
+ * Finds the network addresses of the owners of partitions. The loop must not wait for a name
+ * server, so a thread looks names up. Addresses in digits are known at once. While an address is
+ * not known, the router's link cannot be opened; the router asks for it again a little later.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* ---- on the thread of the loop ---- */
 
-/* Under the lock. */
+/* Forgets the owner before, and begins to look for this one. The caller holds the lock. */
 static void begin(struct elapse__cluster_way *way, const char *address)
 {
     struct elapse__loop_listen where;
@@ -54,7 +54,8 @@ bool elapse__addresses_find(struct elapse__cluster_partition *partition,
     return is_known;
 }
 
-/* When the last address was tried, the name may have others by now. */
+/* After the last address of a name has failed, the name is looked up again: it may have other
+ * addresses by now. */
 void elapse__addresses_failed(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster_errand *errand = &partition->cluster->addresses;
@@ -70,8 +71,8 @@ void elapse__addresses_failed(struct elapse__cluster_partition *partition)
 
 /* ---- on a thread of its own ---- */
 
-/* Under the lock. Returns a partition whose owner's name is to be looked up; NULL: there is none.
- */
+/* Returns a partition whose owner's name is to be looked up; NULL: there is none. The caller holds
+ * the lock. */
 static struct elapse__cluster_partition *find_wanted(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT_LOCK_HELD(&cluster->addresses.monitor.lock);
@@ -81,7 +82,7 @@ static struct elapse__cluster_partition *find_wanted(struct elapse__cluster *clu
     return NULL;
 }
 
-/* Under the lock, which is released meanwhile. */
+/* Looks a name up. The caller holds the lock, which is released during the look-up. */
 static void look_up(struct elapse__cluster_errand *errand, struct elapse__cluster_way *way)
 {
     struct elapse__os_address found[ELAPSE__OS_ADDRESSES_MAX];
@@ -103,7 +104,7 @@ static void look_up(struct elapse__cluster_errand *errand, struct elapse__cluste
         return;
     way->why = why;
     if (why != NULL)
-        return; /* the addresses that it had may still do */
+        return; /* the addresses that were found earlier may still be right */
     ELAPSE__ASSERT(count > 0 && count <= ELAPSE__OS_ADDRESSES_MAX);
     memcpy(way->found, found, count * sizeof found[0]);
     way->count = count;

@@ -1,5 +1,6 @@
 /*
- * What calls nothing else of this room.
+ * Declares the functions of the lowest layer, which call nothing else of this room. serve_cluster.h
+ * lists the layers.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_BASE_H
 #define ELAPSE__CLUSTER_SERVE_BASE_H
@@ -8,20 +9,20 @@
 
 /* ---- errand.c ---- */
 
-/* Makes a lock and its condition. Returns false if the system refuses.
- * elapse__cluster_monitor_close is to be called then, too. */
+/* Makes a lock and its condition. Returns false if the system refuses. Then
+ * elapse__cluster_monitor_close has to be called, too. */
 bool elapse__cluster_monitor_open(struct elapse__cluster_monitor *monitor);
 
-/* Frees the lock and the condition, those that there are. */
+/* Frees the lock and the condition, as far as they were made. */
 void elapse__cluster_monitor_close(struct elapse__cluster_monitor *monitor);
 
-/* Starts a thread. Returns false if the system refuses; elapse__cluster_errand_stop is to be called
- * then, too. */
+/* Starts a thread. Returns false if the system refuses. Then elapse__cluster_errand_stop has to be
+ * called, too. */
 bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
                                   void *(*main)(void *argument), struct elapse__cluster *cluster);
 
-/* Ends the thread, if there is one: this waits until what the thread waits for has ended. Frees the
- * lock and the condition. */
+/* Ends the thread, if there is one. This takes as long as the thread still waits for the database
+ * or a name server. Frees the lock and the condition. */
 void elapse__cluster_errand_stop(struct elapse__cluster_errand *errand);
 
 /* ---- together.c ---- */
@@ -37,14 +38,15 @@ void elapse__cluster_each(uint32_t count, elapse__cluster_call *call, void *cont
 
 /* ---- inbox_errand.c ---- */
 
-/* Asks one database after the other for the queue, until one of them tells. Returns false if a
- * signal asks to end. */
+/* Asks one database server after the other for the facts of the queue, until one of them tells.
+ * Returns false if a signal asks to end. */
 bool elapse__cluster_read_queue(struct elapse__cluster *cluster);
 
-/* The thread that looks for the inbox of the database, again and again. */
+/* The thread that asks, again and again, whether the database has an inbox. */
 void *elapse__cluster_errand_inbox(void *argument);
 
-/* On the thread of the loop: logs what the thread has found, and wakes the runners if it has. */
+/* On the thread of the loop: if that thread has found something new, logs it and wakes the runners.
+ */
 void elapse__cluster_errand_inbox_look(struct elapse__cluster *cluster);
 
 /* ---- addresses.c ---- */
@@ -52,17 +54,18 @@ void elapse__cluster_errand_inbox_look(struct elapse__cluster *cluster);
 /* The thread that looks up the names of hosts. */
 void *elapse__addresses_errand(void *argument);
 
-/* On the thread of the loop: stores an address of the owner of a partition. Returns whether it is
- * known; otherwise `*why` says why not, or is NULL: it is being looked up. */
+/* On the thread of the loop: stores an address of the owner of a partition. Returns whether an
+ * address is known. Otherwise `*why` says why not; NULL: the name is being looked up. */
 bool elapse__addresses_find(struct elapse__cluster_partition *partition,
                             struct elapse__os_address *found, const char **why);
 
-/* No node was reached there: the next time it is another address, if there is one. */
+/* Says that no node was reached at the address. The next elapse__addresses_find stores another
+ * address, if the owner has one. */
 void elapse__addresses_failed(struct elapse__cluster_partition *partition);
 
 /* ---- notices.c ---- */
 
-/* The loop has something to look at. */
+/* Wakes the loop: it has something to look at. */
 static inline void elapse__cluster_partition_wake_loop(struct elapse__cluster_partition *partition)
 {
     elapse__os_event_set(partition->cluster->event);
@@ -73,7 +76,7 @@ __attribute__((format(printf, 3, 4))) void
 elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
                               enum elapse__logger_level level, const char *format, ...);
 
-/* On the thread of the loop: logs what was left. */
+/* On the thread of the loop: logs the lines that were left. */
 void elapse__cluster_partition_log(struct elapse__cluster_partition *partition);
 
 /* ---- check.c ---- */
@@ -84,7 +87,7 @@ unsigned elapse__cluster_partition_check(struct elapse__cluster_partition *parti
 
 /* ---- figures.c ---- */
 
-/* Makes `cluster->shown`. */
+/* Fills `cluster->shown`: src/server/loop/cluster.h. */
 void elapse__cluster_show(struct elapse__cluster *cluster);
 
 /* Returns a word for a role, or for a complaint. */
@@ -99,11 +102,11 @@ const char *elapse__cluster_stop(enum elapse__partition_stop stop);
 
 /* ---- options.c ---- */
 
-/* Returns false after a line in the log. */
+/* Returns whether the options are valid. Logs why not. */
 bool elapse__cluster_check_options(struct elapse__cluster *cluster);
 
-/* Chooses where other nodes reach this one, and its name. Requires that the listeners are open.
- * Returns false after a line in the log. */
+/* Chooses the address at which other nodes reach this one, and the name of this node. Requires that
+ * the listeners are open. If there is no such address, logs why and returns false. */
 bool elapse__cluster_choose_address(struct elapse__cluster *cluster);
 
 /* ---- receive.c ---- */

@@ -1,5 +1,8 @@
 /*
- * The core of a partition that this node owns, and what the loop does for a partition's runner.
+ * Makes and frees the core of a partition that this node owns, and does on the loop's thread what
+ * the partition's runner asks for. The core is the pure state machine that serves the partition
+ * (src/server/core); the runner is the thread that asks the database
+ * (src/cluster/postgres/runner.h).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,17 +11,17 @@
 #include "../../base/assert.h"
 #include "core.h"
 
-#define READING_NS UINT64_C(100000000) /* so often readings are looked at in any case */
+#define READING_NS UINT64_C(100000000) /* the longest pause before readings are looked at again */
 
 enum {
-    TWIN_LEASES = 3, /* an owner that has died is followed by another before that */
-    SEARCH_LEASES =
-        2, /* so long others wait on a new timeline (R4 of src/cluster/ownership/partition.h) */
+    TWIN_LEASES = 3,   /* a dead owner is replaced within so many leases */
+    SEARCH_LEASES = 2, /* other nodes take over on a new timeline after so many leases (R4 of
+                          src/cluster/ownership/partition.h) */
 };
 
 /* ---- the core ---- */
 
-/* S1. */
+/* Returns whether bytes of the core may leave now (S1 of inner.h). */
 static bool may_answer(struct elapse__loop *loop)
 {
     const struct elapse__cluster_partition *partition = loop->context;
@@ -33,7 +36,8 @@ static void free_core(struct elapse__loop *loop, void *argument)
     loop->server = NULL;
 }
 
-/* Runs no command any more, and takes back the bodies that are read: nobody gets them. */
+/* Stops the core, and ends all readings of bodies that are done or have not begun. Nobody gets the
+ * bodies. */
 static void take_readings(struct elapse__loop *loop, void *argument)
 {
     struct elapse__server_reading *reading;
@@ -62,7 +66,7 @@ static void end_readings(struct elapse__loop *loop)
     elapse__body_reader_stop(loop->reader);
 }
 
-/* Releases what there is of a core. */
+/* Frees a core, even if it was only partly made. */
 static void free_loop(struct elapse__loop *loop)
 {
     if (loop->reader != NULL)
@@ -152,8 +156,9 @@ static void tell_router(struct elapse__cluster_partition *partition)
                          place, epoch);
 }
 
-/* R11 of src/cluster/ownership/partition.h: it answers nothing any more, and before it says so for
- * good it may have to wait for the database. */
+/* Frees the core of a partition that has to stop. The partition answers nothing any more. Its
+ * runner may call `stopped` only later, because it first writes a mark into the database (R11 of
+ * src/cluster/ownership/partition.h). */
 static void look_at_stop(struct elapse__cluster_partition *partition)
 {
     if (partition->figures.partition.stop == ELAPSE__STOP_NONE)
@@ -202,7 +207,7 @@ static void log_change(struct elapse__cluster_partition *partition,
                    complaint[0] == '\0' ? "" : figures->message);
 }
 
-/* R12 */
+/* Logs what the comparison of clocks says now (R12 of src/cluster/ownership/partition.h). */
 static void log_clock(struct elapse__cluster_partition *partition,
                       const struct elapse__partition_figures *now)
 {
@@ -241,7 +246,8 @@ static void look_at_figures(struct elapse__cluster_partition *partition)
 
 /* ---- two nodes with one address ---- */
 
-/* Another life has this node's address. An earlier one of this process does not beat any more. */
+/* Returns whether the owner is another life with this node's address. That may be an earlier life
+ * of this process, but such a life does not renew its lease: TWIN_LEASES later it owns nothing. */
 static bool has_twin(const struct elapse__cluster_partition *partition)
 {
     const struct elapse__partition_figures *seen = &partition->figures.partition;
@@ -297,7 +303,7 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster)
 
 /* ---- what the runner's thread has asked for ---- */
 
-/* What the calls of the runner (partition.c) have left, read once. */
+/* What the calls of the runner (partition.c) ask of the loop, copied under the lock. */
 struct wishes {
     bool is_owned, is_opened_anew, has_failed, has_lost;
     const char *out;
@@ -317,7 +323,7 @@ static struct wishes take_wishes(struct elapse__cluster_partition *partition)
     partition->is_opened_anew = false;
     if (wishes.is_owned && partition->core == NULL &&
         !atomic_load(&partition->cluster->is_stopping))
-        partition->has_core = true; /* from now on the runner's thread waits for its end */
+        partition->has_core = true; /* the runner's thread waits until this is false */
     elapse__unlock(&partition->monitor.lock);
     return wishes;
 }
@@ -331,7 +337,8 @@ static void start_again(struct elapse__cluster_partition *partition)
         partition->cluster->has_failed = true;
 }
 
-/* The journal has failed, or the runner's thread has fenced it, which it says by itself. */
+/* Ends the process if the journal has failed. Does nothing if the core is broken because the
+ * runner's thread has fenced the store: that thread tells the loop what to do. */
 static void look_at_broken(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT(partition->core->is_broken);

@@ -1,5 +1,6 @@
 /*
- * Locks with a condition, and threads for what waits.
+ * Makes monitors and errands. A monitor is a lock with its condition. An errand is a thread that
+ * may wait for the database or a name server, because the loop must not wait.
  */
 #include "../../base/assert.h"
 #include "../../os/os.h"

@@ -1,5 +1,6 @@
 /*
- * What others may know: words, and the figures of loop/cluster.h.
+ * This file gives names to the states of a partition, and fills the figures of
+ * src/server/loop/cluster.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ const char *elapse__cluster_role(enum elapse__partition_role role)
     return words[role];
 }
 
+/* "It" in these texts is the database. */
 const char *elapse__cluster_complaint(enum elapse__complaint complaint)
 {
     switch (complaint) {
@@ -117,10 +119,10 @@ static bool may_answer(const struct elapse__cluster_partition *partition)
 static void show_partition(void *context, uint32_t number, struct elapse__loop_partition *figures)
 {
     const struct elapse__cluster *cluster = context;
+    ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
     const struct elapse__cluster_partition *partition = &cluster->partitions[number];
     struct elapse__runner_figures seen = partition->figures;
 
-    ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
     if (partition->runner != NULL)
         elapse__runner_figures(partition->runner, &seen);
     *figures = (struct elapse__loop_partition){
@@ -141,7 +143,7 @@ static void show_partition(void *context, uint32_t number, struct elapse__loop_p
     if (partition->seen_out != NULL) {
         figures->is_stopped = true;
         figures->complaint = partition->seen_out;
-        return; /* nothing is known of its owner */
+        return; /* the node does not follow the partition, and so does not know its owner */
     }
     (void)snprintf(figures->owner, sizeof figures->owner, "%s", seen.partition.owner);
     (void)snprintf(figures->address, sizeof figures->address, "%s", seen.partition.address);
@@ -171,9 +173,9 @@ static bool with_core(void *context, uint32_t number,
                       void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
     const struct elapse__cluster *cluster = context;
+    ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
     struct elapse__loop *core = cluster->partitions[number].core;
 
-    ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
     if (core == NULL)
         return false;
     elapse__loop_with_core(core, call, argument);

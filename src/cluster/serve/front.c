@@ -1,5 +1,6 @@
 /*
- * Clients: bytes between their sockets and the router.
+ * Passes bytes between the sockets of clients and the router. A client's peer belongs to the front:
+ * the loop that has no core.
  */
 #include "../../base/assert.h"
 #include "links.h"
@@ -14,7 +15,8 @@ static struct elapse__router_client *client_of(const struct elapse__peer *peer)
     return peer->user;
 }
 
-/* Notes what the router says of a client now. */
+/* Copies from the router what is to be sent to a client, how much may be received from it, and
+ * whether its connection shall end. */
 static void look(struct elapse__peer *peer)
 {
     const struct elapse__router_client *client = client_of(peer);
@@ -40,7 +42,7 @@ void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
     }
     look(peer);
     elapse__peer_watch(peer);
-    /* The first bytes may be there already. */
+    /* The socket may have the first bytes already. */
     elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
@@ -81,8 +83,8 @@ void elapse__front_receive(struct elapse__cluster *cluster)
 
 /* ---- sending ---- */
 
-/* Another node becomes a connection of the core that it has asked for. Its socket is closed if that
- * core has gone meanwhile. */
+/* A client has turned out to be another node that asks for a core of this node. Its connection
+ * moves from the router to that core. If the core is gone, the connection is closed. */
 static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
                  const struct elapse__router_given *given)
 {
@@ -98,13 +100,15 @@ static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
         elapse__peer_free(peer);
         return;
     }
-    /* Push messages go to the socket as they are, past a session of TLS: other nodes have none. */
+    /* Push messages are written to the socket directly, without TLS. So only a connection without
+     * TLS may get them. Other nodes never use TLS. */
     peer->is_link = !given->is_pipe && peer->tls == NULL;
     elapse__peer_move(peer, &core->peers);
     elapse__loop_connect(core, peer, &facts);
 }
 
-/* Sends what there is, as far as the socket takes it. */
+/* Sends the output of the router for a client, as much as the socket takes, and tells the router
+ * how much was sent. */
 static void send_output(struct elapse__peer *peer)
 {
     struct elapse__router_client *client = client_of(peer);

@@ -1,7 +1,7 @@
 /*
- * The transactional inbox of a partition: rows of the database become commands of its queue.
- * src/cluster/inbox decides; here are the calls of the runner, and of the store, around it, each
- * under the store's lock.
+ * Joins the transactional inbox of a partition with its runner and its store. Rows of the inbox, a
+ * table of the database, become commands of the queue. src/cluster/inbox decides which. Each
+ * function here calls it with the store's lock held.
  */
 #include "../../base/assert.h"
 #include "store.h"
@@ -13,7 +13,7 @@ static struct elapse__cluster_partition *partition_of(void *context)
     return context;
 }
 
-/* With the store's lock. */
+/* Runs a command of the inbox in the queue. Called with the store's lock held. */
 static bool run(void *context, const struct elapse__inbox_command *command,
                 struct elapse__queue_answer *answer)
 {
@@ -23,7 +23,8 @@ static bool run(void *context, const struct elapse__inbox_command *command,
     return elapse__engine_run(&partition->store->engine, elapse__inbox_run, command, answer);
 }
 
-/* A group goes to the log even if the rows have changed nothing. */
+/* Asks the store to submit a group if the inbox holds rows that are done. The group goes to the log
+ * even if these rows have changed nothing in the queue. */
 static void push_if_held(struct elapse__cluster_partition *partition, bool holds)
 {
     ELAPSE__ASSERT_NO_LOCK_HELD(); /* S4 */
@@ -73,7 +74,7 @@ static uint64_t on_next_ms(void *context)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
-    /* A store that takes nothing runs no row: a time that has come would wake the thread again and
+    /* A store that takes nothing runs no row. A time in the past would wake the thread again and
      * again. */
     if (!atomic_load(&partition->cluster->has_inbox) ||
         elapse__store_enter(partition->store) != ELAPSE_OK)
@@ -86,7 +87,7 @@ static uint64_t on_next_ms(void *context)
 const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls = {on_ask, on_came,
                                                                            on_failed, on_next_ms};
 
-/* ---- the store's ---- */
+/* ---- the store's calls ---- */
 
 bool elapse__cluster_partition_make_inbox(struct elapse__cluster_partition *partition)
 {
@@ -132,8 +133,8 @@ void elapse__cluster_partition_attach_inbox(struct elapse__cluster_partition *pa
     push_if_held(partition, holds);
 }
 
-/* The next group may be submitted as soon as the store knows that this one is confirmed, so this
- * comes first. */
+/* The store may submit the next group as soon as it knows that this one is confirmed. So the inbox
+ * is told before the store. */
 void elapse__cluster_partition_confirm_inbox(struct elapse__cluster_partition *partition)
 {
     elapse__store_arrive(partition->store);

@@ -1,10 +1,10 @@
 /*
- * Visits to the database: for the facts of the queue at the start, and then, on a thread of their
- * own, for the inbox.
+ * Asks the database for the facts of the queue when the node starts. Later a thread of its own asks
+ * whether there is an inbox.
  *
  * The inbox may be installed at any time, and a database that was restored or promoted may have
- * lost it, or the entry of the queue in it. So a server that takes writes is asked again and again;
- * what a standby says does not count, because it may lag.
+ * lost it, or the entry of the queue in it. So the thread asks a server that takes writes, again
+ * and again. The answer of a standby does not count, because it may lag.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,16 +12,16 @@
 #include "../../base/assert.h"
 #include "base.h"
 
-enum { LOOKS_A_ROUND = 9 }; /* for signals; each takes 100 ms */
+enum { LOOKS_A_ROUND = 9 }; /* for signals, between two rounds; each look takes 100 ms */
 
 #define NS_PER_S    UINT64_C(1000000000)
-#define SOON_NS     (2 * NS_PER_S)  /* no server has answered that takes writes */
-#define NO_INBOX_NS (10 * NS_PER_S) /* there was none */
+#define SOON_NS     (2 * NS_PER_S)  /* the pause if no server that takes writes has answered */
+#define NO_INBOX_NS (10 * NS_PER_S) /* the pause if there is no inbox */
 #define INBOX_NS    (60 * NS_PER_S)
 
 /* ---- the queue ---- */
 
-/* Logs why a host does not help, once. */
+/* Logs why a host does not help, unless this reason was the last one logged for the host. */
 static void tell(struct elapse__cluster *cluster, unsigned host,
                  const struct elapse__schema_why *why, struct elapse__schema_why *told)
 {
@@ -84,7 +84,8 @@ static enum found look(struct elapse__cluster *cluster, struct elapse__schema_wh
     return FOUND_NOTHING;
 }
 
-/* Leaves a line for the log when it is another one than before. */
+/* Remembers whether there is an inbox. Leaves a line for the log if the line differs from the last
+ * one. */
 static void note(struct elapse__cluster *cluster, enum found found,
                  const struct elapse__schema_why *why)
 {

@@ -1,5 +1,6 @@
 /*
- * The types that all files of this room share, and the rules. serve_cluster.h lists the files.
+ * The types that all files of this room share, and the rules. serve_cluster.h lists the files. The
+ * words core, runner, router, link, lease and epoch are in docs/glossary.md.
  *
  *      clients --front--> router --links--> core of a partition --> store --submit--> runner
  *         sockets           |             (commands, parsed once)     ^                 |
@@ -25,11 +26,11 @@
  *       src/cluster/ownership/partition.h). The gate stands between the core and the router, and
  *       between the core and other nodes. An answer that has passed the gate was true then, and may
  *       reach the client later, as if the network had held it up.
- *   S2  A core exists only between `own` and the end of the call `fenced`: the store is not closed
- *       before the core is gone.
- *   S3  The runner of a partition is started with what its files have at that time. It is never
- *       told to go on with a store that was opened anew: a group that was confirmed, but not
- *       written here, is read again.
+ *   S2  A core exists only between the calls `own` and `fenced` of the runner. `fenced` waits until
+ *       the core is gone, and closes the store only then.
+ *   S3  The runner of a partition is started with what its files have at that time. It
+ *       never goes on with a store that was opened anew: another runner does, which reads again
+ *       the groups that were confirmed but not written here.
  *   S4  A thread has one lock at a time: that of a partition, of a store, or of a runner.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_INNER_H
@@ -52,25 +53,25 @@ enum {
     ELAPSE__CLUSTER_PARTITION_TROUBLE_BYTES = 512,
     ELAPSE__CLUSTER_PARTITION_FILES =
         20,                       /* descriptors of a partition beside its segments, at most */
-    ELAPSE__CLUSTER_HELD_MS = 10, /* bytes that may not leave now are looked at again */
+    ELAPSE__CLUSTER_HELD_MS = 10, /* until bytes that may not leave now are looked at again */
 };
 
 struct elapse__cluster;
 
-/* A line for the log, from a thread that is not the loop's. */
+/* A line for the log that a thread other than the loop's has left. */
 struct elapse__cluster_notice {
     enum elapse__logger_level level;
     char text[ELAPSE__CLUSTER_PARTITION_NOTICE_BYTES];
 };
 
-/* A lock, and the condition that what it guards has changed. */
+/* A lock, and a condition that is signalled when something that the lock guards has changed. */
 struct elapse__cluster_monitor {
     struct elapse__lock lock;
     struct elapse__condition changed;
     unsigned made; /* 1: the lock; 2: the condition, too */
 };
 
-/* A thread for what waits: for the database, or for names of hosts. */
+/* A thread that may wait: for the database, or for a name server. */
 struct elapse__cluster_errand {
     struct elapse__cluster_monitor monitor;
     struct elapse__os_thread thread;
@@ -98,15 +99,15 @@ struct elapse__cluster_partition {
     struct elapse_queue *store;    /* the runner's thread may replace it, while there is no core */
     struct elapse__runner *runner; /* NULL: there is none */
     char me[ELAPSE__NODE_NAME_BYTES]; /* the name of the runner's life */
-    _Atomic uint64_t epoch;           /* in which this node owns, or did last */
-    _Atomic uint64_t tail;            /* of the log, not yet told to the runner; 0: none */
-    _Atomic uint64_t segments;        /* files of the journal, as the runner's thread saw them */
-    bool gave_up;                     /* the runner's thread alone: it does nothing any more */
+    _Atomic uint64_t epoch;           /* in which this node owns the partition, or owned it last */
+    _Atomic uint64_t tail; /* the log's new tail, of which the runner was not told yet; 0: none */
+    _Atomic uint64_t segments; /* files of the journal, as the runner's thread saw them */
+    bool gave_up;              /* the runner's thread alone: it does nothing any more */
     uint64_t waits; /* the runner's thread alone: attempts that the disk has refused, in a row */
 
     struct elapse__cluster_monitor monitor; /* of the fields up to the loop's */
     bool is_owned;
-    bool has_owned; /* the store has had a life */
+    bool has_owned; /* since the store was opened */
     bool has_core;
     bool is_opened_anew; /* the store needs another runner */
     bool is_opening;     /* the runner's thread closes the store, and opens it again */
@@ -117,16 +118,17 @@ struct elapse__cluster_partition {
     bool has_lost; /* the process has to end because of lost groups; other partitions look before */
     struct elapse__cluster_notice notices[ELAPSE__CLUSTER_PARTITION_NOTICES]; /* the oldest first */
     unsigned notice_count;
-    unsigned notices_lost; /* older ones, for which there was no room */
+    unsigned notices_lost; /* older notices that were dropped, because there was no room */
 
     /* The loop's. */
     struct elapse__loop *core;             /* NULL: there is none */
     struct elapse__ring_node dirty;        /* local links with bytes for the core */
-    uint64_t readied;                      /* of the core, when the router heard last */
-    bool has_news;                         /* other nodes have not heard of it */
-    uint64_t pushed_ms;                    /* when they heard last */
-    struct elapse__runner_figures figures; /* as the log told them last */
-    char trouble[ELAPSE__CLUSTER_PARTITION_TROUBLE_BYTES]; /* of links, as the log told it last */
+    uint64_t readied;                      /* `readied` of the core when the router was told last */
+    bool has_news;                         /* other nodes were not told yet that jobs are ready */
+    uint64_t pushed_ms;                    /* when other nodes were told last */
+    struct elapse__runner_figures figures; /* as they were logged last */
+    char trouble[ELAPSE__CLUSTER_PARTITION_TROUBLE_BYTES]; /* why no link works, as it was logged
+                                                              last */
     uint64_t twin_epoch, twin_ms; /* another owner has this node's address: in which epoch, and
                                      since when without a pause; epoch 0: none has */
     bool has_told_twin;
@@ -144,7 +146,7 @@ struct elapse__cluster_link {
     struct elapse__cluster_partition *partition;
     bool is_opening, has_ended; /* the pipe */
     int error;                  /* why there is no connection to the other node; 0: there is */
-    size_t given; /* bytes that the pipe has got in this turn, and the router has not heard of */
+    size_t given;               /* bytes offered to the pipe that the router was not told of */
 };
 
 struct elapse__cluster {
@@ -166,7 +168,7 @@ struct elapse__cluster {
     int event; /* set when a partition wants something of the loop */
     struct event *on_event, *on_second;
     struct event *alarm;      /* when the router, or a held core, needs a turn */
-    bool cores_close;         /* the router gets no more for the cores of this node */
+    bool cores_close;         /* the router gives no more commands to the cores of this node */
     _Atomic bool is_stopping; /* stores are not opened anew */
     bool has_failed;
     uint64_t search_until_ms; /* until when the others look, because a partition has lost groups; 0:

@@ -1,5 +1,5 @@
 /*
- * The life of a partition.
+ * Declares what opens, runs and closes a partition.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_LIFE_H
 #define ELAPSE__CLUSTER_SERVE_LIFE_H
@@ -8,7 +8,7 @@
 
 /* ---- partition.c ---- */
 
-/* The calls of the store and of the runner. */
+/* The functions that the store and the runner call. */
 bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t size,
                                       uint64_t position);
 void elapse__cluster_partition_trim(void *context, uint64_t tail);

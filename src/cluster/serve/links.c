@@ -1,6 +1,9 @@
 /*
- * Links of the router: to cores of this process, which get the commands as they were parsed, and to
- * other nodes.
+ * The router has two kinds of links. A link to a core of this process hands over parsed commands. A
+ * link to another node sends bytes through a socket.
+ *
+ * The core is the pure state machine of a partition (src/server/core). It sees a link to it as a
+ * peer whose bytes are in memory: struct elapse__loop_pipe.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +20,8 @@ static struct elapse__cluster_link *own_of(const struct elapse__router_link *lin
 
 /* ---- trouble ---- */
 
-/* Logs why links to the owner of a partition are of no use, when that is another reason than the
- * one that was logged last. */
+/* Logs why no link to the owner of a partition works. Does nothing if the reason is the one that
+ * was logged last. */
 static void log_trouble(struct elapse__cluster_partition *partition)
 {
     const char *why = elapse__router_trouble(partition->cluster->router, partition->number);
@@ -50,7 +53,7 @@ static struct elapse__cluster_link *new_link(struct elapse__cluster_partition *p
     return own;
 }
 
-/* Closes the link for the router, too, and releases it. */
+/* Tells the router that the link is closed, and why if an error closed it. Frees the link. */
 static void close_link(struct elapse__cluster_link *own)
 {
     if (own->dirty.next != NULL)
@@ -70,7 +73,7 @@ static struct elapse__cluster_link *link_of_pipe(struct elapse__loop_pipe *pipe)
                                                    offsetof(struct elapse__cluster_link, pipe));
 }
 
-/* Tells the router what the core has received. */
+/* Tells the router how many of its bytes the core has received since the last call. */
 static void note_taken(struct elapse__cluster_link *own)
 {
     size_t sent = own->given - own->pipe.input_bytes;
@@ -104,7 +107,7 @@ static void on_ran(struct elapse__loop_pipe *pipe, bool is_done)
     elapse__router_link_ran(link_of_pipe(pipe)->link, is_done);
 }
 
-/* The core has ended the connection, or is freed. */
+/* Called when the core has ended the connection, or is freed. */
 static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct elapse__cluster_link *own = link_of_pipe(pipe);
@@ -131,13 +134,15 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
         free(own);
         return false;
     }
-    bool is_pipe = elapse__router_link_is_pipe(link);
+    bool is_for_one_client = elapse__router_link_is_pipe(link);
     const struct elapse__connection_facts facts = {.may_use_beanstalkd = true,
-                                                   .speaks_resp3 = !is_pipe,
-                                                   .source = is_pipe ? NULL : &peer->source,
+                                                   .speaks_resp3 = !is_for_one_client,
+                                                   .source =
+                                                       is_for_one_client ? NULL : &peer->source,
                                                    .shell = peer};
     own->is_opening = true;
-    elapse__loop_connect(partition->core, peer, &facts); /* which may end it */
+    /* This call may already end the connection. on_ended is called then. */
+    elapse__loop_connect(partition->core, peer, &facts);
     own->is_opening = false;
     if (own->has_ended) {
         free(own);
@@ -147,14 +152,17 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
     return true;
 }
 
-/* Begins to connect. Returns false, and stores why in words; NULL: it is too early to tell. */
+/* Begins to connect to the owner of a partition. If that is not possible now, returns false, and
+ * stores the reason in words. The reason is NULL while the name of the owner's host is looked up.
+ */
 static bool connect_to(struct elapse__cluster_partition *partition,
                        const struct elapse__router_link *link, int *socket, const char **why)
 {
     const struct elapse__peers *front = &partition->cluster->service.loop.peers;
     struct elapse__os_address address;
 
-    /* Each client of beanstalkd's protocol has a link of its own; the others are accounted for. */
+    /* A client that speaks beanstalkd's protocol gets its own link. These links are limited here.
+     * Other links use descriptors that are kept back for each partition. */
     if (elapse__router_link_is_pipe(link) && front->count >= elapse__peers_most(front)) {
         *why = "there are too many connections";
         return false;
@@ -188,7 +196,7 @@ static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_p
     own->peer = peer;
     peer->user = own;
     peer->is_connecting = true;
-    peer->is_blocked = true; /* until the connection is there, or refused */
+    peer->is_blocked = true; /* until the connection is made or refused */
     elapse__peer_watch(peer);
     return true;
 }
@@ -242,7 +250,7 @@ void elapse__links_receive(struct elapse__cluster *cluster)
     }
 }
 
-/* The attempt to connect is over. */
+/* Called when the attempt to connect has succeeded or failed. */
 static void connected(struct elapse__peer *peer)
 {
     struct elapse__cluster_link *own = peer->user;
@@ -289,7 +297,8 @@ static bool end_links(struct elapse__cluster *cluster)
         const struct elapse__cluster_link *own = peer->user;
         if (peer->is_connecting)
             elapse__addresses_failed(own->partition);
-        /* An owner that ends has handed over, or is dead: the row of the partition may say so. */
+        /* The owner has closed the link. It has handed the partition over, or it is dead. The
+         * runner shall look at the row of the partition in the database. */
         if (own->partition->runner != NULL)
             elapse__runner_news(own->partition->runner);
         close_link(peer->user);
@@ -301,15 +310,16 @@ static bool end_links(struct elapse__cluster *cluster)
 
 /* ---- to cores of this node ---- */
 
-/* The router has commands or bytes for the core, room for its answers, or no more use for the link.
- */
+/* Called when the router has something for the core, has room for the core's answers again, or does
+ * not need the link any more. */
 static void attend_here(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
     uint32_t count;
 
     if (elapse__router_link_wants_end(own->link)) {
-        /* What has reached the router counts, even if the core has not heard of it yet. */
+        /* The router has received `sent_bytes` of the core's output, which the core may not have
+         * been told yet. So these count as sent. */
         elapse__loop_pipe_end(&own->pipe, own->pipe.peer->sent_bytes);
         close_link(own);
         return;
@@ -340,7 +350,8 @@ bool elapse__links_send(struct elapse__cluster *cluster)
     return end_links(cluster) || has_news;
 }
 
-/* The bytes stay where they are until the core has received them, at the beginning of its turn. */
+/* Shows the core the bytes that the router has for it. They are not copied. The core receives them
+ * at the beginning of its turn. */
 static void offer(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
@@ -352,7 +363,8 @@ static void offer(struct elapse__cluster_link *own)
         elapse__peer_enter(own->pipe.peer, ELAPSE__PEER_READY);
 }
 
-/* Whatever was not received is offered again. Returns whether there is more. */
+/* Tells the router what the core has received, and ends the offer. Returns whether the router still
+ * has bytes for the core: the caller offers them again in the next turn. */
 static bool take_back(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
@@ -365,10 +377,11 @@ static bool take_back(struct elapse__cluster_link *own)
 
 /* ---- from other nodes to cores of this node ---- */
 
-/* Looks up whether all that the core has for a peer is with the socket. */
+/* Whether a push message may be sent to a peer now. */
+
 struct boundary {
     const struct elapse__peer *peer;
-    bool is_there;
+    bool is_there; /* the socket has taken all output that the core has for the peer */
 };
 
 static void look_for_boundary(struct elapse__loop *loop, void *argument)
@@ -382,7 +395,8 @@ static void look_for_boundary(struct elapse__loop *loop, void *argument)
         elapse__connection_output(boundary->peer->connection, &bytes) == boundary->peer->sent_bytes;
 }
 
-/* Sends a push message between two replies. Returns false if it does not fit there now. */
+/* Sends a push message between two replies. Returns false if the message cannot be sent now,
+ * because a reply is only partly sent or the socket takes nothing. */
 static bool push(struct elapse__loop *core, struct elapse__peer *peer, const char *message)
 {
     struct boundary boundary = {.peer = peer};
@@ -398,13 +412,13 @@ static bool push(struct elapse__loop *core, struct elapse__peer *peer, const cha
     return error == 0;
 }
 
-/* Where the message does not fit, the other node asks by itself, a little later. */
+/* A node that does not get the message now asks by itself, a little later. */
 void elapse__links_push_ready(struct elapse__cluster_partition *partition)
 {
     struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
-        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        struct elapse__peer *peer = elapse__peer_at(i);
         if (peer->is_link)
             (void)push(partition->core, peer, ">1\r\n+ready\r\n");
     }
@@ -415,7 +429,7 @@ bool elapse__links_push_leaving(struct elapse__cluster_partition *partition)
     struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
 
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
-        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        struct elapse__peer *peer = elapse__peer_at(i);
         if (peer->is_link && push(partition->core, peer, ">1\r\n+leaving\r\n"))
             peer->is_link = false;
     }
@@ -431,7 +445,7 @@ bool elapse__links_turn(struct elapse__cluster_partition *partition)
     for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = i->next)
         offer((struct elapse__cluster_link *)(void *)i);
     bool more = elapse__loop_turn(partition->core);
-    /* Links that have ended meanwhile are in the ring no more. */
+    /* Links that have ended during the turn have left the ring. */
     for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = next) {
         next = i->next;
         if (take_back((struct elapse__cluster_link *)(void *)i))

@@ -1,5 +1,5 @@
 /*
- * Clients of the router, and its links.
+ * Declares what joins the router with sockets and cores: its clients and its links.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_LINKS_H
 #define ELAPSE__CLUSTER_SERVE_LINKS_H
@@ -14,8 +14,8 @@ void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
 /* Receives from the clients whose sockets have bytes. */
 void elapse__front_receive(struct elapse__cluster *cluster);
 
-/* Sends to clients; gives nodes to the cores that they ask for; ends those that have ended. Returns
- * whether anything has happened. */
+/* Sends to clients. Gives the connections of other nodes to the cores that they ask for. Closes the
+ * connections that have ended. Returns whether anything has happened. */
 bool elapse__front_send(struct elapse__cluster *cluster);
 
 /* ---- links.c ---- */
@@ -33,8 +33,8 @@ bool elapse__links_send(struct elapse__cluster *cluster);
 /* Tells the other nodes that jobs of this partition have become ready. */
 void elapse__links_push_ready(struct elapse__cluster_partition *partition);
 
-/* Tells them, once, that this node is about to hand over. Returns whether any node, or the router
- * of this one, still has a connection to the core. */
+/* Tells the other nodes, once each, that this node is about to hand over. Returns whether any node,
+ * or the router of this one, still has a connection to the core. */
 bool elapse__links_push_leaving(struct elapse__cluster_partition *partition);
 
 /* Passes the bytes of local links to the core, by a turn of it. Returns whether there is more. */

@@ -1,5 +1,5 @@
 /*
- * Lines for the log from threads that are not the loop's.
+ * Only the thread of the loop writes the log. Other threads leave their lines here for it.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,7 +9,8 @@
 #include "../../base/assert.h"
 #include "base.h"
 
-/* Under the lock. The oldest one makes room: the last ones say why a partition has stopped. */
+/* Returns a place for a notice. The caller holds the lock. If there is no place left, the oldest
+ * notice is dropped. The newest are kept, because they say why a partition has stopped. */
 static struct elapse__cluster_notice *next_notice(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT_LOCK_HELD(&partition->monitor.lock);
@@ -37,7 +38,8 @@ void elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
     elapse__cluster_partition_wake_loop(partition);
 }
 
-/* Takes the oldest one. Returns false if there is none. */
+/* Takes the oldest notice, and stores how many older ones were dropped. Returns false if there is
+ * no notice. */
 static bool take(struct elapse__cluster_partition *partition, struct elapse__cluster_notice *notice,
                  unsigned *lost)
 {

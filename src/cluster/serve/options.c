@@ -1,5 +1,5 @@
 /*
- * What the options of a node ask for.
+ * Checks the options of a node. Chooses the address and the name that it gives to other nodes.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,8 @@ bool elapse__cluster_check_options(struct elapse__cluster *cluster)
     return true;
 }
 
-/* Returns whether another process can connect there. */
+/* Returns whether other nodes can use this listener: a TCP address without TLS, not HTTP, no
+ * wildcard. */
 static bool is_reachable(const struct elapse__listener *listener, const char *text)
 {
     return !listener->is_http && !listener->tls &&
@@ -50,7 +51,7 @@ static bool begins_with(const char *text, const char *begin)
     return strncmp(text, begin, strlen(begin)) == 0;
 }
 
-/* What an operator may not have thought of. */
+/* Warns if other machines cannot reach the address, or if passwords travel in plain text. */
 static void warn(struct elapse__cluster *cluster)
 {
     const char *address = cluster->address;
@@ -94,8 +95,8 @@ bool elapse__cluster_choose_address(struct elapse__cluster *cluster)
     }
     if (cluster->address[0] == '\0')
         return refuse(cluster, "--advertise",
-                      "it is needed: no address that is listened at, without tls:, says where "
-                      "other nodes reach this one");
+                      "it is needed: this node listens at no TCP address, without tls:, that other "
+                      "nodes can use");
     (void)snprintf(cluster->name, sizeof cluster->name, "%.40s",
                    front->options->node != NULL ? front->options->node : cluster->address);
     warn(cluster);

@@ -1,6 +1,7 @@
 /*
- * What the runner and the store of a partition call. Unless a comment says otherwise, this runs on
- * the runner's thread.
+ * The functions that the runner and the store of a partition call. Unless a comment says otherwise,
+ * they run on the thread of the runner, which asks the database (src/cluster/postgres/runner.h).
+ * Most of them call the store. What they ask of the loop, core.c does.
  */
 #include <inttypes.h>
 
@@ -9,16 +10,19 @@
 #include "life.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define AGAIN_NS  (100 * NS_PER_MS) /* after a full disk */
+#define AGAIN_NS  (100 * NS_PER_MS) /* until the next attempt after a full disk */
 
-enum { CLOCK_BEHIND_MS = 1000, WAITS_A_LINE = 600 /* of a full disk: once a minute */ };
+enum {
+    CLOCK_BEHIND_MS = 1000,
+    WAITS_A_LINE = 600, /* pauses of AGAIN_NS: a line a minute */
+};
 
 static struct elapse__cluster_partition *partition_of(void *context)
 {
     return context;
 }
 
-/* The process has to end. */
+/* Asks the loop to end the process. */
 static void fail(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT_NO_LOCK_HELD();
@@ -29,7 +33,7 @@ static void fail(struct elapse__cluster_partition *partition)
     elapse__cluster_partition_wake_loop(partition);
 }
 
-/* The process has to end when the other partitions have looked, too. */
+/* Asks the loop to end the process after the other partitions have looked for lost groups, too. */
 static void fail_after_search(struct elapse__cluster_partition *partition)
 {
     partition->gave_up = true;
@@ -38,7 +42,8 @@ static void fail_after_search(struct elapse__cluster_partition *partition)
     elapse__unlock(&partition->monitor.lock);
 }
 
-/* This node goes on without the partition. `detail` may be empty. */
+/* Ends the partition on this node, and logs why. The node goes on with its other partitions.
+ * `detail` may be empty. */
 static void go_without(struct elapse__cluster_partition *partition, const char *why,
                        const char *detail)
 {
@@ -59,8 +64,9 @@ static bool is_stopping(const struct elapse__cluster_partition *partition)
     return atomic_load(&partition->cluster->is_stopping);
 }
 
-/* The files of the partition are at fault, and not the disk or the machine, which others need, too
- * (Q11). The runner ends, and gives the partition back if this node has it. */
+/* If the error is a fault of the partition's files, ends the partition on this node and returns
+ * true. The runner gives the partition back if this node owns it. Returns false if the disk or the
+ * machine is at fault: the other partitions need these, too (Q11). */
 static bool goes_without_files(struct elapse__cluster_partition *partition, enum elapse_error error,
                                const char *detail)
 {
@@ -88,7 +94,7 @@ bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t s
     return elapse__runner_submit(partition->runner, atomic_load(&partition->epoch), &group);
 }
 
-/* With the store's lock, and so without another one (S4). */
+/* Called with the store's lock held. So it takes no other lock (S4). */
 void elapse__cluster_partition_trim(void *context, uint64_t tail)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
@@ -97,7 +103,8 @@ void elapse__cluster_partition_trim(void *context, uint64_t tail)
     atomic_store(&partition->tail, tail);
 }
 
-/* Returns whether a step of the store is to be tried again: it has waited for a full disk. */
+/* Called after each attempt at a step of the store. If there was no room on the disk or in memory,
+ * waits a moment and returns true: the caller tries again. */
 static bool waits_for_room(struct elapse__cluster_partition *partition, enum elapse_error error)
 {
     struct elapse__os_watch nothing = {.file = -1};
@@ -115,7 +122,7 @@ static bool waits_for_room(struct elapse__cluster_partition *partition, enum ela
     return true;
 }
 
-/* A step of the store has failed for good. A node that stops need not take it. */
+/* Called when a step of the store has failed for good. Reports nothing if the node stops anyway. */
 static void give_up(struct elapse__cluster_partition *partition, const char *what,
                     enum elapse_error error)
 {
@@ -175,7 +182,8 @@ static void on_rebuild(void *context, uint64_t tail)
         give_up(partition, "the files cannot be emptied", error);
 }
 
-/* Jobs become due by the cluster's time after a take-over. */
+/* Warns if the cluster's time is behind that of the owner before. After a take-over jobs become due
+ * by the cluster's time. */
 static void compare_clocks(struct elapse__cluster_partition *partition)
 {
     struct elapse__store_place place;
@@ -243,7 +251,8 @@ static void wait_for_release(struct elapse__cluster_partition *partition)
     ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
 }
 
-/* What was confirmed, but not written, and what was not confirmed, is in the store no more. */
+/* Closes the store, and opens it from its files. Then the store has no group that was not
+ * confirmed, and none that was confirmed but not yet written. */
 static bool open_anew(struct elapse__cluster_partition *partition)
 {
     struct elapse_queue_fault fault;
@@ -286,7 +295,7 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
     struct elapse__cluster_partition *partition = partition_of(context);
 
     ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0); /* S1 */
-    (void)group; /* the store has it */
+    (void)group; /* the store itself puts the group aside */
     if (elapse__store_fenced(partition->store, atomic_load(&partition->epoch)) != ELAPSE_OK)
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
                                       "partition %" PRIu32
@@ -295,7 +304,7 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
     elapse__cluster_partition_disown_inbox(partition);
     wait_for_release(partition);
     replace_store(partition);
-    partition->gave_up = true; /* of this runner */
+    partition->gave_up = true; /* this runner does nothing more */
 }
 
 static void note_end(struct elapse__cluster_partition *partition)
@@ -393,8 +402,8 @@ static void on_ended(void *context)
     note_end(partition);
 }
 
-/* R12 of src/cluster/ownership/partition.h. The store is not replaced meanwhile: this thread does
- * that. */
+/* Passes on the cluster's time (R12 of src/cluster/ownership/partition.h). `store` needs no lock:
+ * only this thread replaces it. */
 static void on_time_set(void *context, int64_t offset_ms)
 {
     struct elapse__cluster_partition *partition = partition_of(context);

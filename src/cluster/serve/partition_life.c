@@ -1,5 +1,6 @@
 /*
- * The life of a partition: its files and its runner.
+ * Opens the files of a partition, starts its runner, and closes both. The runner is the thread that
+ * asks the database (src/cluster/postgres/runner.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +38,8 @@ static bool refuse(struct elapse__cluster_partition *partition, const char *what
     return false;
 }
 
-/* Files of another queue, or partition, would not lead to the log: they would be emptied. */
+/* Returns whether the files are those of this partition and queue. Otherwise the log would not
+ * continue them, and the runner would empty them. */
 static bool belongs_here(struct elapse__cluster_partition *partition)
 {
     struct elapse__store_memory memory;
@@ -87,7 +89,8 @@ void elapse__cluster_partition_open(void *context, uint32_t number)
 
 /* ---- the runner ---- */
 
-/* No two lives ever have the same name. */
+/* Makes the name of the life that begins. No two lives ever have the same name. Returns 0, or the
+ * error of the system. */
 static int name_life(struct elapse__cluster_partition *partition)
 {
     uint64_t number;
@@ -146,7 +149,8 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     return error == 0 || refuse(partition, "a thread", error);
 }
 
-/* Waits until the runner's thread calls nothing more, and has a store, or none. */
+/* Hands the partition over. Waits until the runner's thread calls nothing more, and does not open
+ * the store at the moment. */
 void elapse__cluster_partition_end(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT(partition->core == NULL); /* S2 */

@@ -1,5 +1,6 @@
 /*
- * The life of a node.
+ * Starts a node, serves until it is asked to stop, and hands its partitions over.
+
  *
  *      read files, listen --> read the queue's facts in the database --> open the stores
  *      --> start the runners --> serve until SIGTERM or SIGINT --> hand over
@@ -25,7 +26,7 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define FLUSH_NS  (500 * NS_PER_MS) /* for replies, when the node stops */
 #define TICK_NS   (10 * NS_PER_MS)
-/* A runner ends by itself before that. */
+/* A runner ends by itself earlier than this. */
 #define HAND_OVER_NS ((ELAPSE__RUNNER_HAND_OVER_MS + 5000) * NS_PER_MS)
 
 /* ---- start ---- */
@@ -51,7 +52,8 @@ static bool knows_password(void *context, const void *password, size_t size)
     return cluster->shown.knows_password(cluster->shown.context, password, size);
 }
 
-/* Nodes greet each other with the first password, whichever it is by now. */
+/* Nodes greet each other with the first password. The passwords may have changed since the start.
+ */
 static const void *link_password(void *context, size_t *size)
 {
     const struct elapse__cluster *cluster = context;
@@ -65,7 +67,7 @@ static const void *link_password(void *context, size_t *size)
 static bool make_router(struct elapse__cluster *cluster)
 {
     const struct elapse__loop_options *options = elapse__cluster_options(cluster);
-    bool has_passwords = options->auth != NULL; /* such a file always has one */
+    bool has_passwords = options->auth != NULL; /* the file of --auth has at least one password */
     const struct elapse__router_options router = {
         .partitions = cluster->queue.partitions,
         .queue = options->queue,
@@ -177,7 +179,8 @@ static bool start(struct elapse__cluster *cluster)
 
 /* ---- serve and stop ---- */
 
-/* Waits for events, and does turns, until `*ends`, or until a time by the monotonic clock. */
+/* Waits for events, and does turns, until `ends` returns true, the node has failed, or `until_ns`
+ * by the monotonic clock has come. */
 static void serve_until(struct elapse__cluster *cluster, bool (*ends)(struct elapse__cluster *),
                         uint64_t until_ns)
 {
@@ -196,7 +199,7 @@ static bool is_asked_to_stop(struct elapse__cluster *cluster)
     return cluster->service.loop.peers.is_stopping;
 }
 
-/* Which timeline lacks groups of a partition, as it was found; 0: none. */
+/* Returns the timeline on which groups of a partition are lost; 0: no loss was found. */
 static uint32_t timeline_of_loss(const struct elapse__runner_figures *figures)
 {
     enum elapse__partition_stop stop = figures->partition.stop;
@@ -205,8 +208,9 @@ static uint32_t timeline_of_loss(const struct elapse__runner_figures *figures)
     return is_loss ? figures->partition.timeline : 0;
 }
 
-/* The server that lacks groups of one partition may lack some of another one, and perhaps this node
- * alone can mark it. Returns whether all have looked at it, and written their marks. */
+/* A database that lacks groups of one partition may lack groups of another one, too, and perhaps
+ * only this node can mark that partition. Returns whether all partitions have looked at that
+ * database, and have written their marks. */
 static bool have_looked(struct elapse__cluster *cluster)
 {
     uint32_t lossy = 0, seen = UINT32_MAX;
@@ -236,8 +240,9 @@ static bool has_to_end(struct elapse__cluster *cluster)
     return elapse__runner_now_ms() >= cluster->search_until_ms || have_looked(cluster);
 }
 
-/* Other nodes and the router have got their answers, and have gone; and clients of this node have
- * got theirs from other nodes. */
+/* Asks other nodes to leave the cores of this node. Returns whether all of them, and the router of
+ * this node, have left with their answers, and clients of this node have got their answers from
+ * other nodes. */
 static bool have_left(struct elapse__cluster *cluster)
 {
     bool has_links = false;
@@ -285,7 +290,7 @@ static bool have_ended(struct elapse__cluster *cluster)
     return all;
 }
 
-/* All at once: each may take a while. */
+/* Hands all partitions over at the same time, because each may take a while. */
 static void hand_over(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT(atomic_load(&cluster->is_stopping));
@@ -350,7 +355,7 @@ static void free_peers(struct elapse__peers *peers)
     ELAPSE__ASSERT(elapse__ring_empty(&peers->rings[ELAPSE__PEER_ALL]));
 }
 
-/* The router must not call the cores any more, nor they the router. */
+/* Closes the links to other nodes. Links to cores were closed with the cores. */
 static void free_links(struct elapse__cluster *cluster)
 {
     struct elapse__ring_node *ring = &cluster->links.rings[ELAPSE__PEER_ALL];
@@ -358,7 +363,7 @@ static void free_links(struct elapse__cluster *cluster)
     if (cluster->links.base == NULL)
         return;
     for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
-        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        struct elapse__peer *peer = elapse__peer_at(i);
         elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     }
     (void)elapse__links_send(cluster);

@@ -20,14 +20,14 @@
  *                addresses.c       for the names of hosts
  *                check.c           the invariants of a partition
  *                notices.c         lines for the log, from the thread of a runner
- *                figures.c         what others may know
- *                options.c         what the options ask for
+ *                figures.c         names of states, and figures
+ *                options.c         checks the options
  *                receive.c         bytes from sockets
  *
- * Threads. The loop is the thread that called: sockets, the router, and the core of each partition
- * that this node owns. Each partition has a runner, which asks the database, and calls; a store
- * with its three threads; and, while this node owns it, a reader of bodies. Two threads do what
- * waits for others.
+ * Threads. The loop is the thread that called elapse__cluster_serve. It has the sockets, the
+ * router, and the core of each partition that this node owns. Each partition has a runner, which
+ * asks the database; a store with its three threads; and, while this node owns the partition, a
+ * reader of bodies. Two more threads (errands) wait for the database and for name servers.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_H
 #define ELAPSE__CLUSTER_SERVE_H

@@ -1,5 +1,5 @@
 /*
- * The store of a partition.
+ * Opens the store of a partition: its journal and its queue (src/engine/store).
  */
 #include "store.h"
 #include "../../base/assert.h"

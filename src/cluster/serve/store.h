@@ -8,11 +8,12 @@
 
 /* ---- store.c ---- */
 
-/* Opens the store of a partition: on any thread, while there is no runner or it waits in a call. */
+/* Opens the store of a partition. Requires that there is no runner, or that the runner's thread is
+ * in one of its calls. */
 enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_partition *partition,
                                                        struct elapse_queue_fault *fault);
 
-/* Counts the files of the journal: on the same threads. */
+/* Counts the files of the journal. Requires the same. */
 void elapse__cluster_partition_count_files(struct elapse__cluster_partition *partition);
 
 /* ---- inbox.c ---- */
@@ -28,7 +29,8 @@ void elapse__cluster_partition_own_inbox(struct elapse__cluster_partition *parti
 void elapse__cluster_partition_disown_inbox(struct elapse__cluster_partition *partition);
 void elapse__cluster_partition_confirm_inbox(struct elapse__cluster_partition *partition);
 
-/* Adds the rows that leave with this group, which makes durable what lies before `position`. */
+/* Adds to a group the rows of the inbox that become durable with it. The group makes durable what
+ * lies before `position`. */
 void elapse__cluster_partition_attach_inbox(struct elapse__cluster_partition *partition,
                                             uint64_t position,
                                             struct elapse__partition_group *group);

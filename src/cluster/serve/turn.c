@@ -1,12 +1,14 @@
 /*
- * Turns: bytes from sockets to the router, from the router to cores and other nodes, and back.
+ * Does the turns of a node: passes bytes from sockets to the router, from the router to cores and
+ * other nodes, and back.
  */
 #include "turn.h"
 #include "../../base/assert.h"
 
 enum { ROUNDS_MAX = 4, MS_PER_S = 1000, LONGEST_WAIT_MS = 3600 * MS_PER_S };
 
-/* Jobs have become ready: reserves that wait ask for them. Returns whether any have. */
+/* Tells the router if jobs of the partition have become ready, so that waiting reserves ask for
+ * them. Returns whether jobs have become ready. */
 static bool tell_ready(struct elapse__cluster_partition *partition)
 {
     if (partition->core->readied == partition->readied)
@@ -17,7 +19,7 @@ static bool tell_ready(struct elapse__cluster_partition *partition)
     return true;
 }
 
-/* Tells the other nodes, once a millisecond at most. */
+/* Tells the other nodes that jobs have become ready, at most once a millisecond. */
 static void tell_others(struct elapse__cluster_partition *partition, uint64_t *wait_ms)
 {
     uint64_t now_ms = elapse__runner_now_ms();
@@ -33,8 +35,8 @@ static void tell_others(struct elapse__cluster_partition *partition, uint64_t *w
     elapse__links_push_ready(partition);
 }
 
-/* Gives the core of a partition its turn. Returns whether there is more to do; lowers `wait_ms` to
- * when it needs the next one. */
+/* Gives the core of a partition its turn. Returns whether there is more to do. Lowers `wait_ms` if
+ * the core needs its next turn earlier. */
 static bool turn_partition(struct elapse__cluster_partition *partition, uint64_t *wait_ms)
 {
     if (partition->core == NULL)
@@ -62,7 +64,8 @@ static bool turn_partitions(struct elapse__cluster *cluster, uint64_t *wait_ms)
     return more;
 }
 
-/* The loop wakes up when the router needs a turn, or after `wait_ms`. */
+/* Sets the alarm that wakes the loop: when the router needs a turn, but after `wait_ms` at the
+ * latest. */
 static void set_alarm(struct elapse__cluster *cluster, uint64_t wait_ms)
 {
     uint64_t now_ms = elapse__runner_now_ms();
