@@ -36,9 +36,10 @@
  * There are two times. `clock` is the time that the caller gave last; `pointer` is the
  * tick from which the slots are counted. Advancing sets the clock and nothing else. The
  * pointer follows when pop finds a due timer or works ahead, when a start opens an empty slot
- * (`catch_up`), or when a start makes a slot populous that is closed by the clock. It is never after the clock nor after `least`, so that it can always go on to
- * `least`, and it stays while a slot at it is being cascaded. A pointer that trails far behind is
- * correct but slower: timers then start on higher levels, and take more steps down.
+ * (`catch_up`), or when a start makes a slot populous that is closed by the clock. It is
+ * never after the clock nor after `least`, so that it can always go on to `least`, and it
+ * stays while a slot at it is being cascaded. A pointer that trails far behind is correct
+ * but slower: timers then start on higher levels, and take more steps down.
  *
  * Invariants, by the numbers that elapse_wheel_check returns:
  *  1. pointer <= clock <= ELAPSE_TIME_MAX.

@@ -1,5 +1,6 @@
 /*
- * Answers of partitions become replies.
+ * Makes the replies of commands from the answers of partitions.
+
  */
 #include <string.h>
 
@@ -19,8 +20,8 @@ static void keep_item(struct elapse__router_command *command, struct elapse__rou
     item->size = (uint32_t)(elapse__buffer_size(&command->reply) - before);
 }
 
-/* Keeps the answers of a partition: an array with an answer for each of the items that belong
- * there. An error, or anything else, is the answer of each item. */
+/* Keeps the answer of a partition. An array has one answer for each item that belongs to this
+ * partition. Any other answer, such as an error, is the answer to each of these items. */
 static void keep_items(struct elapse__router_command *command, uint32_t partition,
                        const unsigned char *value, size_t size)
 {

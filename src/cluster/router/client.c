@@ -1,5 +1,5 @@
 /*
- * Clients: bytes come, and become commands; replies leave.
+ * Takes the bytes of clients, makes commands of them, and lets replies leave.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static void refuse_bytes(struct elapse__router_client *client, const char *why)
     elapse__router_client_refuse(client, text);
 }
 
-/* Returns whether the next command may be taken: the last one may be a barrier, or the replies may
- * be too many. */
+/* Returns whether the next command may be taken. It may not after a barrier that is not done, or
+ * while the replies are too many. */
 static bool may_take(const struct elapse__router_client *client)
 {
     const struct elapse__ring_node *last = client->commands.previous;
@@ -33,8 +33,8 @@ static bool may_take(const struct elapse__router_client *client)
     return command->done || !command->is_barrier;
 }
 
-/* Takes what is at the front of the input. Returns how many bytes are done with; 0: nothing can be
- * done now. */
+/* Takes the command at the front of the input. Returns how many bytes of the input are used; 0: the
+ * command cannot be taken now. */
 static size_t take_one(struct elapse__router_client *client, const unsigned char *bytes,
                        size_t size)
 {
@@ -69,7 +69,7 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
     return parsed.consumed;
 }
 
-/* Returns whether there is more to do now. */
+/* Takes commands from the input. Returns whether more can be taken in the next turn. */
 static bool take_commands(struct elapse__router_client *client)
 {
     for (unsigned taken = 0; taken < ELAPSE__ROUTER_TAKE_MAX; taken++) {
@@ -84,7 +84,8 @@ static bool take_commands(struct elapse__router_client *client)
     return true;
 }
 
-/* After a half close, bytes that cannot be taken while nothing is under way never will be. */
+/* Ends a client that sends no more bytes and whose input is used up. The rest of the input may be a
+ * part of a command. It is given up when all commands before it have replied. */
 static void end_if_over(struct elapse__router_client *client)
 {
     size_t size = elapse__buffer_size(&client->input);
@@ -110,7 +111,7 @@ bool elapse__router_client_work(struct elapse__router_client *client)
         more = take_commands(client);
     if (!more)
         end_if_over(client);
-    /* A node has to wait for its answer before it says more. */
+    /* Another node has to wait for the answer to NODE before it sends more. */
     if (client->is_given && elapse__buffer_size(&client->input) > 0)
         elapse__router_client_fail(client);
     if (client->ending || client->dead)
@@ -207,7 +208,8 @@ void elapse__router_client_sent(struct elapse__router_client *client, uint64_t n
     elapse__router_client_arrange(client);
 }
 
-/* A command whose client has closed goes on without it. */
+/* Separates a command from its client, which has closed. A command that is not done goes on among
+ * the orphans. Jobs in its reply are given back. */
 static void orphan(struct elapse__router *router, struct elapse__router_command *command)
 {
     ELAPSE__ASSERT(command->done || command->hand_count == 0);

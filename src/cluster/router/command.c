@@ -1,5 +1,6 @@
 /*
- * Commands of clients, and their replies on the way to the client, in the order of the commands.
+ * Keeps the commands of clients, and passes their replies to the clients in the order of the
+ * commands.
  */
 #include <stdlib.h>
 
@@ -79,7 +80,8 @@ bool elapse__router_client_is_choked(const struct elapse__router_client *client)
            client->router->options.output_bytes_max;
 }
 
-/* The reply of the command is in the output. A hand-out is remembered until the reply was sent. */
+/* Called when the reply of the command is in the output. Frees the command. If the reply hands out
+ * jobs, the command is kept until the reply was sent. */
 static void leave(struct elapse__router_client *client, struct elapse__router_command *command)
 {
     ELAPSE__ASSERT(command->done);
@@ -104,7 +106,8 @@ static void release(struct elapse__router_client *client)
         ELAPSE__ASSERT(command->client == client);
         if (!command->done)
             break;
-        /* A long reply that is alone becomes the output. Others are put behind each other. */
+        /* If the output is empty, a long reply becomes the output without a copy. Other replies are
+         * appended. */
         if (elapse__buffer_size(&client->out) == 0 && size > ELAPSE__BUFFER_KEPT) {
             struct elapse__buffer empty = client->out;
             client->out = command->reply;

@@ -16,23 +16,24 @@ struct elapse__router_command *elapse__router_command_new(struct elapse__router_
                                                           enum elapse__router_command_kind kind,
                                                           size_t charge);
 
-/* The reply of the command is complete: it leaves when its place has come. Without a client the
- * command is released. Requires that no fragment is under way. */
+/* Says that the reply of the command is complete. The reply leaves after those of the commands
+ * before. A command without a client is released. Requires that all fragments of the command have
+ * ended. */
 void elapse__router_command_done(struct elapse__router_command *command);
 
 /* Releases a command. */
 void elapse__router_command_free(struct elapse__router_command *command);
 
-/* Ends the client without another byte. */
+/* Ends the client. No further byte is sent to it. */
 void elapse__router_client_fail(struct elapse__router_client *client);
 
-/* Shows the shell what has changed. */
+/* Returns the client by elapse__router_client_attention if the shell has to look at it. */
 void elapse__router_client_arrange(struct elapse__router_client *client);
 
-/* Returns whether the replies of the client, unread and expected, are too many. */
+/* Returns whether the unread and expected replies of the client take too many bytes. */
 bool elapse__router_client_is_choked(const struct elapse__router_client *client);
 
-/* The RESERVE waits for no job any more. */
+/* Ends the waiting of a RESERVE, if it waits. */
 void elapse__router_reserve_stop(struct elapse__router *router,
                                  struct elapse__router_reserve *reserve);
 
@@ -46,7 +47,7 @@ bool elapse__router_reserve_waits(const struct elapse__router_command *command);
 struct elapse__wire_resp_writer elapse__router_reply_room(struct elapse__router_command *command,
                                                           size_t size);
 
-/* The writer has written its bytes. */
+/* Adds to the reply what the writer has written. */
 void elapse__router_reply_written(struct elapse__router_command *command,
                                   const struct elapse__wire_resp_writer *writer);
 
@@ -58,10 +59,10 @@ void elapse__router_reply_array(struct elapse__router_command *command, size_t c
 /* Appends an error. */
 void elapse__router_reply_fail(struct elapse__router_command *command, const char *error);
 
-/* Replies to a command of which nothing else is known with an error. */
+/* Replies with an error to bytes that are no valid command. */
 void elapse__router_client_refuse(struct elapse__router_client *client, const char *error);
 
-/* Appends a value of a partition, in the version of the client. */
+/* Appends a value from a partition, in the version of RESP that the client speaks. */
 void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
                                 size_t size);
 

@@ -1,5 +1,6 @@
 /*
- * Fragments: made, ended with or without an answer, and sorted out when their link is lost.
+ * Makes fragments, ends them with or without an answer, and decides what becomes of them when their
+ * link is lost. A fragment is what one command asks of one partition.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ elapse__router_fragment_new(const struct elapse__wire_resp_argument *arguments, 
 
 /* ---- the end ---- */
 
-/* Clients that found the lane full look at it again. */
+/* If the lane is at most half full, lets the clients try again that found it full. */
 static void let_in(struct elapse__router_lane *lane)
 {
     if (lane->bytes > lane->router->options.lane_bytes_max / 2)
@@ -69,7 +70,8 @@ bool elapse__router_fragment_is_counted(const struct elapse__router_fragment *fr
            fragment->on_loss != ELAPSE__ROUTER_LOSS_DROP;
 }
 
-/* Ends a fragment that may have been done, or that certainly was not. */
+/* Ends a fragment with an error. `is_unknown`: the fragment may have been done; otherwise it
+ * certainly was not. */
 static void end_without_answer(struct elapse__router_lane *lane,
                                struct elapse__router_fragment *fragment, bool is_unknown)
 {
@@ -78,7 +80,7 @@ static void end_without_answer(struct elapse__router_lane *lane,
     unsigned char error[ELAPSE__ROUTER_ERROR_MAX + ELAPSE__WIRE_RESP_FRAME_MAX];
     struct elapse__wire_resp_writer writer = {.bytes = error, .capacity = sizeof error};
 
-    /* N3 */
+    /* N3 of router.h */
     ELAPSE__ASSERT(is_unknown || !fragment->was_sent ||
                    fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK);
     int size =
@@ -110,7 +112,7 @@ void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
 
 /* ---- the link is lost ---- */
 
-/* Puts the fragments of a ring in front of those that wait, in their order. */
+/* Puts the fragments of a ring before those that wait in the lane. They keep their order. */
 static void put_in_front(struct elapse__router_lane *lane, struct elapse__ring_node *ring)
 {
     ELAPSE__ASSERT(ring != &lane->queued);
@@ -131,7 +133,7 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
         bool ends = fragment->on_loss == ELAPSE__ROUTER_LOSS_EMPTY ||
                     fragment->on_loss == ELAPSE__ROUTER_LOSS_DROP ||
                     (was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN);
-        /* N2 */
+        /* N2 of router.h */
         ELAPSE__ASSERT(ends || !was_sent || fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK ||
                        fragment->on_loss == ELAPSE__ROUTER_LOSS_TOKEN);
         ELAPSE__ASSERT_THAT(fragment->end_at, <=, link->out_end);
@@ -141,8 +143,8 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
     }
 }
 
-/* Sets when the lane wants another link: at once if there is another owner, otherwise later and
- * later. */
+/* Sets when the lane wants another link: at once if there is another owner, otherwise after a pause
+ * that doubles each time. */
 static void postpone(struct elapse__router_lane *lane)
 {
     lane->retry_at_ms = lane->router->now + (lane->has_moved ? 0 : lane->retry_after_ms);

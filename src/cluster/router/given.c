@@ -1,5 +1,5 @@
 /*
- * Clients that are other nodes, and want to speak to a partition that this node owns.
+ * Recognises clients that are other nodes and ask for a partition that this node owns.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static void give(struct elapse__router_command *command, uint32_t partition, boo
     elapse__router_reply_word(command, "OK");
 }
 
-/* NODE HELLO 1 queue partition, or PIPE in place of HELLO. */
+/* Takes NODE HELLO 1 queue partition, and the same with PIPE instead of HELLO. */
 void elapse__router_local_node(struct elapse__router_command *command,
                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {

@@ -30,10 +30,11 @@ typedef void elapse__router_local_function(struct elapse__router_command *comman
 struct elapse__router_route {
     char name[16]; /* in capitals, and zeros */
     enum elapse__router_route_kind kind;
-    uint32_t least;   /* arguments with the name; with fewer, any partition refuses the command */
-    bool looks;       /* the command changes nothing */
-    bool before_auth; /* the command may be said before AUTH */
-    bool slow;        /* the command may take long */
+    uint32_t
+        least;  /* the fewest arguments, the name included; with fewer, any partition refuses it */
+    bool looks; /* the command changes nothing */
+    bool before_auth;                         /* the command may be said before AUTH */
+    bool slow;                                /* the command may take long */
     enum elapse__router_command_kind command; /* ALL */
     elapse__router_local_function *local;
 };
@@ -42,10 +43,10 @@ struct elapse__router_route {
 const struct elapse__router_route *
 elapse__router_route_find(struct elapse__wire_resp_argument name);
 
-/* Returns the partition for commands of a client that may go to any. */
+/* Returns the partition for those commands of a client that may go to any partition. */
 uint32_t elapse__router_home(struct elapse__router_client *client);
 
-/* Reads the id of a job. Returns false if the argument is none. */
+/* Reads the id of a job. Returns false if the argument is no id. */
 bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id);
 
 /* Returns the partition of a PUT. */
@@ -87,15 +88,15 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
                                  const struct elapse__wire_resp_argument *arguments,
                                  uint32_t count);
 
-/* A question of a RESERVE has ended. */
+/* Called when a question of a RESERVE has ended: replies, asks the next partition, or waits. */
 void elapse__router_reserve_answer(struct elapse__router_command *command, uint32_t partition,
                                    enum elapse__router_fragment_end end, const unsigned char *value,
                                    size_t size);
 
-/* The client of a RESERVE has closed. */
+/* Called when the client of a RESERVE has closed. Stops waiting. */
 void elapse__router_reserve_abandon(struct elapse__router_command *command);
 
-/* Asks the waiters about a partition, from the first one on. */
+/* Begins a pass: asks a partition for each RESERVE that waits, from the first one on. */
 void elapse__router_chain_begin(struct elapse__router *router, uint32_t partition);
 
 /* Ends the waits whose time is over, and polls. */
@@ -112,7 +113,7 @@ void elapse__router_pipe_pump(struct elapse__router_client *client);
 /* Ends pipes that could not be opened in time. */
 void elapse__router_pipe_look(struct elapse__router *router);
 
-/* The partition has another owner: ends the pipes to the one before. */
+/* Called when the partition has another owner. Ends the pipes to the owner before. */
 void elapse__router_pipe_moved(struct elapse__router *router);
 
 #endif

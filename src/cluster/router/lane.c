@@ -1,5 +1,6 @@
 /*
- * Lanes: fragments wait for a link, and are sent; links that do not answer are lost.
+ * Holds the fragments that wait for a link, sends them, and gives up links that do not answer.
+ * router.h defines lane, fragment and link.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ bool elapse__router_lane_is_open(const struct elapse__router_lane *lane)
     return lane->carrier != NULL && lane->carrier->state == ELAPSE__ROUTER_LINK_OPEN;
 }
 
-/* A lane without a link wants one, if there is somebody to link to. */
+/* Wants a link for the lane if the lane needs one and the partition has an owner. If it is too
+ * early, or there is no memory, this is done later. */
 static void want_link(struct elapse__router_lane *lane)
 {
     struct elapse__router *router = lane->router;
@@ -123,7 +125,7 @@ void elapse__router_lane_moved(struct elapse__router_lane *lane)
 
 /* ---- time ---- */
 
-/* Fragments that have waited too long for a link end. */
+/* Ends the fragments that have waited too long for a link. */
 static void expire(struct elapse__router_lane *lane)
 {
     struct elapse__router *router = lane->router;
@@ -163,7 +165,8 @@ static uint64_t deadline_of(const struct elapse__router_link *link)
     return elapse__router_fragment_at(link->sent.next)->sent_ms + patience_ms(link->lane);
 }
 
-/* An old owner that has to part may be silent: that is no trouble. */
+/* Gives up a link that has not answered in time, and notes why. If the link leads to an old owner,
+ * its silence is no trouble. */
 static void give_up_silent(struct elapse__router_link *link)
 {
     if (link->state != ELAPSE__ROUTER_LINK_PARTING)

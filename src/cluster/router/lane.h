@@ -32,7 +32,7 @@ void elapse__router_lane_end(struct elapse__router_lane *lane,
                              enum elapse__router_fragment_end end, const unsigned char *value,
                              size_t size);
 
-/* The link of the lane is lost: the fragments that it has not done go back into the lane, or end.
+/* Called when the link of the lane is lost. Its unanswered fragments go back into the lane, or end.
  */
 void elapse__router_lane_lose(struct elapse__router_lane *lane, struct elapse__router_link *link);
 
@@ -51,13 +51,15 @@ void elapse__router_link_free(struct elapse__router_link *link);
 void elapse__router_link_enter(struct elapse__router_link *link,
                                enum elapse__router_link_state state);
 
-/* Loses the link: its lane gets back what the link has not done, and the shell has to close it. */
+/* Gives the link up as lost. Its unanswered fragments go back to the lane, or end. The shell has to
+ * close the link. */
 void elapse__router_link_lose(struct elapse__router_link *link);
 
-/* Loses the link, and releases it if the shell does not know it yet. */
+/* Does what elapse__router_link_lose does. Also frees the link if the shell does not know it yet.
+ */
 void elapse__router_link_give_up(struct elapse__router_link *link);
 
-/* Shows the shell what has changed. */
+/* Returns the link by elapse__router_link_attention if the shell has to look at it. */
 void elapse__router_link_arrange(struct elapse__router_link *link);
 
 /* Appends a command to the output. Returns false if there is no memory. */
@@ -69,8 +71,8 @@ bool elapse__router_link_write(struct elapse__router_link *link,
 bool elapse__router_link_send(struct elapse__router_link *link,
                               struct elapse__router_fragment *fragment);
 
-/* Notes why links to this partition are of no use. Requires that the words end with a control
- * character. */
+/* Notes why links to this partition do not work. Requires that the words end with a control
+ * character: 0 or a line's end. */
 void elapse__router_link_complain(struct elapse__router_link *link, const char *why);
 
 /* ---- lane.c ---- */
@@ -93,15 +95,18 @@ bool elapse__router_lane_send(struct elapse__router_lane *lane,
  * is open. */
 void elapse__router_lane_pump(struct elapse__router_lane *lane);
 
-/* Does what the time asks for. */
+/* Ends fragments that waited too long, gives up a link that does not answer, and wants a link if
+ * the lane needs one. */
 void elapse__router_lane_look(struct elapse__router_lane *lane);
 
-/* The partition has another owner. */
+/* Called when the partition has another owner. Gives up the link to the owner before; if that link
+ * still expects answers, it may first take them. */
 void elapse__router_lane_moved(struct elapse__router_lane *lane);
 
 /* ---- hands.c ---- */
 
-/* Reads the jobs of an answer. Returns false if it is no hand-out, or there is no memory. */
+/* Reads the jobs of an answer into the command. Returns false if the answer hands out no jobs, or
+ * there is no memory. */
 bool elapse__router_hands_read(struct elapse__router_command *command, uint32_t partition,
                                const unsigned char *value, size_t size);
 

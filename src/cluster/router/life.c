@@ -1,5 +1,6 @@
 /*
- * Life, owners, and turns.
+ * Makes and frees a router, is told who owns the partitions, and does turns.
+
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@ static void set_default(uint32_t *option, uint32_t value)
         *option = value;
 }
 
-/* A RESERVE of many jobs may fill the output of a connection. The job that fills it comes on top.
- */
+/* Returns how long the answer of a partition may be. The answer to a RESERVE of many jobs may be as
+ * long as the output of a connection, and one more job. */
 static uint32_t longest_reply(const struct elapse__router_options *options)
 {
     uint64_t bytes = (uint64_t)options->argument_bytes_max + options->output_bytes_max + (8U << 20);
@@ -164,9 +165,9 @@ void elapse__router_free(struct elapse__router *router)
 void elapse__router_owner(struct elapse__router *router, uint64_t now, uint32_t partition,
                           enum elapse__router_place place, uint64_t epoch)
 {
+    ELAPSE__ASSERT_THAT(partition, <, router->options.partitions);
     struct elapse__router_partition *changed = &router->partitions[partition];
 
-    ELAPSE__ASSERT_THAT(partition, <, router->options.partitions);
     elapse__router_enter(router, now);
     if (changed->place == place && changed->epoch == epoch)
         return;
@@ -278,8 +279,8 @@ bool elapse__router_is_idle(const struct elapse__router *router)
     const struct elapse__ring_node *i;
     bool is_idle = elapse__ring_empty(&router->work);
 
-    for (uint32_t fragment = 0; fragment < router->options.partitions && is_idle; fragment++)
-        is_idle = partition_is_idle(&router->partitions[fragment]);
+    for (uint32_t number = 0; number < router->options.partitions && is_idle; number++)
+        is_idle = partition_is_idle(&router->partitions[number]);
     for (i = router->links.next; i != &router->links && is_idle; i = i->next)
         is_idle =
             link_is_idle(ELAPSE__CONTAINER_OF(i, const struct elapse__router_link, ring_node));

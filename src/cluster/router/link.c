@@ -1,5 +1,5 @@
 /*
- * Links to partitions: their states, and what they have to send.
+ * Makes, loses and frees links to partitions, and sends fragments on them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -188,7 +188,7 @@ size_t elapse__router_link_room(const struct elapse__router_link *link)
     if (link->state == ELAPSE__ROUTER_LINK_LOST || link->state == ELAPSE__ROUTER_LINK_OPENING ||
         link->state == ELAPSE__ROUTER_LINK_WANTED)
         return 0;
-    /* The values of a core are taken at once. */
+    /* Whole values of a core are taken at once, and so need this much room. */
     if (link->is_here && !link->is_pipe)
         return link->router->options.reply_bytes_max;
     if (link->is_pipe && link->state == ELAPSE__ROUTER_LINK_OPEN) {
@@ -212,7 +212,7 @@ elapse__router_link_command(const struct elapse__router_link *link, uint32_t *co
 
 size_t elapse__router_link_output(const struct elapse__router_link *link, const uint8_t **bytes)
 {
-    /* A core of this process has commands in place of bytes; those of a lost link are gone. */
+    /* A core of this process gets commands instead of bytes. The bytes of a lost link are gone. */
     ELAPSE__ASSERT((link->is_here && !link->is_pipe) || link->state == ELAPSE__ROUTER_LINK_LOST ||
                    link->out_end - link->out_sent == elapse__buffer_size(&link->out));
     *bytes = elapse__buffer_first(&link->out);

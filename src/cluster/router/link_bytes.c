@@ -1,6 +1,6 @@
 /*
- * What the shell tells of links: a link is open; bytes came; bytes were sent, or a core has run a
- * command; a link is closed.
+ * The functions by which the shell says what happens to a link: it is open; bytes came; bytes were
+ * sent, or a core has run a command; it is closed.
  */
 #include <string.h>
 
@@ -45,7 +45,8 @@ static bool greet(struct elapse__router_link *link, const struct elapse__wire_re
     return elapse__router_link_write(link, words, count);
 }
 
-/* Writes the version of RESP and the password, and whom the link wants to speak to. */
+/* Writes the greeting: the version of RESP, the password, and the partition that the link is for.
+ */
 static bool write_greeting(struct elapse__router_link *link)
 {
     const struct elapse__router_options *options = &link->router->options;
@@ -67,8 +68,8 @@ static bool write_greeting(struct elapse__router_link *link)
     return greet(link, hello, password == NULL ? 2 : 5) && greet(link, who, 5);
 }
 
-/* The greeting was answered, or is not needed: the link carries fragments, or the bytes of its
- * client. */
+/* Called when the greeting was answered, or is not needed. From now on the link carries fragments,
+ * or the bytes of its client. */
 static void begin(struct elapse__router_link *link)
 {
     ELAPSE__ASSERT_THAT(link->greetings, ==, 0);
@@ -122,7 +123,8 @@ static bool take_answer(struct elapse__router_link *link, const unsigned char *v
         return false;
     elapse__ring_leave(&fragment->ring_node);
     if (begins_with(value, size, "-NOTOWNER ")) {
-        /* Neither this fragment nor those behind it are done. The next owner gets all, in order. */
+        /* The owner runs neither this fragment nor those sent after it. The next owner gets all of
+         * them, in order. */
         elapse__ring_append(&link->returned, &fragment->ring_node);
         if (link->state == ELAPSE__ROUTER_LINK_OPEN)
             elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_PARTING);
@@ -138,8 +140,8 @@ static bool is_word(const struct elapse__wire_resp_item *item, const char *word)
            elapse__router_is_text(item->bytes, item->size, word);
 }
 
-/* Takes a message of the owner: something may have become ready; or the owner is about to hand
- * over, answers what it has got, and gets no more. */
+/* Takes a push message of the owner. "ready": jobs may have become ready. "leaving": the owner is
+ * about to hand over; it answers what it has got, and gets no more. */
 static void take_push(struct elapse__router_link *link, const unsigned char *value, size_t size)
 {
     size_t at = 0;
@@ -154,7 +156,7 @@ static void take_push(struct elapse__router_link *link, const unsigned char *val
         elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_PARTING);
 }
 
-/* Takes one value. Returns false if the link is of no more use. */
+/* Takes one value. Returns false if the link has to be closed. */
 static bool take_value(struct elapse__router_link *link, const unsigned char *value, size_t size)
 {
     if (value[0] == '>') {
@@ -164,7 +166,8 @@ static bool take_value(struct elapse__router_link *link, const unsigned char *va
     if (link->greetings == 0)
         return take_answer(link, value, size);
     if (value[0] == '-') {
-        /* The shell says who owns the partition. While the owner changes, this is no trouble. */
+        /* -NOTOWNER comes while the owner changes, and is no trouble. The shell will say who owns
+         * the partition. */
         if (!begins_with(value, size, "-NOTOWNER "))
             elapse__router_link_complain(link, (const char *)value + 1);
         return false;
@@ -209,7 +212,7 @@ static bool take_values(struct elapse__router_link *link, const unsigned char *b
 }
 
 /* Takes bytes that came. Whole values are read where they lie; only a value that is not whole is
- * copied, and waits for the rest. Returns false if the link is of no more use. */
+ * copied, and waits for the rest. Returns false if the link has to be closed. */
 static bool take_bytes(struct elapse__router_link *link, const unsigned char *bytes, size_t size)
 {
     struct elapse__buffer *input = &link->input;
@@ -254,7 +257,8 @@ void elapse__router_link_received(struct elapse__router_link *link, uint64_t now
 
 /* ---- sent, and closed ---- */
 
-/* Some of the output is gone: the lane or the client of the link may have more. */
+/* Called when a part of the output was sent. Gets more output from the lane or the client of the
+ * link. */
 static void go_on(struct elapse__router_link *link)
 {
     ELAPSE__ASSERT_THAT(link->out_sent, <=, link->out_end);

@@ -1,6 +1,6 @@
 /*
- * Commands that no partition has to see: what clients expect of a server of this protocol when they
- * connect, and before they end. The replies are those of src/server/resp/client.c.
+ * Runs the commands that no partition has to see. Clients of this protocol send them when they
+ * connect and before they end. The replies are those of src/server/resp/client.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void reply_subcommand(struct elapse__router_command *command)
     elapse__router_reply_fail(command, "ERR unknown subcommand or wrong number of arguments");
 }
 
-/* ---- small ones ---- */
+/* ---- PING, ECHO and the like ---- */
 
 void elapse__router_local_ping(struct elapse__router_command *command,
                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
@@ -85,10 +85,10 @@ void elapse__router_local_reset(struct elapse__router_command *command,
 
 /* ---- who it is ---- */
 
-enum { GUESSES_MAX = 5 }; /* wrong passwords: then the client's connection ends */
+enum { GUESSES_MAX = 5 }; /* After so many wrong passwords the connection of the client ends. */
 
-/* Tries a user and a password. There is one user, whose name is "default". Otherwise replies with
- * the error and returns false. */
+/* Checks a user and a password. There is one user, whose name is "default". If they are wrong,
+ * replies with an error and returns false. */
 static bool authenticate(struct elapse__router_command *command,
                          struct elapse__wire_resp_argument user,
                          struct elapse__wire_resp_argument password)
@@ -96,7 +96,8 @@ static bool authenticate(struct elapse__router_command *command,
     const struct elapse__router_options *options = &command->client->router->options;
     bool is_user = elapse__router_is_text(user.bytes, user.size, "default");
 
-    /* The password is compared for any user, so that the time tells nothing. */
+    /* The password is compared for any user, so that the time does not tell whether the user
+     * exists. */
     if ((options->knows_password == NULL ||
          options->knows_password(options->context, password.bytes, password.size)) &&
         is_user) {
@@ -124,7 +125,7 @@ void elapse__router_local_auth(struct elapse__router_command *command,
         elapse__router_reply_word(command, "OK");
 }
 
-/* Keeps the name of a client. Otherwise replies with the error and returns false. */
+/* Keeps the name of a client. If the name is not valid, replies with an error and returns false. */
 static bool set_name(struct elapse__router_command *command, struct elapse__wire_resp_argument name)
 {
     bool fits = name.size <= ELAPSE__ROUTER_NAME_MAX;

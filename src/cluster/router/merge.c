@@ -1,5 +1,5 @@
 /*
- * Replies that are put together from the answers of many partitions.
+ * Makes one reply from the answers of many partitions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static bool is_name(const struct elapse__wire_resp_item *item, const char *name)
            elapse__router_is_text(item->bytes, item->size, name);
 }
 
-/* {removed: n, running: n} */
+/* Adds up the answer of a partition to CANCELALL: {removed: n, running: n}. */
 static void add_cancelled(struct elapse__router_command *command, const unsigned char *value,
                           size_t size, size_t at)
 {
@@ -85,7 +85,7 @@ static void reply_cancelled(struct elapse__router_command *command)
     elapse__router_reply_written(command, &writer);
 }
 
-/* Returns the sum of a name, which may be new; NULL: there is no room. */
+/* Returns the sum with a name, and makes it if there is none; NULL: there is no room. */
 static struct elapse__router_sum *sum_of(struct elapse__router_command *command,
                                          const struct elapse__wire_resp_item *name, bool is_boolean)
 {
@@ -115,7 +115,8 @@ static void add_statistics(struct elapse__router_command *command, const unsigne
         bool is_boolean =
             number.kind == ELAPSE__WIRE_RESP_TRUE || number.kind == ELAPSE__WIRE_RESP_FALSE;
         if (number.kind != ELAPSE__WIRE_RESP_INTEGER && !is_boolean) {
-            /* A later version has a name whose value cannot be added up. */
+            /* A partition of a later version has a figure that cannot be added up. It is left out.
+             */
             at = begin;
             elapse__wire_resp_skip(value, size, &at);
             continue;

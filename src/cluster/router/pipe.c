@@ -1,6 +1,7 @@
 /*
- * Clients whose bytes pass as they are, because their protocol is not RESP. A queue with one
- * partition has one place for all of them.
+ * Serves clients whose protocol is not RESP: their bytes pass unchanged on a link of their own, a
+ * pipe. That works only if the queue has one partition, because the router cannot tell from the
+ * bytes which partition they are for.
  */
 #include <string.h>
 
@@ -43,7 +44,7 @@ void elapse__router_pipe_choose(struct elapse__router_client *client)
         elapse__router_client_fail(client);
 }
 
-/* Moves bytes as far as the other end has room. Returns false if there is no memory. */
+/* Moves bytes until `to` has `most` bytes. Returns false if there is no memory. */
 static bool move(struct elapse__buffer *to, struct elapse__buffer *from, size_t most)
 {
     size_t there = elapse__buffer_size(to);
@@ -80,7 +81,7 @@ void elapse__router_pipe_pump(struct elapse__router_client *client)
     elapse__router_client_arrange(client);
 }
 
-/* Ends the pipes of a ring that were wanted too long ago. */
+/* Ends the pipes of a ring that have not opened in time. */
 static void look(struct elapse__router *router, struct elapse__ring_node *ring)
 {
     struct elapse__ring_node *at = ring->next;

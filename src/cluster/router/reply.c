@@ -1,5 +1,5 @@
 /*
- * Replies: what a command has to say is appended in the version of RESP that its client speaks.
+ * Appends to the reply of a command, in the version of RESP that its client speaks.
  */
 #include <string.h>
 

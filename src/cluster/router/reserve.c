@@ -1,5 +1,5 @@
 /*
- * RESERVE. Without jobs in a partition it asks the next one; those of this node come first.
+ * Runs RESERVE: asks one partition after the other for jobs, those of this node first.
  *
  *      first round: each partition once --jobs--> reply
  *                     |
@@ -26,7 +26,7 @@ enum {
     COUNT_MAX = 1000,
     TUBES_MAX = 1000,
     HAND_OUT_CHARGE = 64 << 10,
-    EVEN_ONE_IN = 8, /* rounds that do not prefer this node */
+    EVEN_ONE_IN = 8, /* one first round of so many does not prefer this node */
 };
 
 static struct elapse__router *router_of(const struct elapse__router_command *command)
@@ -141,7 +141,8 @@ static void reply_nothing(struct elapse__router_command *command)
 {
     struct elapse__router *router = router_of(command);
     struct elapse__router_reserve *reserve = command->reserve;
-    /* The order in which partitions are asked follows from their owners. */
+    /* If an owner has changed, the order has changed, too, in which partitions are asked: some may
+     * not have been asked. */
     bool was_whole = !reserve->left_out && reserve->serial == router->serial;
 
     ELAPSE__ASSERT(!reserve->asks);
@@ -207,8 +208,8 @@ static enum asked ask(struct elapse__router_command *command, uint32_t partition
 }
 
 /* Returns the partition at a place of the first round: partitions of this node come before the
- * others. The round of each RESERVE begins one partition further, and now and then it prefers no
- * node: so no partition is left out while there are jobs everywhere. */
+ * others. The round of each RESERVE begins one partition later, and one round in EVEN_ONE_IN
+ * prefers no node. So no partition is neglected while there are jobs everywhere. */
 static uint32_t partition_at(const struct elapse__router *router,
                              const struct elapse__router_reserve *reserve, uint32_t place)
 {
@@ -228,7 +229,7 @@ static uint32_t partition_at(const struct elapse__router *router,
     return (first + place) % partitions;
 }
 
-/* Goes on with the first round. */
+/* Asks the next partition of the first round. After the last one, waits or replies. */
 static void step(struct elapse__router_command *command)
 {
     struct elapse__router *router = router_of(command);
@@ -260,7 +261,8 @@ static bool is_known_empty(const struct elapse__router_chain *chain, uint64_t ha
     return false;
 }
 
-/* Asks the next waiter, unless a question is under way. */
+/* Asks the partition for the next RESERVE that waits, unless the partition is already being asked.
+ */
 static void go_on(struct elapse__router *router, uint32_t partition)
 {
     struct elapse__router_chain *chain = &router->partitions[partition].chain;
@@ -290,13 +292,14 @@ static void go_on(struct elapse__router *router, uint32_t partition)
             continue;
         chain->asks = false;
         if (asked == CANNOT_ASK) {
-            chain->next = &router->waiters; /* the link's opening begins it again */
+            chain->next = &router->waiters; /* when a link opens, the chain begins again */
             chain->again = false;
         }
     }
 }
 
-/* Chains came by a waiter that was asked elsewhere. They can ask it now. */
+/* Begins the chains again that left out a RESERVE because another partition was being asked for it.
+ */
 static void make_up(struct elapse__router *router)
 {
     for (uint32_t i = 0; i < router->options.partitions; i++) {
@@ -352,7 +355,7 @@ static void take_reply(struct elapse__router *router, struct elapse__router_comm
     elapse__router_command_done(command);
 }
 
-/* The chain of the partition may ask again, whatever became of its question. */
+/* Notes that a question of the partition's chain has ended. The chain may ask again. */
 static void end_question(struct elapse__router *router, uint32_t partition,
                          const struct elapse__router_reserve *reserve, bool was_empty)
 {
@@ -417,7 +420,7 @@ void elapse__router_reserve_look(struct elapse__router *router)
     while ((timer = elapse_wheel_pop(&router->wheel)) != NULL) {
         struct elapse__router_reserve *reserve =
             ELAPSE__CONTAINER_OF(timer, struct elapse__router_reserve, timer);
-        /* The answer to a question that is under way may have jobs, and comes first. */
+        /* If a question is under way, its answer is awaited first: it may have jobs. */
         ELAPSE__ASSERT(elapse__ring_has_node(&reserve->waiter));
         reserve->is_late = true;
         if (!reserve->asks)

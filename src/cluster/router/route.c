@@ -1,8 +1,10 @@
 /*
- * Which partition a command belongs to.
+ * Tells which partition a command belongs to.
+
  *
  * A command that is not well formed may go to any partition, because each of them refuses it with
- * the same error. So this file must not take for wrong what a partition takes for right: both read
+ * the same error. So a command that a partition accepts must count as well formed here, too: both
+ read
  * options by src/protocol/resp_options.c, and ids by the same rules.
  */
 #include <string.h>
@@ -90,7 +92,7 @@ bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint
     return elapse__decimal_read(argument.bytes, argument.size, ID_MAX, id) && *id > 0;
 }
 
-/* Returns how many partitions are at a place, or at any for NOWHERE. */
+/* Returns how many partitions are at a place. NOWHERE counts all partitions. */
 static uint32_t count_at(const struct elapse__router *router, enum elapse__router_place place)
 {
     uint32_t count = 0;
@@ -100,8 +102,8 @@ static uint32_t count_at(const struct elapse__router *router, enum elapse__route
     return count;
 }
 
-/* The partition is one of this node, if there is any; otherwise one that somebody owns. Clients are
- * spread evenly. */
+/* Chooses a partition of this node, if there is any; otherwise one that another node owns;
+ * otherwise any. Clients are spread evenly. */
 uint32_t elapse__router_home(struct elapse__router_client *client)
 {
     struct elapse__router *router = client->router;

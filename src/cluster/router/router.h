@@ -106,11 +106,11 @@ struct elapse__router_options {
     uint32_t output_bytes_max;   /* of a client, unread or expected; 1 MiB */
     uint32_t lane_bytes_max;     /* 4 MiB */
     uint32_t reply_bytes_max;    /* of a partition; the two maxima before, and 8 MiB */
-    uint32_t retry_ms;           /* so long a fragment waits for an owner; 10 s */
+    uint32_t retry_ms;           /* how long a fragment waits for an owner; 10 s */
     uint32_t answer_ms;          /* a link that owes an answer for so long is lost; 15 s */
     uint32_t sweep_ms;           /* the same for commands that pass over many jobs; 10 min */
-    uint32_t parting_ms;         /* so long an old owner may still answer; 1 s */
-    uint32_t poll_ms;            /* so often a reserve that waits asks again, without news; 100 */
+    uint32_t parting_ms;         /* how long an old owner may still answer; 1 s */
+    uint32_t poll_ms;            /* how often a waiting RESERVE asks again, without news; 100 */
 };
 
 /* Makes a router. Returns NULL if there is no memory, or the options are out of range. */
@@ -128,8 +128,8 @@ enum elapse__router_place {
     ELAPSE__ROUTER_THERE,
 };
 
-/* Says who owns a partition. `epoch` differs whenever the owner does. Links to another owner may
- * answer what they were sent, for parting_ms. */
+/* Says who owns a partition. `epoch` differs whenever the owner does. Links to the owner before may
+ * still answer what they were sent, for parting_ms. */
 void elapse__router_owner(struct elapse__router *router, uint64_t now, uint32_t partition,
                           enum elapse__router_place place, uint64_t epoch);
 
@@ -167,15 +167,14 @@ struct elapse__router_given {
     bool is_pipe; /* for one client, whose bytes pass as they are */
 };
 
-/* Returns whether the client is such a node, and everything before was answered and sent: from now
- * on its bytes belong to the core of the partition, which this process has. The shell gives them to
- * it, and says elapse__router_client_closed. A node sends nothing before that; one that does is
- * ended. */
+/* Returns whether the client is such a node, and all replies to it were sent. Then its connection
+ * belongs to the core of the partition in this process: the shell passes it to that core, and calls
+ * elapse__router_client_closed. A node that sends more before it has the reply is ended. */
 bool elapse__router_client_given(const struct elapse__router_client *client,
                                  struct elapse__router_given *given);
 
-/* The socket is closed: the client is gone. What it asked for and was not sent yet is done all the
- * same; jobs are given back. */
+/* The socket is closed: the client is gone. Its commands are done all the same. Jobs that it cannot
+ * get any more are given back. */
 void elapse__router_client_closed(struct elapse__router_client *client, uint64_t now);
 
 /* ---- links ---- */
@@ -198,11 +197,11 @@ void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now, 
 const struct elapse__wire_resp_argument *
 elapse__router_link_command(const struct elapse__router_link *link, uint32_t *count);
 
-/* The core has begun with that command; `is_done`: it does not need the command again. The time is
- * that of the last call that said it. */
+/* Says that the core has begun with that command. `is_done`: the core does not need the command
+ * again. The time is `now` of the last call that had one. */
 void elapse__router_link_ran(struct elapse__router_link *link, bool is_done);
 
-/* What the functions of the same names do for clients, these do for links. */
+/* These functions do for links what the functions of the same names do for clients. */
 size_t elapse__router_link_room(const struct elapse__router_link *link);
 void elapse__router_link_received(struct elapse__router_link *link, uint64_t now, const void *bytes,
                                   size_t size);
@@ -213,17 +212,17 @@ bool elapse__router_link_wants_end(const struct elapse__router_link *link);
 /* The link is closed, or could not be opened. The router releases it. */
 void elapse__router_link_closed(struct elapse__router_link *link, uint64_t now);
 
-/* As elapse__router_link_closed; elapse__router_trouble tells why. */
+/* Does what elapse__router_link_closed does. elapse__router_trouble tells `why`. */
 void elapse__router_link_failed(struct elapse__router_link *link, uint64_t now, const char *why);
 
-/* Returns why links to the owner of a partition are of no use, in words; "" if they are, or if
- * nobody has tried. Valid until the next call. */
+/* Returns why no link to the owner of a partition works, in words; "": one works, or none was
+ * tried. Valid until the next call. */
 const char *elapse__router_trouble(const struct elapse__router *router, uint32_t partition);
 
 /* ---- turns ---- */
 
-/* Does what the time asks for, and a slice of what has become possible. Returns whether there is
- * more to do now. */
+/* Does what is due at `now`, and takes a limited number of commands of each client that has some.
+ * Returns whether there is more to do now. */
 bool elapse__router_turn(struct elapse__router *router, uint64_t now);
 
 /* Returns when a turn is next needed, unless something happens before; UINT64_MAX: never. */
@@ -231,8 +230,8 @@ uint64_t elapse__router_next_ms(const struct elapse__router *router);
 
 /* Returns whether what was begun has ended: no link owes an answer, nothing is to be sent to
  * another node, and no client has output. Reserves that wait for a job do not count, nor do
- * commands that wait for an owner; of pipes only bytes that are here. Cost: it looks at all clients
- * and links. */
+ * commands that wait for an owner; of a pipe only the bytes count that the router holds. Cost: it
+ * looks at all clients and links. */
 bool elapse__router_is_idle(const struct elapse__router *router);
 
 /* Return a client or a link whose output, room or end may have changed since it was returned last;

@@ -1,11 +1,11 @@
 /*
- * Commands become fragments, in the lanes of the partitions that they belong to.
+ * Makes fragments of commands, and puts them into the lanes of the partitions that they belong to.
  *
  * A command for one partition becomes one fragment. A command with items for many partitions
- * becomes one for each of these partitions. A command that takes long, or that asks partitions in
- * turn, is a barrier: it begins when all commands before it are answered, if those take another
- * lane, and the commands behind it wait for its reply. So the order of a client's commands holds in
- * each partition (N4).
+ * becomes one fragment for each of these partitions. A command that takes long, or that asks
+ * partitions in turn, is a barrier: the commands after it wait for its reply. If it takes another
+ * lane than the commands before it, it waits until they are answered. So the order of a client's
+ * commands holds in each partition (N4).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,12 @@
 
 enum {
     TUBE_BYTES_MAX = 200,
-    WORD_CHARGE = 64,        /* bytes of a reply that is a word or two */
-    LOOK_CHARGE = 64 << 10,  /* of a reply that has bodies, or many lines */
+    WORD_CHARGE = 64,        /* the bytes that a short reply is counted as */
+    LOOK_CHARGE = 64 << 10,  /* the same for a reply that has bodies, or many lines */
     PAGE_ARGUMENTS_MAX = 10, /* LIST, a tube, and four options with a value */
 };
 
-/* A command that is taken. */
+/* A command of a client, with its route. */
 struct call {
     struct elapse__router_client *client;
     const struct elapse__router_route *route;
@@ -35,7 +35,8 @@ static struct elapse__router_lane *lane_of(struct elapse__router *router, uint32
     return slow ? &router->partitions[partition].slow : &router->partitions[partition].quick;
 }
 
-/* Returns whether a lane takes a command. Otherwise the client has its turn when the lane does. */
+/* Returns whether a lane has room for a command. Otherwise the client goes on when the lane has
+ * room. */
 static bool has_place(struct elapse__router_client *client, struct elapse__router_lane *lane)
 {
     if (!elapse__router_lane_is_full(lane))
@@ -83,10 +84,10 @@ static enum elapse__router_taken take_put(const struct call *call)
 
 /* ---- items ---- */
 
-/* How the items of a command lie in its arguments. */
+/* Where the items of a command are among its arguments. */
 struct items {
-    uint32_t first; /* the argument of the first one */
-    uint32_t each;  /* arguments of one */
+    uint32_t first; /* the first argument of the first item */
+    uint32_t each;  /* how many arguments an item has */
     uint32_t count;
 };
 
@@ -111,8 +112,8 @@ static bool find_items(struct elapse__router_client *client, enum elapse__router
     return true;
 }
 
-/* Returns whether each lease is two numbers and a dash. A partition refuses the whole command for
- * one lease that is not. */
+/* Returns whether each lease is two numbers with a dash between them. A partition refuses the whole
+ * command if one lease is not. */
 static bool leases_are_well_formed(const struct elapse__wire_resp_argument *arguments,
                                    uint32_t count)
 {
@@ -130,7 +131,7 @@ static bool leases_are_well_formed(const struct elapse__wire_resp_argument *argu
     return true;
 }
 
-/* Sends the command with the items of one partition alone. */
+/* Sends to one partition the command with only the items of this partition. */
 static void send_items(struct elapse__router_command *command,
                        const struct elapse__wire_resp_argument *arguments,
                        const struct items *items, uint32_t partition)
@@ -151,7 +152,8 @@ static void send_items(struct elapse__router_command *command,
                                    ELAPSE__ROUTER_LOSS_UNKNOWN, mine, count);
 }
 
-/* Sends the fragments of a command with items. A partition is sent to when its first item comes. */
+/* Sends the fragments of a command with items, to the partitions in the order of their first items.
+ */
 static void send_all_items(struct elapse__router_command *command,
                            const struct elapse__wire_resp_argument *arguments,
                            const struct items *items)
@@ -167,8 +169,8 @@ static void send_all_items(struct elapse__router_command *command,
         sent[partition] = true;
     }
     ELAPSE__ASSERT_THAT(count, >=, 2);
-    /* All fragments are counted before the first one is sent, which may end at once: it must not
-     * count as the last one. */
+    /* All fragments are counted before the first one is sent. The first one may end at once, and
+     * must not be taken for the last one. */
     command->fragments = count;
     for (uint32_t i = 0; i < count; i++)
         send_items(command, arguments, items, partitions[i]);
@@ -226,8 +228,8 @@ static enum elapse__router_taken take_items(const struct call *call)
 
 /* ---- pages ---- */
 
-/* A cursor of the router: 0 is the beginning; otherwise the partition is its remainder, and the
- * partition's own cursor the quotient. */
+/* Takes LIST or TUBES. A cursor of the router is 0 at the beginning. Otherwise the cursor modulo
+ * the partitions is the partition, and the quotient is the cursor of that partition. */
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
@@ -272,8 +274,7 @@ static enum elapse__router_taken take_all(const struct call *call)
     uint32_t partitions = router->options.partitions;
 
     if (call->route->slow && !elapse__ring_empty(&call->client->commands))
-        return ELAPSE__ROUTER_TAKEN_LATER; /* the reply of the last one lets it be looked at again
-                                            */
+        return ELAPSE__ROUTER_TAKEN_LATER; /* a reply of the commands before it wakes the client */
     for (uint32_t i = 0; i < partitions; i++) {
         if (!has_place(call->client, lane_of(router, i, call->route->slow)))
             return ELAPSE__ROUTER_TAKEN_LATER;

@@ -1,6 +1,6 @@
 /*
- * The layer above the kinds of commands: each command is taken, and each answer, by its kind; and
- * above that, clients are worked on.
+ * The highest layer. Takes commands and answers, each by the kind of the command, and gives clients
+ * their turns.
  */
 #ifndef ELAPSE__ROUTER_TAKE_H
 #define ELAPSE__ROUTER_TAKE_H
@@ -11,8 +11,8 @@
 
 enum elapse__router_taken {
     ELAPSE__ROUTER_TAKEN,
-    ELAPSE__ROUTER_TAKEN_LATER, /* the client is in the `blocked` ring of a lane, or a reply wakes
-                                   it */
+    ELAPSE__ROUTER_TAKEN_LATER, /* the client is in the ring `blocked` of a lane, or goes on after a
+                                   reply */
 };
 
 /* Makes a command into fragments. */
@@ -22,7 +22,7 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
 
 /* ---- answer.c ---- */
 
-/* Takes the end of a fragment into the reply of its command. */
+/* Called when a fragment has ended. Adds its answer or error to the reply of its command. */
 elapse__router_fragment_ended elapse__router_command_answer;
 
 /* ---- client.c ---- */

@@ -4,13 +4,13 @@
  * Each layer has a header, and a file includes that of its own layer, which includes those below:
  *
  *   take.h     client.c      bytes of clients become commands
- *              link_bytes.c  what the shell tells of links
+ *              link_bytes.c  what the shell says about links: opened, received, sent, closed
  *              life.c        life, owners, turns
  *              take.c        commands become fragments
  *              answer.c      answers become replies
  *   kinds.h    route.c       the table of commands, and which partition a command belongs to
  *              local.c       commands that no partition has to see
- *              given.c       clients that are other nodes
+ *              given.c       clients that turn out to be other nodes
  *              merge.c       replies that are put together from the answers of many partitions
  *              reserve.c     RESERVE: partitions in turn, and waiting
  *              pipe.c        clients whose bytes pass as they are
@@ -19,11 +19,11 @@
  *              lane.c        fragments wait and are sent
  *              hands.c       jobs that were handed out, and are given back
  *   command.h  command.c     commands, and replies in their order
- *              reply.c       what a command has to say
+ *              reply.c       appends to the reply of a command
  *
- * A call goes to the same layer or down. What goes up goes by a function pointer, or waits for the
- * turn in the ring `work`: nothing takes further commands of a client, or reads on in a link, in
- * the middle of something else.
+ * A file calls its own layer or a lower one. To reach a higher layer, it calls a function pointer,
+ * or puts the client into the ring `work` for the next turn. So no command is taken, and no link is
+ * read, in the middle of another function's work.
  */
 #ifndef ELAPSE__ROUTER_TYPES_H
 #define ELAPSE__ROUTER_TYPES_H
@@ -41,11 +41,11 @@
 #include "router.h"
 
 enum {
-    ELAPSE__ROUTER_NAME_MAX = 64,       /* CLIENT SETNAME */
-    ELAPSE__ROUTER_TAKE_MAX = 256,      /* commands of a client in one turn */
-    ELAPSE__ROUTER_LINK_OUT = 64 << 10, /* bytes that wait in the output of a link, or for a core */
+    ELAPSE__ROUTER_NAME_MAX = 64,       /* the longest name that CLIENT SETNAME takes */
+    ELAPSE__ROUTER_TAKE_MAX = 256,      /* commands that a client has taken in one turn */
+    ELAPSE__ROUTER_LINK_OUT = 64 << 10, /* a link with so many unsent bytes takes no fragment */
     ELAPSE__ROUTER_ERROR_MAX = 200,
-    ELAPSE__ROUTER_RETRY_FIRST_MS = 50, /* between two tries to open a link; doubles each time */
+    ELAPSE__ROUTER_RETRY_FIRST_MS = 50, /* before a link is opened again; doubles each time */
     ELAPSE__ROUTER_RETRY_LAST_MS = 1000,
     ELAPSE__ROUTER_LEASE_MAX = 44,
     ELAPSE__ROUTER_EMPTIES = 16,
@@ -57,9 +57,10 @@ enum elapse__router_on_loss {
     ELAPSE__ROUTER_LOSS_UNKNOWN, /* the fragment is answered -UNKNOWN */
     ELAPSE__ROUTER_LOSS_LOOK,    /* the fragment changes nothing, and is sent again */
     ELAPSE__ROUTER_LOSS_TOKEN,   /* the partition knows the token: the fragment is sent again */
-    ELAPSE__ROUTER_LOSS_EMPTY,   /* a question of a RESERVE: it has no jobs; also if it was not sent
-                                  */
-    ELAPSE__ROUTER_LOSS_DROP,    /* nobody waits for it; also if it was not sent */
+    ELAPSE__ROUTER_LOSS_EMPTY,   /* a question of a RESERVE: counts as "no jobs", even if it was not
+                                    sent */
+    ELAPSE__ROUTER_LOSS_DROP, /* nobody waits for the answer: the fragment ends, even if it was not
+                                 sent */
 };
 
 enum elapse__router_fragment_end {
@@ -73,7 +74,7 @@ enum elapse__router_fragment_end {
  * process gets the arguments as they are. */
 struct elapse__router_fragment {
     struct elapse__ring_node
-        ring_node; /* first; in the `queued` of a lane, or the `sent` or `returned` of a link */
+        ring_node; /* first; in the ring `queued` of a lane, or in `sent` or `returned` of a link */
     struct elapse__router_command *command; /* NULL: nobody waits for the answer */
     enum elapse__router_on_loss on_loss;
     bool was_sent;     /* the fragment was wholly sent once, and is sent again */
@@ -82,7 +83,7 @@ struct elapse__router_fragment {
     uint64_t end_at;   /* where the fragment ends in the bytes of the link */
     size_t memory;     /* of the whole fragment */
     uint32_t count;
-    struct elapse__wire_resp_argument arguments[]; /* their bytes are behind the last one */
+    struct elapse__wire_resp_argument arguments[]; /* their bytes lie behind the last argument */
 };
 
 struct elapse__router_lane {
@@ -90,7 +91,7 @@ struct elapse__router_lane {
     struct elapse__router_link *carrier; /* the link; NULL: none */
     struct elapse__ring_node queued;     /* fragments */
     struct elapse__ring_node blocked;    /* clients whose next command finds the lane full */
-    size_t bytes;                        /* of fragments, queued and sent */
+    size_t bytes;                        /* of the fragments that are queued or sent */
     uint64_t retry_at_ms;                /* when a link may be wanted again */
     uint32_t retry_after_ms;
     bool has_moved; /* the owner has changed since the link was wanted */
@@ -98,15 +99,15 @@ struct elapse__router_lane {
     bool slow;
 };
 
-/* The questions of reserves that wait go to a partition one after the other, in the order in which
- * the reserves began to wait. */
+/* A partition is asked for the RESERVEs that wait (the waiters) one after the other, in the order
+ * in which they began to wait. That is a pass of the chain of this partition. */
 struct elapse__router_chain {
-    struct elapse__ring_node *next; /* the waiter to be asked next; the ring itself: at its end */
+    struct elapse__ring_node *next; /* the waiter to ask for next; the ring itself: none is left */
     bool asks;                      /* a question is under way */
-    bool again;                     /* at the end, the chain begins again */
-    bool has_missed;                /* the chain came by a waiter that was asked elsewhere */
+    bool again;                     /* after this pass, another one begins */
+    bool has_missed; /* the pass left out a waiter that another partition was being asked for */
     uint32_t empty_count;
-    uint64_t empties[ELAPSE__ROUTER_EMPTIES]; /* hashes of tubes that had nothing in this pass */
+    uint64_t empties[ELAPSE__ROUTER_EMPTIES]; /* of this pass: hashes of tubes that had no job */
     uint64_t poll_at_ms;
 };
 
@@ -115,15 +116,15 @@ enum { ELAPSE__ROUTER_TROUBLE_MAX = 160 };
 struct elapse__router_partition {
     enum elapse__router_place place;
     uint64_t epoch;
-    char trouble[ELAPSE__ROUTER_TROUBLE_MAX]; /* of the links; "": none */
+    char trouble[ELAPSE__ROUTER_TROUBLE_MAX]; /* why no link works, in words; "": no trouble */
     struct elapse__router_lane quick, slow;
     struct elapse__router_chain chain;
 };
 
 enum elapse__router_link_state {
     ELAPSE__ROUTER_LINK_WANTED,   /* in the router's ring `wanted` */
-    ELAPSE__ROUTER_LINK_OPENING,  /* with the shell */
-    ELAPSE__ROUTER_LINK_GREETING, /* the answers to the greeting are to come */
+    ELAPSE__ROUTER_LINK_OPENING,  /* the shell opens it */
+    ELAPSE__ROUTER_LINK_GREETING, /* answers to the greeting are still expected */
     ELAPSE__ROUTER_LINK_OPEN,
     ELAPSE__ROUTER_LINK_PARTING, /* the owner has changed, but may answer what the link has sent */
     ELAPSE__ROUTER_LINK_LOST,    /* the shell has to close it */
@@ -133,24 +134,24 @@ struct elapse__router_link {
     struct elapse__ring_node ring_node; /* first; in the router's `links` or `wanted` */
     struct elapse__ring_node attention;
     struct elapse__router *router;
-    struct elapse__router_lane *lane;     /* NULL: a pipe, or lost */
-    struct elapse__router_client *client; /* of a pipe; NULL: it has closed */
+    struct elapse__router_lane *lane;     /* NULL: the link is a pipe, or lost */
+    struct elapse__router_client *client; /* of a pipe; NULL: no pipe, or the client has closed */
     enum elapse__router_link_state state;
     uint32_t partition;
-    uint32_t greetings; /* answers that are to come */
+    uint32_t greetings; /* answers to the greeting that are still expected */
     bool is_pipe;
-    bool is_here; /* to a core of this process: commands in place of output */
+    bool is_here; /* leads to a core of this process, and hands over commands instead of bytes */
     bool had_room;
     struct elapse__buffer input, out;
     struct elapse__wire_resp_scanner scanner;
     struct elapse__ring_node sent;    /* fragments, the oldest first */
     struct elapse__ring_node *to_run; /* of `sent`, the first that the core of this process has not
-                                         done; the ring itself: none */
+                                         run; the ring itself: none */
     struct elapse__ring_node
         returned;      /* fragments that the partition refused, because it has another owner */
-    uint64_t out_end;  /* bytes that `out` has had, or that the commands for a core count */
-    uint64_t out_sent; /* bytes that were sent, or that the commands count which a core has begun */
-    uint64_t since_ms; /* of the state */
+    uint64_t out_end;  /* counts all bytes put into `out`; for a core, the bytes of its commands */
+    uint64_t out_sent; /* how many of them were sent; for a core, of commands that it has begun */
+    uint64_t since_ms; /* when the link entered its state */
     void *shell;
 };
 
@@ -160,14 +161,14 @@ enum elapse__router_command_kind {
     ELAPSE__ROUTER_COMMAND_PAGE,      /* one fragment; its answer begins with a cursor */
     ELAPSE__ROUTER_COMMAND_CANCELALL, /* all partitions; sums */
     ELAPSE__ROUTER_COMMAND_STATS,     /* all partitions; sums */
-    ELAPSE__ROUTER_COMMAND_PAUSE,     /* all partitions; one that says ok is enough */
+    ELAPSE__ROUTER_COMMAND_PAUSE,     /* all partitions; +OK of one partition is enough */
     ELAPSE__ROUTER_COMMAND_KICK,      /* partitions in turn */
     ELAPSE__ROUTER_COMMAND_RESERVE,   /* partitions in turn, and waiting */
 };
 
 struct elapse__router_item {
     uint32_t partition;
-    uint32_t at, size; /* of the answer, in the reply of the command */
+    uint32_t at, size; /* where the item's answer lies in the reply of the command */
 };
 
 /* A job that was handed out, and whose reply was not wholly sent. */
@@ -177,45 +178,45 @@ struct elapse__router_hand {
     char lease[ELAPSE__ROUTER_LEASE_MAX];
 };
 
-/* What a RESERVE knows beyond other commands. */
+/* What a RESERVE has beyond what all commands have. */
 struct elapse__router_reserve {
     struct elapse_timer timer;       /* first; runs while the RESERVE waits */
     struct elapse__ring_node waiter; /* in the router's ring `waiters` */
     struct elapse__router *router;
     struct elapse__router_command *command;
-    struct elapse__router_fragment *question; /* the command without WAIT; questions are copies */
+    struct elapse__router_fragment *question; /* the command without WAIT; partitions get copies */
     uint64_t tubes_hash;
     uint64_t deadline_ms; /* 0: the RESERVE does not wait */
     uint64_t readied;     /* the router's `readied` when the first round began */
     uint64_t serial;      /* the router's `serial` when the first round began */
-    uint32_t rounds;      /* partitions that the first round has come past */
-    uint32_t first;       /* where the first round began */
+    uint32_t rounds;      /* how many partitions the first round has dealt with */
+    uint32_t first;       /* the partition at which the first round began */
     bool is_even;         /* the first round does not prefer this node */
     bool left_out;        /* some partition could not be asked, or did not answer */
     bool asks;            /* a question is under way */
-    bool by_chain;        /* the question comes from the chain of its partition */
-    bool missed;          /* a chain came by meanwhile */
+    bool by_chain;        /* a chain has asked that question */
+    bool missed;          /* a chain left this RESERVE out meanwhile */
     bool is_late;         /* the time is over, and a question is under way */
 };
 
-/* What STATS adds up. */
+/* A figure that STATS adds up over the partitions. */
 struct elapse__router_sum {
     char name[32];
     bool is_boolean;
-    bool is_greatest; /* the greatest one counts, not the sum */
+    bool is_greatest; /* the greatest value counts, not the sum */
     int64_t value;
 };
 
 struct elapse__router_command {
     struct elapse__ring_node
         ring_node; /* first; in a client's `commands` or `leavings`; or `orphans` */
-    struct elapse__router_client *client; /* NULL: it has closed */
+    struct elapse__router_client *client; /* NULL: the client has closed */
     enum elapse__router_command_kind kind;
     bool resp3;
     bool done;
     bool is_barrier;    /* the commands behind this one wait until it is done */
-    uint32_t fragments; /* under way */
-    size_t charge;      /* what the command counts in its client */
+    uint32_t fragments; /* that have not ended yet */
+    size_t charge;      /* bytes that the reply may take, counted in the client's `charges` */
     struct elapse__buffer reply;
     char error[ELAPSE__ROUTER_ERROR_MAX]; /* of a command for many partitions; "": none */
 
@@ -246,15 +247,16 @@ enum elapse__router_client_speech {
 struct elapse__router_client {
     struct elapse__ring_node ring_node; /* first; in the router's `clients` */
     struct elapse__ring_node attention;
-    struct elapse__ring_node work; /* in the router's `work`, or in a lane's `blocked` */
+    struct elapse__ring_node work; /* in the router's ring `work`, or in `blocked` of a lane */
     struct elapse__router *router;
     struct elapse__router_link *pipe;
     struct elapse__buffer input, out;
     struct elapse__wire_resp_parser parser;
     struct elapse__ring_node commands; /* the oldest first */
-    struct elapse__ring_node leavings; /* hand-outs in `out` */
-    size_t charges;                    /* of the commands */
-    size_t need;                       /* bytes that the next command needs at least */
+    struct elapse__ring_node leavings; /* commands whose reply in `out` hands out jobs */
+    size_t charges;                    /* sum of the charges of the commands */
+
+    size_t need; /* how long the input must be before it is parsed again */
     uint64_t number;
     uint64_t out_end, out_sent;
     uint32_t home;        /* the partition of commands that may go to any */
@@ -264,12 +266,12 @@ struct elapse__router_client {
     enum elapse__router_client_speech speech;
     bool may_use_beanstalkd;
     bool resp3;
-    bool known; /* the client has said AUTH, or nobody has to */
+    bool known; /* the client has given a password, or none is needed */
     bool input_ended;
     bool ending; /* no command is taken any more */
     bool dead;   /* the shell closes the socket now */
     bool had_room;
-    bool is_given; /* the client is a node, and belongs to a partition: no command is taken */
+    bool is_given; /* the client is another node, and goes to a core: no command is taken */
     struct elapse__router_given given;
     uint8_t name_size;
     char name[ELAPSE__ROUTER_NAME_MAX];
@@ -284,12 +286,12 @@ typedef void elapse__router_fragment_ended(struct elapse__router_command *comman
 
 struct elapse__router {
     struct elapse__router_options options;
-    elapse__router_fragment_ended *fragment_ended; /* answer.c: so that lanes know no command */
+    elapse__router_fragment_ended *fragment_ended; /* in answer.c: a higher layer than lanes */
     struct elapse__router_partition *partitions;
     struct elapse__ring_node clients, links, wanted, work, waiters, orphans;
     struct elapse__ring_node client_attention, link_attention;
     struct elapse__router_figures figures;
-    struct elapse_wheel wheel; /* of reserves that wait */
+    struct elapse_wheel wheel; /* the timers of the RESERVEs that wait */
     uint64_t now;
     uint64_t look_at_ms; /* when lanes and links are looked at next */
     uint64_t serial;     /* counts changes of owners, from 1 */
@@ -304,7 +306,7 @@ static inline void elapse__router_enter(struct elapse__router *router, uint64_t 
     elapse_wheel_advance(&router->wheel, now);
 }
 
-/* Lanes and links are looked at no later than `at_ms`. */
+/* Makes the router look at lanes and links at `at_ms` at the latest. */
 static inline void elapse__router_look_by(struct elapse__router *router, uint64_t at_ms)
 {
     if (at_ms < router->look_at_ms)
