@@ -15,7 +15,7 @@ enum state {
 };
 
 /*
- * The rows that were run and are not gone yet lie in places `first` to `end`:
+ * The rows that were run and have not left the inbox yet lie in places `first` to `end`:
  *
  *      0 ... first ... attached ... end ... ELAPSE__INBOX_ROWS_MAX
  *       gone  | in a group  | in none  |
@@ -34,9 +34,9 @@ struct elapse__inbox {
     bool relief;     /* the last poll, or the next one while RESTING */
     uint64_t asked_ms;
     uint64_t next_ms;
-    uint64_t row_ms;      /* when there was a row last */
-    uint64_t interval_ms; /* while no rows come */
-    uint64_t retry_ms;    /* after the next failure */
+    uint64_t row_ms;      /* when a row came last */
+    uint64_t interval_ms; /* between polls while no rows come */
+    uint64_t retry_ms;    /* the pause after the next failure */
     enum elapse__inbox_wait waits;
     int64_t waits_for;
     uint64_t polls, moved, refused;
@@ -128,7 +128,7 @@ static void poll_again_later(struct elapse__inbox *inbox, uint64_t now_ms)
     inbox->retry_ms = least(2 * inbox->retry_ms, ELAPSE__INBOX_RETRY_MS_MAX);
 }
 
-/* A poll without rows. */
+/* Returns the pause after a poll without rows. */
 static uint64_t quiet_ms(struct elapse__inbox *inbox, uint64_t now_ms)
 {
     ELAPSE__ASSERT_THAT(now_ms, >=, inbox->row_ms);
@@ -138,7 +138,7 @@ static uint64_t quiet_ms(struct elapse__inbox *inbox, uint64_t now_ms)
     return inbox->interval_ms;
 }
 
-/* A poll whose rows were all run. */
+/* Stores the pause after a poll whose rows were all run. */
 static void poll_as_usual(struct elapse__inbox *inbox, uint64_t now_ms, size_t count, bool is_full)
 {
     uint64_t pause_ms = ELAPSE__INBOX_BUSY_MS;
@@ -154,15 +154,15 @@ static void poll_as_usual(struct elapse__inbox *inbox, uint64_t now_ms, size_t c
     inbox->next_ms = is_full ? now_ms : now_ms + pause_ms;
 }
 
-/* Whether the queue takes no jobs, but others commands. */
+/* Returns whether the queue takes no jobs, but other commands. */
 static bool is_full_up(enum elapse__inbox_wait waits)
 {
     return waits == ELAPSE__INBOX_WAITS_DISK || waits == ELAPSE__INBOX_WAITS_LIMIT ||
            waits == ELAPSE__INBOX_WAITS_MEMORY;
 }
 
-/* While the queue takes no jobs, polls of both kinds alternate: what relieves the queue is run, and
- * then the job that waits is tried again. */
+/* Plans the next poll. While the queue takes no jobs, two kinds of polls alternate: one runs rows
+ * that relieve the queue, such as cancels, and the next tries the waiting job again. */
 static void plan_next(struct elapse__inbox *inbox, uint64_t now_ms, size_t count, bool is_full)
 {
     bool was_relief = inbox->relief;
@@ -204,7 +204,7 @@ static enum elapse__inbox_wait wait_of(enum elapse__queue_result result)
     }
 }
 
-/* Holds a row. Its reason, if it has one, is in its text. */
+/* Holds a row until it leaves with a group. If it is refused, the reason is in its text. */
 static void hold(struct elapse__inbox *inbox, int64_t id, uint64_t gate, bool is_refused)
 {
     size_t place = inbox->end++;
@@ -216,7 +216,7 @@ static void hold(struct elapse__inbox *inbox, int64_t id, uint64_t gate, bool is
     inbox->refused += is_refused;
 }
 
-/* Stores the error as RESP has it. */
+/* Holds a row that is refused. Stores the reason: the error as RESP has it. */
 static void refuse(struct elapse__inbox *inbox, int64_t id,
                    const struct elapse__queue_answer *answer)
 {
@@ -342,10 +342,10 @@ unsigned elapse__inbox_check(const struct elapse__inbox *inbox)
     if (inbox->first > inbox->attached || inbox->attached > inbox->end ||
         inbox->end > ELAPSE__INBOX_ROWS_MAX)
         return 1;
-    /* 2: it holds rows if it says so, and only then */
+    /* 2: the state is HOLDING if and only if there are rows */
     if ((inbox->state == STATE_HOLDING) != (inbox->first < inbox->end))
         return 2;
-    /* 3: numbers grow, and gates do not go back */
+    /* 3: ids increase, and gates do not decrease */
     for (size_t i = 1; i < inbox->end; i++)
         if (inbox->ids[i] <= inbox->ids[i - 1] || inbox->gates[i] < inbox->gates[i - 1])
             return 3;

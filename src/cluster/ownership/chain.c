@@ -1,5 +1,5 @@
 /*
- * The chain of hashes.
+ * Computes the chain of hashes through a log.
  */
 #include "chain.h"
 

@@ -1,5 +1,5 @@
 /*
- * The invariants of a partition, and until when its answers may leave.
+ * Tests the invariants of a partition, and tells until when its answers may leave.
  */
 #include "role.h"
 
@@ -17,7 +17,7 @@ uint64_t elapse__partition_answer_until_ms(const struct elapse__partition *parti
     return partition->lease_from_ms + elapse__answer_for_ms(partition);
 }
 
-/* Returns whether the statement under way is one that the link lets pass. */
+/* Returns whether the state of the link allows the statement under way. */
 static bool has_link_for_statement(const struct elapse__partition *partition)
 {
     switch (partition->statement.kind) {
@@ -30,7 +30,7 @@ static bool has_link_for_statement(const struct elapse__partition *partition)
     }
 }
 
-/* Returns whether the take-over under way may be: R4, R11, R12. */
+/* Returns whether R4, R11 and R12 allow the take-over under way. */
 static bool may_take_over(const struct elapse__partition *partition)
 {
     bool is_handed_over = partition->row.owner[0] == '\0';
@@ -91,7 +91,7 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
     /* 3: a final role, and one that waits for its owner, has nothing under way. */
     if ((elapse__role_is_final(role) || role == ELAPSE__ROLE_FENCED) && partition->under_way)
         return 3;
-    /* 4: what belongs to an epoch ends with it. */
+    /* 4: without an epoch there is no lease, no group, and the node has not owned. */
     if (!has_epoch && (partition->has_lease || partition->has_owned || partition->has_group))
         return 4;
     /* 5: a group is in flight only after the node has owned; then it has exactly the log. */
@@ -103,7 +103,7 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
     /* 6: no more than one group lies above the durable ones, except where a rebuild begins. */
     if (partition->local_has_hash && partition->local.group > partition->confirmed.group + 1)
         return 6;
-    /* 7: nobody answers without a lease, or after it. */
+    /* 7: a node answers only while it has a lease. */
     uint64_t until = elapse__partition_answer_until_ms(partition);
     if (until != 0 &&
         (!has_epoch || until > partition->lease_from_ms + partition->options.lease_ms))
@@ -111,13 +111,13 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
     /* 8: an owner's epoch is remembered. */
     if (partition->has_owned && partition->memory.epoch != partition->epoch)
         return 8;
-    /* 9: it stopped, or is about to, if and only if there is a reason. */
+    /* 9: the role is STOPPED or MARKING if and only if there is a reason to stop. */
     bool stops = role == ELAPSE__ROLE_STOPPED || role == ELAPSE__ROLE_MARKING;
     if (stops != (partition->stop != ELAPSE__STOP_NONE))
         return 9;
     if (role == ELAPSE__ROLE_MARKING && partition->stop != ELAPSE__STOP_LOST_GROUPS)
         return 9;
-    /* 10: the epochs that it owned are among those that it has seen. */
+    /* 10: the epochs that this node owned are among those that it has seen. */
     if (partition->has_owned && partition->memory.seen_epoch < partition->memory.epoch)
         return 10;
     /* 11: the statement under way fits the link, and obeys the rules. */

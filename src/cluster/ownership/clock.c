@@ -1,5 +1,5 @@
 /*
- * Rule R12: the cluster's time, and whose wall clock is wrong.
+ * Rule R12 of partition.h: keeps the cluster's time, and decides whose wall clock is wrong.
  */
 #include "clock.h"
 
@@ -31,9 +31,9 @@ static bool is_apart(const struct elapse__clock *clock)
 
 /* ---- looks ---- */
 
-/* The database's clock minus this node's boot-time clock: the database read its clock the first
- * time after the sending, and the last time before the receipt. All times are whole milliseconds.
- */
+/* Returns the possible values of the database's clock minus this node's boot-time clock. The
+ * database read its clock the first time after the sending, and the last time before the receipt.
+ * All times are whole milliseconds. */
 static struct range offsets(const struct elapse__clock_look *look)
 {
     return (struct range){
@@ -56,8 +56,9 @@ static void note_ahead(struct elapse__clock *clock, const struct elapse__clock_l
     clock->apart_since_ms = look->received_ms;
 }
 
-/* A database that jumps has to agree with the wall clock. One that is seen for the first time is
- * followed for now: what the log has was written by its time, most likely. */
+/* Follows the database's clock. After a jump, the database's clock is followed only if it agrees
+ * with this node's wall clock. A clock that is seen for the first time is followed for now: most
+ * likely the log was written by it. */
 static void follow(struct elapse__clock *clock, struct range range)
 {
     int64_t gap_ms = nearest(range, clock->offset_ms) - clock->offset_ms;
@@ -109,7 +110,7 @@ void elapse__clock_hear(struct elapse__clock *clock, uint64_t sent_ms, uint32_t 
     ELAPSE__ASSERT_THAT(others->agreeing, <=, others->living);
     if (!is_apart(clock) || sent_ms < clock->apart_since_ms + lease_ms)
         return;
-    /* With this node itself, which lives and agrees. */
+    /* This node counts, too: it lives and agrees with itself. */
     bool most_agree = 2 * (others->agreeing + 1) > others->living + 1;
     clock->is_judged = true;
     clock->is_wrong = others->right > 0 || !most_agree;

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 enum {
-    ELAPSE__CLOCK_WARN_MS = 500,   /* an operator hears of a clock that is so far off */
+    ELAPSE__CLOCK_WARN_MS = 500,   /* operators are warned of a clock that is further off */
     ELAPSE__CLOCK_APART_MS = 5000, /* schema.sql knows this number, too */
     ELAPSE__CLOCK_JUMP_MS = 500,   /* no clock drifts so much between two looks */
     ELAPSE__CLOCK_SLACK_MS = 20,   /* such a difference is left as it is */
@@ -43,11 +43,11 @@ struct elapse__clock_look {
     int64_t first_ms, last_ms;     /* the database's clock, after sending and before receiving */
 };
 
-/* What the other nodes say that live. */
+/* What the other living nodes say. */
 struct elapse__clock_others {
     uint64_t living;
-    uint64_t right;    /* of them: not apart */
-    uint64_t agreeing; /* of them: not apart from this node's wall clock */
+    uint64_t right;    /* how many of them are not apart */
+    uint64_t agreeing; /* how many of them are not apart from this node's wall clock */
 };
 
 struct elapse__clock {
@@ -56,7 +56,7 @@ struct elapse__clock {
     bool is_borrowed;        /* of a database that was apart when it was seen first */
     int64_t wall_offset_ms;  /* this node's wall clock minus its boot-time clock */
     int64_t ahead_ms;        /* the value nearest to 0 of those that are possible */
-    uint64_t apart_since_ms; /* since when it is so far ahead, or behind */
+    uint64_t apart_since_ms; /* since when the clocks are apart */
     uint64_t ask_ms;         /* when the next question is due */
     int64_t told_ahead_ms;   /* what the others know of this clock */
     bool is_judged, is_wrong;
@@ -68,11 +68,11 @@ void elapse__clock_take(struct elapse__clock *clock, const struct elapse__clock_
 /* Returns when the others are to hear of this clock, and to be asked for theirs; 0: now. */
 uint64_t elapse__clock_ask_ms(const struct elapse__clock *clock);
 
-/* The question leaves; the next one comes half a lease later. */
+/* Says that the question is sent now. The next one is due half a lease later. */
 void elapse__clock_asked(struct elapse__clock *clock, uint64_t now_ms, uint32_t lease_ms);
 
-/* Takes the answer to a question that left at `sent_ms`. What the others said counts when they had
- * a lease to see what this node has seen. */
+/* Takes the answer to a question that left at `sent_ms`. The answer counts only if the other nodes
+ * had a lease to see what this node has seen. */
 void elapse__clock_hear(struct elapse__clock *clock, uint64_t sent_ms, uint32_t lease_ms,
                         const struct elapse__clock_others *others);
 

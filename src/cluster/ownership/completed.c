@@ -1,5 +1,5 @@
 /*
- * What the result of each statement means.
+ * Takes the result of each statement, and changes the state of the partition by it.
  */
 #include "follow.h"
 #include "mark.h"
@@ -62,8 +62,8 @@ static void take_link_result(struct elapse__partition *partition,
 
 /* ---- statements ---- */
 
-/* R12. A statement that has answered brings the database's clock. An append without a row has it in
- * its second look alone. */
+/* Looks at the database's clock (R12), which comes with the settings of each answer. An append
+ * without a row has the settings only in its second look. */
 static void look_at_clock(struct elapse__partition *partition,
                           const struct elapse__statement_result *result)
 {
@@ -79,17 +79,18 @@ static void look_at_clock(struct elapse__partition *partition,
     elapse__clock_take(&partition->clock, &look);
 }
 
-/* What need not be done now. Returns false if the statement is none of these. */
+/* Puts off a statement that failed, if it is one that can wait. Returns false if it is not. */
 static bool put_off(struct elapse__partition *partition)
 {
     if (partition->statement.kind == ELAPSE__STATEMENT_DROP_TABLES)
-        partition->drop_ms = partition->now_ms + partition->options.lease_ms; /* it is read now */
+        partition->drop_ms =
+            partition->now_ms + partition->options.lease_ms; /* a table is being read */
     else if (partition->statement.kind != ELAPSE__STATEMENT_CLOCKS)
         return false;
     return true;
 }
 
-/* The row, or a table, is blocked by another session, and nothing was done. */
+/* Called when another session blocks the row or a table, and so nothing was done. */
 static void take_locked(struct elapse__partition *partition)
 {
     elapse__partition_complain(partition, ELAPSE__COMPLAINT_LOCKED);
@@ -102,7 +103,8 @@ static void take_locked(struct elapse__partition *partition)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
 }
 
-/* R13. The sessions of others may be those of a role that this one may not end. */
+/* Called when the database refuses a statement (R13). TERMINATE may be refused: the other session
+ * may belong to a database role that this one may not end. */
 static void take_refused(struct elapse__partition *partition)
 {
     if (partition->role == ELAPSE__ROLE_MARKING || partition->role == ELAPSE__ROLE_HANDING_OVER ||

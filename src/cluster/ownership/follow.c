@@ -1,5 +1,5 @@
 /*
- * Reading the row and the log; when to take over.
+ * Reads the row and the log, and decides when to take over.
  */
 #include "follow.h"
 
@@ -12,8 +12,8 @@ static bool is_handed_over(const struct elapse__partition *partition)
     return partition->owner_name[0] == '\0';
 }
 
-/* L after the last change, and two on a new timeline. The take-over itself requires that nothing
- * has changed since. */
+/* The time is L after the row has changed last, and not before 2 L on a new timeline (R4). The
+ * statement of the take-over checks that the row is still the same. */
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition)
 {
     if (!partition->has_row || !partition->settings_trusted || partition->hands_over ||
@@ -58,7 +58,7 @@ void elapse__follow_row(struct elapse__partition *partition,
     if (partition->role == ELAPSE__ROLE_STARTING)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
     elapse__row_judge_end(partition);
-    /* R13. It was not trimmed meanwhile. */
+    /* R13. The row says that the missing group was not trimmed. */
     if (partition->stop == ELAPSE__STOP_NONE && partition->log_is_behind &&
         partition->missing == partition->local.group + 1)
         elapse__partition_stop(partition, ELAPSE__STOP_BROKEN_LOG);
@@ -66,8 +66,8 @@ void elapse__follow_row(struct elapse__partition *partition,
 
 /* ---- the log ---- */
 
-/* The log does not go on from here. The group above the last durable one may have gone back; those
- * below it may not. */
+/* Called when the log does not continue what this node has. The group above the last durable one
+ * may have gone back. Durable groups may not. */
 static void take_fork(struct elapse__partition *partition)
 {
     if (partition->local.group > partition->confirmed.group)
@@ -78,7 +78,7 @@ static void take_fork(struct elapse__partition *partition)
         elapse__partition_stop(partition, ELAPSE__STOP_BROKEN_LOG);
 }
 
-/* Returns whether the group was applied. */
+/* Applies a group. Returns false if the group does not fit. */
 static bool apply(struct elapse__partition *partition, const struct elapse__partition_log_row *row)
 {
     struct elapse__partition_log_place *confirmed = &partition->confirmed;
@@ -97,7 +97,7 @@ static bool apply(struct elapse__partition *partition, const struct elapse__part
         take_fork(partition);
         return false;
     }
-    /* The owner sent this group when the one before was durable. */
+    /* The owner sent this group only after the one before was durable. */
     if (partition->local.group > confirmed->group)
         *confirmed = partition->local;
     partition->local.group = row->group;
@@ -111,8 +111,8 @@ static bool apply(struct elapse__partition *partition, const struct elapse__part
     return true;
 }
 
-/* An owner that has just taken over reads to the end that it found, and not what may come from an
- * owner after it. */
+/* Returns whether a group is to be applied. A node that has just taken over reads only to the end
+ * of the log that it found: groups after it would be those of a later owner. */
 static bool is_wanted(const struct elapse__partition *partition,
                       const struct elapse__partition_log_row *row)
 {
@@ -120,8 +120,8 @@ static bool is_wanted(const struct elapse__partition *partition,
            (partition->role != ELAPSE__ROLE_CATCHING_UP || row->group <= partition->goal.group);
 }
 
-/* Another node may have taken over meanwhile, and dropped what was trimmed. If not, the log is
- * broken. */
+/* Called when a new owner finds a group missing. Another node may have taken over and dropped
+ * trimmed groups: a beat tells. If this node still owns the partition, the log is broken. */
 static void take_gap(struct elapse__partition *partition)
 {
     if (partition->log_has_gap) {
@@ -132,7 +132,8 @@ static void take_gap(struct elapse__partition *partition)
     partition->beat_ms = partition->now_ms;
 }
 
-/* The log went back, or was trimmed: the row says so. */
+/* Reads the row at once, because the log has no further group. If the row has more groups, notes
+ * the missing one: the log may have gone back, or the group was trimmed. */
 static void ask_row(struct elapse__partition *partition)
 {
     uint64_t wanted = partition->local.group + 1;

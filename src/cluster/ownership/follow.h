@@ -1,5 +1,5 @@
 /*
- * Following the owner: the row, the log, and taking over.
+ * What a follower does: reads the row and the log, and takes over.
  */
 #ifndef ELAPSE__OWNERSHIP_FOLLOW_H
 #define ELAPSE__OWNERSHIP_FOLLOW_H
@@ -17,7 +17,7 @@ void elapse__follow_log(struct elapse__partition *partition,
 /* Returns whether this node may take over now. */
 bool elapse__follow_may_take_over(const struct elapse__partition *partition);
 
-/* Returns when this node may take over; UINT64_MAX: as things are, never. */
+/* Returns when this node may take over if nothing changes; UINT64_MAX: never. */
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The life of a partition, and what callers ask and say.
+ * Makes and frees a partition, and has the functions by which callers ask and tell it.
  */
 #include "partition.h"
 
@@ -43,7 +43,7 @@ void elapse__partition_free(struct elapse__partition *partition)
     free(partition);
 }
 
-/* Ends, because the partition has waited long enough for the database. */
+/* Ends the partition, because it has waited long enough for the database. */
 static void leave(struct elapse__partition *partition)
 {
     if (partition->role == ELAPSE__ROLE_MARKING)
@@ -97,7 +97,8 @@ void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail)
     if (tail <= partition->tail_wanted)
         return;
     partition->tail_wanted = tail;
-    /* The next beat tells the row, and may be a quarter of a lease away. */
+    /* The next beat writes the tail into the row. If a table can be dropped then, the beat comes at
+     * once. */
     if (elapse__table_of(tail) > elapse__table_of(partition->row.tail))
         partition->beat_ms = partition->now_ms;
 }

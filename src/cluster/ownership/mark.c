@@ -1,10 +1,12 @@
 /*
- * Rule R11: a node that finds groups lost marks the row; one that sees a mark stops.
+ * Rule R11 of partition.h: a node that finds groups lost marks the row, and a node that sees a mark
+ * stops.
  *
  * In MARKING the row is looked at again on each new connection, and after it was locked: the right
  * standby may have been promoted meanwhile, or an operator gave the groups back, and such a row
- * must not be marked. Where the row says that the log is longer, the group after the last one that
- * this node knows says whether the log has that.
+ * must not be marked. If the row says that the log is longer than this node knows, the node reads
+ * the next group: that has the hash of the last group which this node knows, if the log still has
+ * it.
  */
 #include "mark.h"
 
@@ -44,7 +46,7 @@ void elapse__mark_looked(struct elapse__partition *partition,
         elapse__mark_end(partition);
 }
 
-/* Where the log has nothing there, others have gone on for so long that the group was trimmed. */
+/* If the log lacks the group, other nodes have gone on for so long that it was trimmed. */
 void elapse__mark_compared(struct elapse__partition *partition,
                            const struct elapse__statement_result *result)
 {

@@ -1,5 +1,5 @@
 /*
- * Marking a database that lost groups: rule R11.
+ * Marks a database that lost groups: rule R11 of partition.h.
  */
 #ifndef ELAPSE__OWNERSHIP_MARK_H
 #define ELAPSE__OWNERSHIP_MARK_H

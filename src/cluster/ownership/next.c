@@ -1,5 +1,5 @@
 /*
- * Which statement comes next.
+ * Decides which statement comes next, and when.
  */
 #include "follow.h"
 #include "mark.h"
@@ -58,7 +58,8 @@ static void fill_append(const struct elapse__partition *partition,
     };
 }
 
-/* R12. Returns whether the other nodes are to be asked now. */
+/* Stores the question to the other nodes about their clocks (R12). Returns false if it is not due.
+ */
 static bool fill_clocks(struct elapse__partition *partition, struct elapse__statement *statement)
 {
     if (partition->now_ms < elapse__clock_ask_ms(&partition->clock))
@@ -91,7 +92,8 @@ static bool follower_next(struct elapse__partition *partition, struct elapse__st
     return true;
 }
 
-/* Beats come first, so that neither a long catching up nor a stream of groups ends the lease. */
+/* Stores the next statement of an owner. Beats come first, so that the lease does not end during a
+ * long catching up or a stream of groups. */
 static bool owner_next(struct elapse__partition *partition, struct elapse__statement *statement)
 {
     bool catches_up = partition->role == ELAPSE__ROLE_CATCHING_UP;
@@ -176,7 +178,7 @@ static uint64_t earlier(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
-/* Returns when the next statement comes. Requires that none is under way. */
+/* Returns when the next statement is due. Requires that none is under way. */
 static uint64_t due_ms(const struct elapse__partition *partition)
 {
     if (has_no_work(partition))

@@ -1,5 +1,5 @@
 /*
- * What an owner does: appends, beats, and deciding after a barrier what an unclear outcome was.
+ * What an owner does: appends, beats, and after a barrier decides what an unclear outcome was.
  */
 #include "own.h"
 
@@ -7,8 +7,8 @@
 
 /* ---- confirmed writes ---- */
 
-/* Returns whether a fenced write that has answered with a row is confirmed; it is unclear if not.
- */
+/* Returns whether a fenced write that has answered with a row is confirmed. Otherwise its outcome
+ * is unclear. */
 static bool is_confirmed(struct elapse__partition *partition,
                          const struct elapse__statement_result *result)
 {
@@ -44,7 +44,7 @@ static void confirm_group(struct elapse__partition *partition)
                                        partition->confirmed.group);
 }
 
-/* The tables that are known to be there. */
+/* Notes which tables of the log exist, as the row tells. */
 static void know_tables(struct elapse__partition *partition)
 {
     uint64_t last = partition->row.last_group;
@@ -73,7 +73,8 @@ void elapse__own_look_for_end(struct elapse__partition *partition)
     partition->options.owner.own(partition->options.owner.context, partition->epoch);
 }
 
-/* The row is ours, for sure, and it says where the log ends. */
+/* Begins the epoch. Requires that the row certainly belongs to this node. The row says where the
+ * log ends. */
 static void begin_epoch(struct elapse__partition *partition,
                         const struct elapse__partition_row *row)
 {
@@ -109,7 +110,7 @@ void elapse__own_taken(struct elapse__partition *partition,
 
 /* ---- beats ---- */
 
-/* In UNKNOWN, before the barrier: looks for lost groups, and for nothing else (R2, R11). */
+/* Called in UNKNOWN before the barrier. Looks only for lost groups (R2, R11). */
 void elapse__own_looked(struct elapse__partition *partition,
                         const struct elapse__statement_result *result)
 {
@@ -125,8 +126,9 @@ void elapse__own_looked(struct elapse__partition *partition,
         (void)elapse__row_is_marked(partition, &partition->row);
 }
 
-/* The row is ours, a standby has what it says, and nobody else has appended. So its end is our
- * last confirmed group, or the one in flight. */
+/* Decides after a barrier what became of the group in flight. The row belongs to this node, a
+ * standby has it, and no other node has appended. So the log ends with the last confirmed group of
+ * this node, or with the group in flight. */
 static void decide(struct elapse__partition *partition, const struct elapse__partition_row *row)
 {
     const struct elapse__partition_log_place *confirmed = &partition->confirmed;
@@ -180,7 +182,7 @@ void elapse__own_appended(struct elapse__partition *partition,
         confirm_group(partition);
 }
 
-/* The database has said that nothing was done. To send the same again would change nothing. */
+/* The database has said that nothing was done. Sending the same group again would not help. */
 void elapse__own_lost_rows(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
@@ -191,7 +193,8 @@ void elapse__own_lost_rows(struct elapse__partition *partition)
 
 /* ---- tables ---- */
 
-/* The next group needs its table; and from the middle of a table on, the next table is made. */
+/* The next group needs its table. From the middle of a table on, the next table is made in advance.
+ */
 bool elapse__own_needs_table(const struct elapse__partition *partition)
 {
     uint64_t next = partition->confirmed.group + 1;

@@ -1,5 +1,5 @@
 /*
- * What an owner does.
+ * What an owner does: takes over, appends, beats, and finds out what an unclear outcome was.
  */
 #ifndef ELAPSE__OWNERSHIP_OWN_H
 #define ELAPSE__OWNERSHIP_OWN_H
@@ -17,7 +17,7 @@ void elapse__own_beaten(struct elapse__partition *partition,
 void elapse__own_appended(struct elapse__partition *partition,
                           const struct elapse__statement_result *result);
 
-/* R10: rows of the inbox that the group was made of are not there any more. */
+/* Called when rows of the inbox that the group was made of are not there any more (R10). */
 void elapse__own_lost_rows(struct elapse__partition *partition);
 
 /* Begins to own if what this node has is all of the log. */

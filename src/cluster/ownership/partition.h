@@ -28,10 +28,12 @@
  *               --barrier: no row--> FENCED, or FOLLOWING if it had not owned yet
  *   FENCED      --the owner of this object has put the rest aside--> FOLLOWING
  *   CATCHING_UP, OWNING --hand over--> HANDING_OVER --answered, or late--> ENDED
- *               --R12--> HANDING_OVER --answered, or late--> FENCED, or FOLLOWING if it had not
- * owned any but STOPPED --hand over--> ENDED;  any --it must not go on--> STOPPED FOLLOWING to
- * UNKNOWN --groups are lost--> MARKING --the mark is confirmed; the row belongs to a later epoch;
- * handed over, and late--> STOPPED
+ *               --R12--> HANDING_OVER --answered, or late--> FENCED
+ *                                        (FOLLOWING if it had not owned)
+ *   any but STOPPED      --hand over--> ENDED
+ *   any                  --it must not go on--> STOPPED
+ *   FOLLOWING to UNKNOWN --groups are lost--> MARKING
+ *   MARKING --the mark is confirmed; the row has a later epoch; handed over, and late--> STOPPED
  *
  * Rules (each has a test that fails without it; tests/cluster/ownership/mutants)
  *

@@ -1,6 +1,6 @@
 /*
- * Which role may follow which: the diagram of partition.h as a table. What every change of the role
- * may bring with it: a lost connection, the end of an epoch, the end.
+ * Has the diagram of partition.h as a table, and performs what a change of the role brings with it:
+ * a closed connection, the end of an epoch, the end of the partition.
  */
 #include "role.h"
 
@@ -37,7 +37,7 @@ bool elapse__role_is_final(enum elapse__partition_role role)
     return role == ELAPSE__ROLE_ENDED || role == ELAPSE__ROLE_STOPPED;
 }
 
-/* What belongs to an epoch ends with it. */
+/* Forgets all that belongs to the epoch that has ended. */
 static void forget_epoch(struct elapse__partition *partition)
 {
     partition->has_lease = false;
@@ -132,10 +132,11 @@ void elapse__partition_left(struct elapse__partition *partition)
         elapse__partition_lose(partition);
 }
 
-/* Who lost a connection that was good tries the same host first: most often it is the connection
- * alone, or the database is slow for a while, and then a search of the other hosts takes longer.
- * Where the host has failed before, and nothing was well since, another one may do; so it may where
- * an error comes back. An owner's lease goes on, so the owner always stays. */
+/* Returns whether the next connection goes to the same host. A node that lost a good connection tries
+ * the same host first: most often the connection alone is lost, or the database is slow for a
+ * while, and a search of the other hosts takes longer. A host that has failed before, and has done
+ * nothing well since, is left; so is one that answers with an error. An owner's lease goes on, so
+ * the owner always stays. */
 static bool stays(struct elapse__partition *partition, enum elapse__complaint why)
 {
     bool hurries =

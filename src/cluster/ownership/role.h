@@ -6,13 +6,13 @@
 
 #include "state.h"
 
-/* Returns whether this role is one that holds an epoch, for sure or perhaps. */
+/* Returns whether a node in this role holds an epoch, certainly or perhaps. */
 bool elapse__role_has_epoch(enum elapse__partition_role role);
 
 /* Returns whether the partition has ended or stopped: no statement comes any more. */
 bool elapse__role_is_final(enum elapse__partition_role role);
 
-/* Enters a role. Requires that the diagram lets it follow the role that there is. */
+/* Enters a role. Requires that the diagram of partition.h has this change. */
 void elapse__partition_enter(struct elapse__partition *partition, enum elapse__partition_role role);
 
 /* Reads the row as soon as nothing is under way. */
@@ -21,13 +21,14 @@ void elapse__partition_poll_now(struct elapse__partition *partition);
 /* Closes the connection. The next one goes to the next host if `elsewhere`. */
 void elapse__partition_drop_link(struct elapse__partition *partition, bool elsewhere);
 
-/* Nobody knows whether the statement under way happened, or will. */
+/* Called when the outcome of the statement under way is unclear: it may have happened, now or
+ * later. */
 void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why);
 
-/* This node owns the partition no more. */
+/* Called when this node does not own the partition any more. */
 void elapse__partition_lose(struct elapse__partition *partition);
 
-/* Nothing is to be waited for in HANDING_OVER any more. */
+/* Leaves HANDING_OVER, because the database has answered or it is too late. */
 void elapse__partition_left(struct elapse__partition *partition);
 
 /* Goes on as one of the followers. Ends instead if the process is about to end. */
@@ -36,7 +37,7 @@ void elapse__partition_follow(struct elapse__partition *partition);
 /* Ends, and gives back the group that was not confirmed. */
 void elapse__partition_end(struct elapse__partition *partition);
 
-/* The partition must not go on. Where groups are lost, the mark comes first, and then the end. */
+/* Stops the partition. If groups are lost, the row is marked before. */
 void elapse__partition_stop(struct elapse__partition *partition, enum elapse__partition_stop stop);
 
 /* Enters STOPPED, and tells the owner of this object why. */

@@ -1,6 +1,6 @@
 /*
- * What the row of the partition says: it is noted, compared with what this node has and knows, and
- * searched for a mark.
+ * Notes the row of the partition, compares it with what this node has and knows, and looks for a
+ * mark in it.
  */
 #include "row.h"
 
@@ -85,7 +85,8 @@ bool elapse__row_is_marked(struct elapse__partition *partition,
         return false;
     if (row != &partition->row)
         elapse__row_note(partition, row);
-    /* Who misses groups itself says so: its directory can give them back. */
+    /* A node that itself misses groups stops with LOST_GROUPS, because its directory can give them
+     * back. */
     elapse__partition_stop(partition, elapse__row_has_lost(partition) ? ELAPSE__STOP_LOST_GROUPS
                                                                       : ELAPSE__STOP_MARKED);
     return true;

@@ -1,5 +1,6 @@
 /*
- * The row of the partition, compared with what this node has and knows.
+ * Notes the row of the partition in the database, and compares it with what this node has and
+ * knows.
  */
 #ifndef ELAPSE__OWNERSHIP_ROW_H
 #define ELAPSE__OWNERSHIP_ROW_H
@@ -19,7 +20,7 @@ bool elapse__row_is_marked(struct elapse__partition *partition,
 /* Compares what this node has and knows with the noted row. */
 void elapse__row_judge_end(struct elapse__partition *partition);
 
-/* Remembers that the log led on, in this epoch, from what this node has. */
+/* Remembers that in this epoch the log continued what this node has. */
 void elapse__row_see_epoch(struct elapse__partition *partition, uint64_t epoch);
 
 /* Forgets what this node has. Groups come from the tail on. */

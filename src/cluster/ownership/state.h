@@ -45,7 +45,7 @@ struct elapse__partition {
 
     enum elapse__partition_link link;
     unsigned host;
-    uint64_t retry_ms;     /* no CONNECT before */
+    uint64_t retry_ms;     /* CONNECT comes no earlier */
     bool blocked;          /* another session holds the row: TERMINATE comes next */
     bool settings_trusted; /* by the last look at them */
     bool is_well;          /* the host has done what it should since it failed last */
@@ -57,8 +57,8 @@ struct elapse__partition {
     bool has_row;
     struct elapse__partition_row row; /* its texts: below */
     uint64_t unchanged_since_ms;
-    uint64_t wary_until_ms; /* no take-over before: the timeline is new (R4) */
-    uint64_t poll_ms;       /* the next look */
+    uint64_t wary_until_ms; /* a take-over comes no earlier: the timeline is new (R4) */
+    uint64_t poll_ms;       /* when the row is read next */
     char owner_name[ELAPSE__NODE_NAME_BYTES];
     char owner_address[ELAPSE__NODE_ADDRESS_BYTES];
     char mark[ELAPSE__MARK_BYTES];
@@ -72,9 +72,9 @@ struct elapse__partition {
 
     /* From TAKING_OVER on, until it is fenced. */
     uint64_t epoch;
-    bool has_owned;                          /* it has reached OWNING in this epoch */
+    bool has_owned;                          /* this node has been OWNING in this epoch */
     struct elapse__partition_log_place goal; /* where catching up ends */
-    bool log_has_gap; /* catching up: nothing came, and no beat was confirmed since */
+    bool log_has_gap; /* catching up: no group came, and no beat was confirmed since then */
     bool has_lease;
     uint64_t lease_from_ms; /* when the last confirmed write was sent */
     uint64_t beat_ms;       /* when the next beat is due */
@@ -86,7 +86,7 @@ struct elapse__partition {
     uint64_t tail_wanted;       /* by trim */
     uint64_t tables_made_below; /* tables of the log with lower numbers exist */
     uint64_t tables_dropped_below;
-    uint64_t drop_ms; /* no DROP_TABLES before */
+    uint64_t drop_ms; /* DROP_TABLES comes no earlier */
 
     struct elapse__clock clock;
 
@@ -112,7 +112,7 @@ static inline void elapse__partition_complain(struct elapse__partition *partitio
     partition->complaints++;
 }
 
-/* Returns whether it is to give up what it owns. */
+/* Returns whether this node has to give up the partition if it owns it. */
 static inline bool elapse__partition_releases(const struct elapse__partition *partition)
 {
     return partition->hands_over ||
@@ -125,8 +125,8 @@ static inline uint32_t elapse__beat_every_ms(const struct elapse__partition *par
     return partition->options.lease_ms / 4;
 }
 
-/* Nodes that know of lost groups may first have to give up hosts that do not answer, each of which
- * takes half a lease. */
+/* How long a follower is wary of a new timeline (R4). Nodes that know of lost groups may first have
+ * to give up hosts that do not answer: half a lease for each. */
 static inline uint32_t elapse__wary_for_ms(const struct elapse__partition *partition)
 {
     return 2 * partition->options.lease_ms;

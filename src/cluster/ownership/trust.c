@@ -1,5 +1,5 @@
 /*
- * Which database may be trusted.
+ * Decides which database may be trusted.
  */
 #include "trust.h"
 

@@ -1,5 +1,6 @@
 /*
- * Which database may be trusted with an acknowledgement: pure judgements of what a session says.
+ * Decides whether a database may be trusted with an acknowledgement, from what its session says.
+ * The functions are pure.
  */
 #ifndef ELAPSE__OWNERSHIP_TRUST_H
 #define ELAPSE__OWNERSHIP_TRUST_H
@@ -37,8 +38,8 @@ enum elapse__complaint elapse__trust_commit(const struct elapse__partition_setti
                                             const struct elapse__partition_settings *after,
                                             bool single_copy);
 
-/* Returns why a database must not be used, by the highest one that was seen; system 0: none was
- * seen. */
+/* Returns why a database must not be used, compared with the system and the highest timeline seen
+ * before; system 0: no database was seen before. */
 enum elapse__complaint elapse__trust_session(const struct elapse__partition_session *session,
                                              uint64_t system_identifier, uint32_t timeline);
 

@@ -64,8 +64,9 @@ static bool is_number(const char *text, size_t size)
     return strspn(text, "0123456789") >= size;
 }
 
-/* A password with '@' or '/' that was not written as %40 or %2F in an address: a piece of the
- * password is taken for the host or the port, which errors of libpq show. */
+/* Refuses a host with '@', and a port that is no number. It may be a piece of a password with '@'
+ * or '/' that was not written as %40 or %2F in an address. Errors of libpq would show that piece.
+ */
 static const char *refuse_option(const PQconninfoOption *option)
 {
     bool is_host = strcmp(option->keyword, "host") == 0;
@@ -122,7 +123,8 @@ static void add(struct text *text, char byte)
         text->is_cut = true;
 }
 
-/* As libpq reads it: in quotes, with a backslash before a quote or a backslash. */
+/* Adds keyword = value, as libpq reads it: the value in quotes, with a backslash before each quote
+ * or backslash. */
 static void add_value(struct text *text, const char *keyword, const char *value, size_t size)
 {
     for (; *keyword != '\0'; keyword++)

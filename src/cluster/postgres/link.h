@@ -9,9 +9,9 @@
  * No statement is ever cancelled. Beginning CONNECT while another one is under way closes the
  * socket; what was sent may still happen, and its result is lost.
  *
- * A link connects directly to a server: a pooler that gives a session's transactions to several
- * servers would break W2 and W3, and is found by W6. Looking up the name of a host waits, as libpq
- * does; a number as hostaddr does not.
+ * A link connects directly to a server. A pooler may give a session's transactions to several
+ * servers, which would break W2 and W3; W6 finds it. Connecting waits while libpq looks up the name
+ * of a host, unless the connection string has a number as hostaddr.
  *
  * Threads: one at a time for each link.
  */
@@ -41,7 +41,7 @@ struct elapse__database_link_options {
 struct elapse__database_link;
 
 /* Returns NULL, or why this connection string cannot be used, in words: libpq cannot read
- * the string, or the string names several hosts, where nobody would know which one has answered.
+ * the string, or the string names several hosts, so that it is not known which one has answered.
  * The words are static: nothing of the string is in them. */
 const char *elapse__database_link_refuse_host(const char *host);
 
@@ -62,9 +62,10 @@ void elapse__database_link_begin(struct elapse__database_link *link,
 void elapse__database_link_watch(const struct elapse__database_link *link,
                                  struct elapse__os_watch *watch);
 
-/* Goes on. `is_ready`: the file of elapse__database_link_watch was ready. Returns true, once, when
- * the statement's result is there, which is valid until the next one begins. Call it with false
- * after a begin: what fails at once never becomes ready. */
+/* Goes on with what is under way. `is_ready`: the file of elapse__database_link_watch was ready.
+ * Returns true, once, when the statement's result is there, which is valid until the next one
+ * begins. Call it with false after each begin: a statement that fails at once never makes the file
+ * ready. */
 bool elapse__database_link_poll(struct elapse__database_link *link, bool is_ready,
                                 struct elapse__statement_result *result);
 
@@ -83,7 +84,7 @@ bool elapse__database_link_take_inbox(const struct elapse__database_link *link,
                                       struct elapse__inbox_row *rows, size_t capacity,
                                       size_t *count);
 
-/* Returns whether there is a session, as far as anybody knows, and nothing is under way in it. */
+/* Returns whether there is a session, not known to be lost, and nothing is under way in it. */
 bool elapse__database_link_is_free(const struct elapse__database_link *link);
 
 /* Closes the connection, without cancelling anything; a poll under way ends without a result. The

@@ -31,16 +31,16 @@ struct elapse__database_link {
     PGconn *connection;
     enum elapse__database_link_state state;
     PostgresPollingStatusType polling; /* while it connects */
-    bool wants_room;                   /* there is more to send than the socket took */
+    bool wants_room;                   /* the socket has not taken all bytes */
 
     enum elapse__statement_kind kind; /* of the statement under way, or the last one;
                                          STATEMENT_KINDS: a poll of the inbox */
     uint64_t serial;
     unsigned syncs;       /* transactions of the statement */
     unsigned syncs_taken; /* transactions that have ended */
-    bool had_none;        /* libpq had no result when it was asked last */
+    bool had_none;        /* libpq returned NULL when it was asked last */
     PGresult *results[2];
-    bool noticed; /* since the last result */
+    bool noticed; /* a notice came since the last result */
 
     struct elapse__partition_log_row log[ELAPSE__READ_LOG_GROUPS];
     char message[ELAPSE__DATABASE_LINK_MESSAGE_BYTES];

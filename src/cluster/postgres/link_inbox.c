@@ -1,5 +1,5 @@
 /*
- * The rows of the inbox that a poll returned.
+ * Reads the rows of the inbox that a poll returned.
  */
 #include "../../base/assert.h"
 #include "../inbox/inbox.h"

@@ -1,6 +1,6 @@
 /*
- * What the results of a statement say. A server that answers with something else than the SQL asks
- * for, such as one with other tables, is answered like one that answers with an error.
+ * Reads the results of a statement. A result of another shape than the SQL asks for, such as that
+ * of a server with other tables, counts as an error.
  */
 #include <string.h>
 
@@ -127,7 +127,7 @@ static bool take_log(struct elapse__database_link *link, const PGresult *rows,
     return true;
 }
 
-/* A row, or none, of this many columns with the settings behind them. */
+/* Takes one row, or none, with so many columns and the columns of the settings after them. */
 static bool take_one(const PGresult *rows, int columns, struct elapse__partition_settings *settings,
                      struct elapse__statement_result *result)
 {
@@ -169,14 +169,15 @@ static bool take_first(struct elapse__database_link *link, const PGresult *rows,
     case ELAPSE__STATEMENT_DROP_TABLES:
         return has_shape(rows, 1, 1) &&
                elapse__database_link_take_number(rows, 0, 0, &result->count);
-    default: /* the others say nothing but that they are done */
+    default: /* results of other statements have nothing to read */
         return true;
     }
 }
 
 /* ---- outcomes ---- */
 
-/* R13 of src/cluster/ownership/partition.h. */
+/* Returns whether the error means that a table, a function or a right is missing (R13 of
+ * src/cluster/ownership/partition.h). */
 static bool is_refusal(const PGresult *result)
 {
     static const char *const codes[] = {ELAPSE__CODE_NO_TABLE, ELAPSE__CODE_NO_SCHEMA,
@@ -188,7 +189,8 @@ static bool is_refusal(const PGresult *result)
     return is_one;
 }
 
-/* W5: only what the server calls an error is one, and leaves the session as it was. */
+/* Returns the outcome of a result (W5 of statements.h). Only what the server calls an error is
+ * ERROR: the session can be used after it. */
 static enum elapse__statement_outcome judge(const PGresult *result)
 {
     switch (PQresultStatus(result)) {
@@ -211,15 +213,15 @@ static enum elapse__statement_outcome judge(const PGresult *result)
                                                                  : ELAPSE__OUTCOME_ERROR;
 }
 
-/* A table of the log that does not exist has no groups. */
+/* Returns whether READ_LOG failed because the table does not exist. That counts as no groups. */
 static bool lacks_table(const struct elapse__database_link *link)
 {
     return link->kind == ELAPSE__STATEMENT_READ_LOG &&
            elapse__database_has_code(link->results[0], ELAPSE__CODE_NO_TABLE);
 }
 
-/* The second look has no rows to lose and no lock to wait for: where it fails, the outcome is an
- * error, because the write before it may have been done. */
+/* Judges the second statement of a fenced write, which only looks at the settings. If it fails, the
+ * outcome is an error, because the write before it may have been done. */
 static enum elapse__statement_outcome judge_look(struct elapse__database_link *link,
                                                  struct elapse__statement_result *result)
 {
@@ -256,7 +258,7 @@ static enum elapse__statement_outcome judge_first(struct elapse__database_link *
     return outcome;
 }
 
-/* W6 */
+/* Returns whether another backend than that of the connection has answered (W6 of statements.h). */
 static bool is_pooled(const struct elapse__database_link *link,
                       const struct elapse__statement_result *result)
 {
@@ -278,7 +280,7 @@ void elapse__database_link_read_results(struct elapse__database_link *link,
     result->is_pooled = is_pooled(link, result);
     if (result->outcome != ELAPSE__OUTCOME_ROWS)
         note_error(link);
-    /* A session that could not be begun is none. */
+    /* A session that could not be begun cannot be used: the outcome is LOST. */
     if (link->kind == ELAPSE__STATEMENT_CONNECT && result->outcome != ELAPSE__OUTCOME_ROWS)
         result->outcome = ELAPSE__OUTCOME_LOST;
 }

@@ -1,5 +1,5 @@
 /*
- * Connecting, sending and receiving.
+ * Connects to the database, sends statements and receives results.
  *
  * The connection is in pipeline mode. Each statement is a query and a sync, which makes it a
  * transaction of its own (W1). A fenced write is two of them, which are given to libpq before
@@ -18,7 +18,7 @@
 #include "hosts.h"
 #include "link_results.h"
 
-/* W4. libpq calls this function from within its own. */
+/* Notes that a notice came (W4 of statements.h). libpq calls this from its own functions. */
 static void take_notice(void *context, const PGresult *notice)
 {
     struct elapse__database_link *link = context;
@@ -84,7 +84,8 @@ static void forget_results(struct elapse__database_link *link)
     }
 }
 
-/* Closing does not wait, even if a statement is half sent, because the socket does not. */
+/* Closes the connection. That does not wait, even if a statement is half sent, because the socket
+ * is non-blocking. */
 static void disconnect(struct elapse__database_link *link)
 {
     PQfinish(link->connection);
@@ -195,7 +196,7 @@ static bool flush(struct elapse__database_link *link)
     return left >= 0;
 }
 
-/* `is_written`: there was memory for the SQL. */
+/* Sends the SQL. `is_written`: there was memory for it. */
 static void send_sql(struct elapse__database_link *link, struct elapse__sql *sql, bool is_written,
                      bool has_look)
 {
@@ -287,7 +288,7 @@ static void go_on_connecting(struct elapse__database_link *link)
         begin_session(link);
 }
 
-/* Takes one result. Returns false if nothing comes any more, and not all has come. */
+/* Takes one result. Returns false if libpq has no more results although some are missing. */
 static bool take_one(struct elapse__database_link *link)
 {
     ELAPSE__ASSERT_THAT(link->syncs_taken, <, link->syncs);
@@ -309,8 +310,8 @@ static bool take_one(struct elapse__database_link *link)
     return true;
 }
 
-/* Takes the results that have come. Returns false if the connection is lost: then libpq makes up
- * results, which are not the server's. */
+/* Takes the results that have come. Returns false if the connection is lost: libpq then makes
+ * results of its own, which must not be taken for the server's. */
 static bool take_results(struct elapse__database_link *link)
 {
     while (link->syncs_taken < link->syncs && !PQisBusy(link->connection))
@@ -319,8 +320,8 @@ static bool take_results(struct elapse__database_link *link)
     return true;
 }
 
-/* Sending comes first: while the socket takes no more, libpq reads, and what it has read does not
- * make the socket ready again. */
+/* Sends what is unsent, and takes what has come. Sending comes first: libpq may read while it
+ * sends, and bytes that it has read do not make the socket ready again. */
 static void receive(struct elapse__database_link *link)
 {
     bool is_whole = flush(link) && PQconsumeInput(link->connection) == 1;
@@ -328,7 +329,7 @@ static void receive(struct elapse__database_link *link)
         fail(link);
 }
 
-/* Stores the result, which is there. */
+/* Stores the result. Requires that it has come. */
 static void give(struct elapse__database_link *link, struct elapse__statement_result *result)
 {
     ELAPSE__ASSERT_THAT(link->state, !=, ELAPSE__DATABASE_LINK_IS_IDLE);

@@ -1,5 +1,5 @@
 /*
- * Names in the database, of which the SQL and its sessions consist.
+ * Makes the names of sessions and tables in the database from the name of a queue.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_NAMES_H
 #define ELAPSE__CLUSTER_POSTGRES_NAMES_H
@@ -14,10 +14,10 @@ enum {
 };
 
 /* Returns whether a queue may have this name: a letter, then letters, digits and _, in lower case,
- * 32 at most. Then no name that follows from it has to be quoted, or is cut. */
+ * 32 at most. Then no name that is made from it has to be quoted, or is cut. */
 bool elapse__database_queue_name_is_valid(const char *name);
 
-/* A name that follows from that of the queue. */
+/* A name that is made from the name of the queue. */
 struct elapse__database_name {
     char text[ELAPSE__DATABASE_NAME_BYTES];
 };
@@ -25,7 +25,7 @@ struct elapse__database_name {
 /* Returns the application_name of the sessions of a partition. */
 struct elapse__database_name elapse__database_session_name(const char *queue, uint32_t partition);
 
-/* Returns the name of a table of its log. schema.sql writes the same name. */
+/* Returns the name of a table of the partition's log. schema.sql writes the same name. */
 struct elapse__database_name elapse__database_log_table_name(const char *queue, uint32_t partition,
                                                              uint64_t table);
 

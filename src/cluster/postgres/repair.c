@@ -1,5 +1,5 @@
 /*
- * Deciding what becomes of lost groups.
+ * Performs what an operator has decided about lost groups.
  */
 #include "repair.h"
 
@@ -16,8 +16,9 @@
 enum {
     NUMBER_BYTES = 24,
 
-    /* How far the epoch goes on. A database that went back may lack many take-overs, and nodes know
-     * their epochs: the new one has to lie above all of them. Nothing needs epochs without gaps. */
+    /* By how much a repair raises the epoch. A database that went back may lack many take-overs,
+       but nodes know the epochs of these. The new epoch has to lie above all of them. Gaps between
+       epochs do no harm. */
     EPOCH_LEAP = 1000000
 };
 
@@ -27,7 +28,7 @@ struct elapse__repair {
     char name[ELAPSE__QUEUE_NAME_BYTES];
 };
 
-/* Numbers as parameters. A hash is a bigint of the same bits. */
+/* A number as the text of a parameter. A hash becomes the bigint of the same bits. */
 struct number {
     char text[NUMBER_BYTES];
 };
@@ -111,7 +112,7 @@ bool elapse__repair_look(struct elapse__repair *repair, uint32_t partition,
            elapse__visit_refuse(why, "queue %s lacks partition %" PRIu32, repair->name, partition);
 }
 
-/* The next group says which hash this one has. */
+/* Reads the hash of a group from the group after it, which has the hash of its predecessor. */
 static bool read_hash(struct elapse__repair *repair, uint32_t partition, uint64_t group,
                       uint64_t *hash, bool *is_there, struct elapse__schema_why *why)
 {
@@ -250,13 +251,13 @@ uint64_t elapse__repair_marked_group(const char *mark)
     static const char before[] = " knows group ";
     const char *found = NULL;
     for (const char *at = strstr(mark, before); at != NULL; at = strstr(at + 1, before))
-        found = at; /* the last one: a name may have such words */
+        found = at; /* the last place: the name of a node may have the same words */
     return found == NULL ? 0 : strtoull(found + sizeof before - 1, NULL, 10);
 }
 
 /* ---- changing ---- */
 
-/* The epoch that begins with the repair. */
+/* Returns the epoch that begins with the repair. */
 static uint64_t epoch_after(const struct elapse__repair_row *row)
 {
     return row->epoch + EPOCH_LEAP;

@@ -1,6 +1,6 @@
 /*
- * After a database lost groups that were acknowledged: what an operator decides, for one partition.
- * R11 of src/cluster/ownership/partition.h says how it came to stand still.
+ * Performs for one partition what an operator decides after a database lost groups that were
+ * acknowledged. R11 of src/cluster/ownership/partition.h says why the partition stands still then.
  *
  *      elapse__repair_open(...)
  *      elapse__repair_look(...)        again and again: no node may live
@@ -67,7 +67,7 @@ bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
 bool elapse__repair_look(struct elapse__repair *repair, uint32_t partition,
                          struct elapse__repair_row *row, struct elapse__schema_why *why);
 
-/* Stores the hash of a group that the log still has, or `is_there` false. */
+/* Stores the hash of a group, and whether the log still has the group. */
 bool elapse__repair_hash(struct elapse__repair *repair, uint32_t partition,
                          const struct elapse__repair_row *row, uint64_t group, uint64_t *hash,
                          bool *is_there, struct elapse__schema_why *why);
@@ -107,9 +107,9 @@ bool elapse__repair_append(struct elapse__repair *repair, uint32_t partition,
                            const struct elapse__repair_row *row,
                            const struct elapse__statement *group, struct elapse__schema_why *why);
 
-/* Fails, with words, if no standby has confirmed it in 10 seconds, if the connection was lost, or
- * if the settings are not those that elapse__repair_trust wants, before and behind it; it may stay
- * all the same. */
+/* Commits. Fails, with words, if no standby has confirmed the commit in 10 seconds, if the
+ * connection was lost, or if the settings before or after the commit are not those that
+ * elapse__repair_trust wants. The change may stay all the same. */
 bool elapse__repair_commit(struct elapse__repair *repair, bool single_copy,
                            struct elapse__schema_why *why);
 

@@ -18,7 +18,7 @@
 
 struct elapse__database_link;
 
-/* What other threads want. */
+/* What other threads have asked for. */
 struct elapse__runner_requests {
     bool has_news, is_aside, hands_over, stops;
     bool has_group;
@@ -28,7 +28,7 @@ struct elapse__runner_requests {
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by meaning */
 struct elapse__runner {
-    /* The fields of the thread alone. */
+    /* The fields that only the runner's thread uses. */
     struct elapse__partition_owner owner; /* of the caller */
     struct elapse__runner_calls calls;
     struct elapse__partition *partition;
@@ -39,24 +39,24 @@ struct elapse__runner {
     uint64_t poll_serial, polled_ms;
     uint32_t lease_ms;
     uint64_t remembered_mark;
-    bool has_offset; /* the cluster's time was told */
+    bool has_offset; /* `time_set` was called with `offset_ms` */
     int64_t offset_ms;
-    uint64_t remember_ms; /* no attempt before */
-    bool hands_over;      /* hand over was asked for */
+    uint64_t remember_ms; /* when `remember` may be called again */
+    bool hands_over;      /* elapse__runner_hand_over was called */
     uint64_t give_up_ms;  /* when handing over is given up */
     bool releases;        /* RELEASE is under way */
     bool has_released;    /* RELEASE was done */
     uint64_t polls_lost;
     uint64_t complaints; /* of the partition, when `message` was written */
     char message[ELAPSE__RUNNER_MESSAGE_BYTES];
-    bool is_stopping;                   /* stop was asked for */
-    struct elapse__runner_figures seen; /* when `changed` was called last */
+    bool is_stopping;                   /* elapse__runner_stop was called */
+    struct elapse__runner_figures seen; /* the figures when `changed` was called last */
 
     struct elapse__os_thread thread;
     int event; /* ready when there are requests */
     _Atomic uint64_t answer_until_ms;
 
-    struct elapse__lock lock; /* of the rest */
+    struct elapse__lock lock; /* guards the fields below */
     struct elapse__runner_requests requests;
     uint64_t epoch;    /* in which this node owns the partition; 0: it does not */
     bool is_in_flight; /* a group was submitted, and no call about it has begun */

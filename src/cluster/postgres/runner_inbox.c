@@ -1,5 +1,5 @@
 /*
- * Polls of the inbox, between the statements of the partition and in the same session.
+ * Polls the inbox between the statements of the partition, in the same session.
  */
 #include "runner_inbox.h"
 #include "../../base/assert.h"
@@ -56,7 +56,8 @@ void elapse__runner_take_inbox(struct elapse__runner *runner,
                        runner->rows, count);
 }
 
-/* A poll that hangs must not hold up the beats. */
+/* Returns when a poll is given up. A poll that hangs must not delay the beats, which renew the
+ * lease. */
 static uint64_t limit_ms(const struct elapse__runner *runner)
 {
     return runner->polled_ms + runner->lease_ms / 8;

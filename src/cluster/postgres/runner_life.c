@@ -1,5 +1,5 @@
 /*
- * The life of a runner, and what other threads ask of it.
+ * Starts and stops a runner, and leaves the requests of other threads for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ int elapse__runner_start(struct elapse__runner **runner,
         free(made);
         return error;
     }
-    *runner = made; /* calls on the new thread may use it */
+    *runner = made; /* before the thread starts: its calls may use `*runner` */
     error = ENOMEM;
     if (make_members(made, options))
         error = elapse__os->thread_start(&made->thread, 0, elapse__runner_main, made);
@@ -114,7 +114,7 @@ void elapse__runner_trim(struct elapse__runner *runner, uint64_t epoch, uint64_t
     ELAPSE__ASSERT_THAT(tail, >, 0);
     elapse__lock(&runner->lock);
     if (runner->epoch == epoch && tail > runner->requests.tail)
-        runner->requests.tail = tail; /* the next beat has it; that needs no waking */
+        runner->requests.tail = tail; /* the next beat takes the tail: no need to wake the thread */
     elapse__unlock(&runner->lock);
 }
 

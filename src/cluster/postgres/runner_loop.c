@@ -1,5 +1,6 @@
 /*
- * The thread of a runner.
+ * The thread of a runner: asks the state machine (partition.h) for the next statement, and gives it
+ * to the link (link.h) and the result back.
  */
 #include <string.h>
 
@@ -53,7 +54,7 @@ static struct elapse__runner_figures publish_figures(struct elapse__runner *runn
     return figures;
 }
 
-/* R12 */
+/* Tells the caller if the cluster's time is another one (R12 of partition.h). */
 static void tell_time(struct elapse__runner *runner)
 {
     struct elapse__partition_figures seen;
@@ -77,7 +78,8 @@ static void publish(struct elapse__runner *runner)
         runner->calls.changed(runner->owner.context);
 }
 
-/* R7. The partition answers nothing until it is remembered. */
+/* Writes the partition's memory to the disk if it has changed. The partition answers nothing until
+ * that is done (R7 of partition.h). */
 static void remember(struct elapse__runner *runner, uint64_t now_ms)
 {
     ELAPSE__ASSERT_NO_LOCK_HELD();
@@ -165,7 +167,7 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
 {
     struct elapse__runner *runner = context;
     struct elapse__partition_group waiting;
-    (void)publish_figures(runner); /* the call may want to know the mark */
+    (void)publish_figures(runner); /* the call may read the mark from the figures */
     (void)disown(runner, &waiting);
     ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
     ELAPSE__ASSERT_THAT(elapse__partition_answer_until_ms(runner->partition), ==, 0); /* R3 */
@@ -260,7 +262,7 @@ static void begin_next(struct elapse__runner *runner, uint64_t now_ms)
         take_result(runner, false);
         return;
     }
-    /* Nothing is answered any more when the database is asked to hand over. */
+    /* Before the database is asked to hand over, answers stop. */
     publish_answers(runner);
     runner->releases = statement.kind == ELAPSE__STATEMENT_RELEASE;
     if (runner->releases) {
@@ -320,8 +322,8 @@ static bool has_given_up(const struct elapse__runner *runner)
     return runner->hands_over && elapse__runner_now_ms() >= runner->give_up_ms;
 }
 
-/* A group that came while the partition handed over is given back; so is one whose answer is not
- * waited for any more. */
+/* Ends the partition. Gives back by `fenced` a group that came while the partition handed over, and
+ * one whose answer is not waited for any more. */
 static void end(struct elapse__runner *runner)
 {
     struct elapse__partition_group waiting;

@@ -1,5 +1,5 @@
 /*
- * The thread of a runner, for what starts it.
+ * Declares the function of a runner's thread, for the file that starts the thread.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_RUNNER_LOOP_H
 #define ELAPSE__CLUSTER_POSTGRES_RUNNER_LOOP_H

@@ -1,5 +1,5 @@
 /*
- * The tables in the database.
+ * Makes the tables in the database, and finds a queue in them.
  */
 #include "schema.h"
 
@@ -12,10 +12,10 @@
 #include "names.h"
 #include "visit.h"
 
-/* schema.sql, as CMake puts it into the program. */
+/* The text of schema.sql, which CMake puts into the program. */
 extern const unsigned char elapse__schema_sql[];
 
-/* NULL in place of `which` leaves it to the connection string. */
+/* Connects. The connection string says whether a standby will do. */
 static PGconn *connect_to(const char *host, struct elapse__schema_why *why)
 {
     return elapse__visit_open(host, NULL, why);
@@ -123,7 +123,7 @@ static bool insert_partition(PGconn *connection, const char *name,
     return do_with(connection, text, (const char *const[]){name, number, hash, lease_ms}, why);
 }
 
-/* Within a transaction. */
+/* Makes the tables and the queue. Requires that a transaction is open. */
 static bool make(PGconn *connection, const char *name, struct elapse__schema_queue *queue,
                  struct elapse__schema_why *why)
 {
@@ -196,7 +196,7 @@ bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t part
     ELAPSE__ASSERT(partitions > 0 && partitions <= ELAPSE__PARTS_MAX);
     ELAPSE__ASSERT_THAT(body_bytes_max, <=, INT32_MAX);
     *has_inbox = false;
-    /* What a standby has not got yet, it may get. */
+    /* Not a standby: it may have the inbox later than the server that takes writes. */
     PGconn *connection = elapse__visit_open(host, "read-write", why);
 
     if (connection == NULL)

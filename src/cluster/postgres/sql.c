@@ -100,7 +100,7 @@ static const char mark[] =
     " missed = case when missed = '' and epoch > $5 then " WHY " else missed end"
     " where queue = $1 and part = $2 returning " ROW ", " SETTINGS;
 
-/* Names of queues may be the same in two databases of a server. */
+/* Two databases of a server may have queues of the same name. So the database is compared, too. */
 static const char terminate[] =
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1"
     " and datname = current_database() and pid <> pg_backend_pid() and backend_xid is not null";
@@ -109,7 +109,7 @@ static const char clocks[] = "select living, near, agreeing from elapse.tell_clo
 
 const char elapse__sql_look_again[] = "select " SETTINGS;
 
-/* The columns by name: a later version of the function may have more. */
+/* Names the columns, because a later version of the function may return more. */
 static const char read_inbox[] =
     "select id, age_ms, what, tube, key, tag, token, body, due, due_ms, cron, zone, ifkey, max_ms,"
     " priority, ttr_ms, expire_ms, retry, backoff_min_ms, backoff_max_ms"
@@ -170,13 +170,14 @@ static const char *number_text(struct elapse__sql *sql, int64_t number)
     return text;
 }
 
-/* A hash is a bigint of the same bits. */
+/* Adds a number as a bigint. A hash becomes the bigint of the same bits. */
 static void add_number(struct elapse__sql *sql, uint64_t number)
 {
     add_value(sql, TYPE_INT8, number_text(sql, (int64_t)number), 0);
 }
 
-/* Returns NULL if the letter is no text. */
+/* Returns the text that a letter of `statements` stands for; NULL: the letter stands for no text.
+ */
 static const char *text_of(struct elapse__sql *sql, const struct elapse__sql_place *place,
                            char letter)
 {

@@ -18,7 +18,7 @@ enum {
     ELAPSE__SQL_NUMBER_BYTES = 24,
 };
 
-/* What is the same in all statements of a partition. */
+/* The values that all statements of a partition share. */
 struct elapse__sql_place {
     const char *queue;
     uint32_t partition;
@@ -41,8 +41,9 @@ struct elapse__sql {
     char *ids, *reasons; /* of the inbox, as arrays */
 };
 
-/* Writes the SQL of a statement; of CONNECT that which begins a session (W3). Values point into the
- * place, the statement and `sql`. Returns false if there is no memory. */
+/* Writes the SQL of a statement. For CONNECT, writes the SQL that begins a session (W3 of
+ * statements.h). Values point into the place, the statement and `sql`. Returns false if there is no
+ * memory. */
 bool elapse__sql_write(struct elapse__sql *sql, const struct elapse__sql_place *place,
                        const struct elapse__statement *statement);
 void elapse__sql_free(struct elapse__sql *sql);

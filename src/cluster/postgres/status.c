@@ -1,5 +1,5 @@
 /*
- * What the database says of a queue.
+ * Reads what the database says of a queue.
  */
 #include "status.h"
 
@@ -31,7 +31,7 @@ static void copy_text(char *copy, size_t room, const char *text)
 
 /* ---- one look ---- */
 
-/* A row that is missing stays as it was: the table has no such partition. */
+/* Reads the rows of the partitions. A partition without a row in the table stays as it was. */
 static bool look_at_partitions(struct elapse__status_session *session,
                                struct elapse__status *status, struct elapse__schema_why *why)
 {
@@ -105,7 +105,8 @@ static bool look_at_server(struct elapse__status_session *session, struct elapse
     return true;
 }
 
-/* Nodes say what they see each half of a lease. */
+/* Finds the node whose wall clock is the most wrong. Nodes write what they see each half of a
+ * lease. */
 static bool look_at_clocks(struct elapse__status_session *session, struct elapse__status *status,
                            struct elapse__schema_why *why)
 {

@@ -1,5 +1,5 @@
 /*
- * A session of a command.
+ * Opens the session of a command in the database, and performs statements in it.
  */
 #include "visit.h"
 
@@ -16,7 +16,8 @@
 
 #define NS_PER_S  UINT64_C(1000000000)
 #define COMMIT_NS (10 * NS_PER_S)
-#define ANSWER_NS (12 * NS_PER_S) /* the server, if it is well, gives up before that */
+#define ANSWER_NS \
+    (12 * NS_PER_S) /* longer than the server's own limit: a working server answers earlier */
 
 static void ignore_notice(void *context, const PGresult *notice)
 {
@@ -36,14 +37,15 @@ bool elapse__visit_refuse(struct elapse__schema_why *why, const char *format, ..
     va_start(arguments, format);
     (void)vsnprintf(why->text, sizeof why->text, format, arguments);
     va_end(arguments);
-    ELAPSE__ASSERT_THAT(why->text[0], !=, '\0'); /* words without a reason say nothing */
+    ELAPSE__ASSERT_THAT(why->text[0], !=, '\0'); /* each refusal has a reason */
     why->text[strcspn(why->text, "\r\n")] = '\0';
     return false;
 }
 
 /* ---- connecting ---- */
 
-/* Before anything is set: other clients of a pooler would get the session. */
+/* Returns whether no pooler is in between. Called before anything is set in the session, because
+ * other clients of a pooler would get it. */
 static bool is_direct(PGconn *connection, struct elapse__schema_why *why)
 {
     PGresult *rows = elapse__visit_ask(connection, "select pg_backend_pid()", 0, NULL, why);
@@ -66,8 +68,8 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
     const char *const names[] = {"dbname", "client_encoding", "connect_timeout",
                                  "target_session_attrs", NULL};
     const char *const values[] = {host, "UTF8", "10", which, NULL};
-    /* A warning is how the server says that it has waited for no standby. Where this machine
-     * vanishes, the locks of its session are to go, too. */
+    /* A warning is how the server says that it has waited for no standby. If this machine vanishes,
+     * the server ends the session after a while, and so its locks. */
     static const char settings[] = "set statement_timeout = '10s';"
                                    " set client_min_messages = warning;"
                                    " set idle_in_transaction_session_timeout = '60s'";
@@ -92,8 +94,7 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
 
 /* ---- statements ---- */
 
-/* Sends the rest, and waits for the answer. Where the connection is lost, that is the
- * answer. */
+/* Sends what is unsent, and waits for an answer. A lost connection counts as an answer. */
 static bool await(PGconn *connection, uint64_t until_ns)
 {
     for (;;) {
@@ -134,7 +135,8 @@ static PGresult *take_last(PGconn *connection, struct elapse__schema_why *why)
     return last;
 }
 
-/* `is_sent`: what the call that sends it has returned. */
+/* Returns the result of a statement. `is_sent` is what the libpq call that sends it has returned.
+ */
 static PGresult *answer(PGconn *connection, int is_sent, struct elapse__schema_why *why)
 {
     if (is_sent == 1)
@@ -218,8 +220,8 @@ static bool commit(PGconn *connection, bool *is_done)
     return true;
 }
 
-/* With a notice that came with it, the wait for a standby was cut short. The database itself has no
- * limit for that wait. */
+/* A notice that comes with the commit says that the wait for a standby was cut short. The database
+ * has no time limit for that wait: this function has one. */
 bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why)
 {
     bool is_noticed = false, is_done = false;

@@ -1,6 +1,6 @@
 /*
- * A session of a command, which waits for the database: 10 seconds at most to connect to each host,
- * and 12 for each statement.
+ * A visit is a session that a command has in the database. These functions wait for the database:
+ * 10 seconds at most to connect to each host, and 12 for each statement.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_VISIT_H
 #define ELAPSE__CLUSTER_POSTGRES_VISIT_H
@@ -10,7 +10,7 @@
 #include "sql.h"
 #include "why.h"
 
-/* Writes why, cut to one line. Returns false. */
+/* Writes a reason into `why`, cut to one line. Returns false. */
 __attribute__((format(printf, 2, 3))) bool elapse__visit_refuse(struct elapse__schema_why *why,
                                                                 const char *format, ...);
 
@@ -19,8 +19,9 @@ __attribute__((format(printf, 2, 3))) bool elapse__visit_refuse(struct elapse__s
  * words, which have nothing of the string in them, if that fails. */
 PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__schema_why *why);
 
-/* Performs one statement with parameters in text. Returns its result, which is to be cleared; it
- * may be an error, and then there are words; NULL, with words, if none has come. */
+/* Performs one statement with parameters in text. Returns the result, which the caller clears. If
+ * the result is an error, `why` says so in words. Returns NULL, with words, if no result has come.
+ */
 PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
                             const char *const *values, struct elapse__schema_why *why);
 
@@ -33,7 +34,7 @@ PGresult *elapse__visit_rows(PGconn *connection, const char *text, int count,
 PGresult *elapse__visit_perform(PGconn *connection, const struct elapse__sql *sql,
                                 struct elapse__schema_why *why);
 
-/* Returns a bigint of a result. A hash is one of the same bits. */
+/* Returns a bigint of a result. A hash is stored as the bigint of the same bits. */
 uint64_t elapse__visit_number(const PGresult *rows, int row, int column);
 
 /* Writes host and port of the server, cut if there is no room. */

@@ -3,8 +3,8 @@
  *
  *      first round: each partition once --jobs--> reply
  *                     |
- *                     +--none, and no WAIT--> the empty reply, or -TRYAGAIN if a partition could
- * not |                       be asked, or was lost: it may have jobs
+ *                     +--none, and no WAIT--> the empty reply, or -TRYAGAIN if a partition was
+ *                     |                       lost or could not be asked: it may have jobs
  *                     +--none--> WAITING --jobs--> reply
  *                                  |  ^
  *                                  |  +-- the chain of each partition asks the waiters in turn,

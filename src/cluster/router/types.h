@@ -255,8 +255,7 @@ struct elapse__router_client {
     struct elapse__ring_node commands; /* the oldest first */
     struct elapse__ring_node leavings; /* commands whose reply in `out` hands out jobs */
     size_t charges;                    /* sum of the charges of the commands */
-
-    size_t need; /* how long the input must be before it is parsed again */
+    size_t need;                       /* how long the input must be before it is parsed again */
     uint64_t number;
     uint64_t out_end, out_sent;
     uint32_t home;        /* the partition of commands that may go to any */
