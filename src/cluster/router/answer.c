@@ -1,6 +1,5 @@
 /*
  * Makes the replies of commands from the answers of partitions.
-
  */
 #include <string.h>
 

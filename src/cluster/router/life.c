@@ -1,6 +1,5 @@
 /*
  * Makes and frees a router, is told who owns the partitions, and does turns.
-
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /*
  * Tells which partition a command belongs to.
-
  *
  * A command that is not well formed may go to any partition, because each of them refuses it with
  * the same error. So a command that a partition accepts must count as well formed here, too: both

@@ -378,7 +378,6 @@ static bool take_back(struct elapse__cluster_link *own)
 /* ---- from other nodes to cores of this node ---- */
 
 /* Whether a push message may be sent to a peer now. */
-
 struct boundary {
     const struct elapse__peer *peer;
     bool is_there; /* the socket has taken all output that the core has for the peer */

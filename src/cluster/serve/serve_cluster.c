@@ -1,6 +1,5 @@
 /*
  * Starts a node, serves until it is asked to stop, and hands its partitions over.
-
  *
  *      read files, listen --> read the queue's facts in the database --> open the stores
  *      --> start the runners --> serve until SIGTERM or SIGINT --> hand over
