@@ -1,5 +1,6 @@
 /*
- * Connections: from the first byte to the last lease that is undone.
+ * Makes connections, takes their bytes, lets their replies leave, and undoes what was on its way
+ * when they end. inner.h has a picture of a connection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ static void leave_rings(struct elapse__connection *connection)
     (void)elapse_wheel_stop(&connection->server->wheel, &connection->guess.timer);
 }
 
-/* Releases the memory of a connection that has nothing to undo, or whose process ends. */
+/* Frees a connection that has nothing to undo, or whose process ends. */
 void elapse__connection_free(struct elapse__connection *connection)
 {
     leave_rings(connection);
@@ -143,7 +144,7 @@ static void release_bytes(struct elapse__connection *connection, uint64_t end)
     ELAPSE__ASSERT_THAT(connection->held_gone, <=, connection->held_end);
 }
 
-/* Moves what may leave to `out`. */
+/* Moves the replies that may leave from `held` to `out`. */
 static void release_marks(struct elapse__connection *connection)
 {
     const struct elapse__server *server = connection->server;
@@ -189,7 +190,7 @@ static void arrange(struct elapse__connection *connection)
 
     if (connection->closed)
         return;
-    /* After a half close, what cannot run by now never will. */
+    /* The client sends nothing more. Input that cannot run by now never will. */
     if (connection->input_ended && !elapse__ring_has_node(&connection->work) &&
         !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
         !connection->is_guessing && !server->stopped)
@@ -205,8 +206,8 @@ static void arrange(struct elapse__connection *connection)
     connection->had_room = has_room;
 }
 
-/* Runs what waits in the buffer, which nothing else looks at, unless the connection is in `work`:
- * then its turn comes. */
+/* Runs the commands that wait in the input buffer. Does nothing if the connection is in `work`:
+ * then a turn runs them. */
 static void run_buffered(struct elapse__connection *connection)
 {
     bool has_turn =
@@ -223,7 +224,8 @@ static void run_buffered(struct elapse__connection *connection)
         elapse__buffer_free(&connection->input);
 }
 
-/* Returns whether the first reply may leave, and has not left because the budget ended. */
+/* Returns whether the first reply may leave now. It may have stayed because the budget had ended.
+ */
 static bool may_release(const struct elapse__connection *connection)
 {
     if (connection->marks.count == 0 || connection->dead || connection->is_guessing)
@@ -316,7 +318,8 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
     while (connection->leavings.count > 0 &&
            elapse__leavings_first(connection)->end <= connection->sent)
         elapse__leavings_drop_first(connection);
-    /* Its next reply gets its bytes in a turn, behind those of other connections. */
+    /* The next reply of this connection gets its bytes in a turn, after those of other connections.
+     */
     if (connection->marks.count > 0 && elapse__reply_marks_at(connection, 0)->reply != NULL)
         server->budget = 0;
     elapse__connection_work(connection);
@@ -335,7 +338,7 @@ void elapse__server_reading_done(struct elapse__server *server, struct elapse__q
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET + ELAPSE__HEARING_BUDGET);
     hand->state = ELAPSE__HAND_READ;
     reply->unread--;
-    /* A turn looks at the reply of a closed connection. */
+    /* If the connection is closed, a turn undoes the reply. */
     if (reply->unread == 0 && !connection->closed)
         elapse__connection_work(connection);
     elapse__server_leave(server);

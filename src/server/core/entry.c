@@ -1,5 +1,5 @@
 /*
- * Entering and leaving the core; and how a connection ends by itself.
+ * The begin and the end of each call of the core, and how the core itself ends a connection.
  */
 #include "inner.h"
 
@@ -39,7 +39,7 @@ bool elapse__connection_may_format(const struct elapse__connection *connection)
 
 bool elapse__connection_is_choked(const struct elapse__connection *connection)
 {
-    /* Further replies would wait behind those that wait for the socket. */
+    /* The first replies wait for the socket. Further ones would only wait behind them. */
     if (connection->reply_bytes > 0 && !elapse__connection_may_format(connection))
         return true;
     return elapse__buffer_size(&connection->held) + elapse__buffer_size(&connection->out) +

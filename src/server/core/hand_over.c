@@ -1,5 +1,6 @@
 /*
- * Replies that have a job: reading its body, beginning its lease, and formatting.
+ * Completes replies that have jobs: reads the bodies, begins the leases, and formats. A hand is one
+ * job of a reply.
  *
  *      TAKEN --durable--> BEGUN --in memory, or in the page cache--> READ --> formatted
  *                          |                                          ^
@@ -35,7 +36,8 @@ static void give_to_shell(struct elapse__server_reply *reply, struct elapse__han
     elapse__ring_append(&reply->connection->server->readings, &hand->reading.ring_node);
 }
 
-/* Reads what needs no waiting for the disk; the rest goes to the shell. */
+/* Reads the bodies that are in memory or in the page cache. The shell gets the readings that have
+ * to wait for the disk. */
 static void read_batch(struct elapse__server_reply *reply, struct batch *batch)
 {
     const struct elapse__journal *journal = reply->connection->server->engine->journal;
@@ -167,8 +169,8 @@ static bool finish_look(struct elapse__server_reply *reply)
 
 /* ---- hand-outs ---- */
 
-/* Begins the leases of all hands that were read. Hands that are gone leave the list. Returns an
- * error of the last hand that failed, or 0. */
+/* Begins the leases of all hands that were read. Hands whose job is gone leave the list. Returns
+ * the error of the last hand that failed, or 0. */
 static int begin_leases(struct elapse__server_reply *reply)
 {
     struct elapse__engine *engine = reply->connection->server->engine;
@@ -229,7 +231,8 @@ static void format_jobs(struct elapse__server_reply *reply)
     elapse__reply_look_at_deadlines(connection);
 }
 
-/* All hands were read. Returns true if the reply was formatted. */
+/* Called when all hands were read. Begins the leases and formats. Returns true if the reply was
+ * formatted. */
 static bool finish_hand_out(struct elapse__server_reply *reply)
 {
     int failed = begin_leases(reply);
@@ -240,7 +243,7 @@ static bool finish_hand_out(struct elapse__server_reply *reply)
     }
     bool is_by_id = reply->kind == ELAPSE__REPLY_RESERVE_ID;
     reply->read_failed |= failed == EIO;
-    /* Other jobs may be read, and the disk may be well again soon. */
+    /* Other jobs may be readable, and the disk may recover soon. */
     if (!is_by_id && (failed == 0 || failed == EIO))
         elapse__reply_try_again(reply);
     else

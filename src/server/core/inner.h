@@ -54,17 +54,17 @@
 enum {
     ELAPSE__BUDGET = 1000,        /* units of a round: about a millisecond */
     ELAPSE__TURN_BUDGET = 500,    /* units that a turn has at least */
-    ELAPSE__HEARING_BUDGET = 250, /* beside them, that bytes which come have at least */
-    ELAPSE__QUANTUM = 250,        /* of one connection in a call, or in a turn */
-    ELAPSE__UNIT_BYTES = 1024,    /* of a command, for one unit more */
-    ELAPSE__COST_HAND_OUT = 2,    /* units: of taking a job, and of reading it */
-    ELAPSE__OUT_BYTES = 64 << 10, /* of `out`: no reply gets bytes while so many wait there */
-    ELAPSE__INLINE_READ_BYTES = 256 << 10, /* of a body that is read in the call */
+    ELAPSE__HEARING_BUDGET = 250, /* units for received bytes at least, beside TURN_BUDGET */
+    ELAPSE__QUANTUM = 250,        /* units of one connection in a call or in a turn */
+    ELAPSE__UNIT_BYTES = 1024,    /* so many bytes of a command cost one unit more */
+    ELAPSE__COST_HAND_OUT = 2,    /* units for taking a job, and for reading it */
+    ELAPSE__OUT_BYTES = 64 << 10, /* while so many bytes wait in `out`, no reply gets bytes */
+    ELAPSE__INLINE_READ_BYTES = 256 << 10, /* the longest body that is read without the shell */
     ELAPSE__DEADLINE_SOON_MS = 1000,
     ELAPSE__LEASES_EXAMINED = 4096,
-    ELAPSE__NEED_SPARE = 1 << 20, /* of a command, beside its body */
-    ELAPSE__OWN_WAITERS = 2,      /* of a reply, without memory beside it */
-    ELAPSE__FREE_REPLIES = 1024   /* kept for the next ones */
+    ELAPSE__NEED_SPARE = 1 << 20, /* bytes that a command may have beside its body */
+    ELAPSE__OWN_WAITERS = 2,      /* waiters inside the struct of a reply */
+    ELAPSE__FREE_REPLIES = 1024   /* freed replies that are kept for reuse */
 };
 
 /* A timer of the server's wheel. */
@@ -84,8 +84,8 @@ struct elapse__waiter {
 };
 
 enum elapse__hand_state {
-    ELAPSE__HAND_TAKEN, /* leased; nothing was read */
-    ELAPSE__HAND_BEGUN, /* the journal keeps its segment */
+    ELAPSE__HAND_TAKEN, /* the job is leased, and its body not read yet */
+    ELAPSE__HAND_BEGUN, /* the reading has begun: the journal keeps the segment */
     ELAPSE__HAND_WITH_SHELL,
     ELAPSE__HAND_READ,
     ELAPSE__HAND_GONE, /* the job cannot be handed out after all */
@@ -99,9 +99,9 @@ struct elapse__hand {
 
 enum elapse__reply_state {
     ELAPSE__REPLY_WAITING, /* for a job */
-    ELAPSE__REPLY_READY,   /* has hands; its gate is set */
-    ELAPSE__REPLY_READING, /* its hands are being read */
-    ELAPSE__REPLY_NOTHING, /* has none; its gate is set */
+    ELAPSE__REPLY_READY,   /* the reply has hands, and its gate is set */
+    ELAPSE__REPLY_READING, /* the hands are being read */
+    ELAPSE__REPLY_NOTHING, /* the reply has no hands, and its gate is set */
 };
 
 enum elapse__reply_kind {
@@ -117,8 +117,8 @@ struct elapse__server_reply {
     enum elapse__reply_state state;
     enum elapse__server_nothing why;
     bool tell_deadline;
-    bool read_failed; /* of a job that it would have handed out */
-    bool was_patient; /* its time was made longer, because the disk could not read */
+    bool read_failed; /* a job for this reply could not be read */
+    bool was_patient; /* the wait was prolonged, because the disk could not read */
     uint64_t context;
     uint64_t gate;
     uint64_t until_ms; /* boot-time clock */
@@ -147,14 +147,14 @@ struct elapse__server_tube {
 /* ---- connections ---- */
 
 struct elapse__reply_mark {
-    uint64_t end;                       /* of its bytes, counted from the connection's begin */
-    uint64_t gate;                      /* of bytes */
+    uint64_t end;  /* where its bytes end, counted from the begin of the connection */
+    uint64_t gate; /* of bytes */
     struct elapse__server_reply *reply; /* NULL: bytes */
 };
 
 /* A hand-out whose reply is on its way to the client. */
 struct elapse__leaving {
-    uint64_t end; /* of the reply, in all bytes that `out` has had */
+    uint64_t end; /* where the reply ends, counted in all bytes that `out` has had */
     struct elapse__queue_holder holder;
 };
 
@@ -200,7 +200,7 @@ struct elapse__connection {
     bool ending;        /* no command is taken any more */
     bool dead;          /* the shell closes the socket now */
     bool closed;        /* the shell has closed the socket */
-    bool had_room;      /* what the shell was shown last */
+    bool had_room;      /* whether there was room when the shell looked last */
     bool is_producer;
     bool is_worker;
     max_align_t session[];
@@ -213,7 +213,7 @@ struct elapse__server {
     struct elapse__engine *engine;
     struct elapse__queue_now now;
     uint64_t started_ms;
-    uint64_t durable; /* everything before this position */
+    uint64_t durable; /* everything before this position of the journal is durable */
     uint64_t memory_bytes;
     uint32_t budget; /* units left in this call */
     uint32_t round;  /* units left in this round */
@@ -241,7 +241,7 @@ void elapse__server_leave(struct elapse__server *server);
 void elapse__connection_fail(struct elapse__connection *connection);
 
 /* Returns whether a reply may get its bytes now. More bytes than a socket takes at once would only
- * be memory, and time that the other connections wait. */
+ * use memory, and make other connections wait. */
 bool elapse__connection_may_format(const struct elapse__connection *connection);
 
 /* Returns whether the replies of the connection that were not sent are too many. */

@@ -1,5 +1,6 @@
 /*
- * Marks and leavings: which bytes have which gate, and which leases are on their way.
+ * Keeps marks and leavings. A mark says which bytes of `held` have which gate. A leaving is a
+ * hand-out whose reply is on its way to the client.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static bool add_mark(struct elapse__connection *connection, struct elapse__reply
     return place != NULL;
 }
 
-/* A long pipeline needs many marks; a quiet connection none. */
+/* Memory is released, because only a long pipeline needs many marks. */
 void elapse__reply_marks_drop_first(struct elapse__connection *connection)
 {
     drop_first(&connection->marks, sizeof(struct elapse__reply_mark), ELAPSE__BUFFER_KEPT);

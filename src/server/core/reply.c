@@ -1,11 +1,12 @@
 /*
- * Appending to replies.
+ * Appends to replies.
  */
 #include <string.h>
 
 #include "inner.h"
 
-/* Bytes of `out` count at once; those of `held` when their reply is closed. */
+/* Counts bytes that were appended. Bytes of `out` count at once. Bytes of `held` count when their
+ * reply is closed. */
 static void count_bytes(struct elapse__connection *connection, size_t size)
 {
     if (connection->writing == &connection->out)

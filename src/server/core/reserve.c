@@ -9,16 +9,16 @@
 #include "tubes.h"
 
 enum {
-    TAKEN_AT_ONCE = 64,    /* jobs of one call of the queue */
-    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as much as so many looks at one */
+    TAKEN_AT_ONCE = 64,    /* jobs that one call of the queue takes */
+    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as many looks at a tube */
     LOOKS_A_UNIT = 256,
     LOOKS_MAX = 1 << 17 /* of one reserve: about half a millisecond */
 };
 
 /* ---- memory ---- */
 
-/* Returns the memory of a reply without bytes, which counts as output: otherwise a client that does
- * not read could have any number of such replies. */
+/* Returns the memory of a reply without bytes. This memory counts as output: otherwise a client
+ * that does not read could have any number of such replies. */
 static size_t memory_of(const struct elapse__server_reply *reply)
 {
     size_t bytes = sizeof *reply;
@@ -182,7 +182,7 @@ static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
             elapse__engine_take_back(engine, &handed[*taken - 1]);
         return ELAPSE__QUEUE_NO_MEMORY;
     }
-    /* A reply waits for all records but those of its own leases. */
+    /* The reply waits for all records except those of its own leases. */
     if (reply->hand_count == 0 || gate != before)
         reply->gate = gate;
     for (uint32_t i = 0; i < *taken; i++)
@@ -190,7 +190,7 @@ static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
     return ELAPSE__QUEUE_OK;
 }
 
-/* Returns how many jobs to take next, of which each body may have the greatest length. */
+/* Returns how many jobs to take next, if each body may have the greatest length. */
 static uint32_t count_to_take(const struct elapse__server_reply *reply, uint64_t body_bytes)
 {
     const struct elapse__server_options *options = &reply->connection->server->options;
@@ -201,7 +201,7 @@ static uint32_t count_to_take(const struct elapse__server_reply *reply, uint64_t
     return wanted < fits ? wanted : fits;
 }
 
-/* Takes as many jobs as are wanted and ready, as far as one command may work. */
+/* Takes as many jobs as are wanted and ready, up to the work that one command may do. */
 static enum elapse__queue_result take_jobs(struct elapse__server_reply *reply,
                                            struct elapse__queue_reserve *reserve)
 {
@@ -295,7 +295,7 @@ static void arm(struct elapse__server_reply *reply)
         elapse_wheel_start(&server->wheel, &reply->alarm.timer, end_ms);
 }
 
-/* Returns whether a job of these tubes is ready, and none is taken because the disk cannot read. */
+/* Returns whether a job of these tubes is ready but is not taken, because the disk cannot read. */
 static bool is_held_back(const struct elapse__server_reply *reply)
 {
     const struct elapse__engine *engine = reply->connection->server->engine;
@@ -311,9 +311,9 @@ static bool is_held_back(const struct elapse__server_reply *reply)
     return is_ready;
 }
 
-/* The time of a reserve is over. If there is a job that the disk cannot read, gives the disk a
- * little more. Returns false if the reply says that there is nothing, or that there is an error: it
- * must not say that there is no job. */
+/* Called when the time of a reserve is over. If there is a job that the disk cannot read, prolongs
+ * the time once and returns true. Otherwise returns false, and the reply says that there is no job;
+ * or that there is an error, if a job could not be read. */
 static bool has_more_time(struct elapse__server_reply *reply)
 {
     uint64_t now_ms = reply->connection->server->now.boot_ms;
@@ -381,7 +381,7 @@ static uint64_t until_ms(const struct elapse__server *server, uint64_t wait_ms)
     uint64_t now_ms = server->now.boot_ms;
     if (wait_ms == 0)
         return now_ms;
-    /* The present was rounded down: without the 1 the wait could be short by a millisecond. */
+    /* `now_ms` was rounded down. Without the 1 the wait could be a millisecond too short. */
     return wait_ms < ELAPSE_TIME_MAX - now_ms ? now_ms + wait_ms + 1 : UINT64_MAX;
 }
 
@@ -470,7 +470,7 @@ bool elapse__session_look(struct elapse__connection *connection,
     reply->view = *view;
     reply->view.tube = (struct elapse__queue_text){NULL, 0};
     reply->gate = server->engine->last_position;
-    /* The segment stays as it is until the reading has ended; the job need not. */
+    /* The journal keeps the segment until the reading has ended. The job itself may go. */
     add_hand(reply, &(struct elapse__queue_handed){.id = view->id, .body_size = view->body_size});
     elapse__journal_read_begin(server->engine->journal, view->position, view->body_size,
                                &reply->hands[0].reading.reading);

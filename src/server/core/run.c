@@ -1,5 +1,5 @@
 /*
- * Runs the commands of a connection, and answers what a protocol asks meanwhile.
+ * Runs the commands of a connection, and has the functions that a protocol calls while it runs one.
  */
 #include <string.h>
 
@@ -63,14 +63,14 @@ static enum choice choose_protocol(struct elapse__connection *connection, const 
     return choice;
 }
 
-/* Asks for more bytes than the `size` that are there, which are no whole command. */
+/* Asks for more than `size` bytes, because these are only a part of a command. */
 static void await_more(struct elapse__connection *connection, size_t size)
 {
     if (connection->need <= size)
         connection->need = size + 1;
 }
 
-/* Returns false if there is no memory. */
+/* Begins the session of the protocol. Returns false if there is no memory. */
 static bool begin(struct elapse__connection *connection)
 {
     connection->has_begun = true;
@@ -80,7 +80,7 @@ static bool begin(struct elapse__connection *connection)
     return !connection->dead;
 }
 
-/* Returns whether the connection has a protocol. */
+/* Chooses the protocol, if that is not done. Returns whether the connection has one. */
 static bool begin_session(struct elapse__connection *connection, const uint8_t *bytes, size_t size)
 {
     if (connection->protocol != NULL)
@@ -108,7 +108,7 @@ bool elapse__connection_may_run(const struct elapse__connection *connection)
            !elapse__connection_is_behind(connection) && !elapse__connection_is_choked(connection);
 }
 
-/* Returns whether a command needs more bytes than there may be. */
+/* Returns whether a command needs more bytes than the limit. */
 static bool needs_too_much(const struct elapse__connection *connection, size_t size)
 {
     const struct elapse__server_options *options = &connection->server->options;
@@ -180,8 +180,8 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     return elapse__server_spend(connection->server, 1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES));
 }
 
-/* Returns whether there are units and room for a command in this call. Otherwise the connection is
- * in the ring that lets it be looked at again. */
+/* Returns whether the budget and the journal have room for a command in this call. Otherwise puts
+ * the connection into the ring that lets it run later. */
 static bool has_turn(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
@@ -338,7 +338,8 @@ bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_
     const uint8_t *given = password.bytes;
     unsigned known = count == 0;
 
-    /* The time depends on the length of what was given, and on the passwords that there are. */
+    /* Each password is compared with all given bytes. So the time depends on how long the given
+     * password is, and on how many passwords there are, but not on how many bytes are right. */
     for (size_t i = 0; i < count; i++) {
         const uint8_t *right = passwords[i].bytes;
         size_t size = passwords[i].size;

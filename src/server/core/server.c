@@ -1,5 +1,5 @@
 /*
- * The server: its life, its turns, its statistics.
+ * Makes and frees the server, does its turns, and reports its statistics.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static struct elapse__connection *connection_of(struct elapse__ring_node *link)
     return (struct elapse__connection *)(void *)link;
 }
 
-/* Releases the replies of a connection; the queue is as it is. */
+/* Frees the replies of a connection, without a change of the queue. */
 static void drop_replies(struct elapse__connection *connection)
 {
     for (uint32_t i = 0; i < connection->marks.count; i++) {
@@ -77,7 +77,7 @@ void elapse__server_free(struct elapse__server *server)
             drop_replies(connection);
             if (!connection->closed && connection->has_begun && connection->protocol->end != NULL)
                 connection->protocol->end(connection);
-            /* The queue outlives the connection: it must not know the ring of its leases. */
+            /* The queue lives on, and must not point to the leases of a freed connection. */
             (void)elapse__queue_connection_close(server->engine->jobs, server->now,
                                                  &connection->leases, UINT32_MAX);
             elapse__connection_free(connection);
@@ -201,7 +201,7 @@ static bool turn_gated(struct elapse__server *server)
     return false;
 }
 
-/* Lets the commands that the journal could not take try again. */
+/* If the journal has room again, retries the commands that it could not take. */
 static void turn_stalled(struct elapse__server *server)
 {
     if (elapse__server_journal_is_full(server))
@@ -249,7 +249,8 @@ static bool serve_tube(struct elapse__server *server, struct elapse__server_tube
             server->refused |= again;
             return !again;
         }
-        /* The next commands of the connection run, and the reply leaves, when it is reached. */
+        /* The connection's next commands run, and the reply leaves, when its turn in `work` comes.
+         */
         elapse__ring_join_once(&server->work, &connection->work);
     }
     return true;
@@ -266,7 +267,7 @@ static bool turn_waiting(struct elapse__server *server)
            (watch = elapse__queue_watch_next(server->engine->jobs)) != NULL) {
         struct elapse__server_tube *tube = elapse__server_tube_of(watch);
         bool goes_on = serve_tube(server, tube);
-        /* The tube is asked also if it has no job any more: its next job is news. */
+        /* Asks for news of the tube, even if it has no job any more: its next job is news. */
         if (!elapse__ring_empty(&tube->waiters))
             elapse__queue_watch_ask(server->engine->jobs, watch);
         if (!goes_on)
@@ -275,7 +276,7 @@ static bool turn_waiting(struct elapse__server *server)
     return false;
 }
 
-/* Returns whether there is more to do now. */
+/* Ends closed connections. Returns whether there is more to do now. */
 static bool turn_closing(struct elapse__server *server)
 {
     const struct elapse__ring_node *last = server->closing.previous;
@@ -285,7 +286,7 @@ static bool turn_closing(struct elapse__server *server)
         bool is_last = link == last;
         if (server->budget == 0)
             return true;
-        /* A connection whose readings are with the shell waits at the end. */
+        /* A connection whose readings are still with the shell goes to the end of the ring. */
         if (!elapse__connection_bury(connection_of(link))) {
             (void)elapse__ring_remove(link);
             elapse__ring_append(&server->closing, link);

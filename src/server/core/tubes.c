@@ -1,5 +1,5 @@
 /*
- * The tubes that connections know, and the reserves that wait in them.
+ * Keeps the tubes that connections use, and the reserves that wait in them.
  */
 #include <stdlib.h>
 

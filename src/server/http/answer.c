@@ -1,6 +1,6 @@
 /*
- * From replies to answers. Replies come from this process, so their form is known; only their
- * texts are anybody's.
+ * Translates replies of RESP to answers in JSON. The replies come from this process, so their form
+ * is known. Only the texts in them may have any bytes.
  */
 #include <string.h>
 

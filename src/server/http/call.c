@@ -1,5 +1,5 @@
 /*
- * A request that becomes a command: its life.
+ * The life of a request that becomes a command of the core.
  *
  *      begun --> the core runs it --> answered --the client has all of it--> sent, and over
  *        |              |                |

@@ -1,5 +1,5 @@
 /*
- * Requests that become a command of the core.
+ * Runs requests that become a command of the core.
  */
 #ifndef ELAPSE__HTTP_CALL_H
 #define ELAPSE__HTTP_CALL_H

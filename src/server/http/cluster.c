@@ -1,5 +1,5 @@
 /*
- * A cluster in JSON, and its metrics.
+ * Writes the state of a cluster as JSON and as metrics.
  */
 #include "cluster.h"
 

@@ -1,5 +1,5 @@
 /*
- * Requests for events.
+ * Answers requests for /events.
  */
 #ifndef ELAPSE__HTTP_EVENTS_H
 #define ELAPSE__HTTP_EVENTS_H

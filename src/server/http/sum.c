@@ -1,5 +1,5 @@
 /*
- * Sums over the partitions of a node.
+ * Adds up figures over the partitions of a node.
  */
 #include "../../protocol/reply_fields.h"
 #include "cluster.h"

@@ -1,5 +1,5 @@
 /*
- * From requests to commands: which words each operation has.
+ * Translates requests to commands: says which words each operation has.
  */
 #include "translate.h"
 

@@ -21,13 +21,13 @@ struct elapse__body_reader {
     int descriptor;
     struct line to_read;
     struct line read;
-    size_t count; /* given and not taken; the loop's alone */
+    size_t count; /* readings given and not taken back; only the loop uses it */
     bool ends;
 };
 
 /* ---- a line ---- */
 
-/* Makes room for this many. Returns false if there is no memory. */
+/* Makes room for `wanted` readings. Returns false if there is no memory. */
 static bool line_reserve(struct line *line, size_t wanted)
 {
     size_t capacity = line->capacity == 0 ? 64 : line->capacity;

@@ -21,7 +21,7 @@ static const char *const level_names[ELAPSE__LOGGER_LEVELS] = {
     [ELAPSE__LOGGER_DEBUG] = "debug",
 };
 
-/* Which events can repeat without end, and must not fill the disk. */
+/* The names of events. Limited events can repeat without end, and must not fill the disk. */
 static const struct {
     const char *name;
     bool is_limited;
@@ -94,7 +94,8 @@ static void write_line(const struct elapse__logger *logger, enum elapse__logger_
     (void)elapse__os_write_all(ELAPSE__OS_ERRORS, line, (size_t)length);
 }
 
-/* Returns whether the event may be logged now, and says how many were not since the last time. */
+/* Returns whether the event may be logged now. If so, first logs how many were left out since the
+ * last one. */
 static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_level level,
                             enum elapse__logger_event event)
 {

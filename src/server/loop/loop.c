@@ -6,8 +6,10 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 
-/* Rounds of a turn before other events are looked at. */
-enum { ROUNDS_MAX = 4, ROOM_LOOK_MS = 10 };
+enum {
+    ROUNDS_MAX = 4,    /* rounds of a turn before other events are looked at */
+    ROOM_LOOK_MS = 10, /* until the core looks again whether the journal has room */
+};
 
 /* ---- without the lock: receiving ---- */
 
@@ -34,7 +36,8 @@ static void check_batch(const struct elapse__loop *loop, size_t used)
     (void)sum;
 }
 
-/* Returns how many bytes of one peer the batch takes: the less, the more peers are ready. */
+/* Returns how many bytes of one peer the batch takes. The more peers are ready, the fewer bytes it
+ * takes of each. */
 static size_t peer_share(const struct elapse__ring_node *ring)
 {
     size_t ready = 1;
@@ -83,7 +86,8 @@ static void receive(struct elapse__loop *loop)
 
 /* ---- under the lock ---- */
 
-/* Notes what the core says of a peer now. */
+/* Copies from the core what is to be sent to a peer, how much may be received, and whether it shall
+ * end. */
 static void look(struct elapse__peer *peer)
 {
     peer->output_bytes = elapse__connection_output(peer->connection, &peer->output);
@@ -107,7 +111,7 @@ static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
         if (peer->connection != NULL)
             elapse__connection_sent(peer->connection, now, peer->sent_bytes);
         peer->sent_bytes = 0;
-        /* What it has to send now comes behind what the other ones have. */
+        /* The new output of the peer comes after that of the other peers. */
         elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
     }
 }
@@ -138,8 +142,8 @@ static void say_piece(struct elapse__loop *loop, const struct elapse__loop_piece
     elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
 }
 
-/* Passes the pieces on: short ones first, so that a client with one command does not wait for those
- * with thousands. */
+/* Gives the pieces to the core, short ones first, so that a client with one command does not wait
+ * for clients with thousands. */
 static void say_received(struct elapse__loop *loop, struct elapse__queue_now now)
 {
     for (unsigned is_long = 0; is_long < 2; is_long++)
@@ -181,8 +185,8 @@ static void collect(struct elapse__loop *loop)
         look(elapse__peer_at(i));
 }
 
-/* Passes readings on. The loop performs a reading itself if the reader has no memory for the
- * reading: the other peers wait, but no reading is lost. */
+/* Passes readings from the core to the reader. If the reader has no memory for a reading, the loop
+ * performs it: then the other peers wait, but no reading is lost. */
 static void pass_readings(struct elapse__loop *loop, struct elapse__queue_now now)
 {
     struct elapse__server_reading *reading;
@@ -374,7 +378,7 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
         return;
     }
     elapse__peer_watch(peer);
-    /* The first bytes of the peer may be there already. */
+    /* The socket may have the first bytes already. */
     elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
@@ -411,7 +415,7 @@ static void on_alarm(evutil_socket_t descriptor, short what, void *argument)
     loop->alarm_ms = UINT64_MAX;
 }
 
-/* The turn that follows takes the readings. */
+/* Only wakes the loop. The turn that follows takes the readings. */
 static void on_read(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__loop *loop = argument;

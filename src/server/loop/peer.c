@@ -9,7 +9,7 @@
 
 enum { NO_SOCKET = -1 };
 
-enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun by then ends */
+enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun within so many seconds ends */
 
 /* ---- descriptors ---- */
 
@@ -126,7 +126,7 @@ static void on_writable(evutil_socket_t socket, short what, void *argument)
         elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
-/* Ends a client that has not begun TLS in time: such a client holds a descriptor for nothing. */
+/* Ends a client that has not begun TLS in time. It would keep a descriptor without use. */
 static void on_handshake_limit(evutil_socket_t socket, short what, void *argument)
 {
     struct elapse__peer *peer = argument;
@@ -376,7 +376,8 @@ void elapse__peer_send(struct elapse__peer *peer)
     }
     ELAPSE__ASSERT_THAT(sent, <=, most);
     peer->sent_bytes = sent;
-    /* A session of TLS sends 16 KiB at a time: the rest comes in the next round. */
+    /* A session of TLS sends at most 16 KiB at a time. So it is not blocked: the rest is sent in
+     * the next round. */
     peer->is_blocked = peer->tls == NULL && sent < most;
 }
 

@@ -12,7 +12,8 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 
-/* SSL_CTX and SSL are made and released here alone, and never have anything around them. */
+/* A struct elapse__tls_keys is an SSL_CTX, and a struct elapse__tls_session is an SSL. Only this
+ * file makes and frees them. */
 static SSL_CTX *context_of(struct elapse__tls_keys *keys)
 {
     return (SSL_CTX *)(void *)keys;
@@ -128,7 +129,7 @@ struct ssl_st *elapse__tls_session_new(struct elapse__tls_keys *keys)
     return SSL_new(context_of(keys));
 }
 
-/* Returns what reads and writes this socket; NULL: there is no memory. */
+/* Returns an SSL that reads and writes this socket; NULL: there is no memory. */
 static SSL *new_ssl(struct elapse__tls_keys *keys, int socket)
 {
     SSL *ssl = SSL_new(context_of(keys));

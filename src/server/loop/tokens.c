@@ -50,7 +50,7 @@ bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
         (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "out of memory");
         return false;
     }
-    /* One byte too many says that the file is too long. */
+    /* Asks for one byte more than the limit. If that byte comes, the file is too long. */
     int error = elapse__os_read_path(path, tokens->memory, ELAPSE__TOKENS_BYTES_MAX + 1, &length);
     for (size_t start = 0; error == 0 && has_memory && start < length;) {
         const char *end = memchr(tokens->memory + start, '\n', length - start);

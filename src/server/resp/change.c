@@ -1,5 +1,5 @@
 /*
- * Commands that change jobs by key or by id, and whole tubes.
+ * Runs the commands that change jobs, named by key or id, and whole tubes.
  */
 #include <stdlib.h>
 

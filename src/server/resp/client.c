@@ -1,5 +1,5 @@
 /*
- * What clients expect of a server of this protocol when they connect, and before they end.
+ * Runs the commands that clients of this protocol send when they connect and before they end.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Commands that change nothing: jobs, tubes and counts.
+ * Runs the commands that change nothing: they show jobs, tubes and counts.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Numbers, times, durations and options out of arguments.
+ * Reads numbers, times, durations and options from arguments.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * PUT.
+ * Runs PUT.
  */
 #include "commands.h"
 #include "options.h"

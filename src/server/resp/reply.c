@@ -1,5 +1,5 @@
 /*
- * Replies in RESP, and the words and errors in them.
+ * Writes replies in RESP, and the words and errors in them.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Replies in RESP.
+ * Writes replies in RESP.
  */
 #ifndef ELAPSE__RESP_REPLY_H
 #define ELAPSE__RESP_REPLY_H

@@ -1,5 +1,5 @@
 /*
- * Commands of workers, and the replies that hand out jobs.
+ * Runs the commands of workers, and writes the replies that hand out jobs.
  */
 #include "commands.h"
 #include "options.h"

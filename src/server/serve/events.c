@@ -1,5 +1,5 @@
 /*
- * What happens while the server serves: signals, and what recurs.
+ * Handles what happens while the server serves: signals, and work that recurs.
  */
 #include "service.h"
 
@@ -135,7 +135,8 @@ void elapse__service_count_files(struct elapse__loop *loop, void *argument)
         loop->options->durability == ELAPSE__LOOP_MEMORY ? 0 : figures.head - figures.tail + 1;
 }
 
-/* The files of a queue in memory are memory too, which is not counted as that of the process. */
+/* Returns the bytes of a queue's files in memory. The system does not count them as memory of the
+ * process. */
 static uint64_t bytes_of_memory_files(const struct elapse__loop *loop)
 {
     struct elapse__journal_figures figures;
@@ -191,7 +192,7 @@ static struct event *recur(struct elapse__service *service, uint64_t interval_ns
     return elapse__loop_event(service->loop.peers.base, -1, EV_PERSIST, &interval, call, service);
 }
 
-/* The loop looks at the time. */
+/* Only wakes the loop, which then looks at the time. */
 static void on_tick(evutil_socket_t file, short what, void *argument)
 {
     (void)file;

@@ -12,7 +12,7 @@
 
 enum {
     ACCEPTS_A_TURN = 64,
-    PAUSE_MS = 100, /* after EMFILE: a connection may end meanwhile */
+    PAUSE_MS = 100, /* before connections are taken again after EMFILE */
 };
 
 /* ---- taking connections ---- */

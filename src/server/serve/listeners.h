@@ -1,5 +1,5 @@
 /*
- * Sockets that take connections.
+ * Opens and closes the sockets that take connections.
  */
 #ifndef ELAPSE__SERVE_LISTENERS_H
 #define ELAPSE__SERVE_LISTENERS_H

@@ -1,5 +1,5 @@
 /*
- * The life of the server.
+ * Starts the server, serves until it is asked to stop, and stops it.
  *
  *      read files, listen --> become the user --> open the store --> start the core
  *      --> serve until SIGTERM or SIGINT --> stop
@@ -25,8 +25,8 @@
 #include "service.h"
 
 #define NS_PER_MS      UINT64_C(1000000)
-#define FLUSH_NS       (500 * NS_PER_MS) /* for replies, when the server stops */
-#define END_NS         (700 * NS_PER_MS) /* for the ends of connections, behind the replies */
+#define FLUSH_NS       (500 * NS_PER_MS) /* how long replies may take to leave when the server stops */
+#define END_NS         (700 * NS_PER_MS) /* how long the ends of connections may take after that */
 #define TICK_NS        (10 * NS_PER_MS)
 #define CLOCK_CHECK_NS (100 * NS_PER_MS)
 #define DAY_MS         INT64_C(86400000)
@@ -216,7 +216,7 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
     return loop->server != NULL;
 }
 
-/* Starts everything behind the store. */
+/* Starts everything that needs the open store. */
 static bool start(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
@@ -239,7 +239,8 @@ static bool start(struct elapse__service *service)
 
 /* ---- serve and stop ---- */
 
-/* Waits for events, and does turns, until `*ends`, or until a time by the monotonic clock. */
+/* Waits for events, and does turns, until `ends` returns true, the store is broken, or `until_ns`
+ * by the monotonic clock has come. */
 static void serve_until(struct elapse__loop *loop, bool (*ends)(struct elapse__loop *loop),
                         uint64_t until_ns)
 {

@@ -1,6 +1,6 @@
 /*
- * What the two files of the server's life share: serve.c begins and ends the life, and events.c has
- * what happens meanwhile.
+ * What serve.c and events.c share. serve.c starts and stops the server. events.c handles what
+ * happens in between.
  */
 #ifndef ELAPSE__SERVE_SERVICE_H
 #define ELAPSE__SERVE_SERVICE_H
@@ -8,14 +8,14 @@
 #include "../../os/program.h"
 #include "../loop/loop.h"
 
-/* The server, and what belongs to its life alone. */
+/* The server: its loop, and what only starting, events and stopping need. */
 struct elapse__service {
     struct elapse__loop loop;
     struct elapse__os_signals signals;
     struct event *on_signal;
     struct event *watchdog;
     struct event *usage_check;
-    struct event *tick; /* while it stops */
+    struct event *tick; /* NULL unless the server stops */
     char instance[17];
     char host[ELAPSE__LOOP_HOST_BYTES];
     char kernel[65];
@@ -23,7 +23,7 @@ struct elapse__service {
     bool has_waited_for_clock;
     bool drains; /* cores refuse puts */
 
-    /* Calls with each core, and its store's lock. NULL: there is one, that of the loop. */
+    /* Runs `call` for each core, with the lock of its store. NULL: the loop has the only core. */
     void (*with_cores)(struct elapse__service *service,
                        void (*call)(struct elapse__loop *loop, void *argument), void *argument);
 };
@@ -37,7 +37,7 @@ bool elapse__service_read_files(struct elapse__service *service);
 /* Becomes the user of the options. Returns false after a message. */
 bool elapse__service_become_user(struct elapse__service *service);
 
-/* Returns what the options say about the store. */
+/* Returns the options of the store. */
 struct elapse_queue_options
 elapse__service_queue_options(const struct elapse__loop_options *options);
 
@@ -45,7 +45,7 @@ elapse__service_queue_options(const struct elapse__loop_options *options);
  * Returns false if there is no memory. */
 bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop);
 
-/* Finds out what cores tell of this process and its machine. */
+/* Finds out what the statistics of cores tell about this process and its machine. */
 void elapse__service_know_machine(struct elapse__service *service);
 
 /* Waits up to 100 ms for a signal. Returns whether one asks to end. */
