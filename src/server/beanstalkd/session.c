@@ -53,8 +53,8 @@ static const struct verb verbs[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
     [ELAPSE__WIRE_BEANSTALKD_QUIT] = {run_quit, ELAPSE__VERB_QUIT},
 };
 
-/* beanstalkd counts every put whose line is well-formed. A put that is too big makes no producer.
- */
+/* Replies to a command that cannot run. Like beanstalkd, counts every put whose line is
+ * well-formed. A client whose put is too big does not count as a producer. */
 static enum elapse__session_step run_fault(struct elapse__connection *connection,
                                            const struct elapse__wire_beanstalkd_command *command)
 {
@@ -86,8 +86,8 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
         return run_fault(connection, command);
     const struct verb *verb = &verbs[command->verb];
     ELAPSE__ASSERT(verb->run != NULL);
-    /* A command is counted once, also if it comes again. Statistics count the command that asks for
-     * statistics. */
+    /* A command is counted once, even if its function is called again. It is counted before it
+     * runs, so that statistics include the command that asks for them. */
     if (!session->goes_on)
         elapse__session_count(connection, verb->counted);
     enum elapse__session_step step = verb->run(connection, command);

@@ -15,7 +15,7 @@
 #include "../../protocol/beanstalkd.h"
 #include "../core/session.h"
 
-/* What the replies of reserve and of looks need to know; the context of the request. */
+/* The context of a reserve or a look: says which reply is to be written. */
 enum beanstalkd_context {
     BEANSTALKD_RESERVED, /* reserve, reserve-with-timeout, reserve-job */
     BEANSTALKD_FOUND,    /* peek, peek-... */
@@ -31,14 +31,14 @@ struct beanstalkd_session {
     uint32_t watched_count;
     uint32_t watched_room;
 
-    /* A command under way that was not finished. */
+    /* The command that has begun and not finished. */
     bool goes_on;
     uint32_t cursor;                      /* list-tubes */
     struct elapse__queue_kick *kick;      /* kick; NULL: none */
     struct elapse__queue_soonest soonest; /* peek-delayed */
 };
 
-/* As many tubes as one reserve takes. */
+/* A session watches at most as many tubes as one reserve takes. */
 enum { BEANSTALKD_WATCHED_MAX = ELAPSE__QUEUE_RESERVE_MAX };
 
 typedef enum elapse__session_step
@@ -51,7 +51,7 @@ elapse__beanstalkd_session(const struct elapse__connection *connection)
     return elapse__session(connection);
 }
 
-/* Replies one of the fixed lines. Returns RAN. */
+/* Replies with one of the fixed lines. Returns RAN. */
 static inline enum elapse__session_step
 elapse__beanstalkd_say(struct elapse__connection *connection,
                        enum elapse__wire_beanstalkd_reply reply)
@@ -79,7 +79,7 @@ beanstalkd_function elapse__beanstalkd_pause_tube;
 beanstalkd_function elapse__beanstalkd_list_tubes;
 beanstalkd_function elapse__beanstalkd_list_tube_used;
 beanstalkd_function elapse__beanstalkd_list_tubes_watched;
-/* The session's first tube, "default", is used and watched. Returns false if there is no memory. */
+/* Uses and watches the tube "default". Returns false if there is no memory. */
 bool elapse__beanstalkd_tubes_begin(struct elapse__connection *connection);
 void elapse__beanstalkd_tubes_end(struct elapse__connection *connection);
 

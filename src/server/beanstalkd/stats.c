@@ -11,7 +11,7 @@ static void reply_yaml(struct elapse__connection *connection, const char *yaml, 
 
 /* ---- a job ---- */
 
-/* The time of the put is in the job's record, so that is read. */
+/* Reads the job's record, because the time of the put is only there. */
 enum elapse__session_step
 elapse__beanstalkd_stats_job(struct elapse__connection *connection,
                              const struct elapse__wire_beanstalkd_command *command)
@@ -40,21 +40,22 @@ static const char *name_of_state(enum elapse__queue_state state)
     }
 }
 
-/* Whole seconds of a difference; 0 if it is negative. */
+/* Returns the whole seconds from one time to another; 0 if the difference is negative. */
 static uint64_t seconds_between(int64_t from_ms, int64_t to_ms)
 {
     return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) / 1000 : 0;
 }
 
-/* Whole seconds until an end. beanstalkd counts in nanoseconds and cuts the rest: right after a
- * reserve with a ttr of 10 seconds, 9 are left. */
+/* Returns the whole seconds that are left. beanstalkd counts in nanoseconds and cuts the rest:
+ * right after a reserve with a ttr of 10 seconds, 9 are left. */
 static uint64_t seconds_left(uint64_t left_ms)
 {
     return left_ms > 0 ? (left_ms - 1) / 1000 : 0;
 }
 
-/* A job that was released has the delay of its last release, and every other one that of its put.
- * The record has both ends of that one, until cleaning writes it again. */
+/* Returns the delay of the last release of a job; if it was never released, the delay of its put.
+ * The record has the begin and the end of the delay of the put, until cleaning writes the record
+ * again. */
 static uint64_t delay_seconds(const struct elapse__queue_view *view,
                               const struct elapse__engine_job *texts)
 {
@@ -128,7 +129,7 @@ elapse__beanstalkd_stats_tube(struct elapse__connection *connection,
 
 /* ---- the server ---- */
 
-/* The counters of the core, by the verbs of this protocol. */
+/* Copies the counters of the core to the verbs of this protocol. */
 static void copy_counters(uint64_t *commands, const uint64_t *counted)
 {
     static const enum elapse__server_verb verbs[ELAPSE__WIRE_BEANSTALKD_VERBS] = {

@@ -272,7 +272,7 @@ elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
     return ELAPSE__STEP_RAN;
 }
 
-/* How many tubes one slice of list-tubes writes, and at how many places the slice looks. */
+/* One slice of list-tubes writes at most LIST_SLICE tubes, and looks at LIST_PLACES places. */
 enum { LIST_SLICE = 4096, LIST_PLACES = 1 << 16 };
 
 enum elapse__session_step

@@ -111,7 +111,7 @@ static int answer_gone(struct elapse__json *json, const char *message)
 static void write_value(struct elapse__json *json, struct reader *reader,
                         struct elapse__wire_resp_item value);
 
-/* An id is a string: a reader of JSON may take numbers for floating point. */
+/* Writes an id as a string, because a reader of JSON may read numbers as floating point. */
 static void write_id(struct elapse__json *json, uint64_t id)
 {
     char digits[ELAPSE__DECIMAL_BYTES];
@@ -119,7 +119,7 @@ static void write_id(struct elapse__json *json, uint64_t id)
     elapse__json_string(json, digits, elapse__decimal_write(digits, id));
 }
 
-/* Values that are times or durations say so by their name. */
+/* Returns the name of a value. The names of times and durations get their unit. */
 static const char *name_of(const struct elapse__wire_resp_item *name, char room[32])
 {
     enum elapse__field_kind kind = elapse__field_kind_of(name->bytes, name->size);
@@ -243,7 +243,8 @@ static void write_jobs(struct elapse__json *json, struct reader *reader, uint64_
     elapse__json_close(json, ']');
 }
 
-/* [name, ...]; a name that is not UTF-8 is an object, because a string cannot hold it. */
+/* Writes [name, ...]. A name that is not UTF-8 is written as an object, because a string cannot
+ * hold it. */
 static void write_names(struct elapse__json *json, struct reader *reader)
 {
     elapse__json_open(json, '[');
@@ -260,7 +261,7 @@ static void write_names(struct elapse__json *json, struct reader *reader)
     elapse__json_close(json, ']');
 }
 
-/* [cursor, [item, ...]] */
+/* Writes the page of a list from [cursor, [item, ...]]. */
 static void write_page(struct elapse__json *json, struct reader *reader, const char *name,
                        bool has_names)
 {

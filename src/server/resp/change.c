@@ -7,7 +7,7 @@
 #include "options.h"
 #include "reply.h"
 
-enum { PLACES_A_STEP = 256 }; /* examined by one step of CANCELALL */
+enum { PLACES_A_STEP = 256 }; /* places of jobs that one step of CANCELALL examines */
 
 /* ---- cancel ---- */
 
@@ -126,7 +126,8 @@ enum elapse__session_step elapse__resp_reschedule_id(const struct elapse__resp_c
 
 /* ---- kick and pause ---- */
 
-/* GONE is a job that is neither buried nor delayed. There may be one all the same. */
+/* Kicks a job by its id. The queue answers GONE also for a job that exists but is neither buried
+ * nor delayed. */
 static struct elapse__queue_answer do_kick_id(struct elapse__queue *queue,
                                               struct elapse__queue_now now, const void *arguments)
 {
@@ -163,7 +164,7 @@ static struct elapse__queue_answer do_kick(struct elapse__queue *queue,
     return answer;
 }
 
-/* Begins a kick, whose memory is kept from step to step. */
+/* Begins a KICK. Its memory is kept between its steps. */
 static bool begin_kick(const struct elapse__resp_call *call)
 {
     uint64_t wanted = 0;

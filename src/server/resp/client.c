@@ -9,7 +9,7 @@
 #include "options.h"
 #include "reply.h"
 
-/* ---- small ones ---- */
+/* ---- PING, ECHO and the like ---- */
 
 enum elapse__session_step elapse__resp_ping(const struct elapse__resp_call *call)
 {
@@ -69,7 +69,8 @@ static bool authenticate(const struct elapse__resp_call *call,
     static const char name[] = "default";
     bool is_user = user.size == sizeof name - 1 && memcmp(user.bytes, name, user.size) == 0;
 
-    /* The password is looked at in any case, so that the time tells nothing. */
+    /* The password is compared for any user, so that the time does not tell whether the user
+     * exists. */
     if (elapse__server_knows_password(elapse__session_server(call->connection),
                                       elapse__resp_text(password)) &&
         is_user) {

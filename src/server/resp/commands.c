@@ -10,7 +10,7 @@
 
 enum {
     WRITES = ELAPSE__RESP_WRITES | ELAPSE__RESP_FAST,
-    SWEEPS = ELAPSE__RESP_WRITES, /* takes time that grows with the jobs */
+    SWEEPS = ELAPSE__RESP_WRITES, /* a command whose time grows with the number of jobs */
     READS = ELAPSE__RESP_READS | ELAPSE__RESP_FAST,
     CLIENT = ELAPSE__RESP_READS | ELAPSE__RESP_FAST,
     BEFORE_AUTH = CLIENT | ELAPSE__RESP_NO_AUTH,
@@ -91,7 +91,8 @@ static const struct elapse__resp_command commands[] = {
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* Names of n letters stand from place first_of_length[n] on, up to first_of_length[n + 1]. */
+/* In the table, names of n letters begin at place first_of_length[n] and end before
+ * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
     [3] = 0,  [4] = 2,   [5] = 11,  [6] = 16,  [7] = 23,        [8] = 25,
     [9] = 27, [10] = 28, [11] = 29, [12] = 29, [13] = COMMANDS,
@@ -217,7 +218,8 @@ static void reply_all(const struct elapse__resp_call *call)
         reply_information(call, &commands[i]);
 }
 
-/* The commands that are named behind the subcommand, or all. */
+/* Replies with the commands that are named after the subcommand, or with all commands if none is
+ * named. */
 static void reply_some(const struct elapse__resp_call *call)
 {
     if (call->count == 2) {
@@ -234,7 +236,7 @@ static void reply_some(const struct elapse__resp_call *call)
     }
 }
 
-/* Names that are no command are left out. */
+/* Replies to COMMAND DOCS. Names that are no command are left out. */
 static void reply_documentations(const struct elapse__resp_call *call)
 {
     uint32_t found = 0;

@@ -12,8 +12,8 @@ enum {
     TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
     JOB_BYTES = 1400, /* room for them; the longest tube and reason included */
     LIST_BATCH = 32,
-    TUBE_PLACES = 1 << 16, /* examined by one TUBES */
-    LIST_COST = 500,       /* commands of other kinds that take as long */
+    TUBE_PLACES = 1 << 16, /* places of tubes that one TUBES examines */
+    LIST_COST = 500,       /* a LIST takes as long as so many short commands */
     LIST_HEAD_BYTES = 24,  /* "*2\r\n:4294967295\r\n*1000\r\n" */
 };
 
@@ -74,7 +74,7 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
     elapse__resp_end(connection, &writer);
 }
 
-/* Replies with the job that was found, if it was. */
+/* Replies with the job that was found, or says that there is none. */
 static enum elapse__session_step show(const struct elapse__resp_call *call,
                                       enum elapse__queue_result result,
                                       const struct elapse__queue_view *view)

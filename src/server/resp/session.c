@@ -21,7 +21,7 @@ static bool begin(struct elapse__connection *connection)
     return true;
 }
 
-/* Forgets the command that is under way: none is any more. */
+/* Forgets the command that was under way. */
 static void forget(struct elapse__connection *connection)
 {
     struct elapse__resp_session *session = elapse__session(connection);
@@ -112,7 +112,8 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     *used = parsed.consumed;
     switch (parsed.outcome) {
     case ELAPSE__WIRE_RESP_MORE:
-        /* What was consumed belongs to a command that is refused in the end: no reply yet. */
+        /* The consumed bytes belong to a command that will be refused. The reply comes after its
+         * last byte. */
         if (parsed.consumed > 0)
             return ELAPSE__STEP_RAN;
         elapse__session_need(connection, parsed.wanted);

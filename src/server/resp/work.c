@@ -18,8 +18,8 @@ static uint32_t count_tubes(const struct elapse__resp_call *call)
     return place - 1;
 }
 
-/* Holds `count` tubes by their names. Returns how many are held; if fewer are, has replied with the
- * error. */
+/* Holds `count` tubes by their names. Returns how many are held. If these are fewer, has replied
+ * with the error. */
 static uint32_t get_tubes(const struct elapse__resp_call *call, uint32_t count,
                           struct elapse__server_tube **tubes)
 {
@@ -86,7 +86,8 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
     return step;
 }
 
-/* The structures that have the values: numbers are in the hand-out, texts in the record. */
+/* For each kind of field, the structure that has its value: numbers are in the hand-out, texts in
+ * the record. */
 #define OWNER_ID       (&job->handed)
 #define OWNER_LEASE    (&job->handed)
 #define OWNER_NUMBER   (&job->handed)
