@@ -16,8 +16,7 @@
 
 #define NS_PER_S  UINT64_C(1000000000)
 #define COMMIT_NS (10 * NS_PER_S)
-#define ANSWER_NS \
-    (12 * NS_PER_S) /* longer than the server's own limit: a working server answers earlier */
+#define ANSWER_NS (12 * NS_PER_S) /* more than the server's own limit for a statement */
 
 static void ignore_notice(void *context, const PGresult *notice)
 {
