@@ -32,11 +32,13 @@ char *elapse__base64_write(char *out, const unsigned char *bytes, size_t count)
     return out;
 }
 
-/* Reads four characters. Returns false if one does not belong there. */
+/* Reads four characters: the first `characters` of them must be of the alphabet, and the others
+ * '='. Returns false if they are not. */
 static bool read_four(const char *text, unsigned characters, uint32_t *bits)
 {
     *bits = 0;
     for (unsigned i = 0; i < 4; i++) {
+        /* strchr finds a NUL, too: the one that ends the alphabet. */
         const char *place = i < characters && text[i] != '\0' ? strchr(alphabet, text[i]) : NULL;
         if (i < characters ? place == NULL : text[i] != '=')
             return false;

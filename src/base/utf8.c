@@ -11,7 +11,7 @@ size_t elapse__utf8_size(const void *text, size_t length)
     static const struct {
         unsigned char mask;
         unsigned char lead;
-        uint32_t least; /* smaller characters must be written with fewer bytes */
+        uint32_t least; /* the least code point of this form: a smaller one has a shorter form */
     } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
 
     ELAPSE__ASSERT_THAT(length, >, 0U);
@@ -21,15 +21,15 @@ size_t elapse__utf8_size(const void *text, size_t length)
             continue;
         if (count > length)
             return 0;
-        uint32_t character = bytes[0] & (unsigned char)~mask;
+        uint32_t code_point = bytes[0] & (unsigned char)~mask;
         for (size_t i = 1; i < count; i++) {
             if ((bytes[i] & 0xc0) != 0x80)
                 return 0;
-            character = character << 6 | (bytes[i] & 0x3f);
+            code_point = code_point << 6 | (bytes[i] & 0x3f);
         }
-        bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
+        bool is_surrogate = code_point >= 0xd800 && code_point <= 0xdfff;
         bool is_valid =
-            character >= forms[count - 1].least && character <= 0x10ffff && !is_surrogate;
+            code_point >= forms[count - 1].least && code_point <= 0x10ffff && !is_surrogate;
         return is_valid ? count : 0;
     }
     return 0;
@@ -54,10 +54,10 @@ bool elapse__utf8_is(const void *text, size_t length)
             i += 8;
             continue;
         }
-        size_t character = elapse__utf8_size(bytes + i, length - i);
-        if (character == 0)
+        size_t size = elapse__utf8_size(bytes + i, length - i);
+        if (size == 0)
             return false;
-        i += character;
+        i += size;
     }
     ELAPSE__ASSERT_THAT(i, ==, length);
     return true;

@@ -27,6 +27,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
         elapse__allocate_locked(&memory, ELAPSE__LINE_BYTES, sizeof *queue);
     if (queue == NULL)
         return NULL;
+    /* The functions below set `clocks` and what follows it. */
     memset(queue, 0, offsetof(struct elapse__queue, clocks));
     queue->memory = memory;
     queue->sink = options->sink;
@@ -39,6 +40,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     queue->options.body_bytes_max = limit_or(options->body_bytes_max, ELAPSE__QUEUE_BODY_BYTES_MAX);
     queue->secret = options->secret;
     queue->random = options->seed;
+    /* The hash of ids takes 64 secret bits. */
     elapse__queue_jobs_init(&queue->jobs, options->secret.low ^ options->secret.high,
                             queue->options.partitions);
     elapse__queue_keys_init(queue);
@@ -46,7 +48,8 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     elapse__queue_tubes_init(queue);
     elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
-    /* The C library gives large memory without touching it. */
+    /* The counters take 18 MB of zeros. calloc gets so much from the system, without writing to it:
+     * only pages that are used take memory. An elapse_allocator cannot do that. */
     if (options->foresees)
         queue->counters = calloc(2, sizeof *queue->counters);
     if (elapse__queue_clocks_init(&queue->clocks, 0, 0) &&
@@ -56,7 +59,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     return NULL;
 }
 
-/* Releases what jobs have beside their records. */
+/* Releases the recurrences of all jobs. They are not part of any table. */
 static void free_recurrences(struct elapse__queue *queue)
 {
     const struct elapse__queue_entry *entry = NULL;

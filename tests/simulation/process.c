@@ -10,7 +10,7 @@ enum { SEGMENT_BITS = 14, FOUND_MAX = 512, ATTEMPTS = 5, PAGE_BITS = 12 };
 struct process process;
 struct process_totals *process_totals;
 
-static uint64_t below(uint64_t limit)
+static uint64_t random_below(uint64_t limit)
 {
     return sim_disk_random() % limit;
 }
@@ -23,9 +23,9 @@ struct elapse__queue_now process_now(void)
     };
 }
 
-/* ---- a sink that counts what the journal refuses ---- */
+/* ---- a sink that passes every call on to the journal's sink, and counts failed begins ---- */
 
-static struct elapse__record_sink *below_counter(void)
+static struct elapse__record_sink *journal_sink(void)
 {
     return elapse__journal_sink(process.engine.journal);
 }
@@ -34,7 +34,7 @@ static int counter_begin(struct elapse__record_sink *sink, uint64_t bytes,
                          enum elapse__record_purpose purpose)
 {
     (void)sink;
-    int error = below_counter()->begin(below_counter(), bytes, purpose);
+    int error = journal_sink()->begin(journal_sink(), bytes, purpose);
     process.refusals += error != 0;
     return error;
 }
@@ -43,22 +43,22 @@ static uint64_t counter_append(struct elapse__record_sink *sink,
                                const struct elapse__record *record)
 {
     (void)sink;
-    return below_counter()->append(below_counter(), record);
+    return journal_sink()->append(journal_sink(), record);
 }
 
 static uint64_t counter_end(struct elapse__record_sink *sink)
 {
     (void)sink;
-    return below_counter()->end(below_counter());
+    return journal_sink()->end(journal_sink());
 }
 
 static void counter_live(struct elapse__record_sink *sink, uint64_t position, int64_t change)
 {
     (void)sink;
-    below_counter()->live(below_counter(), position, change);
+    journal_sink()->live(journal_sink(), position, change);
 }
 
-/* ---- a disk that cannot read now and then, at all or in one place ---- */
+/* ---- files whose reads fail with EIO until `unreadable_until`, of any page or of one ---- */
 
 static struct elapse__files files;
 
@@ -89,17 +89,17 @@ bool process_step(enum elapse__journal_lane lane)
     struct elapse__journal *journal = process.engine.journal;
     struct elapse__operation *operation = &process.operations[lane];
     switch (process.steps[lane]) {
-    case 0:
+    case STEP_IDLE:
         if (!elapse__journal_next_operation(journal, lane, operation))
             return false;
-        process.steps[lane] = 1;
+        process.steps[lane] = STEP_ASKED;
         return true;
-    case 1:
+    case STEP_ASKED:
         elapse__operation_perform(journal, operation);
-        process.steps[lane] = 2;
+        process.steps[lane] = STEP_PERFORMED;
         return true;
-    default:
-        process.steps[lane] = 0;
+    default: /* STEP_PERFORMED */
+        process.steps[lane] = STEP_IDLE;
         elapse__journal_completed(journal, lane, operation);
         return true;
     }
@@ -118,7 +118,7 @@ bool process_ended(void)
 bool process_is_failing(void)
 {
     for (unsigned lane = 0; lane < ELAPSE__JOURNAL_LANES; lane++)
-        if (process.steps[lane] == 2 && process.operations[lane].error != 0)
+        if (process.steps[lane] == STEP_PERFORMED && process.operations[lane].error != 0)
             return true;
     return false;
 }
@@ -132,14 +132,14 @@ void process_kill(void)
     process_totals->groups += figures.groups;
     for (int lane = 0; lane < ELAPSE__JOURNAL_LANES; lane++) {
         struct elapse__operation *operation = &process.operations[lane];
-        if (process.steps[lane] == 2 && operation->error == 0 &&
+        if (process.steps[lane] == STEP_PERFORMED && operation->error == 0 &&
             operation->kind == ELAPSE__OPERATION_CREATE)
             sim_disk_files.close(operation->file);
         operation->error = EIO;
-        if (process.steps[lane] != 0)
+        if (process.steps[lane] != STEP_IDLE)
             elapse__journal_completed(process.engine.journal, (enum elapse__journal_lane)lane,
                                       operation);
-        process.steps[lane] = 0;
+        process.steps[lane] = STEP_IDLE;
     }
     elapse__engine_free(&process.engine);
     process.is_open = false;
@@ -150,7 +150,7 @@ void process_set_faults(bool crash, bool syncs, bool calls)
     sim_disk_set_faults(&(struct sim_disk_faults){
         .capacity = process.capacity,
         .short_write_in = 9,
-        .crash_after_calls = crash ? 1 + below(300) : 0,
+        .crash_after_calls = crash ? 1 + random_below(300) : 0,
         .failed_sync_in = syncs ? 40 : 0,
         .failed_call_in = calls ? 200 : 0,
     });
@@ -200,7 +200,8 @@ static enum elapse_error try_to_open(struct elapse__journal_refusal *refusal)
     return ELAPSE_OK;
 }
 
-/* Reads the body of what was found. */
+/* Reads the body of one job that look() found in the queue. Stores the body, or that it cannot be
+ * read. */
 static void read_found(struct model_found *found, void **memory)
 {
     struct elapse__record record;
@@ -208,7 +209,8 @@ static void read_found(struct model_found *found, void **memory)
         elapse__journal_read(process.engine.journal, found->view.position, true, &record, memory);
     if (error == 0 && record.body_size != found->view.body_size)
         model_violate("a body has another size");
-    /* The start may have had to clean a segment, and have copied the job without its body. */
+    /* Opening the journal may clean a segment. It then copies the jobs that are left there. If it
+     * cannot read the body of a job, it copies the job without the body, and sets this flag. */
     if (error == 0 && (record.flags & ELAPSE__RECORD_BODY_LOST) != 0)
         error = EBADMSG;
     found->is_damaged = error != 0;
@@ -219,7 +221,8 @@ static void read_found(struct model_found *found, void **memory)
                       strerror(error));
 }
 
-/* Looks at everything that the process has after its start. */
+/* Reads all jobs of the queue after a start, and compares them with the model. `least` is that of
+ * process_open. */
 static void look(uint64_t least)
 {
     static struct model_found found[FOUND_MAX];
@@ -248,7 +251,8 @@ static void look(uint64_t least)
         free(memory[i]);
 }
 
-/* The attempt to open failed. Returns whether that is to be expected, and it may be tried again. */
+/* Judges a failed attempt to open. Returns true if the failure is to be expected, and the caller is
+ * to try again. Returns false if the journal was damaged and is refused, or after a violation. */
 static bool judge_failure(const struct elapse__journal_refusal *refusal, enum elapse_error error,
                           bool faulty)
 {
@@ -269,8 +273,8 @@ bool process_open(uint64_t least, bool faults)
     struct elapse__journal_refusal refusal;
     process.unreadable_until = 0;
     for (unsigned attempt = 0;; attempt++) {
-        bool crash = faults && attempt < ATTEMPTS && below(2) == 0;
-        bool syncs = faults && attempt < ATTEMPTS && below(4) == 0;
+        bool crash = faults && attempt < ATTEMPTS && random_below(2) == 0;
+        bool syncs = faults && attempt < ATTEMPTS && random_below(4) == 0;
         process_set_faults(crash, syncs, false);
         enum elapse_error error = try_to_open(&refusal);
         if (error == ELAPSE_OK && !sim_disk_is_dead())
@@ -280,7 +284,7 @@ bool process_open(uint64_t least, bool faults)
         else if (!judge_failure(&refusal, error, crash || syncs))
             return false;
         process_totals->in_recovery++;
-        if (!sim_disk_is_dead() && below(2) == 0) {
+        if (!sim_disk_is_dead() && random_below(2) == 0) {
             sim_disk_end_process();
             continue;
         }

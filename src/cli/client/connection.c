@@ -13,11 +13,14 @@
 enum {
     RECEIVE_BYTES = 64 << 10,
     RECEIVES_A_TURN = 16,
-    RECEIVES_A_LOOK = 256,      /* more than a socket keeps */
+    RECEIVES_A_LOOK = 256,      /* 16 MiB: more than the buffer of a socket holds */
     VALUE_BYTES_MAX = 64 << 20, /* twice the longest body */
     FAULT_BYTES = 300,
     ARRAY_VALUES_MAX = 65536, /* far more than any reply has */
 };
+
+/* Receives until the connection has ended, or has nothing more. */
+#define RECEIVES_ALL UINT_MAX
 
 enum state { CLOSED, CONNECTING, CONNECTED };
 
@@ -27,22 +30,22 @@ struct connection {
     int socket;
     struct elapse__tls_session *tls;
     redisReader *reader;
-    redisReply *seen; /* NULL, or the next reply, which nobody has taken yet */
+    redisReply *seen; /* the next reply, if connection_look has found it; otherwise NULL */
     struct elapse__buffer out;
-    size_t awaited; /* replies, without the reply to AUTH */
+    size_t awaited; /* requests without a reply yet; AUTH is not counted */
     bool awaits_auth;
-    size_t auth_unsent; /* bytes of AUTH, which come before all others */
-    bool sent_request;  /* a byte behind AUTH */
-    bool has_replied;   /* the server has replied by this protocol */
+    size_t auth_unsent; /* bytes of AUTH in `out`, where they come first */
+    bool sent_request;  /* at least one byte after AUTH was sent */
+    bool has_replied;   /* at least one reply of this protocol has come */
     bool ends;          /* no request will be added */
-    bool said_end;
-    bool needs_data; /* before more can be sent: TLS has to receive first */
+    bool said_end;      /* the server was told so */
+    bool needs_data;    /* TLS must receive before it can send more */
 
     struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
     size_t address_count;
     size_t address_next;
     uint64_t open_until_ns;    /* when the time of all addresses is over */
-    uint64_t address_until_ns; /* when that of the present address is over, if another is left */
+    uint64_t address_until_ns; /* the same of the present address, if another one is left */
 
     enum connection_fault fault;
     char fault_text[FAULT_BYTES];
@@ -139,8 +142,8 @@ static void lose(struct connection *connection, enum connection_fault fault, con
     connection->state = CLOSED;
 }
 
-/* Returns whether a request may have been run. A server may have taken the password, and run what
- * came right behind it, though its reply did not arrive. */
+/* Returns whether a request may have been run. Requests may be sent together with AUTH: the server
+ * may have run them although its reply to AUTH did not arrive. */
 static bool may_have_run(const struct connection *connection)
 {
     return connection->state == CONNECTED &&
@@ -165,13 +168,14 @@ typedef size_t array_count;
 
 static void *(*make_array)(const redisReadTask *task, array_count count);
 
-/* hiredis makes room for as many values as an array says it has: 16 GiB for a short line. */
+/* An array begins with the count of its values, and hiredis allocates room for all of them at once.
+ * A short line could thus make hiredis allocate 16 GiB. */
 static void *make_bounded_array(const redisReadTask *task, array_count count)
 {
     return count > ARRAY_VALUES_MAX ? NULL : make_array(task, count);
 }
 
-/* Returns NULL without memory. */
+/* Returns NULL if there is no memory. */
 static redisReader *new_reader(void)
 {
     static redisReplyObjectFunctions functions;
@@ -272,7 +276,7 @@ void connection_open(struct connection *connection)
     check(connection);
 }
 
-/* Goes on with a socket that can be written, or has failed. */
+/* Called when the socket has connected or has failed. Begins TLS, or tries the next address. */
 static void finish_connecting(struct connection *connection)
 {
     int error = elapse__os_connect_error(connection->socket);
@@ -295,7 +299,7 @@ static void finish_connecting(struct connection *connection)
 
 /* ---- sending and receiving ---- */
 
-/* Loses the connection because the socket has failed, or ended. */
+/* Loses the connection because the socket has failed (`error`), or the server has closed it (0). */
 static void lose_socket(struct connection *connection, int error)
 {
     const char *why =
@@ -320,8 +324,8 @@ static void count_sent(struct connection *connection, size_t sent)
     connection->sent_request = connection->sent_request || sent > of_auth;
 }
 
-/* Loses the connection because something came that is no reply. If replies came before, requests
- * may have been run. */
+/* Loses the connection because bytes came that are no reply to a request. If replies came before
+ * them, requests may have been run. */
 static void lose_sense(struct connection *connection)
 {
     lose(connection, connection->has_replied ? CONNECTION_BROKEN : CONNECTION_STRANGE,
@@ -350,7 +354,8 @@ static void say_end(struct connection *connection)
     elapse__os_send_no_more(connection->socket);
 }
 
-/* Returns 0, or the error of a socket that takes no more for good. */
+/* Sends what the socket takes. Returns 0 if the socket may take more later, and the error if it
+ * never will. */
 static int send_some(struct connection *connection)
 {
     ELAPSE__ASSERT(connection->state == CONNECTED);
@@ -376,14 +381,14 @@ static int send_some(struct connection *connection)
     return 0;
 }
 
-/* Returns whether everything that TLS has read from the socket was received: a wait does not
- * announce bytes that TLS keeps. */
+/* Returns whether TLS keeps no bytes that it has read from the socket and we have not received.
+ * elapse__os_wait does not see such bytes. */
 static bool keeps_nothing(const struct connection *connection)
 {
     return connection->tls == NULL || !elapse__tls_has_more(connection->tls);
 }
 
-/* Receives what has come, with about so many calls. */
+/* Receives what has come, with at most `calls` calls. Makes more only if TLS keeps bytes. */
 static void receive_some(struct connection *connection, unsigned calls)
 {
     const redisReader *reader = connection->reader;
@@ -448,9 +453,10 @@ void connection_turn(struct connection *connection)
     }
     if (connection->state == CONNECTED && !connection->said_end)
         error = send_some(connection);
-    /* All bytes that the server sent before it closed are received: they may say why. */
+    /* If sending has failed, receives everything that the server sent before it closed the
+     * connection: it may say why. */
     if (connection->state == CONNECTED)
-        receive_some(connection, error == 0 ? RECEIVES_A_TURN : UINT_MAX);
+        receive_some(connection, error == 0 ? RECEIVES_A_TURN : RECEIVES_ALL);
     if (connection->state == CONNECTED && error != 0)
         lose_socket(connection, error);
     check(connection);
@@ -463,7 +469,7 @@ void connection_send(struct connection *connection)
     if (connection->state == CONNECTED && !connection->said_end)
         error = send_some(connection);
     if (error != 0)
-        receive_some(connection, UINT_MAX);
+        receive_some(connection, RECEIVES_ALL);
     if (error != 0 && connection->state == CONNECTED)
         lose_socket(connection, error);
     check(connection);
@@ -476,7 +482,8 @@ static bool begins_with(const redisReply *reply, const char *words)
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, words, strlen(words)) == 0;
 }
 
-/* Reads the reply to AUTH. A server without passwords takes any password. */
+/* Reads the reply to AUTH. A server that has no passwords answers with an error, which is ignored.
+ */
 static void read_auth(struct connection *connection, const redisReply *reply)
 {
     ELAPSE__ASSERT(connection->awaits_auth);
@@ -488,12 +495,13 @@ static void read_auth(struct connection *connection, const redisReply *reply)
         lose(connection, CONNECTION_REFUSED, reply->str);
 }
 
-/* Returns the next reply of those that were received. */
+/* Returns the next reply of the bytes that were received. NULL: there is no whole reply. */
 static redisReply *read_reply(struct connection *connection)
 {
     void *found = NULL;
 
-    /* The replies that came before the end count. */
+    /* Replies that came before the connection was lost are still read. So this does not test the
+     * state. */
     if (connection->reader == NULL || connection->fault == CONNECTION_NOT_AUTHORISED)
         return NULL;
     if (redisReaderGetReply(connection->reader, &found) != REDIS_OK) {

@@ -1,15 +1,16 @@
 /*
  * A connection to the server: requests go in, replies come out, and nothing here waits.
  *
- * hiredis writes the requests and reads the replies. Sockets are those of src/os, and TLS that of
- * the server: the hiredis of Debian 12 has none.
+ * hiredis writes the requests and reads the replies, in memory alone. The bytes are sent and
+ * received by src/os and by the TLS of the server, because the hiredis of Debian 12 has no TLS.
  *
- *     connection_open      begins; requests may be added at once
- *     connection_watch     what to wait for
- *     connection_turn      goes on as far as it can
- *     connection_take      the next reply
+ *     connection_open      begins to connect; requests may be added at once
+ *     connection_watch     says what to wait for
+ *     connection_turn      sends and receives as much as it can
+ *     connection_take      returns the next reply
  *
- * A connection that was lost stays so until it is opened again; what was added before is gone then.
+ * A connection that was lost stays lost until it is opened again. Opening drops all requests that
+ * were added before.
  */
 #ifndef ELAPSE_CLI_CLIENT_CONNECTION_H
 #define ELAPSE_CLI_CLIENT_CONNECTION_H
@@ -28,7 +29,7 @@ enum connection_fault {
     CONNECTION_REFUSED,        /* there was no connection: the server has seen no request */
     CONNECTION_NOT_AUTHORISED, /* the password is missing or wrong: no request was run */
     CONNECTION_BROKEN,         /* requests without a reply may have been run */
-    CONNECTION_STRANGE,        /* what answers speaks another protocol, from its first byte on */
+    CONNECTION_STRANGE,        /* the first bytes that came are not of this protocol */
 };
 
 struct connection;
@@ -38,12 +39,13 @@ struct connection *connection_new(const struct client_settings *settings);
 void connection_free(struct connection *connection);
 
 /* Begins a connection, also again after it was lost or closed. Finding the addresses of a name may
- * wait for the network. The addresses are tried in turn, and share the time of the settings: an
- * address that does not answer leaves time to the next ones. */
+ * wait for the network. The addresses are tried in turn. They share the timeout of the settings, so
+ * that an address that does not answer leaves time to the next ones. */
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 
-/* Returns CONNECTION_WORKS, also while the connection is being made. */
+/* Returns why the connection was lost. CONNECTION_WORKS: it was not lost; it may not be made yet.
+ */
 enum connection_fault connection_fault(const struct connection *connection);
 
 /* Returns the fault in words, without the address. */
@@ -55,7 +57,7 @@ bool connection_is_made(const struct connection *connection);
 /* Adds a request. */
 void connection_add(struct connection *connection, const struct request *request);
 
-/* Returns how many requests have no reply yet, of those that were added. */
+/* Returns how many of the requests that were added have no reply yet. */
 size_t connection_awaited(const struct connection *connection);
 
 /* Returns how many bytes were added that the socket has not taken. */
@@ -67,15 +69,16 @@ void connection_add_no_more(struct connection *connection);
 /* Returns what to wait for. */
 struct elapse__os_watch connection_watch(const struct connection *connection);
 
-/* Returns when a turn is due though there is nothing to read or to write, because the next address
- * is to be tried; UINT64_MAX: never. */
+/* Returns when to call connection_turn even if the socket is not ready, because the next address is
+ * to be tried then; UINT64_MAX: never. */
 uint64_t connection_wake_ns(const struct connection *connection);
 
-/* Sends as much as the socket takes, and receives some of the bytes that have come: the caller
- * looks at the time between two turns. */
+/* Sends as much as the socket takes. Receives some of the bytes that have come, not all, so that
+ * the caller can look at the time between two turns. */
 void connection_turn(struct connection *connection);
 
-/* Sends as much as the socket takes, and receives nothing: so a wait announces every reply. */
+/* Sends as much as the socket takes. Receives nothing, so that the next wait announces every reply.
+ * If sending fails, receives all that the server sent before. */
 void connection_send(struct connection *connection);
 
 /* Returns the next reply, or NULL if there is none yet. The caller releases it by freeReplyObject.
