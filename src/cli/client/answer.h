@@ -27,16 +27,16 @@ struct answer {
     const char *error; /* NULL for a word */
 };
 
-/* Reads [id, word], the reply to PUT. `keeps`: a job that keeps the key
- * is no failure, because the caller asked for it. */
+/* Reads [id, word], the reply to PUT. `keeps`: the caller asked to keep a job that has the key
+ * already, so the word `kept` is no failure. */
 struct answer answer_to_put(const redisReply *reply, bool keeps);
 
-/* Reads a word, or an error: the reply to RESCHEDULE, and each part of that to CANCEL. `gone` and
- * `running` are failures, but not the `running` of CANCEL (`running_is_well`). */
+/* Reads a word, or an error: the reply to RESCHEDULE, and each part of that to CANCEL. `gone` is
+ * a failure. `running` is one unless `running_is_well`, as for CANCEL. */
 struct answer answer_of_word(const redisReply *reply, bool running_is_well);
 
-/* Reads a reply of another form than was awaited: an error, or else `strange` says what it is not.
- */
+/* Reads a reply whose form is not the one that was awaited. Returns the error in it; for a word,
+ * the error `strange`, which says what the reply is not. */
 struct answer answer_of_other(const redisReply *reply, const char *strange);
 
 /* Returns the status that belongs to an error of the server. */
@@ -49,8 +49,8 @@ enum exit_status answer_status_of_fault(enum connection_fault fault);
  * outcome comes before all others, because it alone asks for care. */
 enum exit_status answer_join(enum exit_status before, enum exit_status next);
 
-/* Finds a value of a map, which is an array of names and values in turn; NULL if it is not there.
- */
+/* Returns the value of a member of a map, which is an array of names and values in turn; NULL if
+ * the map has no such member. */
 const redisReply *answer_member(const redisReply *map, const char *name);
 
 /* Returns the number of a member, 0 if there is none. */

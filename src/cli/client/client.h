@@ -21,7 +21,8 @@ void client_free(struct client *client);
 /* Reads the settings and begins the connection. Says what is wrong. */
 enum exit_status client_open(struct client *client);
 
-/* Sends the client's request, and waits for its reply; NULL, and a status, after a message. */
+/* Sends the client's request, and waits for its reply. If the connection was lost, prints a
+ * message, stores the status for it, and returns NULL. */
 redisReply *client_ask(struct client *client, enum exit_status *status);
 
 /* Does the same for a command that answers with a map, or with nothing (`*status` is then
@@ -38,13 +39,13 @@ enum exit_status client_run(struct client *client, const struct command_help *he
                             client_function *run, void *context, struct command_option *table,
                             int argc, char **argv);
 
-/* What an option of a due time, or another duration, says: a text that the server reads. */
+/* The value of an option that is a due time or a duration: the text that is sent to the server. */
 struct client_time {
     const char *text; /* NULL: the option was not given */
-    char number[21];
+    char number[21];  /* room for `text`, if it is a number that was worked out */
 };
 
-/* Reads a duration, such as 30m. The context is a struct client_time. */
+/* Reads the value of a duration option, such as 30m. The context is a struct client_time. */
 enum exit_status client_read_duration(void *context, const char *value);
 
 /* An option of a duration; and --at: milliseconds, or a time with its zone (RFC 3339). */
@@ -61,8 +62,8 @@ void client_add_option(struct client *client, const char *word, const char *valu
 /* Checks that a text is the id of a job. Says what is wrong. */
 enum exit_status client_check_id(const char *text);
 
-/* What a command about one job begins with: its arguments are TUBE and KEY, or an id (`by_id`).
- * Opens the client, and begins the request: a verb and the arguments. Says what is wrong. */
+/* Begins a command about one job. Its arguments are TUBE and KEY, or an id if `by_id`. Opens the
+ * client, and begins the request with a verb and the arguments. Says what is wrong. */
 enum exit_status client_begin_named(struct client *client, const struct command_line *line,
                                     bool by_id, const char *verb, const char *verb_by_id);
 

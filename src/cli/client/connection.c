@@ -482,8 +482,7 @@ static bool begins_with(const redisReply *reply, const char *words)
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, words, strlen(words)) == 0;
 }
 
-/* Reads the reply to AUTH. A server that has no passwords answers with an error, which is ignored.
- */
+/* Reads the reply to AUTH. Ignores the error with which a server without passwords answers. */
 static void read_auth(struct connection *connection, const redisReply *reply)
 {
     ELAPSE__ASSERT(connection->awaits_auth);

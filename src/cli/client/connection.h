@@ -44,7 +44,7 @@ void connection_free(struct connection *connection);
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 
-/* Returns why the connection was lost. CONNECTION_WORKS: it was not lost; it may not be made yet.
+/* Returns why the connection was lost. CONNECTION_WORKS: it is not lost, but may not be made yet.
  */
 enum connection_fault connection_fault(const struct connection *connection);
 

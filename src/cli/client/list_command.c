@@ -34,7 +34,7 @@ struct list {
     uint64_t limit; /* 0: none */
     uint64_t listed;
     uint64_t replies;
-    uint64_t jobs; /* of the server, in all tubes; 0: nobody has asked */
+    uint64_t jobs; /* that the server has, in all tubes; 0: not asked yet */
     struct progress progress;
 };
 
@@ -141,7 +141,7 @@ static enum exit_status print_page(struct list *list, const redisReply *reply, c
     return STATUS_OK;
 }
 
-/* Asks how many jobs the server has: each reply looks at some of them all. */
+/* Asks how many jobs the server has in all tubes. Each reply of LIST looks at some of them. */
 static void count_jobs(struct list *list)
 {
     enum exit_status status = STATUS_OK;
@@ -156,7 +156,8 @@ static void count_jobs(struct list *list)
     freeReplyObject(reply);
 }
 
-/* A job that is one among millions takes hundreds of replies that have none. */
+/* Shows how far the list has come: to find one job among millions takes hundreds of replies that
+ * have no job. */
 static void show_progress(struct list *list)
 {
     char line[200];
@@ -172,7 +173,7 @@ static void show_progress(struct list *list)
     progress_show(&list->progress, line);
 }
 
-/* Prints a page as soon as it is there, if it has anything. */
+/* Prints a page, and writes it out at once. If the page is empty, shows the progress. */
 static enum exit_status take_page(struct list *list, const redisReply *reply, char cursor[21])
 {
     uint64_t listed = list->listed;

@@ -7,7 +7,7 @@
 #include "client.h"
 #include "render.h"
 
-/* Asks for a map, and prints it. `missing` says that there is none. */
+/* Asks for a map, and prints it. `missing` is the error to print if there is no map. */
 static enum exit_status print_map(struct client *client, bool body_alone, const char *missing)
 {
     enum exit_status status;

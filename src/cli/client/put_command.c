@@ -59,7 +59,7 @@ struct put {
 
 /* ---- options ---- */
 
-/* MIN..MAX, or one duration for both. */
+/* Reads the value of --backoff: MIN..MAX, or one duration for both. */
 static enum exit_status read_backoff(void *context, const char *value)
 {
     struct put *put = context;
@@ -155,7 +155,7 @@ static void fill_request(struct put *put, const char *body, size_t length)
     }
 }
 
-/* Prints an answer. `line` is 0 if there is one job alone. */
+/* Prints an answer. `line` is the number of the input's line; 0: the command puts one job alone. */
 static enum exit_status print_answer(struct put *put, const redisReply *reply, uint64_t line)
 {
     char part[40];
@@ -352,7 +352,7 @@ static enum exit_status put_lines(struct put *put)
         take_answers(put, &status);
         if (output_finish() != STATUS_OK)
             return answer_join(status, STATUS_FAILED);
-        /* A reader of the output may have been slow: the server did not take that time. */
+        /* The output may have waited for a slow reader: the server did not take that time. */
         if (put->line_answered > answered || connection_awaited(connection) == 0)
             since_ns = elapse__os_monotonic_ns();
     }

@@ -52,7 +52,7 @@ void render_moment(struct elapse__buffer *out, uint64_t milliseconds)
         return;
     }
     timestamp_write(text, milliseconds * nanoseconds);
-    /* Without the microseconds, which are none. */
+    /* The time is in whole milliseconds: the digits of the microseconds are left out. */
     buffer_add(out, text, TIMESTAMP_BYTES - 4);
     buffer_add_text(out, "Z");
 }
@@ -67,7 +67,7 @@ void render_duration(struct elapse__buffer *out, uint64_t milliseconds)
 
     for (size_t i = 0; i < sizeof units / sizeof units[0] && shown < 2; i++) {
         uint64_t count = milliseconds / units[i].milliseconds;
-        /* Behind a larger unit the next one stands too, unless it is zero. */
+        /* Shows the first unit that is not zero, and the next one unless it is zero. */
         if (count == 0 && shown == 0)
             continue;
         shown++;
@@ -91,7 +91,7 @@ static void add_value(struct elapse__buffer *out, const redisReply *name, const 
     }
     uint64_t number = value->integer > 0 ? (uint64_t)value->integer : 0;
     switch (kind_of(name)) {
-    case ELAPSE__FIELD_ID: /* a name, and without commas */
+    case ELAPSE__FIELD_ID: /* an id is a name: its digits have no commas */
         buffer_add_format(out, "%" PRIu64, number);
         break;
     case ELAPSE__FIELD_YES_OR_NO:

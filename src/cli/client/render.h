@@ -1,6 +1,6 @@
 /*
- * A map of the server, such as that of LOOKUP or STATS, as JSON and as lines for people. Nothing
- * here has an effect. Members whose name is none (answer_is_name) are left out.
+ * Writes a map of the server, such as that of LOOKUP or STATS, as JSON and as lines for people.
+ * Nothing here has an effect. Members are left out if answer_is_name refuses their name.
  */
 #ifndef ELAPSE_CLI_CLIENT_RENDER_H
 #define ELAPSE_CLI_CLIENT_RENDER_H

@@ -14,7 +14,7 @@ void session_wait(struct connection *connection, const struct client_settings *s
 
     ELAPSE__ASSERT(connection_fault(connection) == CONNECTION_WORKS);
     if (is_waiting && now_ns >= until_ns) {
-        /* This process may have slept while the reply came. */
+        /* The reply may have come while this process was stopped. */
         if (!connection_look(connection) && connection_fault(connection) == CONNECTION_WORKS)
             connection_give_up(connection, "there was no reply in time");
         return;

@@ -7,9 +7,10 @@
 #include "answer.h"
 #include "connection.h"
 
-/* Waits until the connection can go on, or `extra` is ready, and goes on. `extra` may be NULL.
- * Gives the connection up if a reply is awaited, none has come, and the settings' time is over,
- * which counts from `since_ns`. Requires that the caller has taken the replies that are there. */
+/* Waits until the connection's socket or `extra` is ready, and sends and receives what it can.
+ * `extra` may be NULL. Gives the connection up if a reply is awaited and has not come within the
+ * settings' timeout, counted from `since_ns`. Requires that the caller has taken all replies that
+ * have come. */
 void session_wait(struct connection *connection, const struct client_settings *settings,
                   struct elapse__os_watch *extra, uint64_t since_ns);
 

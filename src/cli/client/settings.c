@@ -49,8 +49,9 @@ void client_settings_add(struct client_settings *settings, struct command_option
     ELAPSE__ASSERT(*count <= OPTIONS_MAX);
 }
 
-/* A variable that is empty says nothing; an option that is empty is wrong, because the variable of
- * a script that it came from was not set. */
+/* Returns the option, or if it was not given, the variable of the environment. An empty variable
+ * counts as not set. An empty option is returned, and refused later: a script may have given it
+ * from a variable that was not set. */
 static const char *or_variable(const char *given, const char *variable)
 {
     const char *value = getenv(variable);

@@ -27,8 +27,8 @@ struct client_settings {
 
 enum { CLIENT_OPTION_COUNT = 7 };
 
-/* Appends the options to a table that has room for CLIENT_OPTION_COUNT more. A timeout that is not
- * 0 stays the default. */
+/* Appends the options to a table that has room for CLIENT_OPTION_COUNT more. If timeout_ns
+ * is not 0 already, it is the default of --timeout. */
 void client_settings_add(struct client_settings *settings, struct command_option *table,
                          size_t *count);
 

@@ -15,7 +15,7 @@
 #include "top_view.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
-#define TIMEOUT_NS (3 * SECOND_NS) /* keys are not read meanwhile */
+#define TIMEOUT_NS (3 * SECOND_NS) /* short: no key is read while a reply is awaited */
 
 enum { COLUMNS_DEFAULT = 80, COLUMNS_MIN = 20, COLUMNS_MAX = 500 };
 
@@ -148,7 +148,7 @@ static struct top_look look_of_output(const struct top *top)
     };
 }
 
-/* Draws over the picture before. */
+/* Draws the picture over the last one. */
 static enum exit_status draw(const struct top *top)
 {
     struct elapse__buffer text = {.bytes = NULL};
@@ -192,8 +192,8 @@ static bool wait_for_next(struct top *top, uint64_t until_ns, enum exit_status *
     return *status == STATUS_OK;
 }
 
-/* A sample that could not be taken is tried again over a new connection; messages would spoil the
- * picture, so they stand in it. */
+/* Takes the next sample, over a new connection if the last one was lost. Prints no message, because
+ * that would spoil the picture: the picture shows the fault. */
 static void sample_again(struct top *top)
 {
     static char fault[200];
@@ -213,7 +213,8 @@ static void sample_again(struct top *top)
 
 static enum exit_status watch(struct top *top)
 {
-    /* On the other screen of the terminal, without a cursor: what was there before comes back. */
+    /* The picture is drawn on the terminal's other screen, without a cursor. When that is closed,
+     * the text before comes back. */
     enum exit_status status =
         screen_open(&top->screen, "\033[?1049h\033[?25l", "\033[?25h\033[?1049l");
 
@@ -224,7 +225,7 @@ static enum exit_status watch(struct top *top)
     do {
         status = draw(top);
         next_ns += top->interval_ns;
-        /* After a long stop there is nothing to catch up with. */
+        /* After a long stop the samples that were missed are not taken. */
         if (next_ns < elapse__os_monotonic_ns())
             next_ns = elapse__os_monotonic_ns() + top->interval_ns;
         if (!wait_for_next(top, next_ns, &status))

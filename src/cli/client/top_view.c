@@ -81,8 +81,8 @@ struct canvas {
 
 enum style { PLAIN, STRONG, FAINT };
 
-/* Returns how many bytes of the text fit into so many columns: each character is one, and bytes
- * that are no UTF-8 too. */
+/* Returns how many bytes of the text fit into `columns` columns. Each character takes one column,
+ * and so does each byte that is no UTF-8. */
 static size_t fitting_bytes(const char *text, size_t length, size_t columns, size_t *used)
 {
     size_t at = 0;
@@ -131,7 +131,7 @@ struct short_number {
     char text[48];
 };
 
-/* A number in at most seven columns: 1234567, 12.3M. */
+/* Writes a number in at most seven columns: 1234567, 12.3M. */
 static struct short_number short_number(uint64_t number)
 {
     static const char units[] = "MGTPE";
@@ -153,7 +153,8 @@ static struct short_number short_number(uint64_t number)
     return shown;
 }
 
-/* How fast a total grew. Without an earlier sample, or after a new start, nobody knows. */
+/* Writes by how much a total grows in a second; "-" if there is no earlier sample (`interval_ns` is
+ * 0), or if the server was started again after it. */
 static struct short_number rate(uint64_t now, uint64_t before, uint64_t interval_ns)
 {
     const uint64_t second_ns = 1000000000;
@@ -204,7 +205,7 @@ static void draw_server(struct canvas *canvas, const struct top_sample *sample,
     (void)add_line(canvas, PLAIN, "");
 }
 
-/* Adds a name in so many columns, cut or filled up. */
+/* Writes a name in `columns` columns: cut, or filled up with blanks. */
 static void add_name(char *line, const char *name, size_t columns)
 {
     size_t used;
@@ -224,7 +225,7 @@ static void add_name(char *line, const char *name, size_t columns)
     line[bytes + columns - used] = '\0';
 }
 
-/* Draws a row of the table: a name, and as many numbers as there is room for. */
+/* Draws a row of the table: a name, and as many of the numbers as fit into the columns. */
 static bool draw_row(struct canvas *canvas, enum style style, const char *name,
                      const char *const numbers[NUMBERS])
 {
@@ -280,7 +281,7 @@ static void draw_tubes(struct canvas *canvas, const struct top_sample *sample,
 
     (void)draw_row(canvas, STRONG, "TUBE", titles);
     for (; drawn < sample->tube_count; drawn++) {
-        /* The last row says how many more there are. */
+        /* The last row says how many tubes are not shown. */
         has_rest = rows != 0 && canvas->rows + 2 >= rows &&
                    (drawn + 1 < sample->tube_count || sample->has_more_tubes);
         if (has_rest || !draw_tube(canvas, &sample->tubes[drawn], sample, before))
@@ -296,7 +297,7 @@ static void draw_tubes(struct canvas *canvas, const struct top_sample *sample,
 void top_draw(struct elapse__buffer *out, const struct top_look *look,
               const struct top_sample *sample, const struct top_sample *before)
 {
-    /* The line below the others is that of the keys or of the fault. */
+    /* The last row is kept for the line that shows the keys or the fault. */
     struct top_look upper = *look;
     struct canvas canvas = {.out = out, .look = &upper};
     char text[LINE_BYTES];

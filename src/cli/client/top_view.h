@@ -1,5 +1,5 @@
 /*
- * The picture of "elapse top": counts of a server and of its tubes, and how fast they change.
+ * Draws the picture of "elapse top": counts of a server and of its tubes, and how fast they change.
  * Nothing here has an effect: figures come in, lines go out.
  */
 #ifndef ELAPSE_CLI_CLIENT_TOP_VIEW_H
@@ -56,7 +56,7 @@ struct top_look {
     bool has_styles;  /* bold and faint, which suit a dark and a light terminal */
     bool is_live;     /* the last line tells the keys */
     const char *server;
-    const char *fault; /* why there is nothing new; NULL: there is */
+    const char *fault; /* why there is no new sample; NULL: there is one */
 };
 
 /* Reads the map of STATS. */

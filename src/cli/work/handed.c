@@ -46,7 +46,7 @@ bool handed_read(const redisReply *reply, struct handed *handed)
     handed->field = (*next)->str; \
     handed->field##_length = (*next++)->len;
 #define READ_LEASE        READ_TEXT
-#define READ_NAME         READ_TEXT /* hiredis makes a null a text of NULL and 0 */
+#define READ_NAME         READ_TEXT /* for a null hiredis has NULL and 0 here */
 #define READ(field, kind) READ_##kind(field)
     ELAPSE__HANDED_FIELDS(READ)
     return true;

@@ -30,7 +30,7 @@ struct handed {
     ELAPSE__HANDED_FIELDS(HANDED_MEMBER)
 };
 
-/* Reads a job. Returns false if it is none. */
+/* Reads a job. Returns false if the reply is no job. */
 bool handed_read(const redisReply *reply, struct handed *handed);
 
 #endif

@@ -14,7 +14,7 @@
 #include "../common/message.h"
 #include "signature.h"
 
-enum { FAILURE_BYTES = 300, WATCHES_MAX = 8 };
+enum { FAILURE_BYTES = 300, WATCHES_MAX = 8, POLL_MS_MAX = 60000 };
 
 struct hook {
     CURL *easy;
@@ -94,7 +94,7 @@ void hooks_free(struct hooks *hooks)
 
 /* ---- one request ---- */
 
-/* What the hook answers is not kept. */
+/* Drops what the hook answers. */
 static size_t ignore_answer(char *bytes, size_t size, size_t count, void *context)
 {
     (void)bytes;
@@ -251,13 +251,14 @@ void hooks_wait(struct hooks *hooks, struct elapse__os_watch *watches, size_t co
         files[used++] = (struct curl_waitfd){.fd = watches[i].file, .events = (short)events};
     }
     (void)curl_multi_perform(hooks->multi, &running);
-    /* A request that has ended meanwhile wakes nobody. */
+    /* curl_multi_poll does not return for a request that has ended already. */
     if (running < hooks->active)
         timeout_ms = 0;
-    (void)curl_multi_poll(hooks->multi, files, used, timeout_ms < 60000 ? (int)timeout_ms : 60000,
-                          NULL);
+    (void)curl_multi_poll(hooks->multi, files, used,
+                          timeout_ms < POLL_MS_MAX ? (int)timeout_ms : POLL_MS_MAX, NULL);
     (void)curl_multi_perform(hooks->multi, &running);
-    /* The caller tries each of its files: that is as cheap as to find out which is ready. */
+    /* All files are called ready, and the caller tries each: that is as cheap as to find out which
+     * ones are ready. */
     for (size_t i = 0; i < count; i++)
         watches[i].ready = watches[i].file >= 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Work by a web hook: one request of HTTP for each job, many at once, over connections that stay.
- * libcurl makes them.
+ * Has jobs done by a web hook: libcurl sends one request of HTTP for each job, many at once, over
+ * connections that are kept.
  */
 #ifndef ELAPSE_CLI_WORK_HOOKS_H
 #define ELAPSE_CLI_WORK_HOOKS_H
@@ -41,7 +41,7 @@ void hooks_wait(struct hooks *hooks, struct elapse__os_watch *watches, size_t co
                 uint64_t timeout_ns);
 
 /* Takes a request that has ended: returns its context, or NULL if there is none. `*failure` is NULL
- * if the hook took the job, or else says why not, until the next call. */
+ * if the hook took the job. Otherwise it says why not; the text lasts until the next call. */
 void *hooks_take(struct hooks *hooks, const char **failure);
 
 #endif

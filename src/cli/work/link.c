@@ -7,7 +7,7 @@
 
 #define RECONNECT_MIN_NS UINT64_C(100000000)
 #define RECONNECT_MAX_NS UINT64_C(5000000000)
-#define ENDED_NS         (WORKER_NEVER - 1) /* in place of the time to open it */
+#define ENDED_NS         (WORKER_NEVER - 1) /* as `retry_ns`: the link is closed for good */
 
 static void check(const struct link *link)
 {
@@ -75,8 +75,8 @@ void link_watch_time(struct link *link, uint64_t now_ns)
         connection_give_up(link->connection, "there was no reply in time");
 }
 
-/* The next loss begins with the shortest pause. A connection alone does not count, because an end
- * that takes connections and closes them would be asked ten times a second. */
+/* Makes the pause after the next loss the shortest again. A connection without a reply does not do
+ * this: a server that takes connections and closes them would be tried ten times a second. */
 void link_answered(struct link *link)
 {
     ELAPSE__ASSERT(link_is_there(link));
@@ -103,7 +103,7 @@ uint64_t link_wake_ns(const struct link *link)
 {
     if (!link_is_there(link))
         return link->retry_ns;
-    /* The connection was lost while something was sent: the loss is looked after at once. */
+    /* The connection was lost while something was sent. The caller is to look after it at once. */
     if (connection_fault(link->connection) != CONNECTION_WORKS)
         return 0;
     uint64_t wake_ns = connection_wake_ns(link->connection);

@@ -12,9 +12,9 @@ struct link {
     bool was_made;     /* the connection was made since the link was last opened */
     bool is_reported;  /* the user knows that there is no connection */
     uint64_t retry_ns; /* when to open the link; WORKER_NEVER: the link is open */
-    uint64_t pause_ns;
-    uint64_t since_ns; /* of the oldest request without a reply, or a later time */
-    uint64_t limit_ns; /* a reply takes no longer */
+    uint64_t pause_ns; /* between the next loss and the next try */
+    uint64_t since_ns; /* when the oldest request without a reply was sent, or a later time */
+    uint64_t limit_ns; /* if a reply takes longer, the link is lost */
 };
 
 /* Makes a link that is not open. The settings must outlive the link. */
@@ -29,7 +29,7 @@ bool link_try(struct link *link, uint64_t now_ns);
 /* Says once that there is no server, and that there is one again. */
 void link_report(struct link *link);
 
-/* Goes on with the connection, after a wait that says whether it is ready. */
+/* Sends and receives what it can, if the socket is ready, or the next address is to be tried. */
 void link_turn(struct link *link, bool is_ready);
 
 /* Gives the connection up if a reply takes too long. */

@@ -22,7 +22,7 @@
     (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
      ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
 
-/* What the loop has of a job that the worker has. */
+/* What the loop keeps for each job of the worker. */
 struct task {
     redisReply *reply; /* the texts of `handed` are in this reply */
     struct handed handed;
@@ -31,7 +31,7 @@ struct task {
     bool is_running;
 };
 
-/* A request on the telling connection whose reply is awaited. */
+/* A request on the teller whose reply is awaited. */
 struct told {
     enum work_effect_kind kind;
     struct work_job *job;
@@ -53,7 +53,7 @@ struct loop {
     bool has_reserved; /* the server has answered a reserve with jobs */
     bool tries_again;  /* the last reserve was answered TRYAGAIN, and the user knows */
     enum exit_status status;
-    uint64_t end_ns; /* when the time for the last words is over */
+    uint64_t end_ns; /* when the loop ends, even if the server was not told of all jobs */
 };
 
 static struct task *task_of(struct loop *loop, const struct work_job *job)
@@ -185,7 +185,7 @@ static void perform(struct loop *loop, const struct work_effect *effect, uint64_
 
 /* ---- replies ---- */
 
-/* Ends the worker, because it can never work: the server said why. */
+/* Ends the worker, because the server refuses it for good. The reason was printed. */
 static void fail(struct loop *loop, enum exit_status status)
 {
     loop->status = answer_join(loop->status, status);
@@ -226,7 +226,7 @@ static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
         (void)session_report_error(&answer, NULL);
     loop->tries_again = tries_again;
     worker_reserve_failed(&loop->worker, now_ns);
-    /* What the server took before is no fault of the command line. */
+    /* If the server has answered a reserve before, the command line is not at fault. */
     if (answer.status == STATUS_USAGE && !loop->has_reserved)
         fail(loop, STATUS_USAGE);
 }
@@ -290,7 +290,7 @@ static bool look_after(struct loop *loop, struct link *link, uint64_t now_ns)
     if (fault == CONNECTION_NOT_AUTHORISED)
         fail(loop, session_report(link->connection, loop->options->settings));
     else if ((link == &loop->taker) == !loop->worker.stops)
-        link_report(link); /* the other link has the same fault */
+        link_report(link); /* one link alone reports: the other one has the same fault */
     if (fault == CONNECTION_WORKS)
         return opened;
     if (ends)
@@ -338,7 +338,7 @@ static void collect_work(struct loop *loop)
         struct elapse__os_end end;
         struct task *task = &loop->tasks[i];
         job = &loop->worker.jobs[i];
-        /* Work that shall end leaves nothing behind, even if it takes no SIGTERM. */
+        /* If the work was to end, the rest of its process group is killed, too. */
         if (task->is_running && elapse__os_collect(&task->process, job->stopping, &end))
             end_task(loop, job, programs_failure(&end));
     }
@@ -354,7 +354,7 @@ static void take_signal(struct loop *loop, uint64_t now_ns)
         print_error("giving up the work under way");
         worker_give_up(&loop->worker);
         loop->end_ns = now_ns + WORKER_KILL_AFTER_NS + LAST_WORDS_NS;
-        /* The next one ends the program at once. */
+        /* The next signal ends the program at once. */
         elapse__os_signals_release(&loop->signals, TAKEN_SIGNALS);
         return;
     }
@@ -429,7 +429,7 @@ static void go_on(struct loop *loop)
     collect_work(loop);
     while (worker_next(&loop->worker, now_ns, &effect))
         perform(loop, &effect, now_ns);
-    /* What was added goes out now, not after the next wait. */
+    /* Requests that were added are sent now, not after the next wait. */
     connection_send(loop->taker.connection);
     connection_send(loop->teller.connection);
 }
@@ -493,7 +493,7 @@ enum exit_status work_loop(const struct work_options *options)
     if (options->program != NULL) {
         programs_init(&loop->programs, options->program, &loop->signals);
     } else {
-        /* Each request has a socket. A program would inherit the limit, and gets the usual one. */
+        /* Each request has a socket. For programs the limit stays, because they inherit it. */
         (void)elapse__os_raise_file_limit();
         loop->hooks = hooks_new(&options->hooks);
     }

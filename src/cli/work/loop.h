@@ -1,9 +1,9 @@
 /*
- * The worker at work: two connections to the server, and the programs or web hooks that do the
- * jobs. worker.h decides; this has the effects.
+ * Runs a worker: it has two connections to the server, and the programs or web hooks that do the
+ * jobs. worker.h decides what to do; this file does it.
  *
- * One connection reserves, and waits there for jobs; the other one tells how they ended, because a
- * command behind a reserve that waits would wait too.
+ * On one connection, the taker, the worker reserves jobs and waits for them. On the other one, the
+ * teller, it tells how jobs ended: on the first such a command would wait behind the reserve.
  */
 #ifndef ELAPSE_CLI_WORK_LOOP_H
 #define ELAPSE_CLI_WORK_LOOP_H

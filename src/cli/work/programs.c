@@ -30,7 +30,7 @@ void programs_free(struct programs *programs)
     free(programs->inherited);
 }
 
-/* Adds the variables of a job, each with its NUL. A key with a NUL cannot stand there. */
+/* Adds the variables of a job, each with its NUL. Leaves out a tube or a key that has a NUL. */
 static void add_variables(struct elapse__buffer *out, const struct handed *handed)
 {
     environment_add_number(out, "ELAPSE_JOB_ID=", handed->id);

@@ -1,5 +1,5 @@
 /*
- * Work by a program: one for each job, which gets the body on its standard input.
+ * Has jobs done by a program: it is started for each job, and gets the body on its standard input.
  */
 #ifndef ELAPSE_CLI_WORK_PROGRAMS_H
 #define ELAPSE_CLI_WORK_PROGRAMS_H
@@ -21,8 +21,8 @@ void programs_free(struct programs *programs);
 int programs_start(const struct programs *programs, const struct handed *handed,
                    struct elapse__os_process *process);
 
-/* Describes how a program ended that has failed; NULL if it has not. The text is that of the next
- * call's, too. */
+/* Returns how a program has failed, in words; NULL if it has not failed. The next call writes over
+ * the text. */
 const char *programs_failure(const struct elapse__os_end *end);
 
 #endif

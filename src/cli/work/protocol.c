@@ -46,7 +46,7 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
 
 enum work_answer protocol_read_word(const redisReply *reply)
 {
-    /* ACK answers for many jobs. */
+    /* The reply to ACK is an array: a word for each job. */
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1)
         reply = reply->element[0];
     if (!answer_is_name(reply))

@@ -9,9 +9,10 @@
 #include "../client/request.h"
 #include "worker.h"
 
-#define PROTOCOL_WAIT_NS UINT64_C(10000000000) /* so long */
+#define PROTOCOL_WAIT_NS UINT64_C(10000000000) /* how long a reserve waits for a job */
 
-/* Writes a request for so many jobs of these tubes, which waits for the first if `waits`. */
+/* Writes a request that reserves up to `count` jobs of these tubes. If `waits`, it waits until
+ * there is one, up to PROTOCOL_WAIT_NS. */
 void protocol_reserve(struct request *request, char *const *tubes, size_t tube_count, size_t count,
                       bool waits);
 

@@ -16,12 +16,12 @@
 enum { SIGNATURE_BYTES = 7 + 64 + 1 };
 
 /* Signs a request: HMAC-SHA256 of the time in milliseconds, a point, the job's id, a point, and the
- * body. Returns false if OpenSSL cannot: without memory, or because a policy forbids it. */
+ * body. Returns false if OpenSSL cannot sign: there is no memory, or a policy forbids it. */
 bool signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t time_ms,
                      const struct handed *handed);
 
-/* Adds the value of a header: every byte that is not printable ASCII, and '%', as %XX. So a key can
- * add no header. */
+/* Adds the value of a header: every byte that is not printable ASCII, and '%', as %XX. So the
+ * bytes of a key cannot make another header. */
 void signature_add_value(struct elapse__buffer *out, const char *text, size_t length);
 
 #endif

@@ -54,7 +54,7 @@ static enum exit_status check_hook(struct work *work, char **secret)
     return *secret == NULL ? STATUS_USAGE : STATUS_OK;
 }
 
-/* Compares without regard to capitals. */
+/* Returns whether the texts are equal but for capitals. `word` has none. */
 static bool is_word(const char *text, const char *word)
 {
     for (; *text != '\0' && tolower((unsigned char)*text) == *word; text++)
@@ -95,7 +95,7 @@ static enum exit_status check(struct work *work, const struct command_line *line
     work->options.program = work->program;
     work->options.worker.concurrency = (size_t)work->concurrency;
     work->options.worker.backoff_ms = work->backoff_ns / MILLISECOND_NS;
-    /* libcurl keeps the time of a request. */
+    /* A request that takes too long is ended by libcurl, not by the worker. */
     work->options.worker.limit_ns = has_hook ? 0 : work->limit_ns;
     return has_hook ? check_hook(work, secret) : STATUS_OK;
 }

@@ -196,7 +196,7 @@ struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t 
             continue;
         *job = (struct work_job){.state = WORK_TAKEN, .id = id, .taken_ns = now_ns};
         memcpy(job->lease, lease, length + 1);
-        /* The job came when the worker was about to end. */
+        /* The worker takes no more jobs: this one is given back. */
         if (worker->stops) {
             job->state = WORK_ENDED;
             job->outcome = WORK_GIVEN_UP;
@@ -229,18 +229,18 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
     ELAPSE__ASSERT(job->state == WORK_RUNNING);
     job->state = WORK_ENDED;
     job->outcome = outcome;
-    /* A program may end well when it is asked to end: its work is not done for that. */
+    /* A program that was asked to end may exit with 0, though its work is not done. */
     if (outcome == WORK_DONE && job->stopping && (job->timed_out || worker->gives_up))
         outcome = job->outcome = WORK_FAILED;
-    /* What was ended because the worker ends has not failed. */
+    /* Work that was ended because the worker gives up has not failed. */
     if (outcome == WORK_FAILED && worker->gives_up && job->stopping && !job->timed_out)
         job->outcome = WORK_GIVEN_UP;
     worker->done += job->outcome == WORK_DONE;
     worker->failed += job->outcome == WORK_FAILED;
 }
 
-/* Plans three extensions within a lease. The time counts from a moment that surely lies before the
- * begin of the lease. */
+/* Plans the next extension: a third of the lease after `since_ns`, when the worker heard that the
+ * lease had begun. */
 static void plan_extension(struct work_job *job, uint64_t since_ns)
 {
     const uint64_t least_ns = 1000000;
@@ -250,7 +250,7 @@ static void plan_extension(struct work_job *job, uint64_t since_ns)
     job->ask_ns = later(since_ns, third_ns > least_ns ? third_ns : least_ns);
 }
 
-/* Notes an answer that is no "ok". */
+/* Notes what an answer means for the job, unless it is ANSWER_OK. */
 static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer)
 {

@@ -6,10 +6,12 @@
  *       start       ^  |          ack, nack, give back
  *                   +--+ look, extend; stop, kill
  *
- * A worker never has more jobs than it can do at once, because a lease runs from the hand-out. How
- * long a lease is, the hand-out does not say: a job that lasts is looked up, and then extended
- * three times within each lease. When the connection on which it tells is lost, it tells again on
- * the next one: a second ACK answers "gone", and that is no failure.
+ * A worker never has more jobs than it can do at once, because a lease runs from the hand-out. The
+ * hand-out does not say how long a lease is. So the worker looks up a job whose work lasts, and
+ * then extends its lease after each third of it.
+ *
+ * If the connection on which the worker tells the end of a job is lost, it tells the end again on
+ * the next connection. If the server has got the first ACK, it answers "gone": that is no failure.
  */
 #ifndef ELAPSE_CLI_WORK_WORKER_H
 #define ELAPSE_CLI_WORK_WORKER_H
@@ -21,9 +23,9 @@
 enum { WORKER_JOBS_MAX = 1000, WORKER_LEASE_BYTES = 48 };
 
 #define WORKER_NEVER         UINT64_MAX
-#define WORKER_LOOK_AFTER_NS UINT64_C(100000000)  /* a job that lasts so long is looked up */
-#define WORKER_AGAIN_NS      UINT64_C(1000000000) /* after an error the server is asked again */
-#define WORKER_KILL_AFTER_NS UINT64_C(5000000000) /* after it was asked to end */
+#define WORKER_LOOK_AFTER_NS UINT64_C(100000000)  /* a job is looked up if its work lasts longer */
+#define WORKER_AGAIN_NS      UINT64_C(1000000000) /* the pause after an error of the server */
+#define WORKER_KILL_AFTER_NS UINT64_C(5000000000) /* from asking work to end to killing it */
 
 /* How the work on a job ended. */
 enum work_outcome {
@@ -40,20 +42,20 @@ struct work_job {
     uint64_t id;
     char lease[WORKER_LEASE_BYTES];
     enum work_outcome outcome;
-    bool lost;      /* the lease has ended: there is nobody to tell */
+    bool lost;      /* the lease has ended: the server is told nothing more */
     bool cancelled; /* the job was cancelled: the work shall end */
     bool timed_out;
     bool stopping;
     bool asks;      /* an answer to a look or to an extension is awaited */
-    bool tell_sent; /* an answer to the end is awaited */
+    bool tell_sent; /* the server was told how the work ended, and has not answered */
     bool told_once; /* the connection was lost while that answer was awaited */
     uint64_t taken_ns;
-    uint64_t ttr_ns;  /* 0: not known yet */
-    uint64_t ask_ns;  /* when to look, or to extend */
-    uint64_t tell_ns; /* not before */
-    uint64_t limit_ns;
-    uint64_t kill_ns;
-    void *context; /* of the caller */
+    uint64_t ttr_ns;   /* 0: not known yet */
+    uint64_t ask_ns;   /* when to look, or to extend */
+    uint64_t tell_ns;  /* the server is not told before */
+    uint64_t limit_ns; /* when the work is asked to end, because it takes too long */
+    uint64_t kill_ns;  /* when the work is killed */
+    void *context;     /* of the caller */
 };
 
 struct worker_options {
@@ -104,10 +106,11 @@ struct work_effect {
 
 void worker_init(struct worker *worker, const struct worker_options *options);
 
-/* Stores the next effect, which the caller has at once. Returns false if there is none now. */
+/* Stores the next effect, which the caller carries out before it calls again. Returns false if
+ * there is none now. */
 bool worker_next(struct worker *worker, uint64_t now_ns, struct work_effect *effect);
 
-/* Returns when to call worker_next again if nothing happens before. */
+/* Returns when to call worker_next again if no event comes before. */
 uint64_t worker_wake_ns(const struct worker *worker);
 
 /* Returns whether all is done, and the worker is to end. */
@@ -115,13 +118,14 @@ bool worker_is_finished(const struct worker *worker);
 
 /* ---- events ---- */
 
-/* A job was handed out. Returns it, for the caller's context; NULL if there is no room, which only
- * a server causes that gives more than it was asked for. A lease too long for WORKER_LEASE_BYTES is
- * none of this protocol. */
+/* Notes that a job was handed out. Returns it, so that the caller can set its context. Returns NULL
+ * if there is no room, because the server gave more jobs than it was asked for; or if the lease
+ * does not fit into WORKER_LEASE_BYTES, which no lease of this protocol does. */
 struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t id,
                                const char *lease);
 
-/* The answer to a reserve has come, with so many jobs; or an error, after which it waits. */
+/* Note the answer to a reserve: `count` jobs, which worker_handed has taken before; or an error,
+ * after which the worker waits for WORKER_AGAIN_NS. */
 void worker_reserved(struct worker *worker, size_t count);
 void worker_reserve_failed(struct worker *worker, uint64_t now_ns);
 
@@ -131,6 +135,7 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
 /* What the server has answered. */
 enum work_answer { ANSWER_OK, ANSWER_CANCELLED, ANSWER_GONE, ANSWER_ERROR };
 
+/* Note the answer to a look, to an extension, and to how the work ended. */
 void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
                    enum work_answer answer, uint64_t ttr_ns);
 void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_ns,
@@ -138,11 +143,12 @@ void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_n
 void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer);
 
-/* The connections come and go. */
+/* Note that a connection was made or lost: the one that reserves, and the one that tells. */
 void worker_taker_changed(struct worker *worker, bool is_there);
 void worker_teller_changed(struct worker *worker, bool is_there);
 
-/* The worker takes no more jobs; it also ends those that it has, and gives them back. */
+/* worker_stop: the worker takes no more jobs. worker_give_up: it also ends the work on those that
+ * it has, and gives them back. */
 void worker_stop(struct worker *worker);
 void worker_give_up(struct worker *worker);
 

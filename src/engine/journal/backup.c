@@ -18,8 +18,8 @@ struct backup_run {
     struct elapse__backup *backup;
     struct elapse__recovery recovery; /* of the source */
     struct elapse__journal journal;   /* only what recovery needs of it */
-    int above;                        /* the directory of the target */
-    int target;                       /* its journal */
+    int above;                        /* the directory above the target */
+    int target;                       /* the journal of the unfinished backup */
     char partial_path[BACKUP_PATH_BYTES];
     char partial_journal[BACKUP_PATH_BYTES];
     const char *partial_name; /* below `above` */
@@ -43,7 +43,7 @@ int elapse__backup_unmark(struct elapse__journal *journal)
 
 /* ---- paths ---- */
 
-/* Opens the directory above the target, and stores the names in it. */
+/* Opens the directory above the target, and stores the paths of the unfinished backup. */
 static int open_above(struct backup_run *run, const char *target)
 {
     char above[BACKUP_PATH_BYTES];
@@ -93,7 +93,7 @@ static int remove_name(void *context, const char *name)
     return run->files->unlink(run->target, name);
 }
 
-/* Makes the directory of the backup, empty: leftovers of an earlier one are removed. */
+/* Makes the directory of the unfinished backup. Removes what an earlier backup has left there. */
 static int open_target(struct backup_run *run)
 {
     int error = run->files->make_directory(run->partial_path);
@@ -120,8 +120,8 @@ static int write_file(const struct backup_run *run, const char *name, const uint
     return error;
 }
 
-/* Copies a sealed segment. The journal may use its file again meanwhile: the caller then looks
- * whether the tail has moved. */
+/* Copies a sealed segment. The journal may use its file again while it is copied. So the caller
+ * must check afterwards that the tail has not moved. */
 static int copy_segment(struct backup_run *run, const char *name)
 {
     uint64_t size = elapse__segment_bytes(&run->journal);
@@ -166,8 +166,9 @@ static int take_head(struct backup_run *run)
     return write_file(run, name, recovery->bytes, size);
 }
 
-/* Returns whether the segment still has its name: if the tail had moved, it would have lost it. */
-static int tail_is_there(const struct backup_run *run)
+/* Returns 0 if the tail has not moved since it was found, or an error. When the tail moves, the
+ * file of the old tail loses its name. */
+static int check_tail(const struct backup_run *run)
 {
     char name[ELAPSE__FILE_NAME_BYTES];
     int file;
@@ -210,15 +211,15 @@ static bool attempt(struct backup_run *run)
     if (error == 0)
         error = take_head(run);
     if (error == 0)
-        error = tail_is_there(run);
+        error = check_tail(run);
     if (error == 0)
         error = run->files->sync_directory(run->target);
     run->backup->segments = recovery->head - recovery->tail + 1;
     return error == 0 || elapse__refuse_call(recovery, error, "journal");
 }
 
-/* A reader of files that are being written may see what looks like damage, or miss a file. Only
- * what stays is reported. */
+/* Returns whether another attempt may succeed. The journal is written while it is read: what looks
+ * like damage, or like a missing file, may be none the next time. */
 static bool is_worth_another(const struct elapse__journal_refusal *refusal)
 {
     return refusal->fault == ELAPSE__FAULT_CALL

@@ -13,9 +13,9 @@ struct examiner {
     struct elapse__examination *examination;
     struct elapse__recovery recovery;
     struct elapse__journal journal; /* only what recovery needs of it */
-    bool is_sound;                  /* open would accept */
-    bool tells_unread;              /* the bounds are known: each segment is read once more */
-    uint64_t end;                   /* of the head, if it is sound */
+    bool is_sound;                  /* open would accept the journal */
+    bool tells_unread;              /* set when no segment is read again after this time */
+    uint64_t end;                   /* where the head's records end; only if is_sound */
     uint8_t *bytes;                 /* of the segment that is examined */
     int error;                      /* of a callback */
 };
@@ -62,7 +62,7 @@ static void close_segments(struct elapse__journal *journal)
     journal->segment_count = 0;
 }
 
-/* Reads the header of a segment as it is. Returns an error of a call. */
+/* Reads the bytes of a segment's header, without a check. Returns 0 or the error of a call. */
 static int read_raw_header(struct examiner *examiner, uint64_t number, uint8_t *bytes)
 {
     const struct elapse__journal *journal = &examiner->journal;
@@ -77,8 +77,7 @@ static int read_raw_header(struct examiner *examiner, uint64_t number, uint8_t *
     return error;
 }
 
-/* Returns whether a record lies where the first one of a segment does, if the queue has this
- * identity. */
+/* Returns whether a segment begins with a whole record, if this is the identity of the queue. */
 static bool has_first_record(const struct examiner *examiner, const uint8_t *bytes, uint64_t size,
                              uint64_t number, const struct elapse__journal_identity *identity)
 {
@@ -93,8 +92,8 @@ static bool has_first_record(const struct examiner *examiner, const uint8_t *byt
     return elapse__walk_next(&walk);
 }
 
-/* Finds the identity that the records of a segment have: the one in its damaged header, or one
- * that differs from it in a single byte. */
+/* Finds the identity with which the records of a segment were written: the one in its damaged
+ * header, or one that differs from that in a single byte. Returns whether it was found. */
 static bool find_identity(struct examiner *examiner, const uint8_t *bytes, uint64_t size,
                           uint64_t number)
 {
@@ -113,7 +112,8 @@ static bool find_identity(struct examiner *examiner, const uint8_t *bytes, uint6
     return false;
 }
 
-/* No header is whole. The size of the newest file is that of a segment. */
+/* Called when no header is whole. Takes the size of the newest file for the size of a segment, and
+ * finds the identity by the first record of that file. Returns whether it was found. */
 static bool guess_shape(struct examiner *examiner)
 {
     const struct elapse__numbers *numbers = &examiner->recovery.segments;
@@ -142,8 +142,8 @@ static bool guess_shape(struct examiner *examiner)
     return is_found;
 }
 
-/* Takes size and identity from the newest whole header; the version of one header alone may be
- * damage. */
+/* Stores the size of a segment and the identity, as the newest whole header has them. Refuses an
+ * unknown version only if no header is whole: in one header alone it may be damage. */
 static bool learn_shape(struct examiner *examiner)
 {
     const struct elapse__numbers *numbers = &examiner->recovery.segments;
@@ -182,7 +182,7 @@ static bool learn_shape(struct examiner *examiner)
     return true;
 }
 
-/* Does what open does until it would write. */
+/* Does what open does, up to the point where open would write. */
 static void try_open(struct examiner *examiner)
 {
     struct elapse__recovery *recovery = &examiner->recovery;
@@ -207,7 +207,7 @@ static struct elapse__record record_of(const struct elapse__walk *walk)
     };
 }
 
-/* A record of the journal's own. */
+/* Takes a record of the journal's own: tells the place in a LOG_PLACE, and skips the others. */
 static bool take_own(struct examiner *examiner, const struct elapse__walk *walk)
 {
     struct elapse__examination *examination = examiner->examination;
@@ -256,7 +256,7 @@ static uint64_t next_record(const struct elapse__segment_view *view, uint64_t of
     return view->size;
 }
 
-/* Returns the end behind the last COMMIT: what follows was never acknowledged. */
+/* Returns where the last COMMIT ends. What lies behind it was never acknowledged. */
 static uint64_t last_commit_end(const struct elapse__segment_view *view)
 {
     struct elapse__walk walk;
@@ -272,7 +272,7 @@ static uint64_t last_commit_end(const struct elapse__segment_view *view)
     return end;
 }
 
-/* Zeros at the end of a hole were no records. Returns the size without them. */
+/* Returns the size of a hole without the zeros at its end: they were no records. */
 static uint64_t trimmed(const struct elapse__segment_view *view, uint64_t offset, uint64_t end)
 {
     while (end > offset && view->bytes[end - 1] == 0)
@@ -280,7 +280,7 @@ static uint64_t trimmed(const struct elapse__segment_view *view, uint64_t offset
     return end - offset;
 }
 
-/* Goes through the records up to `end`, and tells of the holes. */
+/* Goes through the records up to `end`, and tells of the holes between them. */
 static bool walk_records(struct examiner *examiner, uint64_t segment, uint64_t end, bool *is_sealed)
 {
     const struct elapse__segment_view *view = &examiner->recovery.view;
@@ -334,8 +334,8 @@ static bool examine_header(struct examiner *examiner, uint64_t number)
     return true;
 }
 
-/* Reads what there is of a segment; a file that is too short ends in zeros. Where the disk cannot
- * read there are zeros, too, for one page: what lies behind it may be whole. */
+/* Reads a segment into `bytes`, which are zeros before. What the file lacks and pages that cannot
+ * be read stay zeros. After an error, reads page by page: only some of them may be bad. */
 static bool read_segment(struct examiner *examiner, uint64_t number, int file)
 {
     const struct elapse__files *files = examiner->journal.files;
@@ -349,7 +349,7 @@ static bool read_segment(struct examiner *examiner, uint64_t number, int file)
         int error = files->read_at(file, have, examiner->bytes + have, (size_t)count, &done);
         goes_on = error != 0 || done > 0;
         if (error != 0 && most == size) {
-            most = ELAPSE__FILE_PAGE_MAX; /* the bad page is looked for */
+            most = ELAPSE__FILE_PAGE_MAX; /* reads here again, page by page */
             continue;
         }
         if (error != 0 && can_read && !tell_unread(examiner, number, have))
@@ -395,8 +395,8 @@ static bool examine_segment(struct examiner *examiner, uint64_t number)
     return walk_records(examiner, number, end, &is_sealed);
 }
 
-/* Without open's help: the head is the last file that has a COMMIT; the tail is the greatest that
- * any COMMIT or header says. */
+/* Finds head and tail when open has refused. The head is the last file that has a COMMIT. The tail
+ * is the greatest one that a header, or the last COMMIT of a file, names. */
 static bool guess_bounds(struct examiner *examiner)
 {
     const struct elapse__recovery *recovery = &examiner->recovery;
@@ -428,7 +428,7 @@ static bool guess_bounds(struct examiner *examiner)
     return true;
 }
 
-/* The SEAL of the last file leads to one that is missing, if it does. */
+/* Tells that the file behind the head is missing, if open has refused for that reason. */
 static bool examine_successor(struct examiner *examiner)
 {
     struct elapse__examination *examination = examiner->examination;
@@ -456,7 +456,7 @@ static bool examine_log(struct examiner *examiner)
     return examiner->is_sound || examine_successor(examiner);
 }
 
-/* Open refuses, and nothing else shows why: its own words are the finding. */
+/* Called when open refuses, and the examination has found no reason. Tells open's own reason. */
 static bool tell_refusal(struct examiner *examiner)
 {
     const struct elapse__journal_refusal *refusal = examiner->recovery.refusal;

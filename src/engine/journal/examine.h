@@ -1,10 +1,11 @@
 /*
- * Examining a journal without changing it: all damage, and every whole record.
+ * Examines a journal without changing it: finds all damage, and every whole record.
  *
- * First the same is done as open does, up to the point where open would write. If open accepts
- * the journal, damage can only lie in bodies, which open does not read. Otherwise the examination
- * goes on where open stops: behind a place that is no record it looks for the next one. A record
- * proves by its seeded checksum that it was written at this place, so none is taken for another.
+ * First it does what open does, up to the point where open would write. If open accepts the
+ * journal, damage can only lie in bodies, which open does not read. Otherwise the examination goes
+ * on where open stops: behind bytes that are no record it looks for the next record. The seeded
+ * checksum of a record proves that the record was written at this place, so no other bytes are
+ * taken for one.
  */
 #ifndef ELAPSE__JOURNAL_EXAMINE_H
 #define ELAPSE__JOURNAL_EXAMINE_H
@@ -18,8 +19,8 @@ enum elapse__damage {
     ELAPSE__DAMAGE_MISSING, /* the file is missing */
     ELAPSE__DAMAGE_RECORDS, /* `bytes` at `offset` are no records */
     ELAPSE__DAMAGE_BODY,    /* of the record at `offset`, whose fields are whole */
-    ELAPSE__DAMAGE_UNREAD,  /* the disk cannot read from `offset` on: nothing is known of the page.
-                               What its records lack is told beside it. */
+    ELAPSE__DAMAGE_UNREAD,  /* the page at `offset` cannot be read, and nothing is known of it.
+                               What its records lack is told as other damage. */
 };
 
 struct elapse__finding {
@@ -27,8 +28,8 @@ struct elapse__finding {
     char file[ELAPSE__FILE_NAME_BYTES];
     uint64_t offset;
     uint64_t bytes;
-    const struct elapse__record *record; /* BODY: with `body` NULL; otherwise NULL */
-    uint64_t position;                   /* BODY: of the record */
+    const struct elapse__record *record; /* BODY: its `body` is NULL; otherwise NULL */
+    uint64_t position;                   /* BODY: the position of the record */
 };
 
 struct elapse__examination {
@@ -43,16 +44,16 @@ struct elapse__examination {
      * called. An error ends the examination. */
     int (*record)(void *context, uint64_t position, const struct elapse__record *record);
 
-    /* Called behind the records of each group that lies in a replicated log, and of those between
-     * them. NULL: nothing is called. An error ends the examination. */
+    /* Called after the records of each group, if groups have a place in a replicated log (frame.h).
+     * NULL: nothing is called. An error ends the examination. */
     int (*place)(void *context, const struct elapse__journal_place *place);
 
     /* Results. */
     uint64_t findings;
-    uint64_t unread; /* of the findings: another examination may find that all is whole */
+    uint64_t unread; /* findings that are UNREAD: a later examination may be able to read there */
     uint64_t head, tail;
     uint64_t records;    /* whole ones */
-    uint64_t lost_bytes; /* at most so many bytes of records are lost */
+    uint64_t lost_bytes; /* the most bytes of records that may be lost */
     uint64_t next_id;    /* the greatest of the headers */
     unsigned segment_bits;
     bool is_placed; /* its groups lie in a replicated log (log.h) */
@@ -60,8 +61,8 @@ struct elapse__examination {
 
 /*
  * Examines the journal. Requires that nobody writes it. Returns false, and says why in `*refusal`,
- * if it cannot be examined: a call failed, or the format is unknown. The refusal is also set, and
- * true returned, if open would refuse: this was a finding as well.
+ * if it cannot be examined: a call failed, or the format is unknown. If open
+ * would refuse the journal, sets the refusal, too, but returns true: the reason is a finding.
  */
 bool elapse__journal_examine(struct elapse__examination *examination,
                              struct elapse__journal_refusal *refusal);

@@ -34,8 +34,8 @@ uint64_t elapse__identity_seed(const struct elapse__journal_identity *identity)
     return XXH3_64bits(identity->bytes, sizeof identity->bytes);
 }
 
-/* Positions are multiples of 8, so header and body of one record, and all records of one journal,
- * have seeds of their own. */
+/* The seed of a body is greater by 1 than that of its record's header. Positions are multiples of
+ * 8, so no two checksums of a journal have the same seed. */
 static uint64_t header_checksum(const uint8_t *bytes, uint16_t fields_size, uint64_t position,
                                 uint64_t seed)
 {

@@ -19,8 +19,8 @@
  *               56  8        and the wall-clock time in milliseconds
  *               64  8        checksum of bytes 0 .. 64
  *
- * Both checksums of a record are XXH3-64 with a seed made of its position and the identity, so a
- * record that lies where it was not written, or in another queue's journal, is no record.
+ * Both checksums of a record are XXH3-64 with a seed made of its position and the identity, so the
+ * checksum does not fit a record that lies where it was not written, or in another queue's journal.
  */
 #ifndef ELAPSE__JOURNAL_FRAME_H
 #define ELAPSE__JOURNAL_FRAME_H
@@ -37,7 +37,7 @@ enum {
     ELAPSE__JOURNAL_FORMAT_PLACED = 2, /* each group ends with a LOG_PLACE and a COMMIT */
     ELAPSE__JOURNAL_IDENTITY_BYTES = 16,
 
-    ELAPSE__RECORD_SIZES_AT = 16, /* of the body and of the fields; type, flags */
+    ELAPSE__RECORD_SIZES_AT = 16, /* body_size, fields_size, type and flags */
     ELAPSE__SEAL_BYTES = ELAPSE__RECORD_HEADER_BYTES + 8,
     ELAPSE__COMMIT_BYTES = ELAPSE__RECORD_HEADER_BYTES + 16,
     ELAPSE__LOG_PLACE_BYTES = ELAPSE__RECORD_HEADER_BYTES + 48,
@@ -51,15 +51,15 @@ enum {
     ELAPSE__SEGMENT_BITS_MAX = 26, /* 64 MiB */
 };
 
-/* What makes a place in the log one of its own: a queue, and the position in its log. */
+/* Names the queue that a journal belongs to. */
 struct elapse__journal_identity {
     uint8_t bytes[ELAPSE__JOURNAL_IDENTITY_BYTES];
 };
 
-/* Returns the number that stands for an identity in the seeds of checksums. */
+/* Returns the number of an identity. The seeds of checksums are made of it and a position. */
 uint64_t elapse__identity_seed(const struct elapse__journal_identity *identity);
 
-/* The sizes that the header of a record tells. */
+/* What the header of a record says. */
 struct elapse__frame {
     enum elapse__record_type type;
     uint8_t flags;
@@ -73,8 +73,8 @@ struct elapse__frame {
 void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,
                           uint8_t *bytes);
 
-/* Reads sizes and type of what may be the header of a record. Returns false if it cannot be one:
- * an unknown type. `bytes` has ELAPSE__RECORD_HEADER_BYTES. */
+/* Reads what may be the header of a record, ELAPSE__RECORD_HEADER_BYTES. Returns false if it cannot
+ * be one, because its type is unknown. */
 bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame);
 
 /* Returns whether header and fields are those that were written at this position. `bytes` holds
@@ -86,7 +86,7 @@ bool elapse__frame_header_is_whole(const uint8_t *bytes, const struct elapse__fr
 bool elapse__frame_body_is_whole(const void *body, const struct elapse__frame *frame,
                                  uint64_t position, uint64_t seed);
 
-/* What the journal's own records say. */
+/* What a COMMIT says. */
 struct elapse__commit {
     uint64_t durable; /* everything below this position was durable before this group */
     uint64_t tail;    /* the tail segment as soon as this group is durable */
@@ -96,22 +96,25 @@ void elapse__commit_encode(const struct elapse__commit *commit, uint64_t positio
                            uint8_t *bytes);
 void elapse__seal_encode(uint64_t next_segment, uint64_t position, uint64_t seed, uint8_t *bytes);
 
-/* Where in a replicated log a group lies, or the last group before it that lies in the log. */
+/* The place of a group in a replicated log; if the group does not lie in the log, the place of the
+ * last group before it that does. `tail`, `next_id` and `wall_ms` are what the group says beside
+ * its records (portable.h): with them and the records, the bytes of the group can be made again as
+ * they lie in the log. */
 struct elapse__journal_place {
     uint64_t group;         /* its number in the log; 0: there is none yet */
     uint64_t hash;          /* the chain's hash at this group */
-    uint64_t previous_hash; /* and at the group before it */
-    uint64_t tail;    /* what the group says beside its records (portable.h): with that, and */
-    uint64_t next_id; /* its records, its bytes can be made again as they lie in the log */
+    uint64_t previous_hash; /* the chain's hash at the group before it */
+    uint64_t tail;
+    uint64_t next_id;
     int64_t wall_ms;
     bool is_confirmed; /* this node has submitted it, and it was confirmed */
-    bool forgets;      /* all records before this one are nothing */
+    bool forgets;      /* no record before this one counts any more */
 };
 
 void elapse__journal_log_place_encode(const struct elapse__journal_place *place, uint64_t position,
                                       uint64_t seed, uint8_t *bytes);
 
-/* Requires a whole record of this type. */
+/* Read a record. Require that it is whole, and of this type. */
 struct elapse__commit elapse__commit_decode(const uint8_t *bytes);
 uint64_t elapse__seal_decode(const uint8_t *bytes);
 struct elapse__journal_place elapse__journal_log_place_decode(const uint8_t *bytes);

@@ -1,19 +1,20 @@
 /*
- * The log is read from the tail to the head, and each record given to the owner.
+ * Reads the log from the tail to the head, and gives each record to the owner of the journal.
  */
 #include <errno.h>
 
 #include "../../base/assert.h"
 #include "recover.h"
 
-/* Most records of a log are about jobs that lie anywhere in memory. So two scouts go ahead of the
- * walk, and the owner hears of each record twice before it gets it. */
+/* Most records of a log are about jobs that lie anywhere in memory. So that the owner can ask for
+ * this memory in time, two scouts go ahead of the walk over the records: one by FAR records, one by
+ * NEAR. They tell the owner of a record by `fetch`, before it gets the record by `replay`. */
 enum { FAR = 32, NEAR = 16 };
 
 struct scout {
     uint64_t offset; /* of the record that it looks at next */
-    unsigned ahead;  /* so many records of the walk */
-    unsigned most;
+    unsigned ahead;  /* how many records it is ahead of the walk */
+    unsigned most;   /* how many it may be ahead: FAR or NEAR */
 };
 
 static void tell_owner(const struct elapse__journal_owner *owner, const uint8_t *bytes,
@@ -29,8 +30,8 @@ static void tell_owner(const struct elapse__journal_owner *owner, const uint8_t 
         owner->fetch(owner->context, &record, is_near);
 }
 
-/* The walk has made a step. A scout makes two, until it is far enough ahead; where it leaves what
- * is in memory it waits for the walk. */
+/* Called after each step of the walk. The scout makes up to two steps, until it is far enough
+ * ahead. It stops at the end of the bytes that are in memory, until the walk has loaded more. */
 static void scout(struct elapse__recovery *recovery, const struct elapse__walk *walk,
                   struct scout *scout)
 {
@@ -76,20 +77,20 @@ static bool take_place(struct elapse__recovery *recovery, const struct elapse__w
     return error == 0 || elapse__refuse_call(recovery, error, "journal");
 }
 
-/* Gives the records of the segment that `view` shows: those of the head up to the end that was
- * found, those of another one up to its SEAL. Its records are given before that is seen, so that
- * one pass is enough: without a SEAL, open refuses, and the owner goes with all that it was given.
- */
+/* Gives the records of the segment in `view` to the owner. In the head they end where the survey
+ * found the end; in any other segment they end with its SEAL. The records are given before the SEAL
+ * is seen, so that one pass is enough. If there is no SEAL, open refuses, and the owner is
+ * released. */
 static bool replay_records(struct elapse__recovery *recovery, uint64_t number)
 {
     bool is_head = number == recovery->head, is_sealed = false;
     uint64_t end = is_head ? recovery->top.end : recovery->view.size, next = 0;
-    bool is_heard = recovery->journal->owner.fetch != NULL;
+    bool has_fetch = recovery->journal->owner.fetch != NULL;
     struct scout scouts[] = {{.most = FAR}, {.most = NEAR}};
     struct elapse__walk walk;
     elapse__walk_begin(&walk, &recovery->view, ELAPSE__SEGMENT_HEADER_BYTES);
     while (!is_sealed && walk.offset < end && elapse__walk_next(&walk)) {
-        for (unsigned i = 0; i < 2 && is_heard; i++)
+        for (unsigned i = 0; i < 2 && has_fetch; i++)
             scout(recovery, &walk, &scouts[i]);
         if (walk.frame.type == ELAPSE__RECORD_SEAL)
             next = elapse__seal_decode(walk.bytes);
