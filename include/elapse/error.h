@@ -71,7 +71,7 @@ enum elapse_error {
     /* Writing to the disk has failed. The queue takes no changes any more; open it again. */
     ELAPSE_ERROR_BROKEN = 20,
     /* The task has a wall-clock time or a cron expression, and can be run now or changed, but not
-     * moved. Nothing has changed. Since 0.3. */
+     * moved. Nothing has changed. */
     ELAPSE_ERROR_WALL_CLOCK = 21,
 };
 

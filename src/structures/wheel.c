@@ -181,16 +181,6 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
     wheel->started++;
 }
 
-ELAPSE__COLD void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsigned slot)
-{
-    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
-    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS)
-        return;
-    elapse__bitmap_set(wheel->populous, slot);
-    wheel->populous_words |= UINT64_C(1) << slot / 64;
-    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));
-}
-
 /*
  * A slot has more than a few timers from now on. If it is closed by the clock, it took the last of
  * them only because the pointer trails. The pointer follows, so that no more enter it: their number

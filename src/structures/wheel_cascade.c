@@ -73,6 +73,16 @@ static inline struct elapse__wheel_slot *enter(struct elapse_wheel *wheel, unsig
     return entered;
 }
 
+ELAPSE__COLD void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsigned slot)
+{
+    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS)
+        return;
+    elapse__bitmap_set(wheel->populous, slot);
+    wheel->populous_words |= UINT64_C(1) << slot / 64;
+    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));
+}
+
 /* Puts a timer that was postponed into an open slot, as the newest. */
 static inline void append_postponed(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                     unsigned slot, struct elapse__wheel_slot *entered)

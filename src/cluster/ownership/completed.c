@@ -110,8 +110,10 @@ static void take_refused(struct elapse__partition *partition)
     if (partition->role == ELAPSE__ROLE_MARKING || partition->role == ELAPSE__ROLE_HANDING_OVER ||
         partition->statement.kind == ELAPSE__STATEMENT_TERMINATE)
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
-    else
+    else {
+        elapse__partition_complain(partition, ELAPSE__COMPLAINT_ERROR); /* for its words */
         elapse__partition_stop(partition, ELAPSE__STOP_REFUSED);
+    }
 }
 
 static void take_dropped(struct elapse__partition *partition,

@@ -167,7 +167,8 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
 {
     struct elapse__runner *runner = context;
     struct elapse__partition_group waiting;
-    (void)publish_figures(runner); /* the call may read the mark from the figures */
+    note_message(runner);
+    (void)publish_figures(runner); /* the call may read the mark and the message */
     (void)disown(runner, &waiting);
     ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
     ELAPSE__ASSERT_THAT(elapse__partition_answer_until_ms(runner->partition), ==, 0); /* R3 */

@@ -155,6 +155,8 @@ class AfterLoss(WrongStandbyTest):
         first = self.owner()
         self.put_many(first, BEFORE)
         second = self.follower()
+        self.wait_until(lambda: BEFORE[-1].encode() in b"".join(
+            file.read_bytes() for file in second.data.glob("part-0/journal/*.log")), "the second node has BEFORE")
         second.freeze()
         self.wait_for_first_alone(first)
         self.wait_for_standby(behind)

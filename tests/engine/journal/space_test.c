@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "../../../src/engine/journal/frame.h"
 #include "../../support/test.h"
 #include "numbered_owner.h"
 #include "sim_disk.h"
@@ -157,6 +158,31 @@ TEST(cleaning_goes_on_when_the_disk_can_read_again)
     assert_false(figures.is_pinned);
     assert_true(figures.log_bytes <= 2 * figures.live_bytes + SEGMENT);
     assert_int_equal(figures.damaged_bodies, 0);
+    end();
+}
+
+/* Damage keeps a segment only as long as one of its jobs lives. */
+TEST(damaged_segment_without_jobs_is_freed)
+{
+    struct elapse__journal_figures figures;
+    size_t size = 0;
+    begin();
+    for (uint32_t i = 0; i < LIVE; i++)
+        run(put, 0, 30);
+    sim_disk_content("data/journal", "1.log", &size)[ELAPSE__SEGMENT_HEADER_BYTES] ^= 1;
+    for (uint32_t job = 2; job <= LIVE; job++)
+        run(delete, job, 3);
+    for (unsigned i = 0; i < 100; i++)
+        (void)work(3);
+    elapse__journal_figures(owner.journal, &figures);
+    assert_true(figures.is_pinned);
+    assert_int_equal(figures.tail, 1);
+    run(delete, 1, 3);
+    for (unsigned i = 0; i < 100; i++)
+        (void)work(3);
+    elapse__journal_figures(owner.journal, &figures);
+    assert_false(figures.is_pinned);
+    assert_true(figures.tail > 1);
     end();
 }
 
