@@ -341,7 +341,7 @@ class Life(HttpTest):
             connected = socket.create_connection(("127.0.0.1", self.port), START_S)
             self.addCleanup(connected.close)
             idle.append(connected)
-        server.wait_for(b"no connection of HTTP can be taken now")
+        server.wait_for(b"a connection of HTTP gets /healthz alone: there are too many")
         # Everything else goes on, and so does HTTP when there is room again.
         self.assertEqual(server.connect().put(b"a"), b"INSERTED 1")
         for connected in idle:
@@ -360,14 +360,16 @@ class Life(HttpTest):
             self.addCleanup(connected.close)
             return connected
         connections = [connect() for _ in range(110)]
-        server.wait_for(b"no connection of HTTP can be taken now: there are too many connections")
-        clients = [server.connect() for _ in range(70)]
-        server.wait_for(b"no connection can be taken now: Too many open files")
+        server.wait_for(b"a connection of HTTP gets /healthz alone: there are too many")
+        clients, taken = [], -1
+        while taken != (taken := self.open_sockets(server)):  # until one is not taken
+            clients.append(server.connect())
+            time.sleep(0.1)
         # 40 are kept, some of which are its own; no connection more is taken after a pause.
         for _ in range(150):
             self.assertLessEqual(self.open_sockets(server) - own, 120 - 40)
             time.sleep(0.01)
-        self.assertEqual(server.log().count(b"no connection of HTTP"), 1)
+        self.assertLessEqual(server.log().count(b"no connection of HTTP"), 1)
         # The journal has the descriptors that it needs: this goes through many files.
         body = b"x" * 60000
         for i in range(40):
