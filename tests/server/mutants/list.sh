@@ -53,8 +53,6 @@ mutant readers_leave_no_share_to_those_who_speak src/server/core/connection.c \
 mutant waiting_reserves_have_no_share src/server/core/server.c \
     '{+more |= run_stage(server, turn_work, &left, left);
     +}more |= run_stage(server, turn_gated, &left, left / 2);'
-mutant a_reader_has_more_turns src/server/core/connection.c \
-    '[-!elapse__ring_has_node(&connection->work) && -]elapse__connection_can_run(connection);'
 mutant a_reserve_looks_at_any_number_of_tubes src/server/core/reserve.c \
     'looks < [-LOOKS_MAX-]{+UINT64_MAX+}'
 mutant a_pipeline_ends_the_job_before_it_is_handed_out src/server/beanstalkd/jobs.c \
