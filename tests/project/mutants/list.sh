@@ -124,7 +124,7 @@ mutant hashed_armed_in_a_jump_counts_from_the_pointer src/structures/hashed.c \
 
 # ---- bounded work: no call exceeds its budget, and cascades ahead of time have shares ----
 
-mutant never_cascaded_ahead src/structures/wheel.c \
+mutant never_cascaded_ahead src/structures/wheel_cascade.c \
     '[-    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));-]'
 mutant whole_slot_cascaded_ahead_at_once src/structures/wheel_cascade.c \
     '    size_t share = [-ELAPSE__WHEEL_BATCH-]{+SIZE_MAX+};'
