@@ -63,12 +63,15 @@ static void follow(struct elapse__clock *clock, struct range range)
 {
     int64_t gap_ms = nearest(range, clock->offset_ms) - clock->offset_ms;
     int64_t middle_ms = range.least + (range.most - range.least) / 2;
+    /* Nodes whose wall clocks are right agree better by these clocks than by what each of them
+     * knows of the database's. */
+    int64_t first_ms = clock->ahead_ms == 0 ? clock->wall_offset_ms : middle_ms;
 
     if (clock->is_known && is_within(gap_ms, ELAPSE__CLOCK_JUMP_MS)) {
         if (!is_within(gap_ms, ELAPSE__CLOCK_SLACK_MS))
             clock->offset_ms += gap_ms;
     } else if (!is_apart(clock)) {
-        clock->offset_ms = middle_ms;
+        clock->offset_ms = first_ms;
         clock->is_borrowed = false;
     } else if (!clock->is_known) {
         clock->offset_ms = middle_ms;
