@@ -242,7 +242,7 @@ static void start_next_run(struct elapse__shard *shard, struct elapse__task *tas
         tick = elapse__tick_of_deadline(next_occurrence->ns, shard->tick_ns);
     } else {
         elapse__shard_note_moved(task, recurrence == NULL ? 0 : recurrence->moved_ns);
-        if (next_occurrence != NULL && recurrence->kind == ELAPSE_RECUR_CRON)
+        if (next_occurrence != NULL && recurrence != NULL && recurrence->kind == ELAPSE_RECUR_CRON)
             recurrence->planned_ns = next_occurrence->ns;
     }
     elapse__shard_start_timer(shard, task, tick);

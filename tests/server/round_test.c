@@ -120,8 +120,11 @@ static void put_large(struct client *client)
     char line[LARGE + 8];
 
     memset(line, 'x', sizeof line);
-    memcpy(line, "p t ", 4);
-    memcpy(line + sizeof line - 2, "\n", 2);
+    line[1] = line[3] = ' ';
+    line[0] = 'p';
+    line[2] = 't';
+    line[sizeof line - 2] = '\n';
+    line[sizeof line - 1] = '\0';
     say(client, line);
     commit();
     expect(client, "+1\n");

@@ -127,6 +127,8 @@ static struct model_job *add_version(struct model_history *history)
 /* The present command changes a job: returns its new version. */
 static struct model_job *change(struct model_job *job)
 {
+    if (job == NULL)
+        abort(); /* the caller has found it */
     struct model_history *history = model_history_of(job->id);
     struct model_job *old = last_of(history);
     if (old->seq == model.seq)

@@ -93,6 +93,7 @@ struct elapse__cluster_way {
 struct elapse__cluster_partition {
     struct elapse__cluster *cluster;
     uint32_t number;
+    bool gave_up; /* the runner's thread alone: it does nothing any more */
     char directory[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
     struct elapse__journal_log log;
     struct elapse__inbox *inbox;   /* under the store's lock */
@@ -102,7 +103,6 @@ struct elapse__cluster_partition {
     _Atomic uint64_t epoch;           /* in which this node owns the partition, or owned it last */
     _Atomic uint64_t tail; /* the log's new tail, of which the runner was not told yet; 0: none */
     _Atomic uint64_t segments; /* files of the journal, as the runner's thread saw them */
-    bool gave_up;              /* the runner's thread alone: it does nothing any more */
     uint64_t waits; /* the runner's thread alone: attempts that the disk has refused, in a row */
 
     struct elapse__cluster_monitor monitor; /* of the fields up to the loop's */
@@ -113,9 +113,9 @@ struct elapse__cluster_partition {
     bool is_opening;     /* the runner's thread closes the store, and opens it again */
     bool has_ended;      /* the runner has handed over, or stopped: it calls nothing more */
     bool has_failed;     /* the process has to end */
-    const char *out;     /* why this node goes on without the partition, until it is started again;
-                            NULL: it does not */
     bool has_lost; /* the process has to end because of lost groups; other partitions look before */
+    const char *out; /* why this node goes on without the partition, until it is started again;
+                        NULL: it does not */
     struct elapse__cluster_notice notices[ELAPSE__CLUSTER_PARTITION_NOTICES]; /* the oldest first */
     unsigned notice_count;
     unsigned notices_lost; /* older notices that were dropped, because there was no room */
@@ -124,7 +124,6 @@ struct elapse__cluster_partition {
     struct elapse__loop *core;             /* NULL: there is none */
     struct elapse__ring_node dirty;        /* local links with bytes for the core */
     uint64_t readied;                      /* `readied` of the core when the router was told last */
-    bool has_news;                         /* other nodes were not told yet that jobs are ready */
     uint64_t pushed_ms;                    /* when other nodes were told last */
     struct elapse__runner_figures figures; /* as they were logged last */
     char trouble[ELAPSE__CLUSTER_PARTITION_TROUBLE_BYTES]; /* why no link works, as it was logged
@@ -132,6 +131,7 @@ struct elapse__cluster_partition {
     uint64_t twin_epoch, twin_ms; /* another owner has this node's address: in which epoch, and
                                      since when without a pause; epoch 0: none has */
     bool has_told_twin;
+    bool has_news;        /* other nodes were not told yet that jobs are ready */
     bool is_durable;      /* the store was closed, and all that is confirmed is here */
     const char *seen_out; /* `out`, as it was last */
     struct elapse__cluster_way way;

@@ -18,10 +18,10 @@ extern const struct elapse__runner_calls elapse__cluster_partition_calls;
 
 /* ---- partition_life.c ---- */
 
-/* Makes a partition of a cluster, and opens its store, if its files belong to the partition. On any
- * thread, for other partitions at the same time. There is no store if that failed; the partition
- * has a line for the log then, or there was no memory. */
-void elapse__cluster_partition_open(void *cluster, uint32_t partition);
+/* Makes the partition with this number of the cluster that is `context`, and opens its store, if
+ * its files belong to the partition. On any thread, for other partitions at the same time. There is
+ * no store if that failed; the partition has a line for the log then, or there was no memory. */
+void elapse__cluster_partition_open(void *context, uint32_t number);
 
 /* Starts the runner. Requires a store. Returns false after a line for the log. */
 bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition);
@@ -29,9 +29,9 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
 /* Ends the runner, if there is one. Requires that there is no core. */
 void elapse__cluster_partition_end(struct elapse__cluster_partition *partition);
 
-/* Closes the store, if there is one; on any thread, for other partitions at the same time. Requires
- * that there is no runner. */
-void elapse__cluster_partition_close(void *cluster, uint32_t partition);
+/* Closes the store of such a partition, if there is one; on any thread, for other partitions at the
+ * same time. Requires that there is no runner. */
+void elapse__cluster_partition_close(void *context, uint32_t number);
 
 /* Releases the rest, and logs its lines. Returns false if not everything that is confirmed became
  * durable here. Requires that the store was closed. */

@@ -287,10 +287,10 @@ struct elapse__journal_reading {
     uint64_t position;
     uint32_t body_size; /* as the caller says */
     int file;           /* ELAPSE__NO_FILE: the record was in memory */
-    bool may_wait;      /* as it was performed: otherwise the page cache had the record */
     uint8_t *bytes;
     size_t size; /* of `bytes` */
     int error;
+    bool may_wait; /* as it was performed: otherwise the page cache had the record */
 };
 
 /* Finds the record, and keeps its segment as it is until the end of the reading. `body_size` saves
