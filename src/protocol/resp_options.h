@@ -31,6 +31,9 @@ bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char
  */
 bool elapse__wire_resp_is_transaction(struct elapse__wire_resp_argument name);
 
+/* After so many wrong passwords a connection ends. */
+enum { ELAPSE__WIRE_GUESSES_MAX = 5 };
+
 #define ELAPSE__WIRE_RESP_NO_TRANSACTIONS                                                         \
     "ERR there are no transactions here: the connection ends, and no command behind this one is " \
     "done; use a pipeline without MULTI"

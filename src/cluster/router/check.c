@@ -5,9 +5,8 @@
 
 enum broken {
     SOUND,
-    LANE_BYTES = 1, /* a lane's bytes are those of its fragments, waiting and sent */
-    SENT_ORDER =
-        2, /* the fragments of a link end in their order, the last one at the link's last byte */
+    LANE_BYTES = 1,        /* a lane's bytes are those of its fragments, waiting and sent */
+    SENT_ORDER = 2,        /* a link's fragments end in their order, up to the link's last byte */
     FRAGMENT_COMMAND = 3,  /* a fragment's command is not done, and has fragments under way */
     CHARGES = 4,           /* a client's charges are those of its commands */
     COMMAND_FRAGMENTS = 5, /* a command that is not done has a fragment under way, or waits */

@@ -30,11 +30,10 @@ typedef void elapse__router_local_function(struct elapse__router_command *comman
 struct elapse__router_route {
     char name[16]; /* in capitals, and zeros */
     enum elapse__router_route_kind kind;
-    uint32_t
-        least;  /* the fewest arguments, the name included; with fewer, any partition refuses it */
-    bool looks; /* the command changes nothing */
-    bool before_auth;                         /* the command may be said before AUTH */
-    bool slow;                                /* the command may take long */
+    uint32_t least;   /* with fewer arguments, the name included, any partition refuses it */
+    bool looks;       /* the command changes nothing */
+    bool before_auth; /* the command may be said before AUTH */
+    bool slow;        /* the command may take long */
     enum elapse__router_command_kind command; /* ALL */
     elapse__router_local_function *local;
 };

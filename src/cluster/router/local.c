@@ -9,6 +9,7 @@
 #include <elapse/version.h>
 
 #include "../../base/decimal.h"
+#include "../../protocol/resp_options.h"
 #include "kinds.h"
 
 /* ---- replies ---- */
@@ -85,8 +86,6 @@ void elapse__router_local_reset(struct elapse__router_command *command,
 
 /* ---- who it is ---- */
 
-enum { GUESSES_MAX = 5 }; /* After so many wrong passwords the connection of the client ends. */
-
 /* Checks a user and a password. There is one user, whose name is "default". If they are wrong,
  * replies with an error and returns false. */
 static bool authenticate(struct elapse__router_command *command,
@@ -106,7 +105,7 @@ static bool authenticate(struct elapse__router_command *command,
     }
     elapse__router_reply_fail(command,
                               "WRONGPASS invalid username-password pair or user is disabled.");
-    command->client->ending = ++command->client->guesses >= GUESSES_MAX;
+    command->client->ending = ++command->client->guesses >= ELAPSE__WIRE_GUESSES_MAX;
     return false;
 }
 

@@ -22,12 +22,21 @@ static uint64_t page_of(uint64_t position)
     return position >> PAGE_BITS;
 }
 
+/* Returns the index of the place, or `count` if there is no such place. */
+static unsigned index_of(const struct elapse__unread *unread, uint64_t position)
+{
+    unsigned i = 0;
+
+    while (i < unread->count && unread->places[i].page != page_of(position))
+        i++;
+    return i;
+}
+
 static struct elapse__unread_place *find_place(struct elapse__unread *unread, uint64_t position)
 {
-    for (unsigned i = 0; i < unread->count; i++)
-        if (unread->places[i].page == page_of(position))
-            return &unread->places[i];
-    return NULL;
+    unsigned i = index_of(unread, position);
+
+    return i < unread->count ? &unread->places[i] : NULL;
 }
 
 /* Returns a new place. If there are too many, the one whose time comes first is forgotten. */
@@ -103,11 +112,10 @@ uint64_t elapse__journal_unread_ms(const struct elapse__journal *journal, uint64
                                    uint64_t position)
 {
     const struct elapse__unread *unread = &journal->unread;
+    unsigned i = index_of(unread, position);
+    uint64_t again_ms = i < unread->count ? unread->places[i].again_ms : 0;
 
-    for (unsigned i = 0; i < unread->count; i++)
-        if (unread->places[i].page == page_of(position) && now_ms < unread->places[i].again_ms)
-            return unread->places[i].again_ms - now_ms;
-    return 0;
+    return now_ms < again_ms ? again_ms - now_ms : 0;
 }
 
 uint64_t elapse__journal_rests_until_ms(const struct elapse__journal *journal)

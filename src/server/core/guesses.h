@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "../../protocol/resp_options.h"
+
 enum {
-    ELAPSE__GUESS_MS = 500,              /* the answer to a wrong password waits */
-    ELAPSE__GUESS_LONG_MS = 5000,        /* it waits, of a place that guesses often */
-    ELAPSE__GUESSES_A_SECOND = 10,       /* of a place, before it guesses often */
-    ELAPSE__GUESSES_OF_A_CONNECTION = 5, /* then it ends */
+    ELAPSE__GUESS_MS = 500,        /* the answer to a wrong password waits */
+    ELAPSE__GUESS_LONG_MS = 5000,  /* it waits, of a place that guesses often */
+    ELAPSE__GUESSES_A_SECOND = 10, /* of a place, before it guesses often */
     ELAPSE__GUESS_PLACES = 256,
 };
 

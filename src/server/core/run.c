@@ -371,7 +371,7 @@ void elapse__session_wrong_password(struct elapse__connection *connection)
     ELAPSE__ASSERT(!connection->is_guessing);
     connection->is_guessing = true;
     elapse_wheel_start(&server->wheel, &connection->guess.timer, server->now.boot_ms + wait_ms);
-    if (++connection->guesses >= ELAPSE__GUESSES_OF_A_CONNECTION)
+    if (++connection->guesses >= ELAPSE__WIRE_GUESSES_MAX)
         connection->ending = true;
 }
 

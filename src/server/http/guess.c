@@ -81,7 +81,7 @@ void elapse__http_refuse_stranger(struct elapse__http *http, struct evhttp_reque
         send_unauthorized(request);
         return;
     }
-    if (++stream->guesses >= ELAPSE__GUESSES_OF_A_CONNECTION)
+    if (++stream->guesses >= ELAPSE__WIRE_GUESSES_MAX)
         elapse__http_add_header(request, "Connection", "close");
     uint64_t wait_ms = note_guess(http, stream->place);
     const struct timeval wait = {.tv_sec = (time_t)(wait_ms / 1000),

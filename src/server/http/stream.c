@@ -133,7 +133,6 @@ static void refuse(struct elapse__http_stream *stream, enum elapse__http_intake_
 /* Notes the bytes of the input from `from` on. */
 static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, size_t from)
 {
-    enum { PIECES = 16 };
     struct evbuffer *input = bufferevent_get_input(stream->bytes);
     enum elapse__http_intake_fault fault = ELAPSE__HTTP_WELL;
     struct evbuffer_ptr at;

@@ -65,7 +65,7 @@ mutant answer_to_a_guess_does_not_wait src/server/core/connection.c \
 mutant commands_run_behind_a_guess src/server/core/run.c \
     'connection->waiting == 0 &&[- !connection->is_guessing &&-]'
 mutant connection_guesses_on src/server/core/run.c \
-    '++connection->guesses >[-=-] ELAPSE__GUESSES_OF_A_CONNECTION'
+    '++connection->guesses >[-=-] ELAPSE__WIRE_GUESSES_MAX'
 mutant address_guesses_on src/server/core/guesses.c \
     'entry->count > {+2 * +}ELAPSE__GUESSES_A_SECOND'
 

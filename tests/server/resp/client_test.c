@@ -199,7 +199,7 @@ RESP_TEST(what_is_behind_a_wrong_password_waits_with_its_answer)
 RESP_TEST(a_connection_ends_after_five_wrong_passwords)
 {
     with_passwords();
-    for (int i = 0; i < ELAPSE__GUESSES_OF_A_CONNECTION - 1; i++)
+    for (int i = 0; i < ELAPSE__WIRE_GUESSES_MAX - 1; i++)
         guess(&c, "AUTH wrong", ELAPSE__GUESS_MS);
     assert_false(elapse__connection_wants_end(c.connection));
     say(&c, "*2\r\n$4\r\nAUTH\r\n$5\r\nwrong\r\n*2\r\n$4\r\nAUTH\r\n$6\r\nsecret\r\n");
