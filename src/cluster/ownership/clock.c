@@ -62,20 +62,17 @@ static void note_ahead(struct elapse__clock *clock, const struct elapse__clock_l
 static void follow(struct elapse__clock *clock, struct range range)
 {
     int64_t gap_ms = nearest(range, clock->offset_ms) - clock->offset_ms;
-    int64_t middle_ms = range.least + (range.most - range.least) / 2;
     /* Nodes whose wall clocks are right agree better by these clocks than by what each of them
      * knows of the database's. */
-    int64_t first_ms = clock->ahead_ms == 0 ? clock->wall_offset_ms : middle_ms;
+    int64_t first_ms =
+        clock->ahead_ms == 0 ? clock->wall_offset_ms : range.least + (range.most - range.least) / 2;
 
     if (clock->is_known && is_within(gap_ms, ELAPSE__CLOCK_JUMP_MS)) {
         if (!is_within(gap_ms, ELAPSE__CLOCK_SLACK_MS))
             clock->offset_ms += gap_ms;
-    } else if (!is_apart(clock)) {
+    } else if (!is_apart(clock) || !clock->is_known) {
         clock->offset_ms = first_ms;
-        clock->is_borrowed = false;
-    } else if (!clock->is_known) {
-        clock->offset_ms = middle_ms;
-        clock->is_borrowed = true;
+        clock->is_borrowed = is_apart(clock);
     }
     clock->is_known = true;
 }

@@ -108,9 +108,9 @@ static void take_locked(struct elapse__partition *partition)
 static void take_refused(struct elapse__partition *partition)
 {
     if (partition->role == ELAPSE__ROLE_MARKING || partition->role == ELAPSE__ROLE_HANDING_OVER ||
-        partition->statement.kind == ELAPSE__STATEMENT_TERMINATE)
+        partition->statement.kind == ELAPSE__STATEMENT_TERMINATE) {
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
-    else {
+    } else {
         elapse__partition_complain(partition, ELAPSE__COMPLAINT_ERROR); /* for its words */
         elapse__partition_stop(partition, ELAPSE__STOP_REFUSED);
     }

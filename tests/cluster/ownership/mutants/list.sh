@@ -182,10 +182,7 @@ mutant owner_waits_for_a_barrier_before_it_marks src/cluster/ownership/next.c \
 mutant time_is_that_of_the_wall_clock src/cluster/ownership/clock.c \
     '    [-follow(clock, range)-]{+clock->offset_ms = clock->wall_offset_ms, clock->is_known = true+};'
 mutant database_that_jumps_is_followed src/cluster/ownership/clock.c \
-    '    } else {+{
-        clock->offset_ms = middle_ms;
-    }
-    +}if (!is_apart(clock)) {'
+    '    } else if ([-!is_apart(clock) || !clock->is_known-]{+true+}) {'
 mutant wrong_clock_keeps_what_it_owns src/cluster/ownership/state.h \
     '[-elapse__clock_verdict(&partition->clock) == ELAPSE__CLOCK_WRONG; /* R12 */-]{+false;+}'
 mutant wrong_clock_takes_over src/cluster/ownership/clock.c \
