@@ -36,36 +36,34 @@ bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *direc
 void elapse__upkeep_describe(const char *directory, const struct elapse__finding *finding,
                              char *text, size_t size)
 {
-    const char *file = finding->file;
     uint64_t offset = finding->offset;
+    int length = snprintf(text, size, "%s/journal/%s: ", directory, finding->file);
+    if (length < 0 || (size_t)length >= size)
+        return; /* the path alone fills the text */
+    text += length;
+    size -= (size_t)length;
     switch (finding->damage) {
     case ELAPSE__DAMAGE_HEADER:
-        (void)snprintf(text, size, "%s/journal/%s: at offset 0: the header is damaged", directory,
-                       file);
+        (void)snprintf(text, size, "at offset 0: the header is damaged");
         break;
     case ELAPSE__DAMAGE_FOREIGN:
         (void)snprintf(text, size,
-                       "%s/journal/%s: at offset 0: the file belongs to another queue, or to "
-                       "another place",
-                       directory, file);
+                       "at offset 0: the file belongs to another queue, or to another place");
         break;
     case ELAPSE__DAMAGE_MISSING:
-        (void)snprintf(text, size, "%s/journal/%s: the file is missing", directory, file);
+        (void)snprintf(text, size, "the file is missing");
         break;
     case ELAPSE__DAMAGE_BODY:
-        (void)snprintf(text, size, "%s/journal/%s: at offset %" PRIu64 ": the body is damaged",
-                       directory, file, offset);
+        (void)snprintf(text, size, "at offset %" PRIu64 ": the body is damaged", offset);
         break;
     case ELAPSE__DAMAGE_UNREAD:
-        (void)snprintf(text, size, "journal/%s: at offset %" PRIu64 ": the disk cannot read", file,
-                       offset);
+        (void)snprintf(text, size, "at offset %" PRIu64 ": the disk cannot read", offset);
         break;
     default:
         ELAPSE__ASSERT(finding->damage == ELAPSE__DAMAGE_RECORDS);
         (void)snprintf(text, size,
-                       "%s/journal/%s: at offset %" PRIu64 ": up to %" PRIu64
-                       " bytes of records are damaged",
-                       directory, file, offset, finding->bytes);
+                       "at offset %" PRIu64 ": up to %" PRIu64 " bytes of records are damaged",
+                       offset, finding->bytes);
         break;
     }
 }
