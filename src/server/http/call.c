@@ -23,7 +23,7 @@ struct call {
     struct elapse__buffer command;
     struct elapse__http_scan hello; /* the reply to HELLO comes first */
     struct elapse__http_scan reply; /* the reply to the command, behind the one to HELLO */
-    size_t reply_bytes;             /* of both replies, from the answer on; 0 before */
+    size_t reply_bytes;             /* of both replies; 0: the request is not answered yet */
 };
 
 static struct call *call_of_pipe(struct elapse__loop_pipe *pipe)
@@ -67,7 +67,8 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     if (call->reply_bytes > 0)
         return 0;
     ELAPSE__ASSERT_THAT(call->hello.size + call->reply.size, <=, size);
-    /* The reply to HELLO is an error if the passwords have just changed. */
+    /* The reply to HELLO is passed over. If it is an error, because the passwords have just
+     * changed, the reply to the command is an error, too. */
     if (!elapse__http_scan(&call->hello, bytes, size))
         return 0;
     size_t hello = call->hello.size;
@@ -81,7 +82,7 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     return 0;
 }
 
-/* The core, or the server, has come to its end. */
+/* Called when the core, or the server, has come to its end. Answers the request, if nothing has. */
 static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct call *call = call_of_pipe(pipe);
@@ -128,7 +129,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
         ELAPSE__ASSERT_THAT(call->pipe.input_bytes, >, 0);
         peer = elapse__peer_new_pipe(&http->loop->peers, &call->pipe);
         if (peer != NULL) {
-            /* The peer may end at once. Then the request is answered. */
+            /* The peer may end during the call. Then on_ended has answered the request. */
             elapse__loop_welcome(http->loop, peer);
             return;
         }

@@ -62,7 +62,7 @@ void elapse__http_write_cluster(struct elapse__json *json,
 
 /* ---- metrics ---- */
 
-/* A gauge of partitions, and where its value is. */
+/* A gauge with a value for each partition, and how to read the value. */
 struct gauge {
     const char *name;
     const char *help;

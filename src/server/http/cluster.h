@@ -1,6 +1,6 @@
 /*
- * What a node tells of its cluster, as JSON for the page and as metrics for Prometheus. Also sums
- * over the partitions that the node owns.
+ * Writes what a node knows of its cluster: as JSON for the page, and as metrics for Prometheus.
+ * Also adds up figures over the partitions that the node owns.
  */
 #ifndef ELAPSE__HTTP_CLUSTER_H
 #define ELAPSE__HTTP_CLUSTER_H
@@ -21,7 +21,8 @@ void elapse__http_write_cluster_metrics(struct elapse__json *out,
 
 void elapse__http_add_counts(struct elapse__queue_statistics *sum,
                              const struct elapse__queue_statistics *more);
-/* Adds the statistics of a core. A figure of the process, which has no sum, is the greater one. */
+/* Adds the statistics of a core. Figures of the whole process, such as its time of running, are not
+ * added up: the sum has the greatest. */
 void elapse__http_add_server(struct elapse__server_statistics *sum,
                              const struct elapse__server_statistics *more);
 /* Replaces the clients of the cores by the clients of the router. */

@@ -1,5 +1,5 @@
 /*
- * The cores of a server, or of a node.
+ * Calls each core of a server or of a node, and adds up the counts of tubes over the cores.
  */
 #include "cores.h"
 
@@ -8,7 +8,7 @@
 #include "../../base/assert.h"
 #include "cluster.h"
 
-enum { SLICE_PLACES = 1 << 14 }; /* of tubes, most of which may be free */
+enum { SLICE_PLACES = 1 << 14 }; /* places of the table of tubes; most of them may be free */
 
 static uint32_t core_count(const struct elapse__loop *loop)
 {
@@ -58,12 +58,12 @@ static void take_slice(struct elapse__loop *loop, void *argument)
     }
 }
 
-/* A sum over cores, and the first core that has the tube. */
+/* The sum of a tube's counts over the cores. */
 struct tube_sum {
     struct elapse__queue_text name;
     struct elapse__queue_statistics counts;
-    uint32_t core;
-    uint32_t first;
+    uint32_t core;  /* that is looked at */
+    uint32_t first; /* core that has the tube */
     bool is_found;
 };
 
@@ -81,8 +81,8 @@ static void add_tube(struct elapse__loop *loop, void *argument)
     sum->is_found = true;
 }
 
-/* Stores the counts of a tube in all cores. Returns false if the tube comes with an earlier core,
- * or has gone. */
+/* Stores the counts of a tube in all cores. Returns false if an earlier core has the tube too, or
+ * if the tube has gone. */
 static bool add_up(struct elapse__loop *loop, const struct elapse__http_tubes *tubes,
                    struct elapse__queue_text name, struct elapse__queue_statistics *counts)
 {

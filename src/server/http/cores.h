@@ -1,14 +1,14 @@
 /*
- * The cores that the figures of HTTP come from: that of the server, or, on a node of a cluster,
- * those of the partitions that the node owns.
+ * Reads figures from cores. A server has one core. A node of a cluster has one core for each
+ * partition that it owns.
  */
 #ifndef ELAPSE__HTTP_CORES_H
 #define ELAPSE__HTTP_CORES_H
 
 #include "../loop/loop.h"
 
-/* Calls with each core, one after the other, and with the lock of its store. A partition that the
- * node does not own has no core. */
+/* Calls `call` for each core, one after the other. The lock of the core's store is held during the
+ * call. */
 void elapse__http_each_core(struct elapse__loop *loop,
                             void (*call)(struct elapse__loop *loop, void *argument),
                             void *argument);
@@ -18,16 +18,16 @@ enum { ELAPSE__HTTP_TUBES = 100 };
 /* A slice of the tubes of one core, and where the next slice begins. Begins as zeros. */
 struct elapse__http_tubes {
     uint32_t core, cursor; /* of the next slice: its core, and its place there */
-    bool is_there;         /* the core was there */
+    bool is_there;         /* this process has the core */
     size_t count;
     size_t sizes[ELAPSE__HTTP_TUBES]; /* of the names */
     unsigned char names[ELAPSE__HTTP_TUBES][ELAPSE__QUEUE_TUBE_BYTES_MAX];
-    struct elapse__queue_statistics counts[ELAPSE__HTTP_TUBES]; /* in this core */
+    struct elapse__queue_statistics counts[ELAPSE__HTTP_TUBES]; /* in this core, then in all */
 };
 
-/* Calls, without a lock, for each tube of the next slice, with its counts in all cores. A tube that
- * is in many cores comes once, with the first of its cores. Returns whether there are more slices;
- * after the last one the tubes begin anew. */
+/* Takes the next slice. Calls `call` for each of its tubes, without a lock, with the tube's counts
+ * in all cores. A tube that several cores have comes once, in a slice of the first of them. Returns
+ * whether there are more slices. After the last slice the next call takes the first one again. */
 bool elapse__http_next_tubes(struct elapse__loop *loop, struct elapse__http_tubes *tubes,
                              void (*call)(void *argument, struct elapse__queue_text name,
                                           const struct elapse__queue_statistics *counts),

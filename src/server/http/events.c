@@ -1,5 +1,5 @@
 /*
- * /events: the state of the server, once a second, to each client that asked for it.
+ * Sends the state of the server once a second to each client of /events.
  */
 #include "events.h"
 
@@ -11,7 +11,7 @@
 #include "wait.h"
 
 enum {
-    QUIET_S = 15, /* without an event, before a comment tells that the server is there */
+    QUIET_S = 15, /* after so long without an event, a comment shows that the server is there */
     LONG_FORECAST_S = 60,
 };
 
@@ -84,7 +84,7 @@ static void send_event(struct elapse__http *http, struct event_client *client)
     bool is_long = client->long_s == 0;
 
     ELAPSE__ASSERT_THAT(client->long_s, <, LONG_FORECAST_S);
-    /* The headers of the reply may be on their way: then the first event goes with them. */
+    /* Before the first event, the bytes that the client has not taken are the headers. */
     if (client->has_begun && is_behind(client)) {
         client->quiet_s++;
         return;
@@ -109,7 +109,7 @@ static void on_second(evutil_socket_t descriptor, short what, void *argument)
 
 /* ---- life ---- */
 
-/* Returns a client that hears of the seconds; NULL: there is no memory. */
+/* Returns a client with a timer that fires each second; NULL: there is no memory. */
 static struct event_client *new_client(struct elapse__http *http)
 {
     const struct timeval second = {.tv_sec = 1};

@@ -36,11 +36,11 @@ struct elapse__http_figures {
     struct elapse__http_tubes slice_of_tubes;
     uint64_t began_ns, begun_before_ns; /* the beginning of this pass, and of the pass before */
     struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
-    struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* by the last one */
-    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* of `found`: places there, the busiest first */
+    struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* what the last pass found */
+    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* indexes into `found`, the busiest tube first */
     size_t found_count, shown_count;
-    /* The activity of a tube at the last look, by the hash of the tube's name. Where two names
-     * meet, a tube may be shown in place of a busier tube. */
+    /* The activity of a tube at the last look, by the hash of the tube's name. If two names have
+     * the same hash, a tube may be shown in place of a busier tube. */
     uint64_t activities[ACTIVITIES];
 };
 
@@ -116,7 +116,8 @@ static uint64_t *place_of(struct elapse__http_figures *figures, struct elapse__q
     return &figures->activities[(hash ^ hash >> 16) % ACTIVITIES];
 }
 
-/* Orders tubes by what has happened there, and then by what there is to do. */
+/* Returns whether more has happened in one tube than in the other since the last look; if that is
+ * equal, whether more jobs are ready or reserved; then, whether more are delayed. */
 static bool is_busier(const struct elapse__http_tube *one, const struct elapse__http_tube *other)
 {
     uint64_t waiting = one->counts.ready + one->counts.reserved;
@@ -266,7 +267,8 @@ static void take(struct elapse__loop *loop, void *argument)
     elapse__queue_foresee(jobs, now, status->has_long_forecast, &status->forecast);
 }
 
-/* Adds a partition to what was taken of those before. The wheel is that of the last one. */
+/* Adds the state of another partition. Wheels are not added up: the wheel is the last partition's.
+ */
 static void take_more(struct elapse__loop *loop, void *argument)
 {
     struct elapse__http_status *status = argument;
@@ -282,13 +284,14 @@ static void take_more(struct elapse__loop *loop, void *argument)
     elapse__http_add_forecast(&status->forecast, &one.forecast);
 }
 
-/* What the page shows of a node that owns nothing, and of its clients, who are the router's. */
+/* Takes the state of a node: the sums over the partitions that it owns, of which there may be none,
+ * and the figures of its router, which has the clients. */
 static void take_node(struct elapse__http_figures *figures, struct elapse__http_status *status)
 {
     struct elapse__loop_router router;
 
     status->now_ms = elapse__store_now().wall_ms;
-    status->server.journal.tail = 1; /* of no file, unless there are more */
+    status->server.journal.tail = 1; /* with a head of 0: no segment */
     elapse__http_each_core(figures->loop, take_more, status);
     ELAPSE__ASSERT_THAT(status->cluster->partitions, >, 0);
     status->cluster->router(status->cluster->context, &router);

@@ -16,10 +16,12 @@ struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop
 /* NULL is ignored. */
 void elapse__http_figures_close(struct elapse__http_figures *figures);
 
-/* Somebody looks: the tubes are looked at each second, however many there are. */
+/* Says whether somebody reads the figures. While somebody does, the tubes are looked at each
+ * second, even if they are very many. */
 void elapse__http_figures_set_watched(struct elapse__http_figures *figures, bool is_watched);
 
-/* Stores the present state; the tubes stay where they are until the next event of the loop. */
+/* Stores the present state; if `is_long`, with the forecast of hours and days. `status->tubes`
+ * points into the figures, and is valid until the next event of the loop. */
 void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_long,
                                struct elapse__http_status *status);
 

@@ -29,7 +29,8 @@ static bool is_digit(char letter)
     return letter >= '0' && letter <= '9';
 }
 
-/* Four numbers to 255. A browser makes every other way to write an address of IPv4 into this. */
+/* Returns whether the text is four numbers up to 255. A browser turns each other form of an address
+ * of IPv4 into this form. */
 static bool is_ipv4(const char *text, size_t size)
 {
     size_t at = 0;
@@ -47,7 +48,8 @@ static bool is_ipv4(const char *text, size_t size)
     return at == size;
 }
 
-/* Brackets around hexadecimal digits, colons and dots: no name has a colon. */
+/* Returns whether the text is an address of IPv6: hexadecimal digits, colons and dots in brackets.
+ * A name has no colon, so the colon is enough to know an address. */
 static bool is_ipv6(const char *text, size_t size)
 {
     bool has_colon = false;

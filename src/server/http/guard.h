@@ -1,7 +1,7 @@
 /*
- * What a request over HTTP has to fulfil before the server looks at its path. A browser on
- * this machine runs pages of anybody: such a page must not reach the server by a name of its own
- * (DNS rebinding), and must not make the browser send changes.
+ * Checks the headers of a request of HTTP. A browser on this machine runs pages of any server. Such
+ * a page must not reach this server under a name of the page's own server (DNS rebinding), and must
+ * not make the browser send changes.
  */
 #ifndef ELAPSE__HTTP_GUARD_H
 #define ELAPSE__HTTP_GUARD_H
@@ -10,18 +10,19 @@
 #include <stddef.h>
 
 /* Returns whether the value of the header Host names this server: an address in digits,
- * "localhost", or one of these names, with or without a port. NULL is refused. */
+ * "localhost", or one of `names`, with or without a port. Returns false for NULL. */
 bool elapse__http_host_is_own(const char *host, const char *const *names, size_t count);
 
-/* Returns whether a page of this server has sent the request: NULL, or the same place as Host
- * names. */
+/* Returns whether the request comes from a page of this server, or from no page: the header Origin
+ * has the host and port of the header Host, or is missing (NULL). */
 bool elapse__http_origin_is_own(const char *origin, const char *host);
 
 /* Returns whether the value of the header Content-Type is application/json, with or without
- * parameters. NULL is refused. */
+ * parameters. Returns false for NULL. */
 bool elapse__http_is_json(const char *content_type);
 
-/* Returns the token of an Authorization by the scheme Bearer; NULL: there is none. */
+/* Returns the token in the value of the header Authorization; NULL: the header is missing, has
+ * another scheme than Bearer, or has no token. */
 const char *elapse__http_bearer(const char *authorization);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Requests with a wrong password: their answer waits.
+ * Refuses requests without the right password. The answer to a wrong password waits, so that nobody
+ * can try many passwords in a short time.
  */
 #ifndef ELAPSE__HTTP_GUESS_H
 #define ELAPSE__HTTP_GUESS_H
@@ -7,11 +8,12 @@
 struct elapse__http;
 struct evhttp_request;
 
-/* Answers a request that has no password, at once; or one that has a wrong one, after a while. */
+/* Refuses a request: after a while if it has a wrong password (`has_guessed`), at once if it has
+ * none. */
 void elapse__http_refuse_stranger(struct elapse__http *http, struct evhttp_request *request,
                                   _Bool has_guessed);
 
-/* Ends all requests that wait for such an answer. */
+/* Ends all requests whose refusal waits. */
 void elapse__http_guesses_close(struct elapse__http *http);
 
 #endif

@@ -23,8 +23,8 @@
 
 enum {
     PAUSE_MS = 100,
-    BODY_SPARE = 64 << 10, /* of a request, beside a job's body in JSON */
-    BODY_FACTOR = 4,       /* a byte of a body takes at most so many in JSON */
+    BODY_SPARE = 64 << 10, /* room in a request for all but a job's body */
+    BODY_FACTOR = 4,       /* for one byte of a job's body a request has room for 4 bytes of JSON */
 };
 
 /* ---- what needs no command ---- */
@@ -108,7 +108,8 @@ static bool may_ask(struct elapse__http *http, const char *authorization)
     return password.is_known;
 }
 
-/* Refuses what no page of a stranger may send. Returns whether the request goes on. */
+/* Refuses a request under a host name that is not this server's, or from a page of another server.
+ * Returns whether the request goes on. */
 static bool guard(struct elapse__http *http, struct evhttp_request *request)
 {
     const struct elapse__loop_options *options = http->loop->options;
@@ -166,8 +167,8 @@ static void refuse_and_close(struct evhttp_request *request, int status, const c
     elapse__http_send_error(request, status, code, message);
 }
 
-/* Refuses a request whose head is wrong, and each but /healthz of a narrow connection. Returns
- * whether the request goes on. */
+/* Refuses a request whose head is wrong, and each request of a narrow connection (stream.h) but
+ * /healthz. Returns whether the request goes on. */
 static bool take(struct elapse__http *http, struct evhttp_request *request,
                  const struct elapse__http_route *route)
 {
@@ -263,7 +264,7 @@ static void on_listen_error(struct evconnlistener *listener, void *argument)
     pause_listening(argument, elapse__os_error_text(errno));
 }
 
-/* Returns how big a request may be, behind its headers. */
+/* Returns how many bytes a request may have after its headers. */
 static size_t request_bytes_max(const struct elapse__http *http)
 {
     uint64_t body_bytes_max = http->loop->options->body_bytes_max;
@@ -282,7 +283,7 @@ static struct bufferevent *limit_input(struct elapse__http *http, struct buffere
 
     if (stream != NULL)
         bufferevent_setwatermark(stream, EV_READ, 0, most + ELAPSE__HTTP_HEAD_BYTES);
-    /* A request of a stream that nobody watches is refused. */
+    /* Without memory the stream is not watched, and each of its requests is refused. */
     if (stream != NULL)
         (void)elapse__http_stream_new(http, stream, most);
     return stream;

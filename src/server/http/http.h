@@ -11,10 +11,10 @@
  *      call.c      a request that is a command of the core
  *      events.c    /events
  *      scrape.c    /metrics, and the forecast
- *      figures.c   what these show, collected once a second
+ *      figures.c   what the page and the forecast show, collected once a second
  *      cores.c     the cores that figures come from
  *      guess.c     wrong passwords
- *      stream.c    what comes over a connection, and until when
+ *      stream.c    what comes over a connection, and how long it may take
  *      room.c      how many connections there are
  *      wait.c      a request that is not answered at once
  *      reply.c     replies
@@ -23,7 +23,7 @@
  * elapse-server-http, for tests and fuzzers:
  *
  *      intake.c       heads, and the limits of a request
- *      guard.c        whose requests are heard
+ *      guard.c        headers for which a request is refused
  *      routes.c       paths, and what they do
  *      translate.c    a request -> a command; building.c and members.c are its pieces
  *      request.c      why a request is refused
@@ -32,7 +32,6 @@
  *      metrics.c      the metrics; metric_text.c has the pieces of one
  *      sum.c          sums over the partitions of a node
  *      window.c       what a histogram has counted in the last minute
- *      json_write.c   JSON
  *
  * The shell runs in the thread of the loop, without the store's lock: elapse__loop_with_core takes
  * the lock for each look at the passwords or at figures.
@@ -45,16 +44,17 @@
 struct elapse__loop;
 struct elapse__http;
 
-/* Returns NULL if there is no memory. Requires the base of the loop's events. */
+/* Returns NULL if there is no memory. Requires that the loop has its base of events. */
 struct elapse__http *elapse__http_open(struct elapse__loop *loop);
 
-/* Takes connections of a socket that listens, which stays the caller's. */
+/* Begins to take connections from a listening socket. The caller closes the socket. */
 bool elapse__http_listen(struct elapse__http *http, int socket, bool tls);
 
-/* Takes no connection any more; requests go on. */
+/* Takes no new connection any more. Requests go on. */
 void elapse__http_listen_no_more(struct elapse__http *http);
 
-/* Returns whether no request waits for its answer, or its client for the rest of one. */
+/* Returns whether no command of a request is running, and no client waits for the rest of the
+ * answer to one. */
 bool elapse__http_is_idle(const struct elapse__http *http);
 
 /* Ends all requests, and releases the server of HTTP. NULL is ignored. Requires that no pipe has a

@@ -13,7 +13,7 @@ struct line {
     size_t size;
 };
 
-/* What headers say about the body, and how often. */
+/* How many of these headers there are, and what Content-Length says. */
 struct found {
     unsigned hosts, lengths, encodings;
     uint64_t length;
@@ -77,8 +77,8 @@ static bool look(struct line line, struct found *found)
     return true;
 }
 
-/* Returns whether libevent reads a body behind such a head. Otherwise it would take the body for
- * the next request. */
+/* Returns whether libevent reads a body after this line of a request. If it does not, it would take
+ * a body for the next request. */
 static bool may_have_body(struct line request)
 {
     static const char *const methods[] = {"POST ", "PUT ", "PATCH "};
@@ -116,7 +116,7 @@ enum elapse__http_intake_fault elapse__http_head_fault(const uint8_t *head, size
 
 /* ---- bytes ---- */
 
-/* Returns whether a line of the head that ends before `end` is the empty one. */
+/* Returns whether the last line of the head, which ends before `end`, is empty. */
 static bool ends_head(const struct elapse__http_intake *intake, size_t end)
 {
     const uint8_t *line = elapse__buffer_first(&intake->head) + intake->line;

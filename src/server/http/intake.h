@@ -1,13 +1,14 @@
 /*
- * What comes over a connection of HTTP, before libevent makes a request of it: whether its head is
- * one that every server reads in the same way, how long its body may be, and until when both have
- * to be there. It is pure: bytes and times come in.
+ * Checks the bytes of a request of HTTP before libevent reads them: whether every server would read
+ * the head in the same way, whether the body is too long, and whether head and body come in time.
+ * Pure: bytes and times come in.
  *
  *      IDLE --the first byte--> HEAD --an empty line--> BODY --libevent has the request--> IDLE
  *                                |                        |
  *                                +-- a fault: the request is refused, and nothing is read any more
  *
- * The limits are those of a whole request: a byte now and then does not make them longer.
+ * Each limit of time counts from the beginning of the head or of the body. A client that sends a
+ * byte now and then gets no more time.
  */
 #ifndef ELAPSE__HTTP_INTAKE_H
 #define ELAPSE__HTTP_INTAKE_H
@@ -26,7 +27,7 @@ enum {
 
 enum elapse__http_intake_fault {
     ELAPSE__HTTP_WELL,
-    ELAPSE__HTTP_MALFORMED, /* 400: others could take it for another request */
+    ELAPSE__HTTP_MALFORMED, /* 400: another server may read another request in it */
     ELAPSE__HTTP_TOO_LONG,  /* 413 */
     ELAPSE__HTTP_NO_SPACE,  /* 507 */
 };
@@ -41,7 +42,7 @@ struct elapse__http_intake {
     uint64_t body_bytes;        /* that have come */
     bool is_chunked;            /* the body says its length only as it comes */
     struct elapse__buffer head; /* as far as it has come */
-    size_t line;                /* where its last line begins */
+    size_t line;                /* where the last line of `head` begins */
 };
 
 /* Notes bytes that came at `now_ms`. Returns a fault of the request that they belong to. */
@@ -49,7 +50,7 @@ enum elapse__http_intake_fault elapse__http_intake_bytes(struct elapse__http_int
                                                          uint64_t now_ms, const uint8_t *bytes,
                                                          size_t size);
 
-/* Notes that the whole request was taken. What comes now is the next one. */
+/* Notes that libevent has taken the whole request. The bytes after it belong to the next one. */
 void elapse__http_intake_next(struct elapse__http_intake *intake);
 
 /* Returns whether the request has taken too long. */
@@ -58,7 +59,8 @@ bool elapse__http_intake_is_late(const struct elapse__http_intake *intake, uint6
 /* Releases the memory. */
 void elapse__http_intake_free(struct elapse__http_intake *intake);
 
-/* Returns a fault of a head, with its empty line. Stores whether its body comes in chunks. */
+/* Returns the fault of a head, if it has one. Stores whether its body comes in chunks. Requires
+ * that the head ends with its empty line. */
 enum elapse__http_intake_fault elapse__http_head_fault(const uint8_t *head, size_t size,
                                                        uint64_t body_bytes_max, bool *is_chunked);
 

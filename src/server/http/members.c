@@ -90,11 +90,11 @@ json_t *elapse__http_members_of_query(const char *query, struct elapse__http_fau
 
 /* ---- the body ---- */
 
-/* The most objects, arrays and commas of a request: an ACK has three for each job. */
+/* The most opening brackets and commas of a request: an ACK has three for each job. */
 enum { MARKS_MAX = 4 * ELAPSE__HTTP_ITEMS_MAX };
 
-/* Returns whether the body has more values than any request. In memory a value takes twenty times
- * as many bytes as in the body. */
+/* Returns whether the body has more values than any request needs. In memory a value takes twenty
+ * times as many bytes as in the body. */
 static bool has_too_many_values(const char *body, size_t size)
 {
     bool is_string = false;

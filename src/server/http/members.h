@@ -1,6 +1,6 @@
 /*
- * What a request says, as the members of an object: those of its body, or those of its query, whose
- * values are all strings.
+ * Reads what a request says as an object of JSON. The members are those of its body, or those of
+ * its query. All values of a query are strings.
  */
 #ifndef ELAPSE__HTTP_MEMBERS_H
 #define ELAPSE__HTTP_MEMBERS_H
@@ -11,16 +11,16 @@
 
 #include "request.h"
 
-enum { ELAPSE__HTTP_TEXT_BYTES_MAX = 4096 }; /* of a pair of a query, or of a name in a path */
+enum { ELAPSE__HTTP_TEXT_BYTES_MAX = 4096 }; /* of a query's pair, or of a path's name */
 
-/* Read the members. The caller releases them by json_decref. On failure return NULL, and say why. A
- * query has no '?', and may be NULL. */
+/* Return the members, which the caller releases by json_decref. On failure fill the fault and
+ * return NULL. `query` has no '?', and may be NULL. */
 json_t *elapse__http_members_of_query(const char *query, struct elapse__http_fault *fault);
 json_t *elapse__http_members_of_body(const char *body, size_t size,
                                      struct elapse__http_fault *fault);
 
-/* Decodes the escapes of a URI into `out`, which has room for `size` bytes. Returns how many there
- * are; SIZE_MAX: an escape is wrong. */
+/* Decodes the escapes of a URI into `out`, which has room for `size` bytes. Returns how many bytes
+ * it has stored; SIZE_MAX: an escape is wrong. */
 size_t elapse__http_decode(const char *text, size_t size, bool plus_is_blank, char *out);
 
 #endif

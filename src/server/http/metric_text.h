@@ -1,5 +1,5 @@
 /*
- * The pieces of a metric in the text format of Prometheus.
+ * Writes the pieces of a metric in the text format of Prometheus.
  */
 #ifndef ELAPSE__HTTP_METRIC_TEXT_H
 #define ELAPSE__HTTP_METRIC_TEXT_H

@@ -22,9 +22,10 @@ static void counter(struct elapse__json *text, const char *name, uint64_t value,
 
 /* ---- histograms ---- */
 
-/* A histogram of whole numbers of 1/scale, with buckets that end at the powers of two from 2^least
- * to 2^most. Times have a scale above 1 and were rounded down: the power is the limit of all that
- * are below it. Other numbers are exact: the limit is the greatest below the power. */
+/* Writes a histogram of whole numbers, whose unit is 1/scale. Its buckets end below the powers of
+ * two from 2^least to 2^most. Values with a scale above 1 are times that were rounded down, so the
+ * limit of a bucket is the power itself. Other values are exact, and the limit is the power less
+ * one. */
 static void histogram(struct elapse__json *text, const char *name,
                       const struct elapse__histogram *values, unsigned least, unsigned most,
                       double scale, const char *help)

@@ -1,5 +1,5 @@
 /*
- * The figures of a server as Prometheus reads them: its text format, version 0.0.4.
+ * Writes the figures of a server in the text format of Prometheus, version 0.0.4.
  */
 #ifndef ELAPSE__HTTP_METRICS_H
 #define ELAPSE__HTTP_METRICS_H
@@ -17,14 +17,14 @@ struct elapse__http_metrics {
     uint64_t disk_free_bytes;
     bool has_disk;
     uint64_t tubes;
-    uint64_t tubes_left_out; /* have no elapse_jobs of their own */
+    uint64_t tubes_left_out; /* for which elapse_jobs has no values */
 };
 
-/* Appends everything but elapse_jobs. */
+/* Appends all metrics but elapse_jobs. */
 void elapse__http_write_metrics(struct elapse__json *text,
                                 const struct elapse__http_metrics *metrics);
 
-/* Appends what stands before elapse_jobs; then that of a tube. */
+/* Append elapse_jobs: first the name and the meaning, then the values of one tube after another. */
 void elapse__http_begin_jobs(struct elapse__json *text);
 void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_text tube,
                              const struct elapse__queue_statistics *counts);

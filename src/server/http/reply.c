@@ -35,7 +35,7 @@ void elapse__http_send(struct evhttp_request *request, int status, const char *t
     ELAPSE__ASSERT_THAT(evhttp_request_get_response_code(request), ==, 0);
     ELAPSE__ASSERT(status >= 200 && status < 600);
     elapse__http_add_headers(request, type);
-    /* libevent would send the bytes, and not say how many there are. */
+    /* To a HEAD libevent would send the bytes, without a Content-Length. */
     if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
         add_length(request, size);
     else if (evbuffer_add(evhttp_request_get_output_buffer(request), bytes, size) != 0)

@@ -1,5 +1,5 @@
 /*
- * Replies. Each request gets one reply.
+ * Sends replies. Each request gets one reply.
  */
 #ifndef ELAPSE__HTTP_REPLY_H
 #define ELAPSE__HTTP_REPLY_H
@@ -25,11 +25,12 @@ void elapse__http_send_error(struct evhttp_request *request, int status, const c
 /* Replies that there is no memory. */
 void elapse__http_send_no_memory(struct evhttp_request *request);
 
-/* Sends a text of this type, or an error if there was no memory for the text. Releases the text. */
+/* Sends a text with this Content-Type, or an error if there was no memory for the text. Releases
+ * the text. */
 void elapse__http_send_text(struct evhttp_request *request, int status, const char *type,
                             struct elapse__json *text);
 
-/* Does what elapse__http_send_text does, with the type of JSON. */
+/* Sends JSON as elapse__http_send_text sends a text. */
 void elapse__http_send_json(struct evhttp_request *request, int status, struct elapse__json *json);
 
 #endif

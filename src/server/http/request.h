@@ -1,5 +1,5 @@
 /*
- * A request that becomes a command, and why one is refused.
+ * Declares a request that is to become a command, and the fault of a request that is refused.
  */
 #ifndef ELAPSE__HTTP_REQUEST_H
 #define ELAPSE__HTTP_REQUEST_H
@@ -13,7 +13,7 @@
 enum {
     ELAPSE__HTTP_MESSAGE_BYTES = 240,
     ELAPSE__HTTP_ITEMS_MAX = 500, /* keys, ids, tubes or leases of one request */
-    ELAPSE__HTTP_COUNT_MAX = 500, /* jobs of one reply: as JSON they take longer than as RESP */
+    ELAPSE__HTTP_COUNT_MAX = 500, /* jobs of one reply; RESP has more, because JSON takes longer */
 };
 
 struct elapse__http_request {
@@ -21,7 +21,7 @@ struct elapse__http_request {
     const char *query; /* as it came, without the '?'; NULL: none */
     const char *body;
     size_t body_bytes;
-    uint32_t body_bytes_max; /* of a job */
+    uint32_t body_bytes_max; /* of a job's body */
 };
 
 struct elapse__http_fault {

@@ -1,8 +1,8 @@
 /*
- * How many connections of HTTP there are. libevent keeps the connections and does not say when one
- * ends. So the connections that begin are added up, and the sum is never too small. When the sum
- * says that there is no room, the descriptors of this process are counted. A descriptor that
- * nothing else has is a connection of HTTP.
+ * Counts the connections of HTTP. peers.http goes up when libevent accepts a connection, and down
+ * when its stream ends. A connection without a stream, for lack of memory, ends without notice, so
+ * the number may be too great, and is never too small. When it says that there is no room, the
+ * descriptors of this process are counted: each that belongs to nothing else is a connection.
  */
 #include "room.h"
 
@@ -10,11 +10,11 @@
 #include "../../os/program.h"
 #include "shell.h"
 
-/* A count takes a millisecond for each some thousand descriptors. While one after another finds no
- * room, there is so long between two. */
+/* A count of some thousand descriptors takes a millisecond. After a count that finds no room there
+ * is no other count for so long. */
 #define COUNT_PAUSE_NS UINT64_C(1000000000)
 
-/* Stores how many descriptors are open. Without /proc: at least so many. */
+/* Stores how many descriptors are open; without /proc, a number that is not greater. */
 static bool count_files(uint64_t *count)
 {
     int lowest = 0;
@@ -22,7 +22,7 @@ static bool count_files(uint64_t *count)
     if (elapse__os_open_files(count) == 0)
         return true;
     if (elapse__os_duplicate(ELAPSE__OS_ERRORS, &lowest) != 0)
-        return false; /* there is none left */
+        return false; /* no descriptor is left */
     (void)elapse__os_close(lowest);
     *count = (uint64_t)lowest;
     return true;
@@ -53,8 +53,8 @@ static uint64_t room_of(const struct elapse__peers *peers)
     return peers->files > others ? peers->files - others : 0;
 }
 
-/* Returns how many connections there may be. All together take half of the room at most, so that
- * they do not keep the clients of other protocols out. */
+/* Returns how many connections of HTTP there may be: at most half of the room, so that they do not
+ * keep the clients of other protocols out. */
 static uint64_t most_of(const struct elapse__peers *peers)
 {
     uint64_t half = room_of(peers) / 2;
@@ -75,8 +75,8 @@ uint64_t elapse__http_wide_max(const struct elapse__http *http)
     return most_of(&http->loop->peers) - elapse__http_narrow_max(http);
 }
 
-/* Returns whether no other connection may be taken. One connection may always be there, and one
- * more than there may be, until a narrow one has made room. */
+/* Returns whether no further connection may be taken. One connection may always be there. There may
+ * be one more than most_of() returns, until a narrow one has made room. */
 static bool is_full(const struct elapse__peers *peers)
 {
     return peers->http > 0 &&

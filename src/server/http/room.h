@@ -1,5 +1,5 @@
 /*
- * How many connections of HTTP there are, and whether there is room for another one.
+ * Counts the connections of HTTP, and says whether there is room for another one.
  */
 #ifndef ELAPSE__HTTP_ROOM_H
 #define ELAPSE__HTTP_ROOM_H
@@ -14,11 +14,12 @@ struct elapse__http;
  */
 void elapse__http_count_own_files(struct elapse__http *http);
 
-/* Finds out how many connections of HTTP there are, for peers.http, unless that was found out
- * within the last second. */
+/* Corrects peers.http, the number of connections of HTTP. Does nothing within a second after a
+ * count that found no room. */
 void elapse__http_count(struct elapse__http *http);
 
-/* Return how many connections there may be, but for the narrow ones; and how many narrow ones. */
+/* Return how many connections there may be that are not narrow (stream.h), and how many that are.
+ */
 uint64_t elapse__http_wide_max(const struct elapse__http *http);
 uint64_t elapse__http_narrow_max(const struct elapse__http *http);
 

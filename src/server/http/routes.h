@@ -1,5 +1,5 @@
 /*
- * The paths of the server, and what they do.
+ * Finds which operation a path and a method ask for.
  */
 #ifndef ELAPSE__HTTP_ROUTES_H
 #define ELAPSE__HTTP_ROUTES_H
@@ -52,7 +52,7 @@ struct elapse__http_route {
     size_t name_size;
 };
 
-/* Finds the operation of a path. */
+/* Returns the route of a path. */
 struct elapse__http_route elapse__http_find_route(enum elapse__http_method method,
                                                   const char *path);
 

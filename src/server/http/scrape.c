@@ -1,6 +1,6 @@
 /*
- * /metrics and /api/v1/forecast. The metrics of tubes are written in slices, and all others at the
- * end.
+ * Answers /metrics and /api/v1/forecast. Writes the metrics of tubes in slices, so that the loop is
+ * not delayed, and all other metrics at the end.
  */
 #include "scrape.h"
 
@@ -88,7 +88,7 @@ static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
     struct elapse__loop_router router;
 
     if (cluster != NULL)
-        copy.server.journal.tail = 1; /* of no file, unless there are more */
+        copy.server.journal.tail = 1; /* with a head of 0: no segment */
     elapse__http_each_core(loop, copy_figures, &copy);
     if (cluster != NULL) {
         cluster->router(cluster->context, &router);

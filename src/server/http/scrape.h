@@ -1,5 +1,5 @@
 /*
- * Requests for the metrics, and for the forecast.
+ * Answers requests for the metrics (scrapes), and for the forecast.
  */
 #ifndef ELAPSE__HTTP_SCRAPE_H
 #define ELAPSE__HTTP_SCRAPE_H

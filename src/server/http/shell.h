@@ -1,5 +1,5 @@
 /*
- * The server of HTTP, as the files of its shell share it: types alone.
+ * Declares the state of the server of HTTP, which the files of the shell (http.h) share.
  */
 #ifndef ELAPSE__HTTP_SHELL_H
 #define ELAPSE__HTTP_SHELL_H
@@ -15,11 +15,11 @@
 
 enum {
     ELAPSE__HTTP_EVENT_CLIENTS = 100,
-    ELAPSE__HTTP_IDLE_S = 60,  /* how long a connection may be without a request */
-    ELAPSE__HTTP_WRITE_S = 60, /* how long a client may take nothing of its reply */
-    ELAPSE__HTTP_CONNECTIONS = 1000,
-    ELAPSE__HTTP_SHARE = 2,   /* one address has at most one of so many parts of them */
-    ELAPSE__HTTP_NARROW = 32, /* connections beside them, which get /healthz alone */
+    ELAPSE__HTTP_IDLE_S = 60,        /* how long a connection may be without a request */
+    ELAPSE__HTTP_WRITE_S = 60,       /* how long a client may take nothing of its reply */
+    ELAPSE__HTTP_CONNECTIONS = 1000, /* at most, without the narrow ones */
+    ELAPSE__HTTP_SHARE = 2,          /* one address has at most the half of them */
+    ELAPSE__HTTP_NARROW = 32,        /* more connections, which get /healthz alone: stream.h */
 };
 
 struct elapse__http {
@@ -29,15 +29,15 @@ struct elapse__http {
     struct evhttp_bound_socket *bound[ELAPSE__LISTENERS_MAX];
     bool is_secure[ELAPSE__LISTENERS_MAX];
     size_t bound_count;
-    struct event *listen_again; /* after a pause, because this machine could take no connection */
+    struct event *listen_again; /* set while no connection can be taken: ends the pause */
     uint64_t own_files;         /* descriptors that are neither connections nor the journal's */
     uint64_t count_again_ns;    /* connections are not counted before this time */
     struct elapse__ring_node streams;         /* all connections */
     struct elapse__ring_node calls;           /* requests that are commands of the core */
     struct elapse__ring_node waiting_guesses; /* requests with wrong passwords */
-    struct elapse__guesses guesses;           /* of the front of a node */
-    struct elapse__ring_node scrapes;         /* requests for the metrics */
-    struct elapse__ring_node event_clients;   /* requests for events */
+    struct elapse__guesses guesses;   /* at a node, whose front has no core that counts them */
+    struct elapse__ring_node scrapes; /* requests for the metrics */
+    struct elapse__ring_node event_clients; /* requests for events */
     uint32_t event_client_count;
     struct elapse__http_figures *figures;
     char policy[ELAPSE__PAGE_POLICY_BYTES];

@@ -1,5 +1,5 @@
 /*
- * The state of a server as one object of JSON, for the events of the page.
+ * Writes the state of a server as one object of JSON, for the events of the page.
  */
 #ifndef ELAPSE__HTTP_STATUS_H
 #define ELAPSE__HTTP_STATUS_H
@@ -24,7 +24,7 @@ struct elapse__http_tube {
     struct elapse__queue_statistics counts;
     struct elapse__http_rates rates;
     uint64_t oldest_overdue_ms;
-    uint64_t change; /* of the activity since the last look */
+    uint64_t change; /* how much has happened since the last look */
 };
 
 struct elapse__http_status {
@@ -53,7 +53,7 @@ struct elapse__http_status {
 /* Appends the object. */
 void elapse__http_write_status(struct elapse__json *json, const struct elapse__http_status *status);
 
-/* Appends the members "seconds" and "minutes", and if asked for "hours" and "days". */
+/* Appends the members "seconds" and "minutes"; if `is_long`, also "hours" and "days". */
 void elapse__http_write_forecast(struct elapse__json *json,
                                  const struct elapse__queue_forecast *forecast, bool is_long);
 

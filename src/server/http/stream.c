@@ -27,7 +27,7 @@ static struct elapse__http_stream *stream_at(struct elapse__ring_node *ring_node
 static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
                      void *argument);
 
-/* Forgets a stream, whose connection ends or never was. */
+/* Releases a stream whose connection ends, or was never made. */
 static void forget(struct elapse__http_stream *stream)
 {
     struct elapse__peers *peers = &stream->http->loop->peers;
@@ -43,7 +43,7 @@ static void forget(struct elapse__http_stream *stream)
     free(stream);
 }
 
-/* libevent ends the connection. */
+/* Called when libevent ends the connection. */
 static void on_closed(struct evhttp_connection *connection, void *argument)
 {
     struct elapse__http_stream *stream = argument;
@@ -94,16 +94,16 @@ static void on_refused_event(struct bufferevent *bytes, short what, void *argume
     evhttp_connection_free(stream->connection);
 }
 
-/* The answer has left. What the client still sends is read for a while: otherwise its system would
- * drop the answer. */
+/* Called when the answer was sent. Sends no more, but reads for a while what the client still
+ * sends: if the socket were closed at once, the client's system would drop the answer. */
 static void on_refusal_sent(struct bufferevent *bytes, void *argument)
 {
     (void)argument;
     elapse__os_send_no_more(bufferevent_getfd(bytes));
 }
 
-/* Answers before libevent has the request, and takes the connection from libevent: nothing that
- * comes is kept. */
+/* Answers a request that libevent does not have yet, and takes the connection from libevent. What
+ * still comes is dropped. */
 static void refuse(struct elapse__http_stream *stream, enum elapse__http_intake_fault fault)
 {
     struct elapse__json json = {.failed = false};
@@ -130,7 +130,7 @@ static void refuse(struct elapse__http_stream *stream, enum elapse__http_intake_
 
 /* ---- what comes ---- */
 
-/* Notes the bytes of the input from `from` on. */
+/* Hands the bytes of the input from `from` on to the intake. Returns the fault of the request. */
 static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, size_t from)
 {
     struct evbuffer *input = bufferevent_get_input(stream->bytes);
@@ -151,7 +151,7 @@ static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, s
     return fault;
 }
 
-/* Sets the alarm for the phase that a request is in. */
+/* Sets the alarm for the phase that a request is in, unless it was in this phase `before`. */
 static void arm(const struct elapse__http_stream *stream, enum elapse__http_phase before)
 {
     enum elapse__http_phase phase = stream->intake.phase;
@@ -165,7 +165,7 @@ static void arm(const struct elapse__http_stream *stream, enum elapse__http_phas
                   phase == ELAPSE__HTTP_HEAD_COMES ? ELAPSE__HTTP_HEAD_MS : ELAPSE__HTTP_BODY_MS);
 }
 
-/* Bytes have come, or libevent has taken some. Libevent looks at new ones afterwards. */
+/* Called when bytes have come, before libevent looks at them, and when libevent has taken bytes. */
 static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change, void *argument)
 {
     struct elapse__http_stream *stream = argument;
@@ -181,7 +181,7 @@ static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *cha
         return;
     stream->fault = note(stream, evbuffer_get_length(buffer) - change->n_added);
     arm(stream, before);
-    /* Behind a request that is being answered, the fault waits for its turn. */
+    /* While the request before is being answered, the fault waits. */
     if (stream->fault != ELAPSE__HTTP_WELL && stream->ended == NULL) {
         refuse(stream, stream->fault);
         (void)evbuffer_drain(buffer, evbuffer_get_length(buffer));
@@ -197,14 +197,14 @@ void elapse__http_stream_taken(struct elapse__http_stream *stream)
     arm(stream, before);
 }
 
-/* A request has taken too long, or a refused client has had the time to read. */
+/* Called when a request has taken too long, or when a refused client has had time to read why. */
 static void on_limit(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__http_stream *stream = argument;
 
     (void)descriptor;
     (void)what;
-    /* While the request before is being answered, the next one may wait. */
+    /* While the request before is being answered, the next one may take longer. */
     if (stream->ended != NULL) {
         set_limit(stream, ELAPSE__HTTP_HEAD_MS);
         return;
@@ -217,7 +217,7 @@ static void on_limit(evutil_socket_t descriptor, short what, void *argument)
 
 /* ---- life ---- */
 
-/* Returns whether there are so many connections without this one that it is narrow. */
+/* Returns whether this stream is narrow, because there are too many others. */
 static bool is_one_too_many(const struct elapse__http_stream *stream)
 {
     struct elapse__ring_node *ring = &stream->http->streams;
@@ -253,7 +253,8 @@ static void displace(struct elapse__http *http)
     }
 }
 
-/* libevent has made a connection of the stream, and nothing has come yet. */
+/* Called when libevent has made a connection of the stream, or has failed to. No byte has come yet.
+ */
 static void on_bind(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__http_stream *stream = argument;

@@ -1,11 +1,12 @@
 /*
- * Requests of the interface in JSON become commands of RESP, and replies of RESP become JSON. So
- * everything is decided where commands of RESP are run, and nothing twice.
+ * Makes commands of RESP of the requests in JSON, and JSON of the replies of RESP. So only
+ * the code that runs commands of RESP decides what a request does.
  *
  *      POST /api/v1/cancel {"tube":"mails","keys":["a","b"]}  -->  CANCEL mails a b
  *      200 {"results":["removed","gone"]}                     <--  ["removed", "gone"]
  *
- * Pure functions. Whatever the bytes of a request are, the result is one whole command, or a fault.
+ * The functions are pure. Whatever the bytes of a request are, the result is one whole command, or
+ * a fault.
  */
 #ifndef ELAPSE__HTTP_TRANSLATE_H
 #define ELAPSE__HTTP_TRANSLATE_H
@@ -20,22 +21,22 @@
 #include "request.h"
 
 /* Appends the command to `command`. Requires an operation that becomes a command. On failure
- * returns false and says why. */
+ * fills the fault and returns false. */
 bool elapse__http_translate(const struct elapse__http_request *request,
                             struct elapse__buffer *command, struct elapse__http_fault *fault);
 
 /* Appends the command that begins a connection: HELLO, with a password unless it is NULL. */
 bool elapse__http_add_hello(struct elapse__buffer *command, const char *password);
 
-/* How far replies were read that come in pieces. */
+/* How far replies that come in pieces were read. */
 struct elapse__http_scan {
     size_t size;   /* of the values that are whole */
-    uint64_t left; /* values that have to follow; the caller begins with those that it wants */
+    uint64_t left; /* how many values are still to come; the caller sets how many it wants */
     struct elapse__wire_resp_scanner scanner; /* of the next value */
 };
 
-/* Goes on to read the bytes, of which `scan->size` were read before. Returns whether all values are
- * there, with all that is in them. */
+/* Goes on to read the bytes, of which `scan->size` were read before. Returns whether all values
+ * have come, with the values inside them. */
 bool elapse__http_scan(struct elapse__http_scan *scan, const uint8_t *bytes, size_t size);
 
 /* Appends the body of the answer. Requires one whole value. Returns the status. */

@@ -17,7 +17,7 @@ static void on_closed(struct evhttp_connection *connection, void *argument)
     struct evhttp_request *request = wait->request;
 
     (void)connection;
-    /* libevent leaves such a request to this server. */
+    /* If libevent has taken the connection away from the request, this server frees the request. */
     bool is_own = evhttp_request_get_connection(request) == NULL;
     lose(wait);
     if (is_own)
@@ -57,7 +57,7 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
     wait->request = request;
     elapse__ring_append(ring, &wait->ring_node);
     elapse__http_stream_on_end(http, connection, on_closed, wait);
-    /* An answer may take long. */
+    /* An answer may take long. Until then the client has nothing to send. */
     (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
     return true;
 }

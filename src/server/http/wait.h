@@ -1,5 +1,5 @@
 /*
- * A request that is not answered at once. Its owner hears when the client goes.
+ * A request that is not answered at once. Its owner is told when the client has gone.
  *
  *      begun --> in one ring of the server --the owner answers, or the client goes--> ended
  */
@@ -18,11 +18,13 @@ struct elapse__http_wait {
     void (*lost)(struct elapse__http_wait *wait);
 };
 
-/* Enters the ring, and hears when the client goes. Returns false if there is no memory. */
+/* Puts the wait into the ring, and watches whether the client goes. Returns false if there is no
+ * memory. */
 bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
                              struct elapse__ring_node *ring, struct evhttp_request *request);
 
-/* Leaves the ring: the request is answered, or its client has gone. */
+/* Takes the wait out of its ring, and watches the client no more. The request is answered, or its
+ * client has gone. */
 void elapse__http_wait_end(struct elapse__http_wait *wait);
 
 /* Returns the oldest wait of a ring; NULL: there is none. */

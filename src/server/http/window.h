@@ -1,5 +1,6 @@
 /*
- * What a histogram has counted in the last minute, from one look at it in each second.
+ * Keeps what a histogram has counted in the last minute. The owner looks at the histogram once a
+ * second.
  */
 #ifndef ELAPSE__HTTP_WINDOW_H
 #define ELAPSE__HTTP_WINDOW_H
@@ -11,17 +12,17 @@
 
 enum { ELAPSE__HTTP_WINDOW_SECONDS = 60 };
 
-/* Begins as zeros: what was counted before the first look is in the first second. */
+/* Begins as zeros. The first second has all that the histogram counted before the first look. */
 struct elapse__http_window {
     uint32_t seconds[ELAPSE__HTTP_WINDOW_SECONDS][ELAPSE__HISTOGRAM_BUCKETS];
     uint64_t counts[ELAPSE__HISTOGRAM_BUCKETS]; /* the sums over the seconds */
-    uint64_t before[ELAPSE__HISTOGRAM_BUCKETS]; /* at the last look */
+    uint64_t before[ELAPSE__HISTOGRAM_BUCKETS]; /* the histogram's counts at the last look */
     uint64_t count;                             /* the sum over the buckets */
     unsigned place;
 };
 
-/* Adds a second. A bucket with fewer counts than before, because a partition has gone, counts from
- * there on. */
+/* Adds a second. If a bucket has fewer counts than at the last look, because a partition has gone,
+ * the second has none of that bucket. */
 void elapse__http_window_add(struct elapse__http_window *window,
                              const struct elapse__histogram *histogram);
 
