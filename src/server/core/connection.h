@@ -1,5 +1,5 @@
 /*
- * The life of a connection. What the shell asks of connections is in core.h.
+ * What the files of the core ask of a connection. What the shell asks of it is in core.h.
  */
 #ifndef ELAPSE__CORE_CONNECTION_H
 #define ELAPSE__CORE_CONNECTION_H
@@ -10,11 +10,11 @@
  * rings it belongs to. */
 void elapse__connection_work(struct elapse__connection *connection);
 
-/* Lets replies leave and arranges the rings, but runs no command: a connection whose commands may
- * run now is put into `work`. */
+/* Lets replies leave, and puts the connection into the rings it belongs to, but runs no command. If
+ * commands may run now, the connection is put into `work`, and a turn runs them. */
 void elapse__connection_release(struct elapse__connection *connection);
 
-/* Returns whether there is input that may be run now. */
+/* Returns whether the connection has commands that may run now. */
 bool elapse__connection_can_run(const struct elapse__connection *connection);
 
 /* Undoes one slice of what a closed connection leaves behind. Returns true when all is undone, and

@@ -1,6 +1,8 @@
 /*
- * The core of the server: connections as bytes in and bytes out. It is pure: no socket, thread,
- * clock or file. The shell (src/server/loop) has the sockets, and calls it under the store's lock.
+ * The core of the server: for each connection it takes bytes, and has bytes to send. It is pure: no
+ * socket, thread, clock or file. The shell (src/server/loop) has the sockets, and calls the core
+ * under the store's lock. The gate of a reply is the position of the journal that must be durable
+ * before the reply may leave.
  *
  *      bytes --> received --> input --> protocol --run--> engine (queue + journal)
  *                                          |
@@ -8,7 +10,7 @@
  *                                          |
  *      bytes <-- output <-- durable ones <-- held replies and hand-outs
  *
- * Life of a command. Each column is a reason to wait; none holds up another connection:
+ * Life of a command. Each column is a reason to wait. A connection that waits delays no other:
  *
  *      in the input --> runs --> its reply is held --> may leave --> sent
  *        ^  ^  ^         |          gate: durable       output
@@ -27,8 +29,8 @@
  *
  * Promises: no byte leaves before its causes are durable (Q4 of docs/promises.md). Replies leave in
  * the order of the commands. A hand-out whose reply was not wholly sent when the connection closed
- * is undone, or ends with its connection, as the protocol says. All calls of a round together, up
- * to the end of its turn, work no longer than about a millisecond: later turns do the rest.
+ * is undone, or ends with its connection, as the protocol says. A round is all calls up to the end
+ * of a turn. They work about a millisecond together, and later turns do the rest.
  *
  * The shell's loop:
  *
@@ -42,8 +44,8 @@
  *      while (elapse__server_reading):    pass it to the reader thread
  *      unlock; wait for sockets, the store's news, or elapse__server_next_ms; not if `more`
  *
- * The following holds for every function: one thread at a time, and the store's lock is held. `now`
- * was read under that lock, so that it does not go back between calls.
+ * Every function requires that the store's lock is held, so one thread calls at a time. `now` was
+ * read under that lock, so that it does not go back between calls.
  */
 #ifndef ELAPSE__CORE_H
 #define ELAPSE__CORE_H
@@ -63,34 +65,34 @@ struct elapse__protocol; /* session.h */
 
 enum {
     ELAPSE__SERVER_BODY_BYTES = 65535,    /* the default of body_bytes_max */
-    ELAPSE__SERVER_CONNECTIONS = 100000,  /* of connections_max */
-    ELAPSE__SERVER_INPUT_BYTES = 1 << 18, /* of input_bytes_max */
-    ELAPSE__SERVER_OUTPUT_BYTES = 1 << 20 /* of output_bytes_max */
+    ELAPSE__SERVER_CONNECTIONS = 100000,  /* the default of connections_max */
+    ELAPSE__SERVER_INPUT_BYTES = 1 << 18, /* the default of input_bytes_max */
+    ELAPSE__SERVER_OUTPUT_BYTES = 1 << 20 /* the default of output_bytes_max */
 };
 
 struct elapse__server_options {
     struct elapse__engine *engine; /* its life has begun */
 
-    /* Which protocols are spoken; NULL: not this one. A connection whose first byte is '*' speaks
-     * `resp`, any other one `beanstalkd`. */
+    /* The protocols that the server speaks; NULL: the server does not speak this one. A connection
+     * whose first byte is '*' speaks `resp`, each other one speaks `beanstalkd`. */
     const struct elapse__protocol *beanstalkd;
     const struct elapse__protocol *resp;
 
-    /* Passwords of AUTH; none: everybody may do everything. The texts stay valid. With any, a
-     * connection speaks beanstalkd's protocol only if its facts allow it. */
+    /* The passwords of AUTH, whose texts stay valid. Without passwords everybody may do everything.
+     * With passwords a connection speaks beanstalkd's protocol only if its facts allow it. */
     const struct elapse__queue_text *passwords;
     size_t password_count;
 
     /* Limits; 0 is the default, or no limit where none is named above. */
-    uint32_t body_bytes_max;  /* of a job; not above the queue's own */
-    uint32_t connections_max; /* one more is refused by elapse__connection_new */
-    uint32_t input_bytes_max; /* that wait to be run, beside one command with a body */
-    /* Held or unread: no further command of the connection runs. Replies that have no bytes yet
-     * count by their memory. */
+    uint32_t body_bytes_max;  /* of a job; not above the queue's own limit */
+    uint32_t connections_max; /* elapse__connection_new refuses more */
+    uint32_t input_bytes_max; /* of a connection that wait to be run, beside one command's body */
+    /* While a connection has so many bytes of replies that are held, or that the client has not
+     * read, none of its commands runs. A reply that has no bytes yet counts by its memory. */
     uint32_t output_bytes_max;
     uint32_t idle_ms;          /* a connection without bytes, leases or a waiting reserve ends */
-    uint64_t tube_jobs_max;    /* PUT is refused in a tube that has so many; shadows do not count */
-    uint64_t tube_bytes_max;   /* the same by the bytes of the bodies */
+    uint64_t tube_jobs_max;    /* PUT into a tube with so many jobs, without shadows, is refused */
+    uint64_t tube_bytes_max;   /* PUT into a tube whose bodies have so many bytes is refused */
     uint64_t memory_bytes_max; /* PUT is refused while elapse__server_set_memory says so many */
 
     /* What statistics tell. The texts stay valid. */
@@ -109,8 +111,8 @@ struct elapse__server_options {
 struct elapse__server *elapse__server_new(const struct elapse__server_options *options,
                                           struct elapse__queue_now now);
 
-/* Releases it, and closes the connections that are left, of which the shell has no more use: the
- * process ends. Requires that no reading is with the shell. */
+/* Releases the server and its connections, because the process ends: nothing is undone. Requires
+ * that the shell uses no connection any more, and has no reading. */
 void elapse__server_free(struct elapse__server *server);
 
 /* Refuses puts from now on, for the life of the server: beanstalkd's drain mode. */
@@ -119,36 +121,39 @@ void elapse__server_drain(struct elapse__server *server);
 /* Runs no further command, and takes no further byte. Reserves that wait go on waiting. */
 void elapse__server_stop(struct elapse__server *server);
 
-/* After stop: returns whether every reply that can leave was sent, so that connections may be
- * closed. */
+/* Returns whether every reply that can leave was sent, so that connections may be closed. Requires
+ * elapse__server_stop before. */
 bool elapse__server_is_quiet(const struct elapse__server *server);
 
-/* Says how much memory the process has, now and then; for memory_bytes_max. */
+/* Tells how much memory the process has, for memory_bytes_max. The shell calls this now and then.
+ */
 void elapse__server_set_memory(struct elapse__server *server, uint64_t bytes);
 
-/* Says how much processor time the process has used, now and then; for statistics. */
+/* Tells how much processor time the process has used, for statistics. The shell calls this now and
+ * then. */
 void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, uint64_t system_us);
 
-/* Returns whether `password` is one that may do everything; true if there are no passwords. Takes
- * the same time for each. */
+/* Returns whether `password` is one of the server's; true if the server has none. Takes the same
+ * time for each `password`. */
 bool elapse__server_knows_password(const struct elapse__server *server,
                                    struct elapse__queue_text password);
 
-/* Returns whether `password` is one of these; true if there are none. Takes the same time for
- * each. */
+/* Returns whether `password` is one of `passwords`; true if there are none. Takes the same time for
+ * each `password`. */
 bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
                                struct elapse__queue_text password);
 
-/* Notes a wrong password that the shell was given. Returns how many milliseconds its answer waits.
- */
+/* Counts a wrong password that the shell received from `place` (guesses.h). Returns how many
+ * milliseconds the shell waits before it answers. */
 uint64_t elapse__server_wrong_password(struct elapse__server *server, struct elapse__queue_now now,
                                        uint64_t place);
 
-/* Does what elapse__guesses_take does, for the log. */
+/* Takes wrong passwords for the log, as elapse__guesses_take does. */
 bool elapse__server_take_guesses(struct elapse__server *server, uint64_t *place, uint32_t *count);
 
 /* Replaces the passwords of the options. The texts stay valid until the next call. Requires that
- * there were some, and are some: connections that have not given one stay without rights. */
+ * the server had passwords, and that `count` is not 0: so a connection that has not given a
+ * password stays without rights. */
 void elapse__server_set_passwords(struct elapse__server *server,
                                   const struct elapse__queue_text *passwords, size_t count);
 
@@ -156,12 +161,12 @@ void elapse__server_set_passwords(struct elapse__server *server,
 
 struct elapse__wire_resp_argument;
 
-/* Where commands of RESP come from that were parsed elsewhere, in place of bytes. */
+/* Where a connection gets commands of RESP that were parsed elsewhere, in place of bytes. */
 struct elapse__command_source {
     /* Returns the arguments of the next command, and stores how many; NULL: there is none now. */
     const struct elapse__wire_resp_argument *(*next)(struct elapse__command_source *source,
                                                      uint32_t *count);
-    /* Tells that the command was begun. Unless it is done, it has to be the next one again. */
+    /* Tells that the command was begun. If it is not done, `next` has to return it again. */
     void (*ran)(struct elapse__command_source *source, bool is_done);
 };
 
@@ -190,9 +195,8 @@ size_t elapse__connection_room(const struct elapse__connection *connection);
 void elapse__connection_received(struct elapse__connection *connection,
                                  struct elapse__queue_now now, const void *bytes, size_t size);
 
-/* Notes that the source of the connection has commands, and runs them as if their bytes had come,
- * up to a slice. Later turns run the other commands, until the source has none. Requires a source.
- */
+/* Notes that the source of the connection has commands, and runs a slice of them, as if their bytes
+ * had come. Later turns run the rest. Requires a source. */
 void elapse__connection_commands(struct elapse__connection *connection,
                                  struct elapse__queue_now now);
 
@@ -201,7 +205,8 @@ void elapse__connection_commands(struct elapse__connection *connection,
 void elapse__connection_received_all(struct elapse__connection *connection,
                                      struct elapse__queue_now now);
 
-/* Returns how many bytes may leave now, and where they are, until the next call of any function. */
+/* Returns how many bytes may leave now, and stores where they are. They stay there until the next
+ * call of any function. */
 size_t elapse__connection_output(const struct elapse__connection *connection,
                                  const uint8_t **bytes);
 
@@ -213,15 +218,16 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
  * come. The shell then calls elapse__connection_closed. */
 bool elapse__connection_wants_end(const struct elapse__connection *connection);
 
-/* Notes that the socket is closed. The connection is gone for the shell; turns undo its hand-outs.
- */
+/* Notes that the socket is closed. The shell may not use the connection any more. Later turns undo
+ * its hand-outs. */
 void elapse__connection_closed(struct elapse__connection *connection, struct elapse__queue_now now);
 
 /* ---- turns ---- */
 
 /* Does what the time asks for, and what has become possible: due jobs, reserves that wait, replies
  * that became durable, commands that wait to run, closed connections. Returns whether there is more
- * to do now. Returns false also while the journal is full: the news of the journal come first. */
+ * to do now. Returns false also while the journal is full: then the store's news (a commit) come
+ * before the core can do more. */
 bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now now);
 
 /* Returns when a turn is next needed, by the boot-time clock, unless something happens before;
@@ -232,7 +238,7 @@ uint64_t elapse__server_next_ms(const struct elapse__server *server);
  * none is left. */
 struct elapse__connection *elapse__server_attention(struct elapse__server *server);
 
-/* A body that is not in the page cache. The shell performs it without the lock,
+/* The reading of a body that is not in the page cache. The shell performs it without the lock,
  *      elapse__journal_read_perform(engine->journal, true, &reading->reading, 1)
  * and then gives it back. */
 struct elapse__server_reading {
@@ -301,7 +307,7 @@ struct elapse__server_statistics {
     uint64_t total_connections;
     uint64_t uptime_ms;
     uint64_t commands[ELAPSE__VERBS];
-    uint64_t refused; /* connections above the limit */
+    uint64_t refused; /* connections, because there were connections_max */
     uint64_t undone;  /* hand-outs whose reply could not be sent */
     uint64_t wrong_passwords;
     bool draining;

@@ -1,9 +1,10 @@
 /*
- * Wrong passwords: how long each answer waits, and what the log says. It is pure: times come in.
+ * Counts wrong passwords: says how long each answer waits, and what goes into the log. Pure: times
+ * come in.
  *
- * Guessing is slow, and nobody is locked out: a right password is answered at once, from any place.
- * A place is a number for the address of a client: src/os/sockets.h. Places share an entry of the
- * table if there are very many: then their wrong passwords count together.
+ * So guessing is slow, and nobody is locked out: a right password is answered at once, from any
+ * place. A place is a number for the address of a client: src/os/sockets.h. If there are very many
+ * places, several share an entry of the table, and their wrong passwords are counted together.
  */
 #ifndef ELAPSE__CORE_GUESSES_H
 #define ELAPSE__CORE_GUESSES_H
@@ -14,15 +15,15 @@
 #include "../../protocol/resp_options.h"
 
 enum {
-    ELAPSE__GUESS_MS = 500,        /* the answer to a wrong password waits */
-    ELAPSE__GUESS_LONG_MS = 5000,  /* it waits, of a place that guesses often */
-    ELAPSE__GUESSES_A_SECOND = 10, /* of a place, before it guesses often */
+    ELAPSE__GUESS_MS = 500,        /* how long the answer to a wrong password waits */
+    ELAPSE__GUESS_LONG_MS = 5000,  /* how long it waits for a place that guesses often */
+    ELAPSE__GUESSES_A_SECOND = 10, /* a place with more of them guesses often */
     ELAPSE__GUESS_PLACES = 256,
 };
 
 struct elapse__guess_place {
     uint64_t place;
-    uint64_t since_ms; /* where the second begins in which `count` were wrong */
+    uint64_t since_ms; /* the begin of the second in which `count` were wrong */
     uint32_t count;
     uint32_t unsaid; /* wrong passwords that the log does not know yet */
 };
@@ -32,11 +33,12 @@ struct elapse__guesses {
     struct elapse__guess_place places[ELAPSE__GUESS_PLACES];
 };
 
-/* Notes a wrong password. Returns how many milliseconds its answer waits. */
+/* Counts a wrong password. Returns how many milliseconds its answer waits. */
 uint64_t elapse__guesses_note(struct elapse__guesses *guesses, uint64_t place, uint64_t now_ms);
 
-/* Stores a place with wrong passwords that were not taken yet, and how many. Returns false if there
- * is none. Called once a second, it makes a line a second for a place. */
+/* Stores a place with wrong passwords that were not taken yet, and how many they are. Returns false
+ * if there is no such place. The log gets at most one line a second for a place, because the caller
+ * takes once a second. */
 bool elapse__guesses_take(struct elapse__guesses *guesses, uint64_t *place, uint32_t *count);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * Replies that have a job.
+ * Hands jobs over: replies of reserves and looks that have a job.
  */
 #ifndef ELAPSE__CORE_HAND_OVER_H
 #define ELAPSE__CORE_HAND_OVER_H
 
 #include "inner.h"
 
-/* Does what can be done for the first reply of a connection. Returns true if it was formatted and
- * released. */
+/* Does what can be done now for the first reply of a connection: reads the bodies, begins the
+ * leases, formats. Returns true if the reply was formatted and released. */
 bool elapse__reply_advance(struct elapse__server_reply *reply);
 
 /* Undoes a reply of a closed connection, up to a slice. Returns true when it was released. */

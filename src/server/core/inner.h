@@ -11,7 +11,7 @@
  *   tubes.c       (tubes.h) the tubes that connections know, and the reserves that wait in them
  *   marks.c       (marks.h) which bytes have which gate, and which leases are on their way
  *   reply.c       appends to replies (session.h)
- *   entry.c       enters and leaves the core; the end of a connection by itself
+ *   entry.c       enters and leaves the core; ends a connection that fails
  *   buffer.c      (buffer.h) bytes
  *   check.c       the invariants
  *
@@ -32,13 +32,14 @@
  *      gated           its first mark waits to become durable
  *      attention       the shell should look at it
  *
- * Budget: work has units. A command costs one unit, and one more for each KiB; a hand-out and a
- * look cost several, and one more for each KiB of the body. A round ends with a turn, and has so
- * many units for all connections together. Half of the round is the turn's for certain. Of the
- * other half, what was sent and what was read get at most a part, so that a client that begins to
- * speak is heard although others read. No entry point but the turn has more than a quantum. A
- * connection that needs more stays in the ring `work`, where each connection has a quantum when it
- * is reached. In a turn each stage has its share, so that neither commands nor hand-outs starve.
+ * Budget: work is counted in units. A command costs one unit, and one more for each KiB; a hand-out
+ * and a look cost several, and one more for each KiB of the body. A round, which ends with a turn,
+ * has ELAPSE__BUDGET units for all connections together. The turn has at least half of them. Of the
+ * other half, the calls that tell what was sent, or which readings are done, leave a part to
+ * received bytes, so that a client that begins to speak is heard although others read. No entry
+ * point but the turn spends more than a quantum. A connection that needs more stays in the ring
+ * `work`, and has another quantum when a turn comes to it. In a turn each stage has its share, so
+ * that neither commands nor hand-outs starve.
  */
 #ifndef ELAPSE__CORE_INNER_H
 #define ELAPSE__CORE_INNER_H
@@ -231,13 +232,14 @@ struct elapse__server {
 
 /* ---- entry.c ---- */
 
-/* Each function of core.h that does something begins and ends with these. A call leaves `kept`
- * units of the round to the calls that follow. */
+/* Begin and end each function of core.h that does something. A function leaves `kept` units of the
+ * round to the calls that follow. */
 void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now,
                           uint32_t kept);
 void elapse__server_leave(struct elapse__server *server);
 
-/* Ends the connection without another byte: there is no memory, or the protocol was violated. */
+/* Ends the connection without sending another byte, because there is no memory, or because the
+ * client has violated the protocol. */
 void elapse__connection_fail(struct elapse__connection *connection);
 
 /* Returns whether a reply may get its bytes now. More bytes than a socket takes at once would only

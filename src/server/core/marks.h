@@ -1,24 +1,24 @@
 /*
- * Marks and leavings of a connection: which bytes have which gate, and which leases are on their
- * way.
+ * Marks and leavings of a connection. A mark says which gate bytes of `held` have. A leaving is a
+ * hand-out whose reply is on its way to the client.
  */
 #ifndef ELAPSE__CORE_MARKS_H
 #define ELAPSE__CORE_MARKS_H
 
 #include "inner.h"
 
-/* Gives the reply of a command, which has been appended to `held`, its gate. */
+/* Adds a mark with the gate of the reply that the running command has appended to `held`. */
 void elapse__reply_marks_close_reply(struct elapse__connection *connection);
 
 /* Puts a reply without bytes behind the last mark. Returns false if there is no memory. */
 bool elapse__reply_marks_add_reply(struct elapse__connection *connection,
                                    struct elapse__server_reply *reply);
 
-/* Takes the first mark away; the last one. Require that there is a mark. */
+/* Drop the first mark, or the last one. Require that there is a mark. */
 void elapse__reply_marks_drop_first(struct elapse__connection *connection);
 void elapse__reply_marks_drop_last(struct elapse__connection *connection);
 
-/* Returns mark number `place`, from 0. Requires that there are more. */
+/* Returns mark number `place`, counted from 0. Requires that there are more than `place`. */
 struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
                                                   uint32_t place);
 
@@ -29,10 +29,10 @@ bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *conne
 bool elapse__leavings_add(struct elapse__connection *connection,
                           const struct elapse__queue_handed *handed);
 
-/* Returns the oldest hand-out that is on its way. Requires that there is one. */
+/* Returns the oldest leaving. Requires that there is one. */
 struct elapse__leaving *elapse__leavings_first(const struct elapse__connection *connection);
 
-/* Forgets the oldest hand-out. Requires that there is one. */
+/* Drops the oldest leaving. Requires that there is one. */
 void elapse__leavings_drop_first(struct elapse__connection *connection);
 
 #endif

@@ -1,30 +1,30 @@
 /*
- * Replies of reserves and looks, until they have a job.
+ * Replies of reserves and looks until they have a job. A hand (inner.h) is one job of a reply.
  */
 #ifndef ELAPSE__CORE_RESERVE_H
 #define ELAPSE__CORE_RESERVE_H
 
 #include "inner.h"
 
-/* Gives a reply that has no job back its memory. Requires that it holds no hand that is read, and
- * is in no tube's ring. */
+/* Releases a reply. Requires that the shell has no reading of it, and that it does not wait. */
 void elapse__reply_give(struct elapse__server_reply *reply);
 
-/* Makes a reply one that has no job: the protocol's function `nothing` will say why. */
+/* Ends a reply that has no job. The protocol's function `nothing` will tell the client why. */
 void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__server_nothing why);
 
 /* Tries to take jobs for a reserve that has none. Returns true if the reply has hands now, or is
- * NOTHING; `*again` is set if the journal takes nothing now. */
+ * NOTHING. Stores in `*again` whether the try failed because the journal takes nothing now. */
 bool elapse__reply_try(struct elapse__server_reply *reply, bool *again);
 
-/* Takes other jobs in place of those that are all gone, or waits again. */
+/* Tries to take other jobs for a reply whose jobs are all gone. If there are none, the reply waits
+ * again, or has nothing. */
 void elapse__reply_try_again(struct elapse__server_reply *reply);
 
-/* Acts on the timer of a reply that waits. */
+/* Called when the timer of a reply that waits has fired: ends the wait, or sets the timer again. */
 void elapse__reply_time(struct elapse__server_reply *reply);
 
-/* Sets the timers of the replies that wait, because a lease of the connection has begun: they may
- * have to tell a deadline. */
+/* Sets the timers of the connection's waiting replies anew, because a lease of the connection has
+ * begun: a reply that waits may have to tell that this lease ends soon. */
 void elapse__reply_look_at_deadlines(struct elapse__connection *connection);
 
 #endif

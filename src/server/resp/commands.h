@@ -1,12 +1,12 @@
 /*
- * The table of commands, and the functions in it.
+ * Declares the table of RESP's commands, and the functions that run them.
  */
 #ifndef ELAPSE__RESP_COMMANDS_H
 #define ELAPSE__RESP_COMMANDS_H
 
 #include "resp.h"
 
-/* Returns the command of this name, in capitals or not; NULL: there is none. */
+/* Returns the command of this name, whatever the case of its letters; NULL: there is none. */
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name);
 
 /* Returns command number `place`, from 0; NULL at the end. For tests. */

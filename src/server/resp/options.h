@@ -14,15 +14,16 @@ bool elapse__resp_read_number(const struct elapse__resp_call *call, uint32_t pla
                               uint64_t greatest, uint64_t *number);
 bool elapse__resp_read_id(const struct elapse__resp_call *call, uint32_t place, uint64_t *id);
 bool elapse__resp_read_moment(const struct elapse__resp_call *call, uint32_t place, int64_t *at_ms);
-/* Rounds up to whole milliseconds, as the queue asks for. */
+/* Reads a duration, and rounds it up to whole milliseconds, the unit of the queue. */
 bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t place,
                                 uint64_t *duration_ms);
-/* Job and lease are arguments `place` and `place + 1`. */
+/* Reads the id of a job, argument `place`, and its lease, argument `place + 1`. */
 bool elapse__resp_read_holder(const struct elapse__resp_call *call, uint32_t place,
                               struct elapse__queue_holder *holder);
 
-/* Finds the options from argument `first` on. Stores for each the place of its first value, or 0.
- * If the arguments are no such options, replies with an error and returns false. */
+/* Finds the options in the arguments from `first` on. Stores for each option the place of its first
+ * value, or 0 if it was not given. If an argument is no option, replies with an error and returns
+ * false. */
 bool elapse__resp_find_options(const struct elapse__resp_call *call, uint32_t first,
                                const struct elapse__wire_resp_option *options,
                                uint32_t option_count, uint32_t *places);

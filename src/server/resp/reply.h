@@ -7,7 +7,8 @@
 #include "../../protocol/reply_fields.h"
 #include "resp.h"
 
-/* A text that is put together. Bytes that do not fit are left out. All zeros are an empty line. */
+/* A text that is put together piece by piece. Bytes that do not fit are left out. It begins as
+ * zeros. */
 struct elapse__resp_line {
     char text[ELAPSE__RESP_ERROR_MAX + 1]; /* always ends with a terminator */
     size_t size;
@@ -18,8 +19,8 @@ void elapse__resp_add_number(struct elapse__resp_line *line, uint64_t number);
 /* Adds a word in small letters. */
 void elapse__resp_add_small(struct elapse__resp_line *line, const char *word);
 
-/* Returns a writer with room for `size` bytes, in the version of the session, for a reply or a part
- * of one. Without memory the writer writes nowhere, and the connection ends. */
+/* Returns a writer with room for `size` bytes, for a reply or a part of one, in the given version
+ * of RESP. Without memory the writer writes nowhere, and the connection ends. */
 struct elapse__wire_resp_writer elapse__resp_begin(struct elapse__connection *connection,
                                                    bool resp3, size_t size);
 /* Appends what the writer has written to the reply. */
@@ -33,8 +34,9 @@ void elapse__resp_reply_null(const struct elapse__resp_call *call);
 void elapse__resp_reply_array(const struct elapse__resp_call *call, size_t count);
 void elapse__resp_reply_map(const struct elapse__resp_call *call, size_t pairs);
 
-/* Replies with an error: code, text, and as much of an argument as fits, in quotation marks; NULL:
- * none. Returns ELAPSE__STEP_RAN, so that callers can return the result. */
+/* Replies with an error. `text` is the error's code and message. As much of `argument` as fits
+ * follows in quotation marks; NULL: none. Returns ELAPSE__STEP_RAN, so that callers can return the
+ * result. */
 enum elapse__session_step
 elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
                          const struct elapse__wire_resp_argument *argument);
@@ -62,7 +64,7 @@ const char *elapse__resp_state_name(enum elapse__queue_state state);
 #define ELAPSE__RESP_WRITE_NAME(writer, value)  elapse__resp_write_name(writer, value)
 #define ELAPSE__RESP_WRITE_LEASE(writer, value) elapse__resp_write_lease(writer, value)
 
-/* A macro for the place of X, which counts the rows. */
+/* Counts the rows of a table of fields, when it is given as the table's macro X. */
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): each row is one term of a sum */
 #define ELAPSE__RESP_COUNT_ROW(...) +1
 

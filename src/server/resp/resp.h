@@ -32,8 +32,8 @@
 #include "../core/session.h"
 
 enum {
-    /* The least limit of an argument, so that tube names, keys and cron expressions fit however
-     * short bodies must be. */
+    /* An argument may always have so many bytes, even if bodies must be shorter, so that tube
+     * names, keys and cron expressions fit. */
     ELAPSE__RESP_ARGUMENT_BYTES_MIN = 4096,
     ELAPSE__RESP_COUNT_MAX = 1000, /* the greatest COUNT of any command */
     ELAPSE__RESP_LIST_COUNT = 100, /* the default of COUNT of LIST */
@@ -46,8 +46,8 @@ enum {
 struct elapse__resp_session {
     struct elapse__wire_resp_parser parser;
     bool resp3; /* the client has said HELLO 3 */
-    bool known; /* the client has said AUTH, or nobody has to */
-    /* The command that was begun and comes again; all 0 between commands. */
+    bool known; /* the client has given a password, or needs none */
+    /* How far a command was done that runs again; all 0 between commands. */
     uint32_t done;                   /* parts of the command that are done */
     uint32_t cursor;                 /* of a pass over the jobs */
     uint64_t counts[2];              /* jobs that the pass has found */
@@ -80,16 +80,16 @@ enum elapse__resp_flag {
 struct elapse__resp_command {
     char name[16]; /* in capitals, and zeros */
     elapse__resp_function *run;
-    int arity; /* arguments with the name; negative: so many or more */
+    int arity; /* number of arguments, with the name; negative: at least -arity */
     uint8_t flags;
-    uint8_t verb;        /* enum elapse__server_verb */
+    uint8_t verb;        /* enum elapse__server_verb, for the statistics */
     const char *group;   /* jobs, workers, look, connection, server */
     const char *syntax;  /* of the arguments */
     const char *summary; /* one sentence, without a full stop */
 };
 
-/* Defines a command of the queue, an elapse__engine_command: `name` returns `call`, in which `with`
- * is the arguments, a pointer to `type`. */
+/* Defines the function `name`, an elapse__engine_command, which returns `call`. In `call` the
+ * variable `with` is a pointer to the arguments, of the given type. */
 #define ELAPSE__RESP_QUEUE_COMMAND(name, type, call)                                             \
     static struct elapse__queue_answer name(struct elapse__queue *queue,                         \
                                             struct elapse__queue_now now, const void *arguments) \
