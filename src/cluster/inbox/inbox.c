@@ -120,7 +120,7 @@ static uint64_t greatest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Stores the state after a poll that failed, or whose rows have to wait. */
+/* Plans the next poll after a poll that failed, or whose rows have to wait. */
 static void poll_again_later(struct elapse__inbox *inbox, uint64_t now_ms)
 {
     ELAPSE__ASSERT(inbox->retry_ms > 0 && inbox->retry_ms <= ELAPSE__INBOX_RETRY_MS_MAX);
@@ -154,7 +154,7 @@ static void poll_as_usual(struct elapse__inbox *inbox, uint64_t now_ms, size_t c
     inbox->next_ms = is_full ? now_ms : now_ms + pause_ms;
 }
 
-/* Returns whether the queue takes no jobs, but other commands. */
+/* Returns whether the queue takes no jobs but takes other commands, such as cancels. */
 static bool is_full_up(enum elapse__inbox_wait waits)
 {
     return waits == ELAPSE__INBOX_WAITS_DISK || waits == ELAPSE__INBOX_WAITS_LIMIT ||

@@ -7,19 +7,19 @@
  *           ^                                                |
  *           +---------- move: ids, reasons <---attach--------+
  *
- * A row leaves the inbox in the statement that appends the group with what it did, so each row is
- * run exactly once, whatever fails, by these rules (tests/cluster/inbox has a test that
- * fails without each):
+ * A row leaves the inbox in the statement that appends the group with the records of the row's
+ * command. So each row is run exactly once, whatever fails, by these rules (for each rule
+ * tests/cluster/inbox has a test that fails without it):
  *
- *   I1  A row is run only by the owner, and what it asked for before it owned the partition anew is
- *       ignored.
- *   I2  No poll while rows are held: it would show them again.
- *   I3  The ids that leave are those that were run, one by one. A range would take rows with it
- *       that were not committed at the time of the poll: numbers do not commit in order.
- *   I4  A row goes with the group that makes its command durable, or with a later one.
- *   I5  Rows run in the order of their numbers. Those behind a row that cannot run now wait.
- *   I6  A row that can never run is refused: it leaves with a group too, because the reason may
- *       depend on what the rows before have done.
+ *   I1  Only the owner of the partition runs rows. It ignores the rows of a poll from before it
+ *       owned the partition.
+ *   I2  There is no poll while rows are held, because it would return them again.
+ *   I3  The ids of the rows that leave are listed one by one. A range of ids would also take rows
+ *       that were not committed at the time of the poll, because rows do not commit in their order.
+ *   I4  A row leaves with the group that makes its command durable, or with a later one.
+ *   I5  Rows run in the order of their ids. The rows after a row that cannot run now wait.
+ *   I6  A row that can never run is refused. It leaves with a group too, because the reason may
+ *       depend on what the rows before it have done.
  *
  * States
  *
@@ -31,17 +31,17 @@
  * The caller, under the lock of the store
  *
  *      if (elapse__inbox_ask(inbox, now, &poll))              send elapse.inbox_rows
- *      elapse__inbox_came / _failed                           when its result is there
+ *      elapse__inbox_came / _failed                           when the poll's result has come
  *      elapse__inbox_attach(inbox, end)                       for each group that is submitted
  *      elapse__inbox_confirmed(inbox, now)                    when that group is confirmed
  *
- * While elapse__inbox_holds, a group has to be submitted, even if it is empty: a command that
- * changed nothing (the cancel of a job that is gone) left no record to go with.
+ * While elapse__inbox_holds returns true, a group has to be submitted, even if it is empty: the
+ * cancel of a job that is gone, for example, makes no record, and its row has to leave.
  *
- * How often it polls: after ELAPSE__INBOX_BUSY_MS while rows come; then less and less, down to
- * ELAPSE__INBOX_QUIET_MS, and after ELAPSE__INBOX_IDLE_AFTER_MS without a row to
- * ELAPSE__INBOX_IDLE_MS; at once after a poll that came back full. A slow database is asked less: a
- * poll takes at most a fifth of the time.
+ * The pause between polls is 0 after a poll that returned as many rows as it may, and
+ * ELAPSE__INBOX_BUSY_MS after one that returned fewer. Without rows it grows to
+ * ELAPSE__INBOX_QUIET_MS, and after ELAPSE__INBOX_IDLE_AFTER_MS without a row it is
+ * ELAPSE__INBOX_IDLE_MS. Of a slow database, polls take at most a fifth of the time.
  */
 #ifndef ELAPSE__CLUSTER_INBOX_INBOX_H
 #define ELAPSE__CLUSTER_INBOX_INBOX_H
@@ -53,9 +53,9 @@
 #include "row.h"
 
 enum {
-    ELAPSE__INBOX_ROWS_MAX = 500,      /* of a poll */
-    ELAPSE__INBOX_BYTES_MAX = 1 << 20, /* of bodies: the row that reaches this is the last one */
-    ELAPSE__INBOX_REASON_BYTES = 96,   /* of a reason, with the zero at its end */
+    ELAPSE__INBOX_ROWS_MAX = 500,      /* rows of a poll */
+    ELAPSE__INBOX_BYTES_MAX = 1 << 20, /* of bodies: a poll ends with the row that reaches this */
+    ELAPSE__INBOX_REASON_BYTES = 96,   /* of the reason of a refusal, with its terminating zero */
     ELAPSE__INBOX_BUSY_MS = 5,
     ELAPSE__INBOX_QUIET_MS = 20,
     ELAPSE__INBOX_IDLE_AFTER_MS = 10000,
@@ -85,31 +85,32 @@ struct elapse__inbox;
 struct elapse__inbox *elapse__inbox_new(elapse__inbox_run_function *run, void *context);
 void elapse__inbox_free(struct elapse__inbox *inbox);
 
-/* This node owns the partition, and has all of the log: polls begin. */
+/* Begins to poll. Called when this node owns the partition, and has all of the log. */
 void elapse__inbox_own(struct elapse__inbox *inbox, uint64_t now_ms);
 
-/* This node owns the partition no more, or forgets what was not confirmed. The rows that were not
- * moved are still in the inbox, for the next owner. */
+/* Ends polls, and forgets the rows that are held. Called when this node does not own the partition
+ * any more, or forgets what was not confirmed. The rows that were not moved are still in the
+ * database, for the next owner. */
 void elapse__inbox_disown(struct elapse__inbox *inbox);
 
-/* The arguments of elapse.inbox_rows, behind the queue and the partition. */
+/* The arguments of elapse.inbox_rows that follow the queue and the partition. */
 struct elapse__inbox_poll {
-    uint64_t serial; /* the result says it again */
+    uint64_t serial; /* is given to elapse__inbox_came or _failed */
     uint32_t rows_max;
     uint32_t bytes_max;
     bool relief;
 };
 
-/* Stores the poll that is to be sent now, and returns true; false: none is due. */
+/* Stores the poll that is to be sent now, and returns true. Returns false if no poll is due. */
 bool elapse__inbox_ask(struct elapse__inbox *inbox, uint64_t now_ms,
                        struct elapse__inbox_poll *poll);
 
-/* The rows of a poll: runs them. Ignores those of a poll from before the partition was owned. They
- * are valid during the call. */
+/* Runs the rows that a poll returned. Ignores the rows of a poll from before this node owned the
+ * partition. The rows have to be valid during the call alone. */
 void elapse__inbox_came(struct elapse__inbox *inbox, uint64_t now_ms, uint64_t serial,
                         const struct elapse__inbox_row *rows, size_t count);
 
-/* The poll has failed. */
+/* Notes that a poll has failed. */
 void elapse__inbox_failed(struct elapse__inbox *inbox, uint64_t now_ms, uint64_t serial);
 
 /* Returns when `ask` has something to do; UINT64_MAX: not before something else has happened. */
@@ -118,24 +119,24 @@ uint64_t elapse__inbox_next_ms(const struct elapse__inbox *inbox);
 /* Returns whether rows were run that are not in a group yet. */
 bool elapse__inbox_holds(const struct elapse__inbox *inbox);
 
-/* What goes into struct elapse__partition_group. */
+/* The rows that leave with a group, for struct elapse__partition_group. */
 struct elapse__inbox_list {
     const int64_t *ids;
-    const char *const *reasons; /* one for each id; NULL: it was run; otherwise why it is refused */
+    const char *const *reasons; /* for each id why it was refused; NULL: it was run */
     size_t count;
 };
 
-/* A group is submitted that makes everything before the position `end` durable: returns the rows
- * that go with the group. The list is valid until the group is confirmed, or the partition
- * disowned. Requires that the group before is confirmed. */
+/* Returns the rows that leave with a group, which is about to be submitted and makes everything
+ * before the position `end` durable. The list is valid until the group is confirmed, or until
+ * elapse__inbox_disown. Requires that the group before is confirmed. */
 struct elapse__inbox_list elapse__inbox_attach(struct elapse__inbox *inbox, uint64_t end);
 
-/* The group is durable, and its rows are gone. */
+/* Notes that the group is confirmed: its rows have left the inbox. */
 void elapse__inbox_confirmed(struct elapse__inbox *inbox, uint64_t now_ms);
 
 struct elapse__inbox_figures {
     uint64_t polls;
-    uint64_t moved; /* rows, in this life of the process; those refused count too */
+    uint64_t moved; /* rows that have left, refused or run, since the process began */
     uint64_t refused;
     enum elapse__inbox_wait waits;
     int64_t waits_for; /* the row that cannot run now; 0: none */

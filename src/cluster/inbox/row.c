@@ -35,7 +35,8 @@ static const char *read_what(const struct elapse__inbox_row *row,
     return NULL;
 }
 
-/* A delay that began `age_ms` ago. The clock of the database may have been set back meanwhile. */
+/* Returns what is left of the delay of a row that was made `age_ms` ago. The age is negative if the
+ * clock of the database was set back meanwhile. */
 static uint64_t rest_ms(const struct elapse__inbox_row *row)
 {
     ELAPSE__ASSERT_THAT(row->due_ms, >=, 0);

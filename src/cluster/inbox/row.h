@@ -1,9 +1,10 @@
 /*
- * A row of the transactional inbox, as the function elapse.inbox_rows of sql/inbox.sql returns it,
- * and the command of the queue that it means. Pure.
+ * Reads a row of the transactional inbox, as the function elapse.inbox_rows of sql/inbox.sql
+ * returns it, and runs the command of the queue that the row asks for. Pure.
  *
- * The functions that made the row have checked its fields. They are checked again here, because the
- * row comes from another program: a row that no queue can run must not stop the ones behind it.
+ * The functions of SQL that made the row have checked its fields. This file checks them again,
+ * because the row comes from another program: a row that no queue can run must not stop the rows
+ * after it.
  */
 #ifndef ELAPSE__CLUSTER_INBOX_ROW_H
 #define ELAPSE__CLUSTER_INBOX_ROW_H
@@ -13,7 +14,7 @@
 
 #include "../../queue/queue.h"
 
-/* The columns, in their order. A null is a text without bytes, or 0. */
+/* The columns in their order. For a null a text has no bytes, and a number is 0. */
 struct elapse__inbox_row {
     int64_t id;
     int64_t age_ms; /* since the function was called, by the clock of the database */
@@ -34,19 +35,19 @@ enum elapse__inbox_what {
 
 struct elapse__inbox_command {
     enum elapse__inbox_what what;
-    struct elapse__queue_put put;   /* PUT; of the others its tube and its key count */
-    struct elapse__queue_time time; /* RESCHEDULE */
+    struct elapse__queue_put put;   /* for PUT; the other commands use its tube and key alone */
+    struct elapse__queue_time time; /* for RESCHEDULE */
 };
 
 /*
- * Reads a row. The texts of the command are those of the row. Of a delay, which
- * began when the row was made, the rest counts. Returns NULL, or why there is no such command: a
- * phrase; static.
+ * Reads a row into a command, whose texts point to the row's. A delay began when the row was made,
+ * so the command gets what is left of it. Returns NULL, or why the row is no command, as a static
+ * text.
  */
 const char *elapse__inbox_read(const struct elapse__inbox_row *row,
                                struct elapse__inbox_command *command);
 
-/* Runs a command: an elapse__engine_command, with a struct elapse__inbox_command. */
+/* Runs a command, a struct elapse__inbox_command. The function is an elapse__engine_command. */
 struct elapse__queue_answer elapse__inbox_run(struct elapse__queue *queue,
                                               struct elapse__queue_now now, const void *command);
 
