@@ -48,6 +48,12 @@ static bool knows(void *context, const void *password, size_t size)
     return size == 1;
 }
 
+static uint64_t wrong(void *context, void *shell)
+{
+    (void)context, (void)shell;
+    return 100;
+}
+
 /* Commands that are well formed come often enough only by themselves. */
 static const char *const commands[] = {
     "*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\nb\r\n",
@@ -230,6 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t first = next();
     options.partitions = 1 + first % 3;
     options.knows_password = (first & 0x80) != 0 ? knows : NULL;
+    options.wrong_password = wrong;
     options.link_password = (first & 0x40) != 0 ? link_password : NULL;
     router = elapse__router_new(&options, now);
     require(router != NULL);

@@ -15,6 +15,7 @@ enum broken {
     REPLY_ORDER = 8,       /* a client's first command is not done, unless the client is dead */
     FULL_LANE = 9,         /* clients wait for a lane only if it is at least half full */
     WAITING = 10,          /* the count of waiters is right */
+    GUESS = 11,            /* a guess is the last command, a barrier, and its alarm runs */
 };
 
 struct sums {
@@ -95,15 +96,28 @@ static enum broken check_partition(const struct elapse__router_partition *partit
     return broken;
 }
 
+static bool guess_is_sound(const struct elapse__router_client *client)
+{
+    const struct elapse__router_command *guess = client->guess;
+    bool runs = elapse_timer_pending(&client->alarm.timer);
+
+    return guess == NULL ? !runs
+                         : runs && guess->is_barrier && !guess->done &&
+                               client->commands.previous == &guess->ring_node;
+}
+
 static enum broken check_client(const struct elapse__router_client *client)
 {
     size_t charges = 0;
 
+    if (!guess_is_sound(client))
+        return GUESS;
     for (const struct elapse__ring_node *at = client->commands.next; at != &client->commands;
          at = at->next) {
         const struct elapse__router_command *command =
             ELAPSE__CONTAINER_OF(at, struct elapse__router_command, ring_node);
-        bool waits = command->reserve != NULL && elapse__ring_has_node(&command->reserve->waiter);
+        bool waits = command == client->guess ||
+                     (command->reserve != NULL && elapse__ring_has_node(&command->reserve->waiter));
         charges += command->charge;
         if (!command->done && command->fragments == 0 && !waits && !client->dead)
             return COMMAND_FRAGMENTS;

@@ -233,6 +233,10 @@ void elapse__router_client_closed(struct elapse__router_client *client, uint64_t
 
     elapse__router_enter(router, now);
     client->dead = true;
+    if (client->guess != NULL) {
+        (void)elapse_wheel_stop(&router->wheel, &client->alarm.timer);
+        elapse__router_command_free(client->guess);
+    }
     for (int i = 0; i < 2; i++) {
         while (!elapse__ring_empty(rings[i]))
             orphan(router,

@@ -13,7 +13,8 @@ size_t elapse__router_client_room(const struct elapse__router_client *client)
     size_t most = client->router->options.input_bytes_max;
     size_t there = elapse__buffer_size(&client->input);
 
-    if (client->ending || client->dead || client->input_ended || client->is_given)
+    if (client->ending || client->dead || client->input_ended || client->is_given ||
+        client->guess != NULL)
         return 0;
     most = client->need > most ? client->need : most;
     return there < most ? most - there : 0;
@@ -55,7 +56,7 @@ void elapse__router_reserve_stop(struct elapse__router *router,
             router->partitions[i].chain.next = reserve->waiter.next;
     }
     elapse__ring_leave(&reserve->waiter);
-    (void)elapse_wheel_stop(&router->wheel, &reserve->timer);
+    (void)elapse_wheel_stop(&router->wheel, &reserve->alarm.timer);
     router->figures.waiting--;
 }
 

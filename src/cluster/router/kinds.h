@@ -98,7 +98,7 @@ void elapse__router_reserve_abandon(struct elapse__router_command *command);
 /* Begins a pass: asks a partition for each RESERVE that waits, from the first one on. */
 void elapse__router_chain_begin(struct elapse__router *router, uint32_t partition);
 
-/* Ends the waits whose time is over, and polls. */
+/* Polls for the RESERVEs that wait. */
 void elapse__router_reserve_look(struct elapse__router *router);
 
 /* ---- pipe.c ---- */

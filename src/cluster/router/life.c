@@ -46,6 +46,7 @@ static bool options_are_in_range(const struct elapse__router_options *options)
 {
     return options->partitions >= 1 && options->partitions <= ELAPSE__ROUTER_PARTITIONS_MAX &&
            options->queue != NULL &&
+           (options->knows_password == NULL || options->wrong_password != NULL) &&
            options->argument_bytes_max <= (uint32_t)ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX;
 }
 
@@ -194,6 +195,17 @@ static void look(struct elapse__router *router)
         elapse__router_pipe_look(router);
 }
 
+static void ring_alarms(struct elapse__router *router)
+{
+    struct elapse_timer *timer;
+
+    while ((timer = elapse_wheel_pop(&router->wheel)) != NULL) {
+        struct elapse__router_alarm *alarm =
+            ELAPSE__CONTAINER_OF(timer, struct elapse__router_alarm, timer);
+        alarm->ring(alarm);
+    }
+}
+
 bool elapse__router_turn(struct elapse__router *router, uint64_t now)
 {
     struct elapse__ring_node round;
@@ -202,6 +214,7 @@ bool elapse__router_turn(struct elapse__router *router, uint64_t now)
     elapse__router_enter(router, now);
     if (router->look_at_ms <= now)
         look(router);
+    ring_alarms(router);
     elapse__router_reserve_look(router);
     if (elapse__ring_empty(&router->work))
         return false;

@@ -86,6 +86,35 @@ void elapse__router_local_reset(struct elapse__router_command *command,
 
 /* ---- who it is ---- */
 
+/* The reply to a wrong password may leave. */
+static void end_guess(struct elapse__router_alarm *alarm)
+{
+    struct elapse__router_client *client =
+        ELAPSE__CONTAINER_OF(alarm, struct elapse__router_client, alarm);
+    struct elapse__router_command *guess = client->guess;
+
+    ELAPSE__ASSERT(guess != NULL && !guess->done);
+    client->guess = NULL;
+    elapse__router_command_done(guess);
+}
+
+/* Replies to a wrong password. The reply waits, and so does all that the client sends behind it. */
+static void refuse_guess(struct elapse__router_command *command)
+{
+    struct elapse__router_client *client = command->client;
+    struct elapse__router *router = client->router;
+    uint64_t wait_ms = router->options.wrong_password(router->options.context, client->shell);
+
+    elapse__router_reply_fail(command,
+                              "WRONGPASS invalid username-password pair or user is disabled.");
+    client->ending = ++client->guesses >= ELAPSE__WIRE_GUESSES_MAX;
+    ELAPSE__ASSERT(client->guess == NULL);
+    command->is_barrier = true;
+    client->guess = command;
+    client->alarm.ring = end_guess;
+    elapse_wheel_start(&router->wheel, &client->alarm.timer, router->now + wait_ms);
+}
+
 /* Checks a user and a password. There is one user, whose name is "default". If they are wrong,
  * replies with an error and returns false. */
 static bool authenticate(struct elapse__router_command *command,
@@ -103,9 +132,7 @@ static bool authenticate(struct elapse__router_command *command,
         command->client->known = true;
         return true;
     }
-    elapse__router_reply_fail(command,
-                              "WRONGPASS invalid username-password pair or user is disabled.");
-    command->client->ending = ++command->client->guesses >= ELAPSE__WIRE_GUESSES_MAX;
+    refuse_guess(command);
     return false;
 }
 

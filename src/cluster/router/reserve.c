@@ -157,6 +157,19 @@ static void reply_nothing(struct elapse__router_command *command)
     elapse__router_command_done(command);
 }
 
+/* The time of a RESERVE that waits is over. If a question is under way, its answer is awaited
+ * first: it may have jobs. */
+static void end_wait(struct elapse__router_alarm *alarm)
+{
+    struct elapse__router_reserve *reserve =
+        ELAPSE__CONTAINER_OF(alarm, struct elapse__router_reserve, alarm);
+
+    ELAPSE__ASSERT(elapse__ring_has_node(&reserve->waiter));
+    reserve->is_late = true;
+    if (!reserve->asks)
+        reply_nothing(reserve->command);
+}
+
 static void begin_to_wait(struct elapse__router_command *command)
 {
     struct elapse__router *router = router_of(command);
@@ -169,7 +182,8 @@ static void begin_to_wait(struct elapse__router_command *command)
     ELAPSE__ASSERT(!reserve->asks && !elapse__ring_has_node(&reserve->waiter));
     elapse__ring_append(&router->waiters, &reserve->waiter);
     router->figures.waiting++;
-    elapse_wheel_start(&router->wheel, &reserve->timer, reserve->deadline_ms);
+    reserve->alarm.ring = end_wait;
+    elapse_wheel_start(&router->wheel, &reserve->alarm.timer, reserve->deadline_ms);
     for (uint32_t i = 0; i < router->options.partitions; i++) {
         struct elapse__router_chain *chain = &router->partitions[i].chain;
         if (chain->poll_at_ms == UINT64_MAX)
@@ -415,17 +429,6 @@ void elapse__router_reserve_abandon(struct elapse__router_command *command)
 
 void elapse__router_reserve_look(struct elapse__router *router)
 {
-    struct elapse_timer *timer;
-
-    while ((timer = elapse_wheel_pop(&router->wheel)) != NULL) {
-        struct elapse__router_reserve *reserve =
-            ELAPSE__CONTAINER_OF(timer, struct elapse__router_reserve, timer);
-        /* If a question is under way, its answer is awaited first: it may have jobs. */
-        ELAPSE__ASSERT(elapse__ring_has_node(&reserve->waiter));
-        reserve->is_late = true;
-        if (!reserve->asks)
-            reply_nothing(reserve->command);
-    }
     for (uint32_t i = 0; i < router->options.partitions && !elapse__ring_empty(&router->waiters);
          i++) {
         if (router->partitions[i].chain.poll_at_ms <= router->now)

@@ -333,7 +333,8 @@ static enum elapse__router_taken take_local(const struct call *call)
         elapse__router_reply_fail(command, "ERR wrong number of arguments");
     else
         call->route->local(command, call->arguments, call->count);
-    elapse__router_command_done(command);
+    if (call->client->guess == NULL)
+        elapse__router_command_done(command);
     return ELAPSE__ROUTER_TAKEN;
 }
 

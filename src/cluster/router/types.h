@@ -178,10 +178,16 @@ struct elapse__router_hand {
     char lease[ELAPSE__ROUTER_LEASE_MAX];
 };
 
+/* A timer of the router, and what it calls in the turn in which it is due. */
+struct elapse__router_alarm {
+    struct elapse_timer timer; /* first */
+    void (*ring)(struct elapse__router_alarm *alarm);
+};
+
 /* What a RESERVE has beyond what all commands have. */
 struct elapse__router_reserve {
-    struct elapse_timer timer;       /* first; runs while the RESERVE waits */
-    struct elapse__ring_node waiter; /* in the router's ring `waiters` */
+    struct elapse__router_alarm alarm; /* first; runs while the RESERVE waits */
+    struct elapse__ring_node waiter;   /* in the router's ring `waiters` */
     struct elapse__router *router;
     struct elapse__router_command *command;
     struct elapse__router_fragment *question; /* the command without WAIT; partitions get copies */
@@ -245,7 +251,9 @@ enum elapse__router_client_speech {
 };
 
 struct elapse__router_client {
-    struct elapse__ring_node ring_node; /* first; in the router's `clients` */
+    struct elapse__ring_node ring_node;   /* first; in the router's `clients` */
+    struct elapse__router_alarm alarm;    /* runs while there is a guess */
+    struct elapse__router_command *guess; /* a wrong password, whose reply waits; NULL: none */
     struct elapse__ring_node attention;
     struct elapse__ring_node work; /* in the router's ring `work`, or in `blocked` of a lane */
     struct elapse__router *router;
@@ -290,7 +298,7 @@ struct elapse__router {
     struct elapse__ring_node clients, links, wanted, work, waiters, orphans;
     struct elapse__ring_node client_attention, link_attention;
     struct elapse__router_figures figures;
-    struct elapse_wheel wheel; /* the timers of the RESERVEs that wait */
+    struct elapse_wheel wheel; /* alarms: of RESERVEs that wait, and of wrong passwords */
     uint64_t now;
     uint64_t look_at_ms; /* when lanes and links are looked at next */
     uint64_t serial;     /* counts changes of owners, from 1 */

@@ -166,6 +166,7 @@ static void show_router(void *context, struct elapse__loop_router *figures)
         .unknown = seen.unknown,
         .try_again = seen.try_again,
         .links_lost = seen.links_lost,
+        .wrong_passwords = cluster->guesses.total,
     };
 }
 
@@ -191,6 +192,13 @@ static bool knows_password(void *context, const void *password, size_t size)
     return elapse__password_is_among(tokens->texts, tokens->count, given);
 }
 
+static uint64_t wrong_password(void *context, uint64_t place)
+{
+    struct elapse__cluster *cluster = context;
+
+    return elapse__guesses_note(&cluster->guesses, place, elapse__runner_now_ms());
+}
+
 void elapse__cluster_show(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT_THAT(cluster->partition_count, ==, cluster->queue.partitions);
@@ -203,6 +211,7 @@ void elapse__cluster_show(struct elapse__cluster *cluster)
         .router = show_router,
         .with_core = with_core,
         .knows_password = knows_password,
+        .wrong_password = wrong_password,
     };
     cluster->service.loop.cluster = &cluster->shown;
 }

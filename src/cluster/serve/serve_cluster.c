@@ -51,6 +51,14 @@ static bool knows_password(void *context, const void *password, size_t size)
     return cluster->shown.knows_password(cluster->shown.context, password, size);
 }
 
+static uint64_t wrong_password(void *context, void *shell)
+{
+    const struct elapse__cluster *cluster = context;
+    const struct elapse__peer *peer = shell;
+
+    return cluster->shown.wrong_password(cluster->shown.context, peer->place);
+}
+
 /* Nodes greet each other with the first password. The passwords may have changed since the start.
  */
 static const void *link_password(void *context, size_t *size)
@@ -71,6 +79,7 @@ static bool make_router(struct elapse__cluster *cluster)
         .partitions = cluster->queue.partitions,
         .queue = options->queue,
         .knows_password = has_passwords ? knows_password : NULL,
+        .wrong_password = wrong_password,
         .context = cluster,
         .link_password = link_password,
         .argument_bytes_max = (uint32_t)options->body_bytes_max,
@@ -100,9 +109,12 @@ static void on_event(evutil_socket_t file, short what, void *argument)
 /* Complaints about the database come without an event. */
 static void on_second(evutil_socket_t file, short what, void *argument)
 {
+    struct elapse__cluster *cluster = argument;
+
     (void)file;
     (void)what;
-    look_at_partitions(argument);
+    look_at_partitions(cluster);
+    elapse__service_say_guesses(elapse__cluster_logger(cluster), &cluster->guesses);
     elapse__cluster_count_files(argument);
 }
 

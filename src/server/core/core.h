@@ -148,8 +148,8 @@ bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_
 uint64_t elapse__server_wrong_password(struct elapse__server *server, struct elapse__queue_now now,
                                        uint64_t place);
 
-/* Takes wrong passwords for the log, as elapse__guesses_take does. */
-bool elapse__server_take_guesses(struct elapse__server *server, uint64_t *place, uint32_t *count);
+/* Returns the wrong passwords of this server. */
+struct elapse__guesses *elapse__server_guesses(struct elapse__server *server);
 
 /* Replaces the passwords of the options. The texts stay valid until the next call. Requires that
  * the server had passwords, and that `count` is not 0: so a connection that has not given a

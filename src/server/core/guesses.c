@@ -28,6 +28,7 @@ uint64_t elapse__guesses_note(struct elapse__guesses *guesses, uint64_t place, u
     }
     entry->count += entry->count < UINT32_MAX;
     entry->unsaid += entry->unsaid < UINT32_MAX;
+    guesses->total++;
     return entry->count > ELAPSE__GUESSES_A_SECOND ? ELAPSE__GUESS_LONG_MS : ELAPSE__GUESS_MS;
 }
 

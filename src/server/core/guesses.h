@@ -30,6 +30,7 @@ struct elapse__guess_place {
 
 /* Begins as zeros. */
 struct elapse__guesses {
+    uint64_t total; /* wrong passwords since the start */
     struct elapse__guess_place places[ELAPSE__GUESS_PLACES];
 };
 

@@ -354,13 +354,12 @@ bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_
 uint64_t elapse__server_wrong_password(struct elapse__server *server, struct elapse__queue_now now,
                                        uint64_t place)
 {
-    server->figures.wrong_passwords++;
     return elapse__guesses_note(&server->guesses, place, now.boot_ms);
 }
 
-bool elapse__server_take_guesses(struct elapse__server *server, uint64_t *place, uint32_t *count)
+struct elapse__guesses *elapse__server_guesses(struct elapse__server *server)
 {
-    return elapse__guesses_take(&server->guesses, place, count);
+    return &server->guesses;
 }
 
 void elapse__session_wrong_password(struct elapse__connection *connection)

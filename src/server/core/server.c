@@ -367,6 +367,7 @@ void elapse__server_statistics(const struct elapse__server *server, struct elaps
                                struct elapse__server_statistics *statistics)
 {
     *statistics = server->figures;
+    statistics->wrong_passwords = server->guesses.total;
     statistics->draining = server->draining;
     statistics->uptime_ms = now.boot_ms > server->started_ms ? now.boot_ms - server->started_ms : 0;
     statistics->jobs = elapse__queue_statistics(server->engine->jobs);

@@ -3,12 +3,10 @@
 #include <stdlib.h>
 
 #include "../../base/assert.h"
-#include "../../os/program.h"
+#include "../core/guesses.h"
 #include "reply.h"
 #include "stream.h"
 #include "wait.h"
-
-#define NS_PER_MS UINT64_C(1000000)
 
 struct guess {
     struct elapse__http_wait wait; /* first */
@@ -66,8 +64,7 @@ static uint64_t note_guess(struct elapse__http *http, uint64_t place)
     if (http->loop->cluster == NULL)
         elapse__loop_with_core(http->loop, note_in_core, &note);
     else
-        note.wait_ms =
-            elapse__guesses_note(&http->guesses, place, elapse__os_monotonic_ns() / NS_PER_MS);
+        note.wait_ms = http->loop->cluster->wrong_password(http->loop->cluster->context, place);
     return note.wait_ms;
 }
 

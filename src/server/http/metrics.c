@@ -168,6 +168,7 @@ static void write_clients(struct elapse__json *text, const struct elapse__server
     counter(text, "connections_total", server->total_connections, "Connections since the start.");
     counter(text, "connections_refused_total", server->refused,
             "Connections that were refused because there were too many.");
+    counter(text, "wrong_passwords_total", server->wrong_passwords, "Passwords that were wrong.");
     counter(text, "hand_outs_undone_total", server->undone,
             "Hand-outs whose reply could not be sent.");
 }

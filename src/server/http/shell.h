@@ -9,7 +9,6 @@
 #include <event2/event.h>
 #include <event2/http.h>
 
-#include "../core/guesses.h"
 #include "../loop/loop.h"
 #include "../page/page.h"
 
@@ -35,9 +34,8 @@ struct elapse__http {
     struct elapse__ring_node streams;         /* all connections */
     struct elapse__ring_node calls;           /* requests that are commands of the core */
     struct elapse__ring_node waiting_guesses; /* requests with wrong passwords */
-    struct elapse__guesses guesses;   /* at a node, whose front has no core that counts them */
-    struct elapse__ring_node scrapes; /* requests for the metrics */
-    struct elapse__ring_node event_clients; /* requests for events */
+    struct elapse__ring_node scrapes;         /* requests for the metrics */
+    struct elapse__ring_node event_clients;   /* requests for events */
     uint32_t event_client_count;
     struct elapse__http_figures *figures;
     char policy[ELAPSE__PAGE_POLICY_BYTES];

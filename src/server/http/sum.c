@@ -64,6 +64,7 @@ void elapse__http_use_router(struct elapse__server_statistics *sum,
     sum->connections = router->clients;
     sum->waiting = router->waiting;
     sum->total_connections = router->total_clients;
+    sum->wrong_passwords = router->wrong_passwords;
 }
 
 void elapse__http_add_histogram(struct elapse__histogram *sum, const struct elapse__histogram *more)

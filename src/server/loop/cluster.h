@@ -45,6 +45,7 @@ struct elapse__loop_partition {
 struct elapse__loop_router {
     uint64_t clients, waiting; /* now */
     uint64_t total_clients, commands, sent, sent_again, unknown, try_again, links_lost;
+    uint64_t wrong_passwords; /* those over HTTP included */
 };
 
 struct elapse__loop_cluster {
@@ -63,6 +64,9 @@ struct elapse__loop_cluster {
 
     /* Returns whether these bytes are a password of the options; true if there are no passwords. */
     bool (*knows_password)(void *context, const void *password, size_t size);
+
+    /* Notes a wrong password from a place. Returns how many milliseconds its answer waits. */
+    uint64_t (*wrong_password)(void *context, uint64_t place);
 };
 
 #endif

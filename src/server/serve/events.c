@@ -147,13 +147,13 @@ static uint64_t bytes_of_memory_files(const struct elapse__loop *loop)
     return figures.log_bytes + figures.spare_bytes;
 }
 
-static void say_guesses(struct elapse__loop *loop)
+void elapse__service_say_guesses(struct elapse__logger *logger, struct elapse__guesses *guesses)
 {
     uint64_t place;
     uint32_t count;
 
-    while (elapse__server_take_guesses(loop->server, &place, &count))
-        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_PASSWORD,
+    while (elapse__guesses_take(guesses, &place, &count))
+        elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_PASSWORD,
                        "%" PRIu32 " wrong passwords from %s", count,
                        elapse__os_place_text(place).text);
 }
@@ -167,7 +167,7 @@ static void say_usage(struct elapse__loop *loop, void *argument)
     elapse__server_set_usage(loop->server, user_us, system_us);
     elapse__server_set_memory(loop->server,
                               elapse__os_memory_bytes() + bytes_of_memory_files(loop));
-    say_guesses(loop);
+    elapse__service_say_guesses(&loop->peers.logger, elapse__server_guesses(loop->server));
     elapse__service_count_files(loop, argument);
 }
 

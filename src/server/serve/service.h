@@ -6,6 +6,7 @@
 #define ELAPSE__SERVE_SERVICE_H
 
 #include "../../os/program.h"
+#include "../core/guesses.h"
 #include "../loop/loop.h"
 
 /* The server: its loop, and what only starting, events and stopping need. */
@@ -64,6 +65,9 @@ bool elapse__service_start_events(struct elapse__service *service);
 
 /* Wakes the loop at this interval, in nanoseconds, until `service->tick` is freed. */
 void elapse__service_tick(struct elapse__service *service, uint64_t interval_ns);
+
+/* Writes into the log which places have guessed passwords since the last call. */
+void elapse__service_say_guesses(struct elapse__logger *logger, struct elapse__guesses *guesses);
 
 /* Counts the files of the journal. Requires the store's lock. `argument` is not used. */
 void elapse__service_count_files(struct elapse__loop *loop, void *argument);

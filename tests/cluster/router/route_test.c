@@ -305,6 +305,19 @@ static bool is_sesame(void *context, const void *password, size_t size)
     return size == 6 && memcmp(password, "sesame", 6) == 0;
 }
 
+enum { GUESS_MS = 500 };
+
+static uint64_t wrong_passwords;
+static void *guesser; /* the shell of the client that has guessed last */
+
+static uint64_t note_guess(void *context, void *shell)
+{
+    (void)context;
+    wrong_passwords++;
+    guesser = shell;
+    return GUESS_MS;
+}
+
 static const char *password_of_links = "sesame";
 
 static const void *link_password(void *context, size_t *size)
@@ -314,15 +327,24 @@ static const void *link_password(void *context, size_t *size)
     return password_of_links;
 }
 
-ROUTER_TEST(a_password_comes_first)
+/* Begins anew, with a password. */
+static void begin_with_password(struct fixture *f)
 {
     f->options.knows_password = is_sesame;
+    f->options.wrong_password = note_guess;
     f->options.link_password = link_password;
+    wrong_passwords = 0;
     begin(f);
+}
+
+ROUTER_TEST(a_password_comes_first)
+{
+    begin_with_password(f);
     struct elapse__router_client *c = client(f);
     say(f, c,
         "KICKID 2\nPING\nNODE HELLO 1 orders 0\nAUTH wrong\nHELLO 3\nAUTH sesame\nPING\nRESET\n"
         "PING\nHELLO 2 AUTH default sesame\nPING");
+    pass(f, GUESS_MS);
     const char *all = got(f, c);
     static const char *const in_order[] = {"-NOAUTH ",      "-NOAUTH ", "-NOAUTH ", "-WRONGPASS ",
                                            "-NOAUTH HELLO", "+OK",      "+PONG",    "+RESET",
@@ -335,18 +357,62 @@ ROUTER_TEST(a_password_comes_first)
     expect_sent(f, f->links[0], "");
 }
 
+static const char refusal[] = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+
+static void guess(struct fixture *f, struct elapse__router_client *from)
+{
+    say(f, from, "AUTH wrong");
+    pass(f, GUESS_MS);
+    expect(f, from, refusal);
+}
+
 ROUTER_TEST(a_client_ends_after_five_wrong_passwords)
 {
-    f->options.knows_password = is_sesame;
-    f->options.link_password = link_password;
-    begin(f);
+    begin_with_password(f);
     struct elapse__router_client *c = client(f);
-    say(f, c, "AUTH a\nAUTH b\nAUTH c\nAUTH d");
-    (void)got(f, c);
+    for (int i = 0; i < 4; i++)
+        guess(f, c);
     assert_false(elapse__router_client_wants_end(c));
     say(f, c, "AUTH e\nAUTH sesame");
-    expect(f, c, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    assert_false(elapse__router_client_wants_end(c));
+    pass(f, GUESS_MS);
+    expect(f, c, refusal);
     assert_true(elapse__router_client_wants_end(c));
+    assert_int_equal(wrong_passwords, 5);
+}
+
+ROUTER_TEST(what_is_behind_a_wrong_password_waits_with_its_reply)
+{
+    begin_with_password(f);
+    struct elapse__router_client *c = client(f), *other = client(f);
+    say(f, c, "PING\nAUTH wrong\nAUTH sesame\nPING");
+    expect(f, c, "-NOAUTH Authentication required.\r\n");
+    assert_ptr_equal(guesser, elapse__router_client_shell(c));
+    assert_int_equal(elapse__router_client_room(c), 0);
+    assert_int_equal(elapse__router_next_ms(f->router), f->now + GUESS_MS);
+    /* Other clients do not wait, and a right password is answered at once. */
+    say(f, other, "AUTH sesame");
+    expect(f, other, "+OK\r\n");
+    pass(f, GUESS_MS - 1);
+    expect(f, c, "");
+    pass(f, 1);
+    const char *all = got(f, c);
+    assert_int_equal(strncmp(all, refusal, strlen(refusal)), 0);
+    assert_string_equal(all + strlen(refusal), "+OK\r\n+PONG\r\n");
+    assert_true(elapse__router_client_room(c) > 0);
+    assert_int_equal(wrong_passwords, 1);
+}
+
+ROUTER_TEST(a_client_closes_while_its_wrong_password_waits)
+{
+    begin_with_password(f);
+    struct elapse__router_client *c = client(f);
+    say(f, c, "HELLO 3 AUTH default wrong\nPING");
+    uint64_t next_ms = elapse__router_next_ms(f->router);
+    elapse__router_client_closed(c, f->now);
+    assert_true(elapse__router_next_ms(f->router) > next_ms);
+    pass(f, GUESS_MS);
+    assert_true(elapse__router_is_idle(f->router));
 }
 
 ROUTER_TEST(links_greet)

@@ -15,9 +15,11 @@ HTTP = ("--http", "127.0.0.1:0")
 class FiguresTest(NodesTest):
     partitions = 2
 
+    def log(self, node):
+        return (node.directory / f"log{node.starts}").read_text(encoding="utf-8", errors="replace")
+
     def ask_http(self, node, method, path, body=None, headers=None):
-        text = (node.directory / f"log{node.starts}").read_text(encoding="utf-8", errors="replace")
-        connection = http.client.HTTPConnection("127.0.0.1", int(LISTENS.search(text)[1]), timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", int(LISTENS.search(self.log(node))[1]), timeout=60)
         self.addCleanup(connection.close)
         headers = dict(headers or {})
         if body is not None:
@@ -133,8 +135,12 @@ class FiguresTest(NodesTest):
         self.assertEqual(self.ask_http(node, "GET", "/metrics").status, 401)
         self.assertEqual(self.ask_http(node, "GET", "/metrics", headers={
             "Authorization": "Bearer wrong"}).status, 401)
+        with node.connect() as connection:
+            self.assertIn("WRONGPASS", str(connection.ask("AUTH", "wrong")))
         answer = self.ask_http(node, "GET", "/metrics", headers={"Authorization": "Bearer open sesame"})
         self.assertEqual(answer.status, 200)
+        self.assertIn("\nelapse_wrong_passwords_total 2\n", answer.read().decode())
+        self.wait_until(lambda: "wrong passwords from 127.0.0.1" in self.log(node), "the log says who guesses")
 
     def test_names_that_are_emptied_are_a_complaint(self):
         node = self.owner(*HTTP)

@@ -236,10 +236,10 @@ RESP_TEST(an_address_that_guesses_often_waits_longer_and_no_other_one)
          "-WRONGPASS invalid username-password pair or user is disabled.|");
     /* The log has a line for each of the two. */
     for (unsigned sum = 0; sum < GUESSERS + 1; sum += count) {
-        assert_true(elapse__server_take_guesses(f.server, &place, &count));
+        assert_true(elapse__guesses_take(elapse__server_guesses(f.server), &place, &count));
         assert_int_equal(count, place == HERE ? GUESSERS : 1);
     }
-    assert_false(elapse__server_take_guesses(f.server, &place, &count));
+    assert_false(elapse__guesses_take(elapse__server_guesses(f.server), &place, &count));
     for (int i = 0; i < GUESSERS; i++)
         hang_up(&guessers[i]);
     hang_up(&other);

@@ -133,12 +133,12 @@ mutant own_partition_always_first src/cluster/router/reserve.c \
 mutant others_before_this_node src/cluster/router/reserve.c \
     'if (is_here == (pass == [-0-]{+1+}) &&'
 mutant wait_has_no_end src/cluster/router/reserve.c \
-    '[-elapse_wheel_start(&router->wheel, &reserve->timer, reserve->deadline_ms);-]'
+    '[-elapse_wheel_start(&router->wheel, &reserve->alarm.timer, reserve->deadline_ms);-]'
 mutant no_polling src/cluster/router/reserve.c \
     'if ([-router->partitions[i].chain.poll_at_ms <= router->now-]{+false+})'
 mutant late_answer_is_thrown_away src/cluster/router/reserve.c \
-    '        if ([-!reserve->asks-]{+true+})
-            reply_nothing(reserve->command);'
+    '    if ([-!reserve->asks-]{+true+})
+        reply_nothing(reserve->command);'
 
 # ---- N6: limits ----
 
@@ -187,6 +187,17 @@ mutant id_zero_is_an_id src/cluster/router/route.c \
     '[- && *id > 0-];'
 mutant password_is_not_asked_for src/cluster/router/take.c \
     'if ([-!client->known && !call.route->before_auth-]{+false+})'
+mutant client_guesses_on src/cluster/router/local.c \
+    '++client->guesses >[-=-] ELAPSE__WIRE_GUESSES_MAX'
+mutant reply_to_a_guess_does_not_wait src/cluster/router/local.c \
+    'elapse_wheel_start(&router->wheel, &client->alarm.timer, router->now[- + wait_ms-])'
+mutant commands_are_taken_behind_a_guess src/cluster/router/local.c \
+    '[-command->is_barrier = true;-]'
+mutant bytes_are_read_behind_a_guess src/cluster/router/command.c \
+    'client->is_given[- ||
+        client->guess != NULL-])'
+mutant guess_of_a_closed_client_rings src/cluster/router/client.c \
+    '[-(void)elapse_wheel_stop(&router->wheel, &client->alarm.timer);-]'
 mutant leases_are_not_looked_at src/cluster/router/take.c \
     '[-(call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES &&
          !leases_are_well_formed(call->arguments, call->count))-]{+false+}'
