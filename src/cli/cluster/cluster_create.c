@@ -24,6 +24,9 @@ static bool create(const struct cluster_options *options, struct elapse__schema_
     return is_made;
 }
 
+/* A statement has half the lease: src/cluster/ownership/state.h. */
+#define LEASE_NS_SURE UINT64_C(2000000000)
+
 enum exit_status cluster_create(const struct cluster_options *options)
 {
     struct elapse__schema_queue queue = {
@@ -48,5 +51,8 @@ enum exit_status cluster_create(const struct cluster_options *options)
     output_add_format("queue %s: %" PRIu32 " partition%s, lease %s%s\n", options->queue,
                       queue.partitions, queue.partitions == 1 ? "" : "s",
                       duration_format(options->lease_ns).text, is_new ? "" : "; it exists already");
+    if (options->lease_ns < LEASE_NS_SURE)
+        output_add_format("warning: a lease below 2s gives a statement less than a second, and a "
+                          "busy database takes longer at times: the node then begins anew\n");
     return output_finish();
 }

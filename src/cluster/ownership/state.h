@@ -137,6 +137,13 @@ static inline uint32_t elapse__poll_every_ms(const struct elapse__partition *par
     return partition->options.lease_ms / 10 + 1;
 }
 
+/* How long a statement is waited for. Two things keep the limit down to half the lease:
+ *  - An owner whose connection hangs shall keep the partition. It has sent its last write up to a
+ *    quarter of a lease before, so a quarter is left for a new connection and a barrier.
+ *  - Nodes that know of lost groups shall mark them before others take over (R11). Where two of
+ *    three hosts do not answer, an owner reaches the third after three statements, of 2 L.
+ * A database that is busy takes up to a second for a group. So leases begin at 2 s, and
+ * `elapse cluster create` warns below. */
 static inline uint32_t elapse__statement_limit_ms(const struct elapse__partition *partition)
 {
     return partition->options.lease_ms / 2;

@@ -73,6 +73,10 @@ class Create(CommandTest):
         self.assertEqual(self.primary.sql("select * from elapse.queue, elapse.partition;\n"), before)
         self.assertEqual(len(before.splitlines()), 3)
 
+    def test_a_lease_that_is_shorter_than_a_busy_database_needs_is_warned_of(self):
+        self.assertIn("\nwarning: a lease below 2s ", self.succeed("create", "--lease", "1999ms"))
+        self.assertNotIn("warning", self.succeed("create", "--queue", "orders", "--lease", "2s"))
+
     def test_unless_told_otherwise(self):
         self.assertEqual(self.succeed("create"), "queue main: 1 partition, lease 10s\n")
         self.assertEqual(self.primary.sql("select name, parts, lease_ms from elapse.queue;\n"),

@@ -229,3 +229,16 @@ mutant slow_primary_is_left_at_once src/cluster/ownership/role.c \
     'bool is_first = [-partition->is_well-]{+false+};' named
 mutant host_that_fails_is_never_left src/cluster/ownership/role.c \
     'bool is_first = [-partition->is_well-]{+true+};' named
+
+# ---- how long a statement is waited for ----
+
+mutant statement_takes_the_lease_of_an_owner src/cluster/ownership/state.h \
+    'return partition->options.lease_ms[- / 2-]{+ * 3 / 5+};
+}
+
+static inline uint32_t elapse__retry_after_ms' named
+mutant statement_has_less_than_a_second src/cluster/ownership/state.h \
+    'return partition->options.lease_ms / [-2-]{+4+};
+}
+
+static inline uint32_t elapse__retry_after_ms' named
