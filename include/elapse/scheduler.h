@@ -200,6 +200,11 @@ enum elapse_close {
      * deadline. A task that recurs ends with that run, or with the run that it is in. Tasks whose
      * deadline never comes are removed as by DROP. */
     ELAPSE_CLOSE_RUN_ALL = 3,
+    /* Each task that runs once runs at its deadline, by the clock of that deadline: close waits
+     * until the last one has run. Tasks that recur are removed as by DROP, also by cron and also
+     * those that are due; one that is running ends with that run. Tasks whose deadline never comes
+     * are removed, too. State a limit by elapse_scheduler_close_within. */
+    ELAPSE_CLOSE_RUN_DELAYED = 4,
 };
 
 /* A task that closing hands back. Valid during the call only, key and cron included. */
@@ -218,15 +223,18 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
 
 /*
  * Closes the scheduler: from here on scheduling and rescheduling are refused. Waits for the actions
- * that are running (and with RUN_DUE and RUN_ALL for those that are to run), ends all threads, and
- * then treats the pending tasks as `how` says. Cancelling stays possible, and answers GONE
- * afterwards. A scheduler that was never started can be closed too; with RUN_DUE and RUN_ALL the
- * tasks then run on the calling thread, as they do where time is manual.
+ * that are running (and with RUN_DUE, RUN_ALL and RUN_DELAYED for those that are to run), ends all
+ * threads, and then treats the pending tasks as `how` says. Cancelling stays possible, and answers
+ * GONE afterwards. A scheduler that was never started can be closed too; with RUN_DUE and RUN_ALL
+ * the tasks then run on the calling thread, as they do where time is manual. RUN_DELAYED asks for a
+ * scheduler that is started; where time is manual, other threads step meanwhile.
  * In pull mode it wakes all threads that wait in take, and waits until all taken tasks are done: a
  * thread that has one must not close. The destructor of the last may still run then, inside
- * elapse_task_done on another thread. RUN_DUE and RUN_ALL are refused there with ARGUMENT.
+ * elapse_task_done on another thread. RUN_DUE and RUN_ALL are refused there with ARGUMENT. With
+ * RUN_DELAYED, threads go on taking until all tasks are done, and are woken then.
  * Errors: IN_ACTION; CLOSED when it is closed already; BUSY while another thread is starting or
- * closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or `how` is unknown.
+ * closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, when it is RUN_DELAYED and the
+ * scheduler was not started (unless time is manual), or when `how` is unknown.
  * Cost: O(tasks), and the waits.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
@@ -234,17 +242,19 @@ elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how
                        elapse_hand_back_function *hand_back, void *hand_back_context);
 
 /*
- * Closes the scheduler as elapse_scheduler_close does, but waits for actions no longer than
- * `timeout_ns` (ELAPSE_NEVER: without end), by CLOCK_MONOTONIC. Actions that run on the calling
- * thread, destructors and `hand_back` are not interrupted.
+ * Closes the scheduler as elapse_scheduler_close does, but waits no longer than `timeout_ns`
+ * (ELAPSE_NEVER: without end), by CLOCK_MONOTONIC. Actions that run on the calling thread,
+ * destructors and `hand_back` are not interrupted.
  *
  * After TIMEOUT the scheduler is closing: scheduling is refused, running actions go on (with
  * RUN_DUE and RUN_ALL workers also begin those that were handed to them), pending tasks are still
- * pending and can be cancelled, and nothing is freed. Any thread may then call this function,
- * elapse_scheduler_close or elapse_scheduler_free: that call goes on closing and waits again. It
- * may ask for the same, or for DROP or HAND_BACK, which begin no further actions. Errors: as
+ * pending and can be cancelled, and nothing is freed. With RUN_DELAYED tasks go on running at their
+ * deadlines; a program whose only thread steps or takes asks with a timeout of 0, and goes on with
+ * that until the answer is OK. Any thread may call this function, elapse_scheduler_close or
+ * elapse_scheduler_free after TIMEOUT: that call goes on closing and waits again. It may ask for
+ * the same, or for DROP or HAND_BACK, which begin no further actions. Errors: as
  * elapse_scheduler_close; TIMEOUT; ARGUMENT also when a close that timed out is to go on with
- * another RUN_DUE or RUN_ALL than it began with. Cost: as elapse_scheduler_close.
+ * another RUN_DUE, RUN_ALL or RUN_DELAYED than it began with. Cost: as elapse_scheduler_close.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_close_within(struct elapse_scheduler *scheduler, enum elapse_close how,
@@ -310,7 +320,7 @@ ELAPSE_API uint64_t elapse_scheduler_next_ns(struct elapse_scheduler *scheduler)
  *         (void)elapse_scheduler_step(scheduler, next_ns, NULL);
  *
  * Errors: ARGUMENT when the clock is not manual; IN_ACTION; BUSY while another thread steps;
- * CLOSED.
+ * CLOSED when closing has begun, unless by RUN_DELAYED: then when no task is left.
  * Cost: O(shards), and for each task that runs O(shards) besides its action.
  */
 ELAPSE_API enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler,

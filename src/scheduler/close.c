@@ -18,7 +18,7 @@
 /* How many tasks are collected before the lock is released. */
 enum { COLLECTED_AT_ONCE = 64 };
 
-/* Returns whether closing in this way runs pending tasks. */
+/* Returns whether closing in this way runs pending tasks at once. */
 static bool runs_tasks(enum elapse_close how)
 {
     return how == ELAPSE_CLOSE_RUN_DUE || how == ELAPSE_CLOSE_RUN_ALL;
@@ -63,7 +63,16 @@ struct collection {
     struct elapse_scheduler *scheduler;
     elapse_hand_back_function *hand_back; /* NULL: drop */
     void *hand_back_context;
+    bool leaves_delayed; /* tasks stay that run at their deadline: see is_delayed */
 };
+
+/* Returns whether a task runs once, at a time that comes. */
+static bool is_delayed(const struct elapse__shard *shard, const struct elapse__task *task)
+{
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    return (recurrence == NULL || recurrence->kind == ELAPSE_RECUR_NEVER) &&
+           elapse__shard_deadline_ns(shard, task) != ELAPSE_NEVER;
+}
 
 /* A task that closing has taken out. */
 struct collected {
@@ -72,7 +81,7 @@ struct collected {
 };
 
 /* Takes a task out of the shard, and describes it. `*collected` must stay where it is. Requires the
- * lock. */
+ * lock, and that no thread runs or holds the task: it is RUNNING only if its lease has expired. */
 static void collect(struct elapse__shard *shard, struct elapse__task *task,
                     struct collected *collected)
 {
@@ -111,21 +120,33 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
         elapse__shard_remove(shard, task, ELAPSE_END_CLOSED, &collected->ended);
 }
 
-/* Collects the tasks of one shard, some at a time. Requires that no thread runs or
- * holds a task: only tasks whose lease has expired are RUNNING. */
+/* Collects some tasks of one shard, from `*index` on. Returns how many. Requires the lock. */
+static size_t collect_some(const struct collection *collection, struct elapse__shard *shard,
+                           uint32_t *index, struct collected *collected)
+{
+    size_t count = 0;
+    for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < COLLECTED_AT_ONCE; i++) {
+        struct elapse__task *task = elapse__task_table_at(&shard->tasks, (*index)++);
+        if (task == NULL || task->state <= ELAPSE__TASK_UNLINKING ||
+            (collection->leaves_delayed && is_delayed(shard, task)))
+            continue;
+        if (collection->leaves_delayed && elapse__is_running(task))
+            elapse__shard_cancel_next_run(shard, task);
+        else
+            collect(shard, task, &collected[count++]);
+    }
+    return count;
+}
+
+/* Collects the tasks of one shard, some at a time. */
 static void collect_shard(const struct collection *collection, struct elapse__shard *shard)
 {
     struct collected collected[COLLECTED_AT_ONCE];
     uint32_t index = 0;
     bool more = true;
     while (more) {
-        size_t count = 0;
         elapse__shard_lock(shard);
-        for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < COLLECTED_AT_ONCE; i++) {
-            struct elapse__task *task = elapse__task_table_at(&shard->tasks, index++);
-            if (task != NULL && task->state > ELAPSE__TASK_UNLINKING)
-                collect(shard, task, &collected[count++]);
-        }
+        size_t count = collect_some(collection, shard, &index, collected);
         if (collection->hand_back != NULL)
             shard->handed_back += count;
         else
@@ -140,13 +161,10 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
             elapse__ended_task_dispose(collection->scheduler, &collected[i].ended);
         }
     }
-    ELAPSE__ASSERT_THAT(shard->pending, ==, 0);
-    ELAPSE__ASSERT_THAT(shard->running, ==, 0);
-    atomic_store(&shard->wake_tick, ELAPSE_NEVER);
-    atomic_store(&shard->cascade_tick, ELAPSE_NEVER);
-    atomic_store(&shard->wall_clock.wake_tick, ELAPSE_NEVER);
 }
 
+/* Collects the tasks of all shards. Requires that the shards are closed. Unless delayed tasks stay,
+ * requires that no thread runs or holds a task. */
 static void collect_all(const struct collection *collection)
 {
     struct elapse_scheduler *scheduler = collection->scheduler;
@@ -157,27 +175,64 @@ static void collect_all(const struct collection *collection)
     elapse__callback_leave(&callback);
 }
 
+/* Nothing is due any more, in shards that are empty. */
+static void forget_wakes(struct elapse_scheduler *scheduler)
+{
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        ELAPSE__ASSERT_THAT(shard->pending, ==, 0);
+        ELAPSE__ASSERT_THAT(shard->running, ==, 0);
+        atomic_store(&shard->wake_tick, ELAPSE_NEVER);
+        atomic_store(&shard->cascade_tick, ELAPSE_NEVER);
+        atomic_store(&shard->wall_clock.wake_tick, ELAPSE_NEVER);
+    }
+}
+
 /* Begins to close, or goes on after a close that timed out. Returns OK if this thread closes, and
  * an error if another thread does or has, or if `how` asks for runs that can no longer be. */
 static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, enum elapse_close how)
 {
     bool paused = true;
-    if (elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, ELAPSE__LIFE_CLOSING) ||
-        elapse__change_life(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_CLOSING)) {
+    bool delayed = how == ELAPSE_CLOSE_RUN_DELAYED;
+    /* Delayed tasks need a thread that waits for time. Where time is manual, threads that step. */
+    bool may_be_new = !delayed || scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
+    enum elapse__life next = delayed ? ELAPSE__LIFE_RUNS_DELAYED : ELAPSE__LIFE_CLOSING;
+    if (elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, next) ||
+        (may_be_new && elapse__change_life(scheduler, ELAPSE__LIFE_NEW, next))) {
         scheduler->closing_how = how;
         return ELAPSE_OK;
     }
-    if (atomic_load(&scheduler->life) == (int)ELAPSE__LIFE_CLOSED)
+    int life = atomic_load(&scheduler->life);
+    if (life == (int)ELAPSE__LIFE_CLOSED)
         return ELAPSE_ERROR_CLOSED;
+    if (life == (int)ELAPSE__LIFE_NEW)
+        return ELAPSE_ERROR_ARGUMENT;
     if (!atomic_compare_exchange_strong(&scheduler->close_paused, &paused, false))
         return ELAPSE_ERROR_BUSY;
-    ELAPSE__ASSERT_THAT(atomic_load(&scheduler->life), ==, ELAPSE__LIFE_CLOSING);
-    if (runs_tasks(how) && how != scheduler->closing_how) {
+    ELAPSE__ASSERT_THAT(atomic_load(&scheduler->life), >=, ELAPSE__LIFE_RUNS_DELAYED);
+    ELAPSE__ASSERT_THAT(atomic_load(&scheduler->life), <=, ELAPSE__LIFE_CLOSING);
+    if ((runs_tasks(how) || delayed) && how != scheduler->closing_how) {
         atomic_store(&scheduler->close_paused, true);
         return ELAPSE_ERROR_ARGUMENT;
     }
     scheduler->closing_how = how;
     return ELAPSE_OK;
+}
+
+/* Waits until all delayed tasks have run, but no longer than until `until_ns`. Tasks that recur end
+ * at once, or with the run that they are in. Returns false when that time has come: then tasks go
+ * on running at their deadlines. */
+static bool run_delayed(struct elapse_scheduler *scheduler, uint64_t until_ns)
+{
+    const struct collection others = {.scheduler = scheduler, .leaves_delayed = true};
+    close_shards(scheduler, false);
+    collect_all(&others);
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        /* A closed shard that is empty stays empty. */
+        if (!elapse__shard_wait_until_empty(&scheduler->shards[i], until_ns))
+            return false;
+    }
+    return true;
 }
 
 /* Makes everything stop that begins actions, runs the tasks that `how` asks for, and waits until no
@@ -186,6 +241,9 @@ static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, enum 
 static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint64_t until_ns)
 {
     static const struct elapse__ticks end_of_time = {ELAPSE_TIME_MAX, ELAPSE_TIME_MAX};
+    if (how == ELAPSE_CLOSE_RUN_DELAYED && !run_delayed(scheduler, until_ns))
+        return false;
+    (void)elapse__change_life(scheduler, ELAPSE__LIFE_RUNS_DELAYED, ELAPSE__LIFE_CLOSING);
     if (!runs_tasks(how))
         elapse__work_queue_end(&scheduler->queue); /* no worker takes another */
     atomic_store(&scheduler->hurries, !runs_tasks(how));
@@ -216,6 +274,7 @@ static enum elapse_error close_as(struct elapse_scheduler *scheduler,
     }
     elapse__workers_end(scheduler);
     collect_all(collection);
+    forget_wakes(scheduler);
     if (!scheduler->options.pull) /* in pull mode the descriptor stays readable */
         elapse__sleeper_close(&scheduler->sleeper);
     atomic_store(&scheduler->life, (int)ELAPSE__LIFE_CLOSED);
@@ -233,7 +292,7 @@ enum elapse_error elapse_scheduler_close_within(struct elapse_scheduler *schedul
         .hand_back = hands_back ? hand_back : NULL,
         .hand_back_context = hand_back_context,
     };
-    if (how != ELAPSE_CLOSE_DROP && !runs_tasks(how) && !hands_back)
+    if ((unsigned)how > ELAPSE_CLOSE_RUN_DELAYED)
         return ELAPSE_ERROR_ARGUMENT;
     if (hands_back && hand_back == NULL)
         return ELAPSE_ERROR_ARGUMENT;
@@ -264,6 +323,7 @@ enum elapse_life elapse_scheduler_life(const struct elapse_scheduler *scheduler)
         return ELAPSE_LIFE_NEW;
     case ELAPSE__LIFE_STARTED:
         return ELAPSE_LIFE_STARTED;
+    case ELAPSE__LIFE_RUNS_DELAYED:
     case ELAPSE__LIFE_CLOSING:
         return ELAPSE_LIFE_CLOSING;
     case ELAPSE__LIFE_CLOSED:

@@ -258,7 +258,7 @@ static void take_from(struct elapse_scheduler *scheduler, struct elapse__shard *
 {
     enum elapse__due due = ELAPSE__DUE_TASK;
     elapse__shard_lock(shard);
-    while (!batch->complete && due != ELAPSE__DUE_NONE && !shard->closed) {
+    while (!batch->complete && due != ELAPSE__DUE_NONE && !is_closing(scheduler)) {
         now = elapse__now_in_shard(scheduler, shard, now);
         due = take_one(scheduler, shard, now, batch);
         if (due == ELAPSE__DUE_MORE) {

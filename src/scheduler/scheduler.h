@@ -52,14 +52,17 @@
 #include "work_queue.h"
 
 /*
- *      NEW <----> STARTING ---> STARTED ---> CLOSING ---> CLOSED
- *       |                                       ^
- *       +---------------------------------------+
+ *      NEW <----> STARTING ---> STARTED ---+--> RUNS_DELAYED ---> CLOSING ---> CLOSED
+ *       |                                  |                         ^
+ *       +----------------------------------+-------------------------+
+ *
+ * RUNS_DELAYED: the shards are closed, and delayed tasks still run at their deadlines.
  */
 enum elapse__life {
     ELAPSE__LIFE_NEW,
     ELAPSE__LIFE_STARTING,
     ELAPSE__LIFE_STARTED,
+    ELAPSE__LIFE_RUNS_DELAYED,
     ELAPSE__LIFE_CLOSING,
     ELAPSE__LIFE_CLOSED,
 };
@@ -81,13 +84,13 @@ struct elapse_scheduler {
     _Atomic int life;                      /* enum elapse__life; each change is one exchange */
     _Atomic uint64_t manual_now_ns;        /* the monotonic clock where time is manual */
     _Atomic uint64_t manual_wall_clock_ns; /* the wall clock where time is manual */
-    _Atomic bool clock_ending;     /* the clock thread, or a thread that steps, must leave */
-    enum elapse_close closing_how; /* while CLOSING; guarded by close_paused */
-    bool runs_all;                 /* the same as in the shards; used by the closing thread */
-    bool has_clock_thread;         /* it was made and has not been joined */
-    _Atomic bool close_paused;     /* CLOSING, and no thread is inside close: a close timed out */
-    _Atomic bool hurries;          /* close waits for the running actions, and runs no others */
-    _Atomic uint64_t pending;      /* of all shards; counted only if there is a limit */
+    _Atomic bool clock_ending;        /* the clock thread, or a thread that steps, must leave */
+    enum elapse_close closing_how;    /* since close began; guarded by close_paused */
+    bool runs_all;                    /* the same as in the shards; used by the closing thread */
+    bool has_clock_thread;            /* it was made and has not been joined */
+    _Atomic bool close_paused;        /* no thread is inside close: a close timed out */
+    _Atomic bool hurries;             /* close waits for the running actions, and runs no others */
+    _Atomic uint64_t pending;         /* of all shards; counted only if there is a limit */
     _Atomic uint64_t refused_threads; /* workers that the system refused to start */
     _Atomic uint64_t held_back;       /* how often the work queue was full */
     unsigned next_worker; /* where the search for a free number begins; used by the thread that puts

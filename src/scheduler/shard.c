@@ -46,6 +46,18 @@ bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_n
     return elapse__condition_wait_at_most(&shard->ended, &shard->lock, until_ns);
 }
 
+bool elapse__shard_wait_until_empty(struct elapse__shard *shard, uint64_t until_ns)
+{
+    bool in_time = true;
+    elapse__shard_lock(shard);
+    ELAPSE__ASSERT(shard->closed);
+    while (shard->pending + shard->running > 0 && in_time)
+        in_time = elapse__shard_wait_for_an_end(shard, until_ns);
+    bool empty = shard->pending + shard->running == 0;
+    elapse__shard_unlock(shard);
+    return empty;
+}
+
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);

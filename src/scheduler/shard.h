@@ -140,6 +140,11 @@ struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elap
  * early. Returns false when that time has come. Releases the lock meanwhile. */
 bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns);
 
+/* Waits until no task is left, but no longer than until `until_ns` by the monotonic clock;
+ * ELAPSE_NEVER: without end. Returns whether none is. Requires that the shard is closed, and no
+ * lock. */
+bool elapse__shard_wait_until_empty(struct elapse__shard *shard, uint64_t until_ns);
+
 /* Returns the tick at which the clock thread must be awake, after a task was started for `tick`:
  * then or, if timers can be cascaded ahead before, at that time. Requires no lock. */
 static inline uint64_t elapse__shard_wake_for(const struct elapse__shard *shard, uint64_t tick)

@@ -285,8 +285,6 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
             elapse__condition_broadcast(&shard->ended);
         return started;
     }
-    if (shard->closed)
-        elapse__condition_broadcast(&shard->ended);
     elapse__shard_end(shard, task, reason_after_run(task), ended);
     if (key != NULL) {
         elapse__shard_start_waiting(shard, key, &started);

@@ -223,7 +223,7 @@ void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
         elapse__due_list_remove(shard, task);
     if (task->extra != NULL)
         note_ended(shard, task, reason, ended);
-    if (task->waited)
+    if (task->waited || shard->closed)
         elapse__condition_broadcast(&shard->ended);
     elapse__task_revoke(task);
     if (task->state == ELAPSE__TASK_PENDING && elapse__by_wall_clock(task))

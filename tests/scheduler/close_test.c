@@ -146,7 +146,7 @@ MANUAL_TEST(a_close_with_wrong_arguments_changes_nothing)
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, NULL, &back),
                      ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_scheduler_close(scheduler,
-                                            (enum elapse_close)(ELAPSE_CLOSE_RUN_ALL + 1),
+                                            (enum elapse_close)(ELAPSE_CLOSE_RUN_DELAYED + 1),
                                             take_back, &back),
                      ELAPSE_ERROR_ARGUMENT);
     add(scheduler, 'b', 0);

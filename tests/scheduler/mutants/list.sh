@@ -173,6 +173,26 @@ mutant close_joins_none_that_have_left src/scheduler/workers.c \
 
 mutant close_forgets_that_all_are_to_run src/scheduler/close.c \
     'close_shards(scheduler, [-scheduler->runs_all-]{+false+}); /*'
+mutant recurring_tasks_stay_while_delayed_run src/scheduler/close.c \
+    'return [-(recurrence == NULL || recurrence->kind == ELAPSE_RECUR_NEVER) &&
+           -]elapse__shard_deadline_ns(shard, task) != ELAPSE_NEVER;'
+mutant tasks_that_never_come_due_stay_while_delayed_run src/scheduler/close.c \
+    'kind == ELAPSE_RECUR_NEVER)[- &&
+           elapse__shard_deadline_ns(shard, task) != ELAPSE_NEVER-];'
+mutant recurring_task_runs_on_while_delayed_run src/scheduler/close.c \
+    '            [-elapse__shard_cancel_next_run-]{+(void)(+}(shard, task){+)+};
+        else'
+mutant only_the_first_shard_is_waited_for src/scheduler/close.c \
+    'for (unsigned i = 0; i < [-scheduler->options.shards-]{+1+}; i++) {
+        /* A closed'
+mutant steps_end_while_delayed_run src/scheduler/step.c \
+    'life) >= (int)ELAPSE__LIFE_[-CLOSING-]{+RUNS_DELAYED+})'
+mutant takes_end_while_delayed_run src/scheduler/pull.c \
+    'due != ELAPSE__DUE_NONE && ![-is_closing(scheduler)-]{+shard->closed+}) {'
+mutant cancel_wakes_no_close src/scheduler/shard_steps.c \
+    'if (task->waited[- || shard->closed-])'
+mutant new_one_closes_to_run_delayed_tasks src/scheduler/close.c \
+    'bool may_be_new = [-!delayed || scheduler->options.clock == ELAPSE_CLOCK_MANUAL-]{+true+};'
 mutant ended_task_counts_as_overdue src/scheduler/due_list.c \
     'if ([-shard->pending == 0-]{+false+})'
 

@@ -4,7 +4,8 @@
  * Threads take, one task at a time, and time passes whenever it likes. What happens besides is one
  * of these:
  *
- *   CLOSED        the scheduler is closed at any time
+ *   CLOSED        the scheduler is closed at any time; the shard may be closed before, and its tasks
+ *                 taken first (ELAPSE_CLOSE_RUN_DELAYED)
  *   TWO_TASKS     after the first task has been scheduled there is a second, for any tick
  *   THREE_TAKERS  more than one waits for the turn to sleep
  *
@@ -43,8 +44,9 @@
  *   MUTANT_CLOSE_EARLY       close does not wait until nobody sleeps
  *   MUTANT_CLOSE_SILENT      close does not leave the descriptor readable
  *   MUTANT_NOT_DONE          close does not wait until all that was taken is done
- *   MUTANT_TAKE_CLOSED       a task is taken out of a shard that is closed
- *   MUTANT_DUE_CLOSED        goes round: a thread that finds a due task in a shard that is closed looks again
+ *   MUTANT_TAKE_CLOSED       a task is taken when closing has begun
+ *   MUTANT_DUE_CLOSED        goes round: a thread that finds a due task then looks again
+ *   MUTANT_TAKE_REFUSED      goes round: no task is taken out of a closed shard, though closing waits for it
  */
 #define SLEEPER_GIVES_UP patience == TIMED -> gave_up = true
 #include "sleeper.pml"
@@ -138,8 +140,10 @@ active proctype time_passes()
 
 #ifdef MUTANT_TAKE_CLOSED
 #define MAY_TAKE true
-#else
+#elif defined MUTANT_TAKE_REFUSED
 #define MAY_TAKE (!shard_closed)
+#else
+#define MAY_TAKE (!closing)
 #endif
 
 #define IS_DUE(task) (IN_WHEEL(task) && tick_of[task] <= now_tick)
@@ -457,10 +461,14 @@ proctype starts()
 
 /* ---- closing ---- */
 
-/* close_as, with elapse__pull_end. */
+/* close_as, with run_delayed and elapse__pull_end. */
 proctype closes()
 {
-    closing = true;
+    if
+    :: shard_closed = true;
+       atomic { !IN_WHEEL(0) && !IN_WHEEL(1) && running == 0 -> closing = true }
+    :: closing = true
+    fi;
     wakes_due = 0;
     shard_closed = true;
 #ifndef MUTANT_CLOSE_NO_KICK

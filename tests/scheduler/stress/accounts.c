@@ -51,6 +51,8 @@ static void check_dropped(struct round *round, struct record *record)
     /* What recurs is due again and again. */
     if (record->recurrence != ELAPSE_RECUR_NEVER)
         return;
+    must(round->how != ELAPSE_CLOSE_RUN_DELAYED || asked->low_ns == ELAPSE_NEVER, round, record,
+         "was dropped where it was to run at its deadline");
     uint64_t begun_ns =
         record->wall_clock ? round->close_begun_wall_clock_ns : round->close_begun_ns;
     must(round->how != ELAPSE_CLOSE_RUN_DUE || asked->high_ns > begun_ns ||
@@ -87,8 +89,9 @@ static void check_with_destructor(struct round *round, struct record *record, st
         return;
     int reason = atomic_load(&record->reason);
     must(record->tells_reason, round, record, "recurs, and its destructor gets no reason");
-    must(reason != (int)ELAPSE_END_RAN || round->how == ELAPSE_CLOSE_RUN_ALL, round, record,
-         "was to run again, and ended as if it was not");
+    must(reason != (int)ELAPSE_END_RAN || round->how == ELAPSE_CLOSE_RUN_ALL ||
+             round->how == ELAPSE_CLOSE_RUN_DELAYED,
+         round, record, "was to run again, and ended as if it was not");
     must(reason != (int)ELAPSE_END_CANCELLED || atomic_load(&record->cancelled) ||
              (record->key >= 0 && record->key < KEYS &&
               atomic_load(&round->key_cancelled[record->key])),

@@ -4,12 +4,13 @@
 
 /* ---- drawing ---- */
 
-/* A delay: mostly of a few ticks, sometimes none, far or never. */
-static uint64_t draw_delay_ns(struct random_source *source)
+/* A delay: mostly of a few ticks, sometimes none, far or never. Not far where closing waits for the
+ * deadline. */
+static uint64_t draw_delay_ns(const struct round *round, struct random_source *source)
 {
     switch (random_below(source, 32)) {
     case 0:
-        return far_ns;
+        return round->how == ELAPSE_CLOSE_RUN_DELAYED ? ELAPSE_NEVER : far_ns;
     case 1:
         return ELAPSE_NEVER;
     case 2:
@@ -30,7 +31,7 @@ static uint64_t draw_deadline_ns(const struct round *round, struct random_source
     uint64_t past_ns = random_below(source, 20 * ELAPSE_MILLISECOND_NS);
     if (random_one_in(source, 16))
         return random_one_in(source, 8) ? 0 : now_ns - past_ns;
-    return elapse_deadline_after(now_ns, draw_delay_ns(source));
+    return elapse_deadline_after(now_ns, draw_delay_ns(round, source));
 }
 
 /* A task whose handle is known; NULL if there is none yet. Mostly a recent one. */
@@ -83,9 +84,12 @@ static int draw_key(const struct record *record, struct random_source *source)
     }
 }
 
-/* While the threads rest, only a cancel ends a task that recurs. */
+/* While the threads rest, only a cancel ends a task that recurs. Closing that runs delayed tasks
+ * ends it between two runs or after one, and only its destructor shows which. */
 static bool may_recur(const struct record *record)
 {
+    if (record->round->how == ELAPSE_CLOSE_RUN_DELAYED && !record->has_destructor)
+        return false;
     return !record->round->rests || !key_is_replaced(record->round, record->key);
 }
 
@@ -226,7 +230,7 @@ static enum elapse_error schedule_by_wall_clock(struct round *round, struct reco
         record->history[0] = asked_between(round, before_ns, ELAPSE_NEVER);
         return elapse_task_schedule_cron(round->scheduler, &draft->task, handle);
     }
-    uint64_t deadline_ns = elapse_deadline_after(before_ns, draw_delay_ns(source));
+    uint64_t deadline_ns = elapse_deadline_after(before_ns, draw_delay_ns(round, source));
     if (random_one_in(source, 16))
         deadline_ns = before_ns - random_below(source, ELAPSE_DAY_NS);
     deadline_ns = no_further(record, deadline_ns, before_ns);
@@ -268,7 +272,7 @@ static void schedule_one(struct round *round, struct random_source *source)
         frame_enter(&frame, CALL_SCHEDULE, record, 1);
         error = schedule_by_wall_clock(round, record, &draft, source, out);
     } else if (random_one_in(source, 2)) {
-        delay_ns = no_further(record, draw_delay_ns(source), 0);
+        delay_ns = no_further(record, draw_delay_ns(round, source), 0);
         uint64_t low_ns = elapse_deadline_after(before_ns, delay_ns);
         /* The clock goes on before it is read, how far is not known yet. */
         record->history[0] = asked_between(round, low_ns, ELAPSE_NEVER);
@@ -397,7 +401,7 @@ static void reschedule(struct record *record, struct random_source *source)
     uint64_t before_ns = elapse_scheduler_now_ns(scheduler);
     struct asked *asked = &record->history[record->asked_count++];
     if (random_one_in(source, 2)) {
-        uint64_t delay_ns = no_further(record, draw_delay_ns(source), 0);
+        uint64_t delay_ns = no_further(record, draw_delay_ns(round, source), 0);
         uint64_t low_ns = elapse_deadline_after(before_ns, delay_ns);
         *asked = asked_between(round, low_ns, low_ns);
         error = move_after(record, delay_ns, direction, by_key, &moved);

@@ -28,14 +28,17 @@ static void draw_character(struct round *round, struct random_source *source)
     static _Atomic unsigned closings;
     round->tick_ns = ticks_ns[random_below(source, sizeof ticks_ns / sizeof *ticks_ns)];
     round->pending_max = random_one_in(source, 4) ? 20 + random_below(source, 500) : 0;
-    round->how = (enum elapse_close)(atomic_fetch_add(&closings, 1) % 4);
+    round->how = (enum elapse_close)(atomic_fetch_add(&closings, 1) % 5);
     round->takers = draw_takers(round);
-    if (round->takers > 0 && round->how != ELAPSE_CLOSE_DROP)
+    if (round->takers > 0 && round->how != ELAPSE_CLOSE_DROP &&
+        round->how != ELAPSE_CLOSE_RUN_DELAYED)
         round->how = ELAPSE_CLOSE_HAND_BACK;
     if (round->takers > 0 && random_one_in(source, 2))
         round->lease_ns = 1 + random_below(source, 3 * ELAPSE_MILLISECOND_NS);
     round->operations_each = 50 + random_below(source, 2000);
     round->starts = !random_one_in(source, 16);
+    if (!round->starts && round->how == ELAPSE_CLOSE_RUN_DELAYED)
+        round->how = ELAPSE_CLOSE_DROP;
     round->has_cron = random_one_in(source, 2);
     round->rests = round->starts && random_one_in(source, 3);
 }
