@@ -31,6 +31,18 @@ bool elapse__wire_resp_is_transaction(struct elapse__wire_resp_argument name)
            elapse__wire_resp_is(name, "WATCH") || elapse__wire_resp_is(name, "DISCARD");
 }
 
+uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *arguments,
+                                       uint32_t count)
+{
+    uint32_t place = 3;
+
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    while (place < count && arguments[place].size > 0 && arguments[place].bytes[0] >= '0' &&
+           arguments[place].bytes[0] <= '9')
+        place += 2;
+    return place > count ? 0 : (place - 1) / 2;
+}
+
 bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
                                     uint32_t count, uint32_t first,
                                     const struct elapse__wire_resp_option *options,

@@ -38,6 +38,13 @@ enum { ELAPSE__WIRE_GUESSES_MAX = 5 };
     "ERR there are no transactions here: the connection ends, and no command behind this one is " \
     "done; use a pipeline without MULTI"
 
+/* The pairs of a job and its lease that stand behind the name of a command. Options may follow. The
+ * pairs end where an argument that does not begin with a digit stands in the place of an id. The
+ * first two arguments behind the name are always a pair. Returns how many pairs there are, or 0 if
+ * the last id has no lease. Requires at least one argument, the name. */
+uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *arguments,
+                                       uint32_t count);
+
 /* What is wrong with the options of a command. */
 struct elapse__wire_resp_fault {
     uint32_t place;   /* the number of the argument that is wrong */

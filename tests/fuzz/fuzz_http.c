@@ -40,9 +40,10 @@ static void translate(const struct elapse__http_request *request)
     static struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
     struct elapse__wire_resp_parser parser = {.argument_bytes_max = UINT32_C(1) << 20};
     struct elapse__buffer command = {.bytes = NULL};
+    enum elapse__http_operation answered_as;
     struct elapse__http_fault fault = {.status = 0};
 
-    if (elapse__http_translate(request, &command, &fault)) {
+    if (elapse__http_translate(request, &command, &answered_as, &fault)) {
         size_t bytes = elapse__buffer_size(&command);
         struct elapse__wire_resp_parsed parsed =
             elapse__wire_resp_parse(&parser, elapse__buffer_first(&command), bytes, arguments);

@@ -231,6 +231,19 @@ static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
         fail(loop, STATUS_USAGE);
 }
 
+/* Takes the answer to an extension: for each of its jobs, or an error for all. */
+static void take_extended(struct loop *loop, struct work_job *job, const redisReply *reply,
+                          uint64_t now_ns)
+{
+    bool is_many = job->next_extended != NULL;
+
+    for (size_t place = 0; job != NULL; place++) {
+        struct work_job *next = job->next_extended;
+        worker_extended(&loop->worker, job, now_ns, protocol_read_word(reply, place), is_many);
+        job = next;
+    }
+}
+
 static void take_told(struct loop *loop, const struct told *told, const redisReply *reply,
                       uint64_t now_ns)
 {
@@ -242,11 +255,11 @@ static void take_told(struct loop *loop, const struct told *told, const redisRep
         worker_looked(&loop->worker, told->job, now_ns, answer, ttr_ns);
         return;
     }
-    answer = protocol_read_word(reply);
     if (told->kind == EFFECT_EXTEND) {
-        worker_extended(&loop->worker, told->job, now_ns, answer);
+        take_extended(loop, told->job, reply, now_ns);
         return;
     }
+    answer = protocol_read_word(reply, 0);
     if (answer == ANSWER_GONE && !told->job->told_once)
         say_of_job(loop, task_of(loop, told->job),
                    "the lease had ended before the work did: it may be done twice");

@@ -23,6 +23,18 @@ void protocol_reserve(struct request *request, char *const *tubes, size_t tube_c
     }
 }
 
+/* Adds the job and its lease, and those of the other jobs of an extension. */
+static void add_leases(struct request *request, const struct work_effect *effect)
+{
+    const struct work_job *job = effect->job;
+
+    do {
+        request_add_number(request, job->id);
+        request_add_text(request, job->lease);
+        job = effect->kind == EFFECT_EXTEND ? job->next_extended : NULL;
+    } while (job != NULL);
+}
+
 void protocol_ask_about(struct request *request, const struct work_effect *effect)
 {
     static const char *const verbs[] = {
@@ -34,9 +46,10 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
     ELAPSE__ASSERT(effect->kind >= EFFECT_LOOK && effect->kind <= EFFECT_NACK_IN);
     request_clear(request);
     request_add_text(request, verbs[effect->kind]);
-    request_add_number(request, effect->job->id);
-    if (effect->kind != EFFECT_LOOK)
-        request_add_text(request, effect->job->lease);
+    if (effect->kind == EFFECT_LOOK)
+        request_add_number(request, effect->job->id);
+    else
+        add_leases(request, effect);
     if (effect->kind == EFFECT_NACK_IN) {
         (void)snprintf(delay, sizeof delay, "%" PRIu64 "ms", effect->delay_ms);
         request_add_text(request, "IN");
@@ -44,11 +57,11 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
     }
 }
 
-enum work_answer protocol_read_word(const redisReply *reply)
+enum work_answer protocol_read_word(const redisReply *reply, size_t place)
 {
-    /* The reply to ACK is an array: a word for each job. */
-    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1)
-        reply = reply->element[0];
+    /* The reply to ACK, and to many leases, is an array: a word for each job. */
+    if (reply->type == REDIS_REPLY_ARRAY && place < reply->elements)
+        reply = reply->element[place];
     if (!answer_is_name(reply))
         return ANSWER_ERROR;
     if (answer_is_word(reply, "gone"))

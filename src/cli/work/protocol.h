@@ -19,8 +19,8 @@ void protocol_reserve(struct request *request, char *const *tubes, size_t tube_c
 /* Writes the request that an effect asks for: a look, an extension, or how the work ended. */
 void protocol_ask_about(struct request *request, const struct work_effect *effect);
 
-/* Reads the answer to an extension, or to how the work ended. */
-enum work_answer protocol_read_word(const redisReply *reply);
+/* Reads the answer to how the work ended, or to an extension, for job number `place` of it. */
+enum work_answer protocol_read_word(const redisReply *reply, size_t place);
 
 /* Reads the answer to a look: whether the job still has this lease, and how long its leases are. */
 enum work_answer protocol_read_look(const redisReply *reply, const char *lease, uint64_t *ttr_ns);

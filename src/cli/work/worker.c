@@ -53,8 +53,31 @@ static bool start(const struct worker *worker, struct work_job *job, uint64_t no
     return say(effect, EFFECT_START, job);
 }
 
+/* Returns whether the worker asks about a job, or will. */
+static bool asks_about(const struct worker *worker, const struct work_job *job)
+{
+    return worker->can_tell && job->state == WORK_RUNNING && !job->asks && !job->lost &&
+           !job->cancelled;
+}
+
+/* Puts all jobs into one extension that are due within a sixth of their lease. So extensions that
+ * fall near each other become one. */
+static void gather_extensions(struct worker *worker, struct work_job *last, uint64_t now_ns)
+{
+    for (size_t i = 0; !worker->extends_singly && i < worker->options.concurrency; i++) {
+        struct work_job *job = &worker->jobs[i];
+        if (!asks_about(worker, job) || job->ttr_ns == 0 ||
+            job->ask_ns > later(now_ns, job->ttr_ns / 6))
+            continue;
+        job->asks = true;
+        last->next_extended = job;
+        last = job;
+    }
+    last->next_extended = NULL;
+}
+
 /* Stops, kills, looks up or extends a job whose work goes on. */
-static bool attend(const struct worker *worker, struct work_job *job, uint64_t now_ns,
+static bool attend(struct worker *worker, struct work_job *job, uint64_t now_ns,
                    struct work_effect *effect)
 {
     ELAPSE__ASSERT(job->state == WORK_RUNNING);
@@ -69,10 +92,13 @@ static bool attend(const struct worker *worker, struct work_job *job, uint64_t n
         job->kill_ns = WORKER_NEVER;
         return say(effect, EFFECT_KILL, job);
     }
-    if (!worker->can_tell || job->asks || job->lost || job->cancelled || now_ns < job->ask_ns)
+    if (!asks_about(worker, job) || now_ns < job->ask_ns)
         return false;
     job->asks = true;
-    return say(effect, job->ttr_ns == 0 ? EFFECT_LOOK : EFFECT_EXTEND, job);
+    if (job->ttr_ns == 0)
+        return say(effect, EFFECT_LOOK, job);
+    gather_extensions(worker, job, now_ns);
+    return say(effect, EFFECT_EXTEND, job);
 }
 
 /* Tells the server how the work on a job ended. */
@@ -167,7 +193,7 @@ uint64_t worker_wake_ns(const struct worker *worker)
         const struct work_job *job = &worker->jobs[i];
         if (job->state == WORK_RUNNING) {
             earlier(&wake_ns, job->stopping ? job->kill_ns : job->limit_ns);
-            if (worker->can_tell && !job->asks && !job->lost && !job->cancelled)
+            if (asks_about(worker, job))
                 earlier(&wake_ns, job->ask_ns);
         } else if (job->state == WORK_ENDED && worker->can_tell && !job->tell_sent) {
             earlier(&wake_ns, job->tell_ns);
@@ -277,11 +303,13 @@ void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
 }
 
 void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_ns,
-                     enum work_answer answer)
+                     enum work_answer answer, bool is_one_of_many)
 {
     check_job(job);
     ELAPSE__ASSERT(job->asks);
     job->asks = false;
+    if (answer == ANSWER_ERROR && is_one_of_many)
+        worker->extends_singly = true;
     note(worker, job, now_ns, answer);
     if (answer == ANSWER_OK)
         plan_extension(job, now_ns);

@@ -8,7 +8,8 @@
  *
  * A worker never has more jobs than it can do at once, because a lease runs from the hand-out. The
  * hand-out does not say how long a lease is. So the worker looks up a job whose work lasts, and
- * then extends its lease after each third of it.
+ * then extends its lease after each third of it. One command extends this lease and those that
+ * would be extended soon.
  *
  * If the connection on which the worker tells the end of a job is lost, it tells the end again on
  * the next connection. If the server has got the first ACK, it answers "gone": that is no failure.
@@ -46,7 +47,8 @@ struct work_job {
     bool cancelled; /* the job was cancelled: the work shall end */
     bool timed_out;
     bool stopping;
-    bool asks;      /* an answer to a look or to an extension is awaited */
+    bool asks;                      /* an answer to a look or to an extension is awaited */
+    struct work_job *next_extended; /* the next job in the same extension; NULL: this is the last */
     bool tell_sent; /* the server was told how the work ended, and has not answered */
     bool told_once; /* the connection was lost while that answer was awaited */
     uint64_t taken_ns;
@@ -76,8 +78,9 @@ struct worker {
     bool asks_again;  /* a job has ended while a reserve was under way */
     bool can_reserve; /* there is a connection for reserves */
     bool can_tell;
-    bool stops;    /* takes no more jobs */
-    bool gives_up; /* ends the jobs that it has */
+    bool extends_singly; /* a server that is older takes one lease in a command */
+    bool stops;          /* takes no more jobs */
+    bool gives_up;       /* ends the jobs that it has */
 
     uint64_t done;
     uint64_t failed;
@@ -90,7 +93,7 @@ enum work_effect_kind {
     EFFECT_STOP, /* asks the work to end */
     EFFECT_KILL,
     EFFECT_LOOK,   /* asks for the job's state */
-    EFFECT_EXTEND, /* the lease */
+    EFFECT_EXTEND, /* the leases of the job and of those behind it, by next_extended */
     EFFECT_ACK,
     EFFECT_NACK,    /* the job's own back-off and retries apply */
     EFFECT_NACK_IN, /* due again after `delay_ms`, which takes no retry */
@@ -135,11 +138,11 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
 /* What the server has answered. */
 enum work_answer { ANSWER_OK, ANSWER_CANCELLED, ANSWER_GONE, ANSWER_ERROR };
 
-/* Note the answer to a look, to an extension, and to how the work ended. */
+/* Note the answer to a look, to an extension of one job, and to how the work ended. */
 void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
                    enum work_answer answer, uint64_t ttr_ns);
 void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_ns,
-                     enum work_answer answer);
+                     enum work_answer answer, bool is_one_of_many);
 void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer);
 

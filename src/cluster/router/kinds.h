@@ -16,7 +16,7 @@ enum elapse__router_route_kind {
     ELAPSE__ROUTER_ROUTE_ID,     /* by an id */
     ELAPSE__ROUTER_ROUTE_KEYS,   /* CANCEL */
     ELAPSE__ROUTER_ROUTE_IDS,    /* CANCELID */
-    ELAPSE__ROUTER_ROUTE_LEASES, /* ACK */
+    ELAPSE__ROUTER_ROUTE_LEASES, /* ACK, NACK, EXTEND, BURY */
     ELAPSE__ROUTER_ROUTE_PAGE,   /* LIST, TUBES */
     ELAPSE__ROUTER_ROUTE_ALL,
     ELAPSE__ROUTER_ROUTE_KICK,
@@ -34,6 +34,7 @@ struct elapse__router_route {
     bool looks;       /* the command changes nothing */
     bool before_auth; /* the command may be said before AUTH */
     bool slow;        /* the command may take long */
+    bool has_in;      /* LEASES: IN with a duration may stand behind the leases */
     enum elapse__router_command_kind command; /* ALL */
     elapse__router_local_function *local;
 };

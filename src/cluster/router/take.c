@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../../base/decimal.h"
+#include "../../protocol/duration.h"
 #include "take.h"
 
 enum {
@@ -91,6 +92,12 @@ struct items {
     uint32_t count;
 };
 
+/* Returns the place behind the last item. The options from there on are for all items. */
+static uint32_t end_of(const struct items *items)
+{
+    return items->first + items->count * items->each;
+}
+
 /* Stores the partition of each item. Returns false if an item is not well formed. */
 static bool find_items(struct elapse__router_client *client, enum elapse__router_route_kind kind,
                        const struct elapse__wire_resp_argument *arguments,
@@ -114,10 +121,9 @@ static bool find_items(struct elapse__router_client *client, enum elapse__router
 
 /* Returns whether each lease is two numbers with a dash between them. A partition refuses the whole
  * command if one lease is not. */
-static bool leases_are_well_formed(const struct elapse__wire_resp_argument *arguments,
-                                   uint32_t count)
+static bool leases_are_well_formed(const struct elapse__wire_resp_argument *arguments, uint32_t end)
 {
-    for (uint32_t i = 2; i < count; i += 2) {
+    for (uint32_t i = 2; i < end; i += 2) {
         uint64_t number = 0;
         const unsigned char *bytes = arguments[i].bytes;
         const unsigned char *dash = memchr(bytes, '-', arguments[i].size);
@@ -131,11 +137,26 @@ static bool leases_are_well_formed(const struct elapse__wire_resp_argument *argu
     return true;
 }
 
+/* Returns whether a partition takes what stands behind the leases. */
+static bool options_are_well_formed(const struct call *call, uint32_t first)
+{
+    static const struct elapse__wire_resp_option option = {"IN", 1};
+    uint32_t place = 0;
+    uint64_t duration_ns = 0;
+
+    if (!elapse__wire_resp_find_options(call->arguments, call->count, first, &option,
+                                        call->route->has_in, &place, NULL))
+        return false;
+    return place == 0 || elapse__duration_parse((const char *)call->arguments[place].bytes,
+                                                call->arguments[place].size, &duration_ns) == NULL;
+}
+
 /* Sends to one partition the command with only the items of this partition. */
-static void send_items(struct elapse__router_command *command,
-                       const struct elapse__wire_resp_argument *arguments,
+static void send_items(struct elapse__router_command *command, const struct call *call,
                        const struct items *items, uint32_t partition)
 {
+    const struct elapse__wire_resp_argument *arguments = call->arguments;
+    uint32_t behind = call->count - end_of(items);
     struct elapse__wire_resp_argument mine[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
     uint32_t count = items->first;
 
@@ -148,14 +169,15 @@ static void send_items(struct elapse__router_command *command,
         count += items->each;
     }
     ELAPSE__ASSERT_THAT(count, >, items->first);
+    memcpy(&mine[count], &arguments[end_of(items)], behind * sizeof *mine);
+    count += behind;
     (void)elapse__router_lane_send(lane_of(command->client->router, partition, false), command,
                                    ELAPSE__ROUTER_LOSS_UNKNOWN, mine, count);
 }
 
 /* Sends the fragments of a command with items, to the partitions in the order of their first items.
  */
-static void send_all_items(struct elapse__router_command *command,
-                           const struct elapse__wire_resp_argument *arguments,
+static void send_all_items(struct elapse__router_command *command, const struct call *call,
                            const struct items *items)
 {
     bool sent[ELAPSE__ROUTER_PARTITIONS_MAX] = {false};
@@ -173,7 +195,7 @@ static void send_all_items(struct elapse__router_command *command,
      * must not be taken for the last one. */
     command->fragments = count;
     for (uint32_t i = 0; i < count; i++)
-        send_items(command, arguments, items, partitions[i]);
+        send_items(command, call, items, partitions[i]);
 }
 
 /* Returns whether there is room in the lanes of all items. */
@@ -187,21 +209,32 @@ static bool have_places(struct elapse__router_client *client,
     return true;
 }
 
+/* Finds the items, and the partition of each. Returns false if the command is not well formed. */
+static bool read_items(const struct call *call, struct items *items,
+                       struct elapse__router_item *found)
+{
+    enum elapse__router_route_kind kind = call->route->kind;
+    bool has_leases = kind == ELAPSE__ROUTER_ROUTE_LEASES;
+
+    items->first = kind == ELAPSE__ROUTER_ROUTE_KEYS ? 2 : 1;
+    items->each = has_leases ? 2 : 1;
+    items->count = has_leases ? elapse__wire_resp_count_pairs(call->arguments, call->count)
+                              : call->count - items->first;
+    if (items->count == 0 ||
+        (kind == ELAPSE__ROUTER_ROUTE_KEYS && call->arguments[1].size > TUBE_BYTES_MAX))
+        return false;
+    return find_items(call->client, kind, call->arguments, items, found) &&
+           (!has_leases || (leases_are_well_formed(call->arguments, end_of(items)) &&
+                            options_are_well_formed(call, end_of(items))));
+}
+
 static enum elapse__router_taken take_items(const struct call *call)
 {
     struct elapse__router_item found[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
-    struct items items = {.first = call->route->kind == ELAPSE__ROUTER_ROUTE_KEYS ? 2 : 1,
-                          .each = call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES ? 2 : 1};
+    struct items items;
     bool is_one = true;
 
-    found[0].partition = 0;
-    items.count = (call->count - items.first) / items.each;
-    if (items.count == 0 || (call->count - items.first) % items.each != 0 ||
-        (call->route->kind == ELAPSE__ROUTER_ROUTE_KEYS &&
-         call->arguments[1].size > TUBE_BYTES_MAX) ||
-        !find_items(call->client, call->route->kind, call->arguments, &items, found) ||
-        (call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES &&
-         !leases_are_well_formed(call->arguments, call->count)))
+    if (!read_items(call, &items, found))
         return take_anywhere(call);
     for (uint32_t i = 1; i < items.count; i++)
         is_one = is_one && found[i].partition == found[0].partition;
@@ -222,7 +255,7 @@ static enum elapse__router_taken take_items(const struct call *call)
     for (uint32_t i = 0; i < items.count; i++)
         command->items[i].partition = found[i].partition;
     command->item_count = items.count;
-    send_all_items(command, call->arguments, &items);
+    send_all_items(command, call, &items);
     return ELAPSE__ROUTER_TAKEN;
 }
 

@@ -279,6 +279,19 @@ static void write_page(struct elapse__json *json, struct reader *reader, const c
         write_id(json, (uint64_t)cursor.integer);
 }
 
+/* Writes a word for each job. NACK, EXTEND and BURY answer about one job without an array. */
+static void write_results(struct elapse__json *json, struct reader *reader,
+                          struct elapse__wire_resp_item value)
+{
+    bool is_one = value.kind != ELAPSE__WIRE_RESP_ARRAY;
+
+    if (is_one)
+        elapse__json_open(json, '[');
+    write_value(json, reader, value);
+    if (is_one)
+        elapse__json_close(json, ']');
+}
+
 static void write_answer(enum elapse__http_operation operation, struct elapse__json *json,
                          struct reader *reader, struct elapse__wire_resp_item value)
 {
@@ -292,7 +305,7 @@ static void write_answer(enum elapse__http_operation operation, struct elapse__j
     case ELAPSE__HTTP_CANCEL:
     case ELAPSE__HTTP_ACK:
         elapse__json_name(json, "results");
-        write_value(json, reader, value);
+        write_results(json, reader, value);
         break;
     case ELAPSE__HTTP_RESERVE:
         write_jobs(json, reader, (uint64_t)value.integer);

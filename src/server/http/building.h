@@ -26,7 +26,8 @@ struct elapse__building {
     struct elapse__http_fault *fault;
     json_t *members;                            /* of the body, or of the query */
     bool is_query;                              /* the members are of a query, and are strings */
-    const char *names[ELAPSE__BUILD_NAMES_MAX]; /* that elapse__build_find was given */
+    bool has_jobs;                              /* the jobs are an array, and so is the answer */
+    const char *names[ELAPSE__BUILD_NAMES_MAX]; /* of members that were asked for */
     size_t name_count;
     struct elapse__buffer words;
     uint32_t word_count;

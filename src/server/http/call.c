@@ -148,6 +148,7 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
     const char *authorization =
         evhttp_find_header(evhttp_request_get_input_headers(request), "Authorization");
     struct elapse__buffer command = {.bytes = NULL};
+    enum elapse__http_operation answered_as;
     struct elapse__http_fault fault;
     struct elapse__http_request asked = {
         .route = *route,
@@ -163,10 +164,10 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
     const char *password = options->auth == NULL ? NULL : elapse__http_bearer(authorization);
     if (!elapse__http_add_hello(&command, password)) {
         elapse__http_send_no_memory(request);
-    } else if (!elapse__http_translate(&asked, &command, &fault)) {
+    } else if (!elapse__http_translate(&asked, &command, &answered_as, &fault)) {
         elapse__http_send_error(request, fault.status, fault.code, fault.message);
     } else {
-        start(http, request, route->operation, &command);
+        start(http, request, answered_as, &command);
         return;
     }
     elapse__buffer_free(&command);

@@ -100,8 +100,8 @@ static bool build_put(struct elapse__building *building)
 
 /* ---- the other changes ---- */
 
-/* Returns whether jobs are named by ids, in place of a tube and keys. */
-static bool is_by_id(struct elapse__building *building, const char *name)
+/* Returns whether jobs are named by this member, in place of others. */
+static bool is_named(struct elapse__building *building, const char *name)
 {
     const json_t *value = json_object_get(building->members, name);
 
@@ -110,7 +110,7 @@ static bool is_by_id(struct elapse__building *building, const char *name)
 
 static bool build_cancel(struct elapse__building *building)
 {
-    if (is_by_id(building, "ids"))
+    if (is_named(building, "ids"))
         return elapse__build_word(building, "CANCELID") && elapse__build_strings(building, "ids");
     return elapse__build_word(building, "CANCEL") && elapse__build_required(building, "tube") &&
            elapse__build_strings(building, "keys");
@@ -131,7 +131,7 @@ static bool add_time(struct elapse__building *building)
 
 static bool build_reschedule(struct elapse__building *building)
 {
-    bool named = is_by_id(building, "id") ? elapse__build_word(building, "RESCHEDULEID") &&
+    bool named = is_named(building, "id") ? elapse__build_word(building, "RESCHEDULEID") &&
                                                 elapse__build_required(building, "id")
                                           : elapse__build_word(building, "RESCHEDULE") &&
                                                 elapse__build_required(building, "tube") &&
@@ -141,7 +141,7 @@ static bool build_reschedule(struct elapse__building *building)
 
 static bool build_kick(struct elapse__building *building)
 {
-    if (is_by_id(building, "id"))
+    if (is_named(building, "id"))
         return elapse__build_word(building, "KICKID") && elapse__build_required(building, "id");
     if (!elapse__build_word(building, "KICK") || !elapse__build_required(building, "tube"))
         return false;
@@ -209,11 +209,14 @@ static bool build_reserve(struct elapse__building *building)
            elapse__build_count(building) && elapse__build_option(building, "WAIT", "wait");
 }
 
-static bool build_ack(struct elapse__building *building)
+/* Adds each id with its lease. An id begins with a digit: otherwise it could be taken for an option
+ * behind the leases. */
+static bool add_jobs(struct elapse__building *building)
 {
     const json_t *jobs = elapse__build_find_array(building, "jobs");
 
-    if (jobs == NULL || !elapse__build_word(building, "ACK"))
+    building->has_jobs = true;
+    if (jobs == NULL)
         return false;
     for (size_t i = 0; i < json_array_size(jobs); i++) {
         const json_t *job = json_array_get(jobs, i);
@@ -222,6 +225,9 @@ static bool build_ack(struct elapse__building *building)
         if (id == NULL || lease == NULL || json_object_size(job) != 2)
             return elapse__build_refuse(building, "jobs",
                                         "each is an object with an id and a lease");
+        const char *digits = json_is_string(id) ? json_string_value(id) : "0";
+        if (digits[0] < '0' || digits[0] > '9')
+            return elapse__build_refuse(building, "jobs", "an id is a number in a string");
         if (!elapse__build_string(building, "id", id) ||
             !elapse__build_string(building, "lease", lease))
             return false;
@@ -229,10 +235,19 @@ static bool build_ack(struct elapse__building *building)
     return true;
 }
 
+static bool build_ack(struct elapse__building *building)
+{
+    return elapse__build_word(building, "ACK") && add_jobs(building);
+}
+
+/* Adds one job and its lease, or many. */
 static bool add_holder(struct elapse__building *building, const char *command)
 {
-    return elapse__build_word(building, command) && elapse__build_required(building, "id") &&
-           elapse__build_required(building, "lease");
+    if (!elapse__build_word(building, command))
+        return false;
+    if (is_named(building, "jobs"))
+        return add_jobs(building);
+    return elapse__build_required(building, "id") && elapse__build_required(building, "lease");
 }
 
 static bool build_nack(struct elapse__building *building)
@@ -317,7 +332,9 @@ static bool is_change(enum elapse__http_operation operation)
 }
 
 bool elapse__http_translate(const struct elapse__http_request *request,
-                            struct elapse__buffer *command, struct elapse__http_fault *fault)
+                            struct elapse__buffer *command,
+                            enum elapse__http_operation *answered_as,
+                            struct elapse__http_fault *fault)
 {
     enum elapse__http_operation operation = request->route.operation;
     struct elapse__building building = {
@@ -332,6 +349,7 @@ bool elapse__http_translate(const struct elapse__http_request *request,
                     elapse__build_check_names(&building) &&
                     elapse__build_finish(&building, command);
     ELAPSE__ASSERT(is_whole || (fault->status >= 400 && fault->message[0] != '\0'));
+    *answered_as = building.has_jobs ? ELAPSE__HTTP_ACK : operation;
     elapse__build_free(&building);
     return is_whole;
 }

@@ -20,10 +20,13 @@
 #include "../../protocol/resp_value.h"
 #include "request.h"
 
-/* Appends the command to `command`. Requires an operation that becomes a command. On failure
- * fills the fault and returns false. */
+/* Appends the command to `command`, and stores the operation whose form the answer has: for an
+ * array of jobs that of ACK, an array. Requires an operation that becomes a command. On failure
+ * returns false and says why. */
 bool elapse__http_translate(const struct elapse__http_request *request,
-                            struct elapse__buffer *command, struct elapse__http_fault *fault);
+                            struct elapse__buffer *command,
+                            enum elapse__http_operation *answered_as,
+                            struct elapse__http_fault *fault);
 
 /* Appends the command that begins a connection: HELLO, with a password unless it is NULL. */
 bool elapse__http_add_hello(struct elapse__buffer *command, const char *password);

@@ -170,33 +170,50 @@ ELAPSE__RESP_QUEUE_COMMAND(do_nack_in, struct held,
 ELAPSE__RESP_QUEUE_COMMAND(do_extend, struct held, elapse__queue_extend(queue, now, with->holder))
 ELAPSE__RESP_QUEUE_COMMAND(do_bury, struct held, elapse__queue_bury(queue, now, with->holder, NULL))
 
-enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
+static enum elapse__session_step refuse_lone_id(const struct elapse__resp_call *call)
 {
-    uint32_t jobs = (call->count - 1) / 2;
+    return elapse__resp_reply_error(call->connection, "ERR syntax error: each id needs a lease",
+                                    NULL);
+}
+
+/* Runs a command for each pair of a job and its lease, and replies with an array. */
+static enum elapse__session_step run_pairs(const struct elapse__resp_call *call, uint32_t pairs,
+                                           elapse__engine_command *command, struct held *held)
+{
     enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
-    struct held held;
 
-    if (call->count % 2 == 0)
-        return elapse__resp_reply_error(call->connection, "ERR syntax error: each id needs a lease",
-                                        NULL);
-    for (uint32_t i = 0; i < jobs && call->session->done == 0; i++) {
-        if (!elapse__resp_read_holder(call, 1 + 2 * i, &held.holder))
+    for (uint32_t i = 0; i < pairs && call->session->done == 0; i++) {
+        if (!elapse__resp_read_holder(call, 1 + 2 * i, &held->holder))
             return ELAPSE__STEP_RAN;
     }
     while (goes_on) {
-        bool is_read = elapse__resp_read_holder(call, 1 + 2 * call->session->done, &held.holder);
+        bool is_read = elapse__resp_read_holder(call, 1 + 2 * call->session->done, &held->holder);
         ELAPSE__ASSERT(is_read); /* as before the first part */
         (void)is_read;
-        step = elapse__resp_run_part(call, jobs, do_ack, &held, &goes_on);
+        step = elapse__resp_run_part(call, pairs, command, held, &goes_on);
     }
     return step;
 }
 
-/* Runs a command about one lease, and replies with its word. */
-static enum elapse__session_step run_held(const struct elapse__resp_call *call,
+enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
+{
+    struct held held = {.delay_ms = 0};
+
+    if (call->count % 2 == 0)
+        return refuse_lone_id(call);
+    return run_pairs(call, (call->count - 1) / 2, do_ack, &held);
+}
+
+/* Runs a command for each pair, where one pair is answered with a word, and many are with an array.
+ */
+static enum elapse__session_step run_held(const struct elapse__resp_call *call, uint32_t pairs,
                                           elapse__engine_command *command, struct held *held)
 {
+    if (pairs == 0)
+        return refuse_lone_id(call);
+    if (pairs > 1)
+        return run_pairs(call, pairs, command, held);
     if (!elapse__resp_read_holder(call, 1, &held->holder))
         return ELAPSE__STEP_RAN;
     return elapse__resp_run_one(call, command, held);
@@ -205,23 +222,35 @@ static enum elapse__session_step run_held(const struct elapse__resp_call *call,
 enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option option = {"IN", 1};
+    uint32_t pairs = elapse__wire_resp_count_pairs(call->arguments, call->count);
     struct held held = {.delay_ms = 0};
     uint32_t place = 0;
 
-    if (!elapse__resp_find_options(call, 3, &option, 1, &place) ||
-        (place != 0 && !elapse__resp_read_duration(call, place, &held.delay_ms)))
+    if (pairs > 0 && (!elapse__resp_find_options(call, 1 + 2 * pairs, &option, 1, &place) ||
+                      (place != 0 && !elapse__resp_read_duration(call, place, &held.delay_ms))))
         return ELAPSE__STEP_RAN;
-    return run_held(call, place == 0 ? do_nack : do_nack_in, &held);
+    return run_held(call, pairs, place == 0 ? do_nack : do_nack_in, &held);
+}
+
+/* Runs a command that has no options. */
+static enum elapse__session_step run_plain(const struct elapse__resp_call *call,
+                                           elapse__engine_command *command)
+{
+    uint32_t pairs = elapse__wire_resp_count_pairs(call->arguments, call->count);
+    struct held held = {.delay_ms = 0};
+    uint32_t place;
+
+    if (pairs > 0 && !elapse__resp_find_options(call, 1 + 2 * pairs, NULL, 0, &place))
+        return ELAPSE__STEP_RAN;
+    return run_held(call, pairs, command, &held);
 }
 
 enum elapse__session_step elapse__resp_extend(const struct elapse__resp_call *call)
 {
-    struct held held = {.delay_ms = 0};
-    return run_held(call, do_extend, &held);
+    return run_plain(call, do_extend);
 }
 
 enum elapse__session_step elapse__resp_bury(const struct elapse__resp_call *call)
 {
-    struct held held = {.delay_ms = 0};
-    return run_held(call, do_bury, &held);
+    return run_plain(call, do_bury);
 }

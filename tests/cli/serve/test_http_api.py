@@ -188,6 +188,23 @@ class Operations(HttpTest):
         self.assertEqual(self.post("nack", **holders[2], **{"in": "1h"}), {"result": "ok"})
         self.assertEqual(self.get("/api/v1/jobs/3")["state"], "delayed")
         self.assertEqual(self.post("nack", **holders[2]), {"result": "gone"})
+
+    def test_many_leases(self):
+        for body in ("1", "2", "3"):
+            self.put(body)
+        jobs = self.post("reserve", tubes=["a"], count=3)["jobs"]
+        holders = [{"id": job["id"], "lease": job["lease"]} for job in jobs]
+        self.assertEqual(self.post("extend", jobs=[*holders, {"id": "1", "lease": "1-9"}]),
+                         {"results": ["ok", "ok", "ok", "gone"]})
+        self.assertEqual(self.post("extend", jobs=holders[:1]), {"results": ["ok"]})
+        self.assertEqual(self.post("nack", jobs=holders[:2], **{"in": "1h"}),
+                         {"results": ["ok", "ok"]})
+        self.assertEqual([self.get(f"/api/v1/jobs/{number}")["state"] for number in (1, 2)],
+                         ["delayed"] * 2)
+        self.assertEqual(self.post("bury", jobs=holders), {"results": ["gone", "gone", "ok"]})
+        # An id is not taken for the name of an option.
+        refused = self.post("nack", status=400, jobs=[holders[2], {"id": "in", "lease": "1h"}])
+        self.assertEqual(refused["error"]["message"], "jobs: an id is a number in a string")
         self.assertEqual(self.post("kick", tube="a", count=10), {"kicked": 1})
         self.assertEqual(self.post("kick", id="3"), {"result": "ok"})
         self.assertEqual(self.post("kick", id="99"), {"result": "gone"})
@@ -285,6 +302,7 @@ class Operations(HttpTest):
             ("ack", {"jobs": [{"id": "1"}]}), ("ack", {"jobs": [1]}),
             ("ack", {"jobs": [{"id": "1", "lease": "x"}]}), ("nack", {"id": "1"}),
             ("extend", {"id": "1", "lease": "1-1", "in": "1s"}), ("kick", {"tube": "a"}),
+            ("bury", {"id": "1", "lease": "1-1", "jobs": [{"id": "1", "lease": "1-1"}]}),
             ("kick", {"tube": "a", "count": "x"}), ("pause", {"tube": "a"}),
             ("cancel_all", {"tube": "a", "state": "sleeping"}),
         ]

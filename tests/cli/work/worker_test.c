@@ -131,10 +131,70 @@ TEST(test_a_lease_is_extended_three_times)
         now_ns = wake_ns;
         assert_ptr_equal(next(EFFECT_EXTEND).job, job);
         expect_nothing();
-        worker_extended(&worker, job, now_ns, ANSWER_OK);
+        worker_extended(&worker, job, now_ns, ANSWER_OK, false);
     }
     worker_ran(&worker, job, WORK_DONE);
     (void)next(EFFECT_ACK);
+}
+
+/* Looks a job up after its start, and stores how long its leases are. */
+static void look(struct work_job *job, uint64_t ttr_ns)
+{
+    assert_ptr_equal(next(EFFECT_LOOK).job, job);
+    worker_looked(&worker, job, now_ns, ANSWER_OK, ttr_ns);
+}
+
+TEST(test_one_command_extends_all_leases)
+{
+    const uint64_t ttr_ns = 3000000000;
+    struct work_job *jobs[4];
+
+    begin(4);
+    for (uint64_t i = 0; i < 4; i++) {
+        jobs[i] = start_one(i + 1);
+        now_ns += 1000000;
+    }
+    now_ns += WORKER_LOOK_AFTER_NS;
+    look(jobs[0], ttr_ns);
+    look(jobs[1], ttr_ns);
+    look(jobs[2], ttr_ns * 10);
+    look(jobs[3], ttr_ns);
+    worker_ran(&worker, jobs[3], WORK_DONE);
+    assert_ptr_equal(next(EFFECT_ACK).job, jobs[3]);
+    /* One whose lease is much longer is left out, as one is whose work has ended. */
+    now_ns = worker_wake_ns(&worker);
+    struct work_job *first = next(EFFECT_EXTEND).job;
+    assert_ptr_equal(first, jobs[0]);
+    assert_ptr_equal(first->next_extended, jobs[1]);
+    assert_null(jobs[1]->next_extended);
+    expect_nothing();
+    worker_extended(&worker, jobs[0], now_ns, ANSWER_OK, true);
+    worker_extended(&worker, jobs[1], now_ns, ANSWER_GONE, true);
+    assert_ptr_equal(next(EFFECT_STOP).job, jobs[1]);
+    /* From now on it has the company of none. */
+    now_ns = worker_wake_ns(&worker);
+    assert_null(next(EFFECT_EXTEND).job->next_extended);
+}
+
+/* A server of an older version refuses a command with many leases. */
+TEST(test_after_a_refusal_each_lease_is_extended_by_itself)
+{
+    struct work_job *jobs[2];
+
+    begin(2);
+    for (uint64_t i = 0; i < 2; i++)
+        jobs[i] = start_one(i + 1);
+    now_ns += WORKER_LOOK_AFTER_NS;
+    look(jobs[0], 6000000000);
+    look(jobs[1], 6000000000);
+    now_ns = worker_wake_ns(&worker);
+    assert_ptr_equal(next(EFFECT_EXTEND).job->next_extended, jobs[1]);
+    worker_extended(&worker, jobs[0], now_ns, ANSWER_ERROR, true);
+    worker_extended(&worker, jobs[1], now_ns, ANSWER_ERROR, true);
+    now_ns = worker_wake_ns(&worker);
+    assert_null(next(EFFECT_EXTEND).job->next_extended);
+    assert_null(next(EFFECT_EXTEND).job->next_extended);
+    expect_nothing();
 }
 
 TEST(test_a_short_lease_is_extended_at_once)
@@ -443,7 +503,7 @@ static void happen_to_job(struct follow *follow, uint64_t *seed, size_t place)
         if (job->ttr_ns == 0)
             worker_looked(&worker, job, now_ns, answer, 1 + random_below(seed, 1000000000));
         else
-            worker_extended(&worker, job, now_ns, answer);
+            worker_extended(&worker, job, now_ns, answer, job->next_extended != NULL);
     } else if (follow->told[place] && !follow->asked[place]) {
         follow->told[place] = false;
         worker_told(&worker, job, now_ns, any_answer(seed));

@@ -56,7 +56,7 @@ static void make_items(struct command *command, uint64_t number)
             add_number("k", number * 8 + i);
         else
             add_id(number, i);
-        if (command->verb == VERB_ACK)
+        if (command->verb == VERB_ACK || command->verb == VERB_EXTEND)
             add("1-1");
     }
 }
@@ -82,9 +82,9 @@ static void make_reserve(struct command *command)
 static void make_arguments(struct client *client, struct command *command, uint64_t number)
 {
     static const char *const names[VERBS] = {
-        "PUT",        "PUT",      "PUT",    "CANCELID", "CANCEL", "ACK",   "KICKID",
-        "RESCHEDULE", "LOOKUPID", "lookup", "LIST",     "STATS",  "PAUSE", "CANCELALL",
-        "KICK",       "RESERVE",  "PING",   "HELLO",    "KICKID"};
+        "PUT",       "PUT",        "PUT",      "CANCELID", "CANCEL", "ACK",   "EXTEND",
+        "KICKID",    "RESCHEDULE", "LOOKUPID", "lookup",   "LIST",   "STATS", "PAUSE",
+        "CANCELALL", "KICK",       "RESERVE",  "PING",     "HELLO",  "KICKID"};
 
     add(names[command->verb]);
     switch (command->verb) {
@@ -101,6 +101,7 @@ static void make_arguments(struct client *client, struct command *command, uint6
     case VERB_CANCELID:
     case VERB_CANCEL:
     case VERB_ACK:
+    case VERB_EXTEND:
         make_items(command, number);
         break;
     case VERB_KICKID:
@@ -230,11 +231,15 @@ static void take_items(struct command *command, struct reply *reply)
             command->outcomes[i] = outcome_of(reply, head, "");
         return;
     }
+    bool has_leases = command->verb == VERB_ACK || command->verb == VERB_EXTEND;
+    if (command->verb == VERB_EXTEND && command->items == 1) {
+        command->outcomes[0] = outcome_of(reply, head, "ok");
+        return;
+    }
     expect(head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == command->items, reply,
            "another count of items");
     for (uint32_t i = 0; i < command->items; i++)
-        command->outcomes[i] =
-            outcome_of(reply, next(reply), command->verb == VERB_ACK ? "ok" : "removed");
+        command->outcomes[i] = outcome_of(reply, next(reply), has_leases ? "ok" : "removed");
 }
 
 static void take_put(struct command *command, struct reply *reply)
@@ -403,6 +408,7 @@ static void take_reply(struct client *client, const unsigned char *bytes, size_t
     case VERB_CANCELID:
     case VERB_CANCEL:
     case VERB_ACK:
+    case VERB_EXTEND:
         take_items(command, &reply);
         break;
     case VERB_KICKID:
@@ -488,6 +494,7 @@ static void check_command(const struct command *command, uint64_t number)
     case VERB_CANCELID:
     case VERB_CANCEL:
     case VERB_ACK:
+    case VERB_EXTEND:
     case VERB_KICKID:
     case VERB_RESCHEDULE:
         for (uint32_t i = 0; i < command->items; i++)

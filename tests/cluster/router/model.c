@@ -178,12 +178,14 @@ static void do_list(struct wire *wire, const struct elapse__wire_resp_argument *
 static void do_items(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
                      uint32_t count)
 {
-    bool is_ack = is(arguments[0], "ACK");
+    bool is_extend = is(arguments[0], "EXTEND");
+    bool has_leases = is_extend || is(arguments[0], "ACK");
     bool is_cancel = is(arguments[0], "CANCEL");
-    uint32_t each = is_ack ? 2 : 1;
+    uint32_t each = has_leases ? 2 : 1;
     uint32_t first = is_cancel ? 2 : 1;
 
-    answer_number(wire, '*', (count - first) / each);
+    if (!is_extend || count > first + each)
+        answer_number(wire, '*', (count - first) / each);
     for (uint32_t i = first; i < count; i += each) {
         if (!is_cancel) {
             note_id(wire, number_in(arguments[i], 0));
@@ -191,7 +193,7 @@ static void do_items(struct wire *wire, const struct elapse__wire_resp_argument 
             uint64_t code = number_in(arguments[i], 1);
             note(wire, code / 8, (uint32_t)(code % 8));
         }
-        answer(wire, is_ack ? "+ok\r\n" : "+removed\r\n");
+        answer(wire, has_leases ? "+ok\r\n" : "+removed\r\n");
     }
 }
 
@@ -247,7 +249,7 @@ void model_do(struct wire *wire, const struct elapse__wire_resp_argument *argume
     } else if (is(arguments[0], "LIST")) {
         do_list(wire, arguments, count);
     } else if (is(arguments[0], "CANCELID") || is(arguments[0], "CANCEL") ||
-               is(arguments[0], "ACK")) {
+               is(arguments[0], "ACK") || is(arguments[0], "EXTEND")) {
         do_items(wire, arguments, count);
     } else if (is(arguments[0], "KICKID")) {
         if (!is(arguments[1], "x")) {

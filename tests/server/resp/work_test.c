@@ -223,7 +223,60 @@ RESP_TEST(extend_and_bury)
     pass(10000);
     assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
     begins(&c, "EXTEND 1", "-ERR wrong number of arguments for 'extend' command");
-    begins(&c, "BURY 1 2 3", "-ERR wrong number of arguments for 'bury' command");
+    begins(&c, "BURY 1", "-ERR wrong number of arguments for 'bury' command");
+    says("EXTEND 1 1-1 IN 5s", "-ERR syntax error: there is no option 'IN'|");
+}
+
+/* One pair answers one word, many an array, and the options behind them hold for all. */
+RESP_TEST(many_pairs)
+{
+    for (int i = 0; i < 4; i++)
+        begins(&c, "PUT t b TTR 10s", "*2|");
+    begins(&c, "RESERVE t COUNT 4", "*4|");
+    pass(9999);
+    says("EXTEND 1 1-1 2 1-2 3 1-9 4 1-4", "*4|+ok|+ok|+gone|+ok|");
+    pass(9999);
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_RESERVED);
+    assert_int_equal(state_of(3), ELAPSE__QUEUE_READY);
+    says("NACK 1 1-1 2 1-2 3 1-3 IN 5s", "*3|+ok|+ok|+gone|");
+    assert_int_equal(look_at(1).due_ms, present().wall_ms + 5000);
+    assert_int_equal(look_at(2).due_ms, present().wall_ms + 5000);
+    begins(&c, "RESERVE t", "*1|*8|:3|$3|1-5|");
+    says("BURY 4 1-4 3 1-5", "*2|+ok|+ok|");
+    assert_int_equal(state_of(3), ELAPSE__QUEUE_BURIED);
+    assert_int_equal(state_of(4), ELAPSE__QUEUE_BURIED);
+}
+
+/* All pairs and options are read before the first job is changed. */
+RESP_TEST(many_pairs_of_which_one_is_wrong)
+{
+    begins(&c, "PUT t b", "*2|");
+    begins(&c, "RESERVE t", "*1|");
+    says("BURY 1 1-1 2", "-ERR syntax error: each id needs a lease|");
+    says("BURY 1 1-1 2 x", "-ERR not a lease: 'x'|");
+    says("NACK 1 1-1 0 1-1", "-ERR not the id of a job: '0'|");
+    says("NACK 1 1-1 x 1-1", "-ERR syntax error: there is no option 'x'|");
+    says("NACK 1 1-1 1 1-1 IN", "-ERR syntax error: a value is missing behind 'IN'|");
+    begins(&c, "NACK 1 1-1 1 1-1 IN 5", "-ERR a unit is missing");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+}
+
+RESP_TEST(a_thousand_pairs)
+{
+    enum { JOBS = 1000 };
+    static char words[JOBS * 16], expected[JOBS * 6];
+    size_t size = (size_t)sprintf(words, "BURY");
+    size_t reply = (size_t)sprintf(expected, "*%d|", JOBS);
+
+    ask_many(&c, JOBS, "PUT t b");
+    while (elapse__queue_statistics(f.engine.jobs).reserved < JOBS)
+        begins(&c, "RESERVE t COUNT 1000", "*");
+    for (int i = 1; i <= JOBS; i++) {
+        size += (size_t)sprintf(words + size, " %d 1-%d", i, i);
+        reply += (size_t)sprintf(expected + reply, "+ok|");
+    }
+    says(words, expected);
+    assert_int_equal(elapse__queue_statistics(f.engine.jobs).buried, JOBS);
 }
 
 RESP_TEST(cancelled_while_it_runs)

@@ -199,8 +199,13 @@ mutant bytes_are_read_behind_a_guess src/cluster/router/command.c \
 mutant guess_of_a_closed_client_rings src/cluster/router/client.c \
     '[-(void)elapse_wheel_stop(&router->wheel, &client->alarm.timer);-]'
 mutant leases_are_not_looked_at src/cluster/router/take.c \
-    '[-(call->route->kind == ELAPSE__ROUTER_ROUTE_LEASES &&
-         !leases_are_well_formed(call->arguments, call->count))-]{+false+}'
+    '[-leases_are_well_formed(call->arguments, end_of(items))-]{+true+}'
+mutant options_behind_leases_are_not_looked_at src/cluster/router/take.c \
+    '[-options_are_well_formed(call, end_of(items))-]{+true+}'
+mutant options_behind_leases_are_lost src/cluster/router/take.c \
+    '[-count += behind;-]'
+mutant duration_behind_leases_is_not_looked_at src/cluster/router/take.c \
+    'return [-place == 0 ||-]{+true ||+}'
 
 # ---- what the node says of itself ----
 
