@@ -337,7 +337,8 @@ ELAPSE_API enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *que
                                                         struct elapse_answer *answer);
 
 /*
- * Makes a buried or delayed job ready now: DONE, or GONE, also if it is in another state.
+ * Makes a buried or delayed job ready now: DONE, also if it is ready already; RUNNING (a worker has
+ * it, and nothing has changed) or GONE.
  * Errors: those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
  * Cost: O(1), a lock.
  */

@@ -35,6 +35,22 @@ struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
     return kick_job(queue, entry);
 }
 
+struct elapse__queue_answer elapse__queue_kick_any_id(struct elapse__queue *queue,
+                                                      struct elapse__queue_now now, uint64_t id)
+{
+    struct elapse__queue_answer answer = elapse__queue_kick_id(queue, now, id);
+    const struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+
+    if (answer.result != ELAPSE__QUEUE_GONE || entry == NULL)
+        return answer;
+    ELAPSE__ASSERT(elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED &&
+                   elapse__queue_state_of(entry) != ELAPSE__QUEUE_BURIED);
+    return elapse__queue_say(elapse__queue_state_of(entry) == ELAPSE__QUEUE_READY
+                                 ? ELAPSE__QUEUE_OK
+                                 : ELAPSE__QUEUE_RUNNING,
+                             id);
+}
+
 /* ---- the soonest delayed jobs ---- */
 
 /* Returns when a delayed job is due, on one scale for both clocks. */

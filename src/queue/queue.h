@@ -474,6 +474,11 @@ uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
 struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
                                                   struct elapse__queue_now now, uint64_t id);
 
+/* Does the same, but GONE says that there is no such job: of a job that is ready already OK, and
+ * RUNNING of one that a worker has. */
+struct elapse__queue_answer elapse__queue_kick_any_id(struct elapse__queue *queue,
+                                                      struct elapse__queue_now now, uint64_t id);
+
 enum {
     ELAPSE__QUEUE_KICK_MAX = 1000,         /* jobs that one slice makes ready */
     ELAPSE__QUEUE_KICK_PASS_MAX = 1 << 20, /* jobs that one pass over all jobs chooses */

@@ -140,6 +140,6 @@ enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *queue, uint64_
 enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, uint64_t id,
                                        struct elapse_answer *answer)
 {
-    struct named named = {.id = id, .verb = elapse__queue_kick_id};
+    struct named named = {.id = id, .verb = elapse__queue_kick_any_id};
     return elapse__store_run(queue, do_by_id, &named, answer);
 }

@@ -126,21 +126,8 @@ enum elapse__session_step elapse__resp_reschedule_id(const struct elapse__resp_c
 
 /* ---- kick and pause ---- */
 
-/* Kicks a job by its id. The queue answers GONE also for a job that exists but is neither buried
- * nor delayed. */
-static struct elapse__queue_answer do_kick_id(struct elapse__queue *queue,
-                                              struct elapse__queue_now now, const void *arguments)
-{
-    const struct named *named = arguments;
-    struct elapse__queue_answer answer = elapse__queue_kick_id(queue, now, named->id);
-    struct elapse__queue_view view;
-
-    if (answer.result == ELAPSE__QUEUE_GONE &&
-        elapse__queue_look_up_id(queue, now, named->id, &view) == ELAPSE__QUEUE_OK)
-        answer.result =
-            view.state == ELAPSE__QUEUE_READY ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_RUNNING;
-    return answer;
-}
+ELAPSE__RESP_QUEUE_COMMAND(do_kick_id, struct named,
+                           elapse__queue_kick_any_id(queue, now, with->id))
 
 enum elapse__session_step elapse__resp_kick_id(const struct elapse__resp_call *call)
 {

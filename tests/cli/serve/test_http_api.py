@@ -188,6 +188,13 @@ class Operations(HttpTest):
         self.assertEqual(self.post("nack", **holders[2], **{"in": "1h"}), {"result": "ok"})
         self.assertEqual(self.get("/api/v1/jobs/3")["state"], "delayed")
         self.assertEqual(self.post("nack", **holders[2]), {"result": "gone"})
+        self.assertEqual(self.post("kick", tube="a", count=10), {"kicked": 1})
+        self.assertEqual(self.post("kick", id="3"), {"result": "ok"})
+        self.assertEqual(self.post("kick", id="99"), {"result": "gone"})
+        # It is ready already; and a worker has it.
+        self.assertEqual(self.post("kick", id="3"), {"result": "ok"})
+        self.post("reserve", tubes=["a"], count=3)
+        self.assertEqual(self.post("kick", id="3"), {"result": "running"})
 
     def test_many_leases(self):
         for body in ("1", "2", "3"):
@@ -205,9 +212,6 @@ class Operations(HttpTest):
         # An id is not taken for the name of an option.
         refused = self.post("nack", status=400, jobs=[holders[2], {"id": "in", "lease": "1h"}])
         self.assertEqual(refused["error"]["message"], "jobs: an id is a number in a string")
-        self.assertEqual(self.post("kick", tube="a", count=10), {"kicked": 1})
-        self.assertEqual(self.post("kick", id="3"), {"result": "ok"})
-        self.assertEqual(self.post("kick", id="99"), {"result": "gone"})
 
     def test_tubes_that_are_words_of_the_command(self):
         self.put(tube="count")

@@ -177,6 +177,25 @@ STORE_TEST(nack_in_and_bury_and_kick)
     assert_null(found.reason);
 }
 
+/* GONE would say that there is no such job. */
+STORE_TEST(kick_by_id_tells_a_job_that_is_ready_or_running_from_none)
+{
+    struct elapse_reserved job;
+    struct elapse_answer answer;
+
+    put_job("key", "x", 3600000);
+    assert_int_equal(elapse_queue_kick_id(queue, 1, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_DONE);
+    assert_int_equal(elapse_queue_kick_id(queue, 1, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_DONE);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_kick_id(queue, 1, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_RUNNING);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_kick_id(queue, 2, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_GONE);
+}
+
 STORE_TEST(reschedule_moves_a_job)
 {
     struct elapse_due_time time = {.due = ELAPSE_DUE_IN, .delay_ms = 0};
