@@ -1,5 +1,5 @@
 /*
- * Putting, cancelling and rescheduling jobs.
+ * Puts, cancels, kicks and reschedules jobs.
  */
 #include "../../base/assert.h"
 #include "command.h"
@@ -63,7 +63,8 @@ struct named {
     struct elapse__queue_text tube;
     struct elapse__queue_text key;
     uint64_t id;
-    /* A verb of the queue that takes an id and nothing more; NULL: the command knows its verb. */
+    /* The function of the queue to call, if it takes an id and nothing more; NULL: the command
+     * calls a function of its own. */
     struct elapse__queue_answer (*verb)(struct elapse__queue *, struct elapse__queue_now, uint64_t);
     struct elapse__queue_time time;
 };

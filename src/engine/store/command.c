@@ -1,5 +1,6 @@
 /*
- * What all commands of the store share: the lock, the clocks, waiting, and translating answers.
+ * Runs the commands of the store: takes the lock, reads the clocks, waits for room, and translates
+ * answers.
  */
 #include <errno.h>
 #include <string.h>
@@ -70,7 +71,7 @@ enum elapse_error elapse__store_error(const struct elapse_queue *store,
     }
 }
 
-/* The results of the queue that are answers and no errors. */
+/* Translates a result of the queue that is no error. */
 static enum elapse_result result_of(enum elapse__queue_result result)
 {
     switch (result) {

@@ -1,5 +1,6 @@
 /*
- * What the shell of a cluster calls. log.h has the life of such a store.
+ * What the shell of a cluster calls of a store with a replicated log. log.h has the life of such a
+ * store.
  */
 #include "log.h"
 
@@ -19,12 +20,13 @@ static enum elapse_error follow_error(const struct elapse_queue *store)
 
 typedef int step_function(struct elapse_queue *store, const void *argument);
 
-/* What was taken before is written first, so that it does not pile up in memory. */
+/* Takes a group of the log. Writes the groups before it first, if the journal is full, so that they
+ * do not pile up in memory. */
 static int follow_step(struct elapse_queue *store, const void *argument)
 {
     while (elapse__journal_is_full(store->engine.journal) && elapse__store_lead(store)) {
     }
-    /* The lock was free meanwhile. */
+    /* elapse__store_lead has released the lock, so the store may have changed. */
     if (follow_error(store) != ELAPSE_OK || elapse__journal_is_full(store->engine.journal))
         return EAGAIN;
     return elapse__engine_follow(&store->engine, argument);
@@ -51,7 +53,8 @@ static enum elapse_error error_of(const struct elapse_queue *store, int error)
     return error == EAGAIN || error == ENOSPC ? ELAPSE_ERROR_DISK_FULL : ELAPSE_ERROR_ARGUMENT;
 }
 
-/* Takes the step when there is room for it. Requires the lock. */
+/* Calls `step`; as long as it is refused for lack of room, waits for room and calls it again.
+ * Requires the lock. */
 static enum elapse_error take_step(struct elapse_queue *store, step_function *step,
                                    const void *argument)
 {
@@ -124,7 +127,7 @@ void elapse__store_confirmed(struct elapse_queue *store)
     elapse__store_arrive(store);
     elapse__journal_confirmed(store->engine.journal);
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
-    /* A thread that leads waits for progress; it may write the group itself. */
+    /* A thread that leads (wake.c) waits for progress, and may write the group itself. */
     elapse__store_tell_progress(store);
     elapse__store_depart(store);
 }

@@ -1,5 +1,6 @@
 /*
- * Looking at jobs, tubes and counts; and what goes over all jobs in slices.
+ * Looks at jobs, tubes and counts. Passes over all jobs go in slices, so that they do not hold the
+ * lock for long.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #include "../../base/assert.h"
 #include "command.h"
 
-/* Places that are examined while the lock is held: of jobs, and of tubes. */
+/* How many places of the queue's tables are examined while the lock is held: of jobs, and of tubes.
+ */
 enum { SLICE = 256, TUBES_SLICE = 1 << 14 };
 
 static void fill_job(struct elapse_job *job, const struct elapse__queue_view *view)
@@ -98,7 +100,8 @@ static struct elapse__queue_filter filter_of(const struct elapse_job_filter *fil
     };
 }
 
-/* A call that takes the lock for each slice anew: the queue is not released in between. */
+/* Begins a call that takes the lock anew for each slice. The queue is not released before
+ * end_slices(). */
 static void begin_slices(struct elapse_queue *queue)
 {
     elapse__store_arrive(queue);
@@ -111,7 +114,8 @@ static void end_slices(struct elapse_queue *queue)
     elapse__store_depart(queue);
 }
 
-/* The public cursor is the queue's plus one; the greatest number is the end. */
+/* A cursor of elapse/queue.h is the inner queue's cursor plus one. The greatest number is the end.
+ */
 #define CURSOR_END UINT64_MAX
 
 size_t elapse_queue_list(struct elapse_queue *queue, const struct elapse_job_filter *filter,
@@ -275,7 +279,7 @@ bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
 
     if (*cursor == CURSOR_END)
         return false;
-    /* Others have their turn between the slices: places of tubes that ended are many, perhaps. */
+    /* The lock is free between slices: there may be very many places of tubes that have ended. */
     do {
         uint32_t most = TUBES_SLICE;
         if (elapse__store_enter(queue) != ELAPSE_OK)

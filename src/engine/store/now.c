@@ -7,14 +7,16 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-/* Wall clock minus boot-time clock. It is of the machine, so all queues share it. */
+/* Wall clock minus boot-time clock. All queues of the process share it, because both clocks are the
+ * machine's. */
 static _Atomic int64_t difference_ms;
-static _Atomic int64_t difference_ns; /* as it was read last */
+static _Atomic int64_t difference_ns; /* the exact difference, when the clocks were read last */
 static _Atomic bool is_known;
-static _Atomic int64_t given_ms; /* what elapse__store_set_time has given */
+static _Atomic int64_t given_ms; /* the difference that elapse__store_set_time has set */
 static _Atomic bool is_given;
 
-/* Rounds down, and keeps half a millisecond away from the next change on either side. */
+/* Rounds a difference to milliseconds so that follow_ms() keeps it until the exact difference has
+ * changed by half a millisecond. */
 static int64_t choose(int64_t exact_ns)
 {
     int64_t middle_ns = exact_ns - NS_PER_MS / 2;
@@ -22,7 +24,8 @@ static int64_t choose(int64_t exact_ns)
     return middle_ns % NS_PER_MS < 0 ? ms - 1 : ms;
 }
 
-/* The difference stays while it fits. */
+/* Returns the difference in milliseconds. It stays the same while the exact difference is not below
+ * it, and less than 2 ms above it. */
 static int64_t follow_ms(int64_t exact_ns)
 {
     int64_t ms = atomic_load(&difference_ms);
@@ -65,6 +68,6 @@ uint64_t elapse__store_wall_alarm_ns(int64_t wall_ms)
     if (wall_ms > INT64_MAX / NS_PER_MS - 2)
         return UINT64_MAX;
     if (!given && (behind_ns < 0 || behind_ns >= 2 * NS_PER_MS))
-        behind_ns = 2 * NS_PER_MS; /* another thread has just seen the wall clock set */
+        behind_ns = 2 * NS_PER_MS; /* another thread has just seen that the wall clock was set */
     return wall_ms < 0 ? 0 : (uint64_t)(wall_ms * NS_PER_MS + behind_ns);
 }

@@ -1,5 +1,5 @@
 /*
- * The life of a store: open, close, commit.
+ * Opens, stops, closes and commits a store.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ enum {
     BODY_BYTES_DEFAULT = 65535,
     INTERVAL_DEFAULT_MS = 50,
     INTERVAL_MAX_MS = 60000,
-    /* With a log the directory may lose its end in a power cut: so much is read again. */
+    /* With a log the directory need not be synced often: what it loses in a power cut, at most the
+     * groups of this time, is read again from the log. */
     LOG_INTERVAL_MS = 1000,
 };
 
@@ -92,8 +93,8 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
                : ELAPSE_ERROR_MEMORY;
 }
 
-/* Returns the files that the options ask for. Those in memory get a path of their own, which takes
- * the place of the directory. */
+/* Returns the functions for files that the options ask for. Files in memory get a path of their
+ * own, which is stored in `*directory`. */
 static const struct elapse__files *choose_files(struct elapse_queue *store,
                                                 const struct elapse_queue_options *options,
                                                 const char **directory)
@@ -162,7 +163,7 @@ static enum elapse_error open_alarms(struct elapse_queue *store)
                                                                           : ELAPSE_ERROR_SYSTEM;
 }
 
-/* Ends the threads that were made, of the three, and waits for them. */
+/* Ends the first `made` of the three threads, and waits until they have ended. */
 static void end_threads(struct elapse_queue *store, unsigned made)
 {
     elapse__lock(&store->lock);
@@ -193,8 +194,8 @@ static enum elapse_error start_threads(struct elapse_queue *store)
     if (made == 2 &&
         elapse__os->thread_start(&store->commit_thread, 0, elapse__store_commit_main, store) == 0)
         return ELAPSE_OK;
-    /* The journal is not quiet without its threads: the threads that run must not wait until it is.
-     */
+    /* Without all of its threads the journal is never quiet. So the threads that run must not wait
+     * until it is. */
     elapse__lock(&store->lock);
     store->abandoned = true;
     elapse__unlock(&store->lock);
@@ -202,7 +203,7 @@ static enum elapse_error start_threads(struct elapse_queue *store)
     return ELAPSE_ERROR_SYSTEM;
 }
 
-/* The conditions that a store has from its beginning to its end. */
+/* How many conditions a store has: `progress`, and one for each lane. */
 enum { CONDITIONS = 1 + ELAPSE__JOURNAL_LANES };
 
 static struct elapse__condition *condition_at(struct elapse_queue *store, unsigned i)
@@ -232,7 +233,7 @@ static enum elapse_error make_locks(struct elapse_queue *store)
     return ELAPSE_OK;
 }
 
-/* Releases what a store has; threads have ended. */
+/* Releases all that a store has. Requires that its threads have ended. */
 static void release(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_THAT(atomic_load(&store->calls), ==, 0);

@@ -1,5 +1,5 @@
 /*
- * Why a journal was refused, in words.
+ * Says in words why the journal refused to open.
  */
 #ifndef ELAPSE__STORE_REFUSAL_H
 #define ELAPSE__STORE_REFUSAL_H
@@ -8,7 +8,8 @@
 
 #include "../journal/journal.h"
 
-/* Translates a refusal, and says it in one sentence; `fault` may be NULL. */
+/* Returns the error for a refusal, and writes one sentence about it into `fault`, which may be
+ * NULL. */
 enum elapse_error elapse__store_refusal(const struct elapse__journal_refusal *refusal,
                                         const char *directory, struct elapse_queue_fault *fault);
 

@@ -22,7 +22,7 @@ enum {
 
 static const char magic[8] = "elapseC";
 
-/* The journal's checksum, of the 48 bytes before it. */
+/* Returns the checksum of 48 bytes. It mixes the seeds that the journal makes of 16 bytes each. */
 static uint64_t checksum(const uint8_t *bytes)
 {
     struct elapse__journal_identity thirds[3];

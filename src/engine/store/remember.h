@@ -1,6 +1,6 @@
 /*
- * What a node must not forget of a partition: five numbers in the file `cluster` of its directory,
- * beside the journal. They are of the cluster; here they only lie on the disk.
+ * Keeps on the disk what a node must not forget of a partition: five numbers in the file `cluster`
+ * of the partition's directory, beside the journal. src/cluster/ownership says what they mean.
  *
  * The file is replaced as a whole, by a new one that is synced and then renamed, so a crash leaves
  * the old numbers or the new ones.
@@ -34,8 +34,8 @@ struct elapse__store_memory {
 int elapse__store_recall(const struct elapse__files *files, const char *directory,
                          struct elapse__store_memory *memory);
 
-/* Returns when the numbers are on the disk. Makes the directory if there is none. Returns 0, or an
- * error number: then nobody knows which numbers the file has. */
+/* Writes the numbers, and returns when they are on the disk. Makes the directory if there is none.
+ * Returns 0, or an error number: then the file has the old numbers or the new ones. */
 int elapse__store_remember(const struct elapse__files *files, const char *directory,
                            const struct elapse__store_memory *memory);
 

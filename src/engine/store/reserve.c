@@ -1,5 +1,5 @@
 /*
- * Handing out jobs, and the verbs of workers.
+ * Hands out jobs, and has the verbs of workers: ack, nack, extend, bury.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,13 +24,14 @@ struct batch {
     struct elapse__queue_handed *handed;
     struct elapse__journal_reading *readings; /* as many as `handed` */
     uint32_t count;
-    uint64_t until_ns; /* the end of its time, by the monotonic clock */
-    bool read_failed;  /* of a job that the call would have handed out */
-    bool was_patient;  /* its time was made longer, because the disk could not read */
+    uint64_t until_ns; /* when the call has to return, by the monotonic clock */
+    bool read_failed;  /* the body of a job for this call could not be read */
+    bool was_patient;  /* `until_ns` was set later, because the disk could not read */
     struct elapse__queue_now now;
 };
 
-/* Reads the clocks once for the batch: what follows happens at one time, under the lock. */
+/* Begins a batch: until end_batch() the clocks are not read again, so that all that the batch does
+ * happens at one time. */
 static void begin_batch(struct elapse_queue *store, struct batch *batch)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -45,8 +46,8 @@ static void end_batch(struct elapse_queue *store)
     store->engine.batch = NULL;
 }
 
-/* The time of the call is over, and there is a job that the disk cannot read: gives the disk a
- * little more. Returns OK; or SYSTEM if that is over, too. */
+/* Gives the disk a little more time when the time of the call is over, because it could not read a
+ * job. Returns OK; or SYSTEM if the disk was given more time before. */
 static enum elapse_error give_disk_time(struct batch *batch)
 {
     if (batch->was_patient)
@@ -56,7 +57,8 @@ static enum elapse_error give_disk_time(struct batch *batch)
     return ELAPSE_OK;
 }
 
-/* Waits while hand-outs rest, though jobs are ready. Returns OK or SYSTEM. */
+/* Waits while hand-outs rest because the disk could not read, although jobs are ready. Returns OK
+ * or SYSTEM. */
 static enum elapse_error wait_for_disk(struct elapse_queue *store, struct batch *batch)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -71,12 +73,13 @@ static enum elapse_error wait_for_disk(struct elapse_queue *store, struct batch 
     return ELAPSE_OK;
 }
 
-/* No job was taken: waits until there may be one. Returns OK, TIMEOUT, or an error. */
+/* Waits, after no job could be taken, until there may be one. Returns OK, TIMEOUT, or an error. */
 static enum elapse_error wait_for_job(struct elapse_queue *store, struct batch *batch,
                                       struct elapse__store_stall *stall)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    /* There may be jobs, and no room for a lease; or more that have expired than one call drops. */
+    /* There may be ready jobs, and no room in the journal for a lease; or more expired jobs than
+     * one call drops. */
     if (elapse__engine_lacks_room(&store->engine))
         return elapse__store_wait_room(store, stall);
     if (elapse__queue_has_ready(store->engine.jobs, &batch->reserve))
@@ -108,8 +111,8 @@ static enum elapse_error take(struct elapse_queue *store, struct batch *batch, u
     return error == ELAPSE_ERROR_TIMEOUT ? ELAPSE_ERROR_NOTHING_DUE : error;
 }
 
-/* Reads the jobs, without the lock: a slow disk must not hold up other threads. Jobs that cannot be
- * handed out after all drop out of the batch. */
+/* Reads the bodies of the jobs. Releases the lock meanwhile, so that a slow disk does not delay
+ * other threads. Jobs that cannot be handed out after all leave the batch. */
 static void read_jobs(struct elapse_queue *store, struct batch *batch)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -153,8 +156,9 @@ static void fill(struct elapse_reserved *job, const struct elapse__queue_handed 
     memcpy(job->tube, texts->tube.bytes, texts->tube.size);
 }
 
-/* Everything that led to the hand-outs is durable: reads the jobs, and begins the leases. Stores
- * how many in `*reserved`. Returns OK; GONE: none can be handed out now; or MEMORY. */
+/* Reads the jobs of the batch, and begins the leases. Stores how many in `*reserved`. Requires that
+ * everything that led to the hand-outs is durable. Returns OK; GONE if no job can be handed out
+ * after all; or MEMORY. */
 static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
                                 struct elapse_reserved *jobs, size_t *reserved)
 {
@@ -174,7 +178,8 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
         batch->read_failed |= failed == EIO;
     }
     end_batch(store);
-    /* A file that was read may be retired now. */
+    /* The journal kept the files while they were read. Now the background thread may retire them.
+     */
     elapse__store_offer_background(store);
     ELAPSE__ASSERT_THAT(*reserved, <=, batch->count);
     return *reserved > 0 ? ELAPSE_OK : error;
@@ -200,7 +205,8 @@ static enum elapse_error reserve_locked(struct elapse_queue *store, struct batch
     return error;
 }
 
-/* Requires that the batch has its memory. */
+/* Reserves jobs of the tubes. Requires that `handed` and `readings` of the batch have their memory.
+ */
 static enum elapse_error reserve(struct elapse_queue *queue, const char *const *tubes,
                                  size_t tube_count, uint64_t timeout_ms, struct batch *batch,
                                  struct elapse_reserved *jobs, size_t *reserved)
@@ -278,18 +284,18 @@ void elapse_reserved_free(struct elapse_reserved *job)
 
 /* ---- the verbs of a worker ---- */
 
-/* A verb of the queue that takes a lease and nothing more. */
+/* A function of the queue that takes a lease and nothing more. */
 typedef struct elapse__queue_answer verb_function(struct elapse__queue *jobs,
                                                   struct elapse__queue_now now,
                                                   struct elapse__queue_holder holder);
 
 struct holding {
     struct elapse__queue_holder holder;
-    verb_function *verb; /* NULL: the command knows its verb */
+    verb_function *verb; /* NULL: the command calls a function of its own */
     uint64_t delay_ms;
 };
 
-/* A lease that is gone is an error for these verbs. */
+/* Runs a verb of a worker. For these verbs a lease that is gone is an error. */
 static enum elapse_error run_holding(struct elapse_queue *queue, elapse__engine_command *command,
                                      struct holding holding, struct elapse_answer *answer)
 {
@@ -339,12 +345,12 @@ enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
 struct acks {
     const struct elapse_held *held;
     size_t count;
-    enum elapse_result *results; /* NULL: nobody asks */
-    size_t *reached;             /* how many have their results */
-    uint64_t *position;          /* of the last one that is done; 0: none */
+    enum elapse_result *results; /* NULL: not wanted */
+    size_t *reached;             /* how many jobs of `held` are done with */
+    uint64_t *position;          /* of the last ack's record; 0: none */
 };
 
-/* Goes on where the last call was refused. */
+/* Acks the jobs. If a call is refused in the middle, the next call goes on there. */
 static struct elapse__queue_answer do_acks(struct elapse__queue *jobs, struct elapse__queue_now now,
                                            const void *arguments)
 {

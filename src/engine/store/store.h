@@ -16,8 +16,7 @@
  *      opening --> alive --> stopped --> closing --> (freed)
  *                    |           |          ^
  *                    +-----------+----------+
- *                    +-> broken ------------+   the journal has failed: every command answers
- * BROKEN
+ *                    +-> broken ------------+   the journal has failed: commands answer BROKEN
  *
  *   stopped   nothing is put or handed out; the verbs of workers, and all others, go on
  */
@@ -44,23 +43,23 @@ enum elapse__store_alarm {
     ELAPSE__STORE_ALARMS,
 };
 
-/* Records that nobody waits for are written within this time, or when there are so many bytes. */
+/* Records that no thread waits for are written within LINGER_MS, or when they have LINGER_BYTES. */
 enum { ELAPSE__STORE_LINGER_MS = 5, ELAPSE__STORE_LINGER_BYTES = 1 << 18 };
 
-/* A thread of the journal. */
+/* The thread of a lane of the journal (journal.h): commit, or background. */
 struct elapse__store_lane {
     struct elapse__condition condition;
-    bool asleep;  /* it waits, and has not been woken */
-    bool lingers; /* it looks again soon, by itself */
-    bool busy;    /* it, or a thread that leads, performs an operation, without the lock */
+    bool asleep;  /* the thread waits, and has not been woken */
+    bool lingers; /* the thread looks again within LINGER_MS, even if nothing wakes it */
+    bool busy;    /* the thread, or a thread that leads (wake.c), performs an operation */
 };
 
-/* A thread that waits in reserve; it lies on its stack. */
+/* A thread that waits in reserve (a reserver). The struct lies on the thread's stack. */
 struct elapse__store_sleeper {
     struct elapse__ring_node ring_node; /* first */
     struct elapse__condition condition;
     const struct elapse__queue_reserve *reserve;
-    bool woken; /* and no longer in the ring */
+    bool woken; /* the thread was woken, and the struct is not in the ring any more */
 };
 
 struct elapse_queue {
@@ -69,53 +68,54 @@ struct elapse_queue {
     uint32_t progress_waiters;
     uint32_t room_waiters; /* progress waiters that wait for room in the journal */
     struct elapse__store_lane lanes[ELAPSE__JOURNAL_LANES];
-    uint64_t seen_position;         /* of the last record when the commit thread began to sleep */
+    uint64_t seen_position;         /* of the last record, when the commit thread began to sleep */
     struct elapse__operation offer; /* for the background thread */
     bool has_offer;
-    struct elapse__ring_node sleepers; /* reservers; the one that came first is the oldest */
+    struct elapse__ring_node sleepers; /* reservers, the one that came first in front */
     uint64_t woken;                    /* reservers that have been woken, and have not run yet */
-    uint64_t readied;                  /* of the queue, when the sleepers were looked at last */
+    uint64_t readied; /* elapse__queue_readied() when the sleepers were looked at */
     bool looks_again; /* the sleepers are to be looked at again although nothing was readied */
     struct elapse__engine engine;
     struct elapse__os_alarm alarms[ELAPSE__STORE_ALARMS];
-    uint64_t alarm_boot_ms; /* what the alarms are set to */
+    uint64_t alarm_boot_ms; /* the times that the alarms are set to */
     int64_t alarm_wall_ms;
     struct elapse__os_alarm news; /* the descriptor that the user may watch */
-    bool watched;                 /* the user has asked for it */
+    bool watched;                 /* the user has asked for the descriptor */
     struct elapse__os_thread commit_thread;
     struct elapse__os_thread background_thread;
     struct elapse__os_thread clock_thread;
-    _Atomic uint32_t calls; /* of users' threads that are under way, also before they have the lock;
-                               falls under the lock alone */
+    _Atomic uint32_t calls; /* calls of users' threads that are under way, also before they have the
+                               lock; it falls only while the lock is held */
     bool stopped;           /* nothing is put or handed out any more */
     bool closing;           /* no command is taken any more */
     bool stopping;          /* the threads of the journal end when all is durable */
     bool background_ended;  /* the background thread makes no more groups */
-    bool abandoned;         /* these threads end at once: open has failed, or the node was fenced */
+    bool abandoned;         /* the threads end at once: open has failed, or the node was fenced */
     bool follows;           /* groups come from a log: log.h */
     bool fenced;
-    struct elapse__histogram syncs;              /* of the head of the log: microseconds each */
-    struct elapse__histogram writes;             /* of groups: bytes each */
+    struct elapse__histogram syncs;              /* microseconds of each sync of a group */
+    struct elapse__histogram writes;             /* bytes of each write of a group */
     char memory_path[ELAPSE__MEMORY_PATH_BYTES]; /* of a queue in memory; otherwise empty */
     bool has_lock;
-    unsigned condition_count; /* conditions that were made, of `progress` and of the lanes */
+    unsigned condition_count; /* how many of `progress` and the lanes' conditions were made */
 };
 
 /* ---- life ---- */
 
-/* What the server wants from an open beside what elapse_queue_open offers. */
+/* What the server wants from elapse__store_open beside what elapse_queue_open offers. */
 struct elapse__store_wishes {
     const struct elapse__files *files; /* NULL: those of the system */
     void *context;
-    /* NULL, or asks whether the life may begin: the newest header was written at this wall-clock
-     * time; 0: the journal is new. It may wait. False: open fails with CLOSED. */
+    /* Says whether the life may begin; NULL: it may. `header_wall_ms` is when the newest header was
+     * written, by the wall clock; 0: the journal is new. The call may wait. If it returns false,
+     * open fails with CLOSED. */
     bool (*may_begin)(void *context, int64_t header_wall_ms);
     bool foresees; /* elapse__queue_foresee and elapse__queue_overdue_ms are wanted */
-    uint32_t partitions, partition;        /* of ids: `partition` modulo `partitions`; 0: 1 */
-    const struct elapse__journal_log *log; /* NULL, or the groups lie in a log, too: log.h */
+    uint32_t partitions, partition;        /* each id is `partition` modulo `partitions` (0: 1) */
+    const struct elapse__journal_log *log; /* the replicated log of the groups: log.h; NULL: none */
 };
 
-/* Does what elapse_queue_open does. */
+/* Opens a store as elapse_queue_open does, with the wishes of the server. */
 enum elapse_error elapse__store_open(const char *directory,
                                      const struct elapse_queue_options *options,
                                      const struct elapse__store_wishes *wishes,
@@ -127,7 +127,7 @@ static inline bool elapse__store_is_broken(const struct elapse_queue *store)
     return elapse__journal_error(store->engine.journal) != 0;
 }
 
-/* Returns OK; or CLOSED or BROKEN: no command is taken. Requires the lock. */
+/* Returns OK; or CLOSED or BROKEN if the store takes no command. Requires the lock. */
 static inline enum elapse_error elapse__store_life_error(const struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -145,18 +145,18 @@ static inline enum elapse_error elapse__store_may_hand_out(const struct elapse_q
 
 /* ---- calls (command.c) ---- */
 
-/* Begins a call: the store is not released before it departs. Takes the lock. Calls may be within
- * each other, but the thread has the lock once. */
+/* Begins a call, and takes the lock. The store is not released before elapse__store_depart. A
+ * thread may arrive again within a call, when it does not have the lock. */
 void elapse__store_arrive(struct elapse_queue *store);
 
 /* Ends the call, and releases the lock. */
 void elapse__store_depart(struct elapse_queue *store);
 
-/* Begins a command: arrives. Returns OK; or CLOSED or BROKEN, and then the lock is not held.
- */
+/* Begins a command, as elapse__store_arrive begins a call. Returns OK; or CLOSED or BROKEN: then
+ * the lock is not held. */
 enum elapse_error elapse__store_enter(struct elapse_queue *store);
 
-/* Ends a command: passes on, and departs. */
+/* Ends a command: calls elapse__store_pass_on (wake.h) and elapse__store_depart. */
 void elapse__store_leave(struct elapse_queue *store);
 
 #endif

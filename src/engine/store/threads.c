@@ -1,22 +1,24 @@
 /*
- * The threads of a store.
+ * The threads of a store: commit, background and clock. A lane (journal.h) is the row of operations
+ * of one thread of the journal.
  */
 #include "threads.h"
 #include "../../base/assert.h"
 
-/* Returns whether a lane may end, because the store stops. The commit lane ends last: the other one
- * may still clean, and that makes groups. */
+/* Returns whether the thread of a lane may end when the store stops. The commit thread ends last,
+ * because the background thread may still clean, which makes groups. */
 static bool may_end(const struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
 {
     return quiet && (lane == ELAPSE__LANE_BACKGROUND || store->background_ended);
 }
 
-/* Stores the next operation of a lane. */
+/* Stores the next operation of a lane. Returns false if there is none. */
 static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane lane,
                            struct elapse__operation *operation)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    /* What was offered counts as under way: it is performed even if the journal has failed. */
+    /* An operation that was offered counts as under way. So it is performed even if the journal has
+     * failed. */
     if (lane == ELAPSE__LANE_BACKGROUND && store->has_offer) {
         store->has_offer = false;
         *operation = store->offer;
@@ -28,7 +30,7 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
     return elapse__journal_next_operation(store->engine.journal, lane, operation);
 }
 
-/* Wakes the threads for which an operation has changed something. */
+/* Wakes the threads that may go on because an operation of `lane` has ended. */
 static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, bool more_is_durable)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -99,7 +101,7 @@ static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, boo
         lane == ELAPSE__LANE_COMMIT && store->engine.last_position != store->seen_position;
     uint64_t patience_ms = elapse__journal_patience_ms(store->engine.journal);
 
-    /* Cleaning may have made a group although there is nothing to read. */
+    /* Cleaning may have made a group although this thread has nothing to do now. */
     if (!quiet && lane == ELAPSE__LANE_BACKGROUND)
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     if (lane == ELAPSE__LANE_COMMIT)
@@ -107,7 +109,7 @@ static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, boo
     if (looks_soon && ELAPSE__STORE_LINGER_MS < patience_ms)
         patience_ms = ELAPSE__STORE_LINGER_MS;
     store->lanes[lane].lingers = looks_soon;
-    /* The journal that is not quiet waits for its idle time, or its interval, to pass. */
+    /* A journal that is not quiet waits until its idle time, or its interval, is over. */
     elapse__store_sleep_in_lane(
         store, lane, quiet && !looks_soon ? ELAPSE__OS_NEVER : elapse__store_until_ns(patience_ms));
     store->lanes[lane].lingers = false;

@@ -1,14 +1,15 @@
 /*
- * The threads of a store, and the threads of users that do their work meanwhile.
+ * The threads of a store, and the work of these threads that a thread of the user does while it
+ * waits.
  */
 #ifndef ELAPSE__STORE_THREADS_H
 #define ELAPSE__STORE_THREADS_H
 
 #include "wake.h"
 
-/* Performs the next operation of the commit lane on the calling thread, which waits for it: that
- * saves two changes of threads. Returns false if there is none, or another thread performs one.
- * Requires the lock; releases it meanwhile. */
+/* Leads: performs the next operation of the commit lane on the calling thread, which would have to
+ * wait for it. This saves two changes of threads. Returns false if there is no operation, or
+ * another thread performs one. Requires the lock; releases it meanwhile. */
 bool elapse__store_lead(struct elapse_queue *store);
 
 void *elapse__store_commit_main(void *store);

@@ -52,10 +52,11 @@
 #include "../../base/assert.h"
 #include "wake.h"
 
-/* Room may come by time alone, so the caller that waits for it looks again after a while. */
+/* Room in the journal may come by time alone, so a thread that waits for room looks again after so
+ * long. */
 #define ROOM_LOOK_MS UINT64_C(100)
 
-/* A journal in which nothing at all has moved for so long will not make room any more. */
+/* If nothing has moved in the journal for so long, a thread does not wait for room any longer. */
 #define ROOM_PATIENCE_MS UINT64_C(2000)
 
 /* ---- the threads of the journal ---- */
@@ -106,7 +107,7 @@ static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleepe
     elapse__condition_signal(&sleeper->condition);
 }
 
-/* Wakes the sleepers that have a job; see 2 and 3 above. */
+/* Wakes the sleepers for which there is a job; see 2 and 3 above. */
 static void wake_sleepers(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -126,8 +127,8 @@ static void wake_sleepers(struct elapse_queue *store)
     }
 }
 
-/* Returns whether the commit thread is to write now. If it looks again soon by itself, and nobody
- * waits, more records may come into the group meanwhile. */
+/* Returns whether the commit thread is to be woken to write now. Otherwise the thread looks again
+ * soon by itself, and more records may come into the group meanwhile. */
 static bool is_urgent(const struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -137,15 +138,15 @@ static bool is_urgent(const struct elapse_queue *store)
            store->watched || store->engine.last_position - written >= ELAPSE__STORE_LINGER_BYTES;
 }
 
-/* Returns a time of an alarm; what no alarm can express is never. */
+/* Returns the time of an alarm in nanoseconds; ELAPSE__OS_NEVER if it is too late for an alarm. */
 static uint64_t alarm_ns(uint64_t time_ms)
 {
     return time_ms > UINT64_MAX / ELAPSE__STORE_NS_PER_MS ? ELAPSE__OS_NEVER
                                                           : time_ms * ELAPSE__STORE_NS_PER_MS;
 }
 
-/* Sets an alarm earlier, if the queue has something to do before the alarm goes off. The clock
- * thread sets it later again. */
+/* Sets an alarm to an earlier time, if the queue has something to do before the alarm goes off. The
+ * clock thread sets the alarms to later times. */
 static void set_alarms(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -172,14 +173,14 @@ void elapse__store_pass_on(struct elapse_queue *store)
     if (store->engine.last_position != store->seen_position && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     wake_sleepers(store);
-    /* W of the proof, as far as it shows: who was left has no job, or somebody is woken. */
+    /* W of the proof above, tested for the first sleeper: it has no job, or somebody is woken. */
     ELAPSE__ASSERT(
         store->woken > 0 || elapse__ring_empty(&store->sleepers) ||
         !elapse__queue_has_ready(store->engine.jobs, sleeper_of(store->sleepers.next)->reserve));
 }
 
-/* The commit thread was woken for the new records, but could do nothing while another thread led.
- * By now the commit thread may sleep for long. */
+/* Wakes the commit thread for records that came while another thread led. The commit thread was
+ * woken for them, could do nothing, and may sleep for long by now. */
 void elapse__store_stop_leading(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -195,7 +196,7 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
 {
     struct elapse__store_sleeper sleeper = {.reserve = reserve};
 
-    /* Nobody would wake a thread that begins to wait after the end. */
+    /* A thread that began to wait after the store was stopped would never be woken. */
     enum elapse_error error = elapse__store_may_hand_out(store);
     if (error != ELAPSE_OK)
         return error;
