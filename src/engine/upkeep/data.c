@@ -70,7 +70,7 @@ void elapse__upkeep_describe(const char *directory, const struct elapse__finding
 
 /* ---- the lock ---- */
 
-/* Says which process has the directory, as its lock tells. */
+/* Says which process uses the directory, as the file of its lock tells. Returns false. */
 static bool refuse_locked(struct elapse__upkeep_fault *fault, const char *directory, int lock)
 {
     char text[32] = "", words[96];
@@ -180,7 +180,7 @@ struct elapse__upkeep_data *elapse__data_open(const char *directory, uint32_t se
     return NULL;
 }
 
-/* Returns whether the directory has a queue, and nobody else uses it. */
+/* Returns whether the directory has a queue, and no other process uses it. */
 static bool is_free(const char *directory, struct elapse__upkeep_fault *fault)
 {
     int lock;
@@ -190,7 +190,7 @@ static bool is_free(const char *directory, struct elapse__upkeep_fault *fault)
     return true;
 }
 
-/* Returns whether there is no such directory yet, or it is empty of a queue. */
+/* Returns whether the directory does not exist, or has no queue. */
 static bool is_new(const char *directory)
 {
     int opened;

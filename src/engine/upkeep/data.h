@@ -1,6 +1,6 @@
 /*
- * A queue that is open for upkeep: the queue and the journal, joined as the store joins them, on
- * one thread.
+ * Opens a queue for upkeep: the engine joins the queue and the journal, as in a store, but all runs
+ * on one thread.
  */
 #ifndef ELAPSE__UPKEEP_DATA_H
 #define ELAPSE__UPKEEP_DATA_H
@@ -23,19 +23,20 @@ bool elapse__upkeep_fail(struct elapse__upkeep_fault *fault, const char *directo
 bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *directory,
                            const struct elapse__journal_refusal *refusal);
 
-/* Writes which damage it is, and where. */
+/* Writes which damage a finding is, and where. */
 void elapse__upkeep_describe(const char *directory, const struct elapse__finding *finding,
                              char *text, size_t size);
 
-/* Opens the queue so that records can be loaded. `last_id`: the greatest id that may have been
- * given. */
+/* Opens the queue so that records can be loaded. `last_id` is the greatest id that a job may have
+ * had. */
 struct elapse__upkeep_data *elapse__data_open(const char *directory, uint32_t segment_bytes,
                                               uint64_t last_id, struct elapse__upkeep_fault *fault);
 
-/* Loads a record; waits for the disk if it must. Returns 0, EBADMSG, or an error. */
+/* Loads a record; waits for the disk if the journal is full. Returns 0, EBADMSG if the record makes
+ * no sense, or another error number. */
 int elapse__data_load(struct elapse__upkeep_data *data, const struct elapse__record *record);
 
-/* Takes the lock of a directory that exists. Stores the file to close. */
+/* Takes the lock of a directory that exists. Stores the lock's file, which the caller closes. */
 bool elapse__data_lock(const char *directory, int *lock, struct elapse__upkeep_fault *fault);
 
 #endif

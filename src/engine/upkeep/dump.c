@@ -1,5 +1,5 @@
 /*
- * Export and import: the jobs of a queue, one by one.
+ * Exports and imports the jobs of a queue, one by one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
     return ids;
 }
 
-/* The job as it is now: its state from the queue, its texts from the record. */
+/* Fills a job as it is now: its state comes from the queue, its texts come from its record. */
 static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
                          const struct elapse__queue_fields *old, struct elapse__upkeep_job *job)
 {
@@ -60,7 +60,7 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
     job->fields.tag = old->tag;
     job->fields.cron = old->cron;
     job->fields.zone = old->zone;
-    /* 0 stands for the due time, as in the records. */
+    /* A put_ms of 0 stands for the due time, as in the records. */
     job->fields.put_ms = old->put_ms == job->fields.due_ms ? 0 : old->put_ms;
     if (job->fields.state == ELAPSE__QUEUE_RESERVED)
         job->fields.state = ELAPSE__QUEUE_DELAYED;
@@ -69,7 +69,7 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
     job->fields.lease = (struct elapse__queue_lease){0};
 }
 
-/* Returns 0, or an error that ends the export. */
+/* Reads a job and gives it to each(). Returns 0, or an error that ends the export. */
 static int show_job(struct elapse__upkeep_data *data, uint64_t id,
                     bool (*each)(void *context, const struct elapse__upkeep_job *job),
                     void *context, bool *goes_on)

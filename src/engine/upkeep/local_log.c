@@ -11,15 +11,16 @@
 #include "../journal/portable.h"
 #include "data.h"
 
-/* The group that is read: its records, as they lie in a log, behind room for their header. */
+/* The group that is being read: room for its header, then its records, in the form that a log has.
+ */
 struct reader {
     struct elapse__upkeep_local_log *log;
     uint8_t *bytes;
     size_t size, room;
     uint32_t records;
-    uint64_t broken; /* the group whose hash is another one in the log; 0: none */
+    uint64_t broken; /* the group whose bytes do not have the hash that the log gave it; 0: none */
     const char *directory;
-    struct elapse__upkeep_fault damage; /* the first; "": none */
+    struct elapse__upkeep_fault damage; /* the first damage that was found; "": none */
 };
 
 static void begin_group(struct reader *reader)
@@ -69,7 +70,7 @@ static struct elapse__upkeep_local_group *add(struct elapse__upkeep_local_log *l
     return &log->groups[log->count++];
 }
 
-/* Makes the bytes of the group, and compares their hash with that of the group in the log. */
+/* Completes the bytes of the group, and compares their hash with the group's hash in the log. */
 static int keep_bytes(struct reader *reader, const struct elapse__journal_place *place,
                       struct elapse__upkeep_local_group *group)
 {
@@ -80,7 +81,8 @@ static int keep_bytes(struct reader *reader, const struct elapse__journal_place 
         return ENOMEM;
     elapse__portable_put_header(&facts, reader->records, reader->bytes);
     if (reader->log->next_hash(place->previous_hash, reader->bytes, reader->size) != place->hash) {
-        /* The first place may be that of a group whose file was needed no more. */
+        /* The first place may belong to a group whose records were in a file that is gone, because
+         * it was not needed any more. */
         bool is_first = reader->log->count == 1;
         reader->broken = is_first ? 0 : place->group;
         return is_first ? 0 : EBADMSG;
@@ -118,7 +120,7 @@ static void forget_groups(struct elapse__upkeep_local_log *log)
     log->count = 0;
 }
 
-/* Takes in the place of a group. A group without records of an owner repeats the place of the group
+/* Takes the place of a group. If an owner's group has no records, its place is that of the group
  * before. */
 static int take_place(void *context, const struct elapse__journal_place *place)
 {
@@ -135,7 +137,7 @@ static int take_place(void *context, const struct elapse__journal_place *place)
     return error;
 }
 
-/* Ends the reading: what lies behind damage may lack groups. */
+/* Notes the damage, and ends the reading: groups may be missing after it. */
 static int take_finding(void *context, const struct elapse__finding *finding)
 {
     struct reader *reader = context;

@@ -7,7 +7,8 @@
 #include "../../base/assert.h"
 #include "../../base/little_endian.h"
 
-/* The least bytes that a record takes: so many records at most lay in lost bytes. */
+/* The least bytes that a record takes. So lost bytes had at most bytes / RECORD_BYTES_MIN records.
+ */
 enum { RECORD_BYTES_MIN = 24, LIFE_BYTES = 4 };
 
 static void forget_lost(struct elapse__salvage *salvage, uint64_t id)
@@ -67,7 +68,8 @@ static void copy_text(char *to, size_t room, struct elapse__queue_text text)
     to[size] = '\0';
 }
 
-/* An older record of the same job would bring back a body that was replaced: it is deleted. */
+/* Deletes a job whose newest record is damaged. Otherwise an older record of the job would bring
+ * back a body that was replaced. */
 static int load_delete(struct elapse__salvage *salvage, uint64_t id)
 {
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];

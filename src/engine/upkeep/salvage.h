@@ -14,7 +14,7 @@ struct elapse__lost_job {
     char key[ELAPSE__QUEUE_KEY_BYTES_MAX + 1]; /* may be empty */
 };
 
-/* The jobs, as far as all records up to here say. */
+/* What the records that were taken so far say about the jobs. */
 struct elapse__salvage {
     struct elapse__upkeep_data *data; /* NULL: nothing is written */
     struct elapse__lost_job *lost;
@@ -23,14 +23,14 @@ struct elapse__salvage {
     uint32_t greatest_life;
 };
 
-/* Takes a whole record. Returns 0 or an error number; EBADMSG is none: such a record is passed
- * over. */
+/* Takes a whole record. Passes over a record that makes no sense. Returns 0 or an error number. */
 int elapse__salvage_record(struct elapse__salvage *salvage, const struct elapse__record *record);
 
 /* Takes a record whose body is damaged. */
 int elapse__salvage_damaged(struct elapse__salvage *salvage, const struct elapse__record *record);
 
-/* Writes the number of a life that is greater than all that may have been. */
+/* Writes the number of a life that no earlier life can have had, even if the lost bytes had records
+ * of lives alone. */
 int elapse__salvage_life(struct elapse__salvage *salvage, uint64_t lost_bytes);
 
 #endif

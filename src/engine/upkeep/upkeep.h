@@ -2,11 +2,11 @@
  * Upkeep of a directory that has a durable queue: what the program's commands check, export, import
  * and backup do, without their command lines.
  *
- *      check    journal/examine.h    reads all records, and finds the damage
- *      repair   the same             and each whole record is loaded into a new directory
- *      export   as open, without a life: nothing is handed out, no record is written
- *      import   each job is loaded as one record, a group of its own
- *      backup   journal/backup.h     takes no lock
+ *      check    reads all records, and finds the damage (journal/examine.h)
+ *      repair   does what check does, and loads each whole record into a new directory
+ *      export   opens the queue without a life: nothing is handed out, no record is written
+ *      import   loads each job as one record, in a group of its own
+ *      backup   copies the files (journal/backup.h); takes no lock
  *
  * Check, repair, export and import take the lock of the directory, and refuse one that another
  * process has. Texts are English sentences without a full stop.
@@ -31,7 +31,7 @@ typedef void elapse__upkeep_tell(void *context, const char *text);
 
 struct elapse__upkeep_report {
     uint64_t damages;
-    uint64_t lost_jobs; /* whose bodies are damaged, or were when the cleaner copied the jobs */
+    uint64_t lost_jobs; /* their bodies are damaged, or were so when cleaning copied the jobs */
     uint64_t lost_bytes;
     uint64_t jobs; /* that are whole */
     uint64_t records;
@@ -44,9 +44,9 @@ static inline bool elapse__upkeep_is_whole(const struct elapse__upkeep_report *r
 
 /*
  * Examines a queue. Tells of each damage, by file and offset, and of each job whose body is lost.
- * `repaired` NULL, or the name of a directory that does not exist: everything that is whole is
- * written there, if there is damage. The examined directory stays as it is. Returns false if it
- * could not be done.
+ * If there is damage, and `repaired` is not NULL, writes everything that is whole into a new
+ * directory of the name `repaired`, which must not exist. The examined directory stays as it is.
+ * Returns false and fills the fault if the examination or the repair failed.
  */
 bool elapse__upkeep_check(const char *directory, const char *repaired, elapse__upkeep_tell *tell,
                           void *context, struct elapse__upkeep_report *report,
@@ -56,13 +56,13 @@ bool elapse__upkeep_check(const char *directory, const char *repaired, elapse__u
 
 struct elapse__upkeep_data;
 
-/* Opens a queue to read its jobs, or to add some. `create`: makes it if there is none, with
- * segments of this size. Returns NULL if it could not be done. */
+/* Opens a queue to read its jobs, or to add jobs. If there is no queue and `create` is true, makes
+ * one, with segments of this size. On failure fills the fault and returns NULL. */
 struct elapse__upkeep_data *elapse__upkeep_open(const char *directory, bool create,
                                                 uint32_t segment_bytes,
                                                 struct elapse__upkeep_fault *fault);
 
-/* Makes all that was added durable, if something was, and closes the queue. NULL is ignored. */
+/* Makes all jobs durable that were added, and closes the queue. NULL is ignored. */
 bool elapse__upkeep_close(struct elapse__upkeep_data *data, struct elapse__upkeep_fault *fault);
 
 /* A job, as it is now. */
@@ -73,19 +73,20 @@ struct elapse__upkeep_job {
 };
 
 /* Calls each(context, job) for every job, by increasing ids, until it returns false. A job that is
- * reserved is shown as ready: its lease means nothing elsewhere. Nothing can be added any more. */
+ * reserved is shown as delayed, because its lease means nothing elsewhere. After this call no job
+ * can be added. */
 bool elapse__upkeep_each(struct elapse__upkeep_data *data,
                          bool (*each)(void *context, const struct elapse__upkeep_job *job),
                          void *context, struct elapse__upkeep_fault *fault);
 
 enum elapse__upkeep_added {
     ELAPSE__UPKEEP_ADDED,
-    ELAPSE__UPKEEP_REFUSED, /* the job is at fault; nothing has changed */
-    ELAPSE__UPKEEP_FAILED,  /* the disk or the memory is */
+    ELAPSE__UPKEEP_REFUSED, /* the job is wrong; nothing has changed */
+    ELAPSE__UPKEEP_FAILED,  /* the disk has failed, or there is no memory */
 };
 
-/* Adds a job. Its id is kept if it is greater than all that the queue has given; otherwise, or if
- * it is 0, the job gets a new one, which is stored. */
+/* Adds a job. The job keeps its id if that is greater than all ids that the queue has given.
+ * Otherwise, or if the id is 0, the job gets a new id, which is stored. */
 enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
                                              struct elapse__upkeep_job *job,
                                              struct elapse__upkeep_fault *fault);
