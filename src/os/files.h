@@ -1,14 +1,14 @@
 /*
  * What the journal asks of the operating system: files in one directory. linux_files.c implements
- * it, and memory_files.c for a queue without a directory. Both belong to the library elapse-queue,
- * because nothing else in the libraries uses files.
+ * them on the disk, and memory_files.c in memory, for a queue without a directory. Both belong to
+ * the library elapse-queue, because nothing else in the libraries uses files.
  *
  *      the journal           files.h                    linux_files.c
  *      files->write_at() --> struct elapse__files  -->  pwrite()
  *                                      \------------->  a simulated disk, in tests
  *
- * Nothing here has a place in a file that moves: each reading and each writing says its offset, so
- * that it can be submitted by one thread and finished by another, or in another order.
+ * An open file has no position: each reading and each writing says its offset. So one thread can
+ * submit them and another perform them, and in another order.
  *
  * Functions return 0, or an error number of errno.h. Any thread may call any function.
  */
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A file or a directory that is not open. */
+/* In place of a file or a directory: it is not open. */
 enum { ELAPSE__NO_FILE = -1 };
 
 enum { ELAPSE__FILE_PAGE_MAX = 4096 };
@@ -48,27 +48,28 @@ struct elapse__files {
     int (*open)(int directory, const char *name, enum elapse__file_mode mode, int *file);
     void (*close)(int file);
 
-    /* Reads or writes up to `count` bytes; `*done` says how many. Less than asked for is no error:
-     * at the end of the file a reading returns fewer bytes, or 0. */
+    /* Read or write up to `count` bytes, and store in `*done` how many. Fewer bytes are no error: a
+     * reading at the end of the file returns fewer bytes, or 0. */
     int (*read_at)(int file, uint64_t offset, void *bytes, size_t count, size_t *done);
     int (*write_at)(int file, uint64_t offset, const void *bytes, size_t count, size_t *done);
 
-    /* Writes up to `count` zeros; `*done` says how many. Where the system can, they go past the
-     * page cache: nobody is going to read them. */
+    /* Writes up to `count` zeros, and stores in `*done` how many. If the system can, it writes them
+     * past the page cache, because nobody is going to read them. */
     int (*fill)(int file, uint64_t offset, uint64_t count, size_t *done);
 
-    /* Does what read_at does, from the page cache alone: EAGAIN if the read would have to wait. */
+    /* Reads as read_at does, but from the page cache alone. Returns EAGAIN if it would have to wait
+     * for the disk. */
     int (*read_cached)(int file, uint64_t offset, void *bytes, size_t count, size_t *done);
 
     /* Asks for these bytes to be read into the page cache. Does not wait and cannot fail. */
     void (*read_ahead)(int file, uint64_t offset, uint64_t count);
 
-    /* Returns when all written bytes of the file are on the disk. After a failure nobody knows how
-     * many of the bytes are there, and a second call may claim success. Requires that no call for
-     * the file has failed. */
+    /* Returns when all written bytes of the file are on the disk. After a failure nobody knows
+     * which bytes are on the disk, and a second call may return 0 although they are not. So it
+     * requires that no sync of the file has failed. */
     int (*sync)(int file);
 
-    /* Does what sync does, for the names of a directory. */
+    /* Returns when all names in the directory are on the disk. */
     int (*sync_directory)(int directory);
 
     int (*rename)(int directory, const char *from, const char *to);
@@ -79,13 +80,13 @@ struct elapse__files {
 
     int (*status)(int file, struct elapse__file_status *status);
 
-    /* Takes the lock of the file for this process: EWOULDBLOCK if another process has the lock. The
-     * lock ends when the file is closed. */
+    /* Takes the lock of the file for this process. Returns EWOULDBLOCK if another process has the
+     * lock. The lock ends when the file is closed. */
     int (*lock)(int file);
 
-    /* The size of a page of a file: a power of two, up to ELAPSE__FILE_PAGE_MAX. The system may
-     * have to read the rest of a page from the disk for a write that begins or ends within the
-     * page. 0: the system never has to. */
+    /* The size of a page of a file: a power of two, up to ELAPSE__FILE_PAGE_MAX. For a write that
+     * begins or ends within a page, the system may have to read the rest of the page from the disk.
+     * 0: the system never reads for a write. */
     size_t page_bytes;
 };
 

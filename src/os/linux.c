@@ -1,5 +1,5 @@
 /*
- * The table of os.h for Linux.
+ * Implements the table of os.h for Linux.
  */
 #include "os.h"
 
@@ -179,7 +179,7 @@ bool elapse__os_stack_is_usable(size_t stack_bytes)
 {
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0)
-        return true; /* making the thread tells */
+        return true; /* if the size is wrong, making the thread fails */
     bool usable = pthread_attr_setstacksize(&attributes, stack_bytes) == 0;
     (void)pthread_attr_destroy(&attributes);
     return usable;
@@ -240,7 +240,7 @@ static void alarm_close(struct elapse__os_alarm *alarm)
 static int go_off_now(int descriptor)
 {
     const uint64_t one = 1;
-    /* EAGAIN: it has been set so often that its counter is full, and is readable. */
+    /* EAGAIN: the alarm was set so often that its counter is full. It is readable all the same. */
     return write(descriptor, &one, sizeof one) > 0 || errno == EAGAIN ? 0 : errno;
 }
 
@@ -259,7 +259,8 @@ static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
         setting.it_value = timespec_of(when_ns == 0 ? 1 : when_ns);
     if (timerfd_settime(alarm->descriptor, flags, &setting, NULL) == 0)
         return 0;
-    /* The wall clock was set since the last look at the alarm. It is set all the same. */
+    /* ECANCELED: the wall clock was set since the alarm was last read. The alarm is set all the
+     * same. */
     return errno == ECANCELED ? 0 : errno;
 }
 

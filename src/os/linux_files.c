@@ -1,5 +1,5 @@
 /*
- * The table of files.h for Linux.
+ * Implements the table of files.h for Linux.
  */
 #include "files.h"
 
@@ -22,7 +22,7 @@ static int error_of_call(int result)
     return result < 0 ? errno : 0;
 }
 
-/* Syncs the names of the directory that has this path in it. */
+/* Syncs the directory above `path`, so that the name of `path` is on the disk. */
 static int sync_above(const char *path)
 {
     char above[PATH_MAX];
@@ -43,8 +43,9 @@ static int sync_above(const char *path)
     return error;
 }
 
-/* The process that made a directory may have ended before its name was synced. Others were made by
- * the administrator, and may lie where nothing can be read or synced. */
+/* Makes a directory, and syncs its name. Also syncs the name of a directory that exists, because
+ * the process that made it may have ended before. There a failure is ignored: the administrator may
+ * have made the directory where this process cannot read. */
 static int make_directory(const char *path)
 {
     int error = error_of_call(mkdir(path, 0700));
@@ -82,7 +83,8 @@ static int list_entries(DIR *entries, int (*each)(void *context, const char *nam
 static int list_directory(int directory, int (*each)(void *context, const char *name),
                           void *context)
 {
-    /* A descriptor of its own: a copy would share its place in the directory. */
+    /* A descriptor that is opened anew has a position of its own in the directory; a copy would
+     * share the position. */
     int own = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (own < 0)
         return errno;
@@ -112,7 +114,7 @@ static int open_file(int directory, const char *name, enum elapse__file_mode mod
 static void close_file(int file)
 {
     ELAPSE__ASSERT(file >= 0);
-    (void)close(file); /* what matters was synced */
+    (void)close(file); /* an error does no harm: what has to be on the disk was synced */
 }
 
 /* Stores how many bytes a call has done, or returns its error. */
@@ -140,7 +142,7 @@ static int write_at(int file, uint64_t offset, const void *bytes, size_t count, 
     return error;
 }
 
-/* Nobody writes to them, so the system has one page for all of them. */
+/* The zeros that fill() writes. Nobody changes them, so they take one page of memory in all. */
 static _Alignas(ELAPSE__FILE_PAGE_MAX) unsigned char zeros[1 << 16];
 
 enum { FILL_PIECES = 16 };
@@ -184,7 +186,7 @@ static int read_cached(int file, uint64_t offset, void *bytes, size_t count, siz
 #ifdef RWF_NOWAIT
     struct iovec piece = {.iov_base = bytes, .iov_len = count};
     int error = store_done(preadv2(file, &piece, 1, (off_t)offset, RWF_NOWAIT), done);
-    /* A file system that cannot tell has to be asked by a thread that may wait. */
+    /* If the file system cannot read without waiting, a thread that may wait has to read. */
     return error == EOPNOTSUPP || error == ENOSYS || error == EINTR ? EAGAIN : error;
 #else
     (void)file, (void)offset, (void)bytes, (void)count;

@@ -1,5 +1,5 @@
 /*
- * What program.h promises, by the calls of Linux.
+ * Implements program.h for Linux.
  */
 #include "program.h"
 
@@ -31,7 +31,7 @@
 
 enum { NANOSECONDS_A_SECOND = 1000000000 };
 
-/* The error of a call that returned a negative result if it failed. */
+/* Returns the error of a call that returns a negative result if it fails; 0: it has not failed. */
 static int error_of(long result)
 {
     return result < 0 ? errno : 0;
@@ -153,7 +153,8 @@ bool elapse__os_broken_pipe_ends(bool ends)
     return before.sa_handler != SIG_IGN;
 }
 
-/* How a file is open that stands in for a standard one: in the way that is of no use there. */
+/* Returns the mode of a file that is opened in place of a closed standard file: one in which a
+ * program cannot use it by mistake. */
 static int mode_of_held(int file)
 {
     return file == ELAPSE__OS_INPUT ? O_WRONLY : O_RDONLY;
@@ -162,8 +163,8 @@ static int mode_of_held(int file)
 void elapse__os_hold_standard_files(void)
 {
     for (int file = ELAPSE__OS_INPUT; file <= ELAPSE__OS_ERRORS; file++) {
-        /* The file gets the lowest number that is free. Programs that are started later need such a
-         * file for the same reason, and inherit it. */
+        /* The file gets the lowest free number, which is `file`. Programs that are started later
+         * inherit it, because they need it for the same reason. */
         if (fcntl(file, F_GETFD) < 0)
             (void)open("/dev/null", mode_of_held(file));
     }
@@ -417,7 +418,7 @@ void elapse__os_event_set(int file)
 {
     const uint64_t one = 1;
 
-    /* The write fails only when the count is at its maximum. Then the event is set. */
+    /* The write fails only when the event's count is at its maximum. The event is set then, too. */
     (void)!write(file, &one, sizeof one);
 }
 
@@ -430,13 +431,14 @@ bool elapse__os_event_reset(int file)
 
 /* ---- other programs ---- */
 
-/* Says which files and signals the new program begins with. */
+/* Sets which files and signals the new program begins with. */
 static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
                      const struct elapse__os_program *program, int input)
 {
     int error = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
 
-    /* The standard output of this program may be closed, and then stays so. */
+    /* If the new program gets this program's standard output, it is left as it is, open or closed.
+     */
     if (error == 0 && program->output != STDOUT_FILENO)
         error = posix_spawn_file_actions_adddup2(actions, program->output, STDOUT_FILENO);
     if (error != 0 || program->signals == NULL)
@@ -450,7 +452,7 @@ static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *att
     error = posix_spawnattr_setsigmask(attributes, &mask);
     short flags = POSIX_SPAWN_SETSIGMASK;
     if (program->timeout_ns > 0 || program->has_group)
-        flags |= POSIX_SPAWN_SETPGROUP; /* of its own: the default number, 0, says so */
+        flags |= POSIX_SPAWN_SETPGROUP; /* the default number, 0, makes a new group */
     if (error == 0 && atomic_load(&ignores_broken_pipes)) {
         sigset_t usual;
         sigemptyset(&usual);
@@ -552,13 +554,14 @@ static int wait_for_end(struct elapse__os_process *process, struct elapse__os_en
     process->file = -1;
     end->by_signal = error == 0 && WIFSIGNALED(status);
     end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
-    /* Nobody knows how the process ended, so this is no success. */
+    /* The system does not tell how the process ended, so its end does not count as success. */
     if (error != 0)
         end->number = ELAPSE__OS_STATUS_UNKNOWN;
     return error;
 }
 
-/* Opens where the program reads its input: a file in memory, which needs nobody to write on. */
+/* Opens the file from which the program reads its input. It is in memory, so that nothing has to be
+ * written while the program runs. */
 static int open_input(const struct elapse__os_program *program, int *input)
 {
     ELAPSE__ASSERT(program->input_bytes == 0 || program->input != NULL);
@@ -567,7 +570,7 @@ static int open_input(const struct elapse__os_program *program, int *input)
     int error = elapse__os_open_in_memory(input);
     size_t written = 0;
     while (error == 0 && written < program->input_bytes) {
-        /* At a place of its own: the program reads from the beginning. */
+        /* pwrite does not move the position, so the program reads from the beginning. */
         ssize_t some = pwrite(*input, program->input + written, program->input_bytes - written,
                               (off_t)written);
         if (some >= 0)
@@ -606,7 +609,8 @@ bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
 {
     if (!has_ended(process))
         return false;
-    /* Before its number is released, which the group has too. */
+    /* The group is killed before wait_for_end releases the number of the process, which is also the
+     * number of the group. */
     if (with_group)
         elapse__os_end_group(process, true);
     end->timed_out = false;
@@ -657,7 +661,7 @@ int elapse__os_keys_open(int file)
     if (tcgetattr(file, &terminal_before) != 0)
         return errno;
     if (tcgetpgrp(file) != getpgrp())
-        return EIO; /* setting it would stop this program */
+        return EIO; /* a program in the background is stopped when it sets the terminal */
     struct termios keys = terminal_before;
     keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     keys.c_cc[VMIN] = 1;

@@ -1,5 +1,5 @@
 /*
- * What program.h promises of reading whole files, and files that may be non-blocking.
+ * Implements the functions of program.h that read whole files, and files that may be non-blocking.
  */
 #include <errno.h>
 #include <poll.h>

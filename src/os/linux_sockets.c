@@ -1,5 +1,5 @@
 /*
- * What sockets.h promises, by the calls of Linux.
+ * Implements sockets.h for Linux.
  */
 #include "sockets.h"
 
@@ -129,7 +129,7 @@ bool elapse__os_address_is_path(const struct elapse__os_address *address)
     return family_of(address) == AF_UNIX;
 }
 
-/* 127.0.0.0/8 */
+/* Returns whether the address is in 127.0.0.0/8. */
 static bool is_local_4(uint32_t host)
 {
     return host >> 24 == 127;
@@ -220,7 +220,7 @@ static void set_options(int socket, int family)
         set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY);
 }
 
-/* Removes a socket that nobody listens at any more: its process was killed. */
+/* Removes a socket from the file system if no process listens at it any more. */
 static void remove_stale(const struct elapse__os_address *address)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)address->bytes;
@@ -489,7 +489,7 @@ int elapse__os_open_files(uint64_t *count)
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
         *count += entry->d_name[0] != '.';
     (void)closedir(entries);
-    --*count; /* without the descriptor of this look */
+    --*count; /* the directory that is being read has a descriptor, too */
     return 0;
 }
 

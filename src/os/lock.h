@@ -56,7 +56,8 @@ static inline void elapse__lock_note_taken(struct elapse__lock *lock)
     elapse__locks_held++;
 }
 
-/* Does nothing if the thread does not hold the lock: the release that follows finds that error. */
+/* Notes that the calling thread releases the lock. Does nothing if the thread does not hold the
+ * lock: the release that follows finds that error. */
 static inline void elapse__lock_note_released(struct elapse__lock *lock)
 {
     if (!elapse__lock_is_held(lock))

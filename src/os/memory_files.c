@@ -1,6 +1,7 @@
 /*
- * Each file is an anonymous file of the system (memfd), and the names are a table here. So files in
- * memory are read and written like other files, and the system releases the memory.
+ * Implements the table of files.h in memory. Each file is an anonymous file of the system (memfd),
+ * and a table here has the names. So files in memory are read and written like other files, and the
+ * system releases the memory.
  */
 #include "memory_files.h"
 
@@ -21,7 +22,7 @@
 enum {
     NAME_BYTES = 64,
     DIRECTORIES_MAX = 1 << 20,
-    FIRST_DIRECTORY = 1 << 30, /* above all descriptors */
+    FIRST_DIRECTORY = 1 << 30, /* numbers of directories: above all descriptors of files */
     FILL_AT_ONCE = 1 << 20,
 };
 
@@ -197,7 +198,7 @@ static int list_names(int number, int (*each)(void *context, const char *name), 
     return error;
 }
 
-/* Opens the file of a name, which is made if `makes` says so. Requires the mutex. */
+/* Opens the file of a name. If there is none, makes it if `makes`, or fails. Requires the mutex. */
 static int open_name(struct directory *directory, const char *text, bool makes, int *file)
 {
     struct name *name = find(directory, text);
@@ -245,7 +246,7 @@ static int write_at(int file, uint64_t offset, const void *bytes, size_t count, 
     return elapse__files_linux.write_at(file, offset, bytes, count, done);
 }
 
-/* The files are made of zeros; this takes the memory for them. */
+/* Takes the memory for a part of a file. The part reads as zeros without being written. */
 static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
 {
     size_t piece = count < FILL_AT_ONCE ? (size_t)count : (size_t)FILL_AT_ONCE;
@@ -332,7 +333,7 @@ const struct elapse__files elapse__files_in_memory = {
     .read_at = read_at,
     .write_at = write_at,
     .fill = fill,
-    .read_cached = read_at, /* there is nothing to wait for */
+    .read_cached = read_at, /* reading from memory never waits */
     .read_ahead = read_ahead,
     .sync = sync_nothing,
     .sync_directory = sync_nothing,

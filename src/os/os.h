@@ -7,10 +7,10 @@
  *      elapse__lock()           --> lock.h             ------> pthread_mutex_lock()
  *
  * Calls that can fail, and calls that read a clock, go through the table `elapse__os`. A test puts
- * a table of its own in its place: with a clock that the test sets, or a call that fails, or later
- * with a simulated disk. Locks are taken millions of times a second and never fail in a correct
- * program, so they do not go through the table; only making a lock does, and a wait that ends at a
- * time.
+ * a table of its own in its place, with a clock that the test sets, or with a call that fails.
+ * Taking a lock does not go through the table, because locks are taken millions of times a second,
+ * and taking one never fails in a correct program. Making a lock does, and so does a wait that ends
+ * at a time.
  *
  * Functions that can fail return 0, or an error number of errno.h. Times are in nanoseconds. Any
  * thread may call any function.
@@ -41,7 +41,7 @@ struct elapse__os_alarm {
 
 enum { ELAPSE__OS_NO_DESCRIPTOR = -1 };
 
-/* An alarm at this time never goes off. As a time to wait it means without end. */
+/* An alarm at this time never goes off, and a wait until this time never ends. */
 #define ELAPSE__OS_NEVER UINT64_MAX
 
 struct elapse__os {
@@ -61,7 +61,7 @@ struct elapse__os {
     /* Makes a condition. A wait for the condition can end at a time by the monotonic clock. */
     int (*condition_init)(struct elapse__condition *condition);
 
-    /* Does what elapse__condition_wait_until does, which is the function to call. */
+    /* Implements elapse__condition_wait_until. Call that function in place of this one. */
     bool (*condition_wait_until)(struct elapse__condition *condition, struct elapse__lock *lock,
                                  uint64_t until_ns);
 
@@ -76,7 +76,7 @@ struct elapse__os {
 
     /* Makes the alarm readable from `when_ns` on, in place of the time set before. An alarm by the
      * wall clock also becomes readable when that clock is set. An alarm without a clock becomes
-     * readable now, which is never refused. */
+     * readable at once, and this never fails. */
     int (*alarm_set)(const struct elapse__os_alarm *alarm, uint64_t when_ns);
 
     /* Makes the alarm unreadable until it goes off again. */
@@ -85,8 +85,8 @@ struct elapse__os {
     /* Waits until one of the alarms is readable, for at most `timeout_ns`. May return early. */
     int (*alarms_wait)(const struct elapse__os_alarm *alarms, size_t count, uint64_t timeout_ns);
 
-    /* Makes a descriptor that is readable while one of the alarms is, for a program that waits in
-     * epoll, poll or select. It is closed by descriptor_close. */
+    /* Makes a descriptor that is readable while one of the alarms is readable, for a program that
+     * waits in epoll, poll or select. descriptor_close closes it. */
     int (*alarms_watch)(const struct elapse__os_alarm *alarms, size_t count, int *descriptor);
     void (*descriptor_close)(int descriptor);
 };
@@ -98,12 +98,13 @@ extern const struct elapse__os elapse__os_linux;
  * other thread uses the library while the table is changed. */
 extern const struct elapse__os *elapse__os;
 
-/* Does what elapse__condition_wait does, but waits no longer than until `until_ns` by the monotonic
- * clock. Returns false when that time has come. */
+/* Waits as elapse__condition_wait does, but at most until `until_ns` by the monotonic clock.
+ * Returns false when that time has come. */
 bool elapse__condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
                                   uint64_t until_ns);
 
-/* Does what elapse__condition_wait_until does. UINT64_MAX in `until_ns` waits without end. */
+/* Waits as elapse__condition_wait_until does. If `until_ns` is UINT64_MAX, the wait has no limit.
+ */
 static inline bool elapse__condition_wait_at_most(struct elapse__condition *condition,
                                                   struct elapse__lock *lock, uint64_t until_ns)
 {
@@ -116,8 +117,8 @@ static inline bool elapse__condition_wait_at_most(struct elapse__condition *cond
 /* Returns whether threads can be made with a stack of this size. */
 bool elapse__os_stack_is_usable(size_t stack_bytes);
 
-/* Reads a file from its beginning, up to `capacity` bytes, and stores in `*count` how many there
- * were. A file that is longer is an error (EFBIG). */
+/* Reads a whole file of at most `capacity` bytes, and stores in `*count` how many bytes it has.
+ * Returns EFBIG if the file is longer. */
 int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t *count);
 
 /* Waits until the thread has returned from its main. */

@@ -8,10 +8,9 @@
  *     exec.c, plot.c        ------>  elapse__os_run        -----> posix_spawn(), waitpid()
  *     work/run_program.c    ------>  elapse__os_start      -----> posix_spawn(), pidfd_open()
  *
- * Functions that can fail return 0 on success, or else the number of the error, as errno.h has it;
- * what they were to store is then undefined. A file is a descriptor, and is not passed on to other
- * programs. Times are in nanoseconds. Every function may be called by any thread, unless it says
- * otherwise.
+ * Functions that can fail return 0, or an error number of errno.h. After an error, what they were
+ * to store is undefined. A file is a descriptor, and is not passed on to other programs. Times are
+ * in nanoseconds. Every thread may call every function, unless its comment says otherwise.
  */
 #ifndef ELAPSE__OS_PROGRAM_H
 #define ELAPSE__OS_PROGRAM_H
@@ -40,14 +39,15 @@ enum { ELAPSE__OS_INPUT = 0, ELAPSE__OS_OUTPUT = 1, ELAPSE__OS_ERRORS = 2 };
  * Waits for a byte; a file that is non-blocking fails with EAGAIN instead. */
 int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
 
-/* Does what elapse__os_read does, but waits also if the file is non-blocking: another program that
- * has the same open file can make the file so. */
+/* Reads as elapse__os_read does, but also waits if the file is non-blocking. Another program that
+ * has the same open file can make the file non-blocking. */
 int elapse__os_read_waiting(int file, void *buffer, size_t bytes, size_t *got);
 
-/* Returns whether every user of this machine may read or write the file; false if there is none. */
+/* Returns whether every user of this machine may read or write the file; false if there is no file.
+ */
 bool elapse__os_others_may_read(const char *path);
 
-/* What to say then, with the path twice. */
+/* The format of a message for a file that others may read; it takes the path twice. */
 #define ELAPSE__OS_OTHERS_MAY_READ \
     "%.90s: every user of this machine may read or write it; say: chmod o-rwx %.90s"
 
@@ -59,17 +59,18 @@ int elapse__os_read_path(const char *path, void *buffer, size_t bytes, size_t *g
  * Stores in `*got` how many there were. */
 int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got);
 
-/* Writes all the bytes, and waits while there is no room for the bytes, also if the file is
- * non-blocking: another program that has the same open file can make the file so. A pipe that
- * nobody reads any more ends the program, or fails with EPIPE: see elapse__os_broken_pipe_ends. */
+/* Writes all the bytes, and waits while there is no room for them, also if the file is non-blocking
+ * (see elapse__os_read_waiting). If the file is a pipe that nobody reads any more, the program
+ * ends, or the call fails with EPIPE: see elapse__os_broken_pipe_ends. */
 int elapse__os_write_all(int file, const void *bytes, size_t count);
 
 /* Sets whether a write to a pipe that nobody reads ends the program. A program begins with true.
  * Returns the setting before. Requires that no other thread writes. */
 bool elapse__os_broken_pipe_ends(bool ends);
 
-/* Opens a file, which can be neither read nor written, in place of each standard file that is
- * closed. Otherwise the next file or socket that is opened would be taken for a standard file.
+/* Opens a file that is of no use in place of each standard file that is closed: the standard input
+ * can then not be read, and the outputs can not be written. Otherwise the next file or socket that
+ * is opened would be taken for a standard file.
  * Requires that nothing else was opened. */
 void elapse__os_hold_standard_files(void);
 
@@ -103,7 +104,7 @@ int elapse__os_open_to_write(const char *path, int *file);
 /* Opens a new, empty file in memory, to be read and written. */
 int elapse__os_open_in_memory(int *file);
 
-/* Opens the same file once more. */
+/* Stores another descriptor of an open file. */
 int elapse__os_duplicate(int file, int *copy);
 
 enum { ELAPSE__OS_SUFFIX_BYTES = 7 };
@@ -121,7 +122,7 @@ int elapse__os_status_of_link(const char *path, struct elapse__os_status *status
 /* Returns 0 if this program may write to the file. */
 int elapse__os_check_writable(const char *path);
 
-/* Renames a file. Takes the place of a file called `to` in one step. */
+/* Renames a file. If there is a file called `to`, replaces it in one step. */
 int elapse__os_rename(const char *from, const char *to);
 
 int elapse__os_remove(const char *path);
@@ -139,7 +140,7 @@ enum elapse__os_signal {
     ELAPSE__OS_USER, /* SIGUSR1 */
 };
 
-/* A set of signals has this bit for each. */
+/* The bit of a signal in a set of signals. */
 #define ELAPSE__OS_BIT(signal) (1U << (signal))
 
 /* Signals that the program takes one by one, in place of their usual effect. */
@@ -149,9 +150,9 @@ struct elapse__os_signals {
     uint64_t blocked_before; /* in the numbers of the system */
 };
 
-/* Holds back the signals of the set `wanted`, to be taken. Leaves out signals that are ignored,
- * as nohup and the shell's & arrange it. Requires that no other thread runs yet: a later thread
- * inherits the signals that are held back. */
+/* Holds back the signals of the set `wanted`, so that they can be taken. Leaves out signals that
+ * this program was started to ignore, for example by nohup or the shell's &. Requires that no other
+ * thread runs yet: later threads inherit which signals are held back. */
 int elapse__os_signals_open(struct elapse__os_signals *signals, unsigned wanted);
 
 /* Takes a signal that has arrived. Returns ELAPSE__OS_NO_SIGNAL if no signal has. */
@@ -165,7 +166,7 @@ void elapse__os_signals_hold(const struct elapse__os_signals *signals, unsigned 
 /* Stops taking signals. The signals that are held back stay held back. */
 void elapse__os_signals_close(struct elapse__os_signals *signals);
 
-/* Has the usual effect of the signal on this program. ELAPSE__OS_SUSPEND stops the
+/* Raises the signal, which then has its usual effect on this program. ELAPSE__OS_SUSPEND stops the
  * program until somebody continues it. Requires that the signal is not held back. */
 void elapse__os_signal_raise(enum elapse__os_signal signal);
 
@@ -181,8 +182,8 @@ struct elapse__os_watch {
     int file;      /* -1: nothing is awaited */
     bool for_data; /* wait until the file can be read, or has ended */
     bool for_room; /* wait until the file can be written; with neither flag, until it fails */
-    bool ready;    /* result: what was awaited is there, or the file has failed */
-    bool failed; /* result: the file has failed; of a pipe that is written: nobody reads any more */
+    bool ready;    /* result: the file can be read or written as awaited, or it has failed */
+    bool failed;   /* result: the file has failed, or is a pipe that nobody reads any more */
 };
 
 enum { ELAPSE__OS_WATCHES_MAX = 1040 };
@@ -191,8 +192,8 @@ enum { ELAPSE__OS_WATCHES_MAX = 1040 };
  * `timeout_ns` have passed. Requires that `count` is from 1 to ELAPSE__OS_WATCHES_MAX. */
 int elapse__os_wait(struct elapse__os_watch *watches, size_t count, uint64_t timeout_ns);
 
-/* Makes a file that is ready from the next elapse__os_event_set until elapse__os_event_reset.
- * Closed by elapse__os_close. */
+/* Makes a file (an event) that is ready from elapse__os_event_set until elapse__os_event_reset.
+ * elapse__os_close closes it. */
 int elapse__os_event_open(int *file);
 void elapse__os_event_set(int file);
 
@@ -206,29 +207,30 @@ bool elapse__os_event_reset(int file);
 struct elapse__os_program {
     char *const *arguments;   /* ends with NULL; the first is the program, looked for in PATH */
     char *const *environment; /* ends with NULL */
-    const char *input;        /* its standard input */
+    const char *input;        /* the bytes of the program's standard input */
     size_t input_bytes;
-    int output; /* its standard output */
+    int output; /* the file that becomes the program's standard output */
     /* How long the program may run, for elapse__os_run alone. Then the program and the programs
      * that it has started, which are a group of processes, are asked to end. The group is killed
-     * ELAPSE__OS_KILL_AFTER_NS later, or as soon as the program itself has ended. 0: for ever, and
-     * the program stays in the group of this program. */
+     * ELAPSE__OS_KILL_AFTER_NS later, or as soon as the program itself has ended. 0: there is no
+     * limit, and the program stays in the group of this program. */
     uint64_t timeout_ns;
-    /* The program is a group of processes of its own, as with a `timeout_ns`. elapse__os_end_group
-     * needs such a group. The keys of the terminal that raise a signal do not reach the group. */
+    /* The program is in a group of processes of its own, as with a `timeout_ns`.
+     * elapse__os_end_group needs such a group. Keys of the terminal that raise a signal, such as
+     * Ctrl-C, do not reach it. */
     bool has_group;
     const struct elapse__os_signals
-        *signals; /* not to be held back from the program; may be NULL */
+        *signals; /* signals that are not held back in the program; may be NULL */
 };
 
-/* In place of an exit status that the system does not tell. */
+/* The exit status that stands for one that the system does not tell. */
 enum { ELAPSE__OS_STATUS_UNKNOWN = 255 };
 
 /* How a program ended. */
 struct elapse__os_end {
     bool timed_out;
     bool by_signal;
-    int number; /* the exit status, or that of the signal */
+    int number; /* the exit status, or the number of the signal */
 };
 
 /* A program that runs. */
@@ -237,12 +239,12 @@ struct elapse__os_process {
     int file; /* readable once the program has ended; -1 before Linux 5.3: ask again and again */
 };
 
-/* Starts a program, and does not wait. The program need not read all its input. */
+/* Starts a program, and does not wait until it ends. The program need not read all its input. */
 int elapse__os_start(const struct elapse__os_program *program, struct elapse__os_process *process);
 
-/* Returns whether the program has ended. Then stores how, and releases the process. With
- * `with_group`, first kills the rest of the program's group. Requires that such a group is the
- * program's own. */
+/* Returns whether the program has ended. If it has, stores how, and releases the process. If
+ * `with_group`, first kills the rest of the program's group; this requires that the program has a
+ * group of its own. */
 bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
                         struct elapse__os_end *end);
 
@@ -250,10 +252,10 @@ bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
  * group of its own, and was not collected. */
 void elapse__os_end_group(const struct elapse__os_process *process, bool at_once);
 
-/* Runs a program and waits until the program has ended. It need not read all its input. */
+/* Runs a program and waits until it has ended. The program need not read all its input. */
 int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_end *end);
 
-/* Returns the environment of this program: NAME=value each, to a NULL. */
+/* Returns the environment of this program: texts NAME=value, and NULL after the last one. */
 char *const *elapse__os_environment(void);
 
 /* ---- the terminal ---- */
@@ -264,24 +266,25 @@ bool elapse__os_is_terminal(int file);
  * file is no terminal. */
 bool elapse__os_terminal_size(int file, unsigned *columns, unsigned *rows);
 
-/* Lets a terminal give each key at once, without showing it, and back. Keys that raise a signal
- * still do. Opening fails if the file is no terminal, or if this program is in the background.
- * Requires that one terminal is open at a time. */
+/* elapse__os_keys_open makes a terminal deliver each key at once, and not show it;
+ * elapse__os_keys_close restores the terminal. Keys that raise a signal still raise it. Opening
+ * fails if the file is no terminal, or if this program is in the background. Requires that only one
+ * terminal is open at a time. */
 int elapse__os_keys_open(int file);
 void elapse__os_keys_close(int file);
 
-/* Returns whether the locale of the user has text in UTF-8. Sets the locale of characters to it, so
- * requires that no other thread runs. */
+/* Sets the locale of characters to the user's. Returns whether it has text in UTF-8. Requires that
+ * no other thread runs. */
 bool elapse__os_locale_is_utf8(void);
 
 /* ---- threads ---- */
 
-/* A thread in the background, which runs main(argument). */
+/* A thread that runs main(argument). */
 struct elapse__os_background;
 int elapse__os_background_start(struct elapse__os_background **background, void (*main)(void *),
                                 void *argument);
 
-/* Waits until the thread has returned from its main, and frees it. */
+/* Waits until the thread has returned from its main, and frees the thread. */
 void elapse__os_background_join(struct elapse__os_background *background);
 
 /* A lock, and a condition that its holders wait for. An error that a correct program cannot have
@@ -297,8 +300,7 @@ void elapse__os_monitor_leave(struct elapse__os_monitor *monitor);
  * also return for no reason. Requires that the calling thread has entered the monitor. */
 void elapse__os_monitor_wait(struct elapse__os_monitor *monitor);
 
-/* Does what elapse__os_monitor_wait does, but waits no longer than until `when_ns` by
- * elapse__os_monotonic_ns. */
+/* Waits as elapse__os_monitor_wait does, but at most until `when_ns` by elapse__os_monotonic_ns. */
 void elapse__os_monitor_wait_until(struct elapse__os_monitor *monitor, uint64_t when_ns);
 void elapse__os_monitor_wake_all(struct elapse__os_monitor *monitor);
 

@@ -7,9 +7,9 @@
  *     connection.c -------------->  elapse__os_receive, _send ---->  recv(), send()
  *     service.c    -------------->  elapse__os_notify     ------->  sendto() to $NOTIFY_SOCKET
  *
- * Functions that can fail return 0 on success, or else the number of the error, as errno.h has it;
- * what they were to store is then undefined. All sockets are non-blocking, and are not passed on to
- * other programs. They are closed by elapse__os_close.
+ * Functions that can fail return 0, or an error number of errno.h. After an error, what they were
+ * to store is undefined. All sockets are non-blocking, and are not passed on to other programs.
+ * elapse__os_close closes them.
  */
 #ifndef ELAPSE__OS_SOCKETS_H
 #define ELAPSE__OS_SOCKETS_H
@@ -35,17 +35,19 @@ struct elapse__os_address_text {
     char text[ELAPSE__OS_ADDRESS_TEXT_BYTES];
 };
 
-/* Finds the addresses of a host and a port, both as text; the empty host is all addresses of this
- * machine. Stores at most ELAPSE__OS_ADDRESSES_MAX. Returns NULL, or why there is none, in words.
- */
+/* Finds the addresses of a host and a port, both given as text. An empty host stands for all
+ * addresses of this machine. Stores at most ELAPSE__OS_ADDRESSES_MAX. Returns NULL, or the reason
+ * why there is no address, in words. */
 const char *elapse__os_resolve(const char *host, const char *port,
                                struct elapse__os_address *addresses, size_t *count);
 
-/* Does what elapse__os_resolve does for a host in digits: asks nobody, and does not wait. */
+/* Finds the address of a host that is given in digits, as elapse__os_resolve does. Asks no other
+ * machine, and does not wait. */
 const char *elapse__os_resolve_digits(const char *host, const char *port,
                                       struct elapse__os_address *addresses, size_t *count);
 
-/* Makes the address of a socket in the file system. Fails with ENAMETOOLONG. */
+/* Makes the address of a socket in the file system. Returns ENAMETOOLONG if the path is too long.
+ */
 int elapse__os_path_address(const char *path, struct elapse__os_address *address);
 
 struct elapse__os_address_text elapse__os_address_text(const struct elapse__os_address *address);
@@ -66,27 +68,28 @@ int elapse__os_peer_address(int socket, struct elapse__os_address *address);
 /* Returns whether the address is a socket in the file system. */
 bool elapse__os_address_is_path(const struct elapse__os_address *address);
 
-/* Listens at the address. A socket in the file system whose process has ended is removed before.
- */
+/* Listens at the address. If the address is a socket in the file system whose process has ended,
+ * removes that socket first. */
 int elapse__os_listen_at(const struct elapse__os_address *address, int *result);
 
 /* Stores the address of a socket that listens. Fails if the socket takes no connections. */
 int elapse__os_listener_address(int listener, struct elapse__os_address *address);
 
-/* Removes the socket from the file system, if the address is there. */
+/* Removes the socket from the file system, if the address is in the file system. */
 void elapse__os_address_remove(const struct elapse__os_address *address);
 
 /* Stores the next connection that waits. Fails with EAGAIN if there is none; and with EMFILE,
  * ENFILE, ENOBUFS or ENOMEM if this machine cannot take one now. */
 int elapse__os_accept(int listener, int *result, struct elapse__os_address *peer);
 
-/* Begins a connection to the address. The connection is there when the socket can be written,
- * unless elapse__os_connect_error then says why there is none. */
+/* elapse__os_connect_to begins a connection to the address. When the socket can be written, the
+ * connection is made or has failed: elapse__os_connect_error then returns 0 or why it has failed.
+ */
 int elapse__os_connect_to(const struct elapse__os_address *address, int *result);
 int elapse__os_connect_error(int socket);
 
 /* Receives up to `bytes` bytes, and stores in `*got` how many there were: 0 when the other side
- * sends no more. Fails with EAGAIN if there are none now. */
+ * sends no more. Fails with EAGAIN if there are no bytes now. */
 int elapse__os_receive(int socket, void *buffer, size_t bytes, size_t *got);
 
 /* Sends up to `bytes` bytes, and stores in `*sent` how many the socket took. Fails with EAGAIN if
@@ -103,23 +106,24 @@ enum { ELAPSE__OS_PASSED_MAX = 32, ELAPSE__OS_PASSED_NAME_BYTES = 64 };
 /* A socket that the service manager has opened for this program. */
 struct elapse__os_passed {
     int socket;
-    char name[ELAPSE__OS_PASSED_NAME_BYTES]; /* as the manager calls it; may be empty */
+    char name[ELAPSE__OS_PASSED_NAME_BYTES]; /* the manager's name for it; may be empty */
 };
 
 /* Takes the sockets of $LISTEN_FDS, which are made non-blocking, and are not passed on. Returns how
  * many there are; SIZE_MAX if there are more than ELAPSE__OS_PASSED_MAX. */
 size_t elapse__os_take_passed(struct elapse__os_passed passed[ELAPSE__OS_PASSED_MAX]);
 
-/* Sends a state, such as "READY=1", to the service manager, if there is one that waits for it. */
+/* Sends a state, such as "READY=1", to the service manager, if one has started this program. */
 void elapse__os_notify(const char *state);
 
 /* Returns how often the service manager wants to hear "WATCHDOG=1", in nanoseconds; 0: never. */
 uint64_t elapse__os_watchdog_ns(void);
 
-/* Becomes this user, with its groups, for good. Fails with ENOENT if there is none. */
+/* Becomes this user, with the user's groups, for good. Fails with ENOENT if there is no such user.
+ */
 int elapse__os_become_user(const char *name);
 
-/* Returns how many files this program may have open; raises the limit as far as is allowed. */
+/* Raises the number of files that this program may have open, as far as is allowed. Returns it. */
 uint64_t elapse__os_raise_file_limit(void);
 
 /* Stores how many descriptors this process has open. Cost: a look at each descriptor. */
@@ -134,7 +138,7 @@ void elapse__os_kernel(char *version, size_t bytes);
 /* Stores how many bytes are free for this process where the directory is. */
 int elapse__os_disk_free(const char *directory, uint64_t *bytes);
 
-/* Returns how much memory of the machine this process has; 0: nobody knows. */
+/* Returns how much memory of the machine this process has; 0: the system does not tell. */
 uint64_t elapse__os_memory_bytes(void);
 
 /* Stores the processor time of this process in microseconds: its own time, and the system's for the
