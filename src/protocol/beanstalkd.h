@@ -1,21 +1,22 @@
 /*
- * The protocol of beanstalkd 1.12: bytes in, commands out; replies, and statistics as YAML, out.
+ * The protocol of beanstalkd 1.12: parses bytes into commands, and writes replies, statistics (as
+ * YAML) included.
  *
  *      put 0 5 60 4\r\nbody\r\n   --parse-->  PUT, priority 0, delay 5 s, ttr 60 s, "body"
  *      INSERTED 1\r\n             <--write--  elapse__wire_beanstalkd_inserted
  *
  * Reading. The caller keeps the bytes in one piece, from the beginning of the command on. A parser
  * remembers how far it has read. It allocates and copies nothing, and a body that is too big is
- * skipped as it comes, never kept. What is wrong is a command as well: its verb says which error
- * answers it, and the connection goes on behind it.
+ * skipped as it comes, never kept. Bytes that are wrong are a command, too: its verb says with
+ * which error the server answers, and the connection goes on with the bytes after it.
  *
- * The rules are those of that server, also where its protocol document is silent:
+ * The rules are those of beanstalkd, also where its protocol document is silent:
  * - A line has at most 224 bytes, with its "\r\n". The rest of a longer one is skipped: BAD_FORMAT.
  * - A line with a NUL byte is BAD_FORMAT, whatever it begins with.
  * - A verb is known by how the line begins: "listx" is UNKNOWN_COMMAND, "list-tubesx" is
  *   BAD_FORMAT, "quitx" quits. Small letters alone count.
  * - Numbers are decimal digits; blanks before them and leading zeros are skipped. A sign, a number
- *   beyond 32 bits (an id: 64), or anything behind the last argument is BAD_FORMAT.
+ *   beyond 32 bits (an id: 64), or anything after the last argument is BAD_FORMAT.
  * - Two verbs are laxer. `kick` and `reserve-with-timeout` take a sign, all white space before the
  *   number and anything behind it; no number at all is 0 for the second; a negative time-out waits
  *   for ever, and kick counts a negative number down from 2^64. A number beyond 64 bits is
@@ -24,9 +25,9 @@
  *   `pause-tube` alone takes more than one blank, or none, before the name.
  * - The bytes behind a bad `put` line are commands: nobody can know how many are its body.
  *
- * It differs in this: a "\r" without "\n" within a line is one of its bytes (that server then no
- * longer finds the end of the line, and does not answer), and the end of a line that is too long is
- * found however its bytes were sent.
+ * Two things differ. A "\r" without "\n" within a line is a byte like others; beanstalkd then does
+ * not find the end of the line, and does not answer. And the end of a line that is too long is
+ * found in whatever pieces the bytes were sent.
  */
 #ifndef ELAPSE__PROTOCOL_BEANSTALKD_H
 #define ELAPSE__PROTOCOL_BEANSTALKD_H
@@ -92,34 +93,35 @@ struct elapse__wire_beanstalkd_command {
     const unsigned char *body;
 };
 
-/* Private, except that a parser of zeros with `body_bytes_max` is a new one. */
+/* The fields are private. A new parser is all zeros but for `body_bytes_max`. */
 struct elapse__wire_beanstalkd_parser {
     uint32_t body_bytes_max; /* a larger body is TOO_BIG */
-    bool skips_line;         /* what comes belongs to a line that is too long */
-    bool skips_body;         /* what comes belongs to a body that is too big */
+    bool skips_line;         /* the next bytes belong to a line that is too long */
+    bool skips_body;         /* the next bytes belong to a body that is too big */
     uint64_t skip;           /* bytes that are left of the body */
-    size_t searched;         /* bytes in which no line ends */
+    size_t searched;         /* in the first `searched` bytes no line ends */
 };
 
 struct elapse__wire_beanstalkd_parsed {
     bool whole;      /* the command is filled in */
-    size_t consumed; /* so many bytes are done with, also if the command is not whole */
-    /* Not whole: a call makes no progress before there are so many bytes, those consumed not
-     * counted. At most elapse__wire_beanstalkd_bytes_max. */
+    size_t consumed; /* how many bytes the caller has to drop, also if the command is not whole */
+    /* If the command is not whole: the next call needs at least so many bytes after those consumed.
+     * At most elapse__wire_beanstalkd_bytes_max. */
     size_t wanted;
 };
 
 /* Returns the most bytes that a command has, and so the most that a caller has to keep. */
 size_t elapse__wire_beanstalkd_bytes_max(const struct elapse__wire_beanstalkd_parser *parser);
 
-/* Reads on. `bytes` begin where the last call said that the next begins; they may have moved. */
+/* Reads on. `bytes` begin after the bytes that the last call has consumed. They may lie elsewhere
+ * than at the last call. */
 struct elapse__wire_beanstalkd_parsed
 elapse__beanstalkd_parse(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *bytes,
                          size_t size, struct elapse__wire_beanstalkd_command *command);
 
 /* ---- replies ---- */
 
-/* A reply without a body, as it goes out; static. */
+/* A reply without a body, as it is sent. The bytes are static. */
 struct elapse__wire_beanstalkd_text {
     const char *bytes;
     size_t size;
@@ -148,8 +150,8 @@ enum elapse__wire_beanstalkd_reply {
 struct elapse__wire_beanstalkd_text
 elapse__wire_beanstalkd_reply(enum elapse__wire_beanstalkd_reply reply);
 
-/* The functions below write into `text` and return how many bytes; no NUL behind them. Room for
- * every line: */
+/* The functions below write a line into `text`, without a NUL, and return how many bytes it has. No
+ * line has more than ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX. */
 enum { ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX = 224 };
 size_t elapse__wire_beanstalkd_inserted(char *text, uint64_t id);
 size_t elapse__wire_beanstalkd_using(char *text, const char *tube, size_t tube_size);

@@ -8,7 +8,7 @@
 /* What follows a verb. */
 enum shape {
     SHAPE_NOTHING,
-    SHAPE_ANYTHING, /* it does not count */
+    SHAPE_ANYTHING, /* the rest of the line is ignored */
     SHAPE_PUT,
     SHAPE_ID,
     SHAPE_ID_PRIORITY,
@@ -29,7 +29,8 @@ struct word {
 
 #define WORD(text) text, sizeof(text) - 1
 
-/* The first one with which a line begins is its verb. The blank is a part where there is one. */
+/* The words of the verbs. The first word of this table with which a line begins is its verb. A
+ * blank at the end of a word has to be in the line, too. */
 static const struct word words[] = {
     {WORD("put "), ELAPSE__WIRE_BEANSTALKD_PUT, SHAPE_PUT},
     {WORD("reserve-with-timeout "), ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT, SHAPE_TIMEOUT},
@@ -58,7 +59,7 @@ static const struct word words[] = {
     {WORD("quit"), ELAPSE__WIRE_BEANSTALKD_QUIT, SHAPE_ANYTHING},
 };
 
-/* What has not been read yet of a line. */
+/* The part of a line that has not been read yet. */
 struct rest {
     const char *next;
     const char *end;
@@ -74,7 +75,7 @@ static bool next_is_digit(const struct rest *rest)
     return rest->next < rest->end && is_digit(*rest->next);
 }
 
-/* Reads digits. Returns false if there is none, or the number is above `most`. */
+/* Reads digits. Returns false if there is no digit, or if the number is above `most`. */
 static bool read_digits(struct rest *rest, uint64_t most, uint64_t *number)
 {
     const char *at = rest->next;
@@ -108,8 +109,8 @@ static bool read_u32(struct rest *rest, uint32_t *number)
     return good;
 }
 
-/* Reads a number as kick and reserve-with-timeout do: white space, a sign, digits, if they are
- * there. Returns false if it is beyond `most`, or below -`least`. */
+/* Reads a number as kick and reserve-with-timeout do: white space, a sign and digits, each of which
+ * may be missing. Returns false if the number is above `most`, or below -`least`. */
 static bool read_laxly(struct rest *rest, uint64_t most, uint64_t least, bool *found,
                        bool *negative, uint64_t *number)
 {
@@ -237,8 +238,8 @@ static void read_line(const char *line, size_t size,
     command->verb = ELAPSE__WIRE_BEANSTALKD_UNKNOWN;
 }
 
-/* Returns where the first line ends, with its \r\n; 0: not within `size` bytes, of which the first
- * `from` have been searched. */
+/* Returns where the first line ends, with its \r\n; 0: it does not end within `size` bytes. The
+ * first `from` bytes were searched before. */
 static size_t find_end(const unsigned char *bytes, size_t from, size_t size)
 {
     /* The \r may be the last byte searched. */
@@ -279,7 +280,7 @@ skip_line(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *by
             (struct elapse__wire_beanstalkd_command){.verb = ELAPSE__WIRE_BEANSTALKD_BAD_FORMAT};
         return whole(parser, end);
     }
-    /* A \r at the end may belong to a \n that comes. */
+    /* The \n of a \r at the end may still come. */
     bool keep = size > 0 && bytes[size - 1] == '\r';
     return not_whole(keep ? size - 1 : size, keep ? 2 : 1);
 }

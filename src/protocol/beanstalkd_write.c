@@ -55,7 +55,7 @@ static char *put_number(char *at, uint64_t number)
     return at + elapse__decimal_write(at, number);
 }
 
-/* "WORD number [number]\r\n" */
+/* Writes "WORD number\r\n", or "WORD number number\r\n" if `second` is not NULL. */
 static size_t number_line(char *text, const char *word, uint64_t first, const uint64_t *second)
 {
     char *at = put_number(put_text(text, word), first);
@@ -127,7 +127,7 @@ static char *put_field(char *at, const char *name, uint64_t number)
     return put_text(put_number(at, number), "\n");
 }
 
-/* A text of the server's own, cut to the longest. */
+/* Adds a text that describes the server, cut to ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX. */
 static char *put_fact(char *at, const char *name, const char *fact, const char *quote)
 {
     size_t size = strlen(fact);
@@ -145,7 +145,7 @@ static char *put_tube(char *at, const char *name, const char *tube, size_t tube_
     return put_text(put_bytes(at, tube, tube_size), "\n");
 }
 
-/* Seconds with six digits behind the point. */
+/* Adds a time in seconds, with six digits after the point. */
 static char *put_seconds(char *at, const char *name, uint64_t us)
 {
     char digits[6];
@@ -209,7 +209,7 @@ elapse__wire_beanstalkd_tube_yaml(char *text,
     return end_yaml(text, at);
 }
 
-/* The counters of commands, in the order in which beanstalkd has them. */
+/* Adds the counters of commands, in the order in which beanstalkd has them. */
 static char *put_counters(char *at, const uint64_t *commands)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /*
- * Reading and writing durations.
+ * Reads and writes durations.
  */
 #include "duration.h"
 
@@ -92,7 +92,7 @@ static const char *add_fraction(const char *digits, size_t length, uint64_t unit
     return NULL;
 }
 
-/* A text with an end that is no terminator. */
+/* The rest of a text, which has no terminator. */
 struct piece {
     const char *at;
     const char *end;
@@ -129,8 +129,8 @@ static const char *read_unit(struct piece *piece, size_t *unit)
     return *unit == UNIT_COUNT ? "the unit is not one of w d h m s ms us ns" : NULL;
 }
 
-/* Adds one number and its unit, which is in `units` from `*first_allowed` on. Returns NULL, or the
- * error in words. */
+/* Adds one number with its unit, which has to be in `units` from `*first_allowed` on. Returns NULL,
+ * or the error in words. */
 static const char *add_part(struct piece *piece, size_t *first_allowed, uint64_t *total_ns)
 {
     uint64_t whole = 0;

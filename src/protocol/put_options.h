@@ -7,9 +7,9 @@
  *      NAME     the word in a command of RESP
  *      json     the member in a request of HTTP
  *      form     the kind of value in a request of HTTP: TEXT, a string, or NUMBER
- *      values   how many values stand behind the word; in a request of HTTP two are an array
+ *      values   how many values follow the word; in a request of HTTP two values are an array
  *
- * What a value means is decided by PUT alone (src/server/resp/put.c).
+ * PUT alone (src/server/resp/put.c) decides what a value means.
  */
 #ifndef ELAPSE__PROTOCOL_PUT_OPTIONS_H
 #define ELAPSE__PROTOCOL_PUT_OPTIONS_H
@@ -50,7 +50,7 @@ enum elapse__put_option {
 
 enum {
     ELAPSE__PUT_TTR_MS_DEFAULT = 60000,  /* the default of TTR */
-    ELAPSE__PUT_PRIORITY_DEFAULT = 1024, /* in the middle: there is room on both sides */
+    ELAPSE__PUT_PRIORITY_DEFAULT = 1024, /* a job may be more or less urgent than the default */
 };
 
 #endif

@@ -62,7 +62,7 @@ enum { ELAPSE__LIST_PLACES = 4096 }; /* one LIST looks at so many jobs of all tu
     X(lease,          "lease",       LEASE)      \
     X(reason,         "reason",      REASON)
 
-/* The texts that LOOKUP has behind the fields of LIST. */
+/* The texts that LOOKUP has after the fields of LIST. */
 #define ELAPSE__JOB_TEXTS(X)  \
     X(key,  "key",  NAME)     \
     X(tag,  "tag",  NAME)     \
@@ -87,12 +87,13 @@ enum { ELAPSE__LIST_PLACES = 4096 }; /* one LIST looks at so many jobs of all tu
     X(failures,   "total_failures",    NUMBER)        \
     X(pauses,     "total_pauses",      NUMBER)
 
-/* The pause that STATS of one tube has behind the jobs: fields of struct elapse__queue_statistics. */
+/* The pause of the tube, which STATS of one tube has after the jobs: fields of struct
+ * elapse__queue_statistics. */
 #define ELAPSE__TUBE_STATISTICS(X)              \
     X(pause_ms,      "pause",      DURATION)    \
     X(pause_left_ms, "pause_left", DURATION)
 
-/* The server, which STATS without a tube has behind the jobs: fields of struct
+/* The server, which STATS without a tube has after the jobs: fields of struct
  * elapse__server_statistics. */
 #define ELAPSE__SERVER_STATISTICS(X)                          \
     X(uptime_ms,         "uptime",                 DURATION)  \

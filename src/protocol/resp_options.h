@@ -1,6 +1,7 @@
 /*
- * Words among the arguments of a command of RESP, and options: a word with one or more values
- * behind it. A partition that runs a command and the router in front of it read them alike.
+ * Reads words and options among the arguments of a command of RESP. An option is a word with one or
+ * more values after it. The partition that runs a command and the router in front of it both read
+ * options by these functions, and so in the same way.
  */
 #ifndef ELAPSE__WIRE_RESP_OPTIONS_H
 #define ELAPSE__WIRE_RESP_OPTIONS_H
@@ -13,22 +14,23 @@
 
 struct elapse__wire_resp_option {
     const char *name; /* in capitals */
-    uint8_t values;   /* arguments behind the name */
+    uint8_t values;   /* how many arguments follow the name */
 };
 
 enum { ELAPSE__WIRE_RESP_OPTIONS_MAX = 16 };
 
-/* The options of PUT, by enum elapse__put_option. */
+/* The options of PUT; enum elapse__put_option has their places. */
 extern const struct elapse__wire_resp_option
     elapse__wire_resp_put_options[ELAPSE__PUT_OPTION_COUNT];
 
-/* Returns whether an argument is this word of capitals, in capitals or not. */
+/* Returns whether an argument is this word, whatever the case of its letters. `word` is in
+ * capitals. */
 bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char *word);
 
 /* Returns whether a command begins, ends or guards a transaction of Redis. Clients send a
- * transaction as one pipeline, and take none of its commands for done when its beginning fails. So
- * the answer is ELAPSE__WIRE_RESP_NO_TRANSACTIONS, and the connection ends before the next command.
- */
+ * transaction as one pipeline. If its first command fails, they believe that no command of it was
+ * done. So the answer is ELAPSE__WIRE_RESP_NO_TRANSACTIONS, and the connection ends before the next
+ * command is run. */
 bool elapse__wire_resp_is_transaction(struct elapse__wire_resp_argument name);
 
 /* After so many wrong passwords a connection ends. */
@@ -51,9 +53,9 @@ struct elapse__wire_resp_fault {
     const char *text; /* a phrase that ends before the argument */
 };
 
-/* Finds options from argument number `first` on. Stores the place of the first value of each, or 0.
- * Returns false if the arguments are no options, and says why unless `fault` is NULL. Requires that
- * `option_count` is at most ELAPSE__WIRE_RESP_OPTIONS_MAX. */
+/* Finds options in the arguments from number `first` on. Stores for each option the place of its
+ * first value; 0: it was not given. If an argument is no option, fills `fault` unless it is NULL,
+ * and returns false. Requires that `option_count` is at most ELAPSE__WIRE_RESP_OPTIONS_MAX. */
 bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
                                     uint32_t count, uint32_t first,
                                     const struct elapse__wire_resp_option *options,

@@ -1,14 +1,14 @@
 /*
- * The parser has two phases of one loop. In the first it finds the end of the command, header by
- * header, and fills in the arguments on its way. If the command came in pieces, the bytes may have
- * moved since the first arguments were found, and all are found again once it is whole.
+ * The parser looks for the end of the command, header by header, and stores the arguments that it
+ * passes. If the command came in pieces, its bytes may have moved since the first arguments were
+ * stored. So when the command is whole, the same loop stores all arguments again.
  */
 #include "resp_parse.h"
 
 #include "../base/assert.h"
 
 enum {
-    /* "*1048576\r\n", "$536870912\r\n" and shorter ones: digits alone. */
+    /* The longest numbers are those of "*1048576\r\n" and "$536870912\r\n". */
     DIGITS_MAX = 9,
 };
 
@@ -23,8 +23,9 @@ size_t elapse__wire_resp_bytes_max(const struct elapse__wire_resp_parser *parser
     return (size_t)parser->argument_bytes_max + ELAPSE__WIRE_RESP_OTHER_BYTES_MAX;
 }
 
-/* Reads a number and the end of its line, from `*at` on, behind the mark. Moves `*at` only if the
- * header is whole. A number that begins with 0 has no other digit. */
+/* Reads the number and the end of a header from `*at` on, which is the place after the header's
+ * mark. Moves `*at` only if the header is whole. A number that begins with 0 must have no other
+ * digit. */
 static enum header read_number(const unsigned char *bytes, size_t size, size_t *at, uint32_t *value)
 {
     size_t place = *at;
@@ -100,8 +101,8 @@ static enum header read_size(struct elapse__wire_resp_parser *parser, const unsi
     return HEADER_WHOLE;
 }
 
-/* Steps over the bytes of an argument, as far as they are there, if the command is refused. The
- * last two bytes are left: they have to be the end of a line. */
+/* Steps over the bytes of an argument that have come, because the command is refused. Does not step
+ * over the two bytes after the argument, which have to be the end of a line. */
 static void skip(struct elapse__wire_resp_parser *parser, size_t size)
 {
     size_t there = size - parser->at;
@@ -111,8 +112,8 @@ static void skip(struct elapse__wire_resp_parser *parser, size_t size)
     parser->bulk -= some;
 }
 
-/* Returns whether the argument has come, and then stores it. Sets `*wrong` if it does not end as it
- * has to. */
+/* Stores the argument if all of it has come. Returns whether it has. Sets `*wrong` if the argument
+ * does not end with \r\n. */
 static bool read_bulk(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                       size_t size, struct elapse__wire_resp_argument *arguments, bool *wrong)
 {
@@ -148,7 +149,7 @@ static struct elapse__wire_resp_parsed broken(const char *error)
     return (struct elapse__wire_resp_parsed){.outcome = ELAPSE__WIRE_RESP_BROKEN, .error = error};
 }
 
-/* The bytes end before the command does. */
+/* Returns the outcome MORE: the bytes end before the command does. */
 static struct elapse__wire_resp_parsed more(struct elapse__wire_resp_parser *parser, size_t size)
 {
     struct elapse__wire_resp_parsed parsed = {.outcome = ELAPSE__WIRE_RESP_MORE};
@@ -167,7 +168,7 @@ static struct elapse__wire_resp_parsed more(struct elapse__wire_resp_parser *par
     return parsed;
 }
 
-/* The line where a command should begin is empty, as far as it is there. */
+/* Reads a line, in place of a command, that begins as an empty line does. */
 static struct elapse__wire_resp_parsed read_empty_line(struct elapse__wire_resp_parser *parser,
                                                        const unsigned char *bytes, size_t size)
 {

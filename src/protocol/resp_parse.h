@@ -8,14 +8,15 @@
  * nothing and copies nothing, and it says how many bytes it needs only after it has checked them
  * against the limits.
  *
- * What is wrong has one of two ends:
+ * Wrong bytes are one of these:
  *   refused   The command is well formed, but longer than a limit. Its bytes are consumed as they
  *             come and never kept; the connection goes on.
- *   broken    The bytes are no RESP, or a number in them is beyond all reason. Nothing behind them
- *             can be understood, so the connection has to be closed.
+ *   broken    The bytes are no RESP, or a number in them is beyond all reason. The bytes after them
+ *             cannot be understood, so the connection has to be closed.
  *
- * Commands that are not arrays (what Redis calls inline commands) are broken: another protocol has
- * them on the same port. An empty line between commands is none; redis-cli --pipe sends one.
+ * Commands that are not arrays (what Redis calls inline commands) are broken, because on the same
+ * port beanstalkd's protocol has such lines. An empty line between commands is ignored; redis-cli
+ * --pipe sends one.
  */
 #ifndef ELAPSE__WIRE_RESP_PARSE_H
 #define ELAPSE__WIRE_RESP_PARSE_H
@@ -25,10 +26,11 @@
 #include <stdint.h>
 
 enum {
-    /* Arguments of a command with its name. An ACK of the jobs of the largest RESERVE has 2,001. */
+    /* How many arguments a command may have, with its name. An ACK of the jobs of the largest
+     * RESERVE has 2,001. */
     ELAPSE__WIRE_RESP_ARGUMENTS_MAX = 2048,
-    /* Beyond the longest argument, a command may have so many bytes for all others together: that
-     * is room for 2,048 keys and their headers. */
+    /* How many bytes a command may have beside its longest argument: room for 2,048 keys and their
+     * headers. */
     ELAPSE__WIRE_RESP_OTHER_BYTES_MAX = 600 << 10,
     /* A command that exceeds these limits is broken, not refused. */
     ELAPSE__WIRE_RESP_REFUSED_ARGUMENTS_MAX = 1 << 20,
@@ -52,23 +54,23 @@ enum elapse__wire_resp_outcome {
 struct elapse__wire_resp_parsed {
     enum elapse__wire_resp_outcome outcome;
     uint32_t count;
-    /* So many bytes are done with: of the whole command or line; of a refused one, also with MORE.
-     * The next call begins behind them. */
+    /* How many bytes the caller has to drop: those of a whole command or line, and those that have
+     * come of a refused command, with MORE too. The next call begins after them. */
     size_t consumed;
-    /* MORE: a call makes no progress before there are so many bytes, those consumed not counted.
-     * At most what elapse__wire_resp_bytes_max returns. */
+    /* With MORE: the next call needs at least so many bytes after those consumed. At most what
+     * elapse__wire_resp_bytes_max returns. */
     size_t wanted;
     const char *error; /* BROKEN: a phrase; static */
 };
 
-/* Private, except that a parser of zeros with `argument_bytes_max` is a new one. */
+/* The fields are private. A new parser is all zeros but for `argument_bytes_max`. */
 struct elapse__wire_resp_parser {
     uint32_t
         argument_bytes_max; /* the longest argument; up to ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX */
     uint32_t count;         /* arguments of the command; 0: its header has not come */
     uint32_t whole;         /* arguments that have come */
-    uint32_t bulk;          /* bytes of the argument that comes */
-    bool in_bulk;           /* its header has come */
+    uint32_t bulk;          /* bytes of the next argument */
+    bool in_bulk;           /* the header of the next argument has come */
     enum elapse__wire_resp_outcome refused; /* MORE: not refused */
     size_t at;                              /* bytes read */
 };
@@ -77,9 +79,9 @@ struct elapse__wire_resp_parser {
 size_t elapse__wire_resp_bytes_max(const struct elapse__wire_resp_parser *parser);
 
 /*
- * Reads on. `bytes` begin where the command begins, which is where the last call said; they may
- * have moved. `arguments` has room for ELAPSE__WIRE_RESP_ARGUMENTS_MAX, and is filled when the
- * outcome is COMMAND. After BROKEN the parser must not be called again.
+ * Reads on. `bytes` begin after the bytes that the last call has consumed. They may lie elsewhere
+ * than at the last call. `arguments` has room for ELAPSE__WIRE_RESP_ARGUMENTS_MAX, and is filled
+ * when the outcome is COMMAND. After BROKEN the parser must not be called again.
  */
 struct elapse__wire_resp_parsed
 elapse__wire_resp_parse(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,

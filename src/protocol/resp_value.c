@@ -10,10 +10,10 @@
 enum {
     DIGITS_MAX = 18,            /* more than any number that Elapse writes */
     LINE_BYTES_MAX = 16 << 10,  /* of a word or an error */
-    BULK_BYTES_MAX = 512 << 20, /* as the parser of commands has it */
+    BULK_BYTES_MAX = 512 << 20, /* the limit that the parser of commands has, too */
 };
 
-/* Reads the number of a line. Returns false if it is none. */
+/* Reads the number of a line. Returns false if the line is no number. */
 static bool read_number(const unsigned char *line, size_t size, int64_t *number)
 {
     bool negative = size > 0 && line[0] == '-';
@@ -49,7 +49,7 @@ static enum elapse__wire_resp_scanned find_line(const unsigned char *bytes, size
     return end[1] == '\n' ? ELAPSE__WIRE_RESP_SCAN_WHOLE : ELAPSE__WIRE_RESP_SCAN_BROKEN;
 }
 
-/* The head of bytes was read: the bytes have to be there, too. `*at` is behind the head. */
+/* Reads the bytes of a string whose head was read. `*at` is the place after the head. */
 static enum elapse__wire_resp_scanned read_bytes(const unsigned char *bytes, size_t size,
                                                  size_t *at, struct elapse__wire_resp_item *item)
 {
@@ -66,7 +66,7 @@ static enum elapse__wire_resp_scanned read_bytes(const unsigned char *bytes, siz
                : ELAPSE__WIRE_RESP_SCAN_BROKEN;
 }
 
-/* Takes a head whose number was read: of an array, a map, a push, or bytes. */
+/* Reads the item with this head, whose number was read: an array, a map, a push, or bytes. */
 static enum elapse__wire_resp_scanned read_counted(unsigned char mark, const unsigned char *bytes,
                                                    size_t size, size_t *at,
                                                    struct elapse__wire_resp_item *item)
@@ -90,7 +90,7 @@ static enum elapse__wire_resp_scanned read_counted(unsigned char mark, const uns
     return ELAPSE__WIRE_RESP_SCAN_WHOLE;
 }
 
-/* Takes what stands behind the mark of a whole line. */
+/* Reads the item that begins with this whole line. */
 static enum elapse__wire_resp_scanned read_line(const unsigned char *line, size_t line_size,
                                                 const unsigned char *bytes, size_t size, size_t *at,
                                                 struct elapse__wire_resp_item *item)
@@ -145,7 +145,7 @@ static enum elapse__wire_resp_scanned read_item(const unsigned char *bytes, size
     return scanned;
 }
 
-/* Returns how many values belong to an item, which is a head. */
+/* Returns how many values follow an item as its parts; 0 for an item that is no head. */
 static uint32_t elements_of(const struct elapse__wire_resp_item *item)
 {
     switch (item->kind) {
@@ -215,7 +215,7 @@ void elapse__wire_resp_skip(const unsigned char *bytes, size_t size, size_t *at)
 
 size_t elapse__wire_resp_converted_max(size_t size)
 {
-    /* "_\r\n" becomes "$-1\r\n": no item grows more. */
+    /* The null "_\r\n" becomes "$-1\r\n". No other item grows by a larger part. */
     return size + size / 3 * 2 + 1;
 }
 

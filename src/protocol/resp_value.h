@@ -1,13 +1,14 @@
 /*
- * Reads replies in RESP2 and RESP3, the protocol of Redis: where one ends, what is in it, and how
- * it is written for a client of the other version. Of RESP3 it knows what Elapse writes: no big
- * numbers, doubles, sets and attributes.
+ * Reads replies in RESP2 and RESP3, the protocol of Redis: finds where a reply ends, returns what
+ * is in it, and writes it for a client of the other version. Of RESP3 it knows what Elapse writes:
+ * no big numbers, doubles, sets and attributes.
  *
  *      bytes come --scan--> one value is whole --next, next, ...--> its items, the outer first
  *                                              --convert--> RESP2 or RESP3
  *
- * Nothing is copied or allocated by scan and next. A value nested deeper, or with more elements,
- * than these limits is broken: nothing behind it can be understood.
+ * Scan and next copy and allocate nothing. A value that is nested deeper than
+ * ELAPSE__WIRE_RESP_DEPTH_MAX, or has an array with more elements than
+ * ELAPSE__WIRE_RESP_ELEMENTS_MAX, is broken: the bytes after it cannot be understood.
  */
 #ifndef ELAPSE__WIRE_RESP_VALUE_H
 #define ELAPSE__WIRE_RESP_VALUE_H
@@ -39,8 +40,8 @@ enum elapse__wire_resp_kind {
 /* One item of a value: a value without parts, or the head of an array, a map or a push. */
 struct elapse__wire_resp_item {
     enum elapse__wire_resp_kind kind;
-    int64_t integer;            /* INTEGER; of ARRAY and PUSH the elements, of MAP the pairs */
-    const unsigned char *bytes; /* WORD, ERROR and BYTES; in the caller's bytes */
+    int64_t integer;            /* INTEGER: the number; ARRAY, PUSH: elements; MAP: pairs */
+    const unsigned char *bytes; /* of WORD, ERROR and BYTES; they lie in the caller's bytes */
     size_t size;
 };
 
@@ -50,20 +51,21 @@ enum elapse__wire_resp_scanned {
     ELAPSE__WIRE_RESP_SCAN_BROKEN,
 };
 
-/* Private, except that a scanner of zeros is a new one. */
+/* The fields are private. A new scanner is all zeros. */
 struct elapse__wire_resp_scanner {
     size_t at; /* items up to here are whole */
     uint32_t depth;
     uint32_t left[ELAPSE__WIRE_RESP_DEPTH_MAX];
 };
 
-/* Reads on. `bytes` begin where the value begins; they may have moved since the last call. WHOLE:
- * `*end` is the size of the value, and the scanner is a new one. */
+/* Reads on. `bytes` begin where the value begins. They may lie elsewhere than at the last call. If
+ * it returns WHOLE, `*end` is the size of the value, and the scanner is as new. */
 enum elapse__wire_resp_scanned elapse__wire_resp_scan(struct elapse__wire_resp_scanner *scanner,
                                                       const unsigned char *bytes, size_t size,
                                                       size_t *end);
 
-/* Returns the item at `*at`, and steps behind it. Requires that scan has found the value whole. */
+/* Returns the item at `*at`, and moves `*at` to the next item. Requires that scan has found the
+ * value whole. */
 struct elapse__wire_resp_item elapse__wire_resp_next(const unsigned char *bytes, size_t size,
                                                      size_t *at);
 

@@ -1,9 +1,9 @@
 /*
  * Writes replies in RESP2 and RESP3, the protocol of Redis.
  *
- * A writer appends to memory of the caller. A reply that has no room there is cut off, and
- * `too_small` says so; the caller never sends such a reply. A reply of which the caller knows the
- * greatest size needs no check.
+ * A writer appends to memory of the caller. If a reply does not fit, it is cut off, and `too_small`
+ * is set; the caller never sends such a reply. A caller that knows the greatest size of the reply
+ * need not look at `too_small`.
  */
 #ifndef ELAPSE__WIRE_RESP_WRITE_H
 #define ELAPSE__WIRE_RESP_WRITE_H
@@ -40,7 +40,7 @@ void elapse__wire_resp_write_bytes(struct elapse__wire_resp_writer *writer, cons
                                    size_t size);
 void elapse__wire_resp_write_text(struct elapse__wire_resp_writer *writer, const char *text);
 
-/* Write what stands before and behind the bytes of a string, which come from elsewhere. */
+/* Write what stands before and after the bytes of a string. The caller appends the bytes. */
 void elapse__wire_resp_write_bytes_begin(struct elapse__wire_resp_writer *writer, size_t size);
 void elapse__wire_resp_write_bytes_end(struct elapse__wire_resp_writer *writer);
 
