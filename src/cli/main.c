@@ -1,5 +1,5 @@
 /*
- * elapse: the program. It finds the subcommand and runs it.
+ * The program elapse: finds the subcommand and runs it.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -89,7 +89,8 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-/* The words "elapse" and the name of the command begin its messages, and those of getopt. */
+/* Calls a command. "elapse" and the name of the command begin the command's messages, and those of
+ * getopt. */
 static enum exit_status call_command(const struct command *command, int argc, char **argv)
 {
     static char words[32];
@@ -118,7 +119,7 @@ static enum exit_status unknown_command(const char *name)
 
 static enum exit_status completion_command(int argc, char **argv);
 
-/* elapse help [COMMAND]: the same as "elapse COMMAND --help". */
+/* Runs elapse help [COMMAND], which does the same as "elapse COMMAND --help". */
 static enum exit_status help_command(int argc, char **argv)
 {
     char help_option[] = "--help";
@@ -148,7 +149,8 @@ static const char completion_help[] =
     "Example:\n"
     "  source <(elapse completion bash)\n";
 
-/* elapse completion SHELL. It is no row of the table, which it is about. */
+/* Runs elapse completion SHELL. This command is not in the table of commands, because it prints
+ * completions for the commands of the table. */
 static enum exit_status completion_command(int argc, char **argv)
 {
     ELAPSE__ASSERT(argc >= 1);

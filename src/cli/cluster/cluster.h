@@ -1,12 +1,12 @@
 /*
- * What the files of this room share.
+ * What the files of elapse cluster share. "Pure" means: without an effect.
  *
  *      cluster_command.c    the options
  *      cluster_create.c     elapse cluster create
- *      cluster_status.c     elapse cluster status: asking, and how it ends
+ *      cluster_status.c     elapse cluster status: looks again and again, and returns the status
  *      cluster_repair.c     elapse cluster append-lost and accept-loss
- *      watch.c              pure: which partitions live, from what was seen
- *      status_text.c        pure: printing, for people and as JSON
+ *      watch.c              pure: which partitions have an owner that lives, from looks at them
+ *      status_text.c        pure: writes the state, for people and as JSON
  */
 #ifndef ELAPSE_CLI_CLUSTER_CLUSTER_H
 #define ELAPSE_CLI_CLUSTER_CLUSTER_H
@@ -38,7 +38,7 @@ struct cluster_options {
     bool begin_anew;
 };
 
-/* Returns the status for what the database has refused, after printing it. */
+/* Prints why the database has refused. Returns the exit status for it. */
 enum exit_status cluster_refused(const struct elapse__schema_why *why);
 
 enum exit_status cluster_create(const struct cluster_options *options);
@@ -48,11 +48,11 @@ enum exit_status cluster_accept_loss(const struct cluster_options *options);
 
 /* ---- watch.c ---- */
 
-/* What was seen of a partition since the first look. An owner changes its row every quarter of the
- * lease, so a row that stays as it is for a lease has no owner that lives. */
+/* What was seen of a partition since the first look. The owner changes the partition's row every
+ * quarter of the lease. So if the row stays the same for a lease, no owner lives. */
 struct cluster_watched {
     bool has_changed;
-    uint64_t unchanged_ns; /* the time since the row changed last; or since the first look */
+    uint64_t unchanged_ns; /* how long the row has not changed, or was not seen to change */
     uint64_t changed_ns;   /* when the row changed last, by the clock of the looks */
     uint64_t epoch, beat, last_group;
 };
@@ -65,7 +65,7 @@ void cluster_watch_first(struct cluster_watched *watched,
 void cluster_watch_next(struct cluster_watched *watched,
                         const struct elapse__status_partition *partition, uint64_t now_ns);
 
-/* Returns whether the partition has an owner that lives, and that may go on. */
+/* Returns whether the partition has an owner that lives, and that may go on (it is not stopped). */
 bool cluster_watch_lives(const struct cluster_watched *watched,
                          const struct elapse__status_partition *partition);
 

@@ -1,6 +1,6 @@
 /*
- * elapse cluster: its options. A program that was built without clusters has them too, so that
- * the help is the same, and the command says why it does nothing.
+ * elapse cluster: reads the options. A program that was built without clusters reads them too, so
+ * that the help is the same, and says why the command does nothing.
  */
 
 #include <string.h>
@@ -52,14 +52,14 @@ static enum exit_status add_host(void *context, const char *value)
     return STATUS_OK;
 }
 
-/* The verbs, and what the options belong to. */
+/* The verbs of elapse cluster. */
 enum verb { CREATE, STATUS, APPEND_LOST, ACCEPT_LOSS, VERBS };
 
 static const char *const verbs[VERBS] = {"create", "status", "append-lost", "accept-loss"};
 
 static const char say[] = "say create, status, append-lost or accept-loss";
 
-/* Which options of some verbs only were given. */
+/* Whether an option was given that only some verbs have. */
 struct given {
     bool of_create, of_repair;
 };

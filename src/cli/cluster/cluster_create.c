@@ -1,5 +1,5 @@
 /*
- * elapse cluster create: the tables, and a queue in them.
+ * elapse cluster create: makes the tables, and a queue in them.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 enum { NS_PER_MS = 1000000 };
 
-/* Asks one server after the other, until one takes writes. */
+/* Asks one server of PostgreSQL after the other, until one takes writes. */
 static bool create(const struct cluster_options *options, struct elapse__schema_queue *queue,
                    struct elapse__schema_why *why)
 {

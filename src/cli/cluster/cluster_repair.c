@@ -1,5 +1,7 @@
 /*
- * elapse cluster append-lost and accept-loss: what becomes of groups that the database lost.
+ * elapse cluster append-lost and accept-loss: appends groups that the database lost from the
+ * directory of a node, or accepts their loss. A mark is a text in the partition's row: it says that
+ * groups are lost, and stops the partition until an operator has decided.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,10 +27,10 @@ struct repair {
     struct elapse__repair_server server;
     struct elapse__upkeep_local_log log; /* if --data was given */
     bool has_log;
-    const struct elapse__upkeep_local_group *anew; /* its first group, if the log begins anew */
-    uint64_t end;                                  /* of the log before that */
+    const struct elapse__upkeep_local_group *anew; /* if the log begins anew: its first group */
+    uint64_t end;                                  /* if the log begins anew: its end before */
     uint64_t common; /* the last group that the database and the directory have alike */
-    uint64_t last;   /* of the directory */
+    uint64_t last;   /* the last group of the directory */
     struct elapse__schema_why why;
 };
 
@@ -105,15 +107,15 @@ static bool compare(struct repair *repair, const struct elapse__upkeep_local_gro
     return true;
 }
 
-/* Finds the last group that the database and the directory have alike: all groups before such a
- * group are alike too. Stores the index of the group + 1; 0: there is no such group. */
+/* Finds the last group that is the same in the database and in the directory. All groups before
+ * such a group are the same, too. Stores the index of the group + 1; 0: there is no such group. */
 static bool find_common(struct repair *repair, size_t *found)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
     size_t low = 0, high = log->count;
     bool is_same = false;
 
-    /* Groups that the log of the database has no more are not compared. */
+    /* Groups that the database's log does not have any more cannot be compared. */
     while (low < log->count && log->groups[low].number + 1 < repair->row.tail)
         low++;
     size_t first = low;
@@ -131,10 +133,11 @@ static bool find_common(struct repair *repair, size_t *found)
     return true;
 }
 
-/* The directory begins behind the groups that the database lacks. Its journal is all that its node
- * needs to start, and has a group of its own for each of the log's. So those groups have all jobs,
- * as those from the tail of a log on have them. Whether the database went on with other groups
- * cannot be told by hashes. */
+/* Called when the directory does not have the first groups that the database lacks. If the user has
+ * asked for it, plans to begin the log anew with the groups of the directory; otherwise refuses.
+ * The directory's journal is all that its node needs to start. So its groups have all jobs, as the
+ * groups of a log have them from its tail on. Hashes cannot tell whether the database went on with
+ * other groups. */
 static enum exit_status begin_anew(struct repair *repair)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
@@ -212,8 +215,8 @@ static enum exit_status find_place(struct repair *repair)
     return refuse(text);
 }
 
-/* Refuses a directory of another log. A node that has followed no log yet knows neither the
- * genesis nor the timeline. */
+/* Refuses a directory of another log. A directory whose node has followed no log yet has no genesis
+ * and no timeline. */
 static enum exit_status check_memory(struct repair *repair)
 {
     const struct elapse__store_memory *memory = &repair->log.memory;
@@ -247,7 +250,7 @@ static enum exit_status read_directory(struct repair *repair)
     return status == STATUS_OK ? find_place(repair) : status;
 }
 
-/* The mark says up to which group a node knows the log. */
+/* Prints a mark, which says up to which group a node knows the log, unless it is empty. */
 static void tell_words(const struct repair *repair, const char *what, const char *text)
 {
     if (text[0] == '\0')
@@ -322,8 +325,8 @@ static enum exit_status check_place(const struct repair *repair)
     return STATUS_OK;
 }
 
-/* Appends the groups behind the last one of the database. The chain was found whole, so all of its
- * groups continue the log. */
+/* Appends the groups after the last group of the database. The hashes of the directory's groups
+ * were checked, so all of these groups continue the log. */
 static bool append_all(struct repair *repair)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
@@ -347,7 +350,9 @@ static bool append_all(struct repair *repair)
     return true;
 }
 
-/* A mark stays if its node knows more groups than the directory has. */
+/* Returns the mark if it stays, because its node knows more groups than the directory has;
+ * otherwise
+ * "". */
 static const char *kept(const struct repair *repair, const char *mark)
 {
     return elapse__repair_marked_group(mark) > repair->last ? mark : "";
@@ -375,7 +380,7 @@ static void tell_anew(const struct repair *repair)
                       between == 1 ? "" : "s", between == 1 ? "is" : "are");
 }
 
-/* Returns STATUS_FAILED, with words, if the mark stays. */
+/* Prints what was appended. If a mark stays, prints why, and returns STATUS_FAILED. */
 static enum exit_status tell_appended(const struct repair *repair)
 {
     uint64_t count = repair->last - repair->row.last_group;
@@ -421,7 +426,7 @@ static enum exit_status append(struct repair *repair)
     return tell_appended(repair);
 }
 
-/* Ends a run that has nothing to append. */
+/* Ends append-lost when the database lacks no group of the directory. */
 static enum exit_status end_with_all(struct repair *repair)
 {
     enum exit_status status = confirm(repair);
@@ -470,7 +475,8 @@ static void tell_loss(const struct repair *repair)
                           count == 1 ? "" : "s");
 }
 
-/* Lets the partition go on. Nodes that have gone on without the groups still do. */
+/* Lets the partition go on. If it went on before without the groups, forgets the mark about them.
+ */
 static bool change(struct repair *repair)
 {
     if (repair->row.stopped[0] == '\0')
@@ -491,7 +497,7 @@ static enum exit_status accept(struct repair *repair)
     return output_finish();
 }
 
-/* Ends a run in which no node misses groups. */
+/* Ends accept-loss when no node misses groups. */
 static enum exit_status accept_nothing(struct repair *repair)
 {
     static const char words[] =

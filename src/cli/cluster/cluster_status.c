@@ -40,7 +40,7 @@ static bool all_live(const struct elapse__status *status, const struct cluster_w
     return live;
 }
 
-/* Looks again and again. A quarter more than the lease, since time passes between looks. */
+/* Looks again and again, for a quarter more than a lease, because time passes between looks. */
 static bool watch(struct elapse__status_session *session, struct elapse__status *status,
                   struct cluster_watched *watched, struct elapse__schema_why *why)
 {

@@ -1,5 +1,5 @@
 /*
- * The state of a cluster, for people and as JSON.
+ * Writes the state of a cluster, for people and as JSON.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ struct warnings {
     char clock[ELAPSE__NODE_ADDRESS_BYTES + 96];
 };
 
-/* Returns whether a standby is there that a commit waits for, as far as anybody may know. */
+/* Returns whether commits wait for a standby. A standby whose kind this user may not see (its
+ * `sync` is empty) counts as one. */
 static bool has_synchronous(const struct elapse__status *status)
 {
     for (size_t i = 0; i < status->standby_count; i++) {
@@ -57,7 +58,7 @@ static void find_warnings(const struct elapse__status *status, struct warnings *
 
 /* ---- for people ---- */
 
-/* Adds a text from elsewhere, harmless for a terminal. */
+/* Adds a text from elsewhere, made harmless for a terminal. */
 static void add_word(struct elapse__buffer *text, const char *word)
 {
     const char *shown = word[0] == '\0' ? "-" : word;
@@ -65,7 +66,7 @@ static void add_word(struct elapse__buffer *text, const char *word)
     buffer_add_masked(text, shown, strlen(shown));
 }
 
-/* Adds blanks up to a column of the line that begins at `line`, and one at least. */
+/* Adds at least one blank, up to a column of the line that begins at `line`. */
 static void pad(struct elapse__buffer *text, size_t line, size_t column)
 {
     ELAPSE__ASSERT_THAT(line, <=, elapse__buffer_size(text));
@@ -113,7 +114,8 @@ static void add_words(struct elapse__buffer *text, uint32_t number, const char *
     buffer_add_text(text, "\n");
 }
 
-/* Adds what the database lost of a partition, which no column tells. */
+/* Adds lines about groups of a partition that the database lost. No column of the table tells this.
+ */
 static void add_loss(struct elapse__buffer *text, uint32_t number,
                      const struct elapse__status_partition *partition)
 {

@@ -1,6 +1,6 @@
 /*
- * Which partitions have an owner that lives. The clocks of other machines say nothing about that:
- * what counts is that the row changes while somebody looks.
+ * Finds which partitions have an owner that lives: those whose row changes between two looks. Times
+ * in the row are of clocks of other machines, so they are not compared with this machine's clock.
  */
 #include "../../base/assert.h"
 #include "cluster.h"

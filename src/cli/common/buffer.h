@@ -33,14 +33,16 @@ static inline void buffer_add_masked(struct elapse__buffer *buffer, const char *
 /* Adds text as printf would: buffer_add_format(buffer, format, ...). */
 #define buffer_add_format(...) require_memory(elapse__buffer_format(__VA_ARGS__))
 
-/* Returns where `size` more bytes can be written. The bytes count once the end is raised. */
+/* Returns room for `size` more bytes. The bytes are added when the caller raises the buffer's end.
+ */
 static inline char *buffer_room(struct elapse__buffer *buffer, size_t size)
 {
     require_memory(elapse__buffer_reserve(buffer, size));
     return (char *)buffer->bytes + buffer->end;
 }
 
-/* Returns the bytes as a string, until more bytes are added. The NUL does not count. */
+/* Returns the bytes as a string, which is valid until more bytes are added. The NUL is not counted
+ * in the buffer's size. */
 static inline const char *buffer_string(struct elapse__buffer *buffer)
 {
     *buffer_room(buffer, 1) = '\0';

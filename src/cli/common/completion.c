@@ -1,6 +1,6 @@
 /*
- * Each subcommand is run once with an observer of its options: options_read then hands over the
- * table, and the subcommand ends without an effect.
+ * Writes completions for shells. It runs each subcommand once with an observer: options_read gives
+ * the table of options to the observer, and the subcommand ends without an effect.
  */
 #include "completion.h"
 
@@ -33,7 +33,7 @@ static void for_each(const struct command *commands, size_t count, print_line_fu
         with_options(&commands[i], print);
 }
 
-/* Prints the text up to its first sign that ends a clause, without the quotes of a shell. */
+/* Prints the text up to its first ';' or '(', without characters that are quotes for a shell. */
 static void print_summary(const char *text)
 {
     size_t length = strcspn(text, ";(");

@@ -1,6 +1,6 @@
 /*
- * Completion for shells, written from the option tables of the subcommands. A subcommand that reads
- * its command line by options_read is completed: nothing else has to be written.
+ * Writes completions for shells from the option tables of the subcommands. A subcommand that reads
+ * its command line by options_read needs nothing else to be completed.
  */
 #ifndef ELAPSE_CLI_COMMON_COMPLETION_H
 #define ELAPSE_CLI_COMMON_COMPLETION_H

@@ -1,6 +1,5 @@
 /*
- * Durations in arguments and lines, which are C strings. src/protocol/duration.h says what they
- * look like.
+ * Reads and writes durations as C strings. src/protocol/duration.h says what durations look like.
  */
 #ifndef ELAPSE_CLI_COMMON_DURATION_H
 #define ELAPSE_CLI_COMMON_DURATION_H

@@ -1,5 +1,5 @@
 /*
- * The environment of a program that this one starts.
+ * Makes the environment of a program that this one starts.
  */
 #include "environment.h"
 

@@ -1,5 +1,5 @@
 /*
- * What a program says of a part that it was built without, and what brings the part.
+ * Messages about parts that this program was built without. They say how to get the part.
  */
 #ifndef ELAPSE_CLI_COMMON_LACKS_H
 #define ELAPSE_CLI_COMMON_LACKS_H

@@ -1,6 +1,6 @@
 /*
- * Whether TZ names a zone. The forms of TZ are those of the C library: a rule, a name, or the path
- * of a file; the latter two may begin with a colon.
+ * Finds out whether the variable TZ names a zone. The C library takes three forms of TZ: a rule, a
+ * name, or the path of a file. A name and a path may begin with a colon.
  */
 #include "local_time.h"
 
@@ -33,7 +33,7 @@ bool local_time_is_known(enum exit_status *status)
     const char *given = getenv("TZ");
     const struct elapse_time_zone *zone;
 
-    /* An empty TZ is UTC. With TZDIR the names are those of another folder. */
+    /* An empty TZ means UTC. With TZDIR another folder has the names, which is not looked at. */
     if (given == NULL || given[0] == '\0' || getenv("TZDIR") != NULL)
         return true;
     const char *name = given + (given[0] == ':');

@@ -8,8 +8,8 @@
 
 #include "message.h"
 
-/* Returns whether the zone in TZ exists. Otherwise prints an error and stores its status: the
- * C library would take the zone for UTC without a word. */
+/* Returns whether the zone in TZ exists. If it does not, prints an error and stores its status,
+ * because the C library would take the zone for UTC without a message. */
 bool local_time_is_known(enum exit_status *status);
 
 #endif

@@ -12,14 +12,15 @@ enum exit_status {
     STATUS_OK = 0,
     STATUS_FAILED = 1, /* the machine or a structure failed */
     STATUS_USAGE = 2,  /* the command line or the input is wrong */
-    /* Of the commands that speak to a server. */
+    /* The next six are statuses of the commands that speak to a server. */
     STATUS_GONE = 3,           /* there is no such job or tube */
     STATUS_TAKEN = 4,          /* another job, or a worker, is in the way: nothing has changed */
     STATUS_FULL = 5,           /* the server takes no job now */
     STATUS_NO_SERVER = 6,      /* no connection, or no owner of a partition: nothing has changed */
     STATUS_NOT_AUTHORISED = 7, /* the password is missing or wrong: nothing has changed */
     STATUS_UNKNOWN = 8,        /* a connection was lost while a reply was awaited */
-    /* A signal has cost something, so the status is that of a program which the signal ended. */
+    /* A signal has ended the command, and something is lost. A shell shows these statuses for a
+     * program that the signal has ended. */
     STATUS_HUNG_UP = 128 + 1,
     STATUS_INTERRUPTED = 128 + 2,
     STATUS_TERMINATED = 128 + 15,
@@ -38,11 +39,12 @@ void message_set_program(const char *path);
 /* Returns how the program was called. */
 const char *message_program(void);
 
-/* Says whether messages are left out, while the terminal shows a picture that they would spoil. */
+/* Sets whether messages are left out, because the terminal shows a picture that they would spoil.
+ */
 void message_silence(bool silent);
 
 /* Prints "elapse COMMAND: ", the message and a line end. Control characters, which a file name may
- * have, become '?', so that it is always one line. */
+ * have, become '?', so that a message is always one line. */
 /* NOLINTNEXTLINE(readability-redundant-declaration): cmocka, in tests, declares one of this name */
 __attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
 
@@ -56,7 +58,7 @@ __attribute__((format(printf, 1, 2))) enum exit_status usage_error(const char *f
 /* Prints how to get help, after getopt has printed the error. Returns STATUS_USAGE. */
 enum exit_status usage_hint(void);
 
-/* Says that there is no memory, and ends the program, unless `is_there`. */
+/* If `is_there` is false, says that there is no memory, and ends the program. */
 void require_memory(bool is_there);
 
 /* Return memory as malloc and realloc do. Without memory they end the program. */

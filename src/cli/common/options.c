@@ -1,5 +1,6 @@
 /*
- * Reading a command line by getopt_long, for which the table is translated.
+ * Reads a command line by getopt_long. The table of options is translated into a table of
+ * getopt_long.
  */
 #include "options.h"
 
@@ -22,7 +23,8 @@ enum { FOUND_OPTION = 256, FOUND_VERSION = FOUND_OPTION + OPTIONS_MAX, FOUND_HEL
 /* The longest file of options. */
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* Room for a file, the number of a line and the name of an option. */
+/* What options_label returns: has room for a file, the number of a line and the name of an option.
+ */
 static char label[512];
 
 const char *options_label(void)
@@ -70,7 +72,7 @@ static struct left_column left_column(const struct command_option *option)
     return left;
 }
 
-/* Prints the option, its help broken between words and begun at `column`. */
+/* Prints the option. Its help begins at `column`, and is broken between words. */
 static void print_option(const struct command_option *option, size_t column)
 {
     struct left_column left = left_column(option);

@@ -133,9 +133,9 @@ static inline struct command_option option_noting(bool *given, struct command_op
 
 /* The help of a subcommand, around the list of its options. */
 struct command_help {
-    const char *usage;   /* the first lines */
-    const char *purpose; /* the lines between these and the options */
-    const char *example; /* the last lines */
+    const char *usage;   /* the first lines of the help */
+    const char *purpose; /* the lines between the first lines and the options */
+    const char *example; /* the last lines of the help */
 };
 
 struct command_line {
@@ -150,36 +150,37 @@ struct command_line {
     char *file_text;        /* of the file of options, NULL without one; the caller releases it */
 };
 
-/* The initializer of a command line whose options are an array. */
+/* The initializer of a struct command_line whose options are an array. */
 #define COMMAND_LINE(text, table)                                                             \
     {                                                                                         \
         .help = &(text), .options = (table), .option_count = sizeof(table) / sizeof(table)[0] \
     }
 
 /*
- * Reads the command line. Options may come behind other arguments; "--" ends them. Returns true if
- * the command is to go on. Otherwise the help or the version was printed, or an error, and
- * `*status` is what the command ends with. Requires that argv[0] is message_command().
+ * Reads the command line. Options may come after other arguments; "--" ends them. Returns true if
+ * the command is to go on. Otherwise the help, the version or an error was printed, and the command
+ * has to end with `*status`. Requires that argv[0] is message_command().
  */
 bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status);
 
-/* Returns STATUS_OK if there are at most so many arguments; otherwise says which one is unknown. */
+/* Returns STATUS_OK if there are at most `most` arguments. Otherwise says which argument is one too
+ * many. */
 enum exit_status options_check_count(const struct command_line *line, int most);
 
 /*
- * Reads options from a file: a line each, "NAME = VALUE"; for a flag, VALUE is yes or no. Empty
- * lines, and those that begin with '#', say nothing. An option that was on the command line keeps
- * its value. Returns STATUS_OK; or, after a message that names the file and the line, another
+ * Reads options from a file. Each option is a line, "NAME = VALUE"; for a flag, VALUE is yes or no.
+ * Empty lines, and lines that begin with '#', are ignored. An option that was on the command line
+ * keeps its value. Returns STATUS_OK; or, after a message that names the file and the line, another
  * status. Texts of the options point into line->file_text. Requires that no file was read before.
  */
 enum exit_status options_read_file(struct command_line *line, const char *path);
 
-/* Returns how messages call the option that is being read: "--tick", or "FILE:3: tick". */
+/* Returns the name of the option that is being read, for messages: "--tick", or "FILE:3: tick". */
 const char *options_label(void);
 
 /*
- * From now on options_read does call(context, line) in place of reading a command line, and
- * returns false, so that the subcommand ends. NULL ends this.
+ * Makes options_read call(context, line) in place of reading a command line, and return false, so
+ * that the subcommand ends. NULL: options_read reads command lines again.
  */
 void options_observe(void (*call)(const void *context, const struct command_line *line),
                      const void *context);

@@ -1,5 +1,5 @@
 /*
- * Standard output.
+ * Writes standard output.
  */
 #include "output.h"
 

@@ -1,5 +1,5 @@
 /*
- * The progress line.
+ * Shows the progress line.
  */
 #include "progress.h"
 

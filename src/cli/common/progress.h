@@ -1,6 +1,6 @@
 /*
- * A line on standard error that shows how far something long has come. It is shown only on a
- * terminal, only after a second, and is erased at the end.
+ * The progress line: a line on standard error that shows how far a long task has come. It is shown
+ * only on a terminal, only if the task takes more than a second, and is erased at the end.
  */
 #ifndef ELAPSE_CLI_COMMON_PROGRESS_H
 #define ELAPSE_CLI_COMMON_PROGRESS_H

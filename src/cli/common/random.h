@@ -21,7 +21,7 @@ static inline uint64_t random_next(struct random *random)
 }
 
 /* Returns a number from 0 to `limit` - 1. Some numbers are more likely than others by one part in
- * 2^32 / limit, which no trace can show. */
+ * 2^32 / limit, which is too little to be seen in a trace. */
 static inline uint32_t random_below(struct random *random, uint32_t limit)
 {
     return (uint32_t)((random_next(random) >> 32) * limit >> 32);

@@ -1,6 +1,7 @@
 /*
- * A picture that stays on a terminal: keys are read one by one, and the signals that would end or
- * stop the program are taken between two pictures, when the terminal can be restored.
+ * Prepares a terminal for pictures that replace each other. Keys are read one by one. Signals that
+ * would end or stop the program are taken between two pictures, so that the terminal can be
+ * restored before.
  */
 #ifndef ELAPSE_CLI_COMMON_SCREEN_H
 #define ELAPSE_CLI_COMMON_SCREEN_H

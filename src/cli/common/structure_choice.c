@@ -1,5 +1,5 @@
 /*
- * Reading the name of a structure.
+ * Reads the name of a structure.
  */
 #include "structure_choice.h"
 
@@ -10,7 +10,7 @@
 #include "../../base/assert.h"
 #include "text.h"
 
-/* The memory of the levels that growing dials add. */
+/* Allocates memory for a level that growing dials add. */
 static void *allocate_level(size_t alignment, size_t bytes, void *context)
 {
     (void)context;

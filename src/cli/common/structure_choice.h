@@ -15,7 +15,7 @@
 struct structure_choice {
     const struct elapse_structure *structure;
     const struct elapse_shape *shape; /* NULL: the structure's default */
-    const char *text;                 /* as the user gave the structure; its name in reports */
+    const char *text;                 /* what the user wrote; it is the name in reports */
     struct elapse_shape given;
     uint32_t slots[ELAPSE_SHAPE_LEVELS_MAX];
 };

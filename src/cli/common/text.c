@@ -1,5 +1,5 @@
 /*
- * Quoting, reading and writing text for messages, options and reports.
+ * Quotes, reads and writes text for messages, options and reports.
  */
 #include "text.h"
 
@@ -82,8 +82,8 @@ struct grouped group_digits(unsigned long long number)
     return grouped;
 }
 
-/* Returns whether a terminal may take the character for a command: a character before the space,
- * that of the delete key, or one of U+0080 to U+009F. U+009B is as good as an escape and '['. */
+/* Returns whether a terminal may take the character for a command: U+0000 to U+001F, U+007F, and
+ * U+0080 to U+009F. For example, U+009B means the same as an escape and '['. */
 static bool is_control_character(const char *text, size_t length)
 {
     unsigned char first = (unsigned char)text[0];

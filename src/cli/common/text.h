@@ -20,19 +20,20 @@ struct quoted {
  * longer than QUOTED_BYTES_MAX is cut, and "..." follows it. */
 struct quoted quote_text(const char *text, size_t length);
 
-/* Does the same for a string that ends in a NUL. */
+/* Quotes a string as quote_text quotes a text. */
 struct quoted quote_string(const char *string);
 
-/* Makes a text from elsewhere, such as a file name or a reply, harmless for a terminal: each byte
- * of a control character (U+0000 to U+001F, U+007F to U+009F), and each that is not UTF-8, becomes
+/* Makes a text from elsewhere, such as a file name or a reply, harmless for a terminal. Each byte
+ * of a control character (U+0000 to U+001F, U+007F to U+009F), and each byte that is not UTF-8,
+ * becomes
  * '?'. */
 void mask_text(char *text, size_t length);
 
-/* Does the same for a string that ends in a NUL. */
+/* Masks a string as mask_text masks a text. */
 void mask_control_characters(char *text);
 
-/* Reads a whole decimal number from `least` to `most`. Returns false if the text is not one, and
- * then leaves `*number` as it was. */
+/* Reads a whole decimal number from `least` to `most`. If the text is no such number, returns false
+ * and leaves `*number` as it was. */
 bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number);
 
 /* Compares two uint64_t for qsort. */

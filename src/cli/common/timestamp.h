@@ -1,5 +1,5 @@
 /*
- * Points in wall-clock time as text: 2026-11-20T10:00:00.25+01:00 (RFC 3339).
+ * Reads and writes points in wall-clock time: 2026-11-20T10:00:00.25+01:00 (RFC 3339).
  */
 #ifndef ELAPSE_CLI_COMMON_TIMESTAMP_H
 #define ELAPSE_CLI_COMMON_TIMESTAMP_H
@@ -12,8 +12,8 @@
 
 /*
  * Reads a time into `*unix_ns`, in nanoseconds since 1970-01-01T00:00:00Z; an earlier time becomes
- * 0. The zone (Z or +hh:mm) is required, a fraction of the second is optional. Returns NULL; or a
- * phrase that names the error, and then leaves `*unix_ns` as it was.
+ * 0. The zone (Z or +hh:mm) is required, a fraction of the second is optional. Returns NULL. If the
+ * text is no time, returns a phrase that names the error, and leaves `*unix_ns` as it was.
  */
 const char *timestamp_parse(const char *text, size_t length, uint64_t *unix_ns);
 
@@ -26,14 +26,14 @@ struct timestamp_local {
     int minute;
     int second;
     uint64_t fraction_ns;
-    int64_t as_utc_s; /* with a date: what it would be in UTC, in seconds since 1970 */
+    int64_t as_utc_s; /* with a date: the time as if it were in UTC, in seconds since 1970 */
 };
 
 /* Reads a time without a zone: 2026-11-20T18:30:00.5 or 18:30, each with or without seconds and a
- * fraction. Returns false if it is none. */
+ * fraction. Returns false if the text is no such time. */
 bool timestamp_parse_local(const char *text, size_t length, struct timestamp_local *local);
 
-/* The length of what timestamp_write writes. */
+/* How many bytes timestamp_write writes. */
 enum { TIMESTAMP_BYTES = sizeof "2026-11-20T10:00:00.000000Z" - 1 };
 
 /* Writes a time in UTC, with microseconds and without a NUL. */

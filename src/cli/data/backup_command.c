@@ -1,5 +1,5 @@
 /*
- * elapse backup: a copy of a directory that may be in use.
+ * elapse backup: copies a directory that may be in use.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,6 @@
 /*
- * elapse check: is a directory whole, and what can be saved of it.
+ * elapse check: finds the damage in the directory of a queue, and with --repair saves what is
+ * whole.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * elapse export: all jobs of a queue as lines of JSON.
+ * elapse export: writes all jobs of a queue as lines of JSON.
  */
 #include <inttypes.h>
 
@@ -20,7 +20,7 @@ static const struct command_help help = {
 };
 
 struct exporting {
-    uint64_t last_id; /* of the jobs so far, which come by increasing ids */
+    uint64_t last_id; /* of the jobs so far, which come in the order of their ids */
     uint64_t damaged;
 };
 

@@ -1,5 +1,5 @@
 /*
- * elapse import: lines of JSON become jobs of a queue.
+ * elapse import: makes jobs of a queue from lines of JSON.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 #include "../common/output.h"
 #include "job_json.h"
 
-/* A body of 32 MiB in which each byte is escaped takes six times as much, and so does base64 less.
- */
+/* The longest line has room for a body of 32 MiB in which each byte is escaped, which takes six
+ * times as many bytes. The same body as base64 is shorter. */
 enum { LINE_BYTES_MAX = 256 << 20, READ_BYTES = 1 << 16 };
 
 static const struct command_help help = {

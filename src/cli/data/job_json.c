@@ -18,7 +18,7 @@ static const struct number_member {
     const char *name;
     size_t offset;
     enum { NUMBER_32, NUMBER_64, NUMBER_SIGNED } width;
-    uint64_t usual; /* the member is left out when it has this value */
+    uint64_t usual; /* a member with this value is left out */
 } numbers[] = {
 #define MEMBER(field, width, usual)                                        \
     {                                                                      \
@@ -61,7 +61,7 @@ static const struct text_member {
 
 enum { TEXT_COUNT = sizeof texts / sizeof texts[0] };
 
-/* By the number of the reason. These names are in files: never change one. */
+/* The names of the reasons, by their numbers. Exported files have these names: never change one. */
 static const char *const reasons[] = {"none", "worker", "retries", "zone", "damaged"};
 
 enum { REASON_COUNT = sizeof reasons / sizeof reasons[0] };
@@ -229,7 +229,7 @@ static bool read_member(struct reading *reading, const char *name, const json_t 
     return bad(reading, name, "there is no such member");
 }
 
-/* What the members say together. */
+/* Checks the members of a job together, and completes the job. */
 static bool complete(struct reading *reading)
 {
     struct elapse__queue_fields *fields = &reading->line->job.fields;

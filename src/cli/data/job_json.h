@@ -1,8 +1,8 @@
 /*
- * A job of a durable queue as one line of JSON, and back.
+ * Writes a job of a durable queue as one line of JSON, and reads such a line.
  *
- * Texts that are not UTF-8 are written as base64, under their name with _base64 behind it. Fields
- * that are zero, empty or have their default are left out, so most jobs are short lines.
+ * A text that is not UTF-8 is written as base64, as a member whose name ends with _base64. Fields
+ * that are zero or empty, or have their default, are left out, so most jobs are short lines.
  */
 #ifndef ELAPSE_CLI_DATA_JOB_JSON_H
 #define ELAPSE_CLI_DATA_JOB_JSON_H
@@ -16,7 +16,7 @@
 /* Writes a job as an object. */
 void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *job);
 
-/* What a line says: the job's texts point into `memory`. */
+/* A line that was read. The job's texts point into `memory`. */
 struct job_json {
     struct elapse__upkeep_job job;
     void *memory;

@@ -86,10 +86,11 @@ static void take_occupancy(struct replay *replay)
 }
 
 /*
- * Taking the occupancy walks all timers, which is too slow for every new maximum. It is done at the
- * end, and when the number of pending timers has fallen by a 256th from a maximum that was a 256th
- * above the occupancy taken before. So the last one was taken within a hundredth of the peak, and
- * in most traces there are only a few.
+ * Notes a new maximum of pending timers. To take the occupancy walks all timers, which is too slow
+ * for every new maximum. So it is taken at the end, and when the number of pending timers has
+ * fallen by a 256th from a maximum that is a 256th above the number at which it was taken before.
+ * So the last occupancy was taken within a hundredth of the peak, and most traces take it only a
+ * few times.
  */
 static void note_peak(struct replay *replay)
 {
@@ -105,7 +106,8 @@ static void note_peak(struct replay *replay)
         replay->occupancy_below = lowest + 1;
 }
 
-/* Called before a timer leaves the structure. */
+/* Takes the occupancy if the number of pending timers has fallen far enough (note_peak). Called
+ * before a timer leaves the structure. */
 static inline void note_fall(struct replay *replay)
 {
     if (replay->figures.pending < replay->occupancy_below)

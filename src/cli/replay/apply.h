@@ -1,5 +1,6 @@
 /*
- * The second stage of a replay, and the state of a replay, which all stages share.
+ * The second stage of a replay, which applies operations to the structure; and the state of a
+ * replay, which all stages share. replay.h says what the stages are.
  */
 #ifndef ELAPSE_CLI_REPLAY_APPLY_H
 #define ELAPSE_CLI_REPLAY_APPLY_H
@@ -32,7 +33,7 @@ struct replay {
     const struct elapse_structure *structure;
     const struct elapse_shape *shape;
     void *instance;
-    void *storage; /* of the instance; may be NULL */
+    void *storage; /* the storage of the instance; may be NULL */
     size_t capacity;
     bool begun; /* the instance is initialised */
     uint64_t tick_us;
@@ -46,8 +47,8 @@ struct replay {
     struct turns turns;
     /* The occupancy is taken as soon as fewer timers than this are pending; 0: never. */
     uint64_t occupancy_below;
-    uint64_t occupancy_ns; /* the time that this took in the current batch */
-    uint64_t apply_ns;     /* the time that all batches took, without that */
+    uint64_t occupancy_ns; /* how long the occupancy took in the current batch */
+    uint64_t apply_ns;     /* how long all batches took, without the occupancy */
 
     struct samples *samples;
     struct replay_figures figures;

@@ -28,7 +28,7 @@ struct replay_figures {
     uint64_t occupancy_pending; /* how many timers were pending when the occupancy was taken */
     unsigned levels;            /* the highest occupied level, plus 1 */
     uint64_t level_timers[REPLAY_LEVELS];
-    uint64_t level_slots[REPLAY_LEVELS]; /* occupied */
+    uint64_t level_slots[REPLAY_LEVELS]; /* occupied slots */
 };
 
 #endif

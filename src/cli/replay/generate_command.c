@@ -1,5 +1,5 @@
 /*
- * elapse generate: traces that are made up for a purpose.
+ * elapse generate: writes a trace that is made up for a purpose.
  *
  * "orders" is a burst of orders in a shop: orders arrive within ten seconds, each has half an hour
  * to be paid, and most are paid. The arrival of an order is a start, its payment a cancel, and an

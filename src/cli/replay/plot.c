@@ -1,5 +1,5 @@
 /*
- * Drawing with gnuplot, which is run without a shell, and writing the picture to its file.
+ * Draws with gnuplot, which it runs without a shell, and writes the picture to its file.
  */
 #include "plot.h"
 
@@ -60,7 +60,7 @@ static bool ends_with_tag(const char *text, size_t length, const char *tag)
     return length >= tag_length && memcmp(text + length - tag_length, tag, tag_length) == 0;
 }
 
-/* Returns whether the picture has its end. gnuplot also succeeds when the disk was full. */
+/* Returns whether the picture is whole: gnuplot also succeeds when the disk was full. */
 static bool is_whole(int picture)
 {
     char last[16];
@@ -94,7 +94,7 @@ static enum exit_status draw(int picture, const struct report *report,
 
 /* ---- the file ---- */
 
-/* Reports the error, if there is one. */
+/* Reports the error, unless it is 0. Returns the exit status for it. */
 static enum exit_status status_of(int error, const char *path)
 {
     if (error == 0)

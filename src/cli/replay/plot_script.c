@@ -1,5 +1,5 @@
 /*
- * The script that makes gnuplot draw the plot.
+ * Writes the script that makes gnuplot draw the plot.
  */
 #include "plot_script.h"
 
@@ -159,7 +159,7 @@ static void add_delays(struct elapse__buffer *script, const struct samples *samp
         first = 60;
         end = 61;
     }
-    /* The margin is so wide that there is a mark on each side of a single bin. */
+    /* With this margin there is a mark on each side even of a single bin. */
     ELAPSE__ASSERT(first < end);
     double low = first > 8 ? first - 8.0 : 0;
     double high = end + 8.0;

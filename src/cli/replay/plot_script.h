@@ -1,5 +1,5 @@
 /*
- * The script that makes gnuplot draw the plot.
+ * Writes the script that makes gnuplot draw the plot.
  */
 #ifndef ELAPSE_CLI_REPLAY_PLOT_SCRIPT_H
 #define ELAPSE_CLI_REPLAY_PLOT_SCRIPT_H

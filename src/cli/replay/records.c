@@ -1,5 +1,5 @@
 /*
- * The table of records, made with uthash, and the list of all, made with utlist.
+ * The table of records, made with uthash, and the list of all records, made with utlist.
  */
 #include "records.h"
 

@@ -1,6 +1,6 @@
 /*
- * The records of a replay, one for each arming, and the table that finds the
- * latest one of a key.
+ * The records of a replay, one for each arming (replay.h), and the table that finds the latest
+ * record of a key.
  */
 #ifndef ELAPSE_CLI_REPLAY_RECORDS_H
 #define ELAPSE_CLI_REPLAY_RECORDS_H
@@ -23,16 +23,16 @@
 struct record {
     struct elapse_timer timer; /* first, so that a cast finds the record of a timer */
 
-    /* For applying, which asks the timer for nothing that a record can tell. */
+    /* Used by the stage that applies. */
     uint64_t deadline_tick;
     uint64_t deadline_us;
-    struct record *next_ended; /* in the list of those that fired or were stopped */
+    struct record *next_ended; /* in the list of records that fired or were stopped */
     bool armed;                /* started, and neither fired nor stopped since */
-    bool ended;                /* in the list of timers that have ended */
+    bool ended;                /* in that list */
     bool digest_due;           /* fired, and not in the digest yet */
 
-    /* For reading. */
-    bool is_latest; /* in the table: its key has no later record and was not cancelled */
+    /* Used by the stage that reads. */
+    bool is_latest; /* in the table: the key has no later record and was not cancelled */
     uint64_t trace_deadline_us;
 
     /* The neighbours in the list of all records. */
@@ -44,7 +44,7 @@ struct record {
     char key[];
 };
 
-/* The table and the list of all records. Records of zeros are empty. */
+/* The table and the list of all records. Both begin as zeros, which means empty. */
 struct record_table {
     struct record *first;
     struct record *all;
@@ -53,7 +53,8 @@ struct record_table {
 /* Returns the latest record of the key, or NULL. */
 struct record *record_find(const struct record_table *table, const char *key, size_t length);
 
-/* Returns a new record, which is the latest of its key. `older` is the one before, or NULL. */
+/* Returns a new record, which is the latest of its key. `older` is the record before it, or NULL.
+ */
 struct record *record_new(struct record_table *table, struct record *older, const char *key,
                           size_t length);
 

@@ -1,5 +1,6 @@
 /*
- * The first and the third stage of a replay, which make and free records. replay.h has the plan.
+ * The first and the third stage of a replay, which make and free records. replay.h says what the
+ * stages are.
  */
 #include "replay.h"
 
@@ -112,8 +113,8 @@ static enum trace_result read_batch(struct replay *replay, struct trace_reader *
 
 /* ---- Sweep -------------------------------------------------------------- */
 
-/* Frees the records that have ended, except those whose key is still pending in the trace: these
- * timers fired early. */
+/* Frees the records that have ended, except those whose key is still pending in the trace, because
+ * the structure fired their timers too early. */
 static void sweep(struct replay *replay)
 {
     struct record *record = replay->ended;
@@ -146,8 +147,8 @@ static void add_turns(struct replay *replay)
     uint64_t begin_tick = replay->begun ? replay->now_tick : replay->steps[0].time_tick;
 
     ELAPSE__ASSERT(end_tick >= begin_tick);
-    /* How many timers the steps leave pending is not known yet: half of them start a timer, and
-     * half of these are pending on average. */
+    /* It is not known yet how many timers the steps leave pending. The estimate: half of the steps
+     * start a timer, and half of these timers are pending on average. */
     turns_add(&replay->turns, replay->trace, replay->structure, replay->shape, replay->tick_us,
               end_tick - begin_tick, replay->figures.pending + replay->step_count / 4);
 }

@@ -1,5 +1,5 @@
 /*
- * elapse replay: the command line, and the replay of each trace.
+ * elapse replay: reads the command line, and replays each trace.
  */
 
 #include <inttypes.h>
@@ -34,7 +34,7 @@ struct replay_options {
 
 /* ---- one trace ---- */
 
-/* Shows how much of the trace was replayed: `part`, from 0 to 1; below 0: nobody knows. */
+/* Shows how much of the trace was replayed: `part`, from 0 to 1; below 0: not known. */
 static void show_progress(struct progress *progress, const char *trace,
                           const struct replay_figures *figures, double part)
 {
@@ -115,7 +115,7 @@ static enum exit_status print_report(const struct report *report,
     return status == STATUS_OK ? lateness : status;
 }
 
-/* Reports before a long replay what would keep the plot from being written. */
+/* Checks before a long replay that the plot can be written. */
 static enum exit_status prepare_plot(const char *plot, const struct trace_file *file)
 {
     if (trace_file_is_at(file, plot))

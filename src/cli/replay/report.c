@@ -1,5 +1,5 @@
 /*
- * The two forms of the report.
+ * Writes the report, in its two forms.
  */
 #include "report.h"
 

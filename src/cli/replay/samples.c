@@ -1,5 +1,5 @@
 /*
- * Collecting the samples of a plot.
+ * Collects the samples of a plot.
  */
 #include "samples.h"
 
@@ -14,7 +14,7 @@ void samples_init(struct samples *samples)
     samples->interval_us = 1;
 }
 
-/* Merges each two intervals into one. */
+/* Merges each pair of intervals into one. */
 static void halve(struct samples *samples)
 {
     size_t half = SAMPLES_INTERVALS_MAX / 2;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The most intervals of time. When there are more, each two become one. */
+/* The most intervals of time. When more are needed, each pair of intervals becomes one. */
 #define SAMPLES_INTERVALS_MAX 2000
 
 /* Delays are counted by their decimal logarithm, in tenths: bin n begins at
@@ -20,12 +20,12 @@
 struct samples {
     bool begun;
     uint64_t first_us;    /* time of the first sample, where interval 0 begins */
-    uint64_t last_us;     /* time of the last */
+    uint64_t last_us;     /* time of the last sample */
     uint64_t interval_us; /* length of an interval */
     size_t intervals;     /* intervals up to the last sample */
     bool seen[SAMPLES_INTERVALS_MAX];
     uint64_t most[SAMPLES_INTERVALS_MAX]; /* most timers pending in the interval */
-    uint64_t last[SAMPLES_INTERVALS_MAX]; /* timers pending at its end */
+    uint64_t last[SAMPLES_INTERVALS_MAX]; /* timers pending at the end of the interval */
 
     uint64_t zero_delays;
     uint64_t delays[SAMPLES_BINS];
@@ -39,7 +39,7 @@ void samples_add_pending(struct samples *samples, uint64_t time_us, uint64_t pen
 /* Counts a delay. */
 void samples_add_delay(struct samples *samples, uint64_t delay_us);
 
-/* Fills the intervals in which nothing happened. To be called once, at the end. */
+/* Fills the intervals in which nothing happened. Call it once, after the last sample. */
 void samples_finish(struct samples *samples);
 
 #endif

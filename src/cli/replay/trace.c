@@ -62,7 +62,7 @@ static enum trace_result fill(struct trace_reader *reader)
     return TRACE_OPERATION;
 }
 
-/* Returns whether the line has a byte that stands in no text. */
+/* Returns whether the line has a byte that no text has. */
 static bool is_binary(struct field line)
 {
     for (size_t i = 0; i < line.length; i++) {

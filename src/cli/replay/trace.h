@@ -1,7 +1,7 @@
 /*
  * The trace reader. It reads a stream of bytes, and returns one checked operation at a time.
  *
- * A trace is lines of text. Each ends in LF or CRLF, which the last one may lack:
+ * A trace is lines of text. Each line ends in LF or CRLF; the last line may have no end:
  *
  *     time_us,op,key,delay_us,tag          the header, exactly this
  *     0,start,order-1,1800000000,paid
@@ -14,8 +14,8 @@
  * delay_us  microseconds from time_us to the deadline; ignored for cancel, where it may be empty
  * tag       the rest of the line, which is ignored and may contain commas
  *
- * Times and deadlines are at most 2^64 - 2. The reader checks each line by itself; the replay
- * checks whether the operations fit together, as a start of a key that is pending does not.
+ * Times and deadlines are at most 2^64 - 2. The reader checks each line by itself. The replay
+ * checks whether the operations fit together: for example, a key that is pending cannot be started.
  */
 #ifndef ELAPSE_CLI_REPLAY_TRACE_H
 #define ELAPSE_CLI_REPLAY_TRACE_H
@@ -67,7 +67,7 @@ struct trace_reader {
 /* Prepares the reader, and reads nothing. */
 void trace_reader_init(struct trace_reader *reader, trace_read_function *read, void *context);
 
-/* Reads the next operation. Requires that it has returned TRACE_OPERATION before. */
+/* Reads the next operation. Requires that each call before has returned TRACE_OPERATION. */
 enum trace_result trace_next(struct trace_reader *reader, struct trace_operation *operation);
 
 /* Reports a fault in the line that was read last: writes `reader->error` as printf would. Returns

@@ -1,6 +1,6 @@
 /*
- * A file in the gzip format is a row of members, which zeros may pad at the end. Anything else
- * behind a member is damage:
+ * Reads the bytes of a trace. A file in the gzip format is a row of members. After the last member
+ * there may be zeros; any other bytes after a member are damage:
  *
  *     | member | member | member | 0 0 0 |
  *
@@ -16,7 +16,8 @@
 
 #include "../../base/assert.h"
 
-/* Returns an error if the descriptor is no trace. Stores the kind of the file in `file->status`. */
+/* Returns an error if the descriptor cannot be a trace. Stores what kind of file it is in
+ * `file->status`. */
 static int check(struct trace_file *file, int descriptor)
 {
     int error = elapse__os_status_of_file(descriptor, &file->status);
@@ -119,7 +120,8 @@ static ptrdiff_t read_plain(struct trace_file *file, char *buffer, size_t bytes)
     return (ptrdiff_t)count;
 }
 
-/* Reads what the bytes in the buffer give of a member, which may be nothing. */
+/* Decompresses the bytes of a member that are in the buffer. Returns how many bytes they give,
+ * which may be 0. */
 static ptrdiff_t read_member(struct trace_file *file, char *buffer, size_t bytes,
                              const char **error)
 {
@@ -147,7 +149,7 @@ static ptrdiff_t read_member(struct trace_file *file, char *buffer, size_t bytes
     return (ptrdiff_t)(bytes - stream->avail_out);
 }
 
-/* Takes a byte behind a member. Returns a negative result if the byte may not stand there. */
+/* Takes a byte after a member. Returns a negative result if the byte is damage. */
 static ptrdiff_t pass_boundary(struct trace_file *file, const char **error)
 {
     unsigned char byte = file->buffer[file->begin];

@@ -1,5 +1,5 @@
 /*
- * The bytes of a trace, from a file or from standard input, plain or compressed by gzip.
+ * Reads the bytes of a trace from a file or from standard input, plain or compressed by gzip.
  */
 #ifndef ELAPSE_CLI_REPLAY_TRACE_FILE_H
 #define ELAPSE_CLI_REPLAY_TRACE_FILE_H
@@ -19,7 +19,7 @@ enum trace_file_place {
     TRACE_FILE_BEGINNING, /* nothing is known yet */
     TRACE_FILE_PLAIN,
     TRACE_FILE_MEMBER,       /* inside a member of the gzip format */
-    TRACE_FILE_AFTER_MEMBER, /* another member, padding or the end */
+    TRACE_FILE_AFTER_MEMBER, /* another member, padding or the end may follow */
     TRACE_FILE_PADDING,      /* a zero has followed a member: only zeros may follow */
 };
 
@@ -30,7 +30,7 @@ struct trace_file {
     bool ended;        /* the file has no more bytes to be read */
     bool failed;       /* reading has failed */
     uint64_t consumed; /* the bytes of the file that have been used */
-    z_stream stream;   /* in a compressed file */
+    z_stream stream;   /* of a compressed file */
     char error[96];
     size_t begin; /* of the bytes in the buffer that have not been used */
     size_t end;
@@ -43,11 +43,11 @@ const char *trace_file_open(struct trace_file *file, const char *path);
 /* A trace_read_function; its context is a struct trace_file. */
 ptrdiff_t trace_file_read(void *context, char *buffer, size_t bytes, const char **error);
 
-/* Returns whether `path` names the file that is read. */
+/* Returns whether `path` names the file that is being read. */
 bool trace_file_is_at(const struct trace_file *file, const char *path);
 
-/* Reads the rest of a compressed file. Returns whether it is damaged, which reading had not found
- * before. Returns false for a pipe, which may never end. */
+/* Reads the rest of a compressed file. Returns whether the rest is damaged. Does not read a pipe,
+ * which may never end, and returns false. */
 bool trace_file_rest_is_damaged(struct trace_file *file);
 
 /* Returns how much of the file has been read, from 0 to 1; below 0: unknown. */

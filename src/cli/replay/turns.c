@@ -1,5 +1,5 @@
 /*
- * How often a hashed wheel will visit its timers: once in every turn.
+ * Estimates how often a hashed wheel will visit its timers: once in every turn.
  */
 #include "turns.h"
 
@@ -12,8 +12,8 @@
 
 enum { SLOTS_DEFAULT = 512 };
 
-static const double visits_reported = 2e9; /* they take some ten seconds */
-static const double visits_at_ease = 1e7;  /* they take no time at all */
+static const double visits_reported = 2e9; /* so many visits take some ten seconds */
+static const double visits_at_ease = 1e7;  /* so few visits take no noticeable time */
 
 /* Returns a tick of 10, 100, 1000, ... with which the visits are few. */
 static uint64_t tick_that_helps_us(double visits, uint64_t tick_us)

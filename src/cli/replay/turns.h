@@ -1,5 +1,6 @@
 /*
- * A warning before a replay that would hardly end: a hashed wheel visits every timer in every turn.
+ * Warns of a replay that would take very long, because a hashed wheel visits every timer in every
+ * turn.
  */
 #ifndef ELAPSE_CLI_REPLAY_TURNS_H
 #define ELAPSE_CLI_REPLAY_TURNS_H
@@ -9,14 +10,14 @@
 
 #include <elapse/structure.h>
 
-/* An estimate of the visits so far; at first all zero. */
+/* An estimate of the visits so far. Begins as zeros. */
 struct turns {
     double visits;
     bool is_reported;
 };
 
-/* Adds the visits of the next `ticks` ticks, with so many timers pending. When they are very many,
- * prints a warning once, and a tick that helps. */
+/* Adds the visits of the next `ticks` ticks, during which `pending` timers are pending. When there
+ * are very many visits, prints a warning once, with a length of a tick that makes them few. */
 void turns_add(struct turns *turns, const char *trace, const struct elapse_structure *structure,
                const struct elapse_shape *shape, uint64_t tick_us, uint64_t ticks,
                uint64_t pending);

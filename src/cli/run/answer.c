@@ -1,6 +1,7 @@
 /*
- * The answers to lines. The main thread gives them, and never waits for a slow reader, because it
- * would not see a signal meanwhile. Instead it reads no more lines (life.c).
+ * Answers lines of the input. The main thread writes the answers. It never waits for a slow reader
+ * of the output, because it would not see a signal meanwhile. Instead it reads no more lines
+ * (life.c).
  *
  * The scheduler does not list its tasks. So with --answers every timer is in a list of the run,
  * under a lock, from its line to its end.
@@ -61,7 +62,7 @@ static int compare(uint64_t left, uint64_t right)
     return (left > right) - (left < right);
 }
 
-/* By task, and for one task from its newest line on. */
+/* Orders entries by their task; the entries of one task from its newest line to its oldest. */
 static int compare_tasks(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -71,7 +72,7 @@ static int compare_tasks(const void *left, const void *right)
     return by_index != 0 ? by_index : compare(a->number, b->number);
 }
 
-/* By time, and at one time from the oldest line on. */
+/* Orders entries by their time; the entries of one time from the oldest line to the newest. */
 static int compare_times(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -100,8 +101,9 @@ static bool find_task(struct run *run, const struct run_timer *timer, struct ent
 }
 
 /*
- * Returns the tasks of the timers in the list, with copies of their keys. While a timer runs, the
- * next of its key may be pending. Both lead to the one task then, so the older is left out.
+ * Returns the tasks of the timers in the list, with copies of their keys. While a timer runs,
+ * another timer of its key may be pending. Then both timers lead to the same task, and the older
+ * timer is left out.
  */
 static struct entry *take_entries(struct run *run, size_t *count)
 {

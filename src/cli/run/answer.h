@@ -1,5 +1,5 @@
 /*
- * With --answers: what the lines of the input are answered, as lines of JSON on standard output.
+ * With --answers: answers lines of the input, with lines of JSON on standard output.
  */
 #ifndef ELAPSE_CLI_RUN_ANSWER_H
 #define ELAPSE_CLI_RUN_ANSWER_H
@@ -12,8 +12,8 @@
 /* Answers a line "cancel". */
 void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse_cancel answer);
 
-/* Answers a line "list": a line for each pending timer by its due time, and one with their number.
- * Requires that all lines before are applied. */
+/* Answers a line "list": prints a line for each pending timer in the order of their due times, and
+ * a line with their number. Requires that all lines before are applied. */
 void run_answer_list(struct run *run);
 
 /* Print a line of the list, and the last line. */
@@ -26,8 +26,8 @@ struct run_list_entry {
 void run_answer_entry(struct run *run, const struct run_list_entry *entry);
 void run_answer_listed(struct run *run, size_t count);
 
-/* Reports an error in a line of the input: as a line of JSON with --answers, otherwise as a
- * message. `text` ends the message "line 3: ". */
+/* Reports an error in a line of the input: as a line of JSON with --answers, otherwise as a message
+ * such as "line 3: TEXT". */
 void run_report_line(struct run *run, uint64_t line_number, const char *text);
 
 #endif

@@ -16,7 +16,7 @@
 #include "print.h"
 
 enum {
-    BATCH = ELAPSE_RESERVE_MAX, /* each batch waits for two syncs */
+    BATCH = ELAPSE_RESERVE_MAX, /* as many as possible, because each batch waits for two syncs */
     SEGMENT_BYTES = 4 << 20,
     WORD_ROOM = 24,
     LIST_SLICE = 64,
@@ -29,7 +29,7 @@ enum {
 #define WORD_ONCE  "once"
 #define WORD_AGAIN "again"
 
-/* What is remembered of a job. */
+/* What this process remembers of a job. */
 struct known_job {
     uint64_t id;
     uint64_t firings;
@@ -41,11 +41,11 @@ struct run_durable {
     struct elapse_queue *queue;
     struct elapse__os_background **threads;
     size_t thread_count;
-    uint64_t position; /* of the last line; only the main thread uses it */
+    uint64_t position; /* of the last line's record; only the main thread uses this member */
     struct elapse_queue_counts last;
 
-    /* The monitor guards the members below. It is woken when something may be due, and at the end.
-     */
+    /* The monitor guards the members below. Its waiters are woken when something may be due, and at
+     * the end. */
     struct elapse__os_monitor *monitor;
     uint64_t wakes;
     bool is_ending;
@@ -88,7 +88,7 @@ struct body {
     size_t payload_bytes;
 };
 
-/* Reads a body. All of a body that another program has put is payload. */
+/* Reads a body. If another program has put the body, all of it is payload. */
 static struct body read_body(const char *text, size_t length)
 {
     struct body body = {.payload = text, .payload_bytes = length};
@@ -146,7 +146,7 @@ static uint64_t count_firing(struct run_durable *durable, uint64_t id)
     return firings;
 }
 
-/* Returns whether an earlier life had handed out the job; for each job this is true once. */
+/* Returns whether an earlier life had handed out the job. Returns true only once for each job. */
 static bool was_handed_out(struct run_durable *durable, uint64_t id)
 {
     struct known_job *before;
@@ -243,7 +243,7 @@ static enum elapse_error fire_all(struct run_durable *durable, const struct elap
     return error;
 }
 
-/* Takes due jobs: one for a program, many lines to print. */
+/* Takes due jobs: one job if it runs a program, many jobs if they are printed as lines. */
 static enum elapse_error take_due(struct run_durable *durable, struct elapse_reserved *jobs,
                                   size_t *count)
 {
@@ -256,8 +256,8 @@ static enum elapse_error take_due(struct run_durable *durable, struct elapse_res
     return error == ELAPSE_ERROR_NOTHING_DUE ? ELAPSE_OK : error;
 }
 
-/* Waits until something may be due that was not when `*wakes` was read. Returns false at the end.
- */
+/* Waits until something may be due that was not due when `*wakes` was read. Returns false when the
+ * run ends. */
 static bool wait_for_due(struct run_durable *durable, uint64_t *wakes, bool found)
 {
     elapse__os_monitor_enter(durable->monitor);
@@ -314,8 +314,8 @@ static void report(struct run *run, const char *text)
     atomic_fetch_add(&run->failures, 1);
 }
 
-/* Names the zone of a cron expression, in which the queue goes on wherever it is opened. Returns
- * false if the zone has no name. */
+/* Stores the name of the zone of a cron expression, so that the expression means the same wherever
+ * the queue is opened. Returns false if the zone has no name. */
 static bool name_zone(const struct run *run, const struct run_line *line, char *name, size_t room)
 {
     const struct elapse_time_zone *found;
@@ -333,7 +333,7 @@ static bool name_zone(const struct run *run, const struct run_line *line, char *
     return true;
 }
 
-/* Fills in when the job is due. Returns NULL, or what cannot be kept in a queue. */
+/* Fills in when the job is due. Returns NULL, or a text about what a queue cannot keep. */
 static const char *fill_due(const struct run *run, const struct run_line *line,
                             struct elapse_put *put)
 {
@@ -442,7 +442,7 @@ static void cancel_timer(struct run *run, const struct run_line *line)
         said = ELAPSE_CANCEL_REMOVED;
     if (error == ELAPSE_OK && answer.result == ELAPSE_RESULT_RUNNING)
         said = ELAPSE_CANCEL_RUNNING;
-    run_durable_commit(run->durable); /* what the answer says is so for good */
+    run_durable_commit(run->durable); /* what the answer says must be on the disk before */
     run_answer_cancel(run, line, said);
 }
 
@@ -523,7 +523,7 @@ void run_durable_apply(struct run *run, const struct run_line *line)
 
 /* ---- life ---- */
 
-/* Ends the leases of earlier lives: their threads are gone. */
+/* Ends the leases of earlier lives, whose threads are gone. */
 static enum elapse_error take_over(struct run_durable *durable)
 {
     size_t count;

@@ -1,5 +1,6 @@
 /*
- * elapse run --data: a durable queue has the timers, in place of the scheduler.
+ * elapse run --data: a durable queue keeps the timers, in place of the scheduler. A life is one run
+ * of a process on the directory.
  *
  *     main thread                                    threads that fire: one, or --workers of them
  *     lines --> elapse_queue_put                     elapse_queue_reserve_many
@@ -8,11 +9,11 @@
  *                                                    run a program; elapse_queue_ack
  *
  * Each timer is a job of the tube "timers", under its key. Its body is a word, a blank and the
- * payload. The word is "once"; "again", if the job recurs; or, of after-each, the period in
- * nanoseconds: such a job is given back with that delay.
+ * payload. The word is "once"; "again" if the job recurs; or, for after-each, the period in
+ * nanoseconds: after it has fired, such a job is given back with that delay.
  *
  * A job that an earlier life had handed out and not acknowledged may have fired. Its lease is ended
- * at the start, so that it fires at once, and this firing says that it may be a repetition.
+ * at the start, so that it fires at once. The line of this firing says that it may be a repetition.
  */
 #ifndef ELAPSE_CLI_RUN_DURABLE_H
 #define ELAPSE_CLI_RUN_DURABLE_H
@@ -20,11 +21,12 @@
 #include "line.h"
 #include "run.h"
 
-/* Opens the queue, and starts the threads that fire. Returns NULL, or what is wrong. */
+/* Opens the queue, and starts the threads that fire. Returns NULL, or a text about what is wrong.
+ */
 const char *run_durable_open(struct run *run);
 
-/* Ends the threads and closes the queue. Returns false if not everything is on the disk; that has
- * been reported. */
+/* Ends the threads and closes the queue. If not everything is on the disk, reports this and returns
+ * false. */
 bool run_durable_finish(struct run_durable *durable);
 
 /* Says how many timers are left. */
@@ -32,20 +34,21 @@ void run_durable_report(const struct run_durable *durable);
 
 void run_durable_free(struct run_durable *durable);
 
-/* Does what a line says. */
+/* Does what a line of the input says. */
 void run_durable_apply(struct run *run, const struct run_line *line);
 
 /* Waits until all lines so far are on the disk. */
 void run_durable_commit(struct run_durable *durable);
 
-/* Becomes readable when something may be due; then run_durable_wake is to be called. */
+/* Returns a descriptor that becomes readable when something may be due. Then the caller calls
+ * run_durable_wake. */
 int run_durable_descriptor(const struct run_durable *durable);
 void run_durable_wake(struct run_durable *durable);
 
 /* Returns whether no timer is left. */
 bool run_durable_is_empty(struct run_durable *durable);
 
-/* Returns whether the queue has failed; that has been reported. */
+/* Returns whether the queue has failed. The failure was reported. */
 bool run_durable_has_failed(struct run_durable *durable);
 
 void run_durable_print_statistics(struct run *run);

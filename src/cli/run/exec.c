@@ -1,5 +1,5 @@
 /*
- * A timer that fires runs a program on the worker thread, which waits until it has ended.
+ * Runs a program for each timer that fires. The worker thread waits until the program has ended.
  */
 #include "exec.h"
 
@@ -91,7 +91,7 @@ static bool report_failure(const struct run_timer *timer, const struct elapse__o
     return end->timed_out || end->by_signal || end->number != 0;
 }
 
-/* Runs the program once. Returns whether it failed, which has been reported. */
+/* Runs the program once. If it fails, reports this and returns true. */
 static bool run_once(const struct run_timer *timer, const struct elapse__os_program *program)
 {
     struct elapse__os_end end = {.number = 0};

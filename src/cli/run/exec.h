@@ -6,7 +6,7 @@
 
 #include "run.h"
 
-/* Makes and frees what run_spawn uses. Returns 0, or the number of the error. */
+/* Make and free what run_spawn uses. run_exec_init returns 0, or the number of the error. */
 int run_exec_init(struct run *run);
 void run_exec_free(struct run *run);
 

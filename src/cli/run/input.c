@@ -1,5 +1,5 @@
 /*
- * The input. The buffer has room for the longest line, its end, and the bytes of one read:
+ * Reads the input. The buffer has room for the longest line, its end, and the bytes of one read:
  *
  *     | given out | a line that has no end yet | not searched for an end | room |
  *                 begin                        scanned                   end

@@ -1,5 +1,5 @@
 /*
- * The input of elapse run: read in large pieces, given out line by line.
+ * Reads the input of elapse run in large pieces, and gives it out line by line.
  */
 #ifndef ELAPSE_CLI_RUN_INPUT_H
 #define ELAPSE_CLI_RUN_INPUT_H
@@ -22,7 +22,7 @@ struct run_input {
 /* Opens a file; "-" is standard input. Returns 0, or the number of the error. */
 int run_input_open(struct run_input *input, const char *path);
 
-/* Makes an input of one line, which has ended. */
+/* Makes an input that has one line alone. */
 void run_input_of_line(struct run_input *input, const char *line);
 void run_input_close(struct run_input *input);
 
@@ -33,7 +33,7 @@ int run_input_fill(struct run_input *input);
 enum run_input_next {
     RUN_INPUT_NONE, /* there is no whole line until more is read */
     RUN_INPUT_LINE,
-    RUN_INPUT_TOO_LONG, /* the line does not fit; its rest is skipped */
+    RUN_INPUT_TOO_LONG, /* the line is too long; the rest of it is skipped */
 };
 
 /* Gives out the next line without its end (LF or CRLF). The line is valid until the next fill. */

@@ -30,14 +30,14 @@ enum end {
     END_SIGNAL,
     END_BAD_LINE, /* --strict */
     END_DATA,     /* --data: the queue has failed */
-    END_OUTPUT,   /* writing it failed, or nobody reads it any more */
+    END_OUTPUT,   /* standard output cannot be written, or nobody reads it any more */
 };
 
 struct life {
     struct run *run;
     struct run_input input;
     enum end end;
-    enum elapse__os_signal signal; /* with END_SIGNAL: the one that ended the run */
+    enum elapse__os_signal signal; /* with END_SIGNAL: the signal that ended the run */
     enum exit_status status;
 };
 
@@ -127,7 +127,7 @@ static void take_signal(struct life *life)
     }
     life->end = END_SIGNAL;
     life->signal = signal;
-    /* A second one has its usual effect, whatever the program waits for. */
+    /* A second signal has its usual effect, whatever the program waits for. */
     elapse__os_signals_release(signals, ENDING_SIGNALS);
 }
 
@@ -199,7 +199,8 @@ static enum exit_status status_of_signal(enum elapse__os_signal signal)
     return signal == ELAPSE__OS_INTERRUPT ? STATUS_INTERRUPTED : STATUS_TERMINATED;
 }
 
-/* Returns the exit status. Timers that a signal has cost count most. */
+/* Returns the exit status. If a signal has cost timers, the status of the signal comes before all
+ * others. */
 static enum exit_status status_of_end(const struct life *life, uint64_t lost)
 {
     const struct run *run = life->run;

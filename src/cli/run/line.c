@@ -1,5 +1,5 @@
 /*
- * Reading one line. The bytes may be any; none outside the line is read.
+ * Reads one line. The line may have any bytes. No byte outside the line is read.
  */
 #include "line.h"
 

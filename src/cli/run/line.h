@@ -1,5 +1,5 @@
 /*
- * A line of the input of elapse run, and its reader. Reading has no effect but its result.
+ * Reads a line of the input of elapse run. Reading has no effect but its result.
  *
  *     in DURATION KEY [PAYLOAD]              cron "EXPRESSION" KEY [PAYLOAD]
  *     at TIME KEY [PAYLOAD]                  cancel KEY
@@ -7,8 +7,8 @@
  *     after-each DURATION KEY [PAYLOAD]       list
  *     cron[ZONE] "EXPRESSION" KEY [PAYLOAD]
  *
- * Blanks (spaces and tabs) separate the words. The payload begins behind the one blank that ends
- * the key.
+ * Blanks (spaces and tabs) separate the words. One blank ends the key, and the payload begins after
+ * that blank.
  */
 #ifndef ELAPSE_CLI_RUN_LINE_H
 #define ELAPSE_CLI_RUN_LINE_H

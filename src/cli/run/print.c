@@ -1,5 +1,5 @@
 /*
- * A timer that fires prints one line of JSON.
+ * Prints one line of JSON for each timer that fires.
  */
 #include "print.h"
 

@@ -6,7 +6,7 @@
 
 #include "run.h"
 
-/* The action. Its context is a struct run_timer. */
+/* The action of the timers. Its context is a struct run_timer. */
 elapse_action_function run_print;
 
 #endif

@@ -27,9 +27,9 @@ struct run_times run_times_of(const struct run_timer *timer, const struct elapse
 }
 
 /*
- * Returns the moment of a time without a zone. The rules for changes of the clock are those of cron
- * expressions, which also finds the moment: the next one of an expression that names this time. For
- * a date the search begins two days before it, as local time is at most 25 hours from UTC.
+ * Returns the moment of a time without a zone. The moment is the next one of a cron expression that
+ * names this time, so the rules of cron expressions for changes of the clock hold. For a date the
+ * search begins two days before it, because local time is at most 25 hours from UTC.
  */
 uint64_t run_moment_of_local(const struct run *run, const struct timestamp_local *local)
 {

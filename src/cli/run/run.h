@@ -34,7 +34,7 @@ struct run_options {
     char **program;   /* and its arguments, to a NULL; NULL: print lines of JSON */
     uint64_t tick_ns;
     uint64_t workers;        /* 0: the default */
-    uint64_t timeout_ns;     /* of a program; 0: none */
+    uint64_t timeout_ns;     /* how long a program may run; 0: without a limit */
     uint64_t retries;        /* of a program that fails */
     uint64_t backoff_min_ns; /* the wait before the first retry; each next wait is twice as long */
     uint64_t backoff_max_ns;
@@ -57,7 +57,7 @@ struct run {
     const struct run_options *options;
     const char *input_name; /* for messages */
     struct elapse_scheduler *scheduler;
-    struct run_durable *durable; /* with --data: what has the timers in place of the scheduler */
+    struct run_durable *durable; /* with --data: keeps the timers in place of the scheduler */
     struct run_writer writer;    /* if run_writes() */
     char **environment;          /* with --exec: what each program inherits */
     struct elapse__os_monitor *retry_monitor; /* with --exec: guards `is_ending`, ends back-offs */
@@ -68,8 +68,8 @@ struct run {
     /* The timers that have not ended, plus one until the input has ended. */
     _Atomic uint64_t open;
     _Atomic uint64_t failures;
-    /* With --answers: the timers that have not ended, the newest first. The lock guards the three
-     * and the links. */
+    /* With --answers: the timers that have not ended, the newest first. The lock guards `timers`,
+     * `timer_count` and the links of the timers. */
     struct elapse__os_monitor *timers_lock;
     struct run_timer *timers;
     size_t timer_count;
@@ -86,7 +86,7 @@ struct run_timer {
     struct run *run;
     struct run_timer *prev; /* with --answers: the neighbours in the list of the run */
     struct run_timer *next;
-    uint64_t passed_unix_ns; /* of `at`: its time if that had passed at the line; otherwise 0 */
+    uint64_t passed_unix_ns; /* of a line `at` whose time had passed: that time; otherwise 0 */
     bool is_durable;         /* with --data */
     bool may_repeat;         /* with --data: the timer may have fired before the program ended */
     bool by_wall_clock;      /* the deadline is by the wall clock */

@@ -1,5 +1,5 @@
 /*
- * elapse run: the command line.
+ * elapse run: reads the command line.
  */
 
 #include <stdio.h>
@@ -120,7 +120,7 @@ static bool make_line(struct run_options *options, const struct command_line *co
     return options->line != NULL;
 }
 
-/* What the command line says. */
+/* The values of the options. */
 struct run_request {
     struct run_options options;
     bool utc;

@@ -1,5 +1,5 @@
 /*
- * The statistics of a run.
+ * Prints the statistics of a run.
  */
 #include "statistics.h"
 

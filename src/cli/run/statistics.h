@@ -1,5 +1,5 @@
 /*
- * The statistics of a run.
+ * Prints the statistics of a run.
  */
 #ifndef ELAPSE_CLI_RUN_STATISTICS_H
 #define ELAPSE_CLI_RUN_STATISTICS_H

@@ -1,5 +1,5 @@
 /*
- * From lines to timers.
+ * Makes timers from lines: schedules and cancels tasks of the scheduler.
  */
 #include "timers.h"
 
@@ -132,8 +132,8 @@ static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
     ELAPSE__ASSERT(line->kind == RUN_LINE_AT || line->kind == RUN_LINE_CRON);
     run_apply_rest(run);
     if (line->kind == RUN_LINE_AT) {
-        /* The scheduler measures lateness from the deadline. A time that had passed says nothing
-         * about it, so the deadline is now. */
+        /* The scheduler measures lateness from the deadline. A time that had passed before the line
+         * came must not count as lateness, so the deadline is now. */
         uint64_t now_unix_ns = elapse_scheduler_wall_clock_ns(run->scheduler);
         struct run_timer *timer = task->context;
         uint64_t unix_ns = line->is_local ? run_moment_of_local(run, &line->local) : line->unix_ns;
@@ -160,7 +160,7 @@ static void cancel(struct run *run, const struct run_line *line)
     ELAPSE__ASSERT(line->kind == RUN_LINE_CANCEL);
     run_apply_rest(run);
     /* The timer may fire between the two calls. Then there is nothing left to cancel, as if the
-     * line had come a moment later. The scheduler counts those that it removes. */
+     * line had come a moment later. The scheduler counts the timers that it removes. */
     if (elapse_task_find(run->scheduler, line->key, line->key_bytes, &handle))
         answer = elapse_task_cancel(run->scheduler, handle);
     if (run->options->answers)

@@ -1,14 +1,13 @@
 /*
- * The thread that writes. It takes all bytes that wait at once, and leaves the empty buffer that it
- * wrote last in their place.
+ * Writes standard output on a thread of its own. The thread takes the buffer with all bytes that
+ * wait, and puts the empty buffer that it has written before in its place.
  */
 #include "writer.h"
 
 #include "../../base/assert.h"
 #include "../common/output.h"
 
-/* Writes the lines, and empties their memory. Returns false if that failed, which has been
- * reported. */
+/* Writes the lines, and empties the buffer. If writing fails, reports this and returns false. */
 static bool write_out(struct elapse__buffer *taken)
 {
     output_add_buffer(taken);
@@ -117,7 +116,7 @@ void run_writer_end(struct run_writer *writer)
     if (writer->line_begin == 0)
         elapse__os_monitor_wake_all(writer->monitor);
     writer->added += waiting_bytes(writer) - writer->line_begin;
-    if (writer->failed) /* nobody would take the line */
+    if (writer->failed) /* the line could not be written */
         elapse__buffer_clear(&writer->waiting.text);
     elapse__os_monitor_leave(writer->monitor);
 }

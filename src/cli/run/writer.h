@@ -1,7 +1,7 @@
 /*
- * Standard output, written by a thread of its own. A timer that fires only leaves its line here, so
- * a slow reader does not delay timers until RUN_WRITER_BYTES_MAX bytes wait for it. Lines are
- * written as soon as the thread is free, and many at once when many wait.
+ * Writes standard output on a thread of its own. A timer that fires only adds its line to a buffer,
+ * so a slow reader does not delay timers until RUN_WRITER_BYTES_MAX bytes wait. The thread writes
+ * all lines that wait at once.
  */
 #ifndef ELAPSE_CLI_RUN_WRITER_H
 #define ELAPSE_CLI_RUN_WRITER_H
@@ -18,8 +18,8 @@ enum { RUN_WRITER_BYTES_MAX = 4 << 20 };
 
 struct run_writer {
     struct elapse__os_background *thread;
-    /* The monitor guards the members below. Who adds lines enters it, and the thread. It is woken
-     * when there is something to write, when there is room again, and at the end. */
+    /* The monitor guards the members below. Its waiters are woken when there is something to write,
+     * when there is room again, and at the end. */
     struct elapse__os_monitor *monitor;
     struct elapse__json waiting; /* lines to be written */
     size_t line_begin;           /* of the line that is being added, in the bytes that wait */
@@ -27,7 +27,7 @@ struct run_writer {
     uint64_t written;            /* bytes of `added` */
     bool ending;
     bool ended;       /* the thread writes no more */
-    bool never_waits; /* run_writer_begin */
+    bool never_waits; /* run_writer_begin does not wait any more */
     bool failed;      /* nothing more can be written: lines are thrown away */
     void (*when_failed)(void *context);
     void *context;
@@ -37,33 +37,33 @@ struct run_writer {
  * the error. */
 int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), void *context);
 
-/* Locks the writer, begins a line of JSON, and opens its object. Waits while too much is to be
- * written. */
+/* Locks the writer, begins a line of JSON, and opens its object. Waits first while too many bytes
+ * wait to be written. */
 struct elapse__json *run_writer_begin(struct run_writer *writer);
 
-/* Does the same, but never waits. For a thread that must not, and asks run_writer_is_full before.
- */
+/* Begins a line as run_writer_begin does, but never waits. It is for a thread that must not wait.
+ * Such a thread asks run_writer_is_full before. */
 struct elapse__json *run_writer_begin_now(struct run_writer *writer);
 bool run_writer_is_full(struct run_writer *writer);
 
 /* Closes the object, ends the line, and unlocks the writer. */
 void run_writer_end(struct run_writer *writer);
 
-/* Says that run_writer_begin shall not wait any more. */
+/* Makes run_writer_begin return without waiting from now on. */
 void run_writer_stop_waiting(struct run_writer *writer);
 
-/* Writes all that waits, for at most `timeout_ns`. Returns whether that has ended. Otherwise the
- * thread still writes, and the writer must stay. */
+/* Waits until all lines are written, for at most `timeout_ns`. Returns whether they are. If not,
+ * the thread still writes, and the writer must not be freed. */
 bool run_writer_flush(struct run_writer *writer, uint64_t timeout_ns);
 
-/* Waits until all that was added is written. Returns false if that will not be: writing has failed,
- * or run_writer_stop_waiting was called. */
+/* Waits until all lines that were added are written. Returns false if they are not, because writing
+ * has failed, or because run_writer_stop_waiting was called. */
 bool run_writer_wait(struct run_writer *writer);
 
 bool run_writer_failed(struct run_writer *writer);
 
-/* Writes all lines that wait, and ends the thread. Returns STATUS_FAILED if anything could not be
- * written; that has been reported. */
+/* Writes all lines that wait, and ends the thread. Returns STATUS_OK; or STATUS_FAILED if a line
+ * could not be written, which was reported. */
 enum exit_status run_writer_finish(struct run_writer *writer);
 
 #endif

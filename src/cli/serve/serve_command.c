@@ -1,5 +1,5 @@
 /*
- * elapse serve: its options, from the command line and from a file.
+ * elapse serve: reads the options from the command line and from a file, and runs the server.
  */
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static const struct command_help help = {
                "      --tls-certificate cert.pem --tls-key key.pem\n",
 };
 
-/* What the options say, as they are read. */
+/* The values of the options while they are read. */
 struct reading {
     struct elapse__loop_options serve;
     const char *address; /* -l */
@@ -124,7 +124,7 @@ static enum exit_status read_durability(void *context, const char *value)
     return STATUS_OK;
 }
 
-/* -f MS of beanstalkd: 0 syncs always. */
+/* Reads -f MS, an option of beanstalkd: 0 means to sync always. */
 static enum exit_status read_sync_interval(void *context, const char *value)
 {
     struct elapse__loop_options *serve = context;
@@ -148,7 +148,7 @@ static enum exit_status read_log(void *context, const char *value)
 
 /* ---- all options together ---- */
 
-/* -l and -p of beanstalkd make one address. */
+/* Makes one address of -l and -p, options of beanstalkd. */
 static enum exit_status join_address(struct reading *reading)
 {
     struct elapse__loop_options *serve = &reading->serve;
@@ -201,7 +201,8 @@ static enum exit_status join(struct reading *reading)
         serve->durability = ELAPSE__LOOP_INTERVAL;
         serve->interval_ms = NEVER_SYNC_MS;
     }
-    /* A file of 4 MiB holds any body of the usual limit, and memory is dearer than disk. */
+    /* In memory, segments are small: memory costs more than a disk, and 4 MiB hold any body up to
+     * the usual limit. */
     bool small = serve->durability == ELAPSE__LOOP_MEMORY && serve->body_bytes_max < 1 << 20;
     serve->segment_bits = reading->segment_given ? reading->segment_bits
                           : small                ? SEGMENT_BITS_IN_MEMORY
@@ -223,7 +224,7 @@ static enum elapse__serve_end serve_options(const struct elapse__loop_options *s
     return elapse__serve(serve);
 }
 
-/* The options of a cluster mean nothing without one. */
+/* Refuses options of a cluster that were given without --cluster. */
 static enum exit_status check_cluster(const struct elapse__loop_options *serve)
 {
     bool is_cluster = serve->cluster_count > 0;
@@ -243,7 +244,8 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
     if (reading->beanstalkd_version)
         return options_print_version();
     enum exit_status status = options_check_count(line, 0);
-    /* The file is read after the command line, and says only what the command line does not. */
+    /* The file is read after the command line. It sets only options that the command line does not.
+     */
     if (status == STATUS_OK && reading->config != NULL)
         status = options_read_file(line, reading->config);
     if (status == STATUS_OK)

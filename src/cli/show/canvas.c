@@ -1,6 +1,6 @@
 /*
- * Lines of text for the terminal. A picture is drawn in memory, so that it reaches the terminal in
- * one piece.
+ * Draws lines of text for the terminal. A picture is drawn in memory, so that it reaches the
+ * terminal in one piece.
  */
 #include "canvas.h"
 
@@ -14,10 +14,10 @@
 #include "../common/output.h"
 
 #define COLUMNS_DEFAULT 80
-#define COLUMNS_MIN     20 /* for a strip of eight cells, and for the longest number */
+#define COLUMNS_MIN     20 /* room for a strip of eight cells, and for the longest number */
 #define COLUMNS_MAX     1000
 
-/* How much deeper the second line begins where a line is broken. */
+/* If a line is broken, how many columns its second line is indented more. */
 #define INDENT 2
 
 static const char *const ascii_glyphs[] = {
@@ -125,7 +125,7 @@ static void wrap_line(struct show_canvas *canvas, size_t columns)
     canvas->blanks = indent;
 }
 
-/* Makes room for a piece that must not be broken. */
+/* Makes room for a piece that must not be broken: begins another line if the piece does not fit. */
 static void begin_piece(struct show_canvas *canvas, enum show_style style, size_t columns)
 {
     if (canvas->column == 0)
@@ -141,8 +141,9 @@ static void begin_piece(struct show_canvas *canvas, enum show_style style, size_
     change_style(canvas, style);
 }
 
-/* Returns how much of the text stays together: a word. A range that is wider than a line is broken
- * in its middle; in the narrowest lines a number, or the text between numbers, stays together. */
+/* Returns how many bytes at the begin of the text must not be broken: a word. A range that is wider
+ * than a line may be broken in its middle. In the narrowest lines only a number, or the text
+ * between numbers, must not be broken. */
 static size_t piece_length(const struct show_canvas *canvas, const char *text)
 {
     static const char digits[] = "0123456789";
@@ -210,7 +211,7 @@ bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is
                       unsigned part_columns)
 {
     ELAPSE__ASSERT(part_columns > 0);
-    /* Room for " ..." must be left behind each part but the last. */
+    /* Room for " ..." must be left after each part but the last. */
     unsigned needed = part_columns + (is_last ? 0 : 4);
 
     if (separator == NULL) {

@@ -56,7 +56,7 @@ struct show_canvas {
     struct show_look look;
     struct elapse__buffer text;
     unsigned column;
-    unsigned blanks; /* to be written before the next word, unless the line is broken there */
+    unsigned blanks; /* how many to write before the next word, unless the line is broken there */
     unsigned indent; /* of the next line, if the present line is broken */
     enum show_style style;
 };

@@ -53,8 +53,8 @@ static void draw_edge(struct show_canvas *canvas, bool is_upper, unsigned cells,
     canvas_end_line(canvas);
 }
 
-/* Returns the label of the mark of the pointer. On a level above 0 the levels below have the ticks
- * of its slot, and in a wheel also the ticks of the next slot. */
+/* Returns the label of the mark of the pointer. On a level above 0 it says which ticks the levels
+ * below have: those of the pointer's slot, and in a wheel also those of the next slot. */
 static struct show_phrase pointer_label(const struct show_geometry *geometry, unsigned level,
                                         uint64_t now, bool is_occupied)
 {

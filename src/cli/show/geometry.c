@@ -1,6 +1,7 @@
 /*
- * The geometry of a wheel is read from the dump of a wheel that has a timer at each power of two.
- * The geometry of dials and of a hashed wheel is the shape that was chosen.
+ * Finds the geometry of a structure. For a wheel, it reads the geometry from the dump of a wheel
+ * that has a timer at each power of two. For dials and a hashed wheel, the geometry is the shape
+ * that was chosen.
  */
 #include "geometry.h"
 
@@ -40,9 +41,9 @@ static void note_level(const struct elapse_slot *slot, void *context)
         geometry->level_count = slot->level + 1;
 }
 
-/* In a wheel at tick 0 each level begins at a power of two. A block of a level has as many ticks as
- * a slot of the next level, and a level has the slots of two blocks. The highest level has one,
- * which is all of time. */
+/* Learns the geometry of a wheel at tick 0. Each level begins at a power of two. A block of a level
+ * has as many ticks as a slot of the next level, and a level has the slots of two blocks. The
+ * highest level has the slots of one block, which is all of time. */
 static enum elapse_error learn_wheel(struct show_geometry *geometry,
                                      const struct elapse_structure *structure, void *wheel)
 {
@@ -64,7 +65,8 @@ static enum elapse_error learn_wheel(struct show_geometry *geometry,
     return ELAPSE_OK;
 }
 
-/* Returns how many ticks the slots of a level cover together; UINT64_MAX if all. */
+/* Returns how many ticks the slots of a level cover together; UINT64_MAX if they cover all ticks.
+ */
 static uint64_t level_ticks(const struct show_level *level)
 {
     ELAPSE__ASSERT(level->slot_count > 0);
@@ -104,13 +106,13 @@ enum elapse_error show_geometry_learn(struct show_geometry *geometry,
 
 /* ---- ranges ---- */
 
-/* Returns all ticks for which a level of a wheel has slots: those of the present block and of the
- * next. */
+/* Returns all ticks for which a level of a wheel has slots: the ticks of the present block and of
+ * the next block. */
 static struct show_range wheel_spans(const struct show_level *level, uint64_t now)
 {
     uint64_t ticks = level->slot_ticks * level->slot_count;
 
-    /* The highest level covers all 2^64 ticks, which is 0 in 64 bits. */
+    /* The highest level covers all 2^64 ticks. In 64 bits this number is 0. */
     if (ticks == 0)
         return (struct show_range){0, UINT64_MAX};
     uint64_t first = now - now % (ticks / 2);

@@ -14,10 +14,10 @@
 #define SHOW_LEVELS_MAX 64
 
 enum show_design {
-    /* All slots of a level together cover the ticks of two slots of the level above: of that of
-     * `now` and the next. */
+    /* All slots of a level together cover the ticks of two slots of the level above: of the slot of
+     * `now` and of the next slot. */
     SHOW_WHEEL,
-    /* The slots of a level cover the ticks from the slot of `now` on, one turn of it. */
+    /* The slots of a level cover one turn of the level, from the slot of `now` on. */
     SHOW_DIALS,
     /* A slot covers one tick of every turn. */
     SHOW_HASHED,
@@ -48,17 +48,18 @@ struct show_place {
 
 enum show_design show_design_of(const struct elapse_structure *structure);
 
-/* Returns the shape that is drawn by default; NULL if the structure has only one. */
+/* Returns the shape that is drawn by default; NULL if the structure has only one shape. */
 const struct elapse_shape *show_shape_default(const struct elapse_structure *structure);
 
-/* Finds the geometry of a structure of this shape. A wheel is made in `instance` to find it; it
- * stays there and is to be overwritten. Dials that grow have all levels that they can grow. */
+/* Finds the geometry of a structure of this shape. To find a wheel's geometry, makes a wheel in
+ * `instance`, which the caller overwrites afterwards. The geometry of dials that grow has all
+ * levels that they can grow. */
 enum elapse_error show_geometry_learn(struct show_geometry *geometry,
                                       const struct elapse_structure *structure,
                                       const struct elapse_shape *shape, void *instance);
 
 /* Returns the deadlines of timers that are put into this level at the tick `now`: those that the
- * levels below do not cover. */
+ * level covers and the levels below do not cover. */
 struct show_range show_level_covers(const struct show_geometry *geometry, unsigned level,
                                     uint64_t now);
 
@@ -70,12 +71,12 @@ bool show_slot_takes_none(const struct show_geometry *geometry, unsigned level, 
 /* Returns the number of the slot of the tick `now`. */
 unsigned show_slot_at(const struct show_level *level, uint64_t now);
 
-/* Returns the level of dials that a timer is put into at the tick `pointer`, or level_count if it
- * is parked. */
+/* Returns the level of dials that a timer is put into at the tick `pointer`; level_count if the
+ * timer is parked, because no level covers its deadline. */
 unsigned show_dial_for(const struct show_geometry *geometry, uint64_t pointer, uint64_t deadline);
 
-/* Returns where a timer in dials is at the tick `now`, after all cascades since the tick `since`,
- * at which it was placed. */
+/* Returns where a timer in dials is at the tick `now`. The timer was placed at the tick `since`,
+ * and all cascades since then were done. */
 struct show_place show_place_in_dials(const struct show_geometry *geometry, uint64_t since,
                                       uint64_t now, uint64_t deadline);
 

@@ -1,5 +1,5 @@
 /*
- * Reading a structure through its public functions.
+ * Reads a structure through its public functions.
  */
 #include "model.h"
 
@@ -160,9 +160,10 @@ static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
     return begin;
 }
 
-/* A timer of a wheel is in a slot that covers its deadline, since no timer is postponed here. While
- * a slot is cascaded in steps, slots of two levels cover it: then the oldest timers, which have the
- * earliest deadlines here, are still in the slot of the higher level. */
+/* Finds the slot of each timer of a wheel: the slot that covers its deadline, because no timer is
+ * postponed here. While a slot is cascaded in steps, slots of two levels cover the same deadlines.
+ * Then the oldest timers, which have the earliest deadlines here, are still in the slot of the
+ * higher level. */
 static void place_in_wheel(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
     ELAPSE__ASSERT(show->geometry.design == SHOW_WHEEL);
@@ -182,8 +183,8 @@ static void place_in_wheel(struct show_snapshot *snapshot, const struct show_whe
     }
 }
 
-/* Parked timers are placed together, when the top dial comes to the slot of the earliest of them:
- * see elapse/dials.h. */
+/* Finds the slot of each timer of dials. Parked timers are placed together, when the top dial comes
+ * to the slot of the earliest of them: see elapse/dials.h. */
 static void place_in_dials(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
     const struct show_geometry *geometry = &show->geometry;
@@ -205,8 +206,8 @@ static void place_in_dials(struct show_snapshot *snapshot, const struct show_whe
     }
 }
 
-/* The dump of a hashed wheel has two slots more than the ring: for timers that are due, and for
- * those that are never due. In a snapshot these are on a level of their own. */
+/* Moves two slots of a hashed wheel to a level of their own. The dump of a hashed wheel has them
+ * beside the ring: one has the timers that are due, the other those that are never due. */
 static void move_beyond_ring(struct show_snapshot *snapshot, const struct show_level *ring)
 {
     for (size_t i = 0; i < snapshot->slot_count; i++) {

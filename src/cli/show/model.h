@@ -1,6 +1,6 @@
 /*
- * The model of "elapse show": a real structure with the timers that the user named, and what its
- * public functions show of it.
+ * The model of "elapse show": a real structure with the timers that the user named, and snapshots
+ * of the structure, taken by its public functions.
  *
  * A snapshot has the dump of the structure at one moment, and the slot of each timer, which is
  * derived from the geometry.

@@ -1,5 +1,5 @@
 /*
- * The way of a timer, in a real wheel.
+ * Draws the way of a timer in a real wheel.
  *
  * A classical wheel cascades a slot, which moves its timers down a level, whenever time reaches the
  * first tick of the slot. This wheel cascades a slot only when a timer in it is due, so a timer
@@ -24,9 +24,9 @@ struct path {
     struct show_wheel *show; /* a wheel with the followed timer alone */
     struct show_snapshot snapshot;
     unsigned wake_ups;
-    unsigned stops; /* how many slots it has been in */
+    unsigned stops; /* how many slots the timer has been in */
 
-    /* A stop for each slot on the way. */
+    /* The companions: a timer for each slot on the way. */
     struct elapse_timer companions[SHOW_LEVELS_MAX];
     unsigned companion_count;
 };
@@ -162,7 +162,8 @@ static void draw_text(struct path *path, const char *text)
     canvas_end_line(&path->canvas);
 }
 
-/* Draws the way alone, and in a wheel the way with companions. Returns false after an error. */
+/* Draws the way of the timer alone, and in a wheel also its way with companions. Returns false
+ * after an error. */
 static bool draw_ways(struct path *path, uint64_t now, uint64_t deadline)
 {
     struct elapse_slot start;

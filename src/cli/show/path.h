@@ -1,5 +1,5 @@
 /*
- * elapse show --path: the way of one timer down the levels until it fires.
+ * elapse show --path: draws the way of one timer down the levels until it fires.
  */
 #ifndef ELAPSE_CLI_SHOW_PATH_H
 #define ELAPSE_CLI_SHOW_PATH_H
@@ -10,8 +10,8 @@
 #include "../common/structure_choice.h"
 #include "canvas.h"
 
-/* Prints the way of a timer with this deadline. In a wheel it is shown twice: alone, and with other
- * timers. */
+/* Prints the way of a timer with this deadline. In a wheel prints the way twice: that of the timer
+ * alone, and that of the timer among others. */
 enum exit_status show_path(const struct show_look *look, const struct structure_choice *choice,
                            uint64_t now, uint64_t deadline);
 

@@ -1,5 +1,5 @@
 /*
- * Numbers as words.
+ * Writes numbers as words.
  */
 #include "phrase.h"
 

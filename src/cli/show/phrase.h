@@ -1,5 +1,5 @@
 /*
- * Numbers as words.
+ * Writes numbers as words.
  */
 #ifndef ELAPSE_CLI_SHOW_PHRASE_H
 #define ELAPSE_CLI_SHOW_PHRASE_H

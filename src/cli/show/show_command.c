@@ -1,5 +1,5 @@
 /*
- * elapse show: a timing wheel, drawn. This file reads the command line and makes the pictures.
+ * elapse show: draws a timing wheel. This file reads the command line and makes the pictures.
  */
 
 #include <inttypes.h>
@@ -80,7 +80,7 @@ static const struct command_help help = {
                "  elapse show --step --pause 2s\n",
 };
 
-/* Reads a number. On an error `form` says what it is ("@ takes a tick"). */
+/* Reads a number. If the text is no number, `form` ("@ takes a tick") is a part of the message. */
 static enum exit_status read_number(const char *form, const char *text, uint64_t *number)
 {
     if (parse_number(text, 0, UINT64_MAX, number))
@@ -164,7 +164,7 @@ static enum exit_status read_timer(const struct show_request *request, const cha
     return status;
 }
 
-/* Stores the deadlines: of the TIMERs that are given, or at random, or the default ones. */
+/* Stores the deadlines: those of the TIMERs that are given, or random ones, or the default ones. */
 static enum exit_status choose_deadlines(struct show_request *request, int count, char **timers)
 {
     struct random random = {request->seed};

@@ -22,10 +22,10 @@ struct player {
     struct show_snapshot now;
     uint64_t step; /* the number of the picture; 0 is the beginning */
 
-    struct show_timer **fired; /* at this step, in the order of firing */
+    struct show_timer **fired; /* the timers that fired at this step, in their order */
     size_t fired_count;
 
-    bool is_playing;     /* without waiting for a key */
+    bool is_playing;     /* the next picture does not wait for a key */
     uint64_t moves_seen; /* the moves that the pictures so far have shown */
 
     struct screen screen; /* on a terminal */
@@ -237,7 +237,7 @@ static enum exit_status redraw(struct player *player)
     return show_picture(player);
 }
 
-/* What follows a picture. */
+/* What the user chooses to come after a picture. */
 enum choice { CHOICE_NONE, CHOICE_STEP, CHOICE_BACK, CHOICE_QUIT };
 
 static enum choice choice_of_key(struct player *player, char key)
@@ -277,7 +277,7 @@ static enum choice wait_for_next(struct player *player, enum exit_status *status
             *status = show_picture(player);
             break;
         case SCREEN_REDRAW:
-            /* Without keys nobody can step. */
+            /* Without keys the user cannot step, so the pictures play. */
             player->is_playing = player->is_playing || !player->screen.has_keys;
             *status = redraw(player);
             break;
@@ -336,7 +336,7 @@ static enum exit_status go_back(struct player *player)
     free(deadlines);
     if (fresh == NULL)
         return STATUS_FAILED;
-    /* The caller keeps `show`, so the contents change places. */
+    /* The caller keeps the pointer `show`, so the contents of the two are exchanged. */
     struct show_wheel old = *show;
     *show = *fresh;
     *fresh = old;

@@ -1,5 +1,5 @@
 /*
- * elapse show --step: the wheel in one picture after another, as time goes by.
+ * elapse show --step: draws the wheel in one picture after another, as time goes by.
  */
 #ifndef ELAPSE_CLI_SHOW_STEP_H
 #define ELAPSE_CLI_SHOW_STEP_H
@@ -18,8 +18,8 @@ struct show_steps {
     bool plays;           /* also on a terminal with keys, until a key stops it */
 };
 
-/* Plays until no timer is left that will be due. If standard input is a terminal as well, keys
- * step, go back, play and quit. */
+/* Plays until no timer is left that will be due. If standard input is a terminal too, the user can
+ * step, go back, play and quit by keys. */
 enum exit_status show_step(const struct show_look *look, const struct show_steps *steps,
                            struct show_wheel *show);
 
