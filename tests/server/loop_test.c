@@ -25,6 +25,16 @@ struct client {
 
 static struct client clients[PEERS_MAX];
 
+static struct elapse__os counting;
+static unsigned
+    readings_of_the_clock; /* of the boot-time clock, which each talk with the core reads */
+
+static uint64_t count_readings(enum elapse__os_clock clock)
+{
+    readings_of_the_clock += clock == ELAPSE__OS_BOOTTIME;
+    return elapse__os_linux.clock_ns(clock);
+}
+
 static void make_server(struct elapse__loop *of, void *argument)
 {
     const struct elapse__server_options options = {.engine = &of->store->engine,
@@ -45,6 +55,9 @@ static int set_up(void **state)
     struct elapse_queue_options queue;
 
     (void)state;
+    counting = elapse__os_linux;
+    counting.clock_ns = count_readings;
+    elapse__os = &counting;
     elapse_queue_options_init(&queue);
     queue.durability = ELAPSE_DURABILITY_MEMORY;
     queue.segment_bytes = 1 << 20;
@@ -69,6 +82,7 @@ static int tear_down(void **state)
     elapse__loop_with_core(&loop, free_server, NULL);
     elapse__os->alarm_close(&loop.alarm);
     assert_int_equal(elapse_queue_close(loop.store), ELAPSE_OK);
+    elapse__os = &elapse__os_linux;
     event_base_free(loop.peers.base);
     for (int i = 0; i < PEERS_MAX; i++)
         if (clients[i].socket > 0)
@@ -190,6 +204,35 @@ LOOP_TEST(a_turn_sends_so_many_bytes_and_all_peers_in_turn)
     } while (more);
     for (int i = 0; i < COUNT; i++)
         assert_true(clients[i].heard > (size_t)LOOKS * BODY);
+}
+
+LOOP_TEST(a_turn_that_sends_a_reply_talks_to_the_core_once)
+{
+    connect_all(1);
+    for (int i = 0; i < 3; i++) {
+        say_often(&clients[0], ping, 1);
+        see();
+        readings_of_the_clock = 0;
+        assert_false(elapse__loop_turn(&loop));
+        assert_int_equal(readings_of_the_clock, 1);
+        assert_int_equal(hear(&clients[0]), strlen("+PONG\r\n"));
+    }
+}
+
+LOOP_TEST(a_client_that_quits_is_closed_behind_its_last_reply)
+{
+    char byte;
+
+    connect_all(1);
+    say_often(&clients[0], ping, 1);
+    say_often(&clients[0], "*1\r\n$4\r\nQUIT\r\n", 1);
+    do
+        see();
+    while (elapse__loop_turn(&loop));
+    assert_int_equal(recv(clients[0].socket, &byte, 1, 0), 1);
+    while (recv(clients[0].socket, &byte, 1, 0) > 0)
+        ;
+    assert_int_equal(recv(clients[0].socket, &byte, 1, 0), 0); /* the end, and not EAGAIN */
 }
 
 TEST_MAIN("loop")

@@ -338,6 +338,27 @@ SERVER_TEST(idle_connections_end)
     assert_false(elapse__connection_wants_end(c.connection));
 }
 
+SERVER_TEST(a_client_that_is_told_late_to_have_been_sent_bytes_was_idle_meanwhile)
+{
+    struct client a;
+    const uint8_t *bytes;
+
+    options.idle_ms = 1000;
+    serve();
+    connect(&a);
+    say(&a, "z\n");
+    commit();
+    size_t size = elapse__connection_output(a.connection, &bytes);
+    assert_true(size > 0);
+    assert_false(elapse__connection_awaits_sent(a.connection));
+    struct elapse__queue_now later = present();
+    later.boot_ms += 1000;
+    later.wall_ms += 1000;
+    elapse__connection_sent(a.connection, later, size);
+    pass(1000);
+    assert_true(elapse__connection_wants_end(a.connection));
+}
+
 SERVER_TEST(limits_of_puts_hold_at_their_edges)
 {
     struct client a;

@@ -18,6 +18,7 @@ static struct script {
     struct elapse__engine engine;
     struct shell shell;
     struct elapse__connection *clients[SCRIPT_CLIENTS];
+    bool rests; /* the last turn left nothing to do, and no call came since */
 } s;
 
 static struct elapse__queue_now clock_now;
@@ -103,7 +104,19 @@ static bool turn(void)
     bool more = shell_turn(&s.shell, present());
 
     check();
+    s.rests = !more;
     return more;
+}
+
+static uint64_t commands_run(void)
+{
+    struct elapse__server_statistics figures;
+    uint64_t sum = 0;
+
+    elapse__server_statistics(s.shell.server, present(), &figures);
+    for (unsigned i = 0; i < ELAPSE__VERBS; i++)
+        sum += figures.commands[i];
+    return sum;
 }
 
 static struct elapse__connection **take_client(void)
@@ -130,14 +143,26 @@ static void send_bytes(void)
     s.left -= size;
 }
 
+/* If the core does not wait for the news, nothing may follow from them. */
 static void hear(struct elapse__connection *connection, size_t most)
 {
     const uint8_t *bytes;
-    size_t size = elapse__connection_output(connection, &bytes);
+    size_t there = elapse__connection_output(connection, &bytes);
+    size_t size = there < most ? there : most;
+    bool may_be_told_later = s.rests && !elapse__connection_awaits_sent(connection);
+    uint64_t ran = commands_run();
 
-    size = size < most ? size : most;
-    if (size > 0)
-        elapse__connection_sent(connection, present(), size);
+    if (size == 0)
+        return;
+    elapse__connection_sent(connection, present(), size);
+    if (!may_be_told_later)
+        return;
+    require(elapse__connection_output(connection, &bytes) == there - size,
+            "nothing leaves because bytes were sent, unless the core waits to hear so");
+    require(!elapse__connection_wants_end(connection),
+            "no connection ends because bytes were sent, unless the core waits to hear so");
+    require(commands_run() == ran,
+            "no command runs because bytes were sent, unless the core waits to hear so");
 }
 
 static void pass(unsigned power)
@@ -157,7 +182,7 @@ static void step(void)
     switch (first % SCRIPT_STEPS) {
     case SCRIPT_WORK:
         for (unsigned i = 0; i <= size && elapse__journal_work(s.engine.journal); i++)
-            ;
+            s.rests = false;
         break;
     case SCRIPT_PASS:
         pass(size);
@@ -204,6 +229,7 @@ static void finish(void)
             if (s.clients[i] == NULL || elapse__connection_output(s.clients[i], &bytes) == 0)
                 continue;
             hear(s.clients[i], SIZE_MAX);
+            s.rests = false;
             busy = true;
         }
     }

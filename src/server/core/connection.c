@@ -116,6 +116,12 @@ bool elapse__connection_wants_end(const struct elapse__connection *connection)
                                 elapse__buffer_size(&connection->out) == 0);
 }
 
+bool elapse__connection_awaits_sent(const struct elapse__connection *connection)
+{
+    return connection->ending || connection->dead || connection->server->stopped ||
+           !elapse__connection_may_format(connection) || elapse__connection_is_choked(connection);
+}
+
 /* ---- replies that may leave ---- */
 
 /* Moves the bytes up to `end` from `held` to `out`. */
@@ -311,7 +317,9 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
 
     ELAPSE__ASSERT(!connection->closed);
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET + ELAPSE__HEARING_BUDGET);
-    connection->heard_ms = server->now.boot_ms;
+    /* The bytes went after the last turn. The shell may say so much later. */
+    if (connection->heard_ms < server->turned_ms)
+        connection->heard_ms = server->turned_ms;
     elapse__buffer_take(&connection->out, size);
     connection->sent += size;
     ELAPSE__ASSERT_THAT(connection->sent, <=, connection->out_end);

@@ -210,9 +210,13 @@ void elapse__connection_received_all(struct elapse__connection *connection,
 size_t elapse__connection_output(const struct elapse__connection *connection,
                                  const uint8_t **bytes);
 
-/* Notes that the socket took the first `size` bytes of the output. */
+/* Notes that the socket took the first `size` bytes of the output, after the last turn. */
 void elapse__connection_sent(struct elapse__connection *connection, struct elapse__queue_now now,
                              size_t size);
+
+/* Returns whether the connection has something to do as soon as its output was sent: then the shell
+ * says so at once. Otherwise the next call that the shell has to make anyway is early enough. */
+bool elapse__connection_awaits_sent(const struct elapse__connection *connection);
 
 /* Returns whether the shell should close the socket: everything was sent, and nothing more will
  * come. The shell then calls elapse__connection_closed. */

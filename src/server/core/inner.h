@@ -214,7 +214,8 @@ struct elapse__server {
     struct elapse__engine *engine;
     struct elapse__queue_now now;
     uint64_t started_ms;
-    uint64_t durable; /* everything before this position of the journal is durable */
+    uint64_t turned_ms; /* when the last turn was */
+    uint64_t durable;   /* everything before this position of the journal is durable */
     uint64_t memory_bytes;
     uint32_t budget; /* units left in this call */
     uint32_t round;  /* units left in this round */

@@ -317,6 +317,7 @@ bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now
     bool more;
 
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
+    server->turned_ms = server->now.boot_ms;
     server->refused = false;
     more = elapse__queue_turn(server->engine->jobs, server->now).more;
     more |= run_stage(server, turn_gated, &left, left / 2);

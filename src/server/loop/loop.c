@@ -93,6 +93,7 @@ static void look(struct elapse__peer *peer)
     peer->output_bytes = elapse__connection_output(peer->connection, &peer->output);
     peer->room = elapse__connection_room(peer->connection);
     peer->wants_end = elapse__connection_wants_end(peer->connection);
+    peer->awaits_sent = elapse__connection_awaits_sent(peer->connection);
     ELAPSE__ASSERT(elapse__connection_shell(peer->connection) == peer);
     ELAPSE__ASSERT_THAT(peer->sent_bytes, ==, 0);
 }
@@ -258,14 +259,23 @@ static bool talk(struct elapse__loop *loop)
 
 /* ---- without the lock: sending ---- */
 
+/* Returns whether the core has to know now what was sent, or there is more to send. Otherwise the
+ * peer stays attended, and the next turn says it. A pipe's owner may end it, and counts on that. */
+static bool is_news(const struct elapse__peer *peer)
+{
+    return peer->awaits_sent || peer->pipe != NULL ||
+           (peer->sent_bytes < peer->output_bytes && !peer->is_blocked);
+}
+
 /* Sends what the core has for a peer, or closes the peer. A peer that has much to send waits, in
- * its place, when the bytes of this turn are used up. */
-static void send_one(struct elapse__peer *peer, size_t *budget)
+ * its place, when the bytes of this turn are used up. Returns whether there is news for the core,
+ * or something is left to send. */
+static bool send_one(struct elapse__peer *peer, size_t *budget)
 {
     ELAPSE__ASSERT(peer->connection != NULL && peer->sent_bytes == 0);
     if (peer->output_bytes > 0 && !peer->is_blocked) {
         if (*budget == 0 && peer->output_bytes > ELAPSE__SEND_SHORT_BYTES)
-            return;
+            return true;
         elapse__peer_send(peer);
         *budget -= peer->sent_bytes < *budget ? peer->sent_bytes : *budget;
     } else if (peer->wants_end && peer->output_bytes == 0) {
@@ -273,8 +283,10 @@ static void send_one(struct elapse__peer *peer, size_t *budget)
     }
     peer->output = NULL;
     elapse__peer_watch(peer);
-    if (peer->sent_bytes == 0)
-        elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+    if (peer->sent_bytes > 0)
+        return is_news(peer);
+    elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+    return false;
 }
 
 /* Sends what the core has, up to the budget, and closes what has ended. Returns whether there is
@@ -283,6 +295,7 @@ static bool send_all(struct elapse__loop *loop, size_t *budget)
 {
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
     struct elapse__ring_node *next;
+    bool has_news = false;
 
     loop->is_held =
         loop->may_answer != NULL && !elapse__ring_empty(ring) && !loop->may_answer(loop);
@@ -290,10 +303,9 @@ static bool send_all(struct elapse__loop *loop, size_t *budget)
         return !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
     for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
         next = i->next;
-        send_one(elapse__peer_at(i), budget);
+        has_news |= send_one(elapse__peer_at(i), budget);
     }
-    return !elapse__ring_empty(ring) ||
-           !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
+    return has_news || !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
 }
 
 /* Releases peers that the core does not know any more. */

@@ -111,6 +111,7 @@ struct elapse__peer {
     bool has_ended;     /* the other side sends no more, or the socket has failed */
     bool is_end_known;  /* the core knows that the peer has ended */
     bool wants_end;     /* the core has nothing more to say */
+    bool awaits_sent;   /* the core has to know at once what was sent */
     bool is_link;       /* the other side is a node, which understands push messages */
     bool is_connecting; /* its socket is not known to be connected yet */
     void *user;         /* for an owner of peers without a core */

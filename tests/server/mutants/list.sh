@@ -14,6 +14,14 @@ mutant nothing_leaves_before_it_is_durable src/server/core/hand_over.c \
             if (reply->gate > server->durable)
                 return false;-]'
 
+mutant the_end_does_not_wait_to_hear_what_was_sent src/server/core/connection.c \
+    'return [-connection->ending || -]connection->dead || connection->server->stopped ||'
+mutant the_choked_do_not_wait_to_hear_what_was_sent src/server/core/connection.c \
+    '!elapse__connection_may_format(connection)[- || elapse__connection_is_choked(connection)-];'
+mutant late_news_prolong_the_idle_time src/server/core/connection.c \
+    '[-if (connection->heard_ms < server->turned_ms)
+        -]connection->heard_ms = server->[-turned_ms-]{+now.boot_ms+};'
+
 # ---- leases ----
 
 mutant lease_begins_when_the_job_is_taken src/server/core/reserve.c \
@@ -49,7 +57,7 @@ mutant replies_get_bytes_that_no_socket_takes src/server/core/entry.c \
     'return waiting <[- ELAPSE__OUT_BYTES && waiting <-]'
 mutant readers_leave_no_share_to_those_who_speak src/server/core/connection.c \
     'ELAPSE__TURN_BUDGET[- + ELAPSE__HEARING_BUDGET-]);
-    connection->heard_ms'
+    /* The bytes went'
 mutant waiting_reserves_have_no_share src/server/core/server.c \
     '{+more |= run_stage(server, turn_work, &left, left);
     +}more |= run_stage(server, turn_gated, &left, left / 2);'
