@@ -180,6 +180,11 @@ int elapse__os_check_open(int file)
     return error_of(flags);
 }
 
+_Noreturn void elapse__os_end_process(int status)
+{
+    _exit(status);
+}
+
 int elapse__os_close(int file)
 {
     ELAPSE__ASSERT(file >= 0);

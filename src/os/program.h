@@ -80,6 +80,9 @@ int elapse__os_check_open(int file);
 /* Closes the file. An error may come from data that could not be written. */
 int elapse__os_close(int file);
 
+/* Ends the process at once, whatever its threads do. No function of atexit is called. */
+_Noreturn void elapse__os_end_process(int status);
+
 /* ---- files ---- */
 
 enum elapse__os_kind {

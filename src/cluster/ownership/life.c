@@ -9,6 +9,8 @@
 #include "chain.h"
 #include "mark.h"
 
+#define LEAVE_NEW_MS 500
+
 struct elapse__partition *elapse__partition_new(const struct elapse__partition_options *options,
                                                 uint64_t now_ms)
 {
@@ -130,13 +132,22 @@ void elapse__partition_aside(struct elapse__partition *partition)
         elapse__partition_follow(partition);
 }
 
+/* Who has not owned yet has no promise to keep, and nobody waits for its jobs longer than for a
+ * node that died. */
+static uint64_t leave_after_ms(const struct elapse__partition *partition)
+{
+    uint64_t after_ms = partition->options.lease_ms / 3;
+    bool is_new = elapse__role_has_epoch(partition->role) && !partition->has_owned;
+    return is_new && after_ms > LEAVE_NEW_MS ? LEAVE_NEW_MS : after_ms;
+}
+
 void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t now_ms)
 {
     elapse__partition_set_now(partition, now_ms);
     if (partition->hands_over || elapse__role_is_final(partition->role))
         return;
     partition->hands_over = true;
-    partition->leave_ms = now_ms + partition->options.lease_ms / 3;
+    partition->leave_ms = now_ms + leave_after_ms(partition);
     if (!elapse__role_has_epoch(partition->role) && partition->role != ELAPSE__ROLE_MARKING)
         elapse__partition_end(partition);
 }

@@ -236,7 +236,7 @@ void elapse__partition_aside(struct elapse__partition *partition);
 
 /* The process is about to end: takes no further group, waits for the one in flight, hands over. The
  * role becomes ENDED, or STOPPED after MARKING; within a third of the lease, if the database does
- * not answer. */
+ * not answer; within half a second, if this node has not owned the partition yet in its epoch. */
 void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t now_ms);
 
 /* Returns until when answers that follow from confirmed groups may leave, reads included: strictly

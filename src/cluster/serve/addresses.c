@@ -124,6 +124,7 @@ void *elapse__addresses_errand(void *argument)
         else
             elapse__condition_wait(&errand->monitor.changed, &errand->monitor.lock);
     }
+    elapse__cluster_errand_end(errand);
     elapse__unlock(&errand->monitor.lock);
     return NULL;
 }

@@ -21,9 +21,12 @@ void elapse__cluster_monitor_close(struct elapse__cluster_monitor *monitor);
 bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
                                   void *(*main)(void *argument), struct elapse__cluster *cluster);
 
-/* Ends the thread, if there is one. This takes as long as the thread still waits for the database
- * or a name server. Frees the lock and the condition. */
-void elapse__cluster_errand_stop(struct elapse__cluster_errand *errand);
+/* Called by the thread as its last act, with the lock. */
+void elapse__cluster_errand_end(struct elapse__cluster_errand *errand);
+
+/* Ends the thread, if there is one, and frees the lock and the condition. Returns false, and frees
+ * nothing, if the thread still waits for the database or a name server a little later. */
+bool elapse__cluster_errand_stop(struct elapse__cluster_errand *errand);
 
 /* ---- together.c ---- */
 
@@ -35,6 +38,13 @@ typedef void elapse__cluster_call(void *context, uint32_t number);
  * them at a time, on this thread and on others. Returns when all have returned. Where the system
  * refuses threads fewer are made at a time. */
 void elapse__cluster_each(uint32_t count, elapse__cluster_call *call, void *context);
+
+/* ---- begin.c ---- */
+
+/* Calls call(context, 0) on a thread of its own, and returns when that has returned. If a signal
+ * asks to end meanwhile, ends the process at once. Requires that no partition has a runner. */
+void elapse__cluster_begin(struct elapse__cluster *cluster, elapse__cluster_call *call,
+                           void *context);
 
 /* ---- inbox_errand.c ---- */
 

@@ -6,6 +6,8 @@
 #include "../../os/os.h"
 #include "base.h"
 
+#define PATIENCE_NS UINT64_C(200000000)
+
 bool elapse__cluster_monitor_open(struct elapse__cluster_monitor *monitor)
 {
     ELAPSE__ASSERT_THAT(monitor->made, ==, 0);
@@ -37,21 +39,39 @@ bool elapse__cluster_errand_start(struct elapse__cluster_errand *errand,
     return errand->is_running;
 }
 
-static void end_thread(struct elapse__cluster_errand *errand)
+void elapse__cluster_errand_end(struct elapse__cluster_errand *errand)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&errand->monitor.lock);
+    ELAPSE__ASSERT(errand->stops);
+    errand->has_ended = true;
+    elapse__condition_broadcast(&errand->monitor.changed);
+}
+
+/* Returns whether the thread has ended within the patience. */
+static bool end_thread(struct elapse__cluster_errand *errand)
+{
+    uint64_t until_ns = elapse__os_monotonic_ns() + PATIENCE_NS;
+
     elapse__lock(&errand->monitor.lock);
     ELAPSE__ASSERT(!errand->stops);
     errand->stops = true;
     elapse__condition_broadcast(&errand->monitor.changed);
+    while (!errand->has_ended &&
+           elapse__condition_wait_until(&errand->monitor.changed, &errand->monitor.lock, until_ns))
+        ;
+    bool has_ended = errand->has_ended;
     elapse__unlock(&errand->monitor.lock);
-    elapse__os_thread_join(&errand->thread);
-    errand->is_running = false;
+    if (has_ended)
+        elapse__os_thread_join(&errand->thread);
+    errand->is_running = !has_ended;
+    return has_ended;
 }
 
-void elapse__cluster_errand_stop(struct elapse__cluster_errand *errand)
+bool elapse__cluster_errand_stop(struct elapse__cluster_errand *errand)
 {
     ELAPSE__ASSERT_NO_LOCK_HELD();
-    if (errand->is_running)
-        end_thread(errand);
+    if (errand->is_running && !end_thread(errand))
+        return false;
     elapse__cluster_monitor_close(&errand->monitor);
+    return true;
 }

@@ -32,9 +32,27 @@ static void tell(struct elapse__cluster *cluster, unsigned host,
     *told = *why;
 }
 
+/* A question to one server of the database, and the answer. */
+struct question {
+    struct elapse__cluster *cluster;
+    unsigned host;
+    struct elapse__schema_why why;
+    bool is_answered;
+};
+
+static void ask(void *context, uint32_t number)
+{
+    struct question *question = context;
+    struct elapse__cluster *cluster = question->cluster;
+
+    (void)number;
+    question->is_answered = elapse__schema_read(cluster->hosts.texts[question->host],
+                                                elapse__cluster_options(cluster)->queue,
+                                                &cluster->queue, &question->why);
+}
+
 bool elapse__cluster_read_queue(struct elapse__cluster *cluster)
 {
-    const struct elapse__loop_options *options = elapse__cluster_options(cluster);
     struct elapse__schema_why told[ELAPSE__HOSTS_MAX];
     char status[ELAPSE__SCHEMA_WHY_BYTES + 64];
 
@@ -43,11 +61,13 @@ bool elapse__cluster_read_queue(struct elapse__cluster *cluster)
     memset(told, 0, sizeof told);
     for (;;) {
         for (unsigned i = 0; i < cluster->hosts.count; i++) {
-            struct elapse__schema_why why = {.text = ""};
-            if (elapse__schema_read(cluster->hosts.texts[i], options->queue, &cluster->queue, &why))
+            struct question question = {.cluster = cluster, .host = i};
+            elapse__cluster_begin(cluster, ask, &question);
+            if (question.is_answered)
                 return true;
-            tell(cluster, i, &why, &told[i]);
-            (void)snprintf(status, sizeof status, "STATUS=waiting for the database: %s", why.text);
+            tell(cluster, i, &question.why, &told[i]);
+            (void)snprintf(status, sizeof status, "STATUS=waiting for the database: %s",
+                           question.why.text);
             elapse__os_notify(status);
             if (elapse__service_is_asked_to_end(&cluster->service))
                 return false;
@@ -143,6 +163,7 @@ void *elapse__cluster_errand_inbox(void *argument)
                                                               &errand->monitor.lock, again_ns))
             ;
     }
+    elapse__cluster_errand_end(errand);
     elapse__unlock(&errand->monitor.lock);
     return NULL;
 }

@@ -76,7 +76,8 @@ struct elapse__cluster_errand {
     struct elapse__cluster_monitor monitor;
     struct elapse__os_thread thread;
     bool is_running; /* there is a thread */
-    bool stops;      /* under the lock */
+    bool stops;      /* under the lock, as the next one */
+    bool has_ended;  /* the thread does nothing any more */
 };
 
 /* Where the owner of a partition is. Under the lock of cluster->addresses. */

@@ -30,6 +30,14 @@
 
 /* ---- start ---- */
 
+static void open_all(void *context, uint32_t number)
+{
+    struct elapse__cluster *cluster = context;
+
+    (void)number;
+    elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_open, cluster);
+}
+
 static bool open_stores(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT(cluster->partitions == NULL && cluster->partition_count == 0);
@@ -37,7 +45,7 @@ static bool open_stores(struct elapse__cluster *cluster)
     if (cluster->partitions == NULL)
         return false;
     cluster->partition_count = cluster->queue.partitions;
-    elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_open, cluster);
+    elapse__cluster_begin(cluster, open_all, cluster);
     bool are_open = true;
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         are_open = are_open && cluster->partitions[i].store != NULL;
@@ -387,7 +395,7 @@ static void free_event(struct event *event)
         event_free(event);
 }
 
-/* Releases everything. Returns false if not everything became durable. */
+/* Releases everything but what the errands use. Returns false if not everything became durable. */
 static bool release(struct elapse__cluster *cluster)
 {
     bool is_durable = true;
@@ -405,13 +413,10 @@ static bool release(struct elapse__cluster *cluster)
     elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_close, cluster);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         is_durable = elapse__cluster_partition_free(&cluster->partitions[i]) && is_durable;
-    elapse__cluster_errand_stop(&cluster->inbox);
     if (cluster->router != NULL)
         free_links(cluster);
-    elapse__cluster_errand_stop(&cluster->addresses);
     free_peers(&cluster->service.loop.peers);
     elapse__router_free(cluster->router);
-    free(cluster->partitions);
     free_event(cluster->on_event);
     free_event(cluster->on_second);
     free_event(cluster->alarm);
@@ -478,6 +483,16 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
     return run(cluster);
 }
 
+/* Ends the errands. One that still waits for the database, or for a name server, is not waited for:
+ * the process ends. */
+static void end_errands(struct elapse__cluster *cluster, enum elapse__serve_end end)
+{
+    bool has_ended = elapse__cluster_errand_stop(&cluster->inbox);
+
+    if (!elapse__cluster_errand_stop(&cluster->addresses) || !has_ended)
+        elapse__os_end_process(end == ELAPSE__SERVE_STOPPED ? 0 : 1);
+}
+
 enum elapse__serve_end elapse__cluster_serve(const struct elapse__loop_options *options)
 {
     struct elapse__cluster *cluster = calloc(1, sizeof *cluster);
@@ -489,6 +504,8 @@ enum elapse__serve_end elapse__cluster_serve(const struct elapse__loop_options *
     if (elapse__os_event_open(&cluster->event) == 0) {
         if (elapse__service_open(&cluster->service, options))
             end = serve(cluster);
+        end_errands(cluster, end);
+        free(cluster->partitions);
         elapse__hosts_free(&cluster->hosts);
         (void)elapse__os_close(cluster->event);
     }

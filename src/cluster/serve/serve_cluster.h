@@ -17,6 +17,7 @@
  *      base.h    together.c        calls side by side
  *                errand.c          locks with a condition, and threads for what waits:
  *                inbox_errand.c    for the database, which may have an inbox
+ *                begin.c           for what is needed before the node serves
  *                addresses.c       for the names of hosts
  *                check.c           the invariants of a partition
  *                notices.c         lines for the log, from the thread of a runner

@@ -475,6 +475,24 @@ PARTITION_TEST(handing_over_ends_without_the_database)
     assert_int_equal(role(), ELAPSE__ROLE_ENDED);
 }
 
+/* A node that has only just asked for the partition keeps nobody waiting. */
+PARTITION_TEST(handing_over_before_it_owned_ends_soon)
+{
+    struct elapse__partition_options options = options_of();
+    options.lease_ms = 60000;
+    elapse__partition_free(at.partition);
+    begin_with(&options);
+    at.row.owner = "";
+    at.row.lease_ms = options.lease_ms;
+    connect_and_look();
+    expect(ELAPSE__STATEMENT_TAKE_OVER);
+    elapse__partition_hand_over(at.partition, at.now_ms);
+    assert_true(elapse__partition_next_ms(at.partition) <= at.now_ms + 500);
+    at.now_ms = elapse__partition_next_ms(at.partition);
+    elapse__partition_tick(at.partition, at.now_ms);
+    assert_int_equal(role(), ELAPSE__ROLE_ENDED);
+}
+
 /* ---- what must not go on ---- */
 
 PARTITION_TEST(stops_without_a_row)

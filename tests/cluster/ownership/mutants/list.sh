@@ -242,3 +242,5 @@ mutant statement_has_less_than_a_second src/cluster/ownership/state.h \
 }
 
 static inline uint32_t elapse__retry_after_ms' named
+mutant new_owner_waits_a_third_of_the_lease src/cluster/ownership/life.c \
+    'return [-is_new && after_ms > LEAVE_NEW_MS-]{+false+} ?' named
