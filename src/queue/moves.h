@@ -82,6 +82,12 @@ void elapse__queue_describe(const struct elapse__queue *queue,
                             const struct elapse__queue_entry *entry,
                             struct elapse__queue_fields *fields);
 
+/* Describes it in fields that have the rest of the job: the state, and what a side record has.
+ * Requires that the other fields of a CHANGE are zero. */
+void elapse__queue_describe_state(const struct elapse__queue *queue,
+                                  const struct elapse__queue_entry *entry,
+                                  struct elapse__queue_fields *fields);
+
 /* Begins a group of so many small records and bytes beside. Returns false if the sink refuses. */
 bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, uint64_t bytes,
                          enum elapse__record_purpose purpose);
@@ -127,6 +133,7 @@ struct elapse__queue_built {
     uint32_t key; /* 0: none */
 };
 
+/* Makes a job. A field `id` of 0 says that the job will take the place of another one. */
 enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
                                               const struct elapse__queue_fields *fields,
                                               struct elapse__queue_built *built,

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "commands.h"
 
 static const char *put_texts_fault(const struct elapse__queue *queue,
@@ -80,6 +82,7 @@ struct put_plan {
     struct elapse__queue_entry *existing; /* the job that has the key, or NULL */
     bool debounce;                        /* the existing job stays, with a new body */
     struct elapse__queue_tick due;
+    uint64_t id;    /* of the new job; with `debounce`, that of the existing one */
     uint64_t first; /* DEBOUNCE: the tick of the first put; 0: none */
 };
 
@@ -97,7 +100,8 @@ static enum elapse__queue_result check_limits(struct elapse__queue *queue, struc
         plan->existing != NULL && elapse__queue_state_of(plan->existing) != ELAPSE__QUEUE_RESERVED;
     if (queue->jobs.count - ends >= queue->options.jobs_max)
         return ELAPSE__QUEUE_LIMIT;
-    if (!plan->debounce && next_id(queue) > ELAPSE__QUEUE_ID_MAX)
+    plan->id = plan->debounce ? elapse__queue_id(plan->existing) : next_id(queue);
+    if (plan->id > ELAPSE__QUEUE_ID_MAX)
         return ELAPSE__QUEUE_LIMIT;
     if (plan->put->token.size == 0)
         return ELAPSE__QUEUE_OK;
@@ -130,13 +134,14 @@ static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
         plan->due.tick = plan->first + put->debounce_max_ms;
 }
 
-/* Fills in the fields. The plan begins with zeros: to set all fields again would cost as much as an
- * index. */
+/* Fills in the fields that the client gave. The plan begins with zeros: to set all fields again
+ * would cost as much as an index. */
 static void plan_fields(struct put_plan *plan)
 {
     const struct elapse__queue_put *put = plan->put;
     struct elapse__queue_fields *fields = &plan->fields;
     bool cron = put->when == ELAPSE__QUEUE_CRON;
+    fields->id = plan->debounce ? 0 : plan->id;
     fields->state = ELAPSE__QUEUE_DELAYED;
     fields->priority = put->priority;
     fields->recurring = cron || put->when == ELAPSE__QUEUE_EVERY;
@@ -198,28 +203,44 @@ static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct
     return result;
 }
 
-static void write_job_texts(struct elapse__queue *queue, const struct put_plan *plan,
-                            struct elapse__queue_entry *entry)
+#ifdef ELAPSE__ASSERTIONS
+/* Whether the fields are those of the job, apart from its texts. */
+static bool describes(const struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                      const struct elapse__queue_fields *fields)
 {
-    struct elapse__queue_fields fields;
-    elapse__queue_describe(queue, entry, &fields);
-    fields.key = plan->fields.key;
-    fields.tag = plan->fields.tag;
-    fields.cron = plan->fields.cron;
-    fields.zone = plan->fields.zone;
-    fields.put_ms = queue->now.wall_ms;
-    elapse__queue_write_put(queue, entry, &fields, plan->put->body, 0);
+    unsigned char bytes[2][ELAPSE__QUEUE_FIELDS_MAX];
+    struct elapse__queue_fields described;
+    elapse__queue_describe(queue, entry, &described);
+    described.key = fields->key;
+    described.tag = fields->tag;
+    described.cron = fields->cron;
+    described.zone = fields->zone;
+    described.put_ms = fields->put_ms;
+    uint16_t size = elapse__queue_fields_encode(fields, ELAPSE__RECORD_PUT, bytes[0]);
+    return elapse__queue_fields_encode(&described, ELAPSE__RECORD_PUT, bytes[1]) == size &&
+           memcmp(bytes[0], bytes[1], size) == 0;
+}
+#endif
+
+/* The plan has what the client gave. The rest is as the job is now. */
+static void write_job(struct elapse__queue *queue, struct put_plan *plan)
+{
+    struct elapse__queue_fields *fields = &plan->fields;
+    elapse__queue_describe_state(queue, plan->built.entry, fields);
+    fields->put_ms = queue->now.wall_ms;
+    ELAPSE__ASSERT(describes(queue, plan->built.entry, fields));
+    elapse__queue_write_put(queue, plan->built.entry, fields, plan->put->body, 0);
 }
 
-static void write_put_token(struct elapse__queue *queue, const struct put_plan *plan, uint64_t id)
+static void write_put_token(struct elapse__queue *queue, const struct put_plan *plan)
 {
     const struct elapse__queue_fields fields = {
-        .id = id, .token = plan->put->token, .token_ms = queue->now.wall_ms};
+        .id = plan->id, .token = plan->put->token, .token_ms = queue->now.wall_ms};
     uint64_t end = elapse__queue_present(queue, false) + ELAPSE__QUEUE_TOKEN_MS + 999;
     struct elapse__queue_token token = {
         .end_s = (uint32_t)((end - ELAPSE__QUEUE_ORIGIN) / 1000),
         .hash = plan->token_hash,
-        .id = id,
+        .id = plan->id,
     };
     token.position = elapse__queue_write_token(queue, &fields, &token.size);
     elapse__queue_token_link(queue, plan->token, token);
@@ -229,7 +250,6 @@ static void write_put_token(struct elapse__queue *queue, const struct put_plan *
 static struct elapse__queue_answer perform_put(struct elapse__queue *queue, struct put_plan *plan)
 {
     enum elapse__queue_result result = ELAPSE__QUEUE_SCHEDULED;
-    uint64_t id = 0;
     ELAPSE__ASSERT(plan->built.tube != NULL && plan->built.entry != NULL);
     ELAPSE__ASSERT((plan->token != 0) == (plan->put->token.size > 0));
     ELAPSE__ASSERT(!plan->debounce || plan->existing != NULL);
@@ -239,15 +259,14 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
         plan->built.tube->totals.replaced++;
     }
     if (plan->debounce) {
-        id = elapse__queue_id(plan->existing);
         elapse__queue_leave_state(queue, plan->existing);
         elapse__queue_build_replace(queue, &plan->built, plan->existing);
     } else {
         if (plan->existing != NULL)
             (void)elapse__queue_cancel_entry(queue, plan->existing);
-        ELAPSE__ASSERT_THAT(next_id(queue), <=, ELAPSE__QUEUE_ID_MAX);
-        id = queue->last_id = next_id(queue);
-        elapse__queue_build_enter(queue, &plan->built, id);
+        ELAPSE__ASSERT_THAT(plan->id, ==, next_id(queue));
+        queue->last_id = plan->id;
+        elapse__queue_build_enter(queue, &plan->built, plan->id);
         queue->totals.total_jobs++;
         plan->built.tube->totals.total_jobs++;
     }
@@ -255,12 +274,12 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
     if (plan->first != 0)
         elapse__queue_side_of(queue, entry)->first = plan->first;
     elapse__queue_enter_waiting(queue, entry, plan->due);
-    write_job_texts(queue, plan, entry);
+    write_job(queue, plan);
     if (plan->token != 0)
-        write_put_token(queue, plan, id);
+        write_put_token(queue, plan);
     elapse__queue_tube_release(queue, plan->built.tube);
     return (struct elapse__queue_answer){
-        .result = result, .id = id, .position = elapse__queue_end(queue)};
+        .result = result, .id = plan->id, .position = elapse__queue_end(queue)};
 }
 
 /* Returns the answer of a put that stores nothing because of the job that has the key; SCHEDULED:

@@ -76,33 +76,38 @@ elapse__queue_profile_of(const struct elapse__queue *queue, const struct elapse_
     return profile_at(queue, profile_number(queue, entry));
 }
 
-static bool profiles_equal(const struct elapse__queue_profile *one,
-                           const struct elapse__queue_profile *other)
+static bool has_values(const struct elapse__queue_profile *profile,
+                       const struct elapse__queue_fields *fields)
 {
-    return one->ttr_ms == other->ttr_ms && one->expire_ms == other->expire_ms &&
-           one->retry == other->retry && one->backoff_min_ms == other->backoff_min_ms &&
-           one->backoff_max_ms == other->backoff_max_ms;
+    return profile->ttr_ms == fields->ttr_ms && profile->expire_ms == fields->expire_ms &&
+           profile->retry == fields->retry && profile->backoff_min_ms == fields->backoff_min_ms &&
+           profile->backoff_max_ms == fields->backoff_max_ms;
 }
 
 /* Finds the profile with these values, or makes it. Returns 0 if there is no memory. */
-static uint32_t find_profile(struct elapse__queue *queue,
-                             const struct elapse__queue_profile *wanted)
+static uint32_t find_profile(struct elapse__queue *queue, const struct elapse__queue_fields *fields)
 {
-    if (queue->last_profile != 0 && profiles_equal(profile_at(queue, queue->last_profile), wanted))
+    if (queue->last_profile != 0 && has_values(profile_at(queue, queue->last_profile), fields))
         return queue->last_profile;
-    uint64_t hash = mix_profile(wanted);
+    const struct elapse__queue_profile wanted = {
+        .ttr_ms = fields->ttr_ms,
+        .expire_ms = fields->expire_ms,
+        .retry = fields->retry,
+        .backoff_min_ms = fields->backoff_min_ms,
+        .backoff_max_ms = fields->backoff_max_ms,
+    };
+    uint64_t hash = mix_profile(&wanted);
     uint32_t number = elapse__queue_index_first(&queue->profile_index, hash);
     for (; number != 0; number = elapse__queue_index_next(&queue->profile_index, number, hash))
-        if (profiles_equal(profile_at(queue, number), wanted))
+        if (has_values(profile_at(queue, number), fields))
             return number;
     if (!elapse__queue_index_prepare(&queue->profile_index, &queue->memory))
         return 0;
     number = elapse__queue_slab_take(&queue->profiles, &queue->memory);
     if (number == 0)
         return 0;
-    ELAPSE__ASSERT_THAT(wanted->references, ==, 0);
-    ELAPSE__ASSERT_THAT(wanted->backoff_min_ms, <=, wanted->backoff_max_ms);
-    *profile_at(queue, number) = *wanted;
+    ELAPSE__ASSERT_THAT(wanted.backoff_min_ms, <=, wanted.backoff_max_ms);
+    *profile_at(queue, number) = wanted;
     elapse__queue_index_insert(&queue->profile_index, number, &queue->memory);
     return number;
 }
@@ -125,14 +130,7 @@ bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue
                                const struct elapse__queue_fields *fields)
 {
     ELAPSE__ASSERT_THAT(profile_number(queue, entry), ==, 0);
-    struct elapse__queue_profile wanted = {
-        .ttr_ms = fields->ttr_ms,
-        .expire_ms = fields->expire_ms,
-        .retry = fields->retry,
-        .backoff_min_ms = fields->backoff_min_ms,
-        .backoff_max_ms = fields->backoff_max_ms,
-    };
-    uint32_t number = find_profile(queue, &wanted);
+    uint32_t number = find_profile(queue, fields);
     if (number == 0)
         return false;
     queue->last_profile = number;

@@ -38,20 +38,31 @@ static void describe_side(const struct elapse__queue *queue,
     }
 }
 
+void elapse__queue_describe_state(const struct elapse__queue *queue,
+                                  const struct elapse__queue_entry *entry,
+                                  struct elapse__queue_fields *fields)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
+    fields->id = elapse__queue_id(entry);
+    fields->state = elapse__queue_state_of(entry);
+    fields->by_wall = due.by_wall;
+    fields->due_ms = elapse__queue_tick_to_ms(queue, due.by_wall, due.tick);
+    fields->priority = entry->priority;
+    /* Whether a job is ready follows from the time. */
+    if (fields->state == ELAPSE__QUEUE_READY)
+        fields->state = ELAPSE__QUEUE_DELAYED;
+    if (side != NULL)
+        describe_side(queue, entry, side, fields);
+}
+
 void elapse__queue_describe(const struct elapse__queue *queue,
                             const struct elapse__queue_entry *entry,
                             struct elapse__queue_fields *fields)
 {
-    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
-    struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
     *fields = (struct elapse__queue_fields){
-        .id = elapse__queue_id(entry),
-        .state = elapse__queue_state_of(entry),
-        .by_wall = due.by_wall,
-        .due_ms = elapse__queue_tick_to_ms(queue, due.by_wall, due.tick),
-        .priority = entry->priority,
         .tube = {tube->name, tube->name_size},
         .ttr_ms = profile->ttr_ms,
         .expire_ms = profile->expire_ms,
@@ -59,11 +70,7 @@ void elapse__queue_describe(const struct elapse__queue *queue,
         .backoff_min_ms = profile->backoff_min_ms,
         .backoff_max_ms = profile->backoff_max_ms,
     };
-    /* Whether a job is ready follows from the time. */
-    if (fields->state == ELAPSE__QUEUE_READY)
-        fields->state = ELAPSE__QUEUE_DELAYED;
-    if (side != NULL)
-        describe_side(queue, entry, side, fields);
+    elapse__queue_describe_state(queue, entry, fields);
 }
 
 bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, uint64_t bytes,

@@ -29,7 +29,7 @@ mutant wall_clock_set_back_ignored src/queue/clocks.c \
 mutant order_by_id_alone src/queue/heap.h \
     '[-one->priority != other->priority ? one->priority < other->priority-]{+false ? false+}'
 mutant clean_forgets_the_lease src/queue/write.c \
-    '.state = [-elapse__queue_state_of(entry)-]{+ELAPSE__QUEUE_DELAYED+},'
+    'fields->state = [-elapse__queue_state_of(entry)-]{+ELAPSE__QUEUE_DELAYED+};'
 mutant clean_forgets_the_key src/queue/clean.c \
     '[-fields.key = old->key;-]'
 mutant replayed_lease_counts src/queue/replay.c \
