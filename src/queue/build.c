@@ -52,7 +52,8 @@ enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
     if (result != ELAPSE__QUEUE_OK)
         return result;
     built->tube->holds++;
-    built->entry = elapse__queue_entry_take(&queue->jobs, &queue->memory);
+    if (fields->id == 0 || elapse__queue_ids_reserve(&queue->jobs.ids, fields->id, &queue->memory))
+        built->entry = elapse__queue_entry_take(&queue->jobs, &queue->memory);
     if (built->entry == NULL) {
         elapse__queue_build_undo(queue, built);
         return ELAPSE__QUEUE_NO_MEMORY;

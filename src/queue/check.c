@@ -250,7 +250,7 @@ static unsigned check_tables(const struct checking *checking)
         return BROKEN_PROFILES;
     if (checking->sides != queue->sides.count || checking->keys != queue->keys.count)
         return BROKEN_LINKS;
-    if (!elapse__queue_index_check(&queue->jobs.ids) ||
+    if (!elapse__queue_ids_check(&queue->jobs.ids) ||
         !elapse__queue_index_check(&queue->key_index) ||
         !elapse__queue_index_check(&queue->profile_index) ||
         !elapse__queue_index_check(&queue->tube_index) ||

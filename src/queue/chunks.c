@@ -60,26 +60,34 @@ static bool widen_chunk(struct elapse__queue_chunks *chunks, const struct elapse
     return true;
 }
 
+static void release_last(struct elapse__queue_chunks *chunks, const struct elapse_allocator *memory)
+{
+    ELAPSE__ASSERT_THAT(chunks->count, >, 0);
+    elapse__release_locked(memory, chunks->directory[--chunks->count], chunk_bytes(chunks));
+    if (chunks->count == 0)
+        chunks->first_bits = chunks->begin_bits;
+}
+
 void elapse__queue_chunks_free(struct elapse__queue_chunks *chunks,
                                const struct elapse_allocator *memory)
 {
     while (chunks->count > 0)
-        elapse__queue_chunks_shrink(chunks, memory);
+        release_last(chunks, memory);
     if (chunks->room > 0)
         elapse__release_locked(memory, chunks->directory, chunks->room * sizeof *chunks->directory);
     chunks->directory = NULL;
     chunks->room = 0;
 }
 
-static bool double_directory(struct elapse__queue_chunks *chunks,
+static bool resize_directory(struct elapse__queue_chunks *chunks, uint32_t room,
                              const struct elapse_allocator *memory)
 {
-    uint32_t room = chunks->room == 0 ? FIRST_ROOM : 2 * chunks->room;
+    ELAPSE__ASSERT_THAT(room, >=, chunks->count);
     void **directory = elapse__allocate_locked(memory, _Alignof(void *), room * sizeof *directory);
     if (directory == NULL)
         return false;
     if (chunks->room > 0) {
-        memcpy(directory, chunks->directory, chunks->room * sizeof *directory);
+        memcpy(directory, chunks->directory, chunks->count * sizeof *directory);
         elapse__release_locked(memory, chunks->directory, chunks->room * sizeof *directory);
     }
     chunks->directory = directory;
@@ -94,7 +102,8 @@ bool elapse__queue_chunks_grow(struct elapse__queue_chunks *chunks,
     ELAPSE__ASSERT(chunks->count <= 1 || chunks->first_bits == chunks->bits);
     if (chunks->count == 1 && chunks->first_bits < chunks->bits)
         return widen_chunk(chunks, memory);
-    if (chunks->count == chunks->room && !double_directory(chunks, memory))
+    if (chunks->count == chunks->room &&
+        !resize_directory(chunks, chunks->room == 0 ? FIRST_ROOM : 2 * chunks->room, memory))
         return false;
     void *chunk = make_chunk(chunks, memory);
     if (chunk == NULL)
@@ -106,8 +115,8 @@ bool elapse__queue_chunks_grow(struct elapse__queue_chunks *chunks,
 void elapse__queue_chunks_shrink(struct elapse__queue_chunks *chunks,
                                  const struct elapse_allocator *memory)
 {
-    ELAPSE__ASSERT_THAT(chunks->count, >, 0);
-    elapse__release_locked(memory, chunks->directory[--chunks->count], chunk_bytes(chunks));
-    if (chunks->count == 0)
-        chunks->first_bits = chunks->begin_bits;
+    release_last(chunks, memory);
+    /* Without memory for a smaller one the directory stays. */
+    if (chunks->room > FIRST_ROOM && chunks->count <= chunks->room / 4)
+        (void)resize_directory(chunks, chunks->room / 2, memory);
 }

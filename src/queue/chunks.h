@@ -6,8 +6,9 @@
  *                   v   v   v
  *      chunks      ### ### ##.        each of 2^bits items
  *
- * No call initialises items. The directory doubles when it is full. At 10^8 items of 1,024 a chunk
- * that copies half a megabyte, which takes less than 0.1 ms.
+ * No call initialises items. The directory doubles when it is full, and becomes half as large when
+ * three quarters of it are empty. At 10^8 items of 1,024 a chunk that copies half a megabyte, which
+ * takes less than 0.1 ms.
  *
  * An array that may be very small begins with a small first chunk
  * (elapse__queue_chunks_init_small). While that is the only one, it grows by a factor of four until

@@ -4,8 +4,6 @@ enum {
     HEADS_BITS = 10, /* heads a chunk: 4 KiB */
     FIRST_LEVEL = 64,
     ITEM_BITS = 28,
-    CHAIN_AHEAD = 4,  /* so many items of a chain are fetched, one after another */
-    SPLITS_AHEAD = 4, /* so many splits lie between two items of a chain */
 };
 
 #define ITEM_MASK ((UINT32_C(1) << ITEM_BITS) - 1)
@@ -61,38 +59,9 @@ bool elapse__queue_index_prepare(struct elapse__queue_index *index,
     return true;
 }
 
-bool elapse__queue_index_widen(struct elapse__queue_index *index,
-                               const struct elapse_allocator *memory)
-{
-    uint32_t level = 2 * index->level;
-    if ((index->count + 1) / 2 <= index->level + index->split || level == 0 ||
-        !elapse__queue_chunks_reserve(&index->heads, level, memory))
-        return false;
-    for (uint32_t bucket = 0; bucket < level; bucket++)
-        *head_at(index, bucket) = 0;
-    index->level = level;
-    index->split = 0;
-    index->count = 0;
-    return true;
-}
-
 static uint32_t *link_of(const struct elapse__queue_index *index, uint32_t item)
 {
     return index->calls->link(index->owner, item);
-}
-
-/* Asks for the memory of the items in the buckets that will be split next. These items may lie
- * anywhere, and their memory is on its way when a split needs it. */
-static void fetch_ahead(const struct elapse__queue_index *index)
-{
-    for (uint32_t depth = 0; depth < CHAIN_AHEAD; depth++) {
-        uint64_t bucket = (uint64_t)index->split + (CHAIN_AHEAD - depth) * SPLITS_AHEAD;
-        uint32_t link = bucket < index->level ? *head_at(index, (uint32_t)bucket) : 0;
-        for (uint32_t i = 0; i < depth && link != 0; i++)
-            link = *link_of(index, link & ITEM_MASK);
-        if (link != 0)
-            index->fetch(index->owner, link & ITEM_MASK);
-    }
 }
 
 /* Splits the bucket `split` in two. The order within each half stays. */
@@ -126,8 +95,6 @@ static void split_bucket(struct elapse__queue_index *index, const struct elapse_
         index->level *= 2;
         index->split = 0;
     }
-    if (index->fetch != NULL)
-        fetch_ahead(index);
 }
 
 /* Joins the last bucket with the one that it was split from. */
@@ -168,20 +135,35 @@ void elapse__queue_index_insert(struct elapse__queue_index *index, uint32_t item
         split_bucket(index, memory);
 }
 
-void elapse__queue_index_remove(struct elapse__queue_index *index, uint32_t item,
-                                const struct elapse_allocator *memory)
+/* Returns the link that leads to an item. */
+static uint32_t *link_that_leads_to(const struct elapse__queue_index *index, uint32_t item)
 {
-    ELAPSE__ASSERT_THAT(index->count, >, 0);
-    index->moved = 0;
     uint64_t hash = index->calls->hash(index->owner, item);
     uint32_t *link = head_at(index, bucket_of(index, hash));
     while ((*link & ITEM_MASK) != item) {
         ELAPSE__ASSERT(*link != 0);
         link = link_of(index, *link & ITEM_MASK);
     }
+    return link;
+}
+
+void elapse__queue_index_replace(struct elapse__queue_index *index, uint32_t old, uint32_t item)
+{
+    uint64_t hash = index->calls->hash(index->owner, item);
+    uint32_t *link = link_that_leads_to(index, old);
+    *link_of(index, item) = *link_of(index, old);
+    *link = link_to(item, hash);
+}
+
+void elapse__queue_index_remove(struct elapse__queue_index *index, uint32_t item,
+                                const struct elapse_allocator *memory)
+{
+    ELAPSE__ASSERT_THAT(index->count, >, 0);
+    index->moved = 0;
+    uint32_t *link = link_that_leads_to(index, item);
     *link = *link_of(index, item);
     index->count--;
-    if (index->count < index->level + index->split && !index->keeps_buckets)
+    if (index->count < index->level + index->split)
         join_bucket(index, memory);
 }
 
@@ -193,15 +175,10 @@ static uint32_t follow_links(const struct elapse__queue_index *index, uint32_t l
     return link & ITEM_MASK;
 }
 
-void elapse__queue_index_fetch(const struct elapse__queue_index *index, uint64_t hash, bool is_near)
+void elapse__queue_index_fetch(const struct elapse__queue_index *index, uint64_t hash)
 {
-    if (index->count == 0)
-        return;
-    uint32_t *head = head_at(index, bucket_of(index, hash));
-    if (!is_near)
-        __builtin_prefetch(head, 1);
-    else if (*head != 0)
-        index->fetch(index->owner, *head & ITEM_MASK);
+    if (index->count > 0)
+        __builtin_prefetch(head_at(index, bucket_of(index, hash)), 1);
 }
 
 uint32_t elapse__queue_index_first(const struct elapse__queue_index *index, uint64_t hash)

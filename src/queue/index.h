@@ -36,11 +36,8 @@ struct elapse__queue_index {
     uint32_t split;                    /* below `level` */
     uint32_t count;                    /* items */
     uint32_t moved;                    /* links that the last insertion or removal wrote anew */
-    bool keeps_buckets;                /* a removal joins none */
     const struct elapse__queue_index_owner *calls;
     void *owner;
-    /* NULL, or asks for the memory of an item that `hash` and `link` will read soon. */
-    void (*fetch)(void *owner, uint32_t item);
 };
 
 void elapse__queue_index_init(struct elapse__queue_index *index,
@@ -53,12 +50,6 @@ void elapse__queue_index_free(struct elapse__queue_index *index,
 bool elapse__queue_index_prepare(struct elapse__queue_index *index,
                                  const struct elapse_allocator *memory);
 
-/* If the next insertion would split a bucket: doubles the buckets all at once, and forgets all
- * items. Returns whether it did; then the caller inserts them again. Without memory it does
- * nothing. */
-bool elapse__queue_index_widen(struct elapse__queue_index *index,
-                               const struct elapse_allocator *memory);
-
 /* Inserts an item, and splits a bucket if there is memory for it; without memory chains get longer.
  * Requires that the index was prepared and does not hold the item. */
 void elapse__queue_index_insert(struct elapse__queue_index *index, uint32_t item,
@@ -68,16 +59,18 @@ void elapse__queue_index_insert(struct elapse__queue_index *index, uint32_t item
 void elapse__queue_index_remove(struct elapse__queue_index *index, uint32_t item,
                                 const struct elapse_allocator *memory);
 
+/* Puts another item in the place of one that the index holds. Requires that both have the same
+ * hash. */
+void elapse__queue_index_replace(struct elapse__queue_index *index, uint32_t old, uint32_t item);
+
 /* Returns the first item that may have this hash, and the next one after `item`; 0: there is none.
  * The caller compares what it looks for. */
 uint32_t elapse__queue_index_first(const struct elapse__queue_index *index, uint64_t hash);
 uint32_t elapse__queue_index_next(const struct elapse__queue_index *index, uint32_t item,
                                   uint64_t hash);
 
-/* Asks for the memory of what a search for this hash, and then a removal, will read: of the bucket,
- * or of its first item. Requires `fetch`. */
-void elapse__queue_index_fetch(const struct elapse__queue_index *index, uint64_t hash,
-                               bool is_near);
+/* Asks for the memory of the bucket that a search for this hash will read. */
+void elapse__queue_index_fetch(const struct elapse__queue_index *index, uint64_t hash);
 
 /* Examines the table: each item is in the bucket of its hash, and `count` items are in all
  * buckets. Returns true if all is well. */

@@ -1,19 +1,17 @@
 /*
- * The entries of all jobs, and the index of their ids. src/queue/job.h has the picture.
+ * The entries of all jobs, and the table of their ids. src/queue/job.h has the picture.
  */
 #ifndef ELAPSE__QUEUE_JOBS_H
 #define ELAPSE__QUEUE_JOBS_H
 
-#include "index.h"
+#include "ids.h"
 #include "job.h"
 
 struct elapse__queue_jobs {
     struct elapse__queue_chunks blocks; /* struct elapse__queue_block */
-    struct elapse__queue_index ids;
-    uint64_t secret;  /* of the hash of ids */
-    uint32_t id_step; /* new ids are so far apart */
-    uint32_t fresh;   /* no entry from this number on was ever used */
-    uint32_t free;    /* the first free entry below it; 0: none; they are chained by their links */
+    struct elapse__queue_ids ids;
+    uint32_t fresh; /* no entry from this number on was ever used */
+    uint32_t free;  /* the first free entry below it; 0: none; they are chained by `extra` */
     uint32_t count;
 };
 
@@ -21,7 +19,7 @@ void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret, u
 void elapse__queue_jobs_free(struct elapse__queue_jobs *jobs,
                              const struct elapse_allocator *memory);
 
-/* Returns an entry whose bytes are zero except its place; it has no id yet, and is in no index.
+/* Returns an entry whose bytes are zero except its place; it has no id yet, and is in no table.
  * NULL: there is no memory. */
 struct elapse__queue_entry *elapse__queue_entry_take(struct elapse__queue_jobs *jobs,
                                                      const struct elapse_allocator *memory);
@@ -29,22 +27,39 @@ struct elapse__queue_entry *elapse__queue_entry_take(struct elapse__queue_jobs *
 /* Gives an entry back that is in no index. */
 void elapse__queue_entry_give(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry);
 
-/* Before a replay enters a job: makes room in the index for twice as many jobs when it is full. All
- * entries are read for that, in their order in memory, which costs less than splitting one bucket
- * after another: only when nobody waits. Requires that each entry in use is in the index. */
-void elapse__queue_jobs_widen(struct elapse__queue_jobs *jobs,
-                              const struct elapse_allocator *memory);
-
-/* Gives the entry its id, and inserts it into the index. */
+/* Gives the entry its id, and inserts it into the table. Requires that elapse__queue_ids_reserve
+ * was called for this id. */
 void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
                                uint64_t id, const struct elapse_allocator *memory);
 
-/* Takes the entry out of the index, and gives it back. */
+/* Takes the entry out of the table, and gives it back. */
 void elapse__queue_entry_end(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
                              const struct elapse_allocator *memory);
 
-/* Asks for the memory that a search for this id will read: of the index, or of the entry. */
-void elapse__queue_entry_fetch(const struct elapse__queue_jobs *jobs, uint64_t id, bool is_near);
+/* How far ahead of its use the memory of a job is asked for. Each step reads what the step before
+ * has asked for. */
+enum elapse__queue_ahead {
+    ELAPSE__QUEUE_AHEAD_TABLE, /* where the table or the index says which entry it is */
+    ELAPSE__QUEUE_AHEAD_KEY,   /* the key record; nothing, if the job is looked for by its id */
+    ELAPSE__QUEUE_AHEAD_ENTRY,
+    ELAPSE__QUEUE_AHEAD_NEIGHBOURS, /* the entries beside it in the ring of its timer */
+};
+
+/* Asks for an entry, or for its neighbours. */
+static inline void elapse__queue_fetch_entry(const struct elapse__queue_entry *entry,
+                                             enum elapse__queue_ahead ahead)
+{
+    if (ahead == ELAPSE__QUEUE_AHEAD_ENTRY) {
+        __builtin_prefetch(entry, 1);
+        return;
+    }
+    __builtin_prefetch(entry->timer.keep.ring_node.next, 1);
+    __builtin_prefetch(entry->timer.keep.ring_node.previous, 1);
+}
+
+/* Asks for the memory that a command to the job with this id will read. */
+void elapse__queue_entry_fetch(const struct elapse__queue_jobs *jobs, uint64_t id,
+                               enum elapse__queue_ahead ahead);
 
 /* Returns the entry of this id, or NULL. */
 struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_jobs *jobs,

@@ -61,7 +61,6 @@ static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_
 {
     struct elapse__queue_built built;
     const char *fault = NULL;
-    elapse__queue_jobs_widen(&queue->jobs, &queue->memory);
     /* Ids mostly grow along the log. A search for a new id finds nothing, and would cost a cache
      * miss or two. */
     struct elapse__queue_entry *old =
@@ -134,7 +133,8 @@ void elapse__queue_replay_fetch(const struct elapse__queue *queue,
     /* Jobs that are put mostly have new ids, one after another. */
     if (record->type != ELAPSE__RECORD_PUT && record->fields_size >= ID_BYTES)
         elapse__queue_entry_fetch(&queue->jobs,
-                                  elapse__little_endian_load(record->fields, ID_BYTES), is_near);
+                                  elapse__little_endian_load(record->fields, ID_BYTES),
+                                  is_near ? ELAPSE__QUEUE_AHEAD_ENTRY : ELAPSE__QUEUE_AHEAD_TABLE);
 }
 
 /* Reads a record that is not an EPOCH. Returns false if it is no record of this queue. */
@@ -255,7 +255,6 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
     ELAPSE__ASSERT(made); /* the same wheels were made before */
     (void)made;
     queue->open = true;
-    queue->jobs.ids.keeps_buckets = false;
     struct elapse__queue_entry *entry = NULL;
     uint32_t number = 0;
     while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL)

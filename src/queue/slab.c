@@ -15,16 +15,22 @@ void elapse__queue_slab_free(struct elapse__queue_slab *slab, const struct elaps
     elapse__queue_chunks_free(&slab->chunks, memory);
 }
 
+bool elapse__queue_slab_reserve(struct elapse__queue_slab *slab,
+                                const struct elapse_allocator *memory)
+{
+    return slab->free != 0 ||
+           (slab->fresh <= slab->most &&
+            elapse__queue_chunks_reserve(&slab->chunks, (uint64_t)slab->fresh + 1, memory));
+}
+
 uint32_t elapse__queue_slab_take(struct elapse__queue_slab *slab,
                                  const struct elapse_allocator *memory)
 {
     uint32_t record = slab->free;
     if (record == 0) {
-        record = slab->fresh;
-        if (record > slab->most ||
-            !elapse__queue_chunks_reserve(&slab->chunks, (uint64_t)record + 1, memory))
+        if (!elapse__queue_slab_reserve(slab, memory))
             return 0;
-        slab->fresh++;
+        record = slab->fresh++;
     }
     ELAPSE__ASSERT_THAT(slab->count, <, slab->fresh - 1);
     unsigned char *bytes = elapse__queue_slab_at(slab, record);
@@ -43,4 +49,15 @@ void elapse__queue_slab_give(struct elapse__queue_slab *slab, uint32_t record)
     memcpy(bytes, &slab->free, sizeof slab->free);
     slab->free = record;
     slab->count--;
+}
+
+void elapse__queue_slab_trim(struct elapse__queue_slab *slab, const struct elapse_allocator *memory)
+{
+    ELAPSE__ASSERT_THAT(slab->count, ==, 0);
+    if (slab->chunks.count < 2)
+        return;
+    while (slab->chunks.count > 1)
+        elapse__queue_chunks_shrink(&slab->chunks, memory);
+    slab->fresh = 1;
+    slab->free = 0;
 }

@@ -20,11 +20,19 @@ void elapse__queue_slab_init(struct elapse__queue_slab *slab, uint32_t bits, siz
 void elapse__queue_slab_free(struct elapse__queue_slab *slab,
                              const struct elapse_allocator *memory);
 
+/* Makes sure that a record can be taken. Returns false if there is no memory, or all are in use. */
+bool elapse__queue_slab_reserve(struct elapse__queue_slab *slab,
+                                const struct elapse_allocator *memory);
+
 /* Returns the number of a record, whose bytes are zero; 0 if there is no memory, or all are in
  * use. */
 uint32_t elapse__queue_slab_take(struct elapse__queue_slab *slab,
                                  const struct elapse_allocator *memory);
 void elapse__queue_slab_give(struct elapse__queue_slab *slab, uint32_t record);
+
+/* Releases all chunks but the first. Requires that no record is in use. */
+void elapse__queue_slab_trim(struct elapse__queue_slab *slab,
+                             const struct elapse_allocator *memory);
 
 static inline void *elapse__queue_slab_at(const struct elapse__queue_slab *slab, uint32_t record)
 {

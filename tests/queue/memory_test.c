@@ -111,9 +111,9 @@ QUEUE_TEST(a_job_takes_no_more_memory_than_promised)
                   (double)handed_out / 100);
     if (sizeof(void *) != 8)
         skip();
-    assert_in_range(delayed, 6400, 7200);
+    assert_in_range(delayed, 6400, 7000);
     assert_in_range(ready, 8000, 8800);
-    assert_in_range(with_key, 9600, 10200);
+    assert_in_range(with_key, 9600, 10000);
     assert_in_range(handed_out, 19200, 20200);
 }
 
@@ -284,58 +284,6 @@ QUEUE_TEST(an_insertion_moves_a_handful_of_links)
     assert_in_range(most, 1, 24);
     assert_int_equal(index.level, 64);
     elapse__queue_index_free(&index, &memory);
-}
-
-/* ---- the index of ids ---- */
-
-/* Enters jobs whose ids are so far apart. Returns the most links that one of them moved. */
-static uint32_t most_moved(uint32_t distance, uint32_t id_step)
-{
-    struct elapse_allocator memory = elapse__default_allocator();
-    struct elapse__queue_jobs jobs;
-    uint32_t most = 0;
-    elapse__queue_jobs_init(&jobs, 12345, id_step);
-    for (uint64_t i = 1; i < 70000; i++) {
-        struct elapse__queue_entry *entry = elapse__queue_entry_take(&jobs, &memory);
-        assert_non_null(entry);
-        elapse__queue_entry_enter(&jobs, entry, i * distance + 3, &memory);
-        most = jobs.ids.moved > most ? jobs.ids.moved : most;
-    }
-    assert_true(elapse__queue_index_check(&jobs.ids));
-    elapse__queue_jobs_free(&jobs, &memory);
-    return most;
-}
-
-/* Only a few ids in a row share a number that is random, so it hardly matters which of them live.
- */
-QUEUE_TEST(ids_that_a_client_chooses_make_no_long_chains)
-{
-    assert_in_range(most_moved(1, 1), 4, 24);
-    assert_in_range(most_moved(1000, 1000), 4, 24);
-    for (uint32_t distance = 2; distance <= 1 << 12; distance *= 2)
-        assert_in_range(most_moved(distance, 1), 4, 8 * 24);
-}
-
-/* As a replay does it: jobs come and go. */
-QUEUE_TEST(an_index_that_is_widened_has_all_jobs)
-{
-    struct elapse_allocator memory = elapse__default_allocator();
-    struct elapse__queue_jobs jobs;
-    elapse__queue_jobs_init(&jobs, 12345, 1);
-    for (uint64_t id = 1; id <= 20000; id++) {
-        elapse__queue_jobs_widen(&jobs, &memory);
-        struct elapse__queue_entry *entry = elapse__queue_entry_take(&jobs, &memory);
-        assert_non_null(entry);
-        elapse__queue_entry_enter(&jobs, entry, id, &memory);
-        elapse__queue_set_state(entry, ELAPSE__QUEUE_DELAYED);
-        assert_true(jobs.ids.count <= 2 * (jobs.ids.level + jobs.ids.split) + 1);
-        if (id % 3 == 0)
-            elapse__queue_entry_end(&jobs, elapse__queue_entry_find(&jobs, id - 1), &memory);
-    }
-    assert_true(elapse__queue_index_check(&jobs.ids));
-    for (uint64_t id = 1; id <= 20000; id++)
-        assert_int_equal(elapse__queue_entry_find(&jobs, id) != NULL, id % 3 != 2 || id == 20000);
-    elapse__queue_jobs_free(&jobs, &memory);
 }
 
 /* ---- no memory ---- */

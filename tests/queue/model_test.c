@@ -286,6 +286,15 @@ static void cancel_plain(struct plain_job *job)
         job->id = 0;
 }
 
+/* The least number above all others that leaves the partition when it is divided. */
+static uint64_t next_id(const struct model *m)
+{
+    uint64_t id = m->last_id + 1;
+    while (id < m->options.partitions || id % m->options.partitions != m->options.partition)
+        id++;
+    return id;
+}
+
 static void do_put(struct model *m)
 {
     int tube = (int)random_below(&m->random, 2);
@@ -313,7 +322,8 @@ static void do_put(struct model *m)
     }
     if (old != NULL)
         cancel_plain(old);
-    SAME(answer.id, ++m->last_id);
+    m->last_id = next_id(m);
+    SAME(answer.id, m->last_id);
     for (size_t i = 0; i < JOBS; i++) {
         if (m->jobs[i].id != 0)
             continue;
@@ -726,6 +736,8 @@ static void run(uint64_t seed, uint64_t steps)
     log_init(&m->log);
     m->options =
         (struct elapse__queue_options){.sink = &m->log.sink, .secret = {seed, 5}, .seed = seed};
+    m->options.partitions = seed % 3 == 0 ? 1 + (uint32_t)(seed % 8) : 1;
+    m->options.partition = (uint32_t)(seed / 8) % m->options.partitions;
     m->queue = elapse__queue_new(&m->options);
     if (m->queue == NULL ||
         elapse__queue_replay_done(m->queue, m->now, m->life) != ELAPSE__QUEUE_OK)

@@ -83,4 +83,21 @@ QUEUE_TEST(no_kind_of_record_is_taken_from_another_partition)
     elapse__queue_free(queue);
 }
 
+/* A job takes the place of its id alone: not that of ids that another partition gives. */
+QUEUE_TEST(an_id_of_another_partition_leads_to_no_job)
+{
+    struct elapse__queue_view view;
+    f->options.partitions = 8;
+    f->options.partition = 3;
+    restart(f, 0);
+    for (uint64_t id = 11; id < 11 + 8 * 70; id += 8)
+        assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), id);
+    for (uint64_t id = 0; id < 11 + 8 * 72; id++) {
+        bool lives = id % 8 == 3 && id >= 11 && id < 11 + 8 * 70;
+        assert_int_equal(elapse__queue_look_up_id(f->queue, f->now, id, &view),
+                         lives ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_GONE);
+    }
+    assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, 12).result, ELAPSE__QUEUE_GONE);
+}
+
 TEST_MAIN("partition")

@@ -81,3 +81,35 @@ mutant older_than_all_is_searched_for src/queue/waits.c \
     'if ([-due_of(ring->next) > due-]{+false+})'
 mutant record_that_is_not_to_be_read_is_read src/queue/reserve.c \
     'if (!has_expired[- && delay_ms == 0-])'
+mutant ids_of_a_span_overlap src/queue/ids.c \
+    'span->used & ((UINT64_C([-1-]{+2+}) << place) - 1)'
+mutant id_that_has_gone_is_found src/queue/ids.c \
+    'if ([-(span->used >> place & 1) == 0-]{+span->used == 0+})
+        return 0;'
+mutant spans_of_all_numbers_are_one src/queue/ids.c \
+    'if (ids->recent != 0[- && ids->recent_span->number == number-])'
+mutant recent_span_outlives_its_record src/queue/ids.c \
+    'if ([-ids->recent == item-]{+false+})
+        set_recent(ids, 0);'
+mutant empty_span_stays src/queue/ids.c \
+    'if ([-span->used == 0-]{+false+}) {'
+mutant span_does_not_shrink src/queue/ids.c \
+    'if ([-elapse__count_bits(span_at(ids, item)->used) > sizes[size].shrinks-]{+true+})'
+mutant spans_keep_their_chunks src/queue/ids.c \
+    'if ([-spans->count == 0-]{+false+})'
+mutant grown_span_has_the_old_places src/queue/ids.c \
+    'old->entries[slot_of(old, [-size_of_span(from)-]{+size_of_span(to)+}, place)]'
+mutant id_is_not_reserved src/queue/ids.c \
+    '|| [-reserve_span(ids, size + 1, memory)-]{+true+};'
+mutant new_span_is_not_reserved src/queue/ids.c \
+    'memory) && [-reserve_span(ids, 0, memory)-]{+true+};'
+mutant last_place_of_a_span_is_left_out src/queue/ids.c \
+    '(elapse__count_bits(span->used) - slot[-) * sizeof *span->entries);
+    span->entries[slot] = entry-]{+ - (slot > 0)) * sizeof *span->entries);
+    span->entries[slot] = entry+};'
+mutant ids_of_a_partition_waste_places src/queue/ids.c \
+    'return [-ids->step == 1 ? id : id / ids->step-]{+id+};'
+mutant id_of_another_partition_is_found src/queue/jobs.c \
+    'return [-elapse__queue_id(entry) == id-]{+true+} ? entry : NULL;'
+mutant replaced_item_ends_its_chain src/queue/index.c \
+    '[-*link_of(index, item) = *link_of(index, old);-]{+*link_of(index, item) = 0;+}'
