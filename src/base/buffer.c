@@ -1,11 +1,47 @@
 #include "buffer.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "assert.h"
 
-enum { CAPACITY_MIN = 512 };
+enum {
+    CAPACITY_MIN = 512,
+    POOL_BYTES_MIN = 2 * ELAPSE__BUFFER_KEPT,
+    POOL_SIZES = 5, /* each twice the one before: the last is 512 KiB */
+};
+
+/* Large memory that a buffer has given back serves the next buffer. Otherwise a connection that
+ * works would take the memory from the system anew with every turn, page by page. The pool keeps
+ * one piece of each size, 1 MiB in all, whatever the number of connections. Threads share it. */
+static _Atomic(uint8_t *) pool[POOL_SIZES];
+
+/* Returns the place of the pool for memory of this size, or NULL. */
+static _Atomic(uint8_t *) *place_for(size_t capacity)
+{
+    for (unsigned i = 0; i < POOL_SIZES; i++)
+        if (capacity == (size_t)POOL_BYTES_MIN << i)
+            return &pool[i];
+    return NULL;
+}
+
+static uint8_t *take_memory(size_t capacity)
+{
+    _Atomic(uint8_t *) *place = place_for(capacity);
+    uint8_t *bytes = place == NULL ? NULL : atomic_exchange(place, NULL);
+
+    return bytes != NULL ? bytes : malloc(capacity);
+}
+
+static void give_memory(uint8_t *bytes, size_t capacity)
+{
+    _Atomic(uint8_t *) *place = place_for(capacity);
+    uint8_t *none = NULL;
+
+    if (place == NULL || !atomic_compare_exchange_strong(place, &none, bytes))
+        free(bytes);
+}
 
 static void check(const struct elapse__buffer *buffer)
 {
@@ -30,12 +66,12 @@ bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size)
         memmove(buffer->bytes, buffer->bytes + buffer->begin, used);
     } else {
         capacity = capacity == buffer->capacity ? capacity * 2 : capacity;
-        uint8_t *bytes = malloc(capacity);
+        uint8_t *bytes = take_memory(capacity);
         if (bytes == NULL)
             return false;
         if (used > 0)
             memcpy(bytes, buffer->bytes + buffer->begin, used);
-        free(buffer->bytes);
+        give_memory(buffer->bytes, buffer->capacity);
         buffer->bytes = bytes;
         buffer->capacity = capacity;
     }
@@ -96,6 +132,6 @@ void elapse__buffer_take(struct elapse__buffer *buffer, size_t size)
 
 void elapse__buffer_free(struct elapse__buffer *buffer)
 {
-    free(buffer->bytes);
+    give_memory(buffer->bytes, buffer->capacity);
     *buffer = (struct elapse__buffer){.bytes = NULL};
 }

@@ -1,6 +1,7 @@
 /*
  * Bytes that are appended at one end and taken from the other. A buffer begins as zeros, grows by
- * doubling, and gives large memory back when the last byte is taken.
+ * doubling, and gives large memory back when the last byte is taken. The next buffer that grows
+ * gets it: see buffer.c.
  */
 #ifndef ELAPSE__BASE_BUFFER_H
 #define ELAPSE__BASE_BUFFER_H

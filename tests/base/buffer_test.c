@@ -42,6 +42,21 @@ TEST(large_memory_is_given_back)
     assert_null(buffer.bytes);
 }
 
+TEST(memory_that_was_given_back_serves_the_next_buffer)
+{
+    static const uint8_t bytes[8 * ELAPSE__BUFFER_KEPT];
+    struct elapse__buffer buffer = {.bytes = NULL}, next = {.bytes = NULL};
+
+    assert_true(elapse__buffer_append(&buffer, bytes, sizeof bytes));
+    const uint8_t *given = buffer.bytes;
+    elapse__buffer_take(&buffer, sizeof bytes);
+    void *other = malloc(sizeof bytes); /* the C library would use it again, too */
+    assert_true(elapse__buffer_append(&next, bytes, sizeof bytes));
+    assert_ptr_equal(next.bytes, given);
+    free(other);
+    elapse__buffer_free(&next);
+}
+
 TEST(texts_of_every_length)
 {
     for (int length = 0; length < 1200; length++) {
