@@ -3,6 +3,7 @@
  */
 #include "fixture.h"
 
+#include "../base/arena.h"
 #include "index.h"
 #include "job.h"
 #include "jobs.h"
@@ -115,6 +116,73 @@ QUEUE_TEST(a_job_takes_no_more_memory_than_promised)
     assert_in_range(ready, 8000, 8800);
     assert_in_range(with_key, 9600, 10000);
     assert_in_range(handed_out, 19200, 20200);
+}
+
+/* ---- an arena, as a store has it ---- */
+
+static size_t regions_mapped;
+
+static void *map_regions(size_t bytes, bool is_touched)
+{
+    (void)is_touched;
+    regions_mapped += bytes / ELAPSE__REGION_BYTES;
+    void *regions = aligned_alloc(ELAPSE__REGION_BYTES, bytes);
+    return regions == NULL ? NULL : memset(regions, 0, bytes);
+}
+
+static void unmap_regions(void *regions, size_t bytes)
+{
+    regions_mapped -= bytes / ELAPSE__REGION_BYTES;
+    free(regions);
+}
+
+static const struct elapse__region_source regions = {map_regions, unmap_regions};
+static struct elapse__arena arena;
+
+static void *allocate_in_arena(size_t alignment, size_t bytes, void *context)
+{
+    (void)alignment;
+    (void)context;
+    return elapse__arena_allocate(&arena, &regions, bytes);
+}
+
+static void release_in_arena(void *memory, size_t bytes, void *context)
+{
+    (void)context;
+    elapse__arena_release(&arena, &regions, memory, bytes);
+}
+
+/* Puts delayed jobs into a queue in an arena. Returns how many bytes its regions have, with the one
+ * that a store adds ahead. */
+static size_t bytes_of_regions(uint32_t jobs, bool with_key)
+{
+    struct elapse_allocator memory = {allocate_in_arena, release_in_arena, NULL};
+    struct elapse__queue_options options = {
+        .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
+    struct elapse__queue_now now = {1000, 1700000000000};
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    struct elapse__queue_put put_it = job("b");
+    assert_ok(elapse__queue_replay_done(queue, now, 1));
+    put_it.delay_ms = 1000000;
+    for (uint32_t i = 0; i < jobs; i++) {
+        if (with_key)
+            put_it.key = (struct elapse__queue_text){&i, sizeof i};
+        assert_int_equal(elapse__queue_put(queue, now, &put_it).result, ELAPSE__QUEUE_SCHEDULED);
+    }
+    size_t bytes = (regions_mapped + elapse__arena_is_low(&arena)) * ELAPSE__REGION_BYTES;
+    elapse__queue_free(queue);
+    assert_int_equal(regions_mapped, 0);
+    return bytes;
+}
+
+QUEUE_TEST(the_regions_of_many_jobs_are_hardly_larger_than_the_jobs)
+{
+    enum { FEW = 100000, MILLION = 1000000, MIB = 1 << 20 };
+    if (sizeof(void *) != 8)
+        skip();
+    assert_in_range(bytes_of_regions(FEW, false), 64 * FEW, 70 * FEW + 8 * MIB);
+    assert_in_range(bytes_of_regions(FEW, true), 92 * FEW, 100 * FEW + 8 * MIB);
+    assert_in_range(bytes_of_regions(MILLION, false), 64 * MILLION, 70 * MILLION / 20 * 21);
 }
 
 /* Returns the bytes that are in use, with those that malloc adds to a block. */

@@ -22,8 +22,10 @@ static void add_group_when_idle(struct elapse__journal *journal)
         journal->stopping || journal->now_ms - journal->activity_ms >= ELAPSE__JOURNAL_IDLE_MS;
     if (journal->tail != journal->committed_tail || journal->pushes)
         (void)elapse__group_add_empty(journal, ELAPSE__RECORD_FOR_COPY);
-    else if (journal->idle_commit_wanted && is_idle)
+    else if (journal->idle_commit_wanted && is_idle) {
+        elapse__groups_rest(journal);
         (void)elapse__group_add_empty(journal, ELAPSE__RECORD_FOR_RELIEF);
+    }
 }
 
 /* A tail that has moved frees a file as soon as it is durable, and the owner may wait for that. */

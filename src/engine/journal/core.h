@@ -106,6 +106,7 @@ struct elapse__unread {
 struct elapse__journal {
     struct elapse__record_sink sink; /* first: a sink is a journal */
     const struct elapse__files *files;
+    struct elapse_allocator memory;
     struct elapse__journal_owner owner;
     struct elapse__journal_identity identity;
     uint64_t seed;
@@ -128,7 +129,9 @@ struct elapse__journal {
     uint64_t durable_tail;
 
     /* Groups: `forming` takes records, `closed` wait, `in_flight` is with the commit lane. */
-    struct elapse__group *forming, *closed, *in_flight, *unused;
+    struct elapse__group *forming, *closed, *in_flight;
+    struct elapse__group *unused; /* their memory serves the next groups, until the journal rests */
+    unsigned unused_count;
     uint64_t place;          /* where the next record goes */
     bool begun;              /* between begin and end */
     bool copies;             /* what was begun is for copies */

@@ -103,6 +103,7 @@ static int write_first_segment(struct elapse__recovery *recovery, const char *na
     struct elapse__journal *journal = recovery->journal;
     const struct elapse__files *files = journal->files;
     int file;
+    recovery->memory = NULL;
     uint8_t *bytes = recovery->bytes = calloc(1, (size_t)elapse__segment_bytes(journal));
     if (bytes == NULL)
         return ENOMEM;
@@ -174,7 +175,9 @@ static int read_segment(struct elapse__recovery *recovery, uint64_t number, int 
     size_t size = (size_t)elapse__segment_bytes(journal);
     recovery->loaded = recovery->checked = 0;
     if (recovery->bytes == NULL)
-        recovery->bytes = malloc(size);
+        recovery->bytes = recovery->memory == NULL
+                              ? malloc(size)
+                              : elapse__allocate_locked(recovery->memory, ELAPSE__LINE_BYTES, size);
     if (recovery->bytes == NULL)
         return ENOMEM;
     journal->files->read_ahead(file, 0, size);
@@ -233,7 +236,11 @@ bool elapse__segment_was_read(struct elapse__recovery *recovery, uint64_t number
 
 void elapse__segments_forget(struct elapse__recovery *recovery)
 {
-    free(recovery->bytes);
+    if (recovery->memory == NULL)
+        free(recovery->bytes);
+    else if (recovery->bytes != NULL)
+        elapse__release_locked(recovery->memory, recovery->bytes,
+                               (size_t)elapse__segment_bytes(recovery->journal));
     free(recovery->window.bytes);
     recovery->bytes = recovery->window.bytes = NULL;
     recovery->loaded = 0;

@@ -10,8 +10,10 @@
 #include "../../base/assert.h"
 #include "group.h"
 
-/* A group closes at this share of a segment: 4 MiB of 64. */
-enum { GROUP_SHARE_BITS = 4 };
+enum {
+    GROUP_SHARE_BITS = 4, /* a group closes at this share of a segment: 4 MiB of 64 */
+    UNUSED_MAX = 2,       /* one forms and one is in flight: so no more are needed at a time */
+};
 
 static struct elapse__journal *journal_of(struct elapse__record_sink *sink)
 {
@@ -21,9 +23,12 @@ static struct elapse__journal *journal_of(struct elapse__record_sink *sink)
 static struct elapse__group *new_group(struct elapse__journal *journal)
 {
     struct elapse__group *group = journal->unused;
-    journal->unused = NULL;
-    if (group == NULL)
+    if (group == NULL) {
         group = calloc(1, sizeof *group);
+    } else {
+        journal->unused = group->next;
+        journal->unused_count--;
+    }
     if (group != NULL) {
         group->next = NULL;
         group->size = 0;
@@ -32,16 +37,20 @@ static struct elapse__group *new_group(struct elapse__journal *journal)
     return group;
 }
 
-static bool make_room(struct elapse__group *group, uint64_t bytes)
+static bool make_room(const struct elapse__journal *journal, struct elapse__group *group,
+                      uint64_t bytes)
 {
     size_t needed = group->size + (size_t)bytes + ELAPSE__COMMIT_BYTES + ELAPSE__LOG_PLACE_BYTES +
                     ELAPSE__FILE_PAGE_MAX;
     if (needed <= group->capacity)
         return true;
     size_t capacity = needed > 2 * group->capacity ? needed : 2 * group->capacity;
-    uint8_t *grown = realloc(group->bytes, capacity);
+    uint8_t *grown = elapse__allocate_locked(&journal->memory, ELAPSE__LINE_BYTES, capacity);
     if (grown == NULL)
         return false;
+    if (group->size > 0)
+        memcpy(grown, group->bytes, group->size);
+    elapse__release_locked(&journal->memory, group->bytes, group->capacity);
     group->bytes = grown;
     group->capacity = capacity;
     return true;
@@ -98,7 +107,7 @@ static int prepare(struct elapse__journal *journal, uint64_t bytes, bool crossin
         group = new_group(journal);
     if (group == NULL)
         return ENOMEM;
-    if (!make_room(group, bytes)) {
+    if (!make_room(journal, group, bytes)) {
         if (group != journal->forming)
             elapse__group_release(journal, group);
         return ENOMEM;
@@ -259,32 +268,45 @@ struct elapse__group *elapse__group_take(struct elapse__journal *journal)
     return group;
 }
 
+static void free_group(const struct elapse__journal *journal, struct elapse__group *group)
+{
+    elapse__release_locked(&journal->memory, group->bytes, group->capacity);
+    free(group);
+}
+
 void elapse__group_release(struct elapse__journal *journal, struct elapse__group *group)
 {
     if (group == NULL)
         return;
-    if (journal->unused == NULL) {
-        journal->unused = group;
+    if (journal->unused_count == UNUSED_MAX) {
+        free_group(journal, group);
         return;
     }
-    free(group->bytes);
-    free(group);
+    group->next = journal->unused;
+    journal->unused = group;
+    journal->unused_count++;
 }
 
-static void free_groups(struct elapse__group *group)
+static void free_groups(const struct elapse__journal *journal, struct elapse__group *group)
 {
     while (group != NULL) {
         struct elapse__group *next = group->next;
-        free(group->bytes);
-        free(group);
+        free_group(journal, group);
         group = next;
     }
 }
 
+void elapse__groups_rest(struct elapse__journal *journal)
+{
+    free_groups(journal, journal->unused);
+    journal->unused = NULL;
+    journal->unused_count = 0;
+}
+
 void elapse__groups_free(struct elapse__journal *journal)
 {
-    free_groups(journal->forming);
-    free_groups(journal->closed);
-    free_groups(journal->in_flight);
-    free_groups(journal->unused);
+    free_groups(journal, journal->forming);
+    free_groups(journal, journal->closed);
+    free_groups(journal, journal->in_flight);
+    elapse__groups_rest(journal);
 }

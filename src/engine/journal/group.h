@@ -27,6 +27,9 @@ struct elapse__group *elapse__group_waiting(const struct elapse__journal *journa
 /* Closes the group that is to be written next, and takes it. Requires that there is one. */
 struct elapse__group *elapse__group_take(struct elapse__journal *journal);
 void elapse__group_release(struct elapse__journal *journal, struct elapse__group *group);
+
+/* Releases the memory that no group uses now. */
+void elapse__groups_rest(struct elapse__journal *journal);
 void elapse__groups_free(struct elapse__journal *journal);
 
 /* ---- place.c ---- */

@@ -78,6 +78,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/allocator.h"
 #include "../../os/files.h"
 #include "frame.h"
 #include "record.h"
@@ -136,6 +137,8 @@ struct elapse__journal_options {
     uint32_t interval_ms;                     /* 0: a group is acknowledged when it is synced */
     struct elapse__journal_identity identity; /* for a new journal: random bytes */
     const struct elapse__journal_log *log;    /* NULL: none */
+    const struct elapse_allocator *memory;    /* of groups, and of what open reads; NULL: the
+ C library's */
 };
 
 /* Why open refused. */

@@ -24,6 +24,7 @@ static struct elapse__journal *new_journal(const struct elapse__journal_options 
     }
     elapse__sink_init(&journal->sink);
     journal->files = options->files;
+    journal->memory = options->memory != NULL ? *options->memory : elapse__default_allocator();
     journal->owner = options->owner;
     journal->interval_ms = options->interval_ms;
     journal->log = options->log;
@@ -173,7 +174,8 @@ struct elapse__journal *elapse__journal_open(const struct elapse__journal_option
 {
     ELAPSE__ASSERT(options->segment_bits >= ELAPSE__SEGMENT_BITS_MIN &&
                    options->segment_bits <= ELAPSE__SEGMENT_BITS_MAX);
-    struct elapse__recovery recovery = {.journal = new_journal(options), .refusal = refusal};
+    struct elapse__recovery recovery = {
+        .journal = new_journal(options), .refusal = refusal, .memory = options->memory};
     *refusal = (struct elapse__journal_refusal){.fault = ELAPSE__FAULT_NONE};
     bool is_open = recovery.journal != NULL ? recover(&recovery, options)
                                             : elapse__refuse_call(&recovery, ENOMEM, "");

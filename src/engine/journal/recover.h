@@ -17,7 +17,8 @@ struct elapse__recovery {
     struct elapse__journal *journal;
     struct elapse__journal_refusal *refusal;
     struct elapse__numbers segments, spares, unfinished;
-    uint8_t *bytes;   /* of the segment that was loaded last */
+    uint8_t *bytes;                        /* of the segment that was loaded last */
+    const struct elapse_allocator *memory; /* of `bytes`; NULL: the C library's */
     uint64_t loaded;  /* the number of the segment in `bytes`; 0: there is none */
     uint64_t checked; /* of this segment; see struct elapse__segment_view */
     struct elapse__window window;

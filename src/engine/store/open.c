@@ -11,6 +11,7 @@
 #include "../../base/bits.h"
 #include "../../os/memory_files.h"
 #include "../journal/log.h"
+#include "memory.h"
 #include "refusal.h"
 #include "threads.h"
 
@@ -83,6 +84,7 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
         .partition = wishes->partition,
         .present_is_rounded = true,
         .find_zone = find_zone,
+        .memory = &elapse__store_memory,
     };
 
     if (elapse__os->random_bytes(&inner.secret, sizeof inner.secret) != 0 ||
@@ -119,6 +121,7 @@ static enum elapse_error open_journal(struct elapse_queue *store, const char *di
     struct elapse__journal_options inner = {
         .files = files,
         .path = directory,
+        .memory = &elapse__store_memory,
         .segment_bits = elapse__highest_bit(options->segment_bytes),
         .interval_ms = options->durability == ELAPSE_DURABILITY_INTERVAL ? options->interval_ms : 0,
     };

@@ -4,6 +4,7 @@
  */
 #include "threads.h"
 #include "../../base/assert.h"
+#include "memory.h"
 
 /* Returns whether the thread of a lane may end when the store stops. The commit thread ends last,
  * because the background thread may still clean, which makes groups. */
@@ -115,6 +116,17 @@ static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, boo
     store->lanes[lane].lingers = false;
 }
 
+/* Refills the memory of all stores, if little is left. Returns whether it did. */
+static bool refill_memory(struct elapse_queue *store)
+{
+    if (!elapse__store_memory_is_low())
+        return false;
+    elapse__unlock(&store->lock);
+    elapse__store_refill_memory();
+    elapse__lock(&store->lock);
+    return true;
+}
+
 /* Performs the operations of one lane until the store stops, or the journal has failed. */
 static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane)
 {
@@ -127,6 +139,8 @@ static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane l
             perform(store, lane, &operation);
             continue;
         }
+        if (lane == ELAPSE__LANE_BACKGROUND && refill_memory(store))
+            continue;
         bool quiet = elapse__journal_is_quiet(store->engine.journal);
         goes_on = !elapse__store_is_broken(store) &&
                   !(store->stopping && (store->abandoned || may_end(store, lane, quiet)));

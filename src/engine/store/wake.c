@@ -15,7 +15,7 @@
  *                  the commit thread for what has come meanwhile (elapse__store_stop_leading).
  *      background  the thread that makes spares and cleans: woken with the operation that it is to
  *                  perform, because only the journal knows whether there is one, and mostly there
- *                  is none.
+ *                  is none. Also woken when the memory of the queues is low, to refill it.
  *
  * Why no reserver sleeps beside a job that it could have. Call a reserver a sleeper while it is in
  * the ring, and woken from its removal until it runs. Whenever nobody has the lock:
@@ -50,6 +50,7 @@
 #include <errno.h>
 
 #include "../../base/assert.h"
+#include "memory.h"
 #include "wake.h"
 
 /* Room in the journal may come by time alone, so a thread that waits for room looks again after so
@@ -73,6 +74,8 @@ void elapse__store_wake_lane(struct elapse_queue *store, enum elapse__journal_la
 void elapse__store_offer_background(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (elapse__store_memory_is_low())
+        elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
     if (store->has_offer || store->background_ended ||
         !elapse__journal_next_operation(store->engine.journal, ELAPSE__LANE_BACKGROUND,
                                         &store->offer))

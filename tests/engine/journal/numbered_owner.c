@@ -340,6 +340,7 @@ bool owner_open(struct owner *owner, const struct elapse__files *files, unsigned
         .segment_bits = segment_bits,
         .interval_ms = interval_ms,
         .identity = {.bytes = {1, 2, 3}},
+        .memory = owner->memory,
     };
     owner_forget(owner);
     owner->journal = elapse__journal_open(&options, refusal);

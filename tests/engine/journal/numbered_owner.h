@@ -27,6 +27,7 @@ struct owner_command {
 
 struct owner {
     struct elapse__journal *journal;
+    const struct elapse_allocator *memory; /* of the journal; NULL: the C library's */
     struct owner_job jobs[OWNER_JOBS_MAX];
     uint32_t job_count; /* numbers are never used again */
     uint32_t live_count;

@@ -113,3 +113,23 @@ mutant id_of_another_partition_is_found src/queue/jobs.c \
     'return [-elapse__queue_id(entry) == id-]{+true+} ? entry : NULL;'
 mutant replaced_item_ends_its_chain src/queue/index.c \
     '[-*link_of(index, item) = *link_of(index, old);-]{+*link_of(index, item) = 0;+}'
+
+# ---- the arena ----
+
+mutant arena_gives_less_than_was_asked_for src/base/arena.c \
+    'return (uint32_t)((bytes [-+ ELAPSE__ARENA_UNIT_BYTES - 1-]) / ELAPSE__ARENA_UNIT_BYTES);'
+mutant arena_gives_its_header_away src/base/arena.c \
+    '[-    mark(region, 0, HEADER_UNITS, true);-]'
+mutant arena_does_not_find_what_was_released src/base/arena.c \
+    'region->longest = region->free_units;[-
+    note_room(arena, region);-]'
+mutant arena_remembers_the_longest_run_of_old src/base/arena.c \
+    '[-    region->longest = region->free_units;-]'
+mutant arena_keeps_empty_regions src/base/arena.c \
+    'else if ([-region->free_units == BLOCK_UNITS-]{+false+} &&'
+mutant arena_keeps_the_last_regions src/base/arena.c \
+    '[-        give_all_back(arena, source);-]{+;+}'
+mutant arena_forgets_that_the_last_region_moved src/base/arena.c \
+    '[-    last->index = region->index;-]'
+mutant arena_is_low_when_it_is_empty src/base/arena.c \
+    'return arena->free_units < [-ELAPSE__ARENA_LOW_BYTES / ELAPSE__ARENA_UNIT_BYTES-]{+1+};'

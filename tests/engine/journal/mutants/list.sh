@@ -157,3 +157,10 @@ mutant spare_is_finished_at_a_stop src/engine/journal/background.c \
     '[-journal->background_state = ELAPSE__SPARE_REMOVING-];'
 mutant spare_is_begun_at_a_stop src/engine/journal/background.c \
     '[-(journal->ends_spares || -]!elapse__spare_start(journal)[-)-]'
+
+# ---- the memory of groups ----
+
+mutant groups_never_rest src/engine/journal/commit.c \
+    '[-        elapse__groups_rest(journal);-]'
+mutant groups_throw_their_memory_away src/engine/journal/group.c \
+    'UNUSED_MAX = [-2-]{+1+},'

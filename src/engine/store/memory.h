@@ -1,0 +1,23 @@
+/*
+ * The memory of all stores of the process: one arena (base/arena.h), behind a lock.
+ */
+#ifndef ELAPSE__STORE_MEMORY_H
+#define ELAPSE__STORE_MEMORY_H
+
+#include <stdbool.h>
+
+#include <elapse/allocator.h>
+
+/* Blocks from 2 KiB to 1 MiB lie in the arena. Larger ones have whole regions of their own; smaller
+ * ones come from the C library. Any thread may use this allocator, also while it holds the lock of
+ * a store. */
+extern const struct elapse_allocator elapse__store_memory;
+
+/* Returns whether the arena has little memory, so that elapse__store_refill_memory is due. */
+bool elapse__store_memory_is_low(void);
+
+/* Adds a region to the arena. The system clears 2 MiB for that, which takes some 0.1 ms: a thread
+ * calls this that nobody waits for. Requires that the thread holds no lock. */
+void elapse__store_refill_memory(void);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * The regions of memory that the arena of a store consists of (base/arena.h). linux_regions.c
+ * implements the table. It belongs to the library elapse-queue, because nothing else uses regions.
+ */
+#ifndef ELAPSE__OS_REGIONS_H
+#define ELAPSE__OS_REGIONS_H
+
+#include "../base/arena.h"
+
+/* The table that asks the real system: a region is one huge page where the system has huge pages,
+ * otherwise 512 ordinary pages. Any thread may call its functions. */
+extern const struct elapse__region_source elapse__regions_linux;
+
+/* The table in use: elapse__regions_linux, unless a test has put its own table here. Requires that
+ * no store is open while the table is changed. */
+extern const struct elapse__region_source *elapse__regions;
+
+#endif
