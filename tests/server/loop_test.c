@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -52,6 +54,7 @@ static void free_server(struct elapse__loop *of, void *argument)
 
 static int set_up(void **state)
 {
+    const struct elapse__store_wishes wishes = {.turns_itself = true};
     struct elapse_queue_options queue;
 
     (void)state;
@@ -66,7 +69,7 @@ static int set_up(void **state)
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__ring_init(&loop.peers.rings[i]);
     loop.peers.base = event_base_new();
-    assert_int_equal(elapse_queue_open(NULL, &queue, &loop.store, NULL), ELAPSE_OK);
+    assert_int_equal(elapse__store_open(NULL, &queue, &wishes, &loop.store, NULL), ELAPSE_OK);
     elapse__loop_with_core(&loop, make_server, NULL);
     loop.reader = elapse__body_reader_start(loop.store->engine.journal);
     assert_int_equal(elapse__os->alarm_open(&loop.alarm, ELAPSE__OS_BOOTTIME), 0);
@@ -217,6 +220,34 @@ LOOP_TEST(a_turn_that_sends_a_reply_talks_to_the_core_once)
         assert_int_equal(readings_of_the_clock, 1);
         assert_int_equal(hear(&clients[0]), strlen("+PONG\r\n"));
     }
+}
+
+/* Puts a job that is due in a moment by the boot-time clock or the wall clock, for a client that
+ * waits, and does turns until the client has the job. */
+static void wait_for_a_due_job(bool by_wall)
+{
+    struct elapse__queue_now now = elapse__store_now();
+    char put[100], moment[24];
+    bool more = true;
+
+    (void)snprintf(moment, sizeof moment, "%" PRId64, now.wall_ms + 20);
+    (void)snprintf(put, sizeof put,
+                   "*5\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\nb\r\n$2\r\n%s\r\n$%zu\r\n%s\r\n",
+                   by_wall ? "AT" : "IN", by_wall ? strlen(moment) : 4, by_wall ? moment : "20ms");
+    say_often(&clients[0], "*4\r\n$7\r\nRESERVE\r\n$1\r\nt\r\n$4\r\nWAIT\r\n$2\r\n1h\r\n", 1);
+    say_often(&clients[1], put, 1);
+    while (hear(&clients[0]) == 0) {
+        (void)event_base_loop(loop.peers.base, EVLOOP_ONCE | (more ? EVLOOP_NONBLOCK : 0));
+        more = elapse__loop_turn(&loop);
+    }
+}
+
+LOOP_TEST(the_loop_itself_waits_for_due_times)
+{
+    assert_false(loop.store->has_clock_thread);
+    connect_all(2);
+    for (int i = 0; i < 4; i++)
+        wait_for_a_due_job(i % 2 == 1);
 }
 
 LOOP_TEST(a_client_that_quits_is_closed_behind_its_last_reply)

@@ -166,7 +166,8 @@ static enum elapse_error open_alarms(struct elapse_queue *store)
                                                                           : ELAPSE_ERROR_SYSTEM;
 }
 
-/* Ends the first `made` of the three threads, and waits until they have ended. */
+/* Ends the threads of the journal that were made, of the two, and the clock thread, if there is
+ * one. Waits for all of them. */
 static void end_threads(struct elapse_queue *store, unsigned made)
 {
     elapse__lock(&store->lock);
@@ -177,24 +178,26 @@ static void end_threads(struct elapse_queue *store, unsigned made)
     elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
     elapse__unlock(&store->lock);
     (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_END], 0);
-    if (made > 0)
+    if (store->has_clock_thread)
         elapse__os_thread_join(&store->clock_thread);
-    if (made > 1)
+    if (made > 0)
         elapse__os_thread_join(&store->background_thread);
-    if (made > 2)
+    if (made > 1)
         elapse__os_thread_join(&store->commit_thread);
 }
 
-static enum elapse_error start_threads(struct elapse_queue *store)
+static enum elapse_error start_threads(struct elapse_queue *store, bool needs_clock_thread)
 {
     unsigned made = 0;
 
-    if (elapse__os->thread_start(&store->clock_thread, 0, elapse__store_clock_main, store) == 0)
+    store->has_clock_thread =
+        needs_clock_thread &&
+        elapse__os->thread_start(&store->clock_thread, 0, elapse__store_clock_main, store) == 0;
+    if (store->has_clock_thread == needs_clock_thread &&
+        elapse__os->thread_start(&store->background_thread, 0, elapse__store_background_main,
+                                 store) == 0)
         made = 1;
-    if (made == 1 && elapse__os->thread_start(&store->background_thread, 0,
-                                              elapse__store_background_main, store) == 0)
-        made = 2;
-    if (made == 2 &&
+    if (made == 1 &&
         elapse__os->thread_start(&store->commit_thread, 0, elapse__store_commit_main, store) == 0)
         return ELAPSE_OK;
     /* Without all of its threads the journal is never quiet. So the threads that run must not wait
@@ -270,7 +273,7 @@ static enum elapse_error open_store(struct elapse_queue *store, const char *dire
     if (error == ELAPSE_OK && !store->follows)
         error = elapse__engine_begin_life(&store->engine);
     if (error == ELAPSE_OK)
-        error = start_threads(store);
+        error = start_threads(store, !wishes->turns_itself);
     return error;
 }
 
@@ -344,7 +347,7 @@ enum elapse_error elapse_queue_close(struct elapse_queue *queue)
     while (atomic_load(&queue->calls) > 0)
         (void)elapse__store_wait_progress(queue, ELAPSE__OS_NEVER);
     elapse__unlock(&queue->lock);
-    end_threads(queue, 3);
+    end_threads(queue, 2);
     enum elapse_error error = elapse__store_is_broken(queue) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;
     release(queue);
     return error;

@@ -7,7 +7,8 @@
  *      commit thread     -------+--> journal     writes and syncs groups, without the lock; so does
  *                               |                a thread of the user that waits for one
  *      background thread -------+--> journal     makes spares and cleans, without the lock
- *      clock thread      -------+--> queue       makes jobs ready when an alarm goes off
+ *      clock thread      -------+--> queue       makes jobs ready when an alarm goes off; the loop
+ *                                                of the server does so without such a thread
  *
  * The caller that changes something wakes those that wait for it, and nobody else: wake.c.
  *
@@ -84,8 +85,9 @@ struct elapse_queue {
     struct elapse__os_thread commit_thread;
     struct elapse__os_thread background_thread;
     struct elapse__os_thread clock_thread;
-    _Atomic uint32_t calls; /* calls of users' threads that are under way, also before they have the
-                               lock; it falls only while the lock is held */
+    bool has_clock_thread;  /* otherwise the owner watches the alarms, and turns the queue */
+    _Atomic uint32_t calls; /* of users' threads that are under way, also before they have the lock;
+                               falls under the lock alone */
     bool stopped;           /* nothing is put or handed out any more */
     bool closing;           /* no command is taken any more */
     bool stopping;          /* the threads of the journal end when all is durable */
@@ -110,6 +112,9 @@ struct elapse__store_wishes {
      * written, by the wall clock; 0: the journal is new. The call may wait. If it returns false,
      * open fails with CLOSED. */
     bool (*may_begin)(void *context, int64_t header_wall_ms);
+    /* The store makes no clock thread. The caller waits for the alarms that elapse__store_due
+     * tells, and turns the queue. */
+    bool turns_itself;
     bool foresees; /* elapse__queue_foresee and elapse__queue_overdue_ms are wanted */
     uint32_t partitions, partition;        /* each id is `partition` modulo `partitions` (0: 1) */
     const struct elapse__journal_log *log; /* the replicated log of the groups: log.h; NULL: none */
@@ -142,6 +147,19 @@ static inline enum elapse_error elapse__store_may_hand_out(const struct elapse_q
 {
     return store->stopped ? ELAPSE_ERROR_CLOSED : elapse__store_life_error(store);
 }
+
+/* ---- due times, for an owner that turns the queue itself ---- */
+
+/* Returns the descriptor of an alarm, BOOT or WALL: it is readable when a job may be due by that
+ * clock. Returns ELAPSE__OS_NO_DESCRIPTOR if the store has a clock thread, which does the rest. */
+int elapse__store_due(const struct elapse_queue *store, enum elapse__store_alarm alarm);
+
+/* Makes the descriptor unreadable. The turn that follows takes what is due, and sets the alarm
+ * again. */
+void elapse__store_due_quiet(struct elapse_queue *store, enum elapse__store_alarm alarm);
+
+/* The caller is about to turn the queue because this alarm went off. Requires the lock. */
+void elapse__store_due_begin(struct elapse_queue *store, enum elapse__store_alarm alarm);
 
 /* ---- calls (command.c) ---- */
 

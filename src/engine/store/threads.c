@@ -191,6 +191,29 @@ static void turn(struct elapse_queue *store)
     } while (turned.more);
 }
 
+int elapse__store_due(const struct elapse_queue *store, enum elapse__store_alarm alarm)
+{
+    ELAPSE__ASSERT_THAT(alarm, <, ELAPSE__STORE_ALARM_END);
+    return store->has_clock_thread ? ELAPSE__OS_NO_DESCRIPTOR : store->alarms[alarm].descriptor;
+}
+
+void elapse__store_due_quiet(struct elapse_queue *store, enum elapse__store_alarm alarm)
+{
+    ELAPSE__ASSERT(!store->has_clock_thread);
+    elapse__os->alarm_reset(&store->alarms[alarm]);
+}
+
+/* The alarm is set to nothing now. The end of the command sets it to what comes next. */
+void elapse__store_due_begin(struct elapse_queue *store, enum elapse__store_alarm alarm)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    ELAPSE__ASSERT(!store->has_clock_thread);
+    if (alarm == ELAPSE__STORE_ALARM_BOOT)
+        store->alarm_boot_ms = UINT64_MAX;
+    else
+        store->alarm_wall_ms = INT64_MAX;
+}
+
 void *elapse__store_clock_main(void *argument)
 {
     struct elapse_queue *store = argument;

@@ -148,8 +148,8 @@ static uint64_t alarm_ns(uint64_t time_ms)
                                                           : time_ms * ELAPSE__STORE_NS_PER_MS;
 }
 
-/* Sets an alarm to an earlier time, if the queue has something to do before the alarm goes off. The
- * clock thread sets the alarms to later times. */
+/* Sets an alarm earlier, if the queue has something to do before the alarm goes off. Whoever turns
+ * the queue when it went off sets it later again. */
 static void set_alarms(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
@@ -224,6 +225,15 @@ static void tell_troubles(struct elapse__loop *loop, const struct elapse__journa
     loop->troubles = *now;
 }
 
+/* The core's turn takes what is due. */
+static void say_due(struct elapse__loop *loop)
+{
+    for (unsigned i = 0; i < ELAPSE__STORE_ALARM_END; i++)
+        if (loop->is_due[i])
+            elapse__store_due_begin(loop->store, (enum elapse__store_alarm)i);
+    memset(loop->is_due, 0, sizeof loop->is_due);
+}
+
 /* Takes the lock, talks to the core, and releases it. Returns whether there is more to do. */
 static bool talk(struct elapse__loop *loop)
 {
@@ -236,6 +246,7 @@ static bool talk(struct elapse__loop *loop)
         return false;
     }
     struct elapse__queue_now now = elapse__store_now();
+    say_due(loop);
     say_sent(loop, now);
     say_received(loop, now);
     say_closed(loop, now);
@@ -416,6 +427,26 @@ static void on_news(evutil_socket_t descriptor, short what, void *argument)
     elapse_queue_quiet(loop->store);
 }
 
+static void on_due(struct elapse__loop *loop, enum elapse__store_alarm alarm)
+{
+    elapse__store_due_quiet(loop->store, alarm);
+    loop->is_due[alarm] = true;
+}
+
+static void on_due_by_boot(evutil_socket_t descriptor, short what, void *argument)
+{
+    (void)descriptor;
+    (void)what;
+    on_due(argument, ELAPSE__STORE_ALARM_BOOT);
+}
+
+static void on_due_by_wall(evutil_socket_t descriptor, short what, void *argument)
+{
+    (void)descriptor;
+    (void)what;
+    on_due(argument, ELAPSE__STORE_ALARM_WALL);
+}
+
 static void on_alarm(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__loop *loop = argument;
@@ -446,6 +477,8 @@ bool elapse__loop_open(struct elapse__loop *loop)
         {elapse_queue_descriptor(loop->store), on_news},
         {elapse__body_reader_descriptor(loop->reader), on_read},
         {loop->alarm.descriptor, on_alarm},
+        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_BOOT), on_due_by_boot},
+        {elapse__store_due(loop->store, ELAPSE__STORE_ALARM_WALL), on_due_by_wall},
     };
 
     ELAPSE__ASSERT(loop->batch == NULL);
@@ -456,6 +489,8 @@ bool elapse__loop_open(struct elapse__loop *loop)
     if (loop->batch == NULL)
         return false;
     for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
+        if (watched[i].descriptor == ELAPSE__OS_NO_DESCRIPTOR)
+            continue;
         loop->watched[i] = elapse__loop_event(loop->peers.base, watched[i].descriptor,
                                               EV_READ | EV_PERSIST, NULL, watched[i].call, loop);
         if (loop->watched[i] == NULL)

@@ -1,7 +1,7 @@
 /*
  * The loop: turns around the core.
  *
- *      wait (libevent)      sockets, signals, the store's news, the reader, timers
+ *      wait (libevent)      sockets, signals, due times, the store's news, the reader, timers
  *      receive              bytes of all ready peers into one batch, without the lock
  *      under the lock       sent, received, closed, readings; the core's turn; what needs attention
  *      send                 without the lock
@@ -70,7 +70,8 @@ struct elapse__loop {
     struct elapse__os_alarm alarm; /* when the core needs a turn */
     uint64_t alarm_ms;             /* what the alarm is set to; UINT64_MAX: nothing */
     uint64_t next_ms;              /* when the core needs the next turn */
-    struct event *watched[3];      /* the store's news, the reader, the alarm */
+    struct event *watched[5];      /* the store's news, the reader, the alarm, due times */
+    bool is_due[2];                /* this alarm of the store went off */
     bool is_broken;                /* the journal has failed, or the store takes nothing more */
     uint64_t readied;              /* of the queue, at the last turn */
     struct elapse__journal_troubles troubles; /* that were logged */

@@ -155,6 +155,7 @@ static enum elapse_error open_store(struct elapse__service *service)
     const struct elapse__store_wishes wishes = {
         .context = service,
         .may_begin = may_begin,
+        .turns_itself = true,
         .foresees = elapse__service_wants_http(&service->loop),
     };
     const struct elapse_queue_options queue = elapse__service_queue_options(options);

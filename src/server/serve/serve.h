@@ -18,7 +18,7 @@
  *      logger.c     messages on standard error
  *      event.c      events of libevent that wait
  *
- * Threads. The loop is the thread that called. The reader and the three threads of the store run
+ * Threads. The loop is the thread that called. The reader and two threads of the store run
  * beside the loop. The loop holds the store's lock while it calls the core, and never while it
  * reads, writes or waits.
  */
