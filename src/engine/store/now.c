@@ -15,36 +15,66 @@ static _Atomic bool is_known;
 static _Atomic int64_t given_ms; /* the difference that elapse__store_set_time has set */
 static _Atomic bool is_given;
 
-/* Rounds a difference to milliseconds so that follow_ms() keeps it until the exact difference has
- * changed by half a millisecond. */
+/* So little that no job is noticeably later, and more than what two readings differ by. */
+#define MARGIN_NS (NS_PER_MS / 20)
+
+enum { READINGS = 8 };
+
+/* Rounds down, and keeps a margin away from the next smaller one. The wall clock of the queue is as
+ * far behind the real one as the rest says, so a small margin lets jobs come earlier. */
 static int64_t choose(int64_t exact_ns)
 {
-    int64_t middle_ns = exact_ns - NS_PER_MS / 2;
-    int64_t ms = middle_ns / NS_PER_MS;
-    return middle_ns % NS_PER_MS < 0 ? ms - 1 : ms;
+    int64_t least_ns = exact_ns - MARGIN_NS;
+    int64_t ms = least_ns / NS_PER_MS;
+    return least_ns % NS_PER_MS < 0 ? ms - 1 : ms;
 }
 
-/* Returns the difference in milliseconds. It stays the same while the exact difference is not below
- * it, and less than 2 ms above it. */
-static int64_t follow_ms(int64_t exact_ns)
+/* Reads both clocks. Between the readings the thread may have to wait, which makes the difference
+ * too large, and never too small. */
+static int64_t read_difference(uint64_t *boot_ns)
+{
+    *boot_ns = elapse__os->clock_ns(ELAPSE__OS_BOOTTIME);
+    return (int64_t)(elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK) - *boot_ns);
+}
+
+static bool fits(int64_t ms, int64_t exact_ns)
+{
+    return atomic_load(&is_known) && exact_ns >= ms * NS_PER_MS && exact_ns < (ms + 2) * NS_PER_MS;
+}
+
+/* Returns the least of some differences: the thread has not waited in all of them. */
+static int64_t read_again(int64_t exact_ns)
+{
+    for (unsigned i = 1; i < READINGS; i++) {
+        uint64_t boot_ns;
+        int64_t again_ns = read_difference(&boot_ns);
+        exact_ns = again_ns < exact_ns ? again_ns : exact_ns;
+    }
+    return exact_ns;
+}
+
+/* The difference stays while it fits. */
+static int64_t follow_ms(int64_t *exact_ns)
 {
     int64_t ms = atomic_load(&difference_ms);
 
-    if (!atomic_load(&is_known) || exact_ns < ms * NS_PER_MS || exact_ns >= (ms + 2) * NS_PER_MS) {
-        ms = choose(exact_ns);
+    if (fits(ms, *exact_ns))
+        return ms;
+    *exact_ns = read_again(*exact_ns);
+    if (!fits(ms, *exact_ns)) {
+        ms = choose(*exact_ns);
         atomic_store(&difference_ms, ms);
         atomic_store(&is_known, true);
     }
-    ELAPSE__ASSERT(ms * NS_PER_MS <= exact_ns);
+    ELAPSE__ASSERT(ms * NS_PER_MS <= *exact_ns);
     return ms;
 }
 
 struct elapse__queue_now elapse__store_now(void)
 {
-    uint64_t boot_ns = elapse__os->clock_ns(ELAPSE__OS_BOOTTIME);
-    uint64_t wall_ns = elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK);
-    int64_t exact_ns = (int64_t)(wall_ns - boot_ns);
-    int64_t ms = atomic_load(&is_given) ? atomic_load(&given_ms) : follow_ms(exact_ns);
+    uint64_t boot_ns;
+    int64_t exact_ns = read_difference(&boot_ns);
+    int64_t ms = atomic_load(&is_given) ? atomic_load(&given_ms) : follow_ms(&exact_ns);
 
     atomic_store(&difference_ns, exact_ns);
     return (struct elapse__queue_now){
