@@ -6,7 +6,7 @@
  *
  * To give it something to do:
  *
- *     redis-cli -p 11300 PUT mails hello IN 2s RETRY 5 BACKOFF 1s 10m
+ *     redis-cli -p 11300 PUT mails hello IN 2s ATTEMPTS 5 BACKOFF 1s 10m
  */
 #include <limits.h>
 #include <stdbool.h>

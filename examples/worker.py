@@ -3,7 +3,7 @@
 
 With COUNT it ends after so many hand-outs. To give it something to do:
 
-    redis-cli -p 11300 PUT mails hello IN 2s RETRY 5 BACKOFF 1s 10m
+    redis-cli -p 11300 PUT mails hello IN 2s ATTEMPTS 5 BACKOFF 1s 10m
 """
 
 import sys

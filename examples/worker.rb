@@ -2,7 +2,7 @@
 # worker.rb [PORT [COUNT]]: does the jobs of the tube `mails` of `elapse serve`, with the gem redis.
 # With COUNT it ends after so many hand-outs. To give it something to do:
 #
-#     redis-cli -p 11300 PUT mails hello IN 2s RETRY 5 BACKOFF 1s 10m
+#     redis-cli -p 11300 PUT mails hello IN 2s ATTEMPTS 5 BACKOFF 1s 10m
 
 require "redis"
 

@@ -365,6 +365,10 @@ begin
     end if;
     backoff_min_ms := coalesce(elapse.inbox_ms('backoff_min', backoff_min, 0), 0);
     backoff_max_ms := coalesce(elapse.inbox_ms('backoff_max', backoff_max, 0), 0);
+    if backoff_min is null then
+        backoff_min_ms := 1000;
+        backoff_max_ms := 600000;
+    end if;
     if backoff_max_ms < backoff_min_ms then
         raise exception 'backoff_max is less than backoff_min'
             using errcode = 'invalid_parameter_value';
@@ -380,7 +384,7 @@ begin
             elapse.inbox_number('priority', coalesce(priority, 1024)),
             elapse.inbox_ms('ttr', coalesce(ttr, '60 s'), 1),
             elapse.inbox_ms('expire', coalesce(expire, '0 s'), 0),
-            elapse.inbox_number('retry', coalesce(retry, 0)),
+            elapse.inbox_number('retry', coalesce(retry, 20)),
             backoff_min_ms, backoff_max_ms);
     return number;
 end

@@ -9,7 +9,8 @@
  *      form     the kind of value in a request of HTTP: TEXT, a string, or NUMBER
  *      values   how many values follow the word; in a request of HTTP two values are an array
  *
- * PUT alone (src/server/resp/put.c) decides what a value means.
+ * What a value means is decided by PUT alone (src/server/resp/put.c). RETRY is the old name of
+ * ATTEMPTS.
  */
 #ifndef ELAPSE__PROTOCOL_PUT_OPTIONS_H
 #define ELAPSE__PROTOCOL_PUT_OPTIONS_H
@@ -30,6 +31,7 @@
     X(TOKEN,    token,    TEXT,   1)   \
     X(BACKOFF,  backoff,  TEXT,   2)   \
     X(PRIORITY, priority, NUMBER, 1)   \
+    X(ATTEMPTS, attempts, NUMBER, 1)   \
     X(RETRY,    retry,    NUMBER, 1)
 
 /* The values of IFKEY: X(NAME, word). */
@@ -50,7 +52,11 @@ enum elapse__put_option {
 
 enum {
     ELAPSE__PUT_TTR_MS_DEFAULT = 60000,  /* the default of TTR */
-    ELAPSE__PUT_PRIORITY_DEFAULT = 1024, /* a job may be more or less urgent than the default */
+    ELAPSE__PUT_PRIORITY_DEFAULT = 1024, /* in the middle: there is room on both sides */
+    /* A job that fails is no loop that uses a processor, and does not live for ever unseen. */
+    ELAPSE__PUT_ATTEMPTS_DEFAULT = 20,
+    ELAPSE__PUT_BACKOFF_MIN_MS_DEFAULT = 1000,
+    ELAPSE__PUT_BACKOFF_MAX_MS_DEFAULT = 600000,
 };
 
 #endif

@@ -52,6 +52,7 @@ enum { ELAPSE__LIST_PLACES = 4096 }; /* one LIST looks at so many jobs of all tu
     X(priority,       "priority",    NUMBER)     \
     X(ttr_ms,         "ttr",         DURATION)   \
     X(expire_ms,      "expire",      DURATION)   \
+    X(retry,          "attempts_max", NUMBER)    \
     X(retry,          "retry",       NUMBER)     \
     X(backoff_min_ms, "backoff_min", DURATION)   \
     X(backoff_max_ms, "backoff_max", DURATION)   \

@@ -15,10 +15,10 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
 void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                   bool write);
 
-/* occurrence.c: a hand-out failed: the job waits for its retry, or is buried. Within a group, or
- * without records if `write` is false. */
+/* occurrence.c: a hand-out failed: the job waits for its retry, at least for `least_ms`, or is
+ * buried. Within a group, or without records if `write` is false. */
 void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queue_entry *entry,
-                                bool write);
+                                uint64_t least_ms, bool write);
 
 /* occurrence.c: returns whether EXPIRE has passed. */
 bool elapse__queue_has_expired(const struct elapse__queue *queue,

@@ -119,11 +119,21 @@ struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
                                                struct elapse__queue_now now,
                                                struct elapse__queue_holder holder)
 {
+    return elapse__queue_nack_after(queue, now, holder, 0);
+}
+
+struct elapse__queue_answer elapse__queue_nack_after(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now,
+                                                     struct elapse__queue_holder holder,
+                                                     uint64_t least_ms)
+{
     struct elapse__queue_answer answer;
+    if (least_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return elapse__queue_fault("a delay is at most 292 years");
     struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
     if (entry == NULL)
         return answer;
-    elapse__queue_fail_attempt(queue, entry, true);
+    elapse__queue_fail_attempt(queue, entry, least_ms, true);
     answer.position = elapse__queue_end(queue);
     return answer;
 }
@@ -276,7 +286,7 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
         if (write && !side->begun)
             undo_lease(queue, entry);
         else
-            elapse__queue_fail_attempt(queue, entry, write);
+            elapse__queue_fail_attempt(queue, entry, 0, write);
         if (write)
             (void)elapse__queue_end(queue);
     }

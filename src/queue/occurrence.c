@@ -33,8 +33,8 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
         elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
 }
 
-/* Returns how long a job waits after its attempts so far: from `min` up, in the upper half of min x
- * 2^attempts, and no more than `max`. */
+/* Returns how long a job waits after its attempts so far, which have failed: somewhere in
+ * [max(min, w / 2), w], where w is the smaller one of `max` and min x 2^attempts. */
 static uint64_t back_off_ms(struct elapse__queue *queue,
                             const struct elapse__queue_profile *profile, uint32_t attempts)
 {
@@ -51,7 +51,7 @@ static uint64_t back_off_ms(struct elapse__queue *queue,
 }
 
 void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queue_entry *entry,
-                                bool write)
+                                uint64_t least_ms, bool write)
 {
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
@@ -72,8 +72,9 @@ void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queu
         elapse__queue_end_occurrence(queue, entry, write);
         return;
     }
+    uint64_t wait_ms = back_off_ms(queue, profile, side->attempts);
     struct elapse__queue_tick due = {
-        false, elapse__queue_after(queue, back_off_ms(queue, profile, side->attempts))};
+        false, elapse__queue_after(queue, wait_ms > least_ms ? wait_ms : least_ms)};
     elapse__queue_wait_again(queue, entry, due, write);
 }
 

@@ -417,11 +417,16 @@ struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               struct elapse__queue_holder holder);
 
-/* The work failed: OK, CANCELLED or GONE. Without a delay the job waits as RETRY and BACKOFF say;
- * with a delay it is no attempt that failed, and RETRY does not count it. */
+/* The work failed: OK, CANCELLED or GONE. The job waits as ATTEMPTS and BACKOFF say: with
+ * `least_ms` for that long at least; with a delay for the delay, and then it is no attempt that
+ * failed, and ATTEMPTS does not count it. */
 struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
                                                struct elapse__queue_now now,
                                                struct elapse__queue_holder holder);
+struct elapse__queue_answer elapse__queue_nack_after(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now,
+                                                     struct elapse__queue_holder holder,
+                                                     uint64_t least_ms);
 struct elapse__queue_answer elapse__queue_nack_in(struct elapse__queue *queue,
                                                   struct elapse__queue_now now,
                                                   struct elapse__queue_holder holder,

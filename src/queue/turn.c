@@ -57,7 +57,7 @@ static void time_out(struct turning *turning, struct elapse__queue_entry *entry)
     elapse__queue_side_of(queue, entry)->timeouts++;
     elapse__queue_tube_of(queue, entry)->totals.timeouts++;
     queue->totals.timeouts++;
-    elapse__queue_fail_attempt(queue, entry, write);
+    elapse__queue_fail_attempt(queue, entry, 0, write);
     if (write)
         (void)elapse__queue_end(queue);
 }

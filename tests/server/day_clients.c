@@ -131,11 +131,21 @@ static void choose_options(struct day_job *job, struct words *words)
         job->retry = 1 + (uint32_t)below(3);
         job->backoff_min_ms = 100 + below(1000);
         job->backoff_max_ms = job->backoff_min_ms + below(20000);
-        word(words, "RETRY");
+        word(words, one_in(2) ? "ATTEMPTS" : "RETRY");
         word(words, "%u", job->retry);
         word(words, "BACKOFF");
         word(words, "%llums", (unsigned long long)job->backoff_min_ms);
         word(words, "%llums", (unsigned long long)job->backoff_max_ms);
+    } else if (job->tube < OLD_TUBES_FROM) {
+        job->retry = 20;
+        job->backoff_min_ms = 1000;
+        job->backoff_max_ms = 600000;
+    } else {
+        word(words, "ATTEMPTS");
+        word(words, "0");
+        word(words, "BACKOFF");
+        word(words, "0s");
+        word(words, "0s");
     }
     if (job->period_ms == 0 && one_in(20)) {
         job->expire_ms = 500 + below(60000);

@@ -201,10 +201,11 @@ static size_t say_put(struct power_client *client, struct random_source *random,
     job->due_ms = power_now_ms + delay_s * UINT64_C(1000);
     remember(client, POWER_PUT, job_count++);
     if (client->speaks_resp)
-        return (size_t)sprintf(to,
-                               "*7\r\n$3\r\nPUT\r\n$1\r\nt\r\n$%zu\r\n%.*s\r\n$2\r\nIN\r\n$2\r\n%us"
-                               "\r\n$3\r\nTTR\r\n$2\r\n5s\r\n",
-                               size, (int)size, body, delay_s);
+        return (size_t)sprintf(
+            to,
+            "*10\r\n$3\r\nPUT\r\n$1\r\nt\r\n$%zu\r\n%.*s\r\n$2\r\nIN\r\n$2\r\n%us"
+            "\r\n$3\r\nTTR\r\n$2\r\n5s\r\n$7\r\nBACKOFF\r\n$2\r\n0s\r\n$2\r\n0s\r\n",
+            size, (int)size, body, delay_s);
     return (size_t)sprintf(to, "put 5 %u 5 %zu\r\n%.*s\r\n", delay_s, size, (int)size, body);
 }
 

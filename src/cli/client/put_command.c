@@ -34,7 +34,7 @@ static const struct command_help help = {
     .example = "Examples:\n"
                "  elapse put orders 'pay 4711' --in 30m --key 4711\n"
                "  elapse put reports weekly --cron '0 9 * * mon' --key weekly\n"
-               "  elapse put mails --lines --retry 5 --backoff 1s..10m <mails.txt\n",
+               "  elapse put mails --lines --attempts 5 --backoff 1s..10m <mails.txt\n",
 };
 
 struct put {
@@ -48,8 +48,8 @@ struct put {
     char backoff[64];
     uint64_t priority;
     bool has_priority;
-    uint64_t retry;
-    bool has_retry;
+    uint64_t attempts;
+    bool has_attempts;
 
     struct elapse__buffer body;
     uint64_t line_sent;
@@ -375,8 +375,8 @@ static enum exit_status run(void *context, const struct command_line *line)
     put->tube = line->arguments[0];
     if (put->has_priority)
         set_number(&put->options[ELAPSE__PUT_PRIORITY], put->priority);
-    if (put->has_retry)
-        set_number(&put->options[ELAPSE__PUT_RETRY], put->retry);
+    if (put->has_attempts)
+        set_number(&put->options[ELAPSE__PUT_ATTEMPTS], put->attempts);
     if (!put->lines)
         return put_one(put, line->argument_count > 1 ? line->arguments[1] : NULL);
     if (put->file != NULL)
@@ -435,19 +435,27 @@ enum exit_status put_command(int argc, char **argv)
             "how long a worker has the job until another one gets it (default 60s)"),
         client_duration_option("expire", &put.options[ELAPSE__PUT_EXPIRE],
                                "dropped if nobody took it so long after it was due"),
+        {.name = "attempts",
+         .value = "COUNT",
+         .kind = OPTION_NUMBER,
+         .number = &put.attempts,
+         .most = UINT32_MAX,
+         .given = &put.has_attempts,
+         .help = "how many hand-outs may fail before it is buried (default 20); 0: no limit"},
         {.name = "retry",
          .value = "COUNT",
          .kind = OPTION_NUMBER,
-         .number = &put.retry,
+         .number = &put.attempts,
          .most = UINT32_MAX,
-         .given = &put.has_retry,
-         .help = "how many hand-outs may fail before it is buried; 0, the default: no limit"},
+         .given = &put.has_attempts,
+         .help = "the old name of --attempts"},
         {.name = "backoff",
          .value = "MIN..MAX",
          .kind = OPTION_FUNCTION,
          .read = read_backoff,
          .context = &put,
-         .help = "the wait before the first retry, and the longest; it doubles each time"},
+         .help = "the wait before the first retry, and the longest; it doubles each time (default "
+                 "1s..10m)"},
         {.name = "put-token",
          .value = "TOKEN",
          .kind = OPTION_TEXT,

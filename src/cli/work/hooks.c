@@ -14,7 +14,12 @@
 #include "../common/message.h"
 #include "signature.h"
 
-enum { FAILURE_BYTES = 300, WATCHES_MAX = 8, POLL_MS_MAX = 60000 };
+enum {
+    FAILURE_BYTES = 300,
+    WATCHES_MAX = 8,
+    POLL_MS_MAX = 60000,
+    RETRY_AFTER_S_MAX = 24 * 60 * 60, /* a hook that says a year by mistake is asked tomorrow */
+};
 
 struct hook {
     CURL *easy;
@@ -278,7 +283,17 @@ static const char *describe(struct hooks *hooks, struct hook *hook, CURLcode res
     return status >= 200 && status < 300 ? NULL : hooks->failure;
 }
 
-void *hooks_take(struct hooks *hooks, const char **failure)
+/* Returns what the header Retry-After of an answer says, in milliseconds; 0: there is none. */
+static uint64_t read_retry_after(struct hook *hook)
+{
+    curl_off_t seconds = 0;
+
+    if (curl_easy_getinfo(hook->easy, CURLINFO_RETRY_AFTER, &seconds) != CURLE_OK || seconds < 0)
+        return 0;
+    return (uint64_t)(seconds < RETRY_AFTER_S_MAX ? seconds : RETRY_AFTER_S_MAX) * 1000;
+}
+
+void *hooks_take(struct hooks *hooks, const char **failure, uint64_t *after_ms)
 {
     CURLMsg *message;
     int left;
@@ -290,6 +305,7 @@ void *hooks_take(struct hooks *hooks, const char **failure)
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &hook) != CURLE_OK)
             continue;
         *failure = describe(hooks, hook, result);
+        *after_ms = read_retry_after(hook);
         void *context = hook->context;
         hooks_stop(hooks, hook);
         return context;

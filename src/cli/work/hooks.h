@@ -41,7 +41,9 @@ void hooks_wait(struct hooks *hooks, struct elapse__os_watch *watches, size_t co
                 uint64_t timeout_ns);
 
 /* Takes a request that has ended: returns its context, or NULL if there is none. `*failure` is NULL
- * if the hook took the job. Otherwise it says why not; the text lasts until the next call. */
-void *hooks_take(struct hooks *hooks, const char **failure);
+ * if the hook took the job. Otherwise it says why not; the text lasts until the next call.
+ * `*after_ms` is how long the hook wants to be left alone, by the header Retry-After: up to a day.
+ */
+void *hooks_take(struct hooks *hooks, const char **failure, uint64_t *after_ms);
 
 #endif

@@ -343,10 +343,13 @@ static void end_task(struct loop *loop, struct work_job *job, const char *failur
 static void collect_work(struct loop *loop)
 {
     const char *failure = NULL;
+    uint64_t after_ms = 0;
     struct work_job *job;
 
-    while (loop->hooks != NULL && (job = hooks_take(loop->hooks, &failure)) != NULL)
+    while (loop->hooks != NULL && (job = hooks_take(loop->hooks, &failure, &after_ms)) != NULL) {
+        job->after_ms = after_ms;
         end_task(loop, job, failure);
+    }
     for (size_t i = 0; loop->hooks == NULL && i < loop->options->worker.concurrency; i++) {
         struct elapse__os_end end;
         struct task *task = &loop->tasks[i];

@@ -50,9 +50,9 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
         request_add_number(request, effect->job->id);
     else
         add_leases(request, effect);
-    if (effect->kind == EFFECT_NACK_IN) {
+    if (effect->kind == EFFECT_NACK_IN || effect->delay_ms > 0) {
         (void)snprintf(delay, sizeof delay, "%" PRIu64 "ms", effect->delay_ms);
-        request_add_text(request, "IN");
+        request_add_text(request, effect->kind == EFFECT_NACK_IN ? "IN" : "AFTER");
         request_add_text(request, delay);
     }
 }

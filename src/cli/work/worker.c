@@ -111,8 +111,13 @@ static bool tell(const struct worker *worker, struct work_job *job, struct work_
     job->tell_sent = true;
     if (job->outcome == WORK_DONE)
         return say(effect, EFFECT_ACK, job);
-    if (job->outcome == WORK_FAILED && !worker->options.has_backoff)
-        return say(effect, EFFECT_NACK, job);
+    if (job->outcome == WORK_FAILED && (!worker->options.has_backoff || job->after_ms > 0)) {
+        (void)say(effect, EFFECT_NACK, job);
+        effect->delay_ms = job->after_ms;
+        if (job->after_ms > 0 && worker->options.backoff_ms > job->after_ms)
+            effect->delay_ms = worker->options.backoff_ms;
+        return true;
+    }
     (void)say(effect, EFFECT_NACK_IN, job);
     if (!has_delay)
         effect->delay_ms = worker->options.backoff_ms;
@@ -323,6 +328,7 @@ void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
     job->tell_sent = false;
     if (answer == ANSWER_ERROR) {
         job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
+        job->after_ms = 0; /* a server of an older version refuses it */
         return;
     }
     worker->lost += answer == ANSWER_GONE && !job->told_once;

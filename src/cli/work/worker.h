@@ -57,6 +57,7 @@ struct work_job {
     uint64_t tell_ns;  /* the server is not told before */
     uint64_t limit_ns; /* when the work is asked to end, because it takes too long */
     uint64_t kill_ns;  /* when the work is killed */
+    uint64_t after_ms; /* who did the work wants to be left alone for so long; 0: no wish */
     void *context;     /* of the caller */
 };
 
@@ -95,7 +96,7 @@ enum work_effect_kind {
     EFFECT_LOOK,   /* asks for the job's state */
     EFFECT_EXTEND, /* the leases of the job and of those behind it, by next_extended */
     EFFECT_ACK,
-    EFFECT_NACK,    /* the job's own back-off and retries apply */
+    EFFECT_NACK, /* the job's own back-off and attempts apply; it waits for `delay_ms` at least */
     EFFECT_NACK_IN, /* due again after `delay_ms`, which takes no retry */
     EFFECT_FORGET,  /* the caller may release what belongs to the job, which is free now */
 };
@@ -132,7 +133,7 @@ struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t 
 void worker_reserved(struct worker *worker, size_t count);
 void worker_reserve_failed(struct worker *worker, uint64_t now_ns);
 
-/* Notes that the work on a job has ended. */
+/* Notes that the work on a job has ended. If it has failed, `after_ms` of the job counts, too. */
 void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome outcome);
 
 /* What the server has answered. */

@@ -34,7 +34,7 @@ struct elapse__router_route {
     bool looks;       /* the command changes nothing */
     bool before_auth; /* the command may be said before AUTH */
     bool slow;        /* the command may take long */
-    bool has_in;      /* LEASES: IN with a duration may stand behind the leases */
+    bool is_nack;     /* LEASES: IN or AFTER with a duration may stand behind the leases */
     enum elapse__router_command_kind command; /* ALL */
     elapse__router_local_function *local;
 };

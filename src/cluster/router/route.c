@@ -38,7 +38,7 @@ static const struct elapse__router_route routes[] = {
     {.name = "RESERVE", .kind = ELAPSE__ROUTER_ROUTE_RESERVE, .least = 2},
     {.name = "CANCEL", .kind = ELAPSE__ROUTER_ROUTE_KEYS, .least = 3},
     {.name = "RESCHEDULE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3},
-    {.name = "NACK", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .has_in = true},
+    {.name = "NACK", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .is_nack = true},
     {.name = "EXTEND", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3},
     {.name = "BURY", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3},
     {.name = "CANCELID", .kind = ELAPSE__ROUTER_ROUTE_IDS, .least = 2},

@@ -224,6 +224,7 @@ struct elapse__server {
     bool stopped;
     struct elapse__ring_node open, closing, work, stalled, gated, attention, readings;
     struct elapse__guesses guesses;
+    struct elapse__guesses old_names; /* connections that use the old name of an option */
     struct elapse__server_reply *free_replies;
     uint32_t free_reply_count;
     struct elapse__server_statistics figures; /* without jobs and journal */

@@ -118,7 +118,10 @@ struct elapse__queue_connection *elapse__session_leases(struct elapse__connectio
  * connection ends if it has given too many wrong passwords. */
 void elapse__session_wrong_password(struct elapse__connection *connection);
 
-/* Counts a command for the statistics. */
+/* Notes, for the log, that a client uses the old name of an option. Called once a connection. */
+void elapse__session_old_name(struct elapse__connection *connection);
+
+/* Counts a command. */
 void elapse__session_count(struct elapse__connection *connection, enum elapse__server_verb verb);
 
 /* Takes the cost of `commands` more commands from the budget (inner.h), for a command that does

@@ -252,7 +252,8 @@ static bool add_holder(struct elapse__building *building, const char *command)
 
 static bool build_nack(struct elapse__building *building)
 {
-    return add_holder(building, "NACK") && elapse__build_option(building, "IN", "in");
+    return add_holder(building, "NACK") && elapse__build_option(building, "IN", "in") &&
+           elapse__build_option(building, "AFTER", "after");
 }
 
 static bool build_extend(struct elapse__building *building)

@@ -44,6 +44,7 @@ enum elapse__logger_event {
     ELAPSE__EVENT_PASSWORD,
     ELAPSE__EVENT_CLUSTER,
     ELAPSE__EVENT_DISK,
+    ELAPSE__EVENT_OLD_NAME,
     ELAPSE__LOGGER_EVENTS,
 };
 

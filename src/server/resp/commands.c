@@ -26,12 +26,13 @@ static const struct elapse__resp_command commands[] = {
     {"PUT", elapse__resp_put, -3, WRITES, ELAPSE__VERB_PUT, "jobs",
      "tube body [IN duration | AT milliseconds | EVERY duration | CRON expression [ZONE zone]] "
      "[KEY key] [TAG tag] [IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] [PRIORITY number] "
-     "[TTR duration] [EXPIRE duration] [RETRY count] [BACKOFF min max] [TOKEN token]",
+     "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token]",
      "Puts a job, due at once unless it says when"},
     {"ACK", elapse__resp_ack, -3, WRITES, ELAPSE__VERB_ACK, "workers", "id lease [id lease ...]",
      "Ends jobs whose work is done"},
     {"NACK", elapse__resp_nack, -3, WRITES, ELAPSE__VERB_NACK, "workers",
-     "id lease [id lease ...] [IN duration]", "Gives jobs back, to be tried again"},
+     "id lease [id lease ...] [IN duration | AFTER duration]",
+     "Gives jobs back, to be tried again"},
     {"PING", elapse__resp_ping, -1, CLIENT, ELAPSE__VERB_OTHER, "connection", "[message]",
      "Answers PONG, or the message"},
     {"BURY", elapse__resp_bury, -3, WRITES, ELAPSE__VERB_BURY, "workers", "id lease [id lease ...]",

@@ -95,6 +95,22 @@ static bool read_text(const struct elapse__resp_call *call, uint32_t place, cons
     return text->size > 0 || refuse(call, fault);
 }
 
+/* Reads after how many hand-outs that fail the job is buried, by either name. */
+static bool read_attempts(const struct elapse__resp_call *call, const uint32_t *places,
+                          struct elapse__queue_put *put)
+{
+    uint32_t attempts = places[ELAPSE__PUT_ATTEMPTS];
+    uint32_t retry = places[ELAPSE__PUT_RETRY];
+
+    if (attempts != 0 && retry != 0)
+        return refuse(call, "ERR syntax error: RETRY is the old name of ATTEMPTS: give one");
+    if (retry != 0 && !call->session->said_retry) {
+        call->session->said_retry = true;
+        elapse__session_old_name(call->connection);
+    }
+    return read_number(call, attempts + retry, &put->retry);
+}
+
 /* Reads how the job is handed out, and how often. */
 static bool read_work(const struct elapse__resp_call *call, const uint32_t *places,
                       struct elapse__queue_put *put)
@@ -102,7 +118,7 @@ static bool read_work(const struct elapse__resp_call *call, const uint32_t *plac
     uint32_t backoff = places[ELAPSE__PUT_BACKOFF];
 
     return read_number(call, places[ELAPSE__PUT_PRIORITY], &put->priority) &&
-           read_number(call, places[ELAPSE__PUT_RETRY], &put->retry) &&
+           read_attempts(call, places, put) &&
            read_duration(call, places[ELAPSE__PUT_TTR], &put->ttr_ms) &&
            read_duration(call, places[ELAPSE__PUT_EXPIRE], &put->expire_ms) &&
            read_duration(call, backoff, &put->backoff_min_ms) &&
@@ -116,7 +132,10 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
     *put = (struct elapse__queue_put){.tube = elapse__resp_text(call->arguments[1]),
                                       .body = elapse__resp_text(call->arguments[2]),
                                       .priority = ELAPSE__PUT_PRIORITY_DEFAULT,
-                                      .ttr_ms = ELAPSE__PUT_TTR_MS_DEFAULT};
+                                      .ttr_ms = ELAPSE__PUT_TTR_MS_DEFAULT,
+                                      .retry = ELAPSE__PUT_ATTEMPTS_DEFAULT,
+                                      .backoff_min_ms = ELAPSE__PUT_BACKOFF_MIN_MS_DEFAULT,
+                                      .backoff_max_ms = ELAPSE__PUT_BACKOFF_MAX_MS_DEFAULT};
     return elapse__resp_find_options(call, 3, elapse__wire_resp_put_options,
                                      ELAPSE__PUT_OPTION_COUNT, places) &&
            read_when(call, places, put) &&

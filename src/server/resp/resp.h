@@ -45,9 +45,10 @@ enum {
 /* A connection's own state. */
 struct elapse__resp_session {
     struct elapse__wire_resp_parser parser;
-    bool resp3; /* the client has said HELLO 3 */
-    bool known; /* the client has given a password, or needs none */
-    /* How far a command was done that runs again; all 0 between commands. */
+    bool resp3;      /* the client has said HELLO 3 */
+    bool known;      /* the client has said AUTH, or nobody has to */
+    bool said_retry; /* the client has used the old name of ATTEMPTS, and the log knows */
+    /* The command that was begun and comes again; all 0 between commands. */
     uint32_t done;                   /* parts of the command that are done */
     uint32_t cursor;                 /* of a pass over the jobs */
     uint64_t counts[2];              /* jobs that the pass has found */

@@ -164,7 +164,8 @@ struct held {
 };
 
 ELAPSE__RESP_QUEUE_COMMAND(do_ack, struct held, elapse__queue_ack(queue, now, with->holder))
-ELAPSE__RESP_QUEUE_COMMAND(do_nack, struct held, elapse__queue_nack(queue, now, with->holder))
+ELAPSE__RESP_QUEUE_COMMAND(do_nack, struct held,
+                           elapse__queue_nack_after(queue, now, with->holder, with->delay_ms))
 ELAPSE__RESP_QUEUE_COMMAND(do_nack_in, struct held,
                            elapse__queue_nack_in(queue, now, with->holder, with->delay_ms))
 ELAPSE__RESP_QUEUE_COMMAND(do_extend, struct held, elapse__queue_extend(queue, now, with->holder))
@@ -221,15 +222,20 @@ static enum elapse__session_step run_held(const struct elapse__resp_call *call, 
 
 enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call)
 {
-    static const struct elapse__wire_resp_option option = {"IN", 1};
+    static const struct elapse__wire_resp_option options[] = {{"IN", 1}, {"AFTER", 1}};
     uint32_t pairs = elapse__wire_resp_count_pairs(call->arguments, call->count);
     struct held held = {.delay_ms = 0};
-    uint32_t place = 0;
+    uint32_t places[2] = {0, 0};
 
-    if (pairs > 0 && (!elapse__resp_find_options(call, 1 + 2 * pairs, &option, 1, &place) ||
-                      (place != 0 && !elapse__resp_read_duration(call, place, &held.delay_ms))))
+    if (pairs > 0 && !elapse__resp_find_options(call, 1 + 2 * pairs, options, 2, places))
         return ELAPSE__STEP_RAN;
-    return run_held(call, pairs, place == 0 ? do_nack : do_nack_in, &held);
+    if (places[0] != 0 && places[1] != 0)
+        return elapse__resp_reply_error(call->connection,
+                                        "ERR syntax error: only one of IN and AFTER", NULL);
+    uint32_t place = places[0] + places[1];
+    if (place != 0 && !elapse__resp_read_duration(call, place, &held.delay_ms))
+        return ELAPSE__STEP_RAN;
+    return run_held(call, pairs, places[0] == 0 ? do_nack : do_nack_in, &held);
 }
 
 /* Runs a command that has no options. */

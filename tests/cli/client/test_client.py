@@ -66,13 +66,13 @@ class Jobs(ClientTest):
         self.assertEqual(self.done("put", "t", "a", "--put-token", "z"), "1 scheduled\n")
         self.assertEqual(self.done("put", "t", "a", "--put-token", "z"), "1 known\n")
         self.done("put", "t", "b", "--tag", "spring", "--priority", "7", "--ttr", "5s", "--expire",
-                  "1h", "--retry", "3", "--backoff", "1s..1m", "--at", "2100-01-01T00:00:00+01:00",
+                  "1h", "--attempts", "3", "--backoff", "1s..1m", "--at", "2100-01-01T00:00:00+01:00",
                   "--key", "b")
         [job] = self.json_of("lookup", "t", "b")
         self.assertEqual({name: job[name] for name in ("id", "state", "due", "priority", "ttr",
-                                                       "expire", "retry", "recurring", "body")},
+                                                       "expire", "attempts_max", "retry", "recurring", "body")},
                          {"id": 2, "state": "delayed", "due": 4102441200000, "priority": 7,
-                          "ttr": 5000, "expire": 3600000, "retry": 3, "recurring": False,
+                          "ttr": 5000, "expire": 3600000, "attempts_max": 3, "retry": 3, "recurring": False,
                           "body": "b"})
         self.assertEqual([job["id"] for job in self.json_of("list", "t", "--tag", "spring")], [2])
         self.done("put", "t", "c", "--cron", "0 9 * * mon", "--zone", "Europe/Berlin", "--key", "c")
@@ -168,8 +168,8 @@ class Jobs(ClientTest):
     def test_lookup_for_people(self):
         self.done("put", "t", "two\nlines\033[2J", "--key", "k", "--at", "4102441200000")
         output = self.done("lookup", "t", "k")
-        self.assertIn("\nbody         two?lines?[2J\n", output)
-        self.assertIn("\ndue          2099-12-31T23:00:00.000Z\n", output)
+        self.assertIn("\nbody          two?lines?[2J\n", output)
+        self.assertIn("\ndue           2099-12-31T23:00:00.000Z\n", output)
         self.fails(GONE, "there is no such job", "lookup", "t", "nobody")
         self.fails(GONE, "there is no such job", "lookup", "--id", "99", "--json")
 

@@ -52,7 +52,7 @@ class Operations(HttpTest):
     def test_put_and_look(self):
         before = int(time.time() * 1000)
         put = self.post("put", tube="mails", body="hé\0llo \u2028\"\\\n", key="k", tag="t",
-                        priority=7, ttr="90s", expire="2h", retry=3, backoff=["1s", "1m"],
+                        priority=7, ttr="90s", expire="2h", attempts=3, backoff=["1s", "1m"],
                         token="x", **{"in": "1h"})
         self.assertEqual(put, {"id": "1", "result": "scheduled"})
         job = self.get("/api/v1/jobs/1")
@@ -64,7 +64,7 @@ class Operations(HttpTest):
         self.assertTrue(before + 3600000 <= due_ms <= time.time() * 1000 + 3600001)
         self.assertEqual(job, {
             "id": "1", "tube": "mails", "key": "k", "tag": "t", "body": "hé\0llo \u2028\"\\\n",
-            "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "retry": 3,
+            "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "attempts_max": 3, "retry": 3,
             "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None,
             "reason": None})
         self.assertEqual(self.post("put", tube="mails", body="x", token="x"),

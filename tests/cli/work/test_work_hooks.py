@@ -50,6 +50,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.rfile.read(1)
             return
         self.send_response(status)
+        if status == 429:
+            self.send_header("Retry-After", "3600")
         self.send_header("Content-Length", "5")
         self.end_headers()
         self.wfile.write(b"reply")
@@ -126,6 +128,18 @@ class Hooks(WorkTest):
                              ["1", "2"])
             self.assertIn(f"attempt 1 failed: status {status} of HTTP", worker.errors())
             worker.kill()
+
+    def test_a_hook_that_asks_for_time(self):
+        hook = Hook(self, lambda number: 429)
+        self.done("put", "t", "x", "--attempts", "2", "--backoff", "10ms..10ms", "--key", "k")
+        worker = self.work("t", "--post", hook.url)
+        self.until(lambda: self.counts()["delayed"] == 1, "waiting")
+        [job] = self.json_of("lookup", "t", "k")
+        self.assertGreater(job["left"], 3000000)
+        self.assertEqual((job["attempts"], job["attempts_max"]), (1, 2))
+        self.done("reschedule", "t", "k", "--in", "0s")
+        self.until(lambda: self.counts()["buried"] == 1, "buried")
+        self.assertIn("status 429 of HTTP", worker.errors())
 
     def test_a_hook_that_hangs(self):
         hook = Hook(self, lambda number: None if number == 1 else 200)

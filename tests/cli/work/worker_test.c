@@ -101,6 +101,27 @@ TEST(test_a_backoff_takes_the_place_of_the_jobs_own)
     assert_int_equal(next(EFFECT_NACK_IN).delay_ms, 250);
 }
 
+/* It counts as a failure, and the job waits as long as the longer one of the two says. */
+TEST(test_who_did_the_work_may_ask_for_time)
+{
+    begin(1);
+    struct work_job *job = start_one(1);
+    job->after_ms = 7000;
+    worker_ran(&worker, job, WORK_FAILED);
+    assert_int_equal(next(EFFECT_NACK).delay_ms, 7000);
+    /* An older server knows no such delay. */
+    worker_told(&worker, job, now_ns, ANSWER_ERROR);
+    now_ns += WORKER_AGAIN_NS;
+    assert_int_equal(next(EFFECT_NACK).delay_ms, 0);
+    begin(1);
+    worker.options.has_backoff = true;
+    worker.options.backoff_ms = 9000;
+    job = start_one(1);
+    job->after_ms = 7000;
+    worker_ran(&worker, job, WORK_FAILED);
+    assert_int_equal(next(EFFECT_NACK).delay_ms, 9000);
+}
+
 TEST(test_what_could_not_begin_has_not_failed)
 {
     begin(1);

@@ -9,7 +9,8 @@ from inbox_case import InboxCase, psycopg2
 LONGEST_MS = 9223372036854
 NOTHING = {"key": None, "tag": None, "token": None, "due": "in", "due_ms": 0, "cron": None,
            "zone": None, "ifkey": "replace", "max_ms": None, "priority": 1024, "ttr_ms": 60000,
-           "expire_ms": 0, "retry": 0, "backoff_min_ms": 0, "backoff_max_ms": 0}
+           "expire_ms": 0, "retry": 20, "backoff_min_ms": 1000,
+           "backoff_max_ms": 600000}
 
 
 class Calls(InboxCase):

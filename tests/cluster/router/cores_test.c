@@ -315,6 +315,8 @@ static const char *const templates[] = {
     "NACK %i %l %i %l %i %l",
     "NACK %i %l %i %l IN 1s",
     "NACK %i %l %i %l IN 1",
+    "NACK %i %l %i %l AFTER 1h",
+    "PUT t b ATTEMPTS 1 BACKOFF 0s 0s",
     "EXTEND %i %l %i %l %i %l",
     "EXTEND %i %l %i %l IN 1s",
     "BURY %i %l %i %l",

@@ -138,9 +138,9 @@ CLIENT_TEST(items_are_split_and_joined)
  * word. */
 CLIENT_TEST(leases_with_options_are_split_and_joined)
 {
-    say(f, c, "NACK 8 1-1 9 1-2 10 1-3 IN 5s\nEXTEND 8 1-1 9 1-2\nBURY 7 1-1 9 1-2");
-    expect_sent(f, f->links[0], "NACK 8 1-1 10 1-3 IN 5s\nEXTEND 8 1-1\n");
-    expect_sent(f, f->links[1], "NACK 9 1-2 IN 5s\nEXTEND 9 1-2\nBURY 7 1-1 9 1-2\n");
+    say(f, c, "NACK 8 1-1 9 1-2 10 1-3 AFTER 5s\nEXTEND 8 1-1 9 1-2\nBURY 7 1-1 9 1-2");
+    expect_sent(f, f->links[0], "NACK 8 1-1 10 1-3 AFTER 5s\nEXTEND 8 1-1\n");
+    expect_sent(f, f->links[1], "NACK 9 1-2 AFTER 5s\nEXTEND 9 1-2\nBURY 7 1-1 9 1-2\n");
     answer(f, f->links[0], "*2\r\n+ok\r\n+gone\r\n+ok\r\n");
     answer(f, f->links[1], "+cancelled\r\n-OOM none\r\n*2\r\n+ok\r\n+ok\r\n");
     expect(f, c,
@@ -152,10 +152,11 @@ CLIENT_TEST(leases_with_wrong_options_go_nowhere_else)
 {
     say(f, c,
         "NACK 3 1-1 2 1-1 IN 5\nNACK 3 1-1 2 1-1 IN\nNACK 3 1-1 2 1-1 x 5s\n"
-        "EXTEND 3 1-1 2 1-1 IN 5s\nBURY 3 1-1 2\nBURY 3 1-1 2 x");
+        "EXTEND 3 1-1 2 1-1 IN 5s\nBURY 3 1-1 2\nBURY 3 1-1 2 x\nNACK 3 1-1 2 1-1 IN 1s AFTER 1s");
     expect_sent(f, f->links[0],
                 "NACK 3 1-1 2 1-1 IN 5\nNACK 3 1-1 2 1-1 IN\nNACK 3 1-1 2 1-1 x 5s\n"
-                "EXTEND 3 1-1 2 1-1 IN 5s\nBURY 3 1-1 2\nBURY 3 1-1 2 x\n");
+                "EXTEND 3 1-1 2 1-1 IN 5s\nBURY 3 1-1 2\nBURY 3 1-1 2 x\n"
+                "NACK 3 1-1 2 1-1 IN 1s AFTER 1s\n");
     expect_sent(f, f->links[1], "");
 }
 

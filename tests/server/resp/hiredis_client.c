@@ -33,8 +33,13 @@ static void put_and_look(redisContext *context)
     freeReplyObject(reply);
 
     reply = ask(context, "LOOKUP t k");
-    REQUIRE(reply->type == REDIS_REPLY_ARRAY && reply->elements == 40);
-    REQUIRE(reply->element[39]->len == 3 && memcmp(reply->element[39]->str, "a\0b", 3) == 0);
+    /* A map may have more names in a later version, so its values are found by their names. */
+    REQUIRE(reply->type == REDIS_REPLY_ARRAY && reply->elements % 2 == 0);
+    const redisReply *body = NULL;
+    for (size_t i = 0; i < reply->elements; i += 2)
+        if (strcmp(reply->element[i]->str, "body") == 0)
+            body = reply->element[i + 1];
+    REQUIRE(body != NULL && body->len == 3 && memcmp(body->str, "a\0b", 3) == 0);
     freeReplyObject(reply);
     reply = ask(context, "LOOKUP t other");
     REQUIRE(reply->type == REDIS_REPLY_NIL);

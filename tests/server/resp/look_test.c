@@ -8,8 +8,9 @@ RESP_TEST(look_up)
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
          "*2|:1|+scheduled|");
     says("LOOKUP t k",
-         "*40|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
-         "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$5|retry|:3|$11|backoff_min|:2000|$11|"
+         "*42|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$12|attempts_max|:3|$5|retry|:3|$11|"
+         "backoff_min|:2000|$11|"
          "backoff_max|:60000|$8|attempts|:0|"
          "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|"
          "$3|key|$1|k|$3|tag|$6|spring|$4|body|$4|body|");
@@ -19,9 +20,9 @@ RESP_TEST(look_up)
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%20|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
-         "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$11|backoff_min|:0|$11|backoff_"
-         "max|:0|$8|attempts|:0|"
+         "%21|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
+         "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|"
          "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|"
          "$3|key|_|$3|tag|_|$4|body|$0||");
     says("LOOKUP u x", "_|");
@@ -140,16 +141,16 @@ RESP_TEST(list_in_both_versions)
 {
     static const char job[] =
         "$2|id|:1|$4|tube|$1|t|$5|state|$5|ready|$3|due|:1700000000000|$4|left|:0|"
-        "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$11|backoff_min|:0|$11|backoff_"
-        "max|:0|$8|attempts|:0|$9|recurring|";
+        "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
+        "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|$9|recurring|";
     char expected[600];
 
     says("PUT t b", "*2|:1|+scheduled|");
-    sprintf(expected, "*2|:0|*1|*34|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|",
+    sprintf(expected, "*2|:0|*1|*36|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|",
             job);
     says("LIST t", expected);
     begins(&c, "HELLO 3", "%7|");
-    sprintf(expected, "*2|:0|*1|%%17|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|",
+    sprintf(expected, "*2|:0|*1|%%18|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|",
             job);
     says("LIST t", expected);
 }

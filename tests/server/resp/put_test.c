@@ -17,7 +17,9 @@ RESP_TEST(defaults)
     assert_int_equal(view.priority, 1024);
     assert_int_equal(view.ttr_ms, 60000);
     assert_int_equal(view.expire_ms, 0);
-    assert_int_equal(view.retry, 0);
+    assert_int_equal(view.retry, 20);
+    assert_int_equal(view.backoff_min_ms, 1000);
+    assert_int_equal(view.backoff_max_ms, 600000);
     assert_int_equal(view.body_size, 4);
     assert_false(view.recurring);
 }
@@ -68,6 +70,42 @@ RESP_TEST(work_options)
     assert_int_equal(view.backoff_max_ms, 600000);
     says("PUT t b PRIORITY 0", "*2|:2|+scheduled|");
     assert_int_equal(look_at(2).priority, 0);
+}
+
+/* Each of the two has its default by itself, and 0 is a value. */
+RESP_TEST(attempts_and_backoff)
+{
+    says("PUT t b ATTEMPTS 0", "*2|:1|+scheduled|");
+    assert_int_equal(look_at(1).retry, 0);
+    assert_int_equal(look_at(1).backoff_max_ms, 600000);
+    says("PUT t b BACKOFF 0s 0s", "*2|:2|+scheduled|");
+    assert_int_equal(look_at(2).retry, 20);
+    assert_int_equal(look_at(2).backoff_max_ms, 0);
+    says("PUT t b ATTEMPTS 3 BACKOFF 2s 4s", "*2|:3|+scheduled|");
+    assert_int_equal(look_at(3).retry, 3);
+    assert_int_equal(look_at(3).backoff_min_ms, 2000);
+}
+
+/* RETRY means the same. The log hears of it once a connection. */
+RESP_TEST(the_old_name_of_attempts)
+{
+    struct client other;
+    uint64_t place;
+    uint32_t count;
+
+    says("PUT t b ATTEMPTS 7", "*2|:1|+scheduled|");
+    assert_false(elapse__server_take_old_names(f.server, &place, &count));
+    says("PUT t b RETRY 7", "*2|:2|+scheduled|");
+    says("PUT t b RETRY 0", "*2|:3|+scheduled|");
+    assert_int_equal(look_at(2).retry, 7);
+    assert_int_equal(look_at(3).retry, 0);
+    connect(&other);
+    answers(&other, "PUT t b RETRY 1", "*2|:4|+scheduled|");
+    assert_true(elapse__server_take_old_names(f.server, &place, &count));
+    assert_int_equal(count, 2);
+    assert_false(elapse__server_take_old_names(f.server, &place, &count));
+    says("PUT t b RETRY 1 ATTEMPTS 1",
+         "-ERR syntax error: RETRY is the old name of ATTEMPTS: give one|");
 }
 
 RESP_TEST(if_key)

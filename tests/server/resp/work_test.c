@@ -189,7 +189,7 @@ RESP_TEST(wrong_leases)
 
 RESP_TEST(nack)
 {
-    says("PUT t b", "*2|:1|+scheduled|");
+    says("PUT t b BACKOFF 0s 0s", "*2|:1|+scheduled|");
     begins(&c, "RESERVE t", "*1|");
     says("NACK 1 1-1", "+ok|");
     assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
@@ -206,9 +206,28 @@ RESP_TEST(nack)
     assert_int_equal(state_of(2), ELAPSE__QUEUE_BURIED);
 }
 
+/* A failure that waits for so long at least, and longer if its back-off does. */
+RESP_TEST(nack_after)
+{
+    says("PUT t b BACKOFF 1s 1s ATTEMPTS 3", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE t", "*1|");
+    says("NACK 1 1-1 AFTER 1h", "+ok|");
+    assert_int_equal(look_at(1).due_ms, present().wall_ms + 3600000);
+    assert_int_equal(look_at(1).attempts, 1);
+    says("KICKID 1", "+ok|");
+    begins(&c, "RESERVE t", "*1|");
+    says("NACK 1 1-2 AFTER 10ms", "+ok|");
+    assert_int_equal(look_at(1).due_ms, present().wall_ms + 1000);
+    says("KICKID 1", "+ok|");
+    begins(&c, "RESERVE t", "*1|");
+    says("NACK 1 1-3 AFTER 1s IN 1s", "-ERR syntax error: only one of IN and AFTER|");
+    says("NACK 1 1-3 AFTER 1h", "+ok|");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_BURIED);
+}
+
 RESP_TEST(extend_and_bury)
 {
-    says("PUT t b TTR 10s", "*2|:1|+scheduled|");
+    says("PUT t b TTR 10s BACKOFF 0s 0s", "*2|:1|+scheduled|");
     begins(&c, "RESERVE t", "*1|");
     pass(9999);
     says("EXTEND 1 1-1", "+ok|");
@@ -231,7 +250,7 @@ RESP_TEST(extend_and_bury)
 RESP_TEST(many_pairs)
 {
     for (int i = 0; i < 4; i++)
-        begins(&c, "PUT t b TTR 10s", "*2|");
+        begins(&c, "PUT t b TTR 10s BACKOFF 0s 0s", "*2|");
     begins(&c, "RESERVE t COUNT 4", "*4|");
     pass(9999);
     says("EXTEND 1 1-1 2 1-2 3 1-9 4 1-4", "*4|+ok|+ok|+gone|+ok|");
@@ -301,7 +320,7 @@ RESP_TEST(connections_and_leases)
 {
     struct client other;
 
-    says("PUT t b", "*2|:1|+scheduled|");
+    says("PUT t b BACKOFF 0s 0s", "*2|:1|+scheduled|");
     connect(&other);
     answers(&other, "RESERVE t", "*1|*8|:1|$3|1-1|$1|t|$-1|$1|b|:1700000000000|:1|:0|");
     hang_up(&other);
