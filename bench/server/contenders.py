@@ -58,6 +58,19 @@ class Floor(Server):
         return line.endswith("\n")
 
 
+class Keeper(Floor):
+    """The floor, and beside it what keeping a job in memory needs."""
+
+    name = "keeper"
+    promises = {**Floor.promises,
+                "note": "the floor that keeps a job of 64 bytes, starts its timer, and checksums "
+                        "its record"}
+
+    def command(self):
+        return [os.path.join(self.options.tools, "elapse-bench-server-keeper"),
+                os.path.join(self.directory, "keeper")]
+
+
 class Elapse(Ours):
     """Elapse; spoken to by RESP, unless a subclass says otherwise."""
 
@@ -182,7 +195,7 @@ class RedisLease(Redis):
 
 
 KNOWN = {kind.name: kind for kind in (
-    Floor, Elapse, ElapseLines, ElapseInterval, Beanstalkd, BeanstalkdSync, Redis,
+    Floor, Keeper, Elapse, ElapseLines, ElapseInterval, Beanstalkd, BeanstalkdSync, Redis,
     RedisEverySecond, RedisLease)}
 
 

@@ -5,7 +5,7 @@ import os
 import subprocess
 import textwrap
 
-from report import MIB, ROWS, few_text, is_promised, number_text
+from report import FLOORS, MIB, ROWS, few_text, is_promised, number_text
 
 # The colours of Okabe and Ito, which most people with a colour deficiency can tell apart.
 LINES = {
@@ -28,8 +28,8 @@ WIDTH = 860
 FOOTER_COLUMNS = 140  # of text at size 10
 
 NOT_DURABLE = "not durable when acknowledged"
-UNITS = {"count": "a second", "us": "microseconds", "bytes": "bytes", "s": "seconds",
-         "MiB": "MiB", "jobs": "jobs"}
+UNITS = {"count": "a second", "us": "microseconds", "ns": "nanoseconds", "bytes": "bytes",
+         "s": "seconds", "MiB": "MiB", "jobs": "jobs"}
 
 # Files of bars: name, title, and the rows: (workload, metric).
 BARS = (
@@ -95,7 +95,7 @@ def setting(name, directory, title, height, caption):
 # ---- bars ----
 
 def colour_of(name):
-    return FLOOR if name == "floor" else OURS if name.startswith("elapse") else PEER
+    return FLOOR if name in FLOORS else OURS if name.startswith("elapse") else PEER
 
 
 def tick_label(name):

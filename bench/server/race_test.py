@@ -96,6 +96,36 @@ class File(InFolder):
             Results(self.path)
 
 
+class Worker(server.Server):
+    """A server that burns processor time when its load runs."""
+
+    program_text = ("import time; input(); end = time.process_time() + 0.2\n"
+                    "while time.process_time() < end: pass\n"
+                    "print(flush=True); input()")
+
+    def start(self):
+        self.process = subprocess.Popen([sys.executable, "-c", self.program_text],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def start_load(self, verb, **options):
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+
+    def finish_load(self, load, limit_s=None):
+        self.process.stdout.readline()
+        return {"count": 1000}
+
+
+class Work(unittest.TestCase):
+    def test_what_a_server_needs_for_a_command_is_among_the_figures(self):
+        worker = Worker(None, None)
+        worker.start()
+        figures = worker.run("put")
+        worker.process.communicate(b"\n")
+        self.assertGreater(figures["server_ns"], 100_000)  # 200 ms for 1,000
+        self.assertIn("server_faults", figures)
+
+
 class FakeServer(server.Server):
     """It counts its calls, and fails on demand."""
 
@@ -321,7 +351,7 @@ class Arguments(unittest.TestCase):
 
     def test_programs_refuse_wrong_ones(self):
         programs = [name for name in os.listdir(TOOLS) if name.startswith("elapse-bench-server-")
-                    and not name.endswith("-floor")]
+                    and not name.endswith(("-floor", "-keeper"))]
         self.assertIn("elapse-bench-server-load", programs)
         for name in programs:
             for arguments in ([], ["1"], ["1", "put", "--count"], ["1", "put", "--count", "x"],

@@ -8,6 +8,7 @@ from workloads import WORKLOADS
 
 MIB = 1 << 20
 OURS = ("elapse", "elapse-lines")
+FLOORS = ("floor", "keeper")
 MARK = "°"
 
 # A figure of a workload. needs: promises without which it is not the same work.
@@ -21,6 +22,8 @@ ROWS = (
     *(Row(workload.title + ", a second", name, "rate", "count", DURABLE,
           "p99_us" if name in ("put-1", "put-100x1") else None)
       for name, workload in WORKLOADS.items() if name.startswith("put-")),
+    *(Row(f"{workload.title}: processor time of the server", name, "server_ns", "ns", DURABLE)
+      for name, workload in WORKLOADS.items() if name in ("put-1000", "put-20000")),
     Row("delete in the order of putting, window 20,000, a second", "rest", "rate", "count",
         DURABLE),
     Row("story: put with a key, a second", "story", "put_rate", "count", DURABLE),
@@ -90,6 +93,8 @@ def number_text(value, unit):
         return f"{value / MIB:,.0f} MiB"
     if unit == "s":
         return f"{value:.2f} s"
+    if unit == "ns":
+        return f"{value:,.0f} ns"
     return f"{value:,.0f}"
 
 
@@ -163,7 +168,7 @@ def best_of(results, names, row, promises=None):
 
 def others(results):
     return [name for name in results.contenders()
-            if name != "floor" and not name.startswith("elapse")]
+            if name not in FLOORS and not name.startswith("elapse")]
 
 
 def other_text(results, row, promises):

@@ -49,6 +49,17 @@ def proportional_bytes(process):
         return 0
 
 
+def work_of(process):
+    """The processor time in ns of a process and all its threads, and its page faults."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return (0, 0)
+    tick_ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    return ((int(fields[11]) + int(fields[12])) * tick_ns, int(fields[7]) + int(fields[9]))
+
+
 class Server:
     """One contender on a directory of its own. Others derive from it."""
 
@@ -195,8 +206,17 @@ class Server:
         except ValueError as error:
             raise Failure(f"printed no figures: {out[:60]!r}") from error
 
+    def work(self):
+        return tuple(map(sum, zip(*map(work_of, self.processes()))))
+
     def run(self, verb, **options):
-        return self.finish_load(self.start_load(verb, **options))
+        """The figures of the load, and what a command of it has cost the server."""
+        before = self.work()
+        figures = self.finish_load(self.start_load(verb, **options))
+        if before and figures.get("count", 0) > 0:
+            for name, least, most in zip(("server_ns", "server_faults"), before, self.work()):
+                figures[name] = (most - least) / figures["count"]
+        return figures
 
 
 class SocketServer(Server):

@@ -36,7 +36,7 @@ def only_some(figures, names, prefix=""):
     return {prefix + name: figures[name] for name in names if name in figures}
 
 
-TIMES = ("rate", "count", "p50_us", "p99_us", "p999_us", "max_us")
+TIMES = ("rate", "count", "p50_us", "p99_us", "p999_us", "max_us", "server_ns", "server_faults")
 
 
 def put(server, scale, connections, window):
