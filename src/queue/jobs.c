@@ -90,13 +90,13 @@ struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_
 }
 
 void elapse__queue_entry_fetch(const struct elapse__queue_jobs *jobs, uint64_t id,
-                               enum elapse__queue_ahead ahead)
+                               enum elapse__queue_fetch_step step)
 {
-    if (ahead == ELAPSE__QUEUE_AHEAD_TABLE)
+    if (step == ELAPSE__QUEUE_FETCH_TABLE)
         elapse__queue_ids_fetch(&jobs->ids, id);
-    if (ahead < ELAPSE__QUEUE_AHEAD_ENTRY)
+    if (step < ELAPSE__QUEUE_FETCH_ENTRY)
         return;
     uint32_t number = elapse__queue_ids_find(&jobs->ids, id);
     if (number != 0)
-        elapse__queue_fetch_entry(elapse__queue_entry_at(jobs, number), ahead);
+        elapse__queue_fetch_entry(elapse__queue_entry_at(jobs, number), step);
 }

@@ -36,20 +36,11 @@ void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__q
 void elapse__queue_entry_end(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
                              const struct elapse_allocator *memory);
 
-/* How far ahead of its use the memory of a job is asked for. Each step reads what the step before
- * has asked for. */
-enum elapse__queue_ahead {
-    ELAPSE__QUEUE_AHEAD_TABLE, /* where the table or the index says which entry it is */
-    ELAPSE__QUEUE_AHEAD_KEY,   /* the key record; nothing, if the job is looked for by its id */
-    ELAPSE__QUEUE_AHEAD_ENTRY,
-    ELAPSE__QUEUE_AHEAD_NEIGHBOURS, /* the entries beside it in the ring of its timer */
-};
-
 /* Asks for an entry, or for its neighbours. */
 static inline void elapse__queue_fetch_entry(const struct elapse__queue_entry *entry,
-                                             enum elapse__queue_ahead ahead)
+                                             enum elapse__queue_fetch_step step)
 {
-    if (ahead == ELAPSE__QUEUE_AHEAD_ENTRY) {
+    if (step == ELAPSE__QUEUE_FETCH_ENTRY) {
         __builtin_prefetch(entry, 1);
         return;
     }
@@ -59,7 +50,7 @@ static inline void elapse__queue_fetch_entry(const struct elapse__queue_entry *e
 
 /* Asks for the memory that a command to the job with this id will read. */
 void elapse__queue_entry_fetch(const struct elapse__queue_jobs *jobs, uint64_t id,
-                               enum elapse__queue_ahead ahead);
+                               enum elapse__queue_fetch_step step);
 
 /* Returns the entry of this id, or NULL. */
 struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_jobs *jobs,

@@ -564,6 +564,43 @@ enum elapse__queue_result elapse__queue_look_up_key(struct elapse__queue *queue,
                                                     struct elapse__queue_text key,
                                                     struct elapse__queue_view *view);
 
+/* ---- asking for memory ahead of commands ---- */
+
+/* A job that a command will look for. */
+struct elapse__queue_sought {
+    uint64_t id;   /* 0: by its key */
+    uint64_t hash; /* of the key */
+};
+
+/* How far ahead of its use the memory of a job is asked for. Each step reads what the step before
+ * has asked for. */
+enum elapse__queue_fetch_step {
+    ELAPSE__QUEUE_FETCH_TABLE, /* where the table of ids, or the index of keys, tells of the job */
+    ELAPSE__QUEUE_FETCH_KEY,   /* the key record; nothing for an id */
+    ELAPSE__QUEUE_FETCH_ENTRY,
+    ELAPSE__QUEUE_FETCH_NEIGHBOURS, /* the jobs beside it in the ring of its timer */
+    ELAPSE__QUEUE_FETCH_STEPS,
+};
+
+/* The memory of fewer jobs mostly is in the caches. With assertions all tests look ahead. */
+#ifdef ELAPSE__ASSERTIONS
+enum { ELAPSE__QUEUE_FETCH_JOBS_MIN = 1 };
+#else
+enum { ELAPSE__QUEUE_FETCH_JOBS_MIN = 1 << 15 };
+#endif
+
+/* Returns how to look for a job by its key. */
+struct elapse__queue_sought elapse__queue_seek_key(const struct elapse__queue *queue,
+                                                   struct elapse__queue_text tube,
+                                                   struct elapse__queue_text key);
+
+/* Asks the processor for the memory that a command to this job will need. Has no other effect: the
+ * job may exist or not. Call it for each of some commands, step by step, before the first of them
+ * is run. */
+void elapse__queue_fetch(const struct elapse__queue *queue,
+                         const struct elapse__queue_sought *sought,
+                         enum elapse__queue_fetch_step step);
+
 /* beanstalkd's peek: the job of the tube that reserve would hand out, or the oldest buried one.
  * Returns OK or GONE. */
 enum elapse__queue_result elapse__queue_peek_ready(struct elapse__queue *queue,

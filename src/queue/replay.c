@@ -134,7 +134,7 @@ void elapse__queue_replay_fetch(const struct elapse__queue *queue,
     if (record->type != ELAPSE__RECORD_PUT && record->fields_size >= ID_BYTES)
         elapse__queue_entry_fetch(&queue->jobs,
                                   elapse__little_endian_load(record->fields, ID_BYTES),
-                                  is_near ? ELAPSE__QUEUE_AHEAD_ENTRY : ELAPSE__QUEUE_AHEAD_TABLE);
+                                  is_near ? ELAPSE__QUEUE_FETCH_ENTRY : ELAPSE__QUEUE_FETCH_TABLE);
 }
 
 /* Reads a record that is not an EPOCH. Returns false if it is no record of this queue. */

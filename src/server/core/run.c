@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../protocol/resp_parse.h"
+#include "ahead.h"
 #include "marks.h"
 #include "run.h"
 
@@ -238,12 +239,14 @@ void elapse__connection_run_commands(struct elapse__connection *connection)
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size)
 {
-    size_t done = 0;
+    size_t done = 0, seen = 0;
 
     while (elapse__connection_may_run(connection)) {
         size_t used;
         if (size == done || size - done < connection->need)
             break;
+        if (done >= seen)
+            seen = done + elapse__look_ahead(connection, bytes + done, size - done);
         if (!has_turn(connection) || !begin_session(connection, bytes + done, size - done))
             break;
         bool goes_on = run_one(connection, bytes + done, size - done, &used);

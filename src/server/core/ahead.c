@@ -1,0 +1,46 @@
+/*
+ * Looks ahead in a pipeline. A command waits for its job, which lies anywhere in memory, three or
+ * four times: for the table of ids or keys, for the job, and for the jobs beside it in its wheel.
+ * The waits of a batch of commands pass together when all of them ask before the first one runs.
+ */
+#include "ahead.h"
+
+#include "../../protocol/ahead.h"
+
+enum { BATCH = 32 };
+
+/* Notes which job a command names. Returns whether it names one. */
+static bool note(const struct elapse__queue *jobs, const struct elapse__wire_ahead *ahead,
+                 struct elapse__queue_sought *sought)
+{
+    *sought = (struct elapse__queue_sought){.id = ahead->id};
+    if (ahead->key.size > 0)
+        *sought = elapse__queue_seek_key(
+            jobs, (struct elapse__queue_text){ahead->tube.bytes, ahead->tube.size},
+            (struct elapse__queue_text){ahead->key.bytes, ahead->key.size});
+    return ahead->id != 0 || ahead->key.size > 0;
+}
+
+size_t elapse__look_ahead(const struct elapse__connection *connection, const uint8_t *bytes,
+                          size_t size)
+{
+    const struct elapse__queue *jobs = connection->server->engine->jobs;
+    struct elapse__queue_sought sought[BATCH];
+    uint32_t count = 0;
+    size_t done = 0;
+
+    if (elapse__queue_jobs(jobs) < ELAPSE__QUEUE_FETCH_JOBS_MIN)
+        return size;
+    for (uint32_t i = 0; i < BATCH && done < size; i++) {
+        struct elapse__wire_ahead ahead = elapse__wire_look_ahead(bytes + done, size - done);
+        if (ahead.size == 0)
+            break;
+        done += ahead.size;
+        count += note(jobs, &ahead, &sought[count]);
+    }
+    for (unsigned step = 0; step < ELAPSE__QUEUE_FETCH_STEPS && count > 1; step++)
+        for (uint32_t i = 0; i < count; i++)
+            elapse__queue_fetch(jobs, &sought[i], (enum elapse__queue_fetch_step)step);
+    /* What names no job, or cannot be told, mostly goes on like this. */
+    return count == 0 ? size : done;
+}
