@@ -27,7 +27,9 @@
 
 #include <stddef.h>
 
-enum { ELAPSE__LIST_PLACES = 4096 }; /* one LIST looks at so many jobs of all tubes, at most */
+enum {
+    ELAPSE__LIST_PLACES = 4096
+}; /* one LIST looks at so many jobs of all tubes, at most, or passes over blocks of them */
 
 /* clang-format off */
 

@@ -13,8 +13,9 @@
  *     handed out.
  *  7. Side record and entry lead to each other; key record and entry do, too.
  *  8. No two jobs have the same key, shadows left out; each key leads to its job.
- *  9. The counts of each tube, and of all, are the numbers of jobs in each state. The bytes of the
- *     tubes together are those of all bodies.
+ *  9. The counts of each tube, and of all, are the numbers of jobs in each state; those of each
+ * block the numbers of its READY and BURIED jobs. The bytes of the tubes together are those of all
+ *     bodies.
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
  * 12. The indexes are whole. The tokens are in their list.
@@ -265,6 +266,28 @@ static unsigned check_tables(const struct checking *checking)
     return 0;
 }
 
+static unsigned check_blocks(const struct elapse__queue *queue)
+{
+    const struct elapse__queue_jobs *jobs = &queue->jobs;
+    for (uint32_t first = 0; first < jobs->fresh; first += ELAPSE__QUEUE_BLOCK_ENTRIES) {
+        uint32_t ready = 0;
+        uint32_t buried = 0;
+        for (uint32_t place = 0; place < ELAPSE__QUEUE_BLOCK_ENTRIES; place++) {
+            if (first + place == 0 || first + place >= jobs->fresh)
+                continue;
+            enum elapse__queue_state state =
+                elapse__queue_state_of(elapse__queue_entry_at(jobs, first + place));
+            ready += state == ELAPSE__QUEUE_READY;
+            buried += state == ELAPSE__QUEUE_BURIED;
+        }
+        /* The first place belongs to no job, and has a block only once there was a job. */
+        if (jobs->fresh > 1 && (elapse__queue_block_of(jobs, first)->ready != ready ||
+                                elapse__queue_block_of(jobs, first)->buried != buried))
+            return BROKEN_COUNTS;
+    }
+    return 0;
+}
+
 unsigned elapse__queue_check(const struct elapse__queue *queue)
 {
     struct checking checking = {.queue = queue};
@@ -275,7 +298,9 @@ unsigned elapse__queue_check(const struct elapse__queue *queue)
         if (broken != 0)
             return broken;
     }
-    unsigned broken = check_tubes(&checking);
+    unsigned broken = check_blocks(queue);
+    if (broken == 0)
+        broken = check_tubes(&checking);
     if (broken == 0)
         broken = check_wheels(&checking);
     return broken != 0 ? broken : check_tables(&checking);

@@ -77,7 +77,10 @@ _Static_assert((ELAPSE__RECORD_HEADER_BYTES + ELAPSE__QUEUE_FIELDS_MAX) / 8 + 2 
 
 struct elapse__queue_block {
     uint32_t number;
-    uint32_t unused[15]; /* entries begin at the beginning of a cache line */
+    uint32_t
+        ready; /* jobs of the block in this state; a search for them passes over other blocks */
+    uint32_t buried;
+    uint32_t unused[13]; /* entries begin at the beginning of a cache line */
     struct elapse__queue_entry entries[ELAPSE__QUEUE_BLOCK_ENTRIES];
 };
 
@@ -222,15 +225,20 @@ static inline void elapse__queue_set_by_wall(struct elapse__queue_entry *entry, 
         (entry->tube_state & ~ELAPSE__QUEUE_BY_WALL) | (by_wall ? ELAPSE__QUEUE_BY_WALL : 0);
 }
 
+/* Returns the block in which an entry lies. */
+static inline struct elapse__queue_block *
+elapse__queue_block_around(const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_entry *first = entry - (entry->id_place >> ELAPSE__QUEUE_ID_BITS);
+    return (struct elapse__queue_block *)(uintptr_t)((const unsigned char *)first -
+                                                     offsetof(struct elapse__queue_block, entries));
+}
+
 /* The number of an entry, from 1. */
 static inline uint32_t elapse__queue_number(const struct elapse__queue_entry *entry)
 {
-    uint32_t place = (uint32_t)(entry->id_place >> ELAPSE__QUEUE_ID_BITS);
-    const struct elapse__queue_entry *first = entry - place;
-    const struct elapse__queue_block *block =
-        (const void *)((const unsigned char *)first -
-                       offsetof(struct elapse__queue_block, entries));
-    return block->number * ELAPSE__QUEUE_BLOCK_ENTRIES + place;
+    return elapse__queue_block_around(entry)->number * ELAPSE__QUEUE_BLOCK_ENTRIES +
+           (uint32_t)(entry->id_place >> ELAPSE__QUEUE_ID_BITS);
 }
 
 static inline struct elapse__queue_entry *elapse__queue_entry_of(struct elapse_timer *timer)

@@ -27,6 +27,8 @@ static bool make_fresh_entry(struct elapse__queue_jobs *jobs, const struct elaps
             return false;
         struct elapse__queue_block *block = elapse__queue_chunks_at(&jobs->blocks, blocks);
         block->number = blocks;
+        block->ready = 0;
+        block->buried = 0;
     }
     jobs->fresh++;
     return true;

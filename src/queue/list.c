@@ -17,10 +17,26 @@ static struct prepared_filter prepare_filter(const struct elapse__queue *queue,
     };
     if (filter->tube.size > 0) {
         const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, filter->tube);
-        prepared.nothing = tube == NULL;
+        prepared.nothing = tube == NULL || (filter->state != ELAPSE__QUEUE_FREE &&
+                                            tube->counts[filter->state] == 0);
         prepared.tube = tube != NULL ? tube->number : 0;
     }
     return prepared;
+}
+
+/* Moves the cursor over a block in which no job has the state that is looked for. Returns whether
+ * it did. */
+static bool pass_over(const struct elapse__queue *queue, const struct prepared_filter *filter,
+                      uint32_t *cursor)
+{
+    uint32_t number = *cursor + 1;
+    const struct elapse__queue_block *block = elapse__queue_block_of(&queue->jobs, number);
+    if ((filter->state != ELAPSE__QUEUE_READY || block->ready > 0) &&
+        (filter->state != ELAPSE__QUEUE_BURIED || block->buried > 0))
+        return false;
+    uint32_t next = (number | (ELAPSE__QUEUE_BLOCK_ENTRIES - 1)) + 1;
+    *cursor = (next < queue->jobs.fresh ? next : queue->jobs.fresh) - 1;
+    return true;
 }
 
 static bool job_fits(const struct elapse__queue *queue, const struct elapse__queue_entry *entry,
@@ -46,10 +62,12 @@ uint32_t elapse__queue_list(struct elapse__queue *queue, struct elapse__queue_no
     elapse__queue_take_now(queue, now);
     struct prepared_filter prepared = prepare_filter(queue, filter);
     uint32_t found = 0;
-    for (; !prepared.nothing && *cursor + 1 < queue->jobs.fresh; ++*cursor) {
+    while (!prepared.nothing && *cursor + 1 < queue->jobs.fresh) {
         if (most-- == 0 || found == room)
             return found;
-        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, *cursor + 1);
+        if (pass_over(queue, &prepared, cursor))
+            continue;
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, ++*cursor);
         if (job_fits(queue, entry, &prepared))
             elapse__queue_fill_view(queue, entry, &views[found++]);
     }
@@ -65,22 +83,25 @@ struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue
 {
     struct elapse__queue_answer answer = {.result = ELAPSE__QUEUE_OK};
     elapse__queue_take_now(queue, now);
-    for (; *cursor + 1 < queue->jobs.fresh; ++*cursor) {
+    while (*cursor + 1 < queue->jobs.fresh) {
         /* The last cancel may have ended the tube. */
         struct prepared_filter prepared = prepare_filter(queue, filter);
         if (prepared.nothing)
             break;
         if (most-- == 0)
             return answer;
-        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, *cursor + 1);
-        if (!job_fits(queue, entry, &prepared))
+        if (pass_over(queue, &prepared, cursor))
             continue;
-        struct elapse__queue_answer one =
-            elapse__queue_cancel_id(queue, queue->now, elapse__queue_id(entry));
-        if (one.result == ELAPSE__QUEUE_REFUSED)
-            return one;
-        ++*(one.result == ELAPSE__QUEUE_REMOVED ? removed : running);
-        answer.position = one.position;
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, *cursor + 1);
+        if (job_fits(queue, entry, &prepared)) {
+            struct elapse__queue_answer one =
+                elapse__queue_cancel_id(queue, queue->now, elapse__queue_id(entry));
+            if (one.result == ELAPSE__QUEUE_REFUSED)
+                return one;
+            ++*(one.result == ELAPSE__QUEUE_REMOVED ? removed : running);
+            answer.position = one.position;
+        }
+        ++*cursor;
     }
     *cursor = 0;
     return answer;

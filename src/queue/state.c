@@ -29,6 +29,10 @@ static void count_state(struct elapse__queue *queue, const struct elapse__queue_
     ELAPSE__ASSERT(change > 0 || *totals[state] > 0);
     tube->counts[state] += (uint64_t)change;
     *totals[state] += (uint64_t)change;
+    if (state == ELAPSE__QUEUE_READY)
+        elapse__queue_block_around(entry)->ready += (uint32_t)change;
+    else if (state == ELAPSE__QUEUE_BURIED)
+        elapse__queue_block_around(entry)->buried += (uint32_t)change;
     if (state == ELAPSE__QUEUE_READY && entry->priority < ELAPSE__QUEUE_URGENT_BELOW) {
         tube->urgent += (uint32_t)change;
         queue->totals.urgent += (uint64_t)change;

@@ -133,3 +133,10 @@ mutant arena_forgets_that_the_last_region_moved src/base/arena.c \
     '[-    last->index = region->index;-]'
 mutant arena_is_low_when_it_is_empty src/base/arena.c \
     'return arena->free_units < [-ELAPSE__ARENA_LOW_BYTES / ELAPSE__ARENA_UNIT_BYTES-]{+1+};'
+
+mutant buried_jobs_of_a_block_are_not_counted src/queue/state.c \
+    'elapse__queue_block_around(entry)->buried += [-(uint32_t)change-]{+0+};'
+mutant list_passes_over_every_block src/queue/list.c \
+    'block->buried [->-]{+<+} 0))'
+mutant list_passes_over_none src/queue/list.c \
+    'filter->state != ELAPSE__QUEUE_BURIED || [-block->buried > 0-]{+true+}))'
