@@ -1,6 +1,6 @@
 /*
- * Building a job: everything that it needs is allocated before anything is written or changed, so
- * that what follows cannot fail.
+ * Builds a job: allocates everything that the job needs before anything is written or changed, so
+ * that the steps after that cannot fail.
  */
 #include "moves.h"
 

@@ -11,8 +11,8 @@
  * takes less than 0.1 ms.
  *
  * An array that may be very small begins with a small first chunk
- * (elapse__queue_chunks_init_small). While that is the only one, it grows by a factor of four until
- * it is as large as any. This alone moves items.
+ * (elapse__queue_chunks_init_small). While the first chunk is the only one, it grows by a factor of
+ * four until it is as large as the others will be. No other call moves items.
  */
 #ifndef ELAPSE__QUEUE_CHUNKS_H
 #define ELAPSE__QUEUE_CHUNKS_H
@@ -39,8 +39,8 @@ void elapse__queue_chunks_init_small(struct elapse__queue_chunks *chunks, uint32
 void elapse__queue_chunks_free(struct elapse__queue_chunks *chunks,
                                const struct elapse_allocator *memory);
 
-/* Appends a chunk, whose bytes are undefined, or makes a small one larger. Returns false if there
- * is no memory; then nothing has changed. */
+/* Appends a chunk, or makes a small first chunk larger. The bytes of new items are undefined.
+ * Returns false if there is no memory; then nothing has changed. */
 bool elapse__queue_chunks_grow(struct elapse__queue_chunks *chunks,
                                const struct elapse_allocator *memory);
 
@@ -48,7 +48,7 @@ bool elapse__queue_chunks_grow(struct elapse__queue_chunks *chunks,
 void elapse__queue_chunks_shrink(struct elapse__queue_chunks *chunks,
                                  const struct elapse_allocator *memory);
 
-/* How many items there is room for. */
+/* Returns how many items there is room for. */
 static inline uint64_t elapse__queue_chunks_items(const struct elapse__queue_chunks *chunks)
 {
     return (uint64_t)chunks->count << chunks->first_bits;

@@ -14,8 +14,8 @@
  *        |                                                    v
  *        +------- all timers are in the wheel again ------ PLACING (the wheel is made anew)
  *
- * Entries that are in no wheel meanwhile are in the ring `unplaced`, with their deadlines. None of
- * them comes due until the wheel is STEADY again.
+ * While the wheel is built anew, entries whose timers are in no wheel are in the ring `unplaced`,
+ * with their deadlines. None of these entries comes due until the wheel is STEADY again.
  */
 #ifndef ELAPSE__QUEUE_CLOCKS_H
 #define ELAPSE__QUEUE_CLOCKS_H
@@ -38,8 +38,8 @@ struct elapse__queue_clocks {
     uint64_t least_unplaced; /* no deadline of the ring is earlier */
 };
 
-/* Makes all wheels empty, with these times. Returns false if header and library of the wheel
- * differ. */
+/* Makes all wheels empty, at these ticks. Returns false if this program was compiled with another
+ * version of elapse/wheel.h than that of the library. */
 bool elapse__queue_clocks_init(struct elapse__queue_clocks *clocks, uint64_t boot_tick,
                                uint64_t wall_tick);
 
@@ -49,12 +49,12 @@ void elapse__queue_clocks_start(struct elapse__queue_clocks *clocks,
                                 struct elapse__queue_entry *entry, bool by_wall, uint64_t tick,
                                 uint64_t now_tick);
 
-/* Takes the timer of an entry out of its wheel or the ring. Its deadline stays readable. */
+/* Takes the timer of an entry out of its wheel or the ring. The timer's deadline stays readable. */
 void elapse__queue_clocks_stop(struct elapse__queue_clocks *clocks,
                                struct elapse__queue_entry *entry, bool by_wall);
 
-/* Brings the wheel of the wall clock nearer to STEADY if the clock was set back; moves up to `most`
- * timers. Returns true when it is STEADY. */
+/* If the wall clock was set back, goes on to build its wheel anew, and moves up to `most` timers.
+ * Returns true when the wheel is STEADY. */
 bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t wall_tick,
                                  uint32_t most);
 

@@ -1,5 +1,6 @@
 /*
- * The upper floor of the queue: what several commands share.
+ * The upper floor of the queue (inner.h has the floors): functions that several commands share. A
+ * group is the records of one command.
  */
 #ifndef ELAPSE__QUEUE_COMMANDS_H
 #define ELAPSE__QUEUE_COMMANDS_H
@@ -10,8 +11,8 @@
 enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue,
                                                      struct elapse__queue_entry *entry);
 
-/* occurrence.c: the occurrence ended: the job waits for its next one, or ends. Within a group, or
- * without records if `write` is false. */
+/* occurrence.c: ends the occurrence of a job: the job waits for its next occurrence, or ends. Call
+ * it within a group; if `write` is false, it writes no records. */
 void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                   bool write);
 
@@ -20,11 +21,12 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
 void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                 uint64_t least_ms, bool write);
 
-/* occurrence.c: returns whether EXPIRE has passed. */
+/* occurrence.c: returns whether the time of the job's EXPIRE has passed. */
 bool elapse__queue_has_expired(const struct elapse__queue *queue,
                                const struct elapse__queue_entry *entry);
 
-/* occurrence.c: drops a job that has expired, or its occurrence, in a group of its own. */
+/* occurrence.c: drops a job that has expired, or only its occurrence if it recurs. Makes a group of
+ * its own. */
 void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
 /* look_up.c: describes a job. */

@@ -1,16 +1,16 @@
 /*
- * Counters of jobs by the time at which they come due, for a queue that is asked how many jobs are
- * coming (elapse__queue_foresee), and for how long jobs have been waiting for a worker
- * (elapse__queue_overdue_ms). The queue that programs embed has none.
+ * Counts jobs by the time at which they are due. elapse__queue_foresee reads from the counters how
+ * many jobs will come due, and elapse__queue_overdue_ms for how long jobs have been waiting for a
+ * worker. The queue that programs embed has no counters.
  *
- * Delayed jobs have a counter for each minute of two years, and one for each second of 36 hours:
- * rings, by the clock that the job waits by. A job that is due later than that is counted by its
- * minute alone, or not at all. Its entry says which, so that it leaves the counters that it has
- * entered.
+ * For delayed jobs there is a counter for each minute of two years, and a counter for each second
+ * of 36 hours. They are rings; each clock has its own. A job that is due after more than 36 hours
+ * is counted by its minute alone, and a job that is due after more than two years is not counted.
+ * The job's entry says in which counters the job was counted, so that it is subtracted from these.
  *
- * Ready jobs have a counter for each second at which they were due, of 12 days.
+ * For ready jobs there is a counter for each second at which they were due, for 12 days.
  *
- * The rings have 17 MiB of addresses, and only the pages that jobs are counted in take memory.
+ * The rings have 17 MiB of addresses. Only the pages in which jobs were counted take memory.
  */
 #ifndef ELAPSE__QUEUE_COUNTERS_H
 #define ELAPSE__QUEUE_COUNTERS_H
@@ -28,10 +28,10 @@ enum {
     ELAPSE__FORECAST_MS_A_MINUTE = 60000,
 };
 
-/* Added to a tick, so that days begin where the clock has them. */
+/* Is added to a tick, so that the shifted tick of the begin of a day is a multiple of a day. */
 #define ELAPSE__FORECAST_SHIFT 30212096
 
-/* What an entry is counted in: bits of its tube_state. */
+/* Bits of an entry's tube_state: in which counters the entry is counted. */
 #define ELAPSE__QUEUE_BY_MINUTE (UINT32_C(1) << 30)
 #define ELAPSE__QUEUE_BY_SECOND (UINT32_C(1) << 31)
 #define ELAPSE__QUEUE_COUNTED   (ELAPSE__QUEUE_BY_MINUTE | ELAPSE__QUEUE_BY_SECOND)
@@ -45,8 +45,9 @@ struct elapse__queue_counters {
     uint64_t oldest_ready; /* no ready job was due before this second */
 };
 
-/* A job waits until `tick`; ticks are shifted, here and below. Returns the bits of its entry. Costs
- * a few nanoseconds, if the counters are in the cache. */
+/* Counts a job that waits until `tick`. Ticks are shifted (ELAPSE__FORECAST_SHIFT), here and below.
+ * Returns the bits for the job's entry. Costs a few nanoseconds, if the counters are in the cache.
+ */
 static inline uint32_t elapse__queue_count_delayed(struct elapse__queue_counters *counters,
                                                    uint64_t tick, uint64_t present)
 {
@@ -65,8 +66,8 @@ static inline uint32_t elapse__queue_count_delayed(struct elapse__queue_counters
     return bits;
 }
 
-/* A job that was counted by elapse__queue_count_delayed waits no longer. `bits` are those of its
- * entry. */
+/* Subtracts a job that elapse__queue_count_delayed has counted, because it does not wait any more.
+ * `bits` are those of its entry. */
 static inline void elapse__queue_uncount_delayed(struct elapse__queue_counters *counters,
                                                  uint64_t tick, uint32_t bits)
 {
@@ -79,7 +80,8 @@ static inline void elapse__queue_uncount_delayed(struct elapse__queue_counters *
         counters->seconds[tick / ELAPSE__FORECAST_MS_A_SECOND % ELAPSE__FORECAST_SECONDS]--;
 }
 
-/* A job that was due at `tick` waits for a worker, or no longer. */
+/* Count a job that was due at `tick` and waits for a worker; subtract it when it does not wait any
+ * more. */
 static inline uint32_t elapse__queue_count_ready(struct elapse__queue_counters *counters,
                                                  uint64_t tick)
 {

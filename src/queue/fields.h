@@ -1,14 +1,14 @@
 /*
- * The fields of the queue's records, as bytes. All numbers are little-endian.
+ * Writes and reads the fields of the queue's records as bytes. All numbers are little-endian.
  *
  *      PUT      the whole job: what the client gave, and its present state
  *      CHANGE   the present state of a job: due time, priority, counters, recurrence
- *      LEASE    as CHANGE; the job was handed out, or its lease was extended
+ *      LEASE    what CHANGE has; the job was handed out, or its lease was extended
  *      DELETE   the job ended
  *      TOKEN    a token, and the id that it stands for
  *
- * All have a job's id first. PUT, CHANGE and LEASE share the part that is the present state. An
- * absent part costs no bytes: a bit in `parts` says what follows.
+ * Each record begins with the id of a job. PUT, CHANGE and LEASE share the part that is the present
+ * state. A part that is absent takes no bytes: the bits in `parts` say which parts follow.
  */
 #ifndef ELAPSE__QUEUE_FIELDS_H
 #define ELAPSE__QUEUE_FIELDS_H
@@ -17,11 +17,11 @@
 
 enum { ELAPSE__QUEUE_FIELDS_MAX = 2016 };
 
-/* Numbers of 32 bits that lie on disk one behind the other, in this order: X(field). Never change
- * the rows; new ones come behind a bit of their own. What has happened to a job: */
+/* Counters of what has happened to a job: X(field). They are numbers of 32 bits, and lie on disk in
+ * this order. Never change the rows; a new number needs a bit of its own in `parts`. */
 #define ELAPSE__QUEUE_COUNTERS(X) X(attempts) X(reserves) X(timeouts) X(releases) X(buries) X(kicks)
 
-/* What has happened to the occurrences of a job that recurs: */
+/* Counters of what has happened to the occurrences of a job that recurs, with the same rule. */
 #define ELAPSE__QUEUE_OCCURRENCES(X) X(missed) X(reported) X(failures)
 
 struct elapse__queue_fields {
@@ -44,7 +44,7 @@ struct elapse__queue_fields {
 #undef FIELD
 
     /* the rest of the job: PUT */
-    int64_t put_ms; /* when it was put, wall clock; 0: not known, and taken for due_ms */
+    int64_t put_ms; /* when the job was put, wall clock; 0: not known, due_ms is used instead */
     struct elapse__queue_text tube, key, tag, cron, zone;
     enum elapse__queue_when kind; /* EVERY or CRON, if it is recurring */
     uint64_t period_ms;
@@ -58,13 +58,13 @@ struct elapse__queue_fields {
     int64_t token_ms; /* when it came, wall clock */
 };
 
-/* Writes the fields of a record of this type. Returns how many bytes. `bytes` has room for
- * ELAPSE__QUEUE_FIELDS_MAX. Requires that texts are within their limits. */
+/* Writes the fields of a record of this type, and returns how many bytes they have. `bytes` has
+ * room for ELAPSE__QUEUE_FIELDS_MAX. Requires that texts are within their limits. */
 uint16_t elapse__queue_fields_encode(const struct elapse__queue_fields *fields,
                                      enum elapse__record_type type, unsigned char *bytes);
 
-/* Reads the fields of a record. Texts point into it. Returns false if they are not exactly what
- * encode can write; then `fields` is undefined. */
+/* Reads the fields of a record. The texts point into the record. Returns false if
+ * elapse__queue_fields_encode cannot have written these bytes; then `fields` is undefined. */
 bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
                                  const struct elapse__record *record);
 

@@ -1,5 +1,5 @@
 /*
- * Reading the counters of counters.h.
+ * Reads the counters of counters.h.
  */
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /*
- * Forgetting what another queue, whose records this one replays, has lost without a record: a token
- * that ended, a job that expired while nothing could be written. Its cleaning did not copy their
- * records, so they lie below the place where its log begins.
+ * Forgets jobs and tokens that ended without a record in the queue whose records this queue
+ * replays: a token that ended by its time, or a job that expired while nothing could be written.
+ * The cleaning of that queue did not copy their records, so the records lie below the place where
+ * its log begins.
  */
 #include "moves.h"
 

@@ -1,6 +1,7 @@
 /*
- * The ready jobs of a tube: a heap of four children a node, by (priority, id), in chunks. Each
- * entry knows its place, so that a job in the middle can be taken out.
+ * The ready jobs of a tube, as a heap ordered by (priority, id). A node has four children, and the
+ * items lie in chunks. Each entry knows its place in the heap, so that a job in the middle can be
+ * taken out.
  */
 #ifndef ELAPSE__QUEUE_HEAP_H
 #define ELAPSE__QUEUE_HEAP_H
@@ -28,14 +29,14 @@ void elapse__queue_heap_free(struct elapse__queue_heap *heap,
 bool elapse__queue_heap_reserve(struct elapse__queue_heap *heap, uint32_t more,
                                 const struct elapse_allocator *memory);
 
-/* Requires that there is room. */
+/* Push an entry, which requires that there is room; and remove one. */
 void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
                              struct elapse__queue_entry *entry);
 void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
                                struct elapse__queue_entry *entry,
                                const struct elapse_allocator *memory);
 
-/* The first item. Requires that the heap is not empty. */
+/* Returns the first item. Requires that the heap is not empty. */
 static inline const struct elapse__queue_heap_item *
 elapse__queue_heap_first(const struct elapse__queue_heap *heap)
 {
@@ -50,7 +51,7 @@ elapse__queue_heap_at(const struct elapse__queue_heap *heap, uint32_t place)
     return elapse__queue_chunks_at(&heap->items, place);
 }
 
-/* Returns true if the first comes out before the second. */
+/* Returns whether `one` leaves the heap before `other`. */
 static inline bool elapse__queue_heap_before(const struct elapse__queue_heap_item *one,
                                              const struct elapse__queue_heap_item *other)
 {

@@ -6,14 +6,14 @@
  *                |--------|                    |-----------|
  *                these are split in two: the bit of value `level` of the hash says which half
  *
- * An item is a number from 1 to 2^28 - 1. Each bucket is a link, and each item has a link to the
- * next one in its chain, which its owner keeps beside it. A link is the item's number and, in its
- * upper four bits, four bits of the item's hash. A search therefore reads only one in sixteen of
- * the items that it does not look for.
+ * An item is a number from 1 to 2^28 - 1. Each bucket is a link to the first item of its chain.
+ * Each item has a link to the next item of the chain, which the index's owner keeps beside the
+ * item. A link is an item's number and, in its upper four bits, four bits of the item's hash. So a
+ * search reads only one in sixteen of the items that it does not look for.
  *
- * An insertion that finds more than two items a bucket splits one bucket; a removal that
- * leaves less than one item a bucket joins one. So a bucket costs 2 to 4 bytes an item, and a
- * link 4.
+ * An insertion that finds more than two items a bucket splits one bucket. A removal that leaves
+ * less than one item a bucket joins two buckets. So for each item the buckets take 2 to 4 bytes,
+ * and its link takes 4 bytes.
  *
  * Source: W. Litwin, "Linear hashing: a new tool for file and table addressing", VLDB 1980.
  */

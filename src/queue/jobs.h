@@ -70,8 +70,8 @@ elapse__queue_entry_at(const struct elapse__queue_jobs *jobs, uint32_t number)
     return &elapse__queue_block_of(jobs, number)->entries[number % ELAPSE__QUEUE_BLOCK_ENTRIES];
 }
 
-/* Returns the first entry in use behind this number, which it moves on; NULL: there is none. Begin
- * with 0. */
+/* Returns the first entry in use whose number is greater than `*number`, and stores its number;
+ * NULL: there is none. Begin with 0. */
 static inline struct elapse__queue_entry *
 elapse__queue_next_entry(const struct elapse__queue_jobs *jobs, uint32_t *number)
 {

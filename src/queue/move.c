@@ -1,5 +1,5 @@
 /*
- * Moves of a job with the record that tells them.
+ * Moves a job to another state, and writes the record that tells the move.
  */
 #include "moves.h"
 

@@ -1,6 +1,7 @@
 /*
- * The middle floor of the queue: moves of a job between its states, the records that tell them, the
- * making of a job.
+ * The middle floor of the queue (inner.h has the floors): moves a job between its states, writes
+ * the records of these moves, and makes jobs. A group is the records of one command, and a sink
+ * takes them. A side record, a tick and a due time are as in job.h and inner.h.
  */
 #ifndef ELAPSE__QUEUE_MOVES_H
 #define ELAPSE__QUEUE_MOVES_H
@@ -9,7 +10,7 @@
 
 /* ---- watches (watch.c) ---- */
 
-/* The tube may have a job to hand out that it had not before. */
+/* Notes that the tube may have another job to hand out, so that its watch has news. */
 void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
 /* ---- states (state.c) ---- */
@@ -19,7 +20,7 @@ static inline bool elapse__queue_is_leased(enum elapse__queue_state state)
     return state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW;
 }
 
-/* Returns the due time of the job; of a leased job, the one that it had before. */
+/* Returns the due time of a job; for a leased job, the due time that it had before the lease. */
 struct elapse__queue_tick elapse__queue_due_of(const struct elapse__queue *queue,
                                                const struct elapse__queue_entry *entry);
 
@@ -27,55 +28,56 @@ struct elapse__queue_tick elapse__queue_due_of(const struct elapse__queue *queue
  * set, and that it is in no counter. */
 void elapse__queue_count_in(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
-/* Takes a job out of its state. It is in none until one of the functions below puts it into
- * another. Ends the lease of a reserved one. */
+/* Takes a job out of its state. The job is in no state until one of the functions below puts it
+ * into another. If the job is reserved, its lease ends. */
 void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                  struct elapse__queue_tick due);
 
-/* Makes a job DELAYED while records are replayed: `due` counts by the wall clock, and no timer
- * runs. */
+/* Makes a job DELAYED while records are replayed: `due` is a tick of the wall clock, and no timer
+ * is started. */
 void elapse__queue_enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                   struct elapse__queue_tick due);
 
 void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                 struct elapse__queue_tick due, enum elapse__queue_reason reason);
 
-/* Requires a side record without a lease. The caller gives the lease its name. */
+/* Makes a job RESERVED. Requires that it has a side record without a lease. The caller gives the
+ * lease its name. */
 void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                   struct elapse__queue_tick due,
                                   const struct elapse__queue_connection *connection);
 
-/* Makes a job DELAYED, or READY if its time has come. Without memory for the heap the job stays
- * DELAYED, and is tried again 100 ms later. */
+/* Makes a job DELAYED, or READY if its time has come. Without memory for the heap the job is
+ * DELAYED for 100 ms more. */
 void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                  struct elapse__queue_tick due);
 
-/* A reserved job becomes a shadow: its lease goes on, its key is free, its record is dead. */
+/* Makes a reserved job a shadow: its lease goes on, its key is free, and its record is dead. */
 void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
 /* Ends a job or a shadow in any state. */
 void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
-/* Makes sure that a job of the tube can wait until `due`: if that is now, the job becomes ready,
- * and needs room for that. Returns false if there is no memory. */
+/* Makes sure that a job of the tube can wait until `due`. A job that is due now becomes ready, and
+ * needs room in the heap. Returns false if there is no memory. */
 bool elapse__queue_waiting_room(const struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                 struct elapse__queue_tick due);
 
-/* Starts the timer of a lease, for so long from now. */
+/* Starts the timer of a lease, for `lasts_ms` from now. */
 void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                uint64_t lasts_ms);
 
 /* Starts the timer of a lease, for the ttr of its job from now. */
 void elapse__queue_start_ttr(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
-/* The record at the entry's position counts as live, or no longer. */
+/* Tells the sink that the record at the entry's position is live, or is not live any more. */
 void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                               bool live);
 
 /* ---- records (write.c) ---- */
 
-enum { ELAPSE__QUEUE_SMALL_MAX = 128 }; /* fields of a CHANGE, at most */
+enum { ELAPSE__QUEUE_SMALL_MAX = 128 }; /* the most bytes that the fields of a CHANGE take */
 
 /* Describes the present state of a job, without its texts. */
 void elapse__queue_describe(const struct elapse__queue *queue,
@@ -98,7 +100,7 @@ static inline bool elapse__queue_begin_relief(struct elapse__queue *queue)
     return elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
 }
 
-/* Ends the group. Returns the position behind it. */
+/* Ends the group. Returns the position after it. */
 uint64_t elapse__queue_end(struct elapse__queue *queue);
 void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                                enum elapse__record_type type);
@@ -116,17 +118,18 @@ uint64_t elapse__queue_write_token(struct elapse__queue *queue,
 
 /* ---- moves with their records (move.c); within a group, or without records if not `write` ---- */
 
-/* A job in any state but SHADOW waits until `due`, or is READY. */
+/* Makes a job in any state but SHADOW wait until `due`, or READY if `due` has come. Writes a record
+ * if `write`. */
 void elapse__queue_wait_again(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                               struct elapse__queue_tick due, bool write);
 
-/* A job in any state but SHADOW is BURIED, and keeps its due time. */
+/* Makes a job in any state but SHADOW BURIED. It keeps its due time. Writes a record if `write`. */
 void elapse__queue_bury_job(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                             enum elapse__queue_reason reason, bool write);
 
 /* ---- new jobs (build.c) ---- */
 
-/* An entry with everything that it will need, and in no index yet. */
+/* An entry that is in no index yet, with everything that it will need. */
 struct elapse__queue_built {
     struct elapse__queue_tube *tube; /* held */
     struct elapse__queue_entry *entry;
@@ -142,12 +145,12 @@ enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
 /* Undoes elapse__queue_build. */
 void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_built *built);
 
-/* Gives the entry its id and its key. It is in no state yet. */
+/* Gives the entry its id and its key, and enters it into the indexes. It is in no state yet. */
 void elapse__queue_build_enter(struct elapse__queue *queue, struct elapse__queue_built *built,
                                uint64_t id);
 
-/* Gives `old` what was built in place of what it has; its place and its id stay. Requires that
- * `old` is in no state. */
+/* Gives `old` what was built, in place of what it had. `old` keeps its place and its id. Requires
+ * that `old` is in no state. */
 void elapse__queue_build_replace(struct elapse__queue *queue, struct elapse__queue_built *built,
                                  struct elapse__queue_entry *old);
 

@@ -1,5 +1,5 @@
 /*
- * The present of a queue, and times by the other clock.
+ * Stores the present of a queue, and translates a time of one clock into a time of the other.
  */
 #include "tables.h"
 

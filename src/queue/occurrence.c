@@ -1,6 +1,6 @@
 /*
- * What follows when a hand-out ends: the next occurrence of a recurring job, the retry after a
- * failure, and the end of a job that nobody took in time.
+ * Decides what becomes of a job when a hand-out ends: the next occurrence of a recurring job, the
+ * retry after a failure, and the end of a job that nobody took in time.
  */
 #include "commands.h"
 

@@ -1,5 +1,5 @@
 /*
- * The wheels of a queue as pictures.
+ * Draws the wheel of a queue.
  */
 #include <string.h>
 

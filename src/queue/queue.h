@@ -1,7 +1,7 @@
 /*
  * The durable queue: a state machine of jobs. It is pure. It has no clock, thread, file or socket:
- * commands and the time come in; answers, and records for the journal, go out. The same calls
- * always have the same effects.
+ * commands and the time come in; answers, and records for the journal, go out. The records go to a
+ * sink (engine/journal/record.h). The same calls always have the same effects.
  *
  * The states of a job, and the functions that make each transition:
  *
@@ -24,25 +24,27 @@
  *                                                         SHADOW --> (none): ack, nack, bury, or
  *                                                                    the end of the lease
  *
- * ack ends a job. cancel and cancel_all end one that is DELAYED, READY or BURIED. A shadow is a
- * job that is gone for everybody except its worker, which learns it from `extend`.
+ * ack ends a job. cancel and cancel_all end a job that is DELAYED, READY or BURIED. A shadow is a
+ * reserved job that was cancelled or replaced: it is gone for everybody except its worker, which
+ * learns this from `extend`.
  *
  * elapse__queue_check tests the invariants of these states; src/queue/check.c numbers them.
  *
  * Time. Due times are wall-clock milliseconds in the records. A job given with a delay waits by the
  * boot-time clock while the process lives; a job given with a time follows the wall clock, also
- * when it is set. The caller rounds the present down, and due times up; `present_is_rounded` says
- * so.
+ * when that clock is set. The caller rounds the present down, and due times up; the option
+ * `present_is_rounded` says that the present is rounded.
  *
  * Groups. Everything that one command changes is in one group of the sink. If the sink refuses to
- * begin, or there is no memory, the command has changed nothing. `turn` alone goes on without
- * records when the sink refuses: replay then comes to the same result by the clock. `reserve`
- * delays a job whose record is not to be read now without a record, too. The diagram leaves that
- * out: after a restart the job is ready at once.
+ * begin, or there is no memory, the command has changed nothing. Only two changes have no record.
+ * `turn` goes on without records when the sink refuses: a replay comes to the same result by the
+ * clock. And `reserve` delays a job whose record is not to be read now: after a restart the job is
+ * ready at once. The diagram does not show this delay.
  *
  * The following holds for every function below, unless it says otherwise:
  * - Threads: one thread at a time.
- * - `now` may go back (the wall clock was set); boot_ms going back is taken as not moving.
+ * - `now.wall_ms` may go back, because the wall clock was set. If boot_ms goes back, it is taken as
+ *   not moving.
  * - Requires that the queue is open: replay_done has been called.
  */
 #ifndef ELAPSE__QUEUE_QUEUE_H
@@ -64,7 +66,7 @@ struct elapse__queue;
 
 /* ---- limits, each tested at its edge ---- */
 
-#define ELAPSE__QUEUE_ID_MAX       ((UINT64_C(1) << 53) - 1) /* JavaScript counts so far */
+#define ELAPSE__QUEUE_ID_MAX       ((UINT64_C(1) << 53) - 1) /* the most that JavaScript can count */
 #define ELAPSE__QUEUE_POSITION_MAX ((UINT64_C(1) << 57) - 8) /* of a record; a multiple of 8 */
 #define ELAPSE__QUEUE_DELAY_MS_MAX INT64_C(9223372036854)    /* 292 years */
 #define ELAPSE__QUEUE_WALL_MS_MAX  INT64_C(253402300799999)  /* the end of the year 9999 */
@@ -112,13 +114,13 @@ enum elapse__queue_result {
     ELAPSE__QUEUE_REPLACED,    /* put: the job that had the key ended, or has a new body */
     ELAPSE__QUEUE_KEPT,        /* put: the job that has the key stays; nothing is stored */
     ELAPSE__QUEUE_KNOWN,       /* put: the token came before; the id is that of its job */
-    ELAPSE__QUEUE_WAS_BURIED,  /* put: as KEPT, and that job is buried */
+    ELAPSE__QUEUE_WAS_BURIED,  /* put: as KEPT, and the job that has the key is buried */
     ELAPSE__QUEUE_REMOVED,     /* cancel: the job will never be handed out */
-    ELAPSE__QUEUE_RUNNING,     /* a worker has it; put: as KEPT, and a worker has that job */
-    ELAPSE__QUEUE_RESCHEDULED, /* reschedule: it has the new due time */
+    ELAPSE__QUEUE_RUNNING,     /* a worker has the job; put: as KEPT, and a worker has that job */
+    ELAPSE__QUEUE_RESCHEDULED, /* reschedule: the job has the new due time */
     ELAPSE__QUEUE_CANCELLED,   /* extend, nack, bury: the job was cancelled while it ran */
     ELAPSE__QUEUE_GONE,        /* there is no such job or lease */
-    ELAPSE__QUEUE_KEY_TAKEN,   /* put with IFKEY fail: `id` has the key */
+    ELAPSE__QUEUE_KEY_TAKEN,   /* put with IFKEY fail: the job `id` has the key */
     ELAPSE__QUEUE_ARGUMENT,    /* `fault` says which argument is wrong */
     ELAPSE__QUEUE_NO_MEMORY,
     ELAPSE__QUEUE_LIMIT,       /* as many jobs or tubes as there may be */
@@ -129,41 +131,44 @@ enum elapse__queue_result {
 struct elapse__queue_answer {
     enum elapse__queue_result result;
     uint64_t id;       /* put, and cancel or reschedule by key: the job; 0: none */
-    uint64_t position; /* what the command wrote is durable when this is; 0: it wrote nothing */
+    uint64_t position; /* where the command's records end in the journal; 0: it wrote nothing */
     const char *fault; /* ARGUMENT: one English phrase; static */
 };
 
-/* The name of one hand-out. No two have the same name, in any life of the process. */
+/* The name of one hand-out. No two hand-outs have the same name, in any life of the process. */
 struct elapse__queue_lease {
     uint32_t life;
     uint64_t number;
 };
 
-/* A connection whose leases end with it (beanstalkd's rule). The caller allocates it. */
+/* A connection with the leases that end when the connection ends (beanstalkd's rule). The caller
+ * allocates the struct. */
 struct elapse__queue_connection {
     struct elapse__ring_node leases;
 };
 
 /* ---- life ---- */
 
-/* Finds a time zone by name; the caller knows how. Returns false if there is none. */
+/* Finds a time zone by its name. The caller of the queue implements it. Returns false if there is
+ * no such zone. */
 typedef bool elapse__queue_zone_function(void *context, const char *name,
                                          const struct elapse_time_zone **zone);
 
 struct elapse__queue_options {
-    /* NULL: the C library's. Copied. Not the user's: its caller may hold a lock. */
+    /* The allocator, which is copied; NULL: that of the C library. It must not be a user's own,
+     * because the caller of the queue may hold a lock. */
     const struct elapse_allocator *memory;
     struct elapse__record_sink *sink;
-    struct elapse__hash_secret secret; /* random bytes; another one in each life does no harm */
+    struct elapse__hash_secret secret; /* random bytes, which may differ from life to life */
     uint64_t seed;                     /* of the jitter of retries */
-    uint32_t partitions;               /* ids are multiples of it plus `partition`; 0: 1 */
+    uint32_t partitions;               /* each id is `partition` modulo `partitions` (0: 1) */
     uint32_t partition;                /* below `partitions` */
-    uint32_t jobs_max;                 /* 0: ELAPSE__QUEUE_JOBS_MAX; so the next ones */
+    uint32_t jobs_max; /* 0: ELAPSE__QUEUE_JOBS_MAX; the next limits have such defaults, too */
     uint32_t tubes_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
     bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
-    bool present_is_rounded; /* down: so a delay takes a millisecond more, and is never short */
+    bool present_is_rounded; /* `now` is rounded down, so a delay must take a millisecond more */
     elapse__queue_zone_function *find_zone; /* NULL: only "utc" is known */
     void *zone_context;
 };
@@ -175,59 +180,62 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
 /* Returns the next number of the generator that `seed` began. */
 uint64_t elapse__queue_random(struct elapse__queue *queue);
 
-/* Releases a queue and everything in it; writes nothing. Connections may be gone already. */
+/* Releases a queue and everything in it. Writes no records. The structs of connections may be gone
+ * already. */
 void elapse__queue_free(struct elapse__queue *queue);
 
-/* Returns whether the record is one of a queue, and of this partition: elapse__queue_replay then
- * refuses it only by a limit, or because there is no memory. */
+/* Returns whether the record is a record of a queue, and of this partition. Then
+ * elapse__queue_replay refuses it only by a limit, or because there is no memory. */
 bool elapse__queue_is_own_record(const struct elapse__queue *queue,
                                  const struct elapse__record *record);
 
 /*
  * Takes in a record of the journal, in the order of the log. Requires that the queue is not open.
- * Errors: ARGUMENT if the record is none of a queue, or one of another partition; NO_MEMORY; LIMIT.
- * Nothing has changed then.
+ * Errors: ARGUMENT if the record is no record of a queue, or of another partition; NO_MEMORY;
+ * LIMIT. After an error nothing has changed.
  */
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record);
 
-/* Asks for the memory that the replay of this record will need, in two steps. The first step is
- * some time before the second, and asks for the place in the index. The second, with `is_near`, is
- * some time before the replay, and asks for the job. */
+/* Prefetches the memory that the replay of this record will need. Call it twice: first for the
+ * place in the index; some time later, with `is_near`, for the job; and replay the record some time
+ * after that. */
 void elapse__queue_replay_fetch(const struct elapse__queue *queue,
                                 const struct elapse__record *record, bool is_near);
 
-/* No id up to and including `id` will be given to a job: for the id in a segment's header. */
+/* Notes that the ids up to `id` were used, so that no job will get one of them: for the id in a
+ * segment's header. */
 void elapse__queue_used_id(struct elapse__queue *queue, uint64_t id);
 
 /* Returns the greatest id that may have been given to a job. */
 uint64_t elapse__queue_last_id(const struct elapse__queue *queue);
 
-/* During replay: no record below this position is live, also if the queue has counted the record as
- * live. Ends the jobs and tokens whose records lie there. Cost: O(jobs). */
+/* Ends the jobs and tokens whose records lie below this position, during a replay: those records
+ * are not live, even if the queue has counted them as live. Cost: O(jobs). */
 void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position);
 
 /*
  * Opens the queue. `life` is greater than that of every earlier process on these records, so that
- * no lease's name repeats. Leases that have ended by the wall clock end at the next turn. Errors:
- * ARGUMENT if a record has a lease of this life or of a later one; NO_MEMORY, and it may be called
- * again. Cost: O(jobs).
+ * no lease's name repeats. Leases whose time is over by the wall clock end at the next turn.
+ * Errors: ARGUMENT if a record has a lease of this life or of a later one; NO_MEMORY, after which
+ * the call may be repeated. Cost: O(jobs).
  */
 enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
                                                     struct elapse__queue_now now, uint32_t life);
 
 /*
- * For each record of a segment that is cleaned: appends it again, with the present state of its
- * job, if it is live. `record` has its body; NULL though there is a size: it is damaged, and the
- * copy has ELAPSE__RECORD_BODY_LOST. Returns OK also when it is not live; REFUSED or NO_MEMORY.
+ * Called for each record of a segment that is cleaned. If the record is live, appends it again,
+ * with the present state of its job. `record` has the body. If the body is NULL and has a size, it
+ * is damaged, and the copy has the flag ELAPSE__RECORD_BODY_LOST. Returns OK, also for a record
+ * that is not live; REFUSED; or NO_MEMORY.
  */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): a test has one of its own */
 enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
                                               struct elapse__queue_now now, uint64_t position,
                                               const struct elapse__record *record);
 
-/* Returns at most how many bytes the records of all jobs would be longer if elapse__queue_clean
- * wrote them again: jobs that were handed out have counters since. Cost: O(1). */
+/* Returns by how many bytes at most the records of all jobs would grow if elapse__queue_clean wrote
+ * them again: records grow because jobs that were handed out have counters. Cost: O(1). */
 uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue);
 
 /* ---- time ---- */
@@ -244,7 +252,7 @@ struct elapse__queue_turned {
 struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
                                                struct elapse__queue_now now);
 
-/* When `turn` next has something to do, at the earliest. */
+/* The earliest times at which `turn` has something to do next, by each clock. */
 struct elapse__queue_due {
     uint64_t boot_ms; /* UINT64_MAX: never */
     int64_t wall_ms;  /* INT64_MAX: never */
@@ -280,18 +288,18 @@ struct elapse__queue_put {
     struct elapse__queue_text cron;
     struct elapse__queue_text zone;
     enum elapse__queue_if_key if_key;
-    uint64_t debounce_max_ms; /* DEBOUNCE: no later than this after the first put */
+    uint64_t debounce_max_ms; /* DEBOUNCE: the job is due no later than this after the first put */
     uint32_t priority;        /* the least is handed out first */
     uint64_t ttr_ms;          /* at least 1 */
     uint64_t expire_ms;       /* 0: never */
-    uint32_t retry;           /* hand-outs until it is buried, with the first; 0: no limit */
+    uint32_t retry;           /* how many hand-outs may fail; then it is buried; 0: no limit */
     uint64_t backoff_min_ms;  /* 0 and 0: ready again at once */
     uint64_t backoff_max_ms;  /* at least backoff_min_ms */
 };
 
 /*
- * Puts a job. A put with neither a token nor a key may double when a client sends it twice.
- * If the tube has a job with the key:
+ * Puts a job. If a client sends a put with neither a token nor a key twice, there may be two jobs.
+ * If the tube has a job with the key, the answer is:
  *
  *      | if_key   | DELAYED, READY               | RESERVED              | BURIED           |
  *      | REPLACE  | it ends; REPLACED            | shadow; REPLACED      | as DELAYED       |
@@ -299,9 +307,9 @@ struct elapse__queue_put {
  *      | FAIL     | KEY_TAKEN                    | KEY_TAKEN             | KEY_TAKEN        |
  *      | DEBOUNCE | same id, new body; REPLACED  | as REPLACE            | as REPLACE       |
  *
- * DEBOUNCE: due after delay_ms, but no later than debounce_max_ms after the put that made the
- * job, or after the first put with DEBOUNCE if the job was made without.
- * A token is kept when a job is stored. The same token within ten minutes answers KNOWN.
+ * With DEBOUNCE the job is due after delay_ms, but no later than debounce_max_ms after its first
+ * put with DEBOUNCE. A token is kept when a job is stored. A put with the same token within ten
+ * minutes is answered KNOWN.
  */
 struct elapse__queue_answer elapse__queue_put(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
@@ -317,7 +325,8 @@ struct elapse__queue_answer elapse__queue_cancel_key(struct elapse__queue *queue
 struct elapse__queue_answer elapse__queue_cancel_id(struct elapse__queue *queue,
                                                     struct elapse__queue_now now, uint64_t id);
 
-/* When: IN with a delay, or AT with a time. Returns RESCHEDULED, RUNNING or GONE, or an error. */
+/* A new due time: IN with a delay, or AT with a time. The functions return RESCHEDULED, RUNNING or
+ * GONE, or an error. */
 struct elapse__queue_time {
     enum elapse__queue_when when;
     uint64_t delay_ms;
@@ -344,7 +353,7 @@ struct elapse__queue_handed {
     int64_t due_ms; /* wall clock */
     uint64_t ttr_ms;
     uint32_t attempt;               /* from 1 */
-    uint32_t missed;                /* occurrences that passed since the one before */
+    uint32_t missed;                /* occurrences that passed since the hand-out before */
     struct elapse__queue_text tube; /* valid until the next call */
 };
 
@@ -353,10 +362,10 @@ struct elapse__queue_reserve {
     size_t tube_count;
     uint32_t count;                              /* at most this many jobs */
     struct elapse__queue_connection *connection; /* NULL: the lease lasts until its ttr */
-    bool begin; /* ttr runs from now; otherwise from elapse__queue_lease_begin */
-    /* NULL, or tells for how long the record at this position is not to be read; 0: it may be. A
-     * job that would be handed out is delayed for so long. No record tells it: after a restart it
-     * is ready at once. */
+    bool begin; /* ttr runs from now on; otherwise from elapse__queue_lease_begin on */
+    /* Returns for how long the record at this position is not to be read; 0: it may be read now.
+     * The job of the record is delayed for so long, without a record. NULL: each record may be
+     * read. */
     uint64_t (*unread_ms)(const void *context, struct elapse__queue_now now, uint64_t position);
     const void *context;
 };
@@ -369,8 +378,8 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
                                                   struct elapse__queue_handed *handed,
                                                   uint32_t *count);
 
-/* Returns whether a reserve would find a job, as things are since the last call: it may be one that
- * has expired. Cost: O(tube_count), if any job is ready. */
+/* Returns whether there is a ready job for a reserve, as of the last call with `now`. The job may
+ * have expired since. Cost: O(tube_count), if any job is ready. */
 bool elapse__queue_has_ready(const struct elapse__queue *queue,
                              const struct elapse__queue_reserve *reserve);
 
@@ -389,30 +398,31 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
                                                      bool begin,
                                                      struct elapse__queue_handed *handed);
 
-/* Names a lease of a job: by the lease's name, or as the one that a connection has. */
+/* Names the lease of a job: by the lease's name, or by the connection that has it. */
 struct elapse__queue_holder {
     uint64_t id;
     struct elapse__queue_lease lease;
-    const struct elapse__queue_connection *connection; /* not NULL: `lease` does not count */
+    const struct elapse__queue_connection *connection; /* if not NULL, `lease` is ignored */
 };
 
-/* The reply of the hand-out leaves now: ttr begins. Returns OK or GONE. */
+/* Begins a lease, and its ttr, because the reply of the hand-out leaves now. Returns OK or GONE. */
 enum elapse__queue_result elapse__queue_lease_begin(struct elapse__queue *queue,
                                                     struct elapse__queue_now now,
                                                     struct elapse__queue_holder holder);
 
-/* The reply of the hand-out could not leave: the job is as if it had not been handed out. REFUSED:
- * the lease has begun instead, so that ttr ends it. */
+/* Undoes a hand-out whose reply could not leave: the job is as if it had not been handed out. If it
+ * returns REFUSED, the lease has begun instead, so that its ttr ends it. */
 struct elapse__queue_answer elapse__queue_lease_undo(struct elapse__queue *queue,
                                                      struct elapse__queue_now now,
                                                      struct elapse__queue_holder holder);
 
-/* Undoes a hand-out also if its lease has begun: the reply was not wholly sent. */
+/* Undoes a hand-out whose reply was not wholly sent, even if its lease has begun. */
 struct elapse__queue_answer elapse__queue_lease_withdraw(struct elapse__queue *queue,
                                                          struct elapse__queue_now now,
                                                          struct elapse__queue_holder holder);
 
-/* The work is done: OK, or GONE. Ends the job; a recurring one waits for its next occurrence. */
+/* Ends the job, because its work is done; a recurring job waits for its next occurrence. Returns OK
+ * or GONE. */
 struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               struct elapse__queue_holder holder);
@@ -432,38 +442,41 @@ struct elapse__queue_answer elapse__queue_nack_in(struct elapse__queue *queue,
                                                   struct elapse__queue_holder holder,
                                                   uint64_t delay_ms);
 
-/* beanstalkd's release: ready after a delay, with this priority. */
+/* Ends the lease as beanstalkd's release does: the job is ready after a delay, with this priority.
+ */
 struct elapse__queue_answer elapse__queue_release(struct elapse__queue *queue,
                                                   struct elapse__queue_now now,
                                                   struct elapse__queue_holder holder,
                                                   uint32_t priority, uint64_t delay_ms);
 
-/* The lease lasts for ttr from now: OK, CANCELLED (it stays as it is) or GONE. */
+/* Makes the lease last for its ttr from now on. Returns OK, GONE, or CANCELLED: the lease stays as
+ * it is. */
 struct elapse__queue_answer elapse__queue_extend(struct elapse__queue *queue,
                                                  struct elapse__queue_now now,
                                                  struct elapse__queue_holder holder);
 
-/* Sets the job aside until someone kicks it: OK, CANCELLED or GONE. `priority`: NULL: as it is. */
+/* Sets the job aside until it is kicked. Returns OK, CANCELLED or GONE. `priority` is its new
+ * priority; NULL: the priority stays. */
 struct elapse__queue_answer elapse__queue_bury(struct elapse__queue *queue,
                                                struct elapse__queue_now now,
                                                struct elapse__queue_holder holder,
                                                const uint32_t *priority);
 
-/* beanstalkd's delete: acknowledges if this connection has the job, and cancels if nobody has it.
- * GONE if another connection has it. */
+/* Deletes as beanstalkd does: acknowledges the job if this connection has it, and cancels the job
+ * if nobody has it. Returns GONE if another connection has it. */
 struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
                                                  struct elapse__queue_now now, uint64_t id,
                                                  const struct elapse__queue_connection *connection);
 
-/* Buries a job whose body is damaged, whatever its state. Returns OK, or GONE; NO_MEMORY; or
- * REFUSED: a lease that had not begun has begun, so that ttr ends it. */
+/* Buries a job whose body is damaged, whatever its state. Returns OK, GONE, NO_MEMORY or REFUSED.
+ * After REFUSED a lease that had not begun has begun, so that its ttr ends it. */
 struct elapse__queue_answer elapse__queue_bury_damaged(struct elapse__queue *queue,
                                                        struct elapse__queue_now now, uint64_t id);
 
 void elapse__queue_connection_init(struct elapse__queue_connection *connection);
 
-/* The connection closed: up to `most` of its leases end, as if their ttr had passed. Leases that
- * have not begun are undone. Returns true when none is left. */
+/* Ends up to `most` leases of a connection that was closed, as if their ttr had passed. Leases that
+ * have not begun are undone. Returns true when no lease is left. */
 bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__queue_now now,
                                     struct elapse__queue_connection *connection, uint32_t most);
 
@@ -475,7 +488,7 @@ uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
 
 /* ---- kick ---- */
 
-/* Makes a buried or delayed job ready: OK, or GONE. */
+/* Makes a buried or delayed job ready. Returns OK or GONE. */
 struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
                                                   struct elapse__queue_now now, uint64_t id);
 
@@ -494,20 +507,20 @@ struct elapse__queue_kick {
     struct elapse__queue_text tube;
     uint64_t wanted;
     uint32_t pass_max; /* 0: ELAPSE__QUEUE_KICK_PASS_MAX */
-    uint64_t kicked;   /* how many were made ready */
-    uint64_t position; /* when this is durable, all are */
-    bool delayed;      /* no job was buried: the soonest delayed ones */
-    bool chosen;       /* a pass has ended, and what it has chosen is kicked */
-    bool full;         /* that pass has chosen as many as it could */
+    uint64_t kicked;   /* how many jobs were made ready */
+    uint64_t position; /* where the last record of the kick ends */
+    bool delayed;      /* no job was buried, so the soonest delayed jobs are kicked */
+    bool chosen;       /* a pass has ended, and the jobs that it has chosen are kicked */
+    bool full;         /* that pass has chosen as many jobs as it could */
     uint32_t cursor;
     uint32_t kept;
-    struct elapse__queue_chunks soonest; /* what the pass has chosen */
+    struct elapse__queue_chunks soonest; /* the jobs that the pass has chosen */
 };
 
 /*
- * Makes jobs of a tube ready: the buried ones, oldest first; if there is none, the soonest delayed
- * ones. Does a slice of the work. Returns OK when all is done, KEPT when it must be called again,
- * or an error (the jobs counted in `kicked` are ready).
+ * Makes jobs of a tube ready: the buried jobs, the oldest first; if there are none, the soonest
+ * delayed jobs. Does a slice of the work. Returns OK when all is done; KEPT when it must be called
+ * again; or an error, and then the jobs counted in `kicked` are ready.
  * Cost of n delayed jobs: one pass over all jobs of the queue for each ELAPSE__QUEUE_KICK_PASS_MAX
  * of n, O(log n) for each job of the tube, and 16 bytes of memory for each job of a pass.
  */
@@ -529,13 +542,13 @@ struct elapse__queue_view {
     uint32_t body_size;
     uint32_t priority;
     uint32_t retry;
-    int64_t due_ms; /* wall clock, as things are now */
+    int64_t due_ms; /* by the wall clock as it is set now */
     uint64_t ttr_ms;
     uint64_t expire_ms;
     uint64_t backoff_min_ms;
     uint64_t backoff_max_ms;
-    uint64_t left_ms; /* DELAYED: until due; RESERVED: until the lease ends; otherwise 0. Never more
-                         than was asked for */
+    uint64_t left_ms; /* DELAYED: until the job is due; RESERVED: until its lease ends; otherwise 0.
+                         Never more than the delay or the ttr that was asked for */
     uint64_t release_ms; /* the delay of the last release in this life of the process */
     struct elapse__queue_lease lease; /* number 0: none */
     uint32_t attempts;                /* hand-outs of this occurrence that failed */
@@ -620,24 +633,25 @@ struct elapse__queue_filter {
 };
 
 /*
- * Looks at up to `most` places from `*cursor` on, which begins as 0, and stores the jobs that fit
- * in `views`, at most `room` of them. Returns how many. `*cursor` is 0 again at the end. A job that
- * is there from the first call to the last appears exactly once.
+ * Looks at up to `most` places of the table of jobs from `*cursor` on, which begins as 0. Stores
+ * the jobs that fit the filter in `views`, at most `room` of them, and returns how many. `*cursor`
+ * is 0 again at the end. A job that exists from the first call to the last appears exactly once.
  */
 uint32_t elapse__queue_list(struct elapse__queue *queue, struct elapse__queue_now now,
                             const struct elapse__queue_filter *filter, uint32_t *cursor,
                             uint32_t most, struct elapse__queue_view *views, uint32_t room);
 
-/* Cancels the jobs that fit, among up to `most` places from `*cursor` on. The answer is OK or
- * REFUSED; `*removed` and `*running` count further. Jobs put meanwhile may be cancelled or not. */
+/* Cancels the jobs that fit the filter, among up to `most` places from `*cursor` on. Adds to
+ * `*removed` and `*running` how many jobs were. The answer is OK or REFUSED. Jobs that are put
+ * between the calls may be cancelled or not. */
 struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue,
                                                      struct elapse__queue_now now,
                                                      const struct elapse__queue_filter *filter,
                                                      uint32_t *cursor, uint32_t most,
                                                      uint64_t *removed, uint64_t *running);
 
-/* Finds the soonest delayed job of a tube, in slices. Begin with {.tube = ...}, and call until the
- * function returns true. `id` is 0 if there is none. */
+/* Finds the soonest delayed job of a tube, in slices. Begin with {.tube = ...}, and call
+ * elapse__queue_peek_delayed until it returns true. Then `id` is the job; 0: there is none. */
 struct elapse__queue_soonest {
     struct elapse__queue_text tube;
     uint64_t id;
@@ -649,7 +663,8 @@ bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queu
 
 /* ---- waiting for jobs ---- */
 
-/* Somebody waits for jobs of a tube. The caller allocates it; the fields are private. */
+/* A watch of a caller that waits for jobs of a tube. The caller allocates it; the fields are
+ * private. */
 struct elapse__queue_watch {
     struct elapse__queue_tube *tube;
     struct elapse__ring_node news; /* in the ring for `next`; NULL: in none */
@@ -669,19 +684,20 @@ struct elapse__queue_watch *elapse__queue_watch_find(const struct elapse__queue 
 /* Returns the name of the tube, valid as long as the watch. */
 struct elapse__queue_text elapse__queue_watch_name(const struct elapse__queue_watch *watch);
 
-/* Asks for one answer of `next`, as soon as the tube has a job that may be handed out: now, or
- * later. */
+/* Asks that elapse__queue_watch_next returns the watch once, as soon as the tube has a job that may
+ * be handed out: now, or later. */
 void elapse__queue_watch_ask(struct elapse__queue *queue, struct elapse__queue_watch *watch);
 
-/* Returns whether `next` has an answer. */
+/* Returns whether elapse__queue_watch_next has a watch to return. */
 bool elapse__queue_watch_has_news(const struct elapse__queue *queue);
 
-/* Returns a watch whose tube may have a job to hand out; NULL if there is none. */
+/* Returns a watch that has asked and whose tube may have a job to hand out; NULL if there is none.
+ */
 struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue);
 
 /* ---- tubes and statistics ---- */
 
-/* Pauses a tube: no job of the tube is handed out for so long; 0 ends a pause. A pause is not
+/* Pauses a tube: no job of the tube is handed out for `delay_ms`; 0 ends a pause. A pause is not
  * durable. Returns OK, GONE if there is no such tube, or an error. */
 enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
@@ -693,17 +709,17 @@ enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
                                                   struct elapse__queue_text name);
 void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name);
 
-/* Looks at up to `*most` places from `*cursor` on, which begins as 0, and takes what it has looked
- * at from `*most`. Returns the name of the first tube there; an empty text if there is none, and
- * then `*cursor` is 0 at the end. */
+/* Looks at up to `*most` places of the table of tubes from `*cursor` on, which begins as 0.
+ * Subtracts from `*most` how many it has looked at. Returns the name of the first tube that it
+ * finds, or an empty text. `*cursor` is 0 again at the end. */
 struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor,
                                               uint32_t *most);
 
 struct elapse__queue_statistics {
     uint64_t delayed, ready, reserved, buried, shadows;
     uint64_t urgent;     /* ready, with a priority below 1024 */
-    uint64_t body_bytes; /* of the jobs of one tube, without shadows; 0 for everything */
-    uint64_t total_jobs; /* put since the queue was opened; so the next ones */
+    uint64_t body_bytes; /* of the jobs of one tube, without shadows; 0 for all tubes together */
+    uint64_t total_jobs; /* jobs put since the queue was opened, as all counts below */
     uint64_t deletes;    /* acknowledged or deleted */
     uint64_t timeouts;   /* leases that their ttr ended */
     uint64_t cancelled;
@@ -713,10 +729,10 @@ struct elapse__queue_statistics {
     uint64_t missed;   /* occurrences */
     uint64_t failures; /* occurrences */
     uint64_t pauses;
-    uint64_t pause_ms;      /* the pause that runs */
-    uint64_t pause_left_ms; /* of it */
+    uint64_t pause_ms;      /* the length of the pause that runs */
+    uint64_t pause_left_ms; /* what is left of that pause */
     uint64_t
-        overdue_ms; /* how long the oldest ready job of one tube has been due; 0 for everything */
+        overdue_ms; /* how long the oldest ready job of one tube has been due; 0 for all tubes */
 };
 
 /* Return the statistics of all tubes together, and of one tube: OK, or GONE. */
@@ -734,8 +750,9 @@ enum {
 };
 
 /* How many delayed jobs come due in each second, minute, hour and day of the wall clock in UTC. The
- * first of each is the one that has begun. Jobs with a delay may be counted half a second, and in
- * minutes, hours and days half a minute, beside their place. */
+ * first second is the one that has begun; so is the first minute, hour and day. A job with a delay
+ * may be counted half a second too early or too late, and in minutes, hours and days half a minute.
+ */
 struct elapse__queue_forecast {
     uint64_t seconds[ELAPSE__QUEUE_FORECAST_SECONDS];
     uint64_t minutes[ELAPSE__QUEUE_FORECAST_MINUTES];
@@ -743,15 +760,16 @@ struct elapse__queue_forecast {
     uint64_t days[ELAPSE__QUEUE_FORECAST_DAYS];
 };
 
-/* Counts the jobs of a forecast; all counts are 0 unless the option `foresees` was set. A job that
- * was put more than 36 hours before it is due is counted in a second of its minute, perhaps not its
- * own second. A job that was put more than two years before is not counted. Hours and days are 0
- * unless `is_long`, which costs some 0.2 ms. */
+/* Counts the jobs of a forecast. All counts are 0 unless the option `foresees` was set. A job that
+ * was put more than 36 hours before it is due is counted in a second of its minute, perhaps not in
+ * its own second. A job that was put more than two years before it is due is not counted. Hours and
+ * days are 0 unless `is_long`, which costs some 0.2 ms. */
 void elapse__queue_foresee(struct elapse__queue *queue, struct elapse__queue_now now, bool is_long,
                            struct elapse__queue_forecast *forecast);
 
-/* Returns for how long the oldest ready job has been due, up to a second too little; from 12 days
- * on it may tell less; 0 unless the option `foresees` was set. */
+/* Returns for how long the oldest ready job has been due. The result may be up to a second too
+ * small, and much too small if it should be more than 12 days. Returns 0 unless the option
+ * `foresees` was set. */
 uint64_t elapse__queue_overdue_ms(struct elapse__queue *queue, struct elapse__queue_now now);
 
 enum { ELAPSE__QUEUE_WHEEL_LEVELS = 6, ELAPSE__QUEUE_WHEEL_SLOTS = 256 };
@@ -764,12 +782,12 @@ struct elapse__queue_wheel_level {
     uint64_t occupied[ELAPSE__QUEUE_WHEEL_SLOTS / 64]; /* bit s % 64 of word s / 64 */
 };
 
-/* Draws the wheel by the boot-time clock, from its lowest level. Returns the position of the wheel,
- * in milliseconds. */
+/* Fills `levels` with the levels of the wheel by the boot-time clock, the lowest first. Returns the
+ * position of the wheel, in milliseconds. */
 uint64_t elapse__queue_draw(const struct elapse__queue *queue,
                             struct elapse__queue_wheel_level levels[ELAPSE__QUEUE_WHEEL_LEVELS]);
 
-/* Return how many jobs there are, shadows left out; how many tubes; how many tokens. */
+/* Return how many jobs (without shadows), tubes and tokens there are. */
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue);
 uint64_t elapse__queue_tube_count(const struct elapse__queue *queue);
 uint64_t elapse__queue_tokens(const struct elapse__queue *queue);

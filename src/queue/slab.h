@@ -1,6 +1,6 @@
 /*
- * Records of one size, numbered from 1, in chunks. A record that is given back is the first to be
- * used again; its first four bytes are then the number of the next free one.
+ * Records of one size, numbered from 1, in chunks. The record that was given back last is used
+ * again first. The first four bytes of a free record are the number of the next free record.
  */
 #ifndef ELAPSE__QUEUE_SLAB_H
 #define ELAPSE__QUEUE_SLAB_H

@@ -1,6 +1,6 @@
 /*
- * The lower floor of the queue: the present, and the tables that jobs lie in. Nothing here knows
- * the states of a job.
+ * The lower floor of the queue (inner.h has the floors): the present, and the tables that jobs lie
+ * in. Nothing here knows the states of a job.
  */
 #ifndef ELAPSE__QUEUE_TABLES_H
 #define ELAPSE__QUEUE_TABLES_H
@@ -9,7 +9,8 @@
 
 /* ---- the present (now.c) ---- */
 
-/* Stores the present. It is kept within the limits, and does not go back by the boot-time clock. */
+/* Stores the present: within the limits of times, and never earlier by the boot-time clock than it
+ * was. */
 void elapse__queue_take_now(struct elapse__queue *queue, struct elapse__queue_now now);
 
 /* Returns the tick of the present, by one of the two clocks. */
@@ -27,8 +28,8 @@ static inline uint64_t elapse__queue_after(const struct elapse__queue *queue, ui
            (delay_ms > 0 && queue->options.present_is_rounded ? 1 : 0);
 }
 
-/* Returns how long it is from the present to a boot-time tick of elapse__queue_after: no more than
- * its delay. */
+/* Returns how long it is from the present to a boot-time tick that elapse__queue_after returned: no
+ * more than the delay that was given there. */
 static inline uint64_t elapse__queue_left(const struct elapse__queue *queue,
                                           struct elapse__queue_now now, uint64_t tick)
 {
@@ -80,10 +81,10 @@ static inline bool elapse__queue_paused(const struct elapse__queue_tube *tube)
 
 void elapse__queue_waits_init(struct elapse__queue_waits *waits);
 
-/* A ready job begins to wait for a worker. Requires that its clock and its deadline are set. */
+/* Begins the wait of a ready job for a worker. Requires that its clock and its deadline are set. */
 void elapse__queue_wait_begin(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry);
 
-/* The job waits no longer. */
+/* Ends the wait of a job. */
 void elapse__queue_wait_end(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry);
 
 /* Returns for how long the oldest ready job of the tube has been due. */
@@ -127,8 +128,8 @@ const struct elapse__queue_profile *
 elapse__queue_profile_of(const struct elapse__queue *queue,
                          const struct elapse__queue_entry *entry);
 
-/* Gives an entry without a profile the one with these values. Returns false if there is no memory.
- */
+/* Gives an entry without a profile the profile with these values. A profile (job.h) is the settings
+ * that many jobs share. Returns false if there is no memory. */
 bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                const struct elapse__queue_fields *fields);
 
@@ -183,20 +184,20 @@ static inline uint64_t elapse__queue_key_tag_of(const struct elapse__queue_key *
 
 /* ---- recurrence (recurrence.c) ---- */
 
-/* Makes a description; parses cron and finds the zone. Returns OK, ARGUMENT (and `*fault`), or
- * NO_MEMORY. While the queue is not open, a fault makes a broken description, and the caller buries
- * the job. */
+/* Makes the description of a recurrence: parses cron and finds the zone. Returns OK; ARGUMENT, and
+ * stores `*fault`; or NO_MEMORY. While the queue is not open, a fault makes a broken description in
+ * place of an error, and the caller buries the job. */
 enum elapse__queue_result
 elapse__queue_recurrence_make(struct elapse__queue *queue,
                               const struct elapse__queue_fields *fields,
                               struct elapse__queue_recurrence **recurrence, const char **fault);
 
-/* Stores the first occurrence after now. Returns false if there is none: cron has come to its end.
- */
+/* Stores the first occurrence after now. Returns false if there is none, because the cron
+ * expression names no further time. */
 bool elapse__queue_recurrence_first(struct elapse__queue_recurrence *recurrence, int64_t now_ms);
 
-/* Goes on to the next occurrence after now, and counts those that passed. Returns false if there is
- * none. */
+/* Goes on to the next occurrence after now. Stores in `*missed` how many occurrences have passed.
+ * Returns false if there is no next occurrence. */
 bool elapse__queue_recurrence_next(struct elapse__queue_recurrence *recurrence, int64_t now_ms,
                                    uint64_t *missed);
 
@@ -208,14 +209,14 @@ void elapse__queue_tokens_init(struct elapse__queue *queue);
 struct elapse__queue_token *elapse__queue_token_find(const struct elapse__queue *queue,
                                                      struct elapse__hash_128 hash, uint64_t tick);
 
-/* Returns the token whose record is at this position, also if it has ended; or NULL. */
+/* Returns the token whose record is at this position, even if the token has ended; or NULL. */
 struct elapse__queue_token *elapse__queue_token_of_record(const struct elapse__queue *queue,
                                                           struct elapse__hash_128 hash,
                                                           uint64_t position);
 struct elapse__hash_128 elapse__queue_token_hash(const struct elapse__queue *queue,
                                                  struct elapse__queue_text token);
 
-/* Makes an empty token that is in no list. Returns its number, or 0: no memory. */
+/* Makes an empty token that is in no list. Returns its number; 0 if there is no memory. */
 uint32_t elapse__queue_token_make(struct elapse__queue *queue);
 
 /* Puts a token that token_make made at the end of the list. */
@@ -231,8 +232,9 @@ uint64_t elapse__queue_token_next(const struct elapse__queue *queue);
 /* Ends up to `most` tokens whose time has come. Returns true if there are more. */
 bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uint32_t most);
 
-/* A token was replayed: makes it, or the one of this name newer. Its end is in seconds by the wall
- * clock until tokens_open. Returns false if there is no memory. */
+/* Takes a token whose record is replayed: makes the token, or makes the token of this name newer.
+ * Its end is in seconds by the wall clock until elapse__queue_tokens_open. Returns false if there
+ * is no memory. */
 bool elapse__queue_token_replay(struct elapse__queue *queue, struct elapse__queue_token token);
 void elapse__queue_tokens_open(struct elapse__queue *queue);
 

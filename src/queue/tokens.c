@@ -1,6 +1,6 @@
 /*
- * Tokens: for ten minutes, a token that a put carried stands for the job that it made. They are in
- * a list by the time at which they came, which is the order in which they end.
+ * Keeps tokens. For ten minutes, the token of a put stands for the job that the put made. Tokens
+ * are in a list by the time at which they came, which is also the order in which they end.
  */
 #include "tables.h"
 

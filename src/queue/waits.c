@@ -4,14 +4,15 @@
  *
  *      waits --- the oldest --- ... --- last --- ... --- the youngest
  *
- * A put that is due at once goes to the end, and so does a job that comes due in time. Behind a
- * backlog jobs come due one by one that are older than what was put meanwhile: each has its place
- * near that of the one before, `last`. So a place is looked for from both, and is found after a few
- * steps. A job that is older than all goes to the front.
+ * A job that is put and due at once goes to the end, and so does a job that comes due in time. If
+ * many jobs come due late, one by one, they are older than jobs that were put meanwhile. The place
+ * of each is near the place of the job before it, `last`. So the place of a job is searched from
+ * the end and from `last`, and is found after a few steps. A job that is older than all goes to the
+ * front.
  *
- * The place of a job may be far from all three: if it was put with a time in the past, its hand-out
- * was undone, or the wall clock was set back. Then it stays where the search ends, and later a
- * younger job may seem to be the oldest.
+ * The place of a job may be far from the front, from `last` and from the end, if the job was put
+ * with a time in the past, if its hand-out was undone, or if the wall clock was set back. Then the
+ * job stays where the search ends, and later a younger job may seem to be the oldest.
  */
 #include "tables.h"
 

@@ -1,7 +1,7 @@
 /*
- * Waiting for jobs of a tube. A waiting caller asks once; the tube then gets into the ring of news
- * when it has a job that can be handed out, at the cost of one comparison for each job that becomes
- * ready.
+ * Lets callers wait for jobs of a tube. A caller asks once for news of its watch. When the tube has
+ * a job that can be handed out, the watch is put into the ring of news. This costs one comparison
+ * for each job that becomes ready.
  */
 #include "moves.h"
 
