@@ -1,5 +1,5 @@
 /*
- * From the description of a task to a task in a shard.
+ * Makes a task in a shard from the user's description of a task.
  *
  * Memory that a task needs is allocated without the lock: a block for the task table, a copy of the
  * key, a segment of the key index. Then the lock is taken, and the task is admitted or refused. If
@@ -17,7 +17,8 @@ struct elapse__deadline {
     bool wall_clock;
 };
 
-/* Returns whether the description is valid for a deadline by this clock. */
+/* Returns whether the description is valid for a deadline by the wall clock, or by the monotonic
+ * clock. */
 bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struct elapse_task *task,
                            bool wall_clock);
 

@@ -1,6 +1,6 @@
 /*
- * Cancelling and rescheduling by key. The task is found and changed in one holding of the lock, so
- * no other call can put another task in its place in between.
+ * Cancels and reschedules by key. The task is found and changed while the lock is held once, so
+ * that no other call can put another task in its place in between.
  */
 #include "by_key.h"
 

@@ -1,5 +1,5 @@
 /*
- * Finding the task that a key names, for calls that act on it before the lock is released.
+ * Finds the task that a key names, for calls that change the task before they release the lock.
  */
 #ifndef ELAPSE__BY_KEY_H
 #define ELAPSE__BY_KEY_H

@@ -1,6 +1,6 @@
 /*
- * Calls of the user's code: which actions, destructors and hooks the calling thread is in. They
- * form a chain on the stack of the thread, the innermost first.
+ * Calls the user's code, and knows which actions, destructors and hooks the calling thread is in.
+ * Structs for these form a chain on the stack of the thread, the innermost first.
  */
 #ifndef ELAPSE__CALLBACK_H
 #define ELAPSE__CALLBACK_H
@@ -11,7 +11,7 @@
 struct elapse__callback {
     const struct elapse__callback *outer;
     const struct elapse_scheduler *scheduler;
-    struct elapse_handle handle; /* of the task whose action or destructor it is; zeros if none */
+    struct elapse_handle handle; /* of the task whose action or destructor runs; zeros: none */
 };
 
 /* Call enter before the user's code and leave after it, with the same struct. Both require that no
@@ -20,8 +20,8 @@ void elapse__callback_enter(struct elapse__callback *callback,
                             const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 void elapse__callback_leave(const struct elapse__callback *callback);
 
-/* Calls the destructor, if there is one. `handle`: that the task had; zeros if it had none.
- * Requires that no lock is held. */
+/* Calls the destructor, if there is one. `handle` is the handle that the task had; zeros if it had
+ * none. Requires that no lock is held. */
 void elapse__destroy(const struct elapse_scheduler *scheduler,
                      const struct elapse__destructor *destructor, void *context,
                      enum elapse_end reason, struct elapse_handle handle);
@@ -31,7 +31,7 @@ void elapse__destroy(const struct elapse_scheduler *scheduler,
 void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
                                 struct elapse__ended_task *ended);
 
-/* Returns whether this scheduler has called the user's code on this thread, and it has not
+/* Returns whether this scheduler has called the user's code on this thread, and the code has not
  * returned. */
 bool elapse__in_callback(const struct elapse_scheduler *scheduler);
 

@@ -1,5 +1,5 @@
 /*
- * Cancelling tasks by their handles: one task, one task with a wait for its end, many tasks.
+ * Cancels tasks by their handles: one task, one task with a wait for its end, many tasks.
  */
 #include "../base/assert.h"
 #include "callback.h"

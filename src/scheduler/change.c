@@ -1,5 +1,5 @@
 /*
- * Changing the period or the cron expression of a task in place.
+ * Changes the period or the cron expression of a task. The task keeps its handle.
  */
 #include "../cron/next.h"
 #include "scheduler.h"

@@ -14,7 +14,8 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
 /* Starts the clock thread. Returns false if the system refuses it. */
 bool elapse__clock_thread_start(struct elapse_scheduler *scheduler);
 
-/* Tells the clock thread to leave, and waits until it has left. Does nothing if there is none. */
+/* Tells the clock thread to leave, and waits until it has left. Does nothing if there is no clock
+ * thread. */
 void elapse__clock_thread_end(struct elapse_scheduler *scheduler);
 
 #endif

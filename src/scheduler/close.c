@@ -1,5 +1,5 @@
 /*
- * Closing a scheduler.
+ * Closes a scheduler.
  */
 #include "../base/assert.h"
 #include "callback.h"

@@ -1,5 +1,5 @@
 /*
- * Finding the shard that has a due task, or the time when one will have one.
+ * Finds the shard that has a due task, or the time at which a shard will have one.
  */
 #ifndef ELAPSE__DUE_SEARCH_H
 #define ELAPSE__DUE_SEARCH_H
@@ -18,10 +18,10 @@ bool elapse__may_be_due(const struct elapse__shard *shard, struct elapse__ticks 
 /* Returns whether a task of any shard may be due. */
 bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now);
 
-/* Returns the shard whose next task has the least deadline of all that are due by one of the two
- * clocks; NULL if none is due. If tasks are due by both clocks, the clocks take turns. `*until`:
- * the shard may go on to this deadline by that clock and no further, or it would go on with its
- * next task while another shard has an earlier one. */
+/* Returns the shard whose next task has the least deadline of all tasks that are due by one of the
+ * two clocks; NULL if no task is due. If tasks are due by both clocks, the clocks take turns.
+ * Stores in `*until` up to which deadline, by that clock, the caller may run tasks of the shard:
+ * after it another shard may have an earlier task. */
 struct elapse__shard *elapse__first_due(struct elapse_scheduler *scheduler,
                                         struct elapse__ticks now, struct elapse__ticks *until);
 

@@ -1,6 +1,6 @@
 /*
- * The hash of a key. Keys may come from strangers, so the hash depends on a secret:
- * ../base/sip_hash.h.
+ * Makes the hash of a key. Keys may come from strangers, so the hash depends on a secret
+ * (../base/sip_hash.h).
  */
 #ifndef ELAPSE__KEY_HASH_H
 #define ELAPSE__KEY_HASH_H
@@ -10,7 +10,7 @@
 /* Returns a secret that differs from process to process. */
 struct elapse__hash_secret elapse__key_secret_make(void);
 
-/* Returns the hash of a key, which means something in this process only. */
+/* Returns the hash of a key. Another process has another hash for the same key. */
 uint64_t elapse__key_hash(const struct elapse__hash_secret *secret, const void *key,
                           size_t key_bytes);
 

@@ -29,12 +29,13 @@ struct elapse__key {
     uint64_t hash;
     struct elapse__task *pending; /* PENDING, WAITING, QUEUED, or RUNNING and `runs_again` */
     struct elapse__task *running; /* RUNNING or FINISHING */
-    unsigned destroying; /* contexts of ended tasks with this key that are being destroyed now */
+    unsigned destroying; /* how many contexts of ended tasks of this key are being destroyed */
     size_t bytes;
     unsigned char data[];
 };
 
-/* A task with this key may not begin: another one runs, or a context of one is being destroyed. */
+/* Returns whether no task with this key may begin, because another task with the key runs, or the
+ * context of one is being destroyed. */
 static inline bool elapse__key_is_in_use(const struct elapse__key *key)
 {
     return key->running != NULL || key->destroying > 0;
@@ -67,16 +68,16 @@ struct elapse__key *elapse__key_make(const void *data, size_t bytes, uint64_t ha
                                      const struct elapse_allocator *memory);
 void elapse__key_release(struct elapse__key *key, const struct elapse_allocator *memory);
 
-/* Returns how many buckets the segment has that the next insertion needs to grow the index; 0: it
- * needs no segment. Without it the insertion works as well, but buckets get longer. */
+/* Returns how many buckets the segment must have that the next insertion needs to grow the index;
+ * 0: it needs no segment. Without the segment the insertion works too, but buckets get longer. */
 size_t elapse__key_index_segment_needed(const struct elapse__key_index *index);
 
 /* Makes a segment of empty buckets. Returns NULL if there is no memory. */
 struct elapse__key_bucket *elapse__key_segment_make(size_t buckets,
                                                     const struct elapse_allocator *memory);
 
-/* Gives the index a segment of so many buckets. Returns false if the index has that segment
- * already: then the caller must release this one with elapse__release. */
+/* Gives the index a segment of `buckets` buckets. Returns false if the index has that segment
+ * already: then the caller must release `segment` with elapse__release. */
 bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key_bucket *segment,
                             size_t buckets);
 
@@ -91,8 +92,8 @@ void elapse__key_index_prefetch_key(const struct elapse__key_index *index, uint6
 struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,
                                            size_t bytes, uint64_t hash);
 
-/* Joins up to `most` buckets with those that they were split from, while there are more buckets
- * than keys. Returns true when there is nothing more to join. */
+/* Joins up to `most` buckets with the buckets that they were split from, while there are more
+ * buckets than keys. Returns true when there is nothing more to join. */
 bool elapse__key_index_join(struct elapse__key_index *index, unsigned most);
 
 /* Takes out a segment without buckets in use, and stores in `*buckets` how many it has. The caller

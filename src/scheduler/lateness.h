@@ -1,6 +1,6 @@
 /*
- * The buckets of the histogram of lateness: one for each nanosecond below 8 ns, and above that
- * eight for each doubling.
+ * The buckets of the histogram of lateness: below 8 ns one bucket for each nanosecond, and above
+ * that eight buckets for each doubling.
  */
 #ifndef ELAPSE__LATENESS_H
 #define ELAPSE__LATENESS_H

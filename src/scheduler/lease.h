@@ -1,6 +1,7 @@
 /*
- * Leases of taken tasks. All leases of a scheduler have the same length, so a list in the order of
- * taking is a list in the order of expiry:
+ * Leases of taken tasks, in pull mode: how long a thread holds a task that it took. All leases of a
+ * scheduler have the same length, so a list in the order of taking is a list in the order of
+ * expiry:
  *
  *      first_lease -> until 10 -> until 12 -> until 15 <- last_lease
  *                        |                       ^
@@ -9,8 +10,8 @@
  * A lease that has expired stays in the list, and its task stays RUNNING, until a take hands the
  * task out again, or ends it if it was cancelled: elapse__shard_take_due finds it.
  *
- * A lease begins when its whole batch is taken. From the taking until then it is in no list, as it
- * is while its task is FINISHING: the task is held, however long that lasts.
+ * A lease begins when its whole batch is taken. Before that, and while its task is FINISHING, the
+ * lease is in no list: then the task is held, however long that lasts.
  *
  * The functions require the lock of the shard.
  */
@@ -20,7 +21,7 @@
 #include "shard_run.h"
 
 /* Begins the lease of a task that is RUNNING and whose lease is in no list. Wakes a thread that
- * closes: it may have to wait until then, and no longer. */
+ * closes the scheduler, because it may have to wait until `until_tick`, and no longer. */
 void elapse__lease_begin(struct elapse__shard *shard, struct elapse__lease *lease,
                          uint64_t until_tick);
 
@@ -35,7 +36,8 @@ bool elapse__lease_is_held(const struct elapse__task *task, uint64_t number, uin
 struct elapse__begun elapse__lease_begin_attempt(struct elapse__shard *shard,
                                                  struct elapse__task *task, uint64_t actual_ns);
 
-/* Ends a task whose lease has expired, for this reason, because the shard is closed. */
+/* Ends a task whose lease has expired, because the shard is closed. Its destructor gets `reason`.
+ */
 void elapse__lease_remove_expired(struct elapse__shard *shard, struct elapse__task *task,
                                   enum elapse_end reason, struct elapse__ended_task *ended);
 

@@ -1,5 +1,5 @@
 /*
- * The life of a scheduler: new, start, free. close.c ends it.
+ * Makes, starts and frees a scheduler. close.c closes it.
  */
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * Listing the tasks of a scheduler, some at a time.
+ * Lists the tasks of a scheduler, some at a time.
  *
  * A task keeps its place in the table of its shard as long as it exists, whatever else is scheduled
  * or ends, and trim gives back only blocks without tasks. So a list goes through the places, and

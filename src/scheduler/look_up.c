@@ -1,5 +1,5 @@
 /*
- * Looking up tasks by key and by handle.
+ * Looks up tasks by key and by handle.
  */
 #include "by_key.h"
 #include "scheduler.h"

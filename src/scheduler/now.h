@@ -1,5 +1,6 @@
 /*
- * The time by the two clocks. If time is manual, step and elapse_scheduler_set_wall_clock set it.
+ * Reads the time by the two clocks. If time is manual, step and elapse_scheduler_set_wall_clock set
+ * it.
  */
 #ifndef ELAPSE__NOW_H
 #define ELAPSE__NOW_H
@@ -10,9 +11,9 @@
  * is manual. */
 enum elapse__os_clock elapse__system_clock(const struct elapse_scheduler *scheduler);
 
-/* Returns `now` with the wall clock read again, if the shard has a wheel for it. A thread that read
- * the clock before it waited for the lock may be behind another that had the lock meanwhile, and
- * its reading would look like a clock that was set back. Requires the lock of the shard. */
+/* Returns `now`, with the wall clock read again if the shard has a wheel for that clock. Another
+ * thread may have had the lock, and have read the clock, after this thread read it. Then the older
+ * reading would look like a clock that was set back. Requires the lock of the shard. */
 struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *scheduler,
                                           const struct elapse__shard *shard,
                                           struct elapse__ticks now);

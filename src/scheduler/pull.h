@@ -1,6 +1,6 @@
 /*
- * Pull mode: the steps of new, start, close and free. The public header declares the other
- * functions.
+ * Pull mode, in which threads of the user take due tasks: what new, start, close and free do for
+ * it. elapse/pull.h declares the other functions.
  */
 #ifndef ELAPSE__PULL_H
 #define ELAPSE__PULL_H

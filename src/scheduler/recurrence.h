@@ -1,6 +1,6 @@
 /*
- * What a task needs that runs more than once, or at a wall-clock time: how its next occurrence
- * follows from the last one.
+ * What a task has that runs more than once, or at a wall-clock time. Finds the next occurrence of
+ * such a task.
  */
 #ifndef ELAPSE__RECURRENCE_H
 #define ELAPSE__RECURRENCE_H
@@ -14,18 +14,18 @@ struct elapse__recurrence_change {
     uint64_t period_ns;      /* not `by_cron` */
     struct elapse_cron cron; /* `by_cron` */
     enum elapse_zone zone;   /* `by_cron` */
-    uint64_t since_ns;       /* when it was asked for, by the clock of the occurrences */
-    uint64_t first_ns;       /* the first occurrence after that */
+    uint64_t since_ns;       /* when the change was asked for, by the clock of the occurrences */
+    uint64_t first_ns;       /* the first occurrence after since_ns */
 };
 
 struct elapse__recurrence {
     enum elapse_recurrence kind;
     enum elapse_missed if_missed;
-    bool wall_clock;        /* occurrence_ns is a wall-clock time; its timer is in that wheel */
+    bool wall_clock;        /* occurrence_ns is a wall-clock time, the timer in the wheel for it */
     bool unplaced;          /* the task is in the chain of wall_clock_wheel.h, and in no wheel */
     uint64_t period_ns;     /* PERIOD, AFTER_EACH */
     uint64_t occurrence_ns; /* the occurrence that is pending or running */
-    uint64_t planned_ns;    /* CRON: the one after it, if it was put in between; otherwise 0 */
+    uint64_t planned_ns;    /* CRON: the occurrence after occurrence_ns, if known; otherwise 0 */
     bool moved;             /* the task was rescheduled while it ran ... */
     uint64_t moved_ns;      /* ... to this deadline */
     uint64_t number;        /* runs begun */

@@ -1,5 +1,5 @@
 /*
- * Rescheduling a task by its handle.
+ * Reschedules a task by its handle.
  */
 #include "reschedule.h"
 

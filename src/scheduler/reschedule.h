@@ -1,5 +1,5 @@
 /*
- * Rescheduling a task that was found already.
+ * Reschedules a task that was found, and whose shard is locked.
  */
 #ifndef ELAPSE__RESCHEDULE_H
 #define ELAPSE__RESCHEDULE_H

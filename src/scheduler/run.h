@@ -1,5 +1,5 @@
 /*
- * Running due tasks on the calling thread.
+ * Runs due tasks on the calling thread.
  */
 #ifndef ELAPSE__RUN_H
 #define ELAPSE__RUN_H
@@ -12,8 +12,8 @@ struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
                                  const struct elapse__begun *begun);
 
 /* Computes the next occurrence of a task whose action has returned, and takes the lock of its
- * shard. Returns false if there is none; `recurrence` may be NULL. Requires that no lock is held,
- * and that no other thread can finish the task. */
+ * shard. Returns false if there is no next occurrence. `recurrence` may be NULL. Requires that no
+ * lock is held, and that no other thread can finish the task. */
 bool elapse__next_occurrence_and_lock(struct elapse_scheduler *scheduler,
                                       struct elapse__shard *shard, struct elapse__task *task,
                                       const struct elapse__recurrence *recurrence,

@@ -1,5 +1,5 @@
 /*
- * Scheduling one task.
+ * Schedules one task.
  */
 #include "../cron/next.h"
 #include "admission.h"

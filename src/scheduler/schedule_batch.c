@@ -1,5 +1,5 @@
 /*
- * Scheduling many tasks: each lock is taken once for up to 64 of them.
+ * Schedules many tasks: takes each lock once for up to 64 tasks.
  */
 #include "../base/assert.h"
 #include "admission.h"

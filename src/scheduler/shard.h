@@ -49,8 +49,8 @@ struct elapse__shard {
     _Atomic uint64_t cascade_tick;
 
     /* The lock guards everything from here on. */
-    bool wall_clock_first; /* the next search for a due task begins with that wheel */
-    bool cascades_ahead;   /* the clock thread does */
+    bool wall_clock_first; /* the next search for a due task begins with the wall clock's wheel */
+    bool cascades_ahead;   /* the clock thread cascades ahead in the wheel */
     bool closed;           /* no task is scheduled any more */
     bool runs_all;         /* closing runs all pending tasks at once, whatever their deadlines */
     uint64_t pending;      /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
@@ -60,14 +60,14 @@ struct elapse__shard {
     struct elapse__task_table tasks;
     struct elapse__task *unlinking[ELAPSE__UNLINKING_MAX]; /* a ring; NULL: an empty place */
     unsigned oldest_unlinking;                             /* the place that is emptied next */
-    uint32_t queue_number; /* that the last task got that became QUEUED */
+    uint32_t queue_number; /* the number of the task that became QUEUED last */
     struct elapse_wheel wheel;
     struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
-    struct elapse__ended_task *first_ended; /* a list of those that are being destroyed */
+    struct elapse__ended_task *first_ended; /* a list of ended tasks that are being destroyed */
     struct elapse__lease *first_lease; /* of RUNNING tasks: a list by until_tick; see lease.h */
     struct elapse__lease *last_lease;
-    uint64_t leases;     /* in that list */
+    uint64_t leases;     /* how many leases are in the list */
     uint64_t destroying; /* keys in use by destructors, each as often as it is */
     struct elapse__due_list due_by_monotonic;
     struct elapse__due_list due_by_wall_clock;
@@ -109,7 +109,7 @@ static inline void elapse__shard_lock(struct elapse__shard *shard)
  * numbered in shard_check.c. Requires the lock. */
 void elapse__shard_check(const struct elapse__shard *shard);
 
-/* Examines some of it each time, and all of it often enough. Requires the lock. */
+/* Examines a part of the shard each time, and the whole shard often enough. Requires the lock. */
 void elapse__shard_check_at_release(struct elapse__shard *shard);
 #else
 static inline void elapse__shard_check_at_release(struct elapse__shard *shard)

@@ -1,5 +1,5 @@
 /*
- * Rescheduling and cancelling a task. The functions require the lock of the shard.
+ * Reschedules and cancels a task. The functions require the lock of the shard.
  */
 #ifndef ELAPSE__SHARD_CHANGE_H
 #define ELAPSE__SHARD_CHANGE_H
@@ -12,10 +12,10 @@ enum elapse__direction {
     ELAPSE__MOVE_LATER,
 };
 
-/* Where a task is to be moved to, and what came of it. */
+/* The deadline that a task is to be moved to, and the result. */
 struct elapse__move {
     uint64_t deadline_ns;
-    uint64_t tick; /* at which the deadline becomes due */
+    uint64_t tick; /* the tick at which a task with this deadline becomes due */
     enum elapse__direction direction;
     uint64_t now_ns;        /* by the monotonic clock; not needed to move a task anywhere */
     bool to_now;            /* a task with a wall-clock time is moved, too, to ... */
@@ -31,8 +31,8 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
                                            struct elapse__move *move);
 
 /* Changes the period or the cron expression of a task. If its action is running, the change is
- * noted; elapse__shard_apply_change applies it. `*started`: gets the tick of its timer if that was
- * started: then the caller must wake the clock thread after it has released the lock. */
+ * noted; elapse__shard_apply_change applies it. If the timer of the task was started, stores its
+ * tick in `*started`: then the caller must wake the clock thread after it has released the lock. */
 enum elapse_error elapse__shard_change_recurrence(struct elapse__shard *shard,
                                                   struct elapse_handle handle,
                                                   const struct elapse__recurrence_change *change,

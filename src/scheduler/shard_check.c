@@ -33,7 +33,7 @@
  *
  * 17. Every action that has begun has returned or is running.
  *
- * Invariants that take a walk through all tasks:
+ * Invariants that need a walk through all tasks:
  *  7. Each task is what the table above says of its state.
  *  8. `pending` counts the tasks that are PENDING, WAITING or QUEUED, or running again; `running`
  *     counts those that are RUNNING or FINISHING.
@@ -50,11 +50,11 @@
  *     back if it has no tasks; no block is in two.
  *
  * 18. The two lists of due tasks hold the tasks that are WAITING or QUEUED, each by its clock.
- * 19. The list of leases is in the order of expiry. Its leases have an `until_tick` and are those
- * of RUNNING tasks; a lease that is not in it has none. Unless the shard is closed, wake_tick is
- *     not later than the first expiry.
+ * 19. The list of leases is in the order of expiry. Its leases have an `until_tick` and belong to
+ *     RUNNING tasks; a lease that is not in the list has no `until_tick`. Unless the shard is
+ *     closed, wake_tick is not later than the first expiry.
  *
- * Invariants that take a walk through both wheels and all keys:
+ * Invariants that need a walk through both wheels and all keys:
  * 15. elapse_wheel_check finds nothing in either wheel.
  * 16. Each key is in the bucket of its hash, and names a pending or a running task, or a destructor
  *     still uses it.

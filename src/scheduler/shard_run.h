@@ -1,5 +1,5 @@
 /*
- * A task becomes due, begins and finishes. The functions require the lock of the shard.
+ * Takes due tasks, begins and finishes them. The functions require the lock of the shard.
  */
 #ifndef ELAPSE__SHARD_RUN_H
 #define ELAPSE__SHARD_RUN_H
@@ -25,18 +25,18 @@ struct elapse__begun {
 
 /* What elapse__shard_take_due found. */
 enum elapse__due {
-    ELAPSE__DUE_TASK,    /* a task, taken out of the wheel, in `*taken` */
-    ELAPSE__DUE_EXPIRED, /* a task whose lease has expired, in `*taken`, and unchanged */
+    ELAPSE__DUE_TASK,    /* `*taken` is a task that was taken out of the wheel */
+    ELAPSE__DUE_EXPIRED, /* `*taken` is a task whose lease has expired; it is unchanged */
     ELAPSE__DUE_NONE,    /* no task is due; wake_tick is up to date */
     ELAPSE__DUE_MORE, /* not known yet, but many timers were moved: release the lock, call again */
 };
 
-/* Takes the next due task out of its wheel: the task is QUEUED from now on. The caller either
- * begins it before it releases the lock, or adds it to its list with elapse__shard_queue. If the
- * next task is one whose lease has expired, returns it as it is. The time is `now`; only tasks that
- * are due at `until`, which is no later, are taken. ELAPSE_NEVER in `until` leaves the wheel of
- * that clock alone. If the shard has a wheel for the wall clock, `now` must have been read with the
- * lock held: an older reading would look like a clock that was set back. */
+/* Takes the next due task out of its wheel, and makes it QUEUED. The caller either begins the task
+ * before it releases the lock, or adds the task to its list with elapse__shard_queue. If the next
+ * task is one whose lease has expired, stores that task unchanged. `now` is the time. Only tasks
+ * that are due at `until`, which is no later than `now`, are taken; ELAPSE_NEVER in `until` leaves
+ * the wheel of that clock alone. If the shard has a wheel for the wall clock, `now` must have been
+ * read with the lock held: an older reading would look like a clock that was set back. */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken);
 
@@ -51,15 +51,15 @@ void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks n
  * nothing if a task is due. The wheel by the wall clock is cascaded only when its tasks are due. */
 void elapse__shard_cascade_ahead(struct elapse__shard *shard, struct elapse__ticks now);
 
-/* QUEUED -> RUNNING. `actual_ns` is the time by the clock of the task. Requires that the task is in
- * no list of due tasks. */
+/* Begins a task: QUEUED -> RUNNING. `actual_ns` is the time by the clock of the task. Requires that
+ * the task is in no list of due tasks. */
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns);
 
 /* Finishes a task whose action has returned: RUNNING -> FREE or, if it was rescheduled or recurs,
- * PENDING. `next_occurrence`: NULL if there is none. This may start timers: its own, and that of
- * the next task with its key. Returns their ticks, ELAPSE_NEVER for none; the caller must wake the
- * clock thread for them after it has released the lock. */
+ * PENDING. `next_occurrence`: NULL if there is none. This may start two timers: that of the task,
+ * and that of the next task with its key. Returns their ticks, ELAPSE_NEVER for none. The caller
+ * must wake the clock thread for these ticks after it has released the lock. */
 struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
                                           const struct elapse__occurrence *next_occurrence,
                                           struct elapse__ended_task *ended);

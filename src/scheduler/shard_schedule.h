@@ -1,5 +1,5 @@
 /*
- * Putting a new task into a shard. The functions require the lock of the shard.
+ * Puts a new task into a shard. The functions require the lock of the shard.
  */
 #ifndef ELAPSE__SHARD_SCHEDULE_H
 #define ELAPSE__SHARD_SCHEDULE_H
@@ -10,13 +10,13 @@
  */
 struct elapse__admission {
     const struct elapse_task *task;
-    bool plain;           /* it needs no memory besides its place in the task table */
-    bool wall_clock;      /* `tick` is by the wall clock; the shard needs a wheel for that */
+    bool plain;           /* the task needs no memory besides its place in the task table */
+    bool wall_clock;      /* `tick` is by the wall clock; the shard needs a wheel for that clock */
     uint64_t tick;        /* in and out: where there is slack, the tick that was chosen */
     uint64_t latest_tick; /* if not greater than `tick`, there is no slack */
     uint64_t key_hash;
     struct elapse__task_extra *extra;   /* or NULL; becomes NULL if the task is admitted */
-    struct elapse__key *key;            /* or NULL; becomes NULL if it goes into the index */
+    struct elapse__key *key;            /* or NULL; becomes NULL if the key goes into the index */
     struct elapse_handle handle;        /* out */
     struct elapse__ended_task replaced; /* out: of the task that was replaced */
 };
@@ -35,7 +35,7 @@ enum elapse__admitted {
     ELAPSE__ADMIT_KEPT,                /* KEY_KEEP: the pending task was kept, the new one ends */
     ELAPSE__ADMIT_REFUSED,             /* `error` says why */
     ELAPSE__ADMIT_NO_ROOM,             /* the task table must grow first; nothing has changed */
-    ELAPSE__ADMIT_NO_WALL_CLOCK_WHEEL, /* the shard needs such a wheel first; nothing has changed */
+    ELAPSE__ADMIT_NO_WALL_CLOCK_WHEEL, /* the shard needs that wheel first; nothing has changed */
 };
 
 /* Schedules the task. The caller must wake the clock thread after it has released the lock. */

@@ -50,10 +50,10 @@ void elapse__shard_note_cascade(struct elapse__shard *shard);
 void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task *task,
                                uint64_t tick);
 
-/* UNLINKING -> FREE, for a task whose timer was popped. */
+/* Frees a task that was UNLINKING, after its timer was popped. */
 void elapse__shard_free_popped(struct elapse__shard *shard, struct elapse__task *task);
 
-/* UNLINKING -> FREE, for all tasks of the unlinking ring. */
+/* Unlinks and frees all tasks of the unlinking ring. */
 void elapse__shard_unlink_all(struct elapse__shard *shard);
 
 /* Moves a key from the index to `ended` if it names no task any more and is not in use. */
@@ -66,18 +66,18 @@ void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key
 void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
                        enum elapse_end reason, struct elapse__ended_task *ended);
 
-/* Returns the task of this handle among those that are being destroyed; NULL if it is not. */
+/* Returns the ended task of this handle if it is being destroyed; otherwise NULL. */
 struct elapse__ended_task *elapse__shard_find_ended(const struct elapse__shard *shard,
                                                     struct elapse_handle handle);
 
-/* Takes an ended task out of the list of those that are being destroyed, and wakes the threads that
- * wait for it. */
+/* Takes an ended task out of the list of ended tasks that are being destroyed, and wakes the
+ * threads that wait for it. */
 void elapse__shard_note_destroyed(struct elapse__shard *shard, struct elapse__ended_task *ended);
 
 /* Releases the key that an ended task holds, after the destructor has returned. If the next task
- * with the key waits for it, starts its timer. Returns the ticks of that timer: the caller wakes
- * the clock thread for them after the lock. `released`: gets the key if it names no task any more.
- */
+ * with the key waits for it, starts that task's timer. Returns the ticks of that timer: the caller
+ * wakes the clock thread for them after it has released the lock. `released` gets the key if it
+ * names no task any more. */
 struct elapse__ticks elapse__shard_release_key(struct elapse__shard *shard, struct elapse__key *key,
                                                struct elapse__ended_task *released);
 
@@ -93,8 +93,8 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
 /* Makes sure that a running task does not run again, even if it was rescheduled or recurs. */
 void elapse__shard_cancel_next_run(struct elapse__shard *shard, struct elapse__task *task);
 
-/* Gives the task another deadline. What was noted of the one before is forgotten, and periods are
- * counted from the new one. */
+/* Gives the task another deadline. Forgets what was noted for the deadline before. Periods are
+ * counted from the new deadline. */
 void elapse__shard_note_moved(struct elapse__task *task, uint64_t deadline_ns);
 
 #endif

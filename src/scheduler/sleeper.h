@@ -26,8 +26,8 @@
  * A kick wakes the clock thread for another reason than a deadline: there is room in the work queue
  * again, or the scheduler is closing. It has an alarm of its own, which no clock sets off.
  *
- * If the system refuses to set an alarm, start says so, and the scheduler is not started. If it
- * does so later, no deadline is missed: the clock thread waits with a time-out in place of its
+ * If the system refuses to set an alarm at the start, the scheduler is not started. If the system
+ * refuses it later, no deadline is missed: the clock thread waits with a time-out in place of its
  * alarm, and another thread that cannot set the alarm earlier kicks the clock thread.
  *
  * tests/scheduler/spin/ holds a model of this, which a model checker goes through.
@@ -61,15 +61,16 @@ struct elapse__sleeper {
 bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns);
 void elapse__sleeper_free(struct elapse__sleeper *sleeper);
 
-/* Opens the alarms: one by the given monotonic clock, one by the wall clock, and the one for kicks.
- * Returns false if the system has none to give, or refuses to set them; all are closed then. */
+/* Opens the alarms: one by the given monotonic clock, one by the wall clock, and one for kicks.
+ * Returns false if the system has no alarms to give, or refuses to set them; all are closed then.
+ */
 bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock clock);
 
 /* Closes the alarms that are open. A later kick does nothing. */
 void elapse__sleeper_close(struct elapse__sleeper *sleeper);
 
-/* Makes a descriptor that is readable while one of the alarms is. Returns false if the system has
- * none to give. */
+/* Makes a descriptor that is readable while one of the alarms is readable. Returns false if the
+ * system has no descriptor to give. */
 bool elapse__sleeper_watch(const struct elapse__sleeper *sleeper, int *descriptor);
 
 /* Announces that the clock thread is about to sleep. After this it must read the wake_ticks of all
@@ -88,12 +89,12 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
 void elapse__sleeper_reset(struct elapse__sleeper *sleeper);
 void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until);
 
-/* Makes sure that the clock thread is awake when these ticks begin. Any thread may call it that
- * holds no lock. */
+/* Makes sure that the clock thread is awake when these ticks begin. Any thread that holds no lock
+ * may call it. */
 void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__ticks ticks);
 
-/* Wakes the clock thread now, or makes its next sleep end at once. Any thread may call it that
- * holds no lock. */
+/* Wakes the clock thread now, or makes its next sleep end at once. Any thread that holds no lock
+ * may call it. */
 void elapse__sleeper_kick(struct elapse__sleeper *sleeper);
 
 /* Makes an alarm go off now, so that a descriptor that watches it stays readable. Requires that no

@@ -6,8 +6,9 @@
 
 #include "scheduler.h"
 
-/* Begin and end running tasks on the clock thread, as step does on a thread of the user. Enter
- * returns false once close has begun to wait: then the thread must not run any. */
+/* Begin and end a time in which the clock thread runs tasks, as step does on a thread of the user.
+ * elapse__step_enter returns false once close has begun to wait: then the thread must run no tasks.
+ */
 bool elapse__step_enter(struct elapse_scheduler *scheduler);
 void elapse__step_leave(struct elapse_scheduler *scheduler);
 

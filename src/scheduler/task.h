@@ -66,13 +66,13 @@ enum {
 /* An index that no task has. */
 #define ELAPSE__NO_TASK UINT32_MAX
 
-/* The place of a due task in a list, by the indices of its neighbours. It leaves the deadline of
- * the timer as it is. */
+/* The place of a due task in a list, by the indices of its neighbours. It lies in the memory of the
+ * timer, and does not overwrite the timer's deadline. */
 struct elapse__due_place {
     uint32_t next;
     uint32_t previous;
 #if UINTPTR_MAX > UINT32_MAX
-    uint32_t queue_number; /* otherwise it has no room here, and is in the task itself */
+    uint32_t queue_number; /* on 32-bit machines there is no room: it is in the task itself */
 #endif
 };
 
@@ -96,7 +96,7 @@ struct elapse__lease {
     struct elapse__task *task;
     struct elapse__lease *previous; /* in the list of its shard, while the task is held ... */
     struct elapse__lease *next;     /* ... or its lease has expired */
-    uint64_t until_tick;            /* from this tick on it is not held; 0: it is in no list */
+    uint64_t until_tick;            /* from this tick on the task is not held; 0: in no list */
     uint64_t number;                /* how often the task was taken */
     uint64_t attempt;               /* how often it was taken for this run */
     uint64_t intended_ns;           /* of this run */
@@ -137,8 +137,8 @@ struct elapse__task {
 _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
                "a task is one cache line");
 
-/* Where the task keeps its number in the work queue, while it is QUEUED: it tells its newest place
- * there. */
+/* Returns where the task keeps its number in the work queue, while it is QUEUED. The number tells
+ * which of its places in the work queue is the newest. */
 static inline uint32_t *elapse__work_queue_number_of(struct elapse__task *task)
 {
 #if UINTPTR_MAX > UINT32_MAX
@@ -160,20 +160,21 @@ static inline bool elapse__is_running(const struct elapse__task *task)
     return task->state >= ELAPSE__TASK_RUNNING;
 }
 
-/* Returns NULL if the task runs once, by the monotonic clock. Requires that the task has not ended:
- * what it had besides its 64 bytes is released then. */
+/* Returns the recurrence of a task; NULL if the task runs once, by the monotonic clock. Requires
+ * that the task has not ended, because a recurrence is released at the end. */
 static inline struct elapse__recurrence *elapse__recurrence_of(const struct elapse__task *task)
 {
     return task->extra == NULL ? NULL : task->extra->recurrence;
 }
 
-/* Returns NULL if the task has no key. Requires that the task has not ended. */
+/* Returns the key of a task; NULL if it has no key. Requires that the task has not ended. */
 static inline struct elapse__key *elapse__key_of(const struct elapse__task *task)
 {
     return task->extra == NULL ? NULL : task->extra->key;
 }
 
-/* Returns NULL if the scheduler has no leases. Requires that the task has not ended. */
+/* Returns the lease of a task; NULL if the scheduler has no leases. Requires that the task has not
+ * ended. */
 static inline struct elapse__lease *elapse__lease_of(const struct elapse__task *task)
 {
     return task->extra == NULL ? NULL : task->extra->lease;

@@ -1,5 +1,5 @@
 /*
- * Waiting until a task has ended, and its context is destroyed.
+ * Waits until a task has ended, and its context is destroyed.
  */
 #include "../base/assert.h"
 #include "callback.h"

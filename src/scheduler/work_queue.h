@@ -3,12 +3,12 @@
  * one thread puts handles in. The handle of a task that was cancelled or rescheduled meanwhile
  * stays in the queue; the worker that takes it finds that the task is not QUEUED any more.
  *
- * Waking a worker costs more than most actions take. So one worker is woken at a time: it takes a
- * task and, if there are more, wakes the next worker before it runs its own task. Few workers run
- * few or short tasks; many or long tasks soon occupy all workers.
+ * To wake a worker takes longer than most actions. So one worker is woken at a time: it takes a
+ * task and, if there are more, wakes the next worker before it runs its own task. So few workers
+ * run a few or short tasks, and many or long tasks soon occupy all workers.
  *
- * The queue is full: the clock thread leaves due tasks in their shards (back-pressure) and sleeps
- * until the worker that frees half of the queue wakes it.
+ * When the queue is full, the clock thread leaves due tasks in their shards (back-pressure), and
+ * sleeps until a worker wakes it, which does so when half of the queue is free.
  *
  * A worker that has waited for long enough leaves, if more workers are left than must stay. It
  * decides so with the lock held, while the queue is empty, and stops counting in the same step: a
@@ -37,7 +37,7 @@
 /* A task in the queue. */
 struct elapse__queued {
     struct elapse_handle handle;
-    uint32_t number; /* what the task has as its queue_number while this place counts */
+    uint32_t number; /* the task has the same queue_number if this is its newest place */
 };
 
 /* The number of no worker. */
@@ -67,7 +67,7 @@ struct elapse__work_queue {
     unsigned count;   /* handles in the queue */
     unsigned idle;    /* workers that have no task, with those that are being made */
     unsigned asleep;  /* idle workers that wait for `filled` */
-    bool waking;      /* one of these was woken and does not have the lock yet */
+    bool waking;      /* one of the workers asleep was woken, and does not have the lock yet */
     unsigned busy;    /* workers that have a task */
     bool clock_waits; /* the clock thread must be kicked once half of the queue is free */
     bool making;      /* a worker is being made: its thread may not be known yet */
@@ -100,7 +100,8 @@ unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
 /* Returns how many more handles are queued than there are idle workers. */
 unsigned elapse__work_queue_without_worker(struct elapse__work_queue *queue);
 
-/* Counts a worker that is about to be made. No worker leaves until it is known whether it was. */
+/* Counts a worker that is about to be made. No worker leaves before elapse__work_queue_worker_made.
+ */
 void elapse__work_queue_expect_worker(struct elapse__work_queue *queue);
 
 /* Tells whether the worker that was counted has been made. */
@@ -109,13 +110,14 @@ void elapse__work_queue_worker_made(struct elapse__work_queue *queue, bool made)
 /* Returns how many workers there are, those that are being made included. */
 unsigned elapse__work_queue_workers(struct elapse__work_queue *queue);
 
-/* Waits for a handle and takes it, for a worker. Returns false when the worker must leave. `*kick`:
- * the worker must kick the clock thread. */
+/* Waits for a handle and takes it, for a worker. Returns false when the worker must leave. Stores
+ * in
+ * `*kick` whether the worker must kick the clock thread. */
 bool elapse__work_queue_take(struct elapse__work_queue *queue, struct elapse__worker *worker,
                              struct elapse__queued *queued, bool *kick);
 
-/* Returns the worker that left last, which the caller must join, or ELAPSE__NO_WORKER. All that
- * left before it have been joined when it has been. */
+/* Returns the worker that left last, which the caller must join; ELAPSE__NO_WORKER if there is
+ * none. When that worker is joined, all workers that left before it are joined, too. */
 unsigned elapse__work_queue_take_left(struct elapse__work_queue *queue);
 
 /* Waits until no worker is busy, and the queue is empty or ending, but no longer than until
@@ -126,7 +128,8 @@ bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t un
 /* Makes the workers leave. Handles that are queued stay in the queue, and no worker takes them. */
 void elapse__work_queue_end(struct elapse__work_queue *queue);
 
-/* Counts no worker any more, and lets new workers stay. Requires that all of them have been joined.
+/* Makes the queue count no workers, and lets new workers stay. Requires that all workers were
+ * joined.
  */
 void elapse__work_queue_forget_workers(struct elapse__work_queue *queue);
 

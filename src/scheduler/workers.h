@@ -1,5 +1,5 @@
 /*
- * Making and ending threads: the workers, and the clock thread.
+ * Makes and ends threads: the workers, and the clock thread.
  */
 #ifndef ELAPSE__WORKERS_H
 #define ELAPSE__WORKERS_H
