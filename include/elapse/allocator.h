@@ -27,10 +27,10 @@ extern "C" {
 #endif
 
 /*
- * Two functions, and a context that is passed to both. Any thread may call those of a scheduler,
- * several threads at a time. Those of a structure are called by the thread that
- * uses the structure, during its calls. Neither may call a function of Elapse.
- * Since 0.2.
+ * Two functions, and a context that is passed to both. Any thread may call the functions of a
+ * scheduler's allocator, and several threads may at a time. The functions of a structure's
+ * allocator are called by the thread that uses the structure, during its calls. They may not call a
+ * function of Elapse. Since 0.2.
  */
 struct elapse_allocator {
     /* Returns `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there

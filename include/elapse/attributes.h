@@ -18,9 +18,9 @@
  * A shared object of yours that contains Elapse, such as a plug-in, would offer these functions
  * too, and another plug-in with another version of Elapse could call them. To keep them inside,
  * link with the static library by -Wl,--exclude-libs,libelapse.a; or, if elapse.c is one of your
- * files, define ELAPSE_HIDDEN for all of them and compile elapse.c by -fvisibility=hidden. Do not
- * define it for files that are linked with the shared library of Elapse: the linker would not find
- * the functions.
+ * files, define ELAPSE_HIDDEN for all of your files and compile elapse.c by -fvisibility=hidden. Do
+ * not define ELAPSE_HIDDEN for files that are linked with the shared library of Elapse: the linker
+ * would not find the functions.
  */
 #if !defined(__GNUC__)
 #define ELAPSE_API

@@ -141,10 +141,10 @@ elapse_time_zone_find(const char *name, const struct elapse_time_zone **zone);
 ELAPSE_API int64_t elapse_time_zone_offset_s(const struct elapse_time_zone *zone, int64_t unix_s);
 
 /*
- * Binds an expression to a time zone: from now on it means local time in that zone, whatever zone
- * elapse_cron_next or the task of a scheduler names. NULL ends this. Copies of the expression are
- * bound too; parsing into it ends it.
- * Cost: O(1). Cannot fail.
+ * Binds an expression to a time zone: from now on the expression means local time in that zone,
+ * whatever zone elapse_cron_next or the task of a scheduler names. NULL ends the binding, and so
+ * does parsing into the expression. Copies of the expression are bound too. Cost: O(1). Cannot
+ * fail.
  */
 ELAPSE_API void elapse_cron_set_time_zone(struct elapse_cron *cron,
                                           const struct elapse_time_zone *zone);
@@ -156,8 +156,8 @@ ELAPSE_API void elapse_cron_set_time_zone(struct elapse_cron *cron,
  * Returns false if there is no such moment in the years 1 to 9999. `*next_s` is unchanged then.
  * Errors: none. Cost: some tenths of a microsecond for UTC; one or two microseconds if the day
  * comes only every forty years. Local time adds four conversions by the C library, or some hundred
- * within a day of a change of the clock. `zone` does not count for an expression that is bound to a
- * time zone.
+ * within a day of a change of the clock. `zone` is ignored if the expression is bound to a time
+ * zone.
  */
 ELAPSE_API bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone,
                                  int64_t after_s, int64_t *next_s);

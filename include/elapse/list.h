@@ -59,8 +59,8 @@ struct elapse_listed {
      * returns. */
     void *context;
     uint64_t period_ns; /* PERIOD and AFTER_EACH */
-    size_t key_bytes;   /* length of the whole key; 0: it has none */
-    /* The first bytes of the key. elapse_task_key copies the whole of a longer one. */
+    size_t key_bytes;   /* length of the whole key; 0: the task has no key */
+    /* The first bytes of the key. elapse_task_key copies the whole key if it is longer. */
     unsigned char key[ELAPSE_LISTED_KEY_BYTES];
 };
 
@@ -76,8 +76,8 @@ ELAPSE_API size_t elapse_task_list(struct elapse_scheduler *scheduler,
                                    size_t capacity);
 
 /*
- * Does the same for the tasks with a key that begins with the `prefix_bytes` bytes at `prefix`;
- * NULL and 0: for all tasks with a key.
+ * Lists as elapse_task_list does, but only the tasks with a key that begins with the `prefix_bytes`
+ * bytes at `prefix`; NULL and 0: all tasks with a key.
  * Cost: as elapse_task_list; it examines tasks with other keys too.
  */
 ELAPSE_API size_t elapse_task_list_keys(struct elapse_scheduler *scheduler, const void *prefix,

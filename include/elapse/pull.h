@@ -67,11 +67,12 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_sc
  * Takes up to `capacity` tasks that are due, and waits as elapse_task_take for the first of them.
  * Stores in `*count` how many it took, 0 after an error.
  *
- * A task is in a batch once. Its lease does not begin before the batch is complete: until then no
- * other thread can take it. From there on all leases of the batch run at the same time, also those
- * of tasks that the thread comes to last: take no more than it can do in one lease, or extend them.
- * A take that calls the destructor of a cancelled task (see elapse_task_extend_lease) does so while
- * it has taken nothing; it returns before that if it has, though more may be due.
+ * A task is in a batch once. Its lease does not begin before the batch is complete, and until then
+ * no other thread can take the task. Then all leases of the batch run at the same time, also the
+ * leases of the tasks that the thread comes to last: take no more tasks than the thread can do in
+ * one lease, or extend the leases. A take may have to call the destructor of a cancelled task (see
+ * elapse_task_extend_lease). It does so only while it has taken nothing. If it has taken a task, it
+ * returns before that, although more tasks may be due.
  * Errors: as elapse_task_take; ARGUMENT also for a capacity of 0.
  * Cost: as elapse_task_take, and O(1) for each task.
  */
@@ -91,9 +92,9 @@ ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler
                                               struct elapse_handle handle);
 
 /*
- * Does the same for a task as it was taken. With options.lease_ns, only the thread that holds the
- * task can end it: once the lease has expired, the answer is GONE, whether another thread has taken
- * the task or not.
+ * Ends a task as elapse_task_done does, but names it by what the take has stored. With
+ * options.lease_ns, only the thread that holds the task can end it: once the lease has expired, the
+ * answer is GONE, whether another thread has taken the task or not.
  * Errors: GONE (the lease has expired; or it is done already), ARGUMENT (not in pull mode).
  * Cost: as elapse_task_done, and reading the clock.
  */
@@ -105,14 +106,14 @@ ELAPSE_API enum elapse_error elapse_task_done_taken(struct elapse_scheduler *sch
  * taken->lease_until_ns.
  *
  * A lease is rounded up to a tick. When it expires, the task stays running for all other calls: a
- * cancel answers RUNNING, since the late thread may still be at work, and the next task with its
- * key waits. But the task is due again, and a take returns it in its turn (see elapse_task_take) as
- * another attempt of the same run; or ends it, on the thread that takes, if it was cancelled
- * meanwhile. A close does not wait for expired leases, and treats these tasks as pending: at the
- * deadline of the run that is not done or, if they were rescheduled meanwhile, at that one; and
- * with the period or the expression that they were given meanwhile.
- * Errors: GONE (as elapse_task_done_taken), ARGUMENT (the scheduler has no leases).
- * Cost: O(1); reading the clock, a lock.
+ * cancel answers RUNNING, since the late thread may still be at work, and the next task with the
+ * same key waits. But the task is due again, and a take returns it in its turn (see
+ * elapse_task_take) as another attempt of the same run. If the task was cancelled meanwhile, the
+ * take ends it instead, on the thread that takes. A close does not wait for expired leases, and
+ * treats their tasks as pending: at the deadline of the run that is not done, or at the deadline
+ * that the task was rescheduled to meanwhile; and with the period or the expression that it was
+ * given meanwhile. Errors: GONE (as elapse_task_done_taken), ARGUMENT (the scheduler has no
+ * leases). Cost: O(1); reading the clock, a lock.
  */
 ELAPSE_API enum elapse_error elapse_task_extend_lease(struct elapse_scheduler *scheduler,
                                                       struct elapse_taken *taken);

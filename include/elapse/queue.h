@@ -81,9 +81,10 @@
  *   nothing has changed.
  * - Since: version 0.1.
  *
- * "Those of every change" are MEMORY; BROKEN; CLOSED, while another thread closes the queue; and
- * DISK_FULL, if even the space that is held for changes is used up. MEMORY and DISK_FULL may come
- * after seconds: the journal had no room, and nothing in it moved for so long.
+ * "Those of every change" are the errors MEMORY; BROKEN; CLOSED, while another thread closes the
+ * queue; and DISK_FULL, if even the space that is held for changes is used up. MEMORY and DISK_FULL
+ * may come after some seconds, when the journal has had no room and nothing in it has moved for
+ * that time.
  *
  * Link with elapse-queue, which needs elapse and xxHash.
  */
@@ -224,8 +225,8 @@ enum elapse_if_key {
     ELAPSE_IF_KEY_KEEP = 1, /* the old job stays, and nothing is stored */
     ELAPSE_IF_KEY_FAIL = 2, /* KEY_PENDING */
     /* The old job gets the new body, options and delay, and keeps its id; but it is due no later
-     * than debounce_max_ms after the put that made it. As REPLACE if it is reserved or buried.
-     * Needs IN and a debounce_max_ms of at least delay_ms. */
+     * than debounce_max_ms after the put that made it. If the old job is reserved or buried, does
+     * what REPLACE does. Needs IN and a debounce_max_ms of at least delay_ms. */
     ELAPSE_IF_KEY_DEBOUNCE = 3,
 };
 
@@ -238,8 +239,9 @@ struct elapse_put {
     size_t key_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a key */
     const void *tag;   /* NULL: none; for elapse_queue_cancel_all and elapse_queue_list */
     size_t tag_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a tag */
-    /* NULL, or a token: the same token within ten minutes answers KNOWN and stores nothing. A put
-     * with neither a key nor a token may double when it is tried again. */
+    /* NULL, or a token. Another put with the same token within ten minutes stores nothing, and
+     * answers KNOWN. A put with neither a key nor a token may make two jobs when it is tried again.
+     */
     const void *token;
     size_t token_bytes;        /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
     enum elapse_due due;       /* when it is due. Default ELAPSE_DUE_IN */
@@ -252,23 +254,23 @@ struct elapse_put {
     uint64_t debounce_max_ms;  /* DEBOUNCE: at least delay_ms */
     uint32_t priority;         /* ready jobs with smaller numbers are handed out first */
     uint64_t ttr_ms;           /* how long a lease lasts; 0: 60,000 */
-    uint64_t expire_ms;        /* dropped if not handed out so long after it was due; 0: never */
+    uint64_t expire_ms;        /* dropped when due for so long and not handed out; 0: never */
     uint32_t retry; /* hand-outs, with the first, that may fail; then it is buried. 0: no limit */
     uint64_t backoff_min_ms; /* the least wait before the first retry; it doubles each time. The
                                 wait is chosen at random, up to twice as long */
-    uint64_t backoff_max_ms; /* at most; at least backoff_min_ms */
+    uint64_t backoff_max_ms; /* no wait is longer; at least backoff_min_ms */
 };
 
 /* What a verb did. */
 enum elapse_result {
-    ELAPSE_RESULT_DONE = 0,        /* the other verbs: it is done */
+    ELAPSE_RESULT_DONE = 0,        /* all other verbs: what was asked for is done */
     ELAPSE_RESULT_SCHEDULED = 1,   /* put: the job is stored */
-    ELAPSE_RESULT_REPLACED = 2,    /* put: it is stored, in place of the one with its key */
+    ELAPSE_RESULT_REPLACED = 2,    /* put: the job is stored, in place of the job with its key */
     ELAPSE_RESULT_KEPT = 3,        /* put: the job with the key stays */
     ELAPSE_RESULT_KNOWN = 4,       /* put: the token came before */
-    ELAPSE_RESULT_BURIED = 5,      /* put: as KEPT, and that job is buried */
+    ELAPSE_RESULT_BURIED = 5,      /* put: as KEPT, and the job with the key is buried */
     ELAPSE_RESULT_REMOVED = 6,     /* cancel: the job will never be handed out again */
-    ELAPSE_RESULT_RUNNING = 7,     /* a worker has it; put: as KEPT, and a worker has that job */
+    ELAPSE_RESULT_RUNNING = 7,     /* a worker has the job; put: as KEPT, and a worker has it */
     ELAPSE_RESULT_RESCHEDULED = 8, /* reschedule: the job has its new due time */
     ELAPSE_RESULT_GONE = 9,        /* there is no such job */
     ELAPSE_RESULT_NONE = 10,       /* ack_many, after an error: nothing has changed */
@@ -279,7 +281,7 @@ struct elapse_answer {
     enum elapse_result result; /* what the verb did */
     /* The job's id; 0: there is none. Ids are below 2^53 and never used again. */
     uint64_t id;
-    /* Once this is durable, so is everything that the answer says. */
+    /* Once this position is durable, so is everything that the answer says. */
     uint64_t position;
     /* After ARGUMENT: which argument is wrong, as an English phrase; otherwise NULL. */
     const char *fault;
@@ -299,16 +301,15 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_put(struct elapse_qu
 /* ---- change ---- */
 
 /*
- * Cancels a job: REMOVED, RUNNING (its worker goes on; the key is free at once; nobody gets it
- * again), or GONE. A recurring job has no further occurrence.
- * Errors: those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(1), a lock.
+ * Cancels a job. The result is REMOVED; RUNNING (its worker goes on, its key is free at once, and
+ * no other worker gets the job); or GONE. A recurring job has no further occurrence. Errors: those
+ * of every change: MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_cancel(struct elapse_queue *queue, const char *tube,
                                                  const void *key, size_t key_bytes,
                                                  struct elapse_answer *answer);
 
-/* Does the same for the job with this id. Errors: as elapse_queue_cancel. Cost: O(1), a lock. */
+/* Cancels the job with this id. Errors: as elapse_queue_cancel. Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_cancel_id(struct elapse_queue *queue, uint64_t id,
                                                     struct elapse_answer *answer);
 
@@ -320,18 +321,16 @@ struct elapse_due_time {
 };
 
 /*
- * Gives a job another due time: RESCHEDULED, RUNNING (a worker has it, and nothing has changed) or
- * GONE.
- * Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(1), a lock.
+ * Gives a job another due time. The result is RESCHEDULED; RUNNING (a worker has the job, and
+ * nothing has changed); or GONE. Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED;
+ * DISK_FULL. Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_reschedule(struct elapse_queue *queue, const char *tube,
                                                      const void *key, size_t key_bytes,
                                                      const struct elapse_due_time *time,
                                                      struct elapse_answer *answer);
 
-/* Does the same for the job with this id. Errors: as elapse_queue_reschedule. Cost: O(1), a lock.
- */
+/* Reschedules the job with this id. Errors: as elapse_queue_reschedule. Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *queue, uint64_t id,
                                                         const struct elapse_due_time *time,
                                                         struct elapse_answer *answer);
@@ -346,9 +345,9 @@ ELAPSE_API enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, ui
                                                   struct elapse_answer *answer);
 
 /*
- * Makes up to `count` jobs of a tube ready: the buried ones, oldest first; or, if none is buried,
- * the soonest of the delayed ones. Stores in `*kicked` how many. After an error, those counted are
- * ready.
+ * Makes up to `count` jobs of a tube ready: the buried jobs, the oldest first; or, if no job is
+ * buried, the soonest delayed jobs. Stores in `*kicked` how many. After an error, the jobs counted
+ * there are ready.
  * Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
  * Cost: O(count); for delayed ones O(jobs log(count)), and 16 bytes of memory for each of them
  * while the call lasts; in slices, each holding the lock. Above 2^20 jobs, O(jobs log(count)) for
@@ -359,7 +358,8 @@ ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const
                                                struct elapse_answer *answer);
 
 /*
- * Hands out nothing of a tube for so long; 0 ends a pause. It is not durable.
+ * Pauses a tube: no job of the tube is handed out for `pause_ms`; 0 ends a pause. A pause is not
+ * durable.
  * Errors: GONE (there is no such tube), ARGUMENT, BROKEN, CLOSED.
  * Cost: O(1), a lock.
  */
@@ -368,7 +368,7 @@ ELAPSE_API enum elapse_error elapse_queue_pause(struct elapse_queue *queue, cons
 
 /* ---- workers ---- */
 
-/* Names one hand-out of a job. No other one ever has the same name, also after a restart. */
+/* Names one hand-out of a job. No other hand-out ever has the same name, also after a restart. */
 struct elapse_lease {
     uint32_t life;   /* which life of the queue: each open begins one */
     uint64_t number; /* which hand-out of that life */
@@ -384,25 +384,25 @@ struct elapse_reserved {
     size_t body_bytes;         /* 0: the body is empty */
     int64_t due_ms;            /* when it was due, by the wall clock */
     uint64_t ttr_ms;           /* the lease ends so long after the call returned */
-    uint64_t position; /* once durable, so is the lease: another life knows of this hand-out */
+    uint64_t position; /* once it is durable, a later life of the queue knows of this hand-out */
     void *memory;      /* private */
     uint32_t priority; /* as it was put */
     uint32_t attempt;  /* of this occurrence, from 1; after a crash it may be too low */
-    uint32_t missed;   /* recurring: occurrences that passed since the one before */
+    uint32_t missed;   /* recurring: occurrences that passed since the hand-out before */
     char tube[ELAPSE_TUBE_BYTES_MAX + 1]; /* the name of its tube */
 };
 
 /*
- * Hands out the ready job of a tube with the least (priority, id). Waits for one, for at most
- * `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). For a job that is ready
- * it waits longer, if it must: until everything that led to the job is durable, and until the
- * journal has room for the lease. A job whose body is damaged, which its checksum tells, is buried,
- * and the next one handed out. A job whose body the disk cannot read now is not: it is tried again
- * after a second, or up to a minute if other jobs can be read, for as long as it takes, and others
- * are handed out meanwhile. If the time-out comes then, the call waits for up to 2 s more. Of the
- * threads that wait, the one that came first is woken first.
- * Each call waits for a sync if something was changed since the last one, and the lease of the
- * last reserve is such a change: a loop of calls costs a sync each. To take more than one job, call
+ * Hands out the ready job of a tube with the least (priority, id). Waits for a job for at most
+ * `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). If a job is ready, the
+ * call may wait longer: until everything that led to the job is durable, and until the journal has
+ * room for the lease. A job whose body is damaged, which its checksum tells, is buried, and the
+ * next job is handed out. A job whose body the disk cannot read now is not buried. It is tried
+ * again after a second, or up to a minute if other jobs can be read, for as long as it takes. Other
+ * jobs are handed out meanwhile. If the time-out comes while there is such a job, the call waits
+ * for up to 2 s more. Of the threads that wait, the one that came first is woken first. Each call
+ * waits for a sync if something was changed since the last sync. The lease of the last reserve is
+ * such a change, so in a loop each call costs a sync. To take more than one job, call
  * elapse_queue_reserve_many.
  * Errors: NOTHING_DUE (time-out), ARGUMENT, DISK_FULL, SYSTEM (time-out, and a job is ready that
  * the disk cannot read); those of every change: MEMORY, BROKEN, CLOSED (also after
@@ -414,8 +414,8 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_reserve(struct elaps
                                                                     struct elapse_reserved *job);
 
 /*
- * Does the same for several tubes: the least (priority, id) of all of them. `tube_count` is 1 to
- * 1000.
+ * Hands out a job as elapse_queue_reserve does, but of several tubes: the job with the least
+ * (priority, id) of all of them. `tube_count` is 1 to 1000.
  * Errors: as elapse_queue_reserve.
  * Cost: O(log ready + tube_count), a lock, and reading the body.
  */
@@ -424,16 +424,18 @@ elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes, s
                          uint64_t timeout_ms, struct elapse_reserved *job);
 
 /*
- * Does the same for several jobs: waits until one is ready, and hands out all that are ready then,
- * up to `capacity`, in the order of (priority, id). It hands out fewer, but at least one, where the
- * journal has no room for all leases at once: call it again for the others. Stores them in `jobs`,
- * and how many in `*reserved`; 0 after an error. Each has a lease of its own, and needs its ack
+ * Hands out several jobs at once, of several tubes: waits as elapse_queue_reserve does until a job
+ * is ready, and hands out all jobs that are ready then, up to `capacity`, in the order of
+ * (priority, id). If the journal has no room for all leases at once, it hands out fewer jobs, but
+ * at least one: call it again for the others. Stores the jobs in `jobs`, and their number in
+ * `*reserved`; 0 after an error. Each job has a lease of its own, and needs its ack
  * (elapse_queue_ack_many ends them together) and its elapse_reserved_free. All leases begin
- * together: a worker that takes many at once needs a ttr_ms that is long enough for all of them.
- * `capacity` is 1 to ELAPSE_RESERVE_MAX.
+ * together: a worker that takes many jobs at once needs a ttr_ms that is long enough for all of
+ * them. `capacity` is 1 to ELAPSE_RESERVE_MAX.
  *
- * A reserve waits until all changes before it are durable, the last ack included. One worker that
- * takes one job at a time thus waits for a sync or two for each; with this call, for each batch.
+ * A reserve waits until all changes before it are durable, the last ack included. So a worker that
+ * takes one job at a time waits for a sync or two for each job; with this call it waits so for each
+ * batch.
  * Errors: as elapse_queue_reserve.
  * Cost: O(jobs x (log ready + tube_count)), a lock, and reading the bodies, without the lock.
  */
@@ -442,17 +444,16 @@ elapse_queue_reserve_many(struct elapse_queue *queue, const char *const *tubes, 
                           uint64_t timeout_ms, struct elapse_reserved *jobs, size_t capacity,
                           size_t *reserved);
 
-/* Releases the memory of a job that was handed out, not its lease. Zeros are ignored. Cost: a free.
- * Cannot fail. */
+/* Releases the memory of a job that was handed out, but not its lease. A struct of zeros is
+ * ignored. Cost: a free. Cannot fail. */
 ELAPSE_API void elapse_reserved_free(struct elapse_reserved *job);
 
 /*
- * The work is done: ends the job; a recurring one waits for its next occurrence. It returns before
- * that is durable: after a crash an acknowledged job may be handed out once more, unless
- * answer->position was committed.
- * Errors: GONE (the lease has ended, and the job may have been handed out again; or it is done
- * already); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(1), a lock.
+ * Ends a job, because its work is done; a recurring job waits for its next occurrence. The call
+ * returns before this is durable: after a crash an acknowledged job may be handed out once more,
+ * unless answer->position was committed. Errors: GONE (the lease has ended, and the job may have
+ * been handed out again; or it is done already); those of every change: MEMORY, BROKEN, CLOSED;
+ * DISK_FULL. Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
                                               struct elapse_lease lease,
@@ -465,13 +466,13 @@ struct elapse_held {
 };
 
 /*
- * Does the same for several jobs, in this order, under one lock. Stores in `results` what became of
- * each: DONE; or GONE, where elapse_queue_ack returns that error. `count` is 1 to
- * ELAPSE_RESERVE_MAX; `results` has as many, or is NULL. Once answer->position is durable, all of
- * them are. After an error, those before the one that failed have their results, and
- * answer->position counts for them; the others have NONE, and keep their leases: try those again.
- * Errors: ARGUMENT (`count`); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(count), a lock.
+ * Acknowledges several jobs as elapse_queue_ack does, in this order, under one lock. Stores in
+ * `results` what became of each job: DONE; or GONE, where elapse_queue_ack returns that error.
+ * `count` is 1 to ELAPSE_RESERVE_MAX; `results` has `count` elements, or is NULL. Once
+ * answer->position is durable, all acks are. After an error, the jobs before the one that failed
+ * have their results, and answer->position is that of their acks. The other jobs have NONE, and
+ * keep their leases: try them again. Errors: ARGUMENT (`count`); those of every change: MEMORY,
+ * BROKEN, CLOSED; DISK_FULL. Cost: O(count), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue,
                                                    const struct elapse_held *held, size_t count,
@@ -479,19 +480,18 @@ ELAPSE_API enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue,
                                                    struct elapse_answer *answer);
 
 /*
- * The work failed: the job waits as its retry and back-off say, and is buried if no retry is left.
- * Errors: GONE; CANCELLED (it was cancelled while it ran, and has ended now); those of every
- * change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(1), a lock.
+ * Gives a job back, because its work failed: the job waits as its retry and back-off say, and is
+ * buried if no retry is left. Errors: GONE; CANCELLED (the job was cancelled while it ran, and has
+ * ended now); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,
                                                struct elapse_lease lease,
                                                struct elapse_answer *answer);
 
-/* Does the same, but the job is due again after `delay_ms`, up to ELAPSE_JOB_DELAY_MS_MAX. The
- * worker asks for time, so this is no hand-out that failed: it takes none of the retries, never
- * buries the job, and the next hand-out has the same attempt. Errors: as elapse_queue_nack;
- * ARGUMENT. Cost: O(1), a lock. */
+/* Gives a job back because the worker asks for time: the job is due again after `delay_ms`, up to
+ * ELAPSE_JOB_DELAY_MS_MAX. The hand-out does not count as one that failed: it takes none of the
+ * retries, never buries the job, and the next hand-out has the same attempt. Errors: as
+ * elapse_queue_nack; ARGUMENT. Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
                                                   struct elapse_lease lease, uint64_t delay_ms,
                                                   struct elapse_answer *answer);
@@ -509,8 +509,8 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_extend(struct elapse
 
 /*
  * Sets the job aside until it is kicked.
- * Errors: GONE; CANCELLED (it has ended); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(1), a lock.
+ * Errors: GONE; CANCELLED (the job was cancelled, and has ended now); those of every change:
+ * MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,
                                                struct elapse_lease lease,
