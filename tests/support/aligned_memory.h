@@ -1,5 +1,5 @@
 /*
- * Aligned memory for the allocators of tests. It is released by free.
+ * Gives aligned memory to the allocators of tests. free releases it.
  */
 #ifndef ELAPSE_TESTS_ALIGNED_MEMORY_H
 #define ELAPSE_TESTS_ALIGNED_MEMORY_H

@@ -38,8 +38,9 @@ static bool look_at(long number, uint64_t *switches)
     return asleep;
 }
 
-/* A thread that is asleep at both looks, and has not gone to sleep in between, was asleep all the
- * time. All first looks come before all second ones: at the moment between them all were asleep. */
+/* Looks at each thread twice. A thread that is asleep at both looks, and has not gone to sleep in
+ * between, was asleep all the time. All first looks come before all second looks, so at the moment
+ * between them all threads were asleep. */
 bool threads_are_asleep(const long *numbers, size_t count)
 {
     uint64_t before = 0;

@@ -6,14 +6,15 @@
 
 enum { ALARMS_MAX = 64, CLOCKS = 4, FIRST_DESCRIPTOR = 1 << 20 };
 
-/* Like a timerfd: it becomes readable once, and stays so until it is reset or set again. */
+/* An alarm, which works like a timerfd: it becomes readable once, and stays readable until it is
+ * reset or set again. */
 struct fake_alarm {
     bool open;
-    bool cancel_on_set; /* it has been set before, and goes by the wall clock */
+    bool cancel_on_set; /* the alarm was set before, and goes by the wall clock */
     bool gone_off;
     enum elapse__os_clock clock;
-    uint64_t when_ns;    /* ELAPSE__OS_NEVER: it does not go off */
-    uint64_t clock_sets; /* how often the wall clock had been set when it was looked at last */
+    uint64_t when_ns;    /* ELAPSE__OS_NEVER: the alarm does not go off */
+    uint64_t clock_sets; /* `clock_sets` of the life when the alarm was looked at last */
 };
 
 /* A thread in alarms_wait, in a list on the stacks of these threads. */
@@ -24,17 +25,18 @@ struct waiter {
     struct waiter *next;
 };
 
-/* A thread that waits for a condition with a time limit, in a list like that. */
+/* A thread that waits for a condition with a time limit, in a list on the stacks of these threads.
+ */
 struct timed_wait {
     struct elapse__condition *condition;
     struct elapse__lock *lock;
     uint64_t until_ns;
-    bool told; /* it has been woken because its time has come */
+    bool told; /* the thread was woken because its time has come */
     struct timed_wait *next;
 };
 
-/* One life of the fake, from begin to begin. A thread that was left behind by a failed test stays
- * in the life that it knows. */
+/* One life of the fake system, from one fake_os_begin to the next. A thread that a failed test has
+ * left behind stays in the life in which it began. */
 struct life {
     uint64_t now_ns[CLOCKS];
     uint64_t readings[CLOCKS];
@@ -61,9 +63,10 @@ struct hook {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* a clock, an alarm, or the waiters */
+static pthread_cond_t changed =
+    PTHREAD_COND_INITIALIZER; /* a clock, an alarm, or the list of waiters has changed */
 static struct life *current;
-static _Thread_local struct life *own_life; /* of a thread that thread_start made */
+static _Thread_local struct life *own_life; /* the life of a thread that thread_start made */
 static _Thread_local struct hook hooks[CLOCKS];
 
 static struct life *enter(void)
@@ -156,14 +159,14 @@ static void alarm_close(struct elapse__os_alarm *alarm)
     leave(false);
 }
 
-/* When the wall clock was set since the last look at the alarm, Linux answers ECANCELED, and sets
- * it all the same. */
+/* Sets an alarm. If the wall clock was set since the last look at the alarm, Linux sets the alarm
+ * too, but answers ECANCELED. */
 static int alarm_set(const struct elapse__os_alarm *set, uint64_t when_ns)
 {
     struct life *life = enter();
     struct fake_alarm *alarm = alarm_of(life, set);
     int error = 0;
-    /* An alarm without a clock is not set by the call that may be refused. */
+    /* To set an alarm without a clock is another call of the system, which is never refused. */
     if (set->clock != ELAPSE__OS_NO_CLOCK && count_call(life, FAKE_OS_ALARM_SET)) {
         error = EPERM;
     } else {
@@ -213,8 +216,9 @@ static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint
 
 /* ---- waits for a condition ---- */
 
-/* The caller holds the lock of the condition from before this wait is in the list until it sleeps,
- * so tell_timed_waits, which takes that lock, cannot come in between. */
+/* Waits for a condition with a time limit. The caller holds the lock of the condition until it
+ * sleeps. So tell_timed_waits, which takes that lock, cannot run after the wait was put into the
+ * list and before the thread sleeps. */
 static bool condition_wait_until(struct elapse__condition *condition, struct elapse__lock *held,
                                  uint64_t until_ns)
 {
@@ -241,7 +245,8 @@ static bool condition_wait_until(struct elapse__condition *condition, struct ela
     return in_time;
 }
 
-/* Takes out one whose time has come, and that was not told. */
+/* Finds a wait whose time has come and whose thread was not told. Returns false if there is none.
+ */
 static bool find_late(struct life *life, struct timed_wait *found)
 {
     for (struct timed_wait *wait = life->timed_waits; wait != NULL; wait = wait->next) {
@@ -254,7 +259,7 @@ static bool find_late(struct life *life, struct timed_wait *found)
     return false;
 }
 
-/* Wakes those whose time has come. No lock is held. */
+/* Wakes the threads of timed waits whose time has come. Requires that no lock is held. */
 static void tell_timed_waits(void)
 {
     struct timed_wait late;
@@ -321,7 +326,7 @@ static int thread_start(struct elapse__os_thread *thread, size_t stack_bytes,
     return error;
 }
 
-/* A test that needs the descriptor of pull mode needs the system as it is. */
+/* Always fails: a test that needs the descriptor of pull mode uses the real system. */
 static int alarms_watch(const struct elapse__os_alarm *alarms, size_t count, int *descriptor)
 {
     (void)alarms;
@@ -348,7 +353,7 @@ void fake_os_begin(void)
     life->now_ns[ELAPSE__OS_BOOTTIME] = FAKE_MONOTONIC_NS;
     life->now_ns[ELAPSE__OS_WALL_CLOCK] = FAKE_WALL_CLOCK_NS;
     (void)pthread_mutex_lock(&lock);
-    current = life; /* one that a failed test has left stays for its threads */
+    current = life; /* the life before is not freed: threads of a failed test may be in it */
     (void)pthread_mutex_unlock(&lock);
 
     fake = elapse__os_linux;
@@ -442,7 +447,7 @@ void fake_os_wait_for_threads(unsigned count)
     leave(false);
 }
 
-/* The lock is held. */
+/* Returns how many threads wait with a time limit. Requires the lock. */
 static unsigned timed_waits(const struct life *life)
 {
     unsigned count = 0;
@@ -489,7 +494,7 @@ void fake_os_at_next_reading(enum elapse__os_clock clock, void (*hook)(void *con
     hooks[clock] = (struct hook){hook, context};
 }
 
-/* The lock is held. */
+/* Returns what fake_os_is_idle returns. Requires the lock. */
 static bool is_idle(struct life *life)
 {
     for (const struct waiter *waiter = life->waiters; waiter != NULL; waiter = waiter->next) {

@@ -8,7 +8,7 @@
  *      fake_os_begin()
  *      new, start                   -->  clock thread: alarm_set, alarms_wait (blocks)
  *      fake_os_advance(5 ms)        -->  the alarm goes off, alarms_wait returns
- *      fake_os_wait_idle()       <--  everything due has been handled; it waits again
+ *      fake_os_wait_idle()          <--  all that was due was handled; the clock thread waits again
  */
 #ifndef ELAPSE_TESTS_FAKE_OS_H
 #define ELAPSE_TESTS_FAKE_OS_H
@@ -30,7 +30,7 @@ enum fake_os_call {
     FAKE_OS_CALLS,
 };
 
-/* Refuse this many calls: all that are to come. */
+/* As the number of calls to refuse: refuse all calls that are to come. */
 #define FAKE_OS_ALL UINT64_MAX
 
 /* Puts the fake in place of the system, with fresh clocks and counts. Threads of a scheduler that
@@ -42,11 +42,11 @@ void fake_os_end(void);
 
 uint64_t fake_os_now_ns(enum elapse__os_clock clock);
 
-/* Moves all clocks forward, or sets the wall clock alone. Alarms go off by it. */
+/* Move all clocks forward, or set the wall clock alone. Alarms whose time has come go off. */
 void fake_os_advance(uint64_t duration_ns);
 void fake_os_set_wall_clock(uint64_t unix_ns);
 
-/* Makes the next `count` calls fail; 0: none. */
+/* Makes the next `count` calls of this kind fail; 0: no call fails any more. */
 void fake_os_refuse(enum fake_os_call call, uint64_t count);
 
 /* Returns how many calls there have been, those that were refused included. */
@@ -56,22 +56,23 @@ uint64_t fake_os_count(enum fake_os_call call);
 unsigned fake_os_open_alarms(void);
 unsigned fake_os_running_threads(void);
 
-/* Waits until there are no more of these threads, for as long as it takes. */
+/* Waits until at most `count` threads made by thread_start run, for as long as it takes. */
 void fake_os_wait_for_threads(unsigned count);
 
-/* Returns how many threads wait for a condition with a time limit, or waits until there are that
- * many. A thread whose time has come counts until it has the lock of the condition again. */
+/* Return how many threads wait for a condition with a time limit, or wait until there are `count`
+ * of them. A thread whose time has come is counted until it has the lock of the condition again. */
 unsigned fake_os_timed_waits(void);
 void fake_os_wait_for_timed_waits(unsigned count);
 
-/* Waits until that many waits of this kind have ended. Their threads have the lock then. */
+/* Waits until `count` waits for a condition with a time limit have ended. Their threads have the
+ * lock of the condition then. */
 void fake_os_wait_for_ended_timed_waits(uint64_t count);
 
 /* Returns how often the clock has been read, by any thread. */
 uint64_t fake_os_readings(enum elapse__os_clock clock);
 
-/* Calls hook(context) when the calling thread reads this clock for the next time, after the time
- * has been read and before the reading is returned: what the hook does happens in between. */
+/* Calls hook(context) when the calling thread reads this clock for the next time: after the time
+ * was read, and before it is returned. */
 void fake_os_at_next_reading(enum elapse__os_clock clock, void (*hook)(void *context),
                              void *context);
 
@@ -79,7 +80,7 @@ void fake_os_at_next_reading(enum elapse__os_clock clock, void (*hook)(void *con
  * test moves a clock or some thread sets an alarm. */
 bool fake_os_is_idle(void);
 
-/* Waits until that is so, for as long as it takes. */
+/* Waits until fake_os_is_idle would return true, for as long as it takes. */
 void fake_os_wait_idle(void);
 
 #endif

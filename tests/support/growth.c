@@ -11,7 +11,8 @@ static size_t allowed = SIZE_MAX;
 static uint64_t refused;
 static size_t outstanding;
 
-/* What precedes each piece, to see that it is given back as it was taken. */
+/* Stands before each piece of memory. It shows whether the piece is given back with the size with
+ * which it was taken. */
 struct piece {
     _Alignas(64) size_t bytes;
 };

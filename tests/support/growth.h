@@ -12,7 +12,7 @@
 
 extern const struct elapse_allocator growth_allocator;
 
-/* Refuses every request after the next `requests`; SIZE_MAX: none. */
+/* Refuses every request after the next `requests`; SIZE_MAX: refuses no request. */
 void growth_limit(size_t requests);
 
 /* Returns how many requests were refused so far. */

@@ -1,5 +1,5 @@
 /*
- * The table of kinds.
+ * Has the table of the kinds of structure that tests run on.
  */
 #include "kind.h"
 
@@ -9,7 +9,7 @@
 
 #include "growth.h"
 
-/* Dials of the slots listed. */
+/* The shape of dials whose levels have the listed numbers of slots. */
 #define DIALS_SHAPE(allocator, ...)                                                          \
     &(const struct elapse_shape)                                                             \
     {                                                                                        \
@@ -21,14 +21,14 @@
         .name = (kind_name), .structure = "dials", .shape = DIALS_SHAPE(NULL, __VA_ARGS__), \
         .next = NEXT_EARLY, .cascades = true, .parks = true,                                \
     }
-/* A level of them for each `bits` of time. */
+/* Growing dials: each level has `number` slots, which is 2^`bits`. */
 #define GROWING_DIALS(kind_name, number, bits)                                                 \
     {                                                                                          \
         .name = (kind_name), .structure = "dials",                                             \
         .shape = DIALS_SHAPE(&growth_allocator, number), .next = NEXT_EARLY, .cascades = true, \
         .moves_per_start = (ELAPSE__TIME_BITS + (bits)-1) / (bits)-1                           \
     }
-/* The hashed wheel of so many slots. */
+/* A hashed wheel of `number` slots. */
 #define HASHED(number)                                                                           \
     {                                                                                            \
         .name = "hashed:" #number, .structure = "hashed",                                        \

@@ -1,6 +1,6 @@
 /*
- * The kinds of structure that the tests run on: each structure, in each shape that is worth a
- * test, with its promises.
+ * The kinds of structure that the tests run on: each structure, in each shape that is worth a test,
+ * with what it promises. Promises have the numbers of docs/promises.md.
  */
 #ifndef ELAPSE_TESTS_KIND_H
 #define ELAPSE_TESTS_KIND_H
@@ -14,11 +14,10 @@
 /* What promise 10 says of a kind. For every kind, next is never late. */
 enum kind_next {
     NEXT_EXACT,             /* always the least deadline */
-    NEXT_EXACT_UNDISTURBED, /* unless a timer was stopped or moved; then one spurious wake-up each
-                             */
+    NEXT_EXACT_UNDISTURBED, /* exact, but for a spurious wake-up for each timer stopped or moved */
     NEXT_EARLY,             /* some wake-ups are spurious */
-    /* At most a turn ahead, so that a deadline takes a wake-up for each turn before it. If there
-     * may be too many of them, tests follow next for a while and then jump. */
+    /* At most a turn ahead, so that there is a wake-up for each turn before a deadline. If there
+     * may be too many wake-ups, tests follow next for a while and then jump. */
     NEXT_A_TURN_AHEAD,
 };
 
@@ -27,16 +26,16 @@ struct kind {
     const char *structure; /* the name of the structure */
     const struct elapse_shape *shape;
     enum kind_next next;
-    /* A timer started again while pending, not earlier, may come at any position among those
-     * of its new deadline (promise 4). */
+    /* A timer that is started again while pending, for the same or a later deadline, may come at
+     * any position among the timers of that deadline (promise 4). */
     bool any_position;
-    /* cascade may answer false, and a pop after it answered true moves nothing (promise 6). */
+    /* `cascade` may return false. After it returned true, a pop moves no timer (promise 6). */
     bool cascades;
     /* The ranges of occupied slots do not overlap. */
     bool disjoint_slots;
-    /* Timers out of reach are visited again and again, each time at the cost of a move. */
+    /* Timers out of reach are visited again and again. Each visit counts as a move. */
     bool parks;
-    /* All timers share one slot, except those that are due, or armed for ELAPSE_NEVER. */
+    /* All timers share one slot, except timers that are due, and timers of ELAPSE_NEVER. */
     bool one_slot;
     /* The most moves for each start, and how many more for each start that postpones a
      * timer (promise 6); 0: no bound. */
@@ -44,7 +43,7 @@ struct kind {
     uint64_t moves_per_postponement;
 };
 
-/* Return NULL if there is none of that name or number. */
+/* Return the kind of this name or number; NULL if there is none. */
 const struct kind *kind_find(const char *name);
 const struct kind *kind_at(size_t number);
 

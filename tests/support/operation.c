@@ -1,5 +1,5 @@
 /*
- * Operations, printed.
+ * Prints operations.
  */
 #include "operation.h"
 

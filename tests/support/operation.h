@@ -1,6 +1,6 @@
 /*
- * One operation on a structure, as data: so that a run can be recorded, shrunk,
- * printed and repeated.
+ * One operation on a structure, as data, so that a run can be recorded, shrunk, printed and
+ * repeated. The comment of each operation says what `timer`, `first` and `second` mean.
  */
 #ifndef ELAPSE_TESTS_OPERATION_H
 #define ELAPSE_TESTS_OPERATION_H
@@ -14,9 +14,9 @@ enum operation_kind {
     OPERATION_STOP,          /* timer */
     OPERATION_ADVANCE,       /* first: now */
     OPERATION_POP,           /* once */
-    OPERATION_POP_ALL,       /* until NULL */
+    OPERATION_POP_ALL,       /* again and again, until NULL */
     OPERATION_CASCADE,       /* once; first: max_moves */
-    OPERATION_CASCADE_ALL,   /* until true; first: max_moves, not 0 */
+    OPERATION_CASCADE_ALL,   /* again and again, until true; first: max_moves, not 0 */
     OPERATION_CASCADE_AHEAD, /* of a wheel, once; first: max_moves */
     OPERATION_FOLLOW_NEXT,   /* advance to next, pop until NULL */
     OPERATION_INSPECT,       /* compare everything that can be asked */
@@ -32,7 +32,7 @@ struct operation {
     uint64_t second;
 };
 
-/* Prints it on a line, as a person would write the call. */
+/* Prints the operation on a line, as a person would write the call. */
 void operation_print(FILE *out, const struct operation *operation);
 
 #endif

@@ -72,7 +72,7 @@ void oracle_advance(struct oracle *oracle, uint64_t now)
         oracle->now = now;
 }
 
-/* The first multiple of 2^bits that is not before `tick`; false if there is none. */
+/* Stores the first multiple of 2^bits that is not before `tick`. Returns false if there is none. */
 static bool round_up(uint64_t tick, unsigned bits, uint64_t *multiple)
 {
     uint64_t step = UINT64_C(1) << bits;

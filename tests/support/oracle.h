@@ -1,6 +1,6 @@
 /*
- * The oracle: what a structure should do, by the dumbest means that can do it. One
- * array, kept sorted by deadline and number of arming; everything is a walk along it.
+ * The oracle: knows what a structure should do, in the simplest way. It keeps one array of timers,
+ * sorted by deadline and number of arming. Each answer is a walk along the array.
  */
 #ifndef ELAPSE_TESTS_ORACLE_H
 #define ELAPSE_TESTS_ORACLE_H
@@ -17,8 +17,8 @@ struct oracle_entry {
     uint64_t deadline;
     uint64_t arming; /* number of the start, counted from 0 */
     size_t timer;    /* which timer it is */
-    /* It was started again while pending, at the same or a later deadline, and so
-     * may come at any position among those of its deadline (promise 4). */
+    /* The timer was started again while pending, for the same or a later deadline. So it may come
+     * at any position among the timers of its deadline (promise 4 of docs/promises.md). */
     bool any_position;
 };
 
@@ -34,23 +34,24 @@ void oracle_start(struct oracle *oracle, size_t timer, uint64_t deadline);
 bool oracle_stop(struct oracle *oracle, size_t timer);
 void oracle_advance(struct oracle *oracle, uint64_t now);
 
-/* The entry of a pending timer; NULL for an idle one. */
+/* Returns the entry of a pending timer; NULL for an idle timer. */
 const struct oracle_entry *oracle_find(const struct oracle *oracle, size_t timer);
 
-/* The deadline that a start with `deadline` arms for: not before now. */
+/* Returns the deadline that a start with `deadline` arms a timer for: `deadline`, or now if that is
+ * later. */
 uint64_t oracle_effective(const struct oracle *oracle, uint64_t deadline);
 
-/* The deadline that a start with the window [earliest, latest] arms for. */
+/* Returns the deadline that a start with the window [earliest, latest] arms a timer for. */
 uint64_t oracle_in_window(uint64_t now, uint64_t earliest, uint64_t latest);
 
-/* True when a timer is due. */
+/* Returns whether a timer is due. */
 bool oracle_due(const struct oracle *oracle);
 
-/* True when a pop may return `timer` now. `in_order` forbids what promise 4 leaves
- * open: the timer must be the very first. */
+/* Returns whether a pop may return `timer` now. If `in_order`, the timer must be the very first,
+ * even where promise 4 allows another order. */
 bool oracle_may_pop(const struct oracle *oracle, size_t timer, bool in_order);
 
-/* The least deadline pending, or ELAPSE_NEVER. */
+/* Returns the least pending deadline; ELAPSE_NEVER if no timer is pending. */
 uint64_t oracle_next(const struct oracle *oracle);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Random numbers for tests: the generator splitmix64. The same seed gives the same
- * numbers on every machine, which is what replaying a run needs.
+ * Makes random numbers for tests, by the generator splitmix64. The same seed gives the same numbers
+ * on every machine, so that a run can be repeated.
  */
 #ifndef ELAPSE_TESTS_RANDOM_H
 #define ELAPSE_TESTS_RANDOM_H
@@ -22,8 +22,8 @@ static inline uint64_t random_next(struct random_source *source)
     return mixed ^ (mixed >> 31);
 }
 
-/* A number below `limit`, which is not 0. The slight bias of the remainder does no
- * harm to a test. */
+/* Returns a number below `limit`, which is not 0. Some numbers are slightly more likely than
+ * others, which does no harm to a test. */
 static inline uint64_t random_below(struct random_source *source, uint64_t limit)
 {
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): the limit is above 0 */
@@ -40,7 +40,7 @@ static inline bool random_one_in(struct random_source *source, uint64_t n)
     return random_below(source, n) == 0;
 }
 
-/* A number of up to `bits` bits, each bit length about as likely as any other. */
+/* Returns a number of up to `bits` bits. Each bit length is about as likely as any other. */
 static inline uint64_t random_of_bits(struct random_source *source, unsigned bits)
 {
     uint64_t shift = 64 - random_below(source, bits) - 1;

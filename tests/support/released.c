@@ -1,6 +1,6 @@
 /*
- * Released timers: the pattern, and the ban on reading where AddressSanitizer can
- * enforce it.
+ * Fills released timers with a pattern, and forbids to read them where AddressSanitizer can enforce
+ * this.
  */
 #include "released.h"
 

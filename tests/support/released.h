@@ -1,7 +1,8 @@
 /*
- * Timers whose memory is the caller's (promise 12). A released timer is filled with a
- * pattern, and under AddressSanitizer may not even be read; claiming it shows
- * whether anything wrote to it meanwhile.
+ * Checks that a structure leaves idle timers alone, whose memory is the caller's (promise 12 of
+ * docs/promises.md). A timer that is released is filled with a pattern, and under AddressSanitizer
+ * may not even be read. When the timer is claimed again, the pattern shows whether anything wrote
+ * to it.
  */
 #ifndef ELAPSE_TESTS_RELEASED_H
 #define ELAPSE_TESTS_RELEASED_H
@@ -13,14 +14,14 @@
 /* Fills the memory of an idle timer. */
 void timer_release(struct elapse_timer *timer);
 
-/* Makes a released timer idle again; false if it was written to since. */
+/* Makes a released timer idle again. Returns false if something wrote to it since. */
 bool timer_claim(struct elapse_timer *timer);
 
-/* Lifts the ban on reading; the pattern stays. Call it before copying a released timer or
- * freeing its memory. */
+/* Allows to read a released timer; the pattern stays. Call it before a released timer is copied or
+ * its memory is freed. */
 void timer_uncover(struct elapse_timer *timer);
 
-/* Imposes the ban on reading again. */
+/* Forbids to read the timer again. */
 void timer_cover(struct elapse_timer *timer);
 
 #endif

@@ -29,7 +29,8 @@ static void make_plan(struct seeded_plan *plan, uint64_t seed)
 
 /* ---- processes ---- */
 
-/* Returns whether all is well. */
+/* Calls work(context) in a child process. Returns whether the child ended well and the run broke no
+ * promise. */
 static bool in_child(void (*work)(void *context), void *context, bool quiet)
 {
     (void)fflush(NULL);
@@ -74,7 +75,7 @@ static void run_one(void *context)
 
 /* ---- a run that fails ---- */
 
-/* Returns whether a run fails as the first one did: numbers do not count. */
+/* Returns whether a run fails with the same words as the first one did, up to the first number. */
 static bool fails_alike(struct seeded_plan *plan, const char *violation)
 {
     size_t words = strcspn(violation, "0123456789");
@@ -156,7 +157,7 @@ static bool read_wishes(struct wishes *wishes, int argc, char **argv)
     return true;
 }
 
-/* Returns whether all runs were well. */
+/* Returns whether no run failed. */
 static bool run_all(const struct wishes *wishes)
 {
     struct timespec start, now;
@@ -186,7 +187,7 @@ int seeded_main(const struct seeded_program *the_program, int argc, char **argv)
 {
     struct wishes wishes;
     program = the_program;
-    /* What a child prints must not be lost when an assertion ends it. */
+    /* With a buffer of one line, nothing that a child prints is lost when an assertion ends it. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     if (!read_wishes(&wishes, argc, argv))
         return 2;

@@ -8,9 +8,9 @@
 enum { SECTOR = 512, DIRECTORIES_MAX = 8, OPEN_MAX = 512, NAME_MAX_BYTES = 48, PATH_BYTES = 64 };
 
 struct sim_inode {
-    uint8_t *shown; /* by the page cache */
+    uint8_t *shown; /* the content that the page cache shows */
     uint8_t *on_disk;
-    bool *dirty; /* for each sector */
+    bool *dirty; /* for each sector: it was written since the last sync */
     size_t size, disk_size, capacity;
     size_t last_write; /* where the last write began */
     unsigned opened;
@@ -18,7 +18,7 @@ struct sim_inode {
     bool is_locked;
 };
 
-/* A name that is there now, or on the disk, or both. */
+/* A name in a directory: in the page cache, or on the disk, or in both. */
 struct sim_name {
     int directory;
     char name[NAME_MAX_BYTES];
@@ -30,7 +30,7 @@ struct sim_name {
 
 struct sim_open {
     bool is_open;
-    int directory; /* -1: a file */
+    int directory; /* the directory's number; -1: this is a file */
     struct sim_inode *inode;
     bool has_lock;
 };
@@ -70,7 +70,8 @@ static void free_inode(struct sim_inode *inode)
     free(inode);
 }
 
-/* Removes the names that are nowhere, and the files that have neither a name nor a user. */
+/* Removes the names that are neither in the page cache nor on the disk, and the files that have
+ * neither a name nor a user. */
 static void collect(void)
 {
     for (struct sim_name **at = &disk.names; *at != NULL;) {
@@ -138,7 +139,7 @@ uint64_t sim_disk_failed_calls(void)
     return disk.failed_calls;
 }
 
-/* Counts a call. Returns its error, if it is one that fails. */
+/* Counts a call. Returns its error if the call is to fail; otherwise 0. */
 static int call(void)
 {
     disk.calls++;
@@ -405,7 +406,8 @@ static int sim_sync(int file)
         return error;
     if (error == 0 && one_in(disk.faults.failed_sync_in))
         error = EIO;
-    /* After a failure the dirty sectors count as clean, and the disk has only some of them. */
+    /* After a failure the dirty sectors are taken for clean, although the disk has only some of
+     * them. */
     for (size_t sector = 0; sector < inode->capacity / SECTOR; sector++) {
         if (inode->dirty[sector] && (error == 0 || one_in(2)))
             memcpy(inode->on_disk + sector * SECTOR, inode->shown + sector * SECTOR, SECTOR);
@@ -525,7 +527,7 @@ static void crash_sector(struct sim_inode *inode, size_t sector)
 {
     uint8_t *old = inode->on_disk + sector * SECTOR;
     const uint8_t *new = inode->shown + sector *SECTOR;
-    /* Half of the cuts lie where the last write begins: between old and new records. */
+    /* Half of the cuts are where the last write begins, between old and new records. */
     size_t cut = (size_t)(sim_disk_random() % SECTOR);
     if (sector == inode->last_write / SECTOR && one_in(2))
         cut = (inode->last_write + 8 * (size_t)(sim_disk_random() % 16)) % SECTOR;
@@ -544,7 +546,8 @@ static void crash_sector(struct sim_inode *inode, size_t sector)
     }
 }
 
-/* Some crashes keep or lose almost all: with many sectors a mixture alone would never do so. */
+/* Keeps, loses or tears the sectors of a file. Some crashes keep or lose almost all sectors: with
+ * many sectors a mixture alone would never do so. */
 static void crash_file(struct sim_inode *inode)
 {
     uint64_t mood = sim_disk_random() % 4;
@@ -577,7 +580,7 @@ void sim_disk_lose_power(void)
             at->is_now = at->is_on_disk = at->is_replaced || one_in(2);
         at->is_replaced = false;
     }
-    /* One name is one file: the newest, which comes first, wins. */
+    /* A name may lead to one file only. The newest, which comes first, wins. */
     for (struct sim_name *at = disk.names; at != NULL; at = at->next) {
         for (struct sim_name *other = at->next; at->is_now && other != NULL; other = other->next) {
             if (other->directory == at->directory && strcmp(other->name, at->name) == 0)

@@ -1,6 +1,6 @@
 /*
- * Tests that stand once in their file: the definition of a test adds it to the tests that TEST_MAIN
- * runs, in the order of the file.
+ * Defines tests. A test is named once in its file: its definition adds it to the tests that
+ * TEST_MAIN runs, in the order of the file.
  *
  *      TEST(a_cancelled_task_never_runs)
  *      {
@@ -62,7 +62,8 @@ static inline int run_tests_of_file(const char *group)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): a type and a name */
 
-/* The same, but the test gets what the fixture has stored as an argument, `type *thing`. */
+/* Begins the definition of a test as TEST_WITH does, but the test gets what the fixture has stored
+ * as an argument, `type *thing`. */
 #define TEST_GIVEN(function, type, thing, set_up, tear_down) \
     static void function##_given(type *thing);               \
     TEST_WITH(function, set_up, tear_down)                   \

@@ -1,5 +1,6 @@
 /*
- * Trials: every operation on the structure and on the oracle, and the comparison.
+ * Runs trials: does every operation on the structure and on the oracle, and compares them. Promises
+ * have the numbers of docs/promises.md.
  */
 #include "trial.h"
 
@@ -81,7 +82,7 @@ static bool claim(struct trial *trial, size_t timer)
     return true;
 }
 
-/* Promise 10: never late, and exact unless a timer was stopped or moved. */
+/* Checks promise 10: `next` is never late, and is exact unless a timer was stopped or moved. */
 static bool examine_next(struct trial *trial)
 {
     uint64_t next = trial->structure->next(trial->instance);
@@ -96,8 +97,8 @@ static bool examine_next(struct trial *trial)
     return true;
 }
 
-/* With no timer left, and all slots that went stale passed by a loop that popped all,
- * next has to be exact from here on again. */
+/* If no timer is left, and a loop that popped all timers has passed all slots that had gone stale,
+ * `next` has to be exact again from here on. */
 static void forget_disturbances(struct trial *trial)
 {
     if (!trial->popped_all || trial->oracle.count > 0)
@@ -106,7 +107,7 @@ static void forget_disturbances(struct trial *trial)
     trial->spurious_wake_ups = 0;
 }
 
-/* What holds after every operation. */
+/* Checks what has to hold after every operation. */
 static bool examine(struct trial *trial)
 {
     const struct elapse_structure *structure = trial->structure;
@@ -146,7 +147,7 @@ static bool grow(struct trial *trial)
     return true;
 }
 
-/* The wheel has verbs of its own. */
+/* Returns whether the structure is a wheel, which has functions that the others lack. */
 static bool is_wheel(const struct trial *trial)
 {
     return strcmp(trial->kind->structure, "wheel") == 0;
@@ -168,8 +169,8 @@ static enum elapse_error start_once(struct trial *trial, const struct operation 
     return trial->structure->start(trial->instance, timer, operation->first);
 }
 
-/* Starts while there is memory for so many levels only; those starts that need more must
- * leave everything as it was, and are then done again with memory enough. */
+/* Starts a timer while there is memory for few levels only. A start that needs more must leave
+ * everything as it was. Then it is done again with enough memory. */
 static enum elapse_error start_with_little_memory(struct trial *trial,
                                                   const struct operation *operation)
 {
@@ -294,7 +295,7 @@ static bool apply_pop_all(struct trial *trial, size_t *count)
     return true;
 }
 
-/* Promise 6: cascade moves no more than it may, and gets on. */
+/* Checks promise 6: cascade moves no more timers than it may, and makes progress. */
 static bool apply_cascade(struct trial *trial, uint64_t max_moves, bool *cascaded)
 {
     uint64_t moves = trial->structure->moves(trial->instance);
@@ -309,7 +310,7 @@ static bool apply_cascade(struct trial *trial, uint64_t max_moves, bool *cascade
 
 static bool apply_cascade_all(struct trial *trial, uint64_t max_moves)
 {
-    /* Generous: each call either moves a timer or passes an empty slot. */
+    /* The limit is generous: each call either moves a timer or passes an empty slot. */
     size_t calls = ELAPSE__WHEEL_SLOTS + 2 * trial->oracle.count * ELAPSE__WHEEL_LEVELS;
     bool cascaded = false;
 
@@ -327,8 +328,8 @@ static bool apply_cascade_all(struct trial *trial, uint64_t max_moves)
     return true;
 }
 
-/* Cascading ahead moves no more than it may, says when there is nothing left to do, and leaves
- * `next` as it is, or makes it exact. */
+/* Checks that cascading ahead moves no more timers than it may, says when there is nothing left to
+ * do, and leaves `next` as it is or makes it exact. */
 static bool apply_cascade_ahead(struct trial *trial, uint64_t max_moves)
 {
     if (!is_wheel(trial))
@@ -351,7 +352,7 @@ static bool apply_cascade_ahead(struct trial *trial, uint64_t max_moves)
     return true;
 }
 
-/* Promise 10: after following next, the answer is strictly later. */
+/* Checks promise 10: after the structure was advanced to `next`, the new `next` is later. */
 static bool apply_follow_next(struct trial *trial)
 {
     uint64_t next = trial->structure->next(trial->instance);

@@ -1,7 +1,7 @@
 /*
- * A trial: one structure, run in step with the oracle. Each operation is done on both, and each
- * answer of the structure is checked against the promises. Timers that are not pending are
- * released, so that every trial checks promise 12.
+ * A trial: runs one structure in step with the oracle (oracle.h). Each operation is done on both,
+ * and each answer of the structure is checked against the promises (docs/promises.md). Timers that
+ * are not pending are released (released.h), so that every trial checks promise 12.
  */
 #ifndef ELAPSE_TESTS_TRIAL_H
 #define ELAPSE_TESTS_TRIAL_H
@@ -26,7 +26,7 @@ struct trial {
     size_t timer_count;
     struct elapse_timer *timers;
     bool check_each; /* call check after each operation */
-    bool cascaded;   /* cascade has just said that the next pop moves nothing */
+    bool cascaded;   /* cascade has just said that the next pop moves no timer */
     bool popped_all; /* the last operation popped until NULL */
     uint64_t starts;
     uint64_t postponements;
@@ -46,7 +46,8 @@ void trial_close(struct trial *trial);
 /* Does one operation. Returns false if the structure broke a promise; `failure` says how. */
 bool trial_apply(struct trial *trial, const struct operation *operation);
 
-/* Follows next until it is ELAPSE_NEVER. Returns false if the structure broke a promise. */
+/* Advances to `next` and pops, until `next` is ELAPSE_NEVER. Returns false if the structure broke a
+ * promise. */
 bool trial_run_to_end(struct trial *trial);
 
 /* Runs the trial to its end, inspects the structure, and clears it. */

@@ -1,12 +1,12 @@
 /*
- * Trials: the operations that look at all the timers, and clear.
+ * Implements the operations of trials that look at all timers, and the operation clear.
  */
 #include "released.h"
 #include "trial_steps.h"
 
 struct visits {
     struct trial *trial;
-    uint64_t divisor; /* stop what it divides; 0: stop nothing */
+    uint64_t divisor; /* stop the timers whose numbers it divides; 0: stop none */
     size_t count;
     bool seen[ORACLE_CAPACITY];
 };

@@ -1,9 +1,9 @@
 /*
- * What these tests use of cmocka, under the same names and with the same meaning, for
- * machines that have no cmocka of their own: other architectures and C libraries.
- * Where cmocka itself is there, the tests are built with it.
+ * The stand-in for cmocka: what these tests use of cmocka, under the same names and with the same
+ * meaning, for machines that have no cmocka: other architectures and C libraries. Where cmocka is
+ * installed, the tests are built with it.
  *
- * A test that fails leaves by longjmp; so an assertion is for the thread that runs it.
+ * A test that fails leaves by longjmp. So only the thread that runs the test may use assertions.
  */
 #ifndef ELAPSE_STAND_IN_CMOCKA_H
 #define ELAPSE_STAND_IN_CMOCKA_H

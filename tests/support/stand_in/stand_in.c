@@ -67,11 +67,11 @@ void stand_in_range(const char *file, int line, uintmax_t value, uintmax_t least
                       least, most);
 }
 
-/* A set-up that fails is a test that fails; a test that fails is torn down all the same. */
+/* Runs a test. If its set-up fails, the test fails. A test that fails is torn down, too. */
 static const char *run_one(const struct CMUnitTest *test)
 {
     static void *state;
-    const char *volatile outcome = "ok"; /* longjmp comes by */
+    const char *volatile outcome = "ok"; /* volatile, because longjmp returns here */
     state = NULL;
     running = true;
     switch (setjmp(leave)) {

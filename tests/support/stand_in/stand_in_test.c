@@ -1,6 +1,6 @@
 /*
- * The stand-in for cmocka tells right from wrong: each assertion passes where it should,
- * and fails where it should, every time it is asked.
+ * Tests the stand-in for cmocka: each assertion passes where it should, and fails where it should,
+ * every time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static void is_skipped(void **state)
     skip();
 }
 
-/* Each of these has to end at its assertion. */
+/* Defines a test that has to end at its assertion. */
 #define MUST_FAIL(name, assertion) \
     static void name(void **state) \
     {                              \

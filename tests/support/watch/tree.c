@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns how much of the file was read: the file of a process that has ended cannot be. */
+/* Reads /proc/ID/stat. Returns how many bytes were read; 0 if the process has ended. */
 static size_t read_stat(pid_t id, char *text, size_t size)
 {
     char path[48];

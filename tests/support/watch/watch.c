@@ -1,22 +1,23 @@
 /*
  * watch-test [--processor-s N] [--quiet-s N] [--report FILE] -- COMMAND [ARGUMENT...]
  *
- * Runs a test, and ends it only for what is its own fault, so that a slow machine is none. The test
- * is killed, with all processes that it has started, when
+ * Runs a test, and ends it if it works too much or hangs. A test that is slow because the machine
+ * is slow goes on. The test is killed, with all processes that it has started, when
  *
  *     --processor-s N   they have used more than N seconds of processor time (300);
  *     --quiet-s N       for N seconds (120) they have written nothing, have used less than 1 % of
  *                       one processor, and did not wait for a processor or for the disk either.
  *
- * It then says why, names the processes, and exits with 124. Otherwise it exits as the test does,
- * or with 128 and the number of the signal that ended the test. A signal that asks the launcher to
- * end is passed on. Processes that outlive the test are killed. The processor time that all have
- * used is written into FILE, in seconds.
+ * watch-test (the launcher) then says why, names the processes, and exits with 124. Otherwise it
+ * exits with the status of the test, or with 128 and the number of the signal that ended the test.
+ * A signal that asks the launcher to end is passed on to the test. Processes that outlive the test
+ * are killed. The processor time that all processes have used is written into FILE, in seconds.
  *
- * Standard error that goes elsewhere than standard output is left alone, and does not count as
+ * If standard error goes elsewhere than standard output, it is left alone, and does not count as
  * output.
  *
- * The test has a session of its own. Its orphans become children of the launcher, so none escapes.
+ * The test has a session of its own. Orphans of the test become children of the launcher, so no
+ * process escapes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@
 #include "tree.h"
 
 enum {
-    SAMPLES = 120, /* of one --quiet-s */
+    SAMPLES = 120, /* how many samples are taken in the time of --quiet-s */
     EXIT_USAGE = 2,
     EXIT_ENDED = 124,
     EXIT_NOT_STARTED = 127,
@@ -63,7 +64,7 @@ struct watch {
     int signals;
     sigset_t mask_before;
     bool ended;
-    int status; /* of waitpid, once the test has ended */
+    int status; /* what waitpid stored, once the test has ended */
     int asked;  /* the signal that asked the launcher to end, or 0 */
     struct tree tree;
 
@@ -92,7 +93,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
     va_end(arguments);
 }
 
-/* The processor time of all processes that have ended, and that were waited for. */
+/* Returns the processor time of all processes that have ended and were waited for. */
 static double reaped_s(void)
 {
     struct rusage usage;
@@ -124,7 +125,7 @@ static bool pass_output(struct watch *watch)
     for (ssize_t at = 0; at < length;) {
         ssize_t written = write(STDOUT_FILENO, bytes + at, (size_t)(length - at));
         if (written < 0 && errno != EINTR) {
-            watch->asked = SIGPIPE; /* nobody reads */
+            watch->asked = SIGPIPE; /* nobody reads the output any more */
             return false;
         }
         at += written > 0 ? written : 0;
@@ -159,8 +160,8 @@ static void name_processes(const struct watch *watch)
     }
 }
 
-/* Time that passed while the launcher itself did not run, as in a machine that is suspended, does
- * not count: a sample covers one period at most, because it is one of SAMPLES. */
+/* Takes a sample. A sample counts as one period, even if more time has passed. So time in which the
+ * launcher itself did not run, as in a machine that is suspended, is not counted. */
 static void take_sample(struct watch *watch)
 {
     tree_read(&watch->tree, getpid());
@@ -283,7 +284,7 @@ static int follow(struct watch *watch)
     return 128 + number;
 }
 
-/* Returns whether what goes to standard error goes to standard output too. */
+/* Returns whether standard error and standard output go to the same file. */
 static bool one_output(void)
 {
     struct stat output, error;
