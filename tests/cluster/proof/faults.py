@@ -20,6 +20,7 @@ import tempfile
 import time
 
 import nodes
+from ledger import EARLY_CLOCKS_SET_S
 from nodes import cluster, wait_until
 from trials import Book, Runner
 
@@ -189,6 +190,7 @@ def clocks_set(trial):
         for clock in clocks:
             clock.set(ahead_s)
     node, epochs = trial.owner(), trial.it.epochs()
+    trial.ledger.early_s = EARLY_CLOCKS_SET_S
     # The next trial begins with clocks that nobody has set.
     trial.spoils = True
     variant = trial.number % 4

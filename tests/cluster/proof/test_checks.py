@@ -9,7 +9,7 @@ import time
 import unittest
 
 from fake_nodes import VICES, FakeCluster
-from ledger import Ledger
+from ledger import Job, Ledger
 from load import ANSWER_LIMIT_S, Clients
 from place import partition_of
 from proxy import SOCKET, Proxy, Trap
@@ -53,6 +53,15 @@ class Checks(unittest.TestCase):
     def test_answers_in_an_unsafe_time_are_found(self):
         ledger = asyncio.run(run(None, 0.5, unsafe=True))
         self.assertEqual(list(ledger.faulty()), ["unsafe"])
+
+    def test_a_job_may_be_early_by_the_bound_alone(self):
+        ledger = Ledger(2)
+        for name, ahead_s in (("in time", 0.0), ("early", 0.01)):
+            job = ledger.work[name] = Job("work", name, None, 0, 60.0)
+            job.sent = time.monotonic() - job.delay_s + ahead_s
+            ledger.handed_out(len(ledger.work), name, job.sent)
+        self.assertEqual((ledger.faulty(), len(ledger.faults)), ({"early": 1}, 1), ledger.faults)
+        self.assertGreater(ledger.earliest_s, 0.0)
 
     def test_the_longest_gap(self):
         ledger = Ledger(2)

@@ -11,7 +11,7 @@ WARM_S = 0.5
 AFTER_S = 0.3
 COUNTED = ("put", "removed", "read", "looked up", "handed out", "unsure", "unresolved")
 COLUMNS = ("fault", "trial", "verdict", "seconds", *COUNTED, *KINDS, "zombies", "fenced", "gap_s",
-           "promoted_s", "noticed", "note")
+           "promoted_s", "earliest_ms", "noticed", "note")
 
 
 class Trial:
@@ -142,5 +142,6 @@ class Trial:
                "seconds": round(time.monotonic() - begun, 1), "zombies": self.zombies,
                "fenced": self.fenced, "gap_s": gap and round(gap, 3),
                "promoted_s": self.promoted_s and round(self.promoted_s, 3),
+               "earliest_ms": self.ledger.earliest_s and round(self.ledger.earliest_s * 1e3, 1),
                "noticed": self.noticed, "note": " ".join((self.note, error)).strip()[:200]}
         return row | {name: counts[name] for name in (*COUNTED, *KINDS)}

@@ -49,10 +49,13 @@ class Book:
             good = sum(row["verdict"] == "good" for row in rows)
             sums = {column: sum(int(row[column]) for row in rows)
                     for column in ("put", "removed", "zombies", "fenced", *KINDS)}
+            earliest = [float(row["earliest_ms"]) for row in rows if row.get("earliest_ms")]
             gaps = [float(row["gap_s"]) for row in rows if row["gap_s"]]
             text = f"{name}: {good} of {len(rows)} good; {sums['put']} puts, " \
                 f"{sums['removed']} removals; "
             text += ", ".join(f"{sums[kind]} {kind}" for kind in KINDS)
+            if earliest:
+                text += f"; {max(max(earliest), 0):.1f} ms early at most"
             if sums["zombies"]:
                 text += f"; {sums['fenced']} of {sums['zombies']} zombies fenced"
             if gaps:
