@@ -71,7 +71,9 @@ static int set_up(void **state)
     loop.peers.base = event_base_new();
     assert_int_equal(elapse__store_open(NULL, &queue, &wishes, &loop.store, NULL), ELAPSE_OK);
     elapse__loop_with_core(&loop, make_server, NULL);
-    loop.reader = elapse__body_reader_start(loop.store->engine.journal);
+    loop.body_thread = elapse__body_thread_start();
+    assert_non_null(loop.body_thread);
+    loop.reader = elapse__body_reader_open(loop.body_thread, loop.store->engine.journal);
     assert_int_equal(elapse__os->alarm_open(&loop.alarm, ELAPSE__OS_BOOTTIME), 0);
     assert_true(loop.reader != NULL && elapse__loop_open(&loop));
     return 0;
@@ -80,7 +82,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    elapse__body_reader_stop(loop.reader);
+    elapse__body_reader_close(loop.reader);
+    elapse__body_thread_stop(loop.body_thread);
     elapse__loop_close(&loop);
     elapse__loop_with_core(&loop, free_server, NULL);
     elapse__os->alarm_close(&loop.alarm);

@@ -63,7 +63,7 @@ static void end_readings(struct elapse__loop *loop)
         elapse__loop_with_core(loop, take_readings, NULL);
     }
     ELAPSE__ASSERT_THAT(elapse__body_reader_count(loop->reader), ==, 0);
-    elapse__body_reader_stop(loop->reader);
+    elapse__body_reader_close(loop->reader);
 }
 
 /* Frees a core, even if it was only partly made. */
@@ -82,7 +82,8 @@ static bool open_loop(struct elapse__cluster *cluster, struct elapse__loop *loop
 {
     if (!elapse__service_make_core(&cluster->service, loop))
         return false;
-    loop->reader = elapse__body_reader_start(loop->store->engine.journal);
+    loop->reader =
+        elapse__body_reader_open(cluster->service.loop.body_thread, loop->store->engine.journal);
     return loop->reader != NULL && elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) == 0 &&
            elapse__loop_open(loop);
 }

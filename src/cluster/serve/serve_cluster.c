@@ -185,8 +185,10 @@ static bool start(struct elapse__cluster *cluster)
     elapse__service_know_machine(service);
     elapse__cluster_show(cluster);
     elapse__cluster_count_files(cluster);
-    if (!make_router(cluster) || !make_events(cluster) || !open_http(&service->loop) ||
-        !elapse__service_start_events(service) || !elapse__listeners_start(&service->loop) ||
+    service->loop.body_thread = elapse__body_thread_start();
+    if (service->loop.body_thread == NULL || !make_router(cluster) || !make_events(cluster) ||
+        !open_http(&service->loop) || !elapse__service_start_events(service) ||
+        !elapse__listeners_start(&service->loop) ||
         !elapse__cluster_errand_start(&cluster->addresses, elapse__addresses_errand, cluster) ||
         !elapse__cluster_errand_start(&cluster->inbox, elapse__cluster_errand_inbox, cluster))
         return false;
@@ -410,6 +412,8 @@ static bool release(struct elapse__cluster *cluster)
     hand_over(cluster);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         elapse__cluster_partition_end(&cluster->partitions[i]);
+    if (cluster->service.loop.body_thread != NULL)
+        elapse__body_thread_stop(cluster->service.loop.body_thread);
     elapse__cluster_each(cluster->partition_count, elapse__cluster_partition_close, cluster);
     for (uint32_t i = 0; i < cluster->partition_count; i++)
         is_durable = elapse__cluster_partition_free(&cluster->partitions[i]) && is_durable;

@@ -26,9 +26,10 @@
  *                receive.c         bytes from sockets
  *
  * Threads. The loop is the thread that called elapse__cluster_serve. It has the sockets, the
- * router, and the core of each partition that this node owns. Each partition has a runner, which
- * asks the database; a store with its three threads; and, while this node owns the partition, a
- * reader of bodies. Two more threads (errands) wait for the database and for name servers.
+ * router, and the core of each partition that this node owns; it also makes jobs ready when they
+ * are due, so the stores have no clock threads. Each partition has a runner, which asks the
+ * database, and the two threads of its journal. All cores share a reader of bodies. Two more
+ * threads (errands) wait for the database and for name servers.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_H
 #define ELAPSE__CLUSTER_SERVE_H

@@ -26,6 +26,7 @@ enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_pa
         .partitions = cluster->queue.partitions,
         .partition = partition->number,
         .log = &partition->log,
+        .turns_itself = true,
     };
 
     ELAPSE__ASSERT(partition->store == NULL);

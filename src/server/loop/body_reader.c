@@ -6,23 +6,34 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 
+/* A reading, and whose it is. */
+struct item {
+    struct elapse__body_reader *reader;
+    struct elapse__server_reading *reading;
+};
+
 /* Readings in their order. */
 struct line {
-    struct elapse__server_reading **items;
+    struct item *items;
     size_t first;
     size_t count;
     size_t capacity;
 };
 
+struct elapse__body_thread {
+    struct elapse__os_monitor *monitor; /* guards all lines */
+    struct elapse__os_background *thread;
+    struct line to_read;
+    unsigned readers;
+    bool ends;
+};
+
 struct elapse__body_reader {
     const struct elapse__journal *journal;
-    struct elapse__os_monitor *monitor;
-    struct elapse__os_background *thread;
+    struct elapse__body_thread *thread;
     int descriptor;
-    struct line to_read;
     struct line read;
     size_t count; /* readings given and not taken back; only the loop uses it */
-    bool ends;
 };
 
 /* ---- a line ---- */
@@ -36,8 +47,7 @@ static bool line_reserve(struct line *line, size_t wanted)
         return true;
     while (capacity < wanted)
         capacity *= 2;
-    struct elapse__server_reading **items =
-        malloc(capacity * sizeof(struct elapse__server_reading *));
+    struct item *items = malloc(capacity * sizeof *items);
     if (items == NULL)
         return false;
     for (size_t i = 0; i < line->count; i++)
@@ -49,91 +59,119 @@ static bool line_reserve(struct line *line, size_t wanted)
     return true;
 }
 
-static void line_add(struct line *line, struct elapse__server_reading *reading)
+static void line_add(struct line *line, struct item item)
 {
     ELAPSE__ASSERT_THAT(line->count, <, line->capacity);
-    line->items[(line->first + line->count) % line->capacity] = reading;
+    line->items[(line->first + line->count) % line->capacity] = item;
     line->count++;
 }
 
-static struct elapse__server_reading *line_take(struct line *line)
+/* Returns the first one; without a reading if there is none. */
+static struct item line_take(struct line *line)
 {
     if (line->count == 0)
-        return NULL;
+        return (struct item){.reading = NULL};
     ELAPSE__ASSERT_THAT(line->first, <, line->capacity);
     ELAPSE__ASSERT_THAT(line->count, <=, line->capacity);
-    struct elapse__server_reading *reading = line->items[line->first];
+    struct item item = line->items[line->first];
     line->first = (line->first + 1) % line->capacity;
     line->count--;
-    return reading;
+    return item;
 }
 
 /* ---- the thread ---- */
 
 static void read_all(void *argument)
 {
-    struct elapse__body_reader *reader = argument;
+    struct elapse__body_thread *thread = argument;
 
-    elapse__os_monitor_enter(reader->monitor);
+    elapse__os_monitor_enter(thread->monitor);
     for (;;) {
-        struct elapse__server_reading *reading = line_take(&reader->to_read);
-        if (reading == NULL && reader->ends)
+        struct item item = line_take(&thread->to_read);
+        if (item.reading == NULL && thread->ends)
             break;
-        if (reading == NULL) {
-            elapse__os_monitor_wait(reader->monitor);
+        if (item.reading == NULL) {
+            elapse__os_monitor_wait(thread->monitor);
             continue;
         }
-        elapse__os_monitor_leave(reader->monitor);
-        elapse__journal_read_perform(reader->journal, true, &reading->reading, 1);
-        elapse__os_monitor_enter(reader->monitor);
-        line_add(&reader->read, reading);
-        elapse__os_event_set(reader->descriptor);
+        elapse__os_monitor_leave(thread->monitor);
+        elapse__journal_read_perform(item.reader->journal, true, &item.reading->reading, 1);
+        elapse__os_monitor_enter(thread->monitor);
+        line_add(&item.reader->read, item);
+        elapse__os_event_set(item.reader->descriptor);
+        elapse__os_monitor_wake_all(thread->monitor); /* a loop that closes its reader */
     }
-    elapse__os_monitor_leave(reader->monitor);
+    elapse__os_monitor_leave(thread->monitor);
 }
 
-struct elapse__body_reader *elapse__body_reader_start(const struct elapse__journal *journal)
+struct elapse__body_thread *elapse__body_thread_start(void)
+{
+    struct elapse__body_thread *thread = calloc(1, sizeof *thread);
+
+    if (thread == NULL)
+        return NULL;
+    if (elapse__os_monitor_new(&thread->monitor) != 0) {
+        free(thread);
+        return NULL;
+    }
+    if (elapse__os_background_start(&thread->thread, read_all, thread) != 0) {
+        elapse__os_monitor_free(thread->monitor);
+        free(thread);
+        return NULL;
+    }
+    return thread;
+}
+
+void elapse__body_thread_stop(struct elapse__body_thread *thread)
+{
+    elapse__os_monitor_enter(thread->monitor);
+    ELAPSE__ASSERT_THAT(thread->readers, ==, 0);
+    ELAPSE__ASSERT_THAT(thread->to_read.count, ==, 0);
+    thread->ends = true;
+    elapse__os_monitor_wake_all(thread->monitor);
+    elapse__os_monitor_leave(thread->monitor);
+    elapse__os_background_join(thread->thread);
+    elapse__os_monitor_free(thread->monitor);
+    free(thread->to_read.items);
+    free(thread);
+}
+
+/* ---- the loop ---- */
+
+struct elapse__body_reader *elapse__body_reader_open(struct elapse__body_thread *thread,
+                                                     const struct elapse__journal *journal)
 {
     struct elapse__body_reader *reader = calloc(1, sizeof *reader);
 
     if (reader == NULL)
         return NULL;
     reader->journal = journal;
+    reader->thread = thread;
     if (elapse__os_event_open(&reader->descriptor) != 0) {
         free(reader);
         return NULL;
     }
-    if (elapse__os_monitor_new(&reader->monitor) != 0) {
-        (void)elapse__os_close(reader->descriptor);
-        free(reader);
-        return NULL;
-    }
-    if (elapse__os_background_start(&reader->thread, read_all, reader) != 0) {
-        elapse__os_monitor_free(reader->monitor);
-        (void)elapse__os_close(reader->descriptor);
-        free(reader);
-        return NULL;
-    }
+    elapse__os_monitor_enter(thread->monitor);
+    thread->readers++;
+    elapse__os_monitor_leave(thread->monitor);
     return reader;
 }
 
-void elapse__body_reader_stop(struct elapse__body_reader *reader)
+void elapse__body_reader_close(struct elapse__body_reader *reader)
 {
-    elapse__os_monitor_enter(reader->monitor);
-    reader->ends = true;
-    elapse__os_monitor_wake_all(reader->monitor);
-    elapse__os_monitor_leave(reader->monitor);
-    elapse__os_background_join(reader->thread);
-    ELAPSE__ASSERT_THAT(reader->to_read.count, ==, 0);
+    struct elapse__body_thread *thread = reader->thread;
+
+    elapse__os_monitor_enter(thread->monitor);
+    while (reader->read.count < reader->count)
+        elapse__os_monitor_wait(thread->monitor);
     ELAPSE__ASSERT_THAT(reader->read.count, ==, reader->count);
-    elapse__os_monitor_free(reader->monitor);
+    ELAPSE__ASSERT_THAT(thread->readers, >, 0);
+    thread->readers--;
+    elapse__os_monitor_leave(thread->monitor);
     (void)elapse__os_close(reader->descriptor);
-    free(reader->to_read.items);
     free(reader->read.items);
     free(reader);
 }
-
-/* ---- the loop ---- */
 
 int elapse__body_reader_descriptor(const struct elapse__body_reader *reader)
 {
@@ -153,19 +191,21 @@ size_t elapse__body_reader_count(const struct elapse__body_reader *reader)
 bool elapse__body_reader_give(struct elapse__body_reader *reader,
                               struct elapse__server_reading *reading)
 {
-    elapse__os_monitor_enter(reader->monitor);
-    ELAPSE__ASSERT(!reader->ends);
-    ELAPSE__ASSERT_THAT(reader->to_read.count + reader->read.count, <=, reader->count);
+    struct elapse__body_thread *thread = reader->thread;
+
+    elapse__os_monitor_enter(thread->monitor);
+    ELAPSE__ASSERT(!thread->ends);
+    ELAPSE__ASSERT_THAT(reader->read.count, <=, reader->count);
     /* Room for the result is made now, so that the thread needs no memory. */
-    bool fits = line_reserve(&reader->to_read, reader->to_read.count + 1) &&
+    bool fits = line_reserve(&thread->to_read, thread->to_read.count + 1) &&
                 line_reserve(&reader->read, reader->count + 1);
     if (fits) {
-        line_add(&reader->to_read, reading);
+        line_add(&thread->to_read, (struct item){reader, reading});
         reader->count++;
         ELAPSE__ASSERT_THAT(reader->count, <=, reader->read.capacity);
-        elapse__os_monitor_wake_all(reader->monitor);
+        elapse__os_monitor_wake_all(thread->monitor);
     }
-    elapse__os_monitor_leave(reader->monitor);
+    elapse__os_monitor_leave(thread->monitor);
     return fits;
 }
 
@@ -173,10 +213,10 @@ struct elapse__server_reading *elapse__body_reader_take(struct elapse__body_read
 {
     if (reader->count == 0)
         return NULL;
-    elapse__os_monitor_enter(reader->monitor);
-    struct elapse__server_reading *reading = line_take(&reader->read);
-    elapse__os_monitor_leave(reader->monitor);
-    if (reading != NULL)
+    elapse__os_monitor_enter(reader->thread->monitor);
+    struct item item = line_take(&reader->read);
+    elapse__os_monitor_leave(reader->thread->monitor);
+    if (item.reading != NULL)
         reader->count--;
-    return reading;
+    return item.reading;
 }

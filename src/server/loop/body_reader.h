@@ -1,23 +1,31 @@
 /*
- * The reader: a thread that reads bodies which are not in the page cache, so that the loop never
- * waits for the disk.
+ * Readers: they read bodies which are not in the page cache, on a thread, so that the loop never
+ * waits for the disk. Each core has a reader. All readers of a process share one thread.
  *
- *      loop --give--> [to read] --thread--> [read] --take--> loop
- *                                   \--> descriptor becomes readable
+ *      loop --give--> [to read] --thread--> [read, of its reader] --take--> loop
+ *                                   \--> descriptor of the reader becomes readable
  */
 #ifndef ELAPSE__LOOP_BODY_READER_H
 #define ELAPSE__LOOP_BODY_READER_H
 
 #include "../core/core.h"
 
+struct elapse__body_thread;
 struct elapse__body_reader;
 
 /* Starts the thread. Returns NULL if the system refuses the thread. */
-struct elapse__body_reader *elapse__body_reader_start(const struct elapse__journal *journal);
+struct elapse__body_thread *elapse__body_thread_start(void);
 
-/* Performs the readings that were given, ends the thread and releases the reader. Readings that
+/* Ends the thread. Requires that its readers are closed. */
+void elapse__body_thread_stop(struct elapse__body_thread *thread);
+
+/* Makes a reader of this journal. Returns NULL if there is no memory, or no descriptor. */
+struct elapse__body_reader *elapse__body_reader_open(struct elapse__body_thread *thread,
+                                                     const struct elapse__journal *journal);
+
+/* Waits until the readings that were given are performed, and releases the reader. Readings that
  * were not taken are lost. */
-void elapse__body_reader_stop(struct elapse__body_reader *reader);
+void elapse__body_reader_close(struct elapse__body_reader *reader);
 
 /* Returns a descriptor that is readable from the end of a reading until elapse__body_reader_quiet.
  */

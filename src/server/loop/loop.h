@@ -55,6 +55,7 @@ struct elapse__loop {
     struct elapse__peers peers;
     struct elapse_queue *store;
     struct elapse__server *server;
+    struct elapse__body_thread *body_thread; /* of a server, or of the front of a node */
     struct elapse__body_reader *reader;
     struct elapse__tls_keys *keys; /* NULL: no TLS */
     struct elapse__tokens tokens;

@@ -231,7 +231,10 @@ static bool start(struct elapse__service *service)
     elapse__loop_with_core(loop, elapse__service_count_files, NULL);
     if (elapse__service_wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
         return false;
-    loop->reader = elapse__body_reader_start(loop->store->engine.journal);
+    loop->body_thread = elapse__body_thread_start();
+    if (loop->body_thread == NULL)
+        return false;
+    loop->reader = elapse__body_reader_open(loop->body_thread, loop->store->engine.journal);
     if (loop->reader == NULL || elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) != 0)
         return false;
     return elapse__loop_open(loop) && elapse__service_start_events(service) &&
@@ -339,7 +342,9 @@ static bool release(struct elapse__service *service)
     elapse__listeners_close(loop);
     if (loop->server != NULL) {
         if (loop->reader != NULL)
-            elapse__body_reader_stop(loop->reader);
+            elapse__body_reader_close(loop->reader);
+        if (loop->body_thread != NULL)
+            elapse__body_thread_stop(loop->body_thread);
         elapse__loop_close(loop);
         elapse__http_close(loop->http);
         elapse__loop_with_core(loop, free_core, NULL);

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import pathlib
 import re
 
 import nodes_support as support
@@ -126,6 +127,13 @@ class FiguresTest(NodesTest):
         self.primary.set_names("")
         answer = self.ask_http(self.node(*HTTP).start(), "POST", "/api/v1/reserve", {"tubes": ["tube"]})
         self.assertEqual((answer.status, json.load(answer)["error"]["code"]), (503, "TRY_AGAIN"))
+
+    def test_threads(self):
+        """The loop, the reader of bodies and two errands; and for each partition a runner, and the two of
+        its journal."""
+        node = self.owner()
+        self.wait_until(lambda: len(list(pathlib.Path(f"/proc/{node.process.process.pid}/task").iterdir())) ==
+                        4 + 3 * self.partitions, "no other thread is left")
 
     def test_passwords(self):
         secret = self.folder / "secret"
