@@ -169,19 +169,40 @@ static struct elapse__segment_view view_of(const struct elapse__journal *journal
     };
 }
 
+static bool make_window(struct elapse__recovery *recovery)
+{
+    struct elapse__window *window = &recovery->window;
+    if (window->bytes == NULL)
+        window->bytes = malloc(ELAPSE__WINDOW_BYTES);
+    return window->bytes != NULL;
+}
+
+static bool make_bytes(struct elapse__recovery *recovery)
+{
+    size_t size = (size_t)elapse__segment_bytes(recovery->journal);
+    if (recovery->bytes == NULL)
+        recovery->bytes = recovery->memory == NULL
+                              ? calloc(1, size)
+                              : elapse__allocate_locked(recovery->memory, ELAPSE__LINE_BYTES, size);
+    return recovery->bytes != NULL;
+}
+
+/* Reads a segment piece by piece, and writes to memory only where memory has other bytes. Much of a
+ * head is zeros, and large memory that is new is zeros: the system gives no memory for these. */
 static int read_segment(struct elapse__recovery *recovery, uint64_t number, int file)
 {
     const struct elapse__journal *journal = recovery->journal;
     size_t size = (size_t)elapse__segment_bytes(journal);
+    uint8_t *piece = recovery->window.bytes;
+    int error = 0;
     recovery->loaded = recovery->checked = 0;
-    if (recovery->bytes == NULL)
-        recovery->bytes = recovery->memory == NULL
-                              ? malloc(size)
-                              : elapse__allocate_locked(recovery->memory, ELAPSE__LINE_BYTES, size);
-    if (recovery->bytes == NULL)
-        return ENOMEM;
     journal->files->read_ahead(file, 0, size);
-    int error = elapse__read_all(journal->files, file, 0, recovery->bytes, size);
+    for (size_t at = 0, count; error == 0 && at < size; at += count) {
+        count = size - at < ELAPSE__WINDOW_BYTES ? size - at : (size_t)ELAPSE__WINDOW_BYTES;
+        error = elapse__read_all(journal->files, file, at, piece, count);
+        if (error == 0 && memcmp(recovery->bytes + at, piece, count) != 0)
+            memcpy(recovery->bytes + at, piece, count);
+    }
     if (error == 0)
         recovery->loaded = number;
     return error;
@@ -196,7 +217,9 @@ bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, in
     if (error != 0)
         return elapse__refuse_call(recovery, error, name);
     if (recovery->loaded != number)
-        error = read_segment(recovery, number, *file);
+        error = make_bytes(recovery) && make_window(recovery)
+                    ? read_segment(recovery, number, *file)
+                    : ENOMEM;
     recovery->view = view_of(journal, number);
     recovery->view.bytes = recovery->bytes;
     recovery->view.checked = recovery->checked;
@@ -212,9 +235,7 @@ bool elapse__segment_stream(struct elapse__recovery *recovery, uint64_t number, 
     struct elapse__window *window = &recovery->window;
     char name[ELAPSE__FILE_NAME_BYTES];
     elapse__name_segment(name, number);
-    if (window->bytes == NULL)
-        window->bytes = malloc(ELAPSE__WINDOW_BYTES);
-    if (window->bytes == NULL)
+    if (!make_window(recovery))
         return elapse__refuse_call(recovery, ENOMEM, name);
     int error = journal->files->open(journal->directory, name, ELAPSE__FILE_READ_WRITE, file);
     if (error != 0)
