@@ -48,6 +48,9 @@ static void answer(struct elapse__http *http, struct evhttp_request *request,
     case ELAPSE__HTTP_HEALTH:
         elapse__http_send(request, 200, "text/plain; charset=utf-8", "ok\n", 3);
         break;
+    case ELAPSE__HTTP_READY: /* the loop begins when all jobs are loaded */
+        elapse__http_send(request, 200, "text/plain; charset=utf-8", "ready\n", 6);
+        break;
     case ELAPSE__HTTP_EVENTS:
         elapse__http_events_begin(http, request);
         break;

@@ -12,6 +12,7 @@ static const struct path {
 } paths[] = {
     {"/", ELAPSE__HTTP_PAGE, false, true},
     {"/healthz", ELAPSE__HTTP_HEALTH, false, true},
+    {"/readyz", ELAPSE__HTTP_READY, false, true},
     {"/metrics", ELAPSE__HTTP_METRICS, false, false},
     {"/events", ELAPSE__HTTP_EVENTS, false, false},
     {"/api/v1/openapi.json", ELAPSE__HTTP_OPENAPI, false, false},

@@ -18,6 +18,7 @@ enum elapse__http_operation {
     /* Operations that the shell answers by itself. */
     ELAPSE__HTTP_PAGE,
     ELAPSE__HTTP_HEALTH,
+    ELAPSE__HTTP_READY,
     ELAPSE__HTTP_METRICS,
     ELAPSE__HTTP_EVENTS,
     ELAPSE__HTTP_OPENAPI,

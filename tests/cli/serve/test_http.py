@@ -79,7 +79,7 @@ class Guards(HttpTest):
     def test_passwords(self):
         self.write_secret("auth", "first\nsecond word\n")
         self.serve_http("--auth", "auth")
-        for path in ("/", "/healthz"):
+        for path in ("/", "/healthz", "/readyz"):
             self.assertEqual(self.ask("GET", path).status, 200)
         strangers = []
         for path in ("/metrics", "/events", "/api/v1/stats", "/api/v1/forecast", "/nothing",
@@ -145,6 +145,15 @@ class Paths(HttpTest):
                 answer = self.ask(method, path, headers={"Content-Type": "application/json"})
                 self.refused(answer, 405, "METHOD")
                 self.assertEqual(answer.headers["Allow"], allow)
+
+    def test_ready_is_answered_when_jobs_can_be_asked_for(self):
+        server = self.serve_http()
+        number = self.post("put", tube="mail", body="x")["id"]
+        server.kill()
+        self.serve_http()
+        self.assertEqual(self.ask("GET", "/readyz").body, b"ready\n")
+        self.assertEqual(self.get(f"/api/v1/jobs/{number}")["tube"], "mail")
+        self.assertEqual(self.ask("POST", "/readyz", b"").status, 405)
 
     def test_headers_of_each_answer(self):
         self.serve_http()
