@@ -11,7 +11,7 @@
 #include "../base/assert.h"
 
 struct unit {
-    const char *name;
+    char name[3];
     uint64_t nanoseconds;
 };
 
@@ -45,9 +45,13 @@ static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
 static size_t find_unit(const char *name, size_t length)
 {
     size_t number = 0;
+    char first = length > 0 ? name[0] : '\0';
+    char second = length > 1 ? name[1] : '\0';
 
+    if (length > 2)
+        return UNIT_COUNT;
     while (number < UNIT_COUNT &&
-           (strlen(units[number].name) != length || memcmp(units[number].name, name, length) != 0))
+           (units[number].name[0] != first || units[number].name[1] != second))
         number++;
     return number;
 }

@@ -1,4 +1,7 @@
 /*
+ * A command that is whole and within the limits, as nearly all are, is read at once, without a
+ * state. The parser reads all other commands, and knows what is wrong with them.
+ *
  * The parser looks for the end of the command, header by header, and stores the arguments that it
  * passes. If the command came in pieces, its bytes may have moved since the first arguments were
  * stored. So when the command is whole, the same loop stores all arguments again.
@@ -139,6 +142,50 @@ static bool read_bulk(struct elapse__wire_resp_parser *parser, const unsigned ch
     return true;
 }
 
+/* Reads a number and the end of its line. Returns the byte behind the line; NULL: the line is not
+ * whole, or wrong. */
+static const unsigned char *read_line(const unsigned char *at, const unsigned char *end,
+                                      uint32_t *value)
+{
+    const unsigned char *first = at;
+    uint32_t number = 0, digit;
+
+    while (at < end && (digit = (uint32_t)*at - '0') <= 9) {
+        number = number * 10 + digit;
+        at++;
+    }
+    *value = number;
+    if (at == first || at - first > DIGITS_MAX || (*first == '0' && at - first > 1) ||
+        end - at < 2 || at[0] != '\r' || at[1] != '\n')
+        return NULL;
+    return at + 2;
+}
+
+/* Reads a whole command within the limits. Returns false, and has changed nothing but arguments, if
+ * there is no such command. */
+static bool read_at_once(const struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
+                         size_t size, struct elapse__wire_resp_argument *arguments,
+                         struct elapse__wire_resp_parsed *parsed)
+{
+    const unsigned char *end = bytes + size, *at;
+    uint32_t count, bulk;
+
+    if (size == 0 || bytes[0] != '*' || (at = read_line(bytes + 1, end, &count)) == NULL ||
+        count == 0 || count > ELAPSE__WIRE_RESP_ARGUMENTS_MAX)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (at == end || *at != '$' || (at = read_line(at + 1, end, &bulk)) == NULL ||
+            bulk > parser->argument_bytes_max || (size_t)(end - at) < (size_t)bulk + 2 ||
+            at[bulk] != '\r' || at[bulk + 1] != '\n')
+            return false;
+        arguments[i] = (struct elapse__wire_resp_argument){.bytes = at, .size = bulk};
+        at += bulk + 2;
+    }
+    *parsed = (struct elapse__wire_resp_parsed){
+        .outcome = ELAPSE__WIRE_RESP_COMMAND, .count = count, .consumed = (size_t)(at - bytes)};
+    return parsed->consumed <= elapse__wire_resp_bytes_max(parser);
+}
+
 static void begin_anew(struct elapse__wire_resp_parser *parser)
 {
     *parser = (struct elapse__wire_resp_parser){.argument_bytes_max = parser->argument_bytes_max};
@@ -186,9 +233,12 @@ elapse__wire_resp_parse(struct elapse__wire_resp_parser *parser, const unsigned 
 {
     bool in_pieces = parser->count != 0;
     bool wrong = false;
+    struct elapse__wire_resp_parsed parsed;
 
     ELAPSE__ASSERT_THAT(parser->argument_bytes_max, <=, ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX);
     ELAPSE__ASSERT_THAT(parser->at, <=, size);
+    if (!in_pieces && read_at_once(parser, bytes, size, arguments, &parsed))
+        return parsed;
     if (parser->count == 0 && size > 0 && bytes[0] == '\r')
         return read_empty_line(parser, bytes, size);
     if (parser->count == 0) {
@@ -211,7 +261,7 @@ elapse__wire_resp_parse(struct elapse__wire_resp_parser *parser, const unsigned 
                          : more(parser, size);
     }
 
-    struct elapse__wire_resp_parsed parsed = {
+    parsed = (struct elapse__wire_resp_parsed){
         .outcome =
             parser->refused == ELAPSE__WIRE_RESP_MORE ? ELAPSE__WIRE_RESP_COMMAND : parser->refused,
         .count = parser->count,

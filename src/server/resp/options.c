@@ -51,12 +51,21 @@ bool elapse__resp_read_moment(const struct elapse__resp_call *call, uint32_t pla
     return true;
 }
 
+static bool refuse_duration(const struct elapse__resp_call *call, uint32_t place, const char *fault)
+{
+    struct elapse__resp_line line = {.size = 0};
+
+    elapse__resp_add(&line, "ERR ");
+    elapse__resp_add(&line, fault);
+    elapse__resp_add(&line, ":");
+    return refuse(call, place, line.text);
+}
+
 bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t place,
                                 uint64_t *duration_ms)
 {
     enum { NS_PER_MS = 1000000 };
     struct elapse__wire_resp_argument argument = call->arguments[place];
-    struct elapse__resp_line line = {.size = 0};
     uint64_t duration_ns = 0;
 
     ELAPSE__ASSERT_THAT(place, <, call->count);
@@ -68,10 +77,7 @@ bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t p
             return true;
         fault = "the duration is longer than 292 years";
     }
-    elapse__resp_add(&line, "ERR ");
-    elapse__resp_add(&line, fault);
-    elapse__resp_add(&line, ":");
-    return refuse(call, place, line.text);
+    return refuse_duration(call, place, fault);
 }
 
 /* A lease is "<life>-<number>". */
@@ -104,19 +110,25 @@ bool elapse__resp_read_holder(const struct elapse__resp_call *call, uint32_t pla
     return refuse(call, place + 1, "ERR not a lease:");
 }
 
+static bool refuse_option(const struct elapse__resp_call *call,
+                          const struct elapse__wire_resp_fault *fault)
+{
+    struct elapse__resp_line line = {.size = 0};
+
+    elapse__resp_add(&line, "ERR syntax error: ");
+    elapse__resp_add(&line, fault->text);
+    return refuse(call, fault->place, line.text);
+}
+
 bool elapse__resp_find_options(const struct elapse__resp_call *call, uint32_t first,
                                const struct elapse__wire_resp_option *options,
                                uint32_t option_count, uint32_t *places)
 {
     struct elapse__wire_resp_fault fault;
-    struct elapse__resp_line line = {.size = 0};
 
-    if (elapse__wire_resp_find_options(call->arguments, call->count, first, options, option_count,
-                                       places, &fault))
-        return true;
-    elapse__resp_add(&line, "ERR syntax error: ");
-    elapse__resp_add(&line, fault.text);
-    return refuse(call, fault.place, line.text);
+    return elapse__wire_resp_find_options(call->arguments, call->count, first, options,
+                                          option_count, places, &fault) ||
+           refuse_option(call, &fault);
 }
 
 bool elapse__resp_read_time(const struct elapse__resp_call *call, uint32_t first,

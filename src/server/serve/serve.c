@@ -252,7 +252,7 @@ static void serve_until(struct elapse__loop *loop, bool (*ends)(struct elapse__l
 
     /* A server that stops also does the rest of its last turn, which closes connections. */
     while (!loop->is_broken && (!ends(loop) || (more && until_ns != UINT64_MAX)) &&
-           elapse__os_monotonic_ns() < until_ns) {
+           (until_ns == UINT64_MAX || elapse__os_monotonic_ns() < until_ns)) {
         (void)event_base_loop(loop->peers.base, EVLOOP_ONCE | (more ? EVLOOP_NONBLOCK : 0));
         more = elapse__loop_turn(loop);
     }
