@@ -39,7 +39,7 @@ add_library(elapse_queue ALIAS elapse-queue-${elapse_kind})
 
 # What uses more of it than its public functions needs the static one, which hides nothing.
 if(TARGET elapse-queue-static)
-    add_library(elapse_queue_whole ALIAS elapse-queue-static)
+    include(${CMAKE_CURRENT_LIST_DIR}/whole_program.cmake)
 elseif(ELAPSE_TOOL)
     message(FATAL_ERROR "The program uses more than a shared library shows: without ELAPSE_STATIC give -DELAPSE_TOOL=OFF, too")
 endif()
