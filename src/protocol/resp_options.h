@@ -17,7 +17,7 @@ struct elapse__wire_resp_option {
     uint8_t values;   /* how many arguments follow the name */
 };
 
-enum { ELAPSE__WIRE_RESP_OPTIONS_MAX = 16 };
+enum { ELAPSE__WIRE_RESP_OPTIONS_MAX = 24 };
 
 /* The options of PUT; enum elapse__put_option has their places. */
 extern const struct elapse__wire_resp_option

@@ -18,7 +18,7 @@
  *     bodies.
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
- * 12. The indexes are whole. The tokens are in their list.
+ * 12. The indexes are whole. The tokens are in their lists.
  * 13. A tube has a job, a hold or a pause. One whose watch has asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live; every other job has one.
  */
@@ -242,10 +242,12 @@ static unsigned check_tables(const struct checking *checking)
             elapse__queue_slab_at(&queue->profiles, number);
         references += profile->references;
     }
-    for (uint32_t number = queue->oldest_token; number != 0 && tokens <= queue->tokens.count;
-         tokens++) {
-        const struct elapse__queue_token *token = elapse__queue_slab_at(&queue->tokens, number);
-        number = token->newer;
+    for (unsigned list = 0; list < ELAPSE__QUEUE_TOKEN_LISTS; list++) {
+        uint32_t number = queue->oldest_token[list];
+        for (; number != 0 && tokens <= queue->tokens.count; tokens++) {
+            const struct elapse__queue_token *token = elapse__queue_slab_at(&queue->tokens, number);
+            number = token->newer;
+        }
     }
     if (references != checking->profiles)
         return BROKEN_PROFILES;

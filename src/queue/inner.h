@@ -55,6 +55,9 @@ struct elapse__queue_token {
     uint64_t position; /* of its record; 0: it ended, and its record was cleaned away */
 };
 
+/* The last list begins with lives of 2^9 s, and the longest life is 600 s. */
+enum { ELAPSE__QUEUE_TOKEN_LISTS = 10 };
+
 struct elapse__queue {
     struct elapse_allocator memory;
     struct elapse__record_sink *sink;
@@ -81,7 +84,8 @@ struct elapse__queue {
     struct elapse__queue_tube *last_tube; /* that of the last job that was built; NULL */
     struct elapse__queue_slab tokens;
     struct elapse__queue_index token_index;
-    uint32_t oldest_token, newest_token; /* of the list by time; 0: none */
+    /* Of each list of tokens, by time; 0: none. */
+    uint32_t oldest_token[ELAPSE__QUEUE_TOKEN_LISTS], newest_token[ELAPSE__QUEUE_TOKEN_LISTS];
     struct elapse__queue_statistics totals;
     struct elapse__queue_counters *counters; /* of both clocks; NULL: nobody asks */
     struct elapse__queue_clocks clocks;

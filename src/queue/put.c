@@ -15,6 +15,9 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
         return "a tag has at most 250 bytes";
     if (put->token.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a token has at most 250 bytes";
+    if (put->token_life_ms != 0 && (put->token_life_ms < ELAPSE__QUEUE_TOKEN_MS_MIN ||
+                                    put->token_life_ms > ELAPSE__QUEUE_TOKEN_MS))
+        return "a token lives from 1 s to 10 min";
     return NULL;
 }
 
@@ -236,16 +239,22 @@ static void write_job(struct elapse__queue *queue, struct put_plan *plan)
 
 static void write_put_token(struct elapse__queue *queue, const struct put_plan *plan)
 {
+    uint64_t life_ms =
+        plan->put->token_life_ms == 0 ? ELAPSE__QUEUE_TOKEN_MS : plan->put->token_life_ms;
+    /* Every reader takes a token to live for ten minutes. So the record of one that shall live for
+     * less says that it came earlier. */
     const struct elapse__queue_fields fields = {
-        .id = plan->id, .token = plan->put->token, .token_ms = queue->now.wall_ms};
-    uint64_t end = elapse__queue_present(queue, false) + ELAPSE__QUEUE_TOKEN_MS + 999;
+        .id = plan->id,
+        .token = plan->put->token,
+        .token_ms = queue->now.wall_ms - (int64_t)(ELAPSE__QUEUE_TOKEN_MS - life_ms)};
+    uint64_t end = elapse__queue_present(queue, false) + life_ms + 999;
     struct elapse__queue_token token = {
         .end_s = (uint32_t)((end - ELAPSE__QUEUE_ORIGIN) / 1000),
         .hash = plan->token_hash,
         .id = plan->id,
     };
     token.position = elapse__queue_write_token(queue, &fields, &token.size);
-    elapse__queue_token_link(queue, plan->token, token);
+    elapse__queue_token_link(queue, plan->token, token, life_ms);
 }
 
 /* Performs the plan. Cannot fail. */

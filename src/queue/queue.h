@@ -76,7 +76,8 @@ enum {
     ELAPSE__QUEUE_JOBS_MAX = (1 << 28) - 1,
     ELAPSE__QUEUE_TUBES_MAX = (1 << 24) - 1,
     ELAPSE__QUEUE_TOKENS_MAX = 10000000,
-    ELAPSE__QUEUE_TOKEN_MS = 600000, /* 10 minutes */
+    ELAPSE__QUEUE_TOKEN_MS = 600000, /* 10 minutes, the longest life of a token and the default */
+    ELAPSE__QUEUE_TOKEN_MS_MIN = 1000,
     ELAPSE__QUEUE_BODY_BYTES_MAX = 32 << 20,
     ELAPSE__QUEUE_TUBE_BYTES_MAX = 200,
     ELAPSE__QUEUE_KEY_BYTES_MAX = 250, /* of a key, a tag and a token */
@@ -281,6 +282,7 @@ struct elapse__queue_put {
     struct elapse__queue_text key; /* empty: none; the same for tag and token */
     struct elapse__queue_text tag;
     struct elapse__queue_text token;
+    uint64_t token_life_ms; /* 0: ELAPSE__QUEUE_TOKEN_MS; otherwise 1 s to that */
     enum elapse__queue_when when;
     uint64_t delay_ms;
     int64_t at_ms;
@@ -308,8 +310,8 @@ struct elapse__queue_put {
  *      | DEBOUNCE | same id, new body; REPLACED  | as REPLACE            | as REPLACE       |
  *
  * With DEBOUNCE the job is due after delay_ms, but no later than debounce_max_ms after its first
- * put with DEBOUNCE. A token is kept when a job is stored. A put with the same token within ten
- * minutes is answered KNOWN.
+ * put with DEBOUNCE. A token is kept when a job is stored. A put with the same token within the
+ * token's life is answered KNOWN.
  */
 struct elapse__queue_answer elapse__queue_put(struct elapse__queue *queue,
                                               struct elapse__queue_now now,

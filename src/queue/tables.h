@@ -219,14 +219,14 @@ struct elapse__hash_128 elapse__queue_token_hash(const struct elapse__queue *que
 /* Makes an empty token that is in no list. Returns its number; 0 if there is no memory. */
 uint32_t elapse__queue_token_make(struct elapse__queue *queue);
 
-/* Puts a token that token_make made at the end of the list. */
+/* Puts a token that token_make made, and that lives so long, at the end of its list. */
 void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
-                              struct elapse__queue_token token);
+                              struct elapse__queue_token token, uint64_t life_ms);
 
 /* Releases a token that token_make made, and that is in no list. */
 void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number);
 
-/* Returns when the oldest token ends; ELAPSE_NEVER if there is none. */
+/* Returns when a token may end next; ELAPSE_NEVER if there is none. */
 uint64_t elapse__queue_token_next(const struct elapse__queue *queue);
 
 /* Ends up to `most` tokens whose time has come. Returns true if there are more. */

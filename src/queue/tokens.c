@@ -1,6 +1,9 @@
 /*
- * Keeps tokens. For ten minutes, the token of a put stands for the job that the put made. Tokens
- * are in a list by the time at which they came, which is also the order in which they end.
+ * Keeps tokens. For ten minutes, or for as long as the put says, the token of a put stands for the
+ * job that the put made. Tokens are in lists by the time at which they came. The lives of the
+ * tokens in a list differ by less than a factor of two. So a token that has ended waits behind
+ * another one, to be released, for no longer than it lived. Tokens that were replayed are in the
+ * list of the longest lives, and wait there for ten minutes at most.
  */
 #include "tables.h"
 
@@ -80,47 +83,78 @@ void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number)
     elapse__queue_slab_give(&queue->tokens, number);
 }
 
-void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
-                              struct elapse__queue_token token)
+/* Returns the list for tokens that live so long: list n has those of 2^n to 2^(n + 1) seconds. */
+static unsigned list_of(uint64_t life_ms)
 {
-    ELAPSE__ASSERT((queue->oldest_token == 0) == (queue->newest_token == 0));
+    unsigned list = 0;
+
+    ELAPSE__ASSERT_THAT(life_ms, >=, ELAPSE__QUEUE_TOKEN_MS_MIN);
+    ELAPSE__ASSERT_THAT(life_ms, <=, ELAPSE__QUEUE_TOKEN_MS);
+    while (life_ms / 1000 >> (list + 1) != 0)
+        list++;
+    ELAPSE__ASSERT_THAT(list, <, ELAPSE__QUEUE_TOKEN_LISTS);
+    return list;
+}
+
+void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
+                              struct elapse__queue_token token, uint64_t life_ms)
+{
+    uint32_t *oldest = &queue->oldest_token[list_of(life_ms)];
+    uint32_t *newest = &queue->newest_token[list_of(life_ms)];
+
+    ELAPSE__ASSERT((*oldest == 0) == (*newest == 0));
     ELAPSE__ASSERT_THAT(token.position % 8, ==, 0);
     token.newer = 0;
     *token_at(queue, number) = token;
-    if (queue->newest_token != 0)
-        token_at(queue, queue->newest_token)->newer = number;
+    if (*newest != 0)
+        token_at(queue, *newest)->newer = number;
     else
-        queue->oldest_token = number;
-    queue->newest_token = number;
+        *oldest = number;
+    *newest = number;
     elapse__queue_index_insert(&queue->token_index, number, &queue->memory);
+}
+
+/* Ends the oldest token of a list, which has one. */
+static void end_oldest(struct elapse__queue *queue, unsigned list)
+{
+    uint32_t number = queue->oldest_token[list];
+    const struct elapse__queue_token *token = token_at(queue, number);
+
+    if (token->position != 0)
+        queue->sink->live(queue->sink, token->position, -(int64_t)token->size);
+    queue->oldest_token[list] = token->newer;
+    ELAPSE__ASSERT((queue->oldest_token[list] == 0) == (number == queue->newest_token[list]));
+    if (queue->oldest_token[list] == 0)
+        queue->newest_token[list] = 0;
+    elapse__queue_index_remove(&queue->token_index, number, &queue->memory);
+    elapse__queue_slab_give(&queue->tokens, number);
 }
 
 bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uint32_t most)
 {
-    while (queue->oldest_token != 0) {
-        uint32_t number = queue->oldest_token;
-        const struct elapse__queue_token *token = token_at(queue, number);
-        if (token->end_s > seconds_of(tick))
-            return false;
-        if (most-- == 0)
-            return true;
-        if (token->position != 0)
-            queue->sink->live(queue->sink, token->position, -(int64_t)token->size);
-        queue->oldest_token = token->newer;
-        ELAPSE__ASSERT((queue->oldest_token == 0) == (number == queue->newest_token));
-        if (queue->oldest_token == 0)
-            queue->newest_token = 0;
-        elapse__queue_index_remove(&queue->token_index, number, &queue->memory);
-        elapse__queue_slab_give(&queue->tokens, number);
+    for (unsigned list = 0; list < ELAPSE__QUEUE_TOKEN_LISTS; list++) {
+        while (queue->oldest_token[list] != 0 &&
+               token_at(queue, queue->oldest_token[list])->end_s <= seconds_of(tick)) {
+            if (most-- == 0)
+                return true;
+            end_oldest(queue, list);
+        }
     }
     return false;
 }
 
 uint64_t elapse__queue_token_next(const struct elapse__queue *queue)
 {
-    if (queue->oldest_token == 0)
-        return ELAPSE_NEVER;
-    return ELAPSE__QUEUE_ORIGIN + (uint64_t)token_at(queue, queue->oldest_token)->end_s * 1000;
+    uint64_t next = ELAPSE_NEVER;
+
+    for (unsigned list = 0; list < ELAPSE__QUEUE_TOKEN_LISTS; list++) {
+        uint32_t number = queue->oldest_token[list];
+        uint64_t end = number == 0
+                           ? ELAPSE_NEVER
+                           : ELAPSE__QUEUE_ORIGIN + (uint64_t)token_at(queue, number)->end_s * 1000;
+        next = end < next ? end : next;
+    }
+    return next;
 }
 
 bool elapse__queue_token_replay(struct elapse__queue *queue, struct elapse__queue_token token)
@@ -138,16 +172,17 @@ bool elapse__queue_token_replay(struct elapse__queue *queue, struct elapse__queu
         uint32_t number = elapse__queue_token_make(queue);
         if (number == 0)
             return false;
-        elapse__queue_token_link(queue, number, token);
+        elapse__queue_token_link(queue, number, token, ELAPSE__QUEUE_TOKEN_MS);
     }
     queue->sink->live(queue->sink, token.position, (int64_t)token.size);
     return true;
 }
 
-void elapse__queue_tokens_forget(struct elapse__queue *queue, uint64_t position)
+static void forget_in_list(struct elapse__queue *queue, unsigned list, uint64_t position)
 {
     uint32_t before = 0;
-    for (uint32_t number = queue->oldest_token, newer; number != 0; number = newer) {
+
+    for (uint32_t number = queue->oldest_token[list], newer; number != 0; number = newer) {
         const struct elapse__queue_token *token = token_at(queue, number);
         newer = token->newer;
         if (token->position >= position) {
@@ -158,12 +193,18 @@ void elapse__queue_tokens_forget(struct elapse__queue *queue, uint64_t position)
         if (before != 0)
             token_at(queue, before)->newer = newer;
         else
-            queue->oldest_token = newer;
+            queue->oldest_token[list] = newer;
         if (newer == 0)
-            queue->newest_token = before;
+            queue->newest_token[list] = before;
         elapse__queue_index_remove(&queue->token_index, number, &queue->memory);
         elapse__queue_slab_give(&queue->tokens, number);
     }
+}
+
+void elapse__queue_tokens_forget(struct elapse__queue *queue, uint64_t position)
+{
+    for (unsigned list = 0; list < ELAPSE__QUEUE_TOKEN_LISTS; list++)
+        forget_in_list(queue, list, position);
 }
 
 void elapse__queue_tokens_open(struct elapse__queue *queue)
@@ -172,8 +213,8 @@ void elapse__queue_tokens_open(struct elapse__queue *queue)
     int64_t wall_s = queue->now.wall_ms / 1000;
     /* Rounded up, as the end is: a token must not end early. */
     uint32_t boot_s = seconds_of(elapse__queue_present(queue, false) + 999);
-    for (uint32_t number = queue->oldest_token; number != 0;
-         number = token_at(queue, number)->newer) {
+    uint32_t number = queue->oldest_token[ELAPSE__QUEUE_TOKEN_LISTS - 1];
+    for (; number != 0; number = token_at(queue, number)->newer) {
         struct elapse__queue_token *token = token_at(queue, number);
         int64_t left_s = (int64_t)token->end_s - wall_s;
         /* The wall clock may have been set back meanwhile. */

@@ -468,6 +468,43 @@ QUEUE_TEST(a_token_stands_for_its_job_for_ten_minutes)
     assert_true(put(f, once, ELAPSE__QUEUE_SCHEDULED) > id);
 }
 
+QUEUE_TEST(a_token_lives_as_long_as_its_put_says)
+{
+    struct elapse__queue_put brief = job("b");
+    struct elapse__queue_put lasting = job("b");
+    brief.token = text("brief");
+    brief.token_life_ms = 5000;
+    lasting.token = text("lasting");
+    put(f, lasting, ELAPSE__QUEUE_SCHEDULED);
+    put(f, brief, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 4999);
+    put(f, brief, ELAPSE__QUEUE_KNOWN);
+    /* Up to a second longer, as each end is a whole second; the other token holds nothing up. */
+    pass(f, 1001);
+    assert_int_equal(elapse__queue_tokens(f->queue), 1);
+    put(f, brief, ELAPSE__QUEUE_SCHEDULED);
+    put(f, lasting, ELAPSE__QUEUE_KNOWN);
+    ok(f);
+    brief.token_life_ms = 999;
+    put(f, brief, ELAPSE__QUEUE_ARGUMENT);
+    brief.token_life_ms = 600001;
+    put(f, brief, ELAPSE__QUEUE_ARGUMENT);
+}
+
+QUEUE_TEST(a_brief_token_is_as_brief_after_a_restart)
+{
+    struct elapse__queue_put brief = job("b");
+    brief.token = text("brief");
+    brief.token_life_ms = 20000;
+    put(f, brief, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 5000);
+    restart(f, 0);
+    put(f, brief, ELAPSE__QUEUE_KNOWN);
+    pass(f, 16000);
+    assert_int_equal(elapse__queue_tokens(f->queue), 0);
+    put(f, brief, ELAPSE__QUEUE_SCHEDULED);
+}
+
 QUEUE_TEST(a_token_survives_cleaning)
 {
     struct elapse__queue_put once = job("b");

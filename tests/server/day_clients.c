@@ -158,6 +158,8 @@ static void choose_options(struct day_job *job, struct words *words)
     if (one_in(10)) {
         word(words, "TOKEN");
         word(words, "token-%u-%u", day_book_number(job), job->generation);
+        if (one_in(2))
+            option(words, "FOR", 1000 + below(599000));
     }
 }
 

@@ -121,6 +121,8 @@ static enum exit_status check(const struct put *put)
         return usage_error("--ifkey needs --key");
     if (if_key_is(put, "debounce") != has(put, ELAPSE__PUT_MAX))
         return usage_error("--ifkey debounce and --max need each other");
+    if (has(put, ELAPSE__PUT_FOR) && !has(put, ELAPSE__PUT_TOKEN))
+        return usage_error("--put-token-for needs --put-token");
     if (put->lines && (has(put, ELAPSE__PUT_KEY) || has(put, ELAPSE__PUT_TOKEN)))
         return usage_error("--lines makes many jobs, which cannot share a --key or --put-token");
     return STATUS_OK;
@@ -460,7 +462,9 @@ enum exit_status put_command(int argc, char **argv)
          .value = "TOKEN",
          .kind = OPTION_TEXT,
          .text = &put.options[ELAPSE__PUT_TOKEN].text,
-         .help = "the same token within 10 minutes stores nothing, and answers known"},
+         .help = "the same token, while it lives, stores nothing, and answers known"},
+        client_duration_option("put-token-for", &put.options[ELAPSE__PUT_FOR],
+                               "how long the token lives: 1s to 10m, the default"),
         {.name = "file",
          .value = "FILE",
          .kind = OPTION_TEXT,

@@ -49,7 +49,8 @@ uint32_t elapse__router_home(struct elapse__router_client *client);
 /* Reads the id of a job. Returns false if the argument is no id. */
 bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id);
 
-/* Returns the partition of a PUT. */
+/* Returns the partition of a PUT. `*has_token`: the put may be sent again, because its token makes
+ * one job of both. */
 uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                   const struct elapse__wire_resp_argument *arguments,
                                   uint32_t count, bool *has_token);

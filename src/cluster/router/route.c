@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../base/decimal.h"
+#include "../../protocol/duration.h"
 #include "kinds.h"
 
 #define ID_MAX ((UINT64_C(1) << 53) - 1) /* of a job, as src/queue/queue.h has it */
@@ -126,6 +127,17 @@ uint32_t elapse__router_home(struct elapse__router_client *client)
     return client->home;
 }
 
+/* Returns whether a partition still knows the token of a put whose link was lost, when the put is
+ * sent again. */
+static bool token_lasts(struct elapse__wire_resp_argument life)
+{
+    const uint64_t least_ns = UINT64_C(60000000000); /* longer than a fragment waits: retry_ms */
+    uint64_t life_ns = 0;
+
+    return elapse__duration_parse((const char *)life.bytes, life.size, &life_ns) == NULL &&
+           life_ns >= least_ns;
+}
+
 uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                   const struct elapse__wire_resp_argument *arguments,
                                   uint32_t count, bool *has_token)
@@ -141,11 +153,13 @@ uint32_t elapse__router_route_put(struct elapse__router_client *client,
         return elapse__router_home(client);
     struct elapse__wire_resp_argument key = arguments[places[ELAPSE__PUT_KEY]];
     struct elapse__wire_resp_argument token = arguments[places[ELAPSE__PUT_TOKEN]];
-    *has_token = places[ELAPSE__PUT_TOKEN] != 0 && token.size > 0;
+    bool is_named = places[ELAPSE__PUT_TOKEN] != 0 && token.size > 0;
+    *has_token = is_named &&
+                 (places[ELAPSE__PUT_FOR] == 0 || token_lasts(arguments[places[ELAPSE__PUT_FOR]]));
     if (places[ELAPSE__PUT_KEY] != 0)
         return elapse__router_partition_of_key(partitions, arguments[1].bytes, arguments[1].size,
                                                key.bytes, key.size);
-    if (*has_token)
+    if (is_named)
         return elapse__router_partition_of_key(partitions, "", 0, token.bytes, token.size);
     return elapse__router_home(client);
 }

@@ -26,7 +26,7 @@ static const struct elapse__resp_command commands[] = {
     {"PUT", elapse__resp_put, -3, WRITES, ELAPSE__VERB_PUT, "jobs",
      "tube body [IN duration | AT milliseconds | EVERY duration | CRON expression [ZONE zone]] "
      "[KEY key] [TAG tag] [IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] [PRIORITY number] "
-     "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token]",
+     "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token [FOR duration]]",
      "Puts a job, due at once unless it says when"},
     {"ACK", elapse__resp_ack, -3, WRITES, ELAPSE__VERB_ACK, "workers", "id lease [id lease ...]",
      "Ends jobs whose work is done"},

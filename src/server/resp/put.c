@@ -95,6 +95,22 @@ static bool read_text(const struct elapse__resp_call *call, uint32_t place, cons
     return text->size > 0 || refuse(call, fault);
 }
 
+/* Reads the token, and how long it lives. */
+static bool read_token(const struct elapse__resp_call *call, const uint32_t *places,
+                       struct elapse__queue_put *put)
+{
+    uint32_t life = places[ELAPSE__PUT_FOR];
+
+    if (!read_text(call, places[ELAPSE__PUT_TOKEN], "ERR a token has 1 to 250 bytes", &put->token))
+        return false;
+    if (life == 0)
+        return true;
+    if (places[ELAPSE__PUT_TOKEN] == 0)
+        return refuse(call, "ERR syntax error: FOR needs TOKEN");
+    return elapse__resp_read_duration(call, life, &put->token_life_ms) &&
+           (put->token_life_ms > 0 || refuse(call, "ERR a token lives from 1 s to 10 min"));
+}
+
 /* Reads after how many hand-outs that fail the job is buried, by either name. */
 static bool read_attempts(const struct elapse__resp_call *call, const uint32_t *places,
                           struct elapse__queue_put *put)
@@ -141,9 +157,8 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
            read_when(call, places, put) &&
            read_text(call, places[ELAPSE__PUT_KEY], "ERR a key has 1 to 250 bytes", &put->key) &&
            read_text(call, places[ELAPSE__PUT_TAG], "ERR a tag has 1 to 250 bytes", &put->tag) &&
-           read_text(call, places[ELAPSE__PUT_TOKEN], "ERR a token has 1 to 250 bytes",
-                     &put->token) &&
-           read_if_key(call, places, put) && read_work(call, places, put);
+           read_token(call, places, put) && read_if_key(call, places, put) &&
+           read_work(call, places, put);
 }
 
 /* Returns why this put is refused, NULL if it may run. */

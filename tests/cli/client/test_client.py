@@ -66,8 +66,8 @@ class Jobs(ClientTest):
         self.assertEqual(self.done("put", "t", "a", "--put-token", "z"), "1 scheduled\n")
         self.assertEqual(self.done("put", "t", "a", "--put-token", "z"), "1 known\n")
         self.done("put", "t", "b", "--tag", "spring", "--priority", "7", "--ttr", "5s", "--expire",
-                  "1h", "--attempts", "3", "--backoff", "1s..1m", "--at", "2100-01-01T00:00:00+01:00",
-                  "--key", "b")
+                  "1h", "--put-token", "y", "--put-token-for", "20s", "--attempts", "3", "--backoff",
+                  "1s..1m", "--at", "2100-01-01T00:00:00+01:00", "--key", "b")
         [job] = self.json_of("lookup", "t", "b")
         self.assertEqual({name: job[name] for name in ("id", "state", "due", "priority", "ttr",
                                                        "expire", "attempts_max", "retry", "recurring", "body")},

@@ -53,7 +53,7 @@ class Operations(HttpTest):
         before = int(time.time() * 1000)
         put = self.post("put", tube="mails", body="hé\0llo \u2028\"\\\n", key="k", tag="t",
                         priority=7, ttr="90s", expire="2h", attempts=3, backoff=["1s", "1m"],
-                        token="x", **{"in": "1h"})
+                        token="x", token_for="5m", **{"in": "1h"})
         self.assertEqual(put, {"id": "1", "result": "scheduled"})
         job = self.get("/api/v1/jobs/1")
         same = self.get("/api/v1/jobs?tube=mails&key=k")

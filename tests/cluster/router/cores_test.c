@@ -291,6 +291,8 @@ static const char *const templates[] = {
     "PUT t b KEY %k IFKEY FAIL TAG g",
     "PUT t b KEY %k IFKEY DEBOUNCE MAX 9s IN 1s",
     "PUT t b TOKEN %k",
+    "PUT t b TOKEN %k FOR 20s",
+    "PUT t b FOR 20s",
     "PUT t b KEY",
     "PUT t b EVERY 5s KEY %k",
     "put t b IN 3",

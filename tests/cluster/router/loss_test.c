@@ -83,6 +83,17 @@ CLIENT_TEST(looks_and_tokens_are_sent_again)
     expect(f, c, "$-1\r\n*2\r\n:5\r\n+known\r\n" UNKNOWN_1 "*2\r\n:7\r\n+scheduled\r\n");
 }
 
+/* Its token may have ended when it comes to a partition again. */
+CLIENT_TEST(a_put_whose_token_is_brief_is_not_sent_again)
+{
+    say(f, c, "PUT t b TOKEN k1 FOR 59s\nPUT t b TOKEN k1 FOR 1m");
+    expect_sent(f, f->links[1], "PUT t b TOKEN k1 FOR 59s\nPUT t b TOKEN k1 FOR 1m\n");
+    cut(f, f->links[1]);
+    expect(f, c, UNKNOWN_1);
+    greet(f, again(f));
+    expect_sent(f, last(f), "PUT t b TOKEN k1 FOR 1m\n");
+}
+
 ROUTER_TEST(what_waits_too_long_was_not_done)
 {
     f->options.retry_ms = 500;

@@ -140,3 +140,8 @@ mutant list_passes_over_every_block src/queue/list.c \
     'block->buried [->-]{+<+} 0))'
 mutant list_passes_over_none src/queue/list.c \
     'filter->state != ELAPSE__QUEUE_BURIED || [-block->buried > 0-]{+true+}))'
+
+mutant record_of_a_brief_token_says_ten_minutes src/queue/put.c \
+    'queue->now.wall_ms[- - (int64_t)(ELAPSE__QUEUE_TOKEN_MS - life_ms)-]'
+mutant brief_token_waits_behind_a_lasting_one src/queue/tokens.c \
+    'while ([-life_ms / 1000 >> (list + 1) != 0-]{+list + 1 < ELAPSE__QUEUE_TOKEN_LISTS+})'

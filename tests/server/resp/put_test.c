@@ -136,6 +136,19 @@ RESP_TEST(token)
     says("PUT t b TOKEN y", "*2|:2|+scheduled|");
 }
 
+RESP_TEST(token_with_a_life)
+{
+    says("PUT t b TOKEN x FOR 5s", "*2|:1|+scheduled|");
+    pass(4000);
+    says("PUT t b TOKEN x", "*2|:1|+known|");
+    pass(3000);
+    says("PUT t b TOKEN x FOR 10m", "*2|:2|+scheduled|");
+    says("PUT t b TOKEN z FOR 999ms", "-ERR a token lives from 1 s to 10 min|");
+    says("PUT t b TOKEN z FOR 0s", "-ERR a token lives from 1 s to 10 min|");
+    says("PUT t b TOKEN z FOR 601s", "-ERR a token lives from 1 s to 10 min|");
+    says("PUT t b FOR 5s", "-ERR syntax error: FOR needs TOKEN|");
+}
+
 RESP_TEST(any_bytes)
 {
     static const char *const arguments[] = {"PUT", "t\0t", "\r\n\0\xff", "KEY", "\0"};

@@ -181,7 +181,7 @@ mutant tube_does_not_count src/cluster/router/route.c \
 mutant tube_and_key_run_together src/cluster/router/route.c \
     '[-    hash = (hash ^ (unsigned char)tube_size) * prime;-]'
 mutant token_stays_at_home src/cluster/router/route.c \
-    '    if ([-*has_token-]{+false+})
+    '    if ([-is_named-]{+false+})
         return elapse__router_partition_of_key'
 mutant id_zero_is_an_id src/cluster/router/route.c \
     '[- && *id > 0-];'
@@ -226,3 +226,5 @@ mutant idle_with_unsent_answers src/cluster/router/life.c \
 mutant a_transaction_goes_on src/cluster/router/take.c \
     'elapse__router_client_refuse(client, ELAPSE__WIRE_RESP_NO_TRANSACTIONS);[-
         client->ending = true;-]'
+mutant put_with_a_brief_token_is_sent_again src/cluster/router/route.c \
+    '[-life_ns >= least_ns-]{+life_ns > 0+};'
