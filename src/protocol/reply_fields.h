@@ -65,10 +65,12 @@ enum {
     X(lease,          "lease",       LEASE)      \
     X(reason,         "reason",      REASON)
 
-/* The texts that LOOKUP has after the fields of LIST. */
-#define ELAPSE__JOB_TEXTS(X)  \
+/* The texts that LIST with KEYS has behind its fields, and those of LOOKUP. */
+#define ELAPSE__JOB_NAMES(X)  \
     X(key,  "key",  NAME)     \
-    X(tag,  "tag",  NAME)     \
+    X(tag,  "tag",  NAME)
+#define ELAPSE__JOB_TEXTS(X)  \
+    ELAPSE__JOB_NAMES(X)      \
     X(body, "body", TEXT)
 
 /* STATS, a map: X(field, name, kind). First the jobs of the server or of one tube: fields of struct

@@ -88,6 +88,7 @@ static const char *const commands[] = {
     "LOOKUP %t k%1",
     "LOOKUPID %1",
     "LIST %t COUNT %1",
+    "LIST %t KEYS",
     "CANCELALL %t TAG x",
     "CANCELALL %t",
     "STATS",

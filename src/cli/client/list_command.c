@@ -31,6 +31,7 @@ struct list {
     const char *tube; /* NULL: the tubes */
     const char *state;
     const char *tag;
+    bool keys;
     uint64_t limit; /* 0: none */
     uint64_t listed;
     uint64_t replies;
@@ -53,6 +54,8 @@ static void fill_request(struct list *list, const char *cursor)
     client_add_option(list->client, "CURSOR", cursor);
     request_add_text(request, "COUNT");
     request_add_number(request, list->limit != 0 && left < PAGE_JOBS ? left : PAGE_JOBS);
+    if (list->keys)
+        request_add_text(request, "KEYS");
 }
 
 static void add_cell(struct elapse__buffer *line, const redisReply *job, const char *name)
@@ -65,6 +68,17 @@ static void add_cell(struct elapse__buffer *line, const redisReply *job, const c
         buffer_add_format(line, "%" PRIu64, answer_number(job, name));
 }
 
+/* Adds a key or a tag; a dash if there is none. */
+static void add_name(struct elapse__buffer *line, const redisReply *job, const char *name)
+{
+    const redisReply *value = answer_member(job, name);
+
+    if (value != NULL && answer_is_text(value))
+        render_text(line, value);
+    else
+        buffer_add_text(line, "-");
+}
+
 /* Adds blanks up to the column, and at least one. */
 static void pad(struct elapse__buffer *line, size_t begin, size_t column)
 {
@@ -75,7 +89,7 @@ static void pad(struct elapse__buffer *line, size_t begin, size_t column)
 
 static void add_job_line(struct elapse__buffer *line, const redisReply *job)
 {
-    enum { STATE = 12, DUE = 22, LEFT = 48, ATTEMPTS = 60, PRIORITY = 70 };
+    enum { STATE = 12, DUE = 22, LEFT = 48, ATTEMPTS = 60, PRIORITY = 70, KEY = 81 };
     size_t begin = elapse__buffer_size(line);
 
     ELAPSE__ASSERT(job->type == REDIS_REPLY_ARRAY);
@@ -90,6 +104,13 @@ static void add_job_line(struct elapse__buffer *line, const redisReply *job)
     add_cell(line, job, "attempts");
     pad(line, begin, PRIORITY);
     add_cell(line, job, "priority");
+    /* The names come with --keys alone. */
+    if (answer_member(job, "key") == NULL)
+        return;
+    pad(line, begin, KEY);
+    add_name(line, job, "key");
+    buffer_add_text(line, " ");
+    add_name(line, job, "tag");
 }
 
 static void print_json(const redisReply *entry)
@@ -129,6 +150,8 @@ static enum exit_status print_page(struct list *list, const redisReply *reply, c
         return error_of(STATUS_FAILED, "the reply is no list");
     for (size_t i = 0; i < entries->elements; i++) {
         const redisReply *entry = entries->element[i];
+        if (entry->type == REDIS_REPLY_ERROR)
+            print_error("a job of the list: %s", quote_text(entry->str, entry->len).text);
         if (entry->type != REDIS_REPLY_ARRAY && entry->type != REDIS_REPLY_STRING)
             continue;
         if (list->client->json)
@@ -204,7 +227,7 @@ static enum exit_status list_pages(struct list *list)
             return status;
         if (cursor[0] == '\0' && list->tube != NULL && !list->client->json)
             output_add_format("%-11s %-9s %-25s %-11s %-9s %s\n", "ID", "STATE", "DUE", "LEFT",
-                              "ATTEMPTS", "PRIORITY");
+                              "ATTEMPTS", list->keys ? "PRIORITY   KEY TAG" : "PRIORITY");
         status = take_page(list, reply, cursor);
         freeReplyObject(reply);
     }
@@ -222,16 +245,19 @@ static enum exit_status run(void *context, const struct command_line *line)
     list->tube = line->argument_count == 1 ? line->arguments[0] : NULL;
     if (list->tube == NULL && (list->state != NULL || list->tag != NULL))
         return usage_error("--state and --tag need a tube");
+    if (list->tube == NULL && list->keys)
+        return usage_error("--keys needs a tube");
     return list_pages(list);
 }
 
 enum exit_status list_command(int argc, char **argv)
 {
     struct list list = {.client = client_new()};
-    struct command_option table[8 + CLIENT_OPTION_COUNT] = {
+    struct command_option table[9 + CLIENT_OPTION_COUNT] = {
         option_text("state", "STATE", &list.state,
                     "only those that are delayed, ready, reserved or buried"),
         option_text("tag", "TAG", &list.tag, "only those with this tag"),
+        option_flag("keys", &list.keys, "with key and tag, which the server reads from its disk"),
         option_number("limit", "COUNT", &list.limit, 1, UINT32_MAX,
                       "at most so many; all of them without it"),
         client_json_option(list.client),

@@ -18,7 +18,7 @@ enum {
     TUBE_BYTES_MAX = 200,
     WORD_CHARGE = 64,        /* the bytes that a short reply is counted as */
     LOOK_CHARGE = 64 << 10,  /* the same for a reply that has bodies, or many lines */
-    PAGE_ARGUMENTS_MAX = 10, /* LIST, a tube, and four options with a value */
+    PAGE_ARGUMENTS_MAX = 11, /* LIST, a tube, four options with a value, and KEYS */
 };
 
 /* A command of a client, with its route. */
@@ -268,15 +268,15 @@ static enum elapse__router_taken take_items(const struct call *call)
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CURSOR", 1}, {"STATE", 1}, {"TAG", 1}, {"COUNT", 1}};
+        {"CURSOR", 1}, {"STATE", 1}, {"TAG", 1}, {"COUNT", 1}, {"KEYS", 0}};
     bool is_list = elapse__wire_resp_is(call->arguments[0], "LIST");
     uint32_t partitions = call->client->router->options.partitions;
-    uint32_t places[4];
+    uint32_t places[5];
     uint64_t cursor = 0;
     char text[ELAPSE__DECIMAL_BYTES];
     struct elapse__wire_resp_argument asked[PAGE_ARGUMENTS_MAX];
 
-    if (!elapse__wire_resp_find_options(call->arguments, call->count, is_list ? 2 : 1, options, 4,
+    if (!elapse__wire_resp_find_options(call->arguments, call->count, is_list ? 2 : 1, options, 5,
                                         places, NULL) ||
         (places[0] != 0 &&
          !elapse__decimal_read(call->arguments[places[0]].bytes, call->arguments[places[0]].size,

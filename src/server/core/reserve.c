@@ -478,3 +478,10 @@ bool elapse__session_look(struct elapse__connection *connection,
     reply->state = ELAPSE__REPLY_READY;
     return true;
 }
+
+void elapse__session_look_at_item(struct elapse__connection *connection,
+                                  const struct elapse__queue_view *view, uint64_t context)
+{
+    if (!elapse__session_look(connection, view, context))
+        elapse__connection_fail(connection);
+}

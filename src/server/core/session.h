@@ -239,4 +239,9 @@ bool elapse__session_is_named(const struct elapse__connection *connection);
 bool elapse__session_look(struct elapse__connection *connection,
                           const struct elapse__queue_view *view, uint64_t context);
 
+/* Does the same for one of the items that a reply consists of, in their order: `looked` or
+ * `nothing` formats each. Without memory the connection ends. */
+void elapse__session_look_at_item(struct elapse__connection *connection,
+                                  const struct elapse__queue_view *view, uint64_t context);
+
 #endif

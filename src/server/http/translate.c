@@ -4,6 +4,7 @@
 #include "translate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 #include "../../base/base64.h"
@@ -279,12 +280,26 @@ static bool build_look_up_id(struct elapse__building *building)
     return elapse__build_word(building, "LOOKUPID") && elapse__build_path_name(building);
 }
 
+/* Adds an option without a value, where the member says true. */
+static bool add_flag(struct elapse__building *building, const char *option, const char *name)
+{
+    const json_t *value = elapse__build_find(building, name);
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+
+    if (value == NULL || strcmp(text, "false") == 0)
+        return true;
+    if (strcmp(text, "true") != 0)
+        return elapse__build_refuse(building, name, "this has to be true or false");
+    return elapse__build_word(building, option);
+}
+
 static bool build_list(struct elapse__building *building)
 {
     return elapse__build_word(building, "LIST") && elapse__build_path_name(building) &&
            elapse__build_option(building, "STATE", "state") &&
            elapse__build_option(building, "TAG", "tag") &&
-           elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building);
+           elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building) &&
+           add_flag(building, "KEYS", "keys");
 }
 
 static bool build_tubes(struct elapse__building *building)

@@ -26,7 +26,8 @@ static const struct elapse__resp_command commands[] = {
     {"PUT", elapse__resp_put, -3, WRITES, ELAPSE__VERB_PUT, "jobs",
      "tube body [IN duration | AT milliseconds | EVERY duration | CRON expression [ZONE zone]] "
      "[KEY key] [TAG tag] [IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] [PRIORITY number] "
-     "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token [FOR duration]]",
+     "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token [FOR "
+     "duration]]",
      "Puts a job, due at once unless it says when"},
     {"ACK", elapse__resp_ack, -3, WRITES, ELAPSE__VERB_ACK, "workers", "id lease [id lease ...]",
      "Ends jobs whose work is done"},
@@ -40,7 +41,7 @@ static const struct elapse__resp_command commands[] = {
     {"KICK", elapse__resp_kick, 3, SWEEPS, ELAPSE__VERB_KICK, "jobs", "tube count",
      "Makes buried jobs ready; if there are none, delayed ones"},
     {"LIST", elapse__resp_list, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
-     "tube [STATE state] [TAG tag] [CURSOR cursor] [COUNT count]", "Lists jobs of a tube"},
+     "tube [STATE state] [TAG tag] [CURSOR cursor] [COUNT count] [KEYS]", "Lists jobs of a tube"},
     {"ECHO", elapse__resp_echo, 2, CLIENT, ELAPSE__VERB_OTHER, "connection", "message",
      "Answers the message"},
     {"AUTH", elapse__resp_auth, -2, BEFORE_AUTH, ELAPSE__VERB_OTHER, "connection",

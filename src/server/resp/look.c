@@ -10,7 +10,10 @@
 enum {
     JOB_PAIRS = ELAPSE__JOB_FIELDS(ELAPSE__RESP_COUNT_ROW),
     TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
-    JOB_BYTES = 1400, /* room for them; the longest tube and reason included */
+    NAME_PAIRS = ELAPSE__JOB_NAMES(ELAPSE__RESP_COUNT_ROW),
+    LIST_NAMES = 100,           /* jobs of one LIST with KEYS, at most */
+    LIST_NAMES_BYTES = 1 << 20, /* and so many bytes of bodies, which are read with the names */
+    JOB_BYTES = 1400,           /* room for them; the longest tube and reason included */
     LIST_BATCH = 32,
     TUBE_PLACES = 1 << 16, /* places of tubes that one TUBES examines */
     LIST_COST = 500,       /* a LIST takes as long as so many short commands */
@@ -45,11 +48,17 @@ static void write_job(struct elapse__wire_resp_writer *writer,
     ELAPSE__JOB_FIELDS(WRITE)
 }
 
-/* Writes TEXT_PAIRS names and values. */
+/* Write TEXT_PAIRS names and values, or NAME_PAIRS. */
 static void write_texts(struct elapse__wire_resp_writer *writer,
                         const struct elapse__engine_job *from)
 {
     ELAPSE__JOB_TEXTS(WRITE)
+}
+
+static void write_names(struct elapse__wire_resp_writer *writer,
+                        const struct elapse__engine_job *from)
+{
+    ELAPSE__JOB_NAMES(WRITE)
 }
 
 /* ---- one job ---- */
@@ -58,19 +67,24 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
                          const struct elapse__queue_view *view,
                          const struct elapse__engine_job *texts)
 {
-    struct elapse__wire_resp_writer writer =
-        elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
-                           JOB_BYTES + texts->key.size + texts->tag.size + texts->body.size +
-                               (size_t)7 * ELAPSE__WIRE_RESP_FRAME_MAX);
-
+    bool is_item = (context & ELAPSE__RESP_CONTEXT_ITEM) != 0;
     struct elapse__queue_view shown = *view;
+
+    elapse__resp_begin_items(connection, context);
+    struct elapse__wire_resp_writer writer = elapse__resp_begin(
+        connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
+        JOB_BYTES + texts->key.size + texts->tag.size + (is_item ? 0 : texts->body.size) +
+            (size_t)7 * ELAPSE__WIRE_RESP_FRAME_MAX);
 
     ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) != 0);
     ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
     shown.tube = texts->tube; /* the text of the view is no longer valid */
-    elapse__wire_resp_write_map(&writer, JOB_PAIRS + TEXT_PAIRS);
+    elapse__wire_resp_write_map(&writer, JOB_PAIRS + (is_item ? NAME_PAIRS : TEXT_PAIRS));
     write_job(&writer, &shown);
-    write_texts(&writer, texts);
+    if (is_item)
+        write_names(&writer, texts);
+    else
+        write_texts(&writer, texts);
     elapse__resp_end(connection, &writer);
 }
 
@@ -190,19 +204,72 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
     return listed;
 }
 
+/* Finds up to `most` jobs, and no more than whose bodies may be read at once. Returns how many. */
+static uint32_t find_named(const struct elapse__resp_call *call,
+                           const struct elapse__queue_filter *filter, uint32_t *cursor,
+                           struct elapse__queue_view *views, uint32_t most)
+{
+    uint64_t body_max = elapse__session_options(call->connection)->body_bytes_max;
+    uint64_t bytes = 0;
+    uint32_t found = 0;
+
+    for (uint32_t calls = 0; calls < 16 && found < most && bytes < LIST_NAMES_BYTES; calls++) {
+        uint64_t fits = (LIST_NAMES_BYTES - bytes) / body_max;
+        uint64_t room = most - found;
+        room = fits >= room ? room : fits > 0 ? fits : 1;
+        uint32_t some = elapse__queue_list(elapse__session_queue(call->connection),
+                                           elapse__session_now(call->connection), filter, cursor,
+                                           ELAPSE__LIST_PLACES / 16, views + found, (uint32_t)room);
+        for (uint32_t i = 0; i < some; i++)
+            bytes += views[found + i].body_size;
+        found += some;
+        if (*cursor == 0)
+            break;
+    }
+    return found;
+}
+
+/* Lists jobs with their keys and tags, which lie on the disk: each job is a look of its own. */
+static enum elapse__session_step list_names(const struct elapse__resp_call *call,
+                                            const struct elapse__queue_filter *filter,
+                                            uint32_t cursor, uint32_t count)
+{
+    struct elapse__queue_view views[LIST_NAMES];
+    uint64_t context = ELAPSE__RESP_CONTEXT_LOOK | ELAPSE__RESP_CONTEXT_ITEM |
+                       (call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0);
+    uint32_t found =
+        find_named(call, filter, &cursor, views, count < LIST_NAMES ? count : LIST_NAMES);
+    uint64_t head = ELAPSE__RESP_CONTEXT_FIRST |
+                    (uint64_t)found << ELAPSE__RESP_CONTEXT_COUNT_SHIFT |
+                    (uint64_t)cursor << ELAPSE__RESP_CONTEXT_CURSOR_SHIFT;
+
+    ELAPSE__ASSERT_THAT(found, <=, (uint32_t)LIST_NAMES);
+    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
+    elapse__session_spend(call->connection, LIST_COST);
+    if (found == 0)
+        elapse__resp_begin_items(call->connection, head);
+    for (uint32_t i = 0; i < found; i++)
+        elapse__session_look_at_item(call->connection, &views[i], context | (i == 0 ? head : 0));
+    return ELAPSE__STEP_RAN;
+}
+
 enum elapse__session_step elapse__resp_list(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"STATE", 1}, {"TAG", 1}, {"CURSOR", 1}, {"COUNT", 1}};
-    uint32_t places[4];
+        {"STATE", 1}, {"TAG", 1}, {"CURSOR", 1}, {"COUNT", 1}, {"KEYS", 0}};
+    uint32_t places[5];
     struct elapse__queue_filter filter;
     uint32_t cursor = 0;
     uint32_t count = ELAPSE__RESP_LIST_COUNT;
     uint32_t listed = 0;
 
-    if (!elapse__resp_find_options(call, 2, options, 4, places) ||
+    if (!elapse__resp_find_options(call, 2, options, 5, places) ||
         !elapse__resp_read_filter(call, places[0], places[1], &filter) ||
-        !read_page(call, places[2], places[3], &cursor, &count) || !begin_list(call))
+        !read_page(call, places[2], places[3], &cursor, &count))
+        return ELAPSE__STEP_RAN;
+    if (places[4] != 0)
+        return list_names(call, &filter, cursor, count);
+    if (!begin_list(call))
         return ELAPSE__STEP_RAN;
     for (uint32_t calls = 0; calls < 16 && listed < count; calls++) {
         listed += list_batch(call, &filter, &cursor, count - listed);

@@ -106,6 +106,21 @@ void elapse__resp_reply_map(const struct elapse__resp_call *call, size_t pairs)
     elapse__resp_end(call->connection, &writer);
 }
 
+void elapse__resp_begin_items(struct elapse__connection *connection, uint64_t context)
+{
+    if ((context & ELAPSE__RESP_CONTEXT_FIRST) == 0)
+        return;
+    struct elapse__wire_resp_writer writer =
+        elapse__resp_begin(connection, false, (size_t)3 * ELAPSE__WIRE_RESP_FRAME_MAX);
+
+    elapse__wire_resp_write_array(&writer, 2);
+    elapse__wire_resp_write_integer(&writer,
+                                    (int64_t)(context >> ELAPSE__RESP_CONTEXT_CURSOR_SHIFT));
+    elapse__wire_resp_write_array(&writer,
+                                  (context >> ELAPSE__RESP_CONTEXT_COUNT_SHIFT) & UINT16_MAX);
+    elapse__resp_end(connection, &writer);
+}
+
 enum elapse__session_step
 elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
                          const struct elapse__wire_resp_argument *argument)

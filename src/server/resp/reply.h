@@ -34,9 +34,11 @@ void elapse__resp_reply_null(const struct elapse__resp_call *call);
 void elapse__resp_reply_array(const struct elapse__resp_call *call, size_t count);
 void elapse__resp_reply_map(const struct elapse__resp_call *call, size_t pairs);
 
-/* Replies with an error. `text` is the error's code and message. As much of `argument` as fits
- * follows in quotation marks; NULL: none. Returns ELAPSE__STEP_RAN, so that callers can return the
- * result. */
+/* Writes the head of a list, if `context` says that what is formatted is the first of its items. */
+void elapse__resp_begin_items(struct elapse__connection *connection, uint64_t context);
+
+/* Replies with an error: code, text, and as much of an argument as fits, in quotation marks; NULL:
+ * none. Returns ELAPSE__STEP_RAN, so that callers can return the result. */
 enum elapse__session_step
 elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
                          const struct elapse__wire_resp_argument *argument);

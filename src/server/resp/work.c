@@ -139,6 +139,7 @@ void elapse__resp_nothing(struct elapse__connection *connection, uint64_t contex
 {
     bool look = (context & ELAPSE__RESP_CONTEXT_LOOK) != 0;
 
+    elapse__resp_begin_items(connection, context);
     if (why == ELAPSE__NOTHING_NO_MEMORY) {
         (void)elapse__resp_reply_error(connection, "OOM there is no memory", NULL);
     } else if (why == ELAPSE__NOTHING_ERROR) {

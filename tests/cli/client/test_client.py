@@ -185,6 +185,13 @@ class Jobs(ClientTest):
         self.assertEqual(len(table), 2)
         self.assertRegex(table[0], r"^ID +STATE +DUE +LEFT +ATTEMPTS +PRIORITY$")
         self.assertRegex(table[1], r"^2501 +ready +2\S+Z +0 +0 +1024$")
+        self.assertEqual([(job["key"], job["tag"]) for job in self.json_of("list", "few", "--keys")],
+                         [(None, "a\tb")])
+        table = self.done("list", "few", "--keys").splitlines()
+        self.assertRegex(table[0], r"PRIORITY +KEY TAG$")
+        self.assertRegex(table[1], r" 1024 +- a\?b$")
+        self.assertEqual(len(self.json_of("list", "many", "--keys", "--limit", "250")), 250)
+        self.fails(USAGE, "--keys needs a tube", "list", "--keys")
         self.assertEqual(set(self.done("list").split()), {"many", "few"})
         self.assertEqual(sorted(line["tube"] for line in self.json_of("list")), ["few", "many"])
         self.fails(USAGE, "ERR", "list", "few", "--state", "odd", "--json")

@@ -255,6 +255,12 @@ class Operations(HttpTest):
         for path in ("/api/v1/jobs/1", "/api/v1/jobs?tube=a&key=b", "/api/v1/tubes/a"):
             self.assertEqual(self.get(path, status=404)["error"]["code"], "GONE")
         self.assertEqual(self.get("/api/v1/tubes/a/jobs"), {"jobs": [], "cursor": None})
+        self.put(tube="named", key="k", tag="spring")
+        self.put(tube="named")
+        jobs = self.get("/api/v1/tubes/named/jobs?keys=true")["jobs"]
+        self.assertEqual([(job["key"], job["tag"]) for job in jobs],
+                         [("k", "spring"), (None, None)])
+        self.assertNotIn("key", self.get("/api/v1/tubes/named/jobs?keys=false")["jobs"][0])
 
     def test_bodies_that_are_no_request(self):
         for body in (b"", b"x", b"[]", b"1", b"{", b'{"tube":"a"}x', b'{"a":1,"a":2}', b"\xff",
@@ -317,7 +323,7 @@ class Operations(HttpTest):
                 self.assertTrue(answer["error"]["message"])
         for path in ("jobs", "jobs?tube=a", "jobs?tube=a&key=b&x=1", "jobs?tube", "jobs/x",
                      "jobs/0", "jobs?tube=a&tube=b&key=k", "jobs?tube=%zz&key=k", "jobs/%f",
-                     "tubes/a/jobs?count=0", "tubes/a/jobs?count=501", "tubes/a/jobs?state=x",
+                     "tubes/a/jobs?count=0", "tubes/a/jobs?keys=1", "tubes/a/jobs?count=501", "tubes/a/jobs?state=x",
                      "tubes?cursor=x", "stats?x=1", "jobs?tube=%ff&key=k", "jobs?tube=%00&key=%"):
             with self.subTest(path=path):
                 answer = self.get(f"/api/v1/{path}", status=400)

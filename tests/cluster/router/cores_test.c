@@ -331,6 +331,8 @@ static const char *const templates[] = {
     "LIST t COUNT %n",
     "LIST t COUNT 2 CURSOR %n",
     "LIST t STATE ready",
+    "LIST t KEYS",
+    "LIST t COUNT 1 KEYS CURSOR %n",
     "TUBES",
     "TUBES CURSOR %n COUNT 1",
     "STATS t",

@@ -1,6 +1,7 @@
 /*
  * Commands that change nothing: LOOKUP, LOOKUPID, LIST, STATS, TUBES.
  */
+#include "sim_disk.h"
 #include "talk.h"
 
 RESP_TEST(look_up)
@@ -135,6 +136,53 @@ RESP_TEST(list)
     says("LIST t CURSOR 268435455", "*2|:0|*0|");
     says("LIST t STATE gone", "-ERR a state is delayed, ready, reserved or buried, not 'gone'|");
     says("LIST ''", "-ERR the name of a tube has 1 to 200 bytes: ''|");
+}
+
+RESP_TEST(list_with_keys)
+{
+    says("LIST t KEYS", "*2|:0|*0|");
+    says("PUT t one KEY k1 TAG spring IN 1h", "*2|:1|+scheduled|");
+    says("PUT t two IN 1h", "*2|:2|+scheduled|");
+    says("PUT t three KEY k3 IN 1h", "*2|:3|+scheduled|");
+    shows("LIST t KEYS", "*2|:0|*3|*40|$2|id|:1|$4|tube|$1|t|");
+    shows("LIST t KEYS", "$3|key|$2|k1|$3|tag|$6|spring|*40|$2|id|:2|");
+    shows("LIST t KEYS", "$3|key|$-1|$3|tag|$-1|*40|$2|id|:3|");
+    shows("LIST t KEYS TAG spring", "$3|key|$2|k1|$3|tag|$6|spring|");
+    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*40|$2|id|:1|");
+    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*40|$2|id|:3|");
+    begins(&c, "HELLO 3", "%7|");
+    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%20|$2|id|:3|");
+    says("LIST t KEYS KEYS", "-ERR syntax error: twice the option 'KEYS'|");
+}
+
+/* An error stands in the place of one whose record cannot be read. The others are listed. */
+RESP_TEST(list_with_keys_of_a_damaged_job)
+{
+    size_t size;
+
+    says("PUT t damaged-body KEY k IN 1h", "*2|:1|+scheduled|");
+    says("PUT t whole KEY m IN 1h", "*2|:2|+scheduled|");
+    sim_disk_evict();
+    uint8_t *content = sim_disk_content("data/journal", "1.log", &size);
+    assert_non_null(content);
+    for (size_t i = 0; i + 12 < size; i++)
+        if (memcmp(content + i, "damaged-body", 12) == 0)
+            content[i] ^= 1;
+    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*40|$2|id|:2|");
+    shows("LIST t KEYS", "$3|key|$1|m|$3|tag|$-1|");
+}
+
+/* What stands before and behind it comes in its order. */
+RESP_TEST(list_with_keys_in_a_pipeline)
+{
+    says("PUT t one KEY k IN 1h", "*2|:1|+scheduled|");
+    ask(&c, "PUT t two");
+    ask(&c, "LIST t KEYS STATE delayed");
+    ask(&c, "PING");
+    commit();
+    const char *reply = hear_some(&c, 5000);
+    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*40\r\n"));
+    assert_non_null(strstr(reply, "$3\r\nkey\r\n$1\r\nk\r\n$3\r\ntag\r\n$-1\r\n+PONG\r\n"));
 }
 
 RESP_TEST(list_in_both_versions)
