@@ -123,6 +123,7 @@ struct elapse__journal {
     size_t segment_count, segment_capacity;
     uint64_t live_bytes; /* of all segments */
     uint64_t head;
+    uint64_t old_head; /* the last segment, if an older version of the format wrote it; or 0 */
 
     uint64_t tail;           /* what the next COMMIT says */
     uint64_t committed_tail; /* what the last COMMIT in flight or on the disk says */

@@ -79,15 +79,13 @@ void elapse__frame_encode(const struct elapse__record *record, uint64_t position
 bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame)
 {
     uint8_t type = bytes[TYPE_AT];
-    if (type < ELAPSE__RECORD_PUT || type > ELAPSE__RECORD_LOG_PLACE)
-        return false;
     frame->type = (enum elapse__record_type)type;
     frame->flags = bytes[FLAGS_AT];
     frame->fields_size = (uint16_t)elapse__little_endian_load(bytes + FIELDS_SIZE_AT, 2);
     frame->body_size = (uint32_t)elapse__little_endian_load(bytes + BODY_SIZE_AT, 4);
     frame->body_checksum = elapse__little_endian_load(bytes + BODY_CHECKSUM_AT, 8);
     frame->bytes = elapse__frame_bytes(frame->fields_size, frame->body_size);
-    return true;
+    return type >= ELAPSE__RECORD_PUT && type <= ELAPSE__RECORD_LOG_PLACE;
 }
 
 bool elapse__frame_header_is_whole(const uint8_t *bytes, const struct elapse__frame *frame,
@@ -172,13 +170,18 @@ struct elapse__journal_place elapse__journal_log_place_decode(const uint8_t *byt
     };
 }
 
+static uint32_t version_of(const struct elapse__segment_header *header)
+{
+    if (header->is_old)
+        return header->is_placed ? ELAPSE__JOURNAL_FORMAT_OLD_PLACED : ELAPSE__JOURNAL_FORMAT_OLD;
+    return header->is_placed ? ELAPSE__JOURNAL_FORMAT_PLACED : ELAPSE__JOURNAL_FORMAT;
+}
+
 void elapse__segment_header_encode(const struct elapse__segment_header *header, uint8_t *bytes)
 {
     memset(bytes, 0, ELAPSE__SEGMENT_HEADER_BYTES);
     memcpy(bytes, magic, sizeof magic);
-    elapse__little_endian_store(
-        bytes + VERSION_AT,
-        header->is_placed ? ELAPSE__JOURNAL_FORMAT_PLACED : ELAPSE__JOURNAL_FORMAT, 4);
+    elapse__little_endian_store(bytes + VERSION_AT, version_of(header), 4);
     elapse__little_endian_store(bytes + BITS_AT, header->segment_bits, 4);
     memcpy(bytes + IDENTITY_AT, header->identity.bytes, sizeof header->identity.bytes);
     elapse__little_endian_store(bytes + NUMBER_AT, header->number, 8);
@@ -196,12 +199,14 @@ enum elapse__header_verdict elapse__segment_header_decode(const uint8_t *bytes,
     *version = (uint32_t)elapse__little_endian_load(bytes + VERSION_AT, 4);
     if (memcmp(bytes, magic, sizeof magic) != 0)
         return ELAPSE__HEADER_DAMAGED;
-    if (*version != ELAPSE__JOURNAL_FORMAT && *version != ELAPSE__JOURNAL_FORMAT_PLACED)
+    if (*version < ELAPSE__JOURNAL_FORMAT_OLD || *version > ELAPSE__JOURNAL_FORMAT_PLACED)
         return ELAPSE__HEADER_UNKNOWN_VERSION;
     if (elapse__little_endian_load(bytes + HEADER_CHECKSUM_AT, 8) !=
         XXH3_64bits(bytes, HEADER_CHECKSUM_AT))
         return ELAPSE__HEADER_DAMAGED;
-    header->is_placed = *version == ELAPSE__JOURNAL_FORMAT_PLACED;
+    header->is_old = *version < ELAPSE__JOURNAL_FORMAT;
+    header->is_placed =
+        *version == ELAPSE__JOURNAL_FORMAT_OLD_PLACED || *version == ELAPSE__JOURNAL_FORMAT_PLACED;
     header->segment_bits = (unsigned)elapse__little_endian_load(bytes + BITS_AT, 4);
     memcpy(header->identity.bytes, bytes + IDENTITY_AT, sizeof header->identity.bytes);
     header->number = elapse__little_endian_load(bytes + NUMBER_AT, 8);

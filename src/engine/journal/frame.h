@@ -10,7 +10,7 @@
  *               24           fields, then the body, then zeros up to a multiple of 8
  *
  *      header    0  8        "elapseJ", 0
- *                8  4        version of the format: 1, or 2 if its groups have LOG_PLACEs
+ *                8  4        version of the format: 3, or 4 if its groups have LOG_PLACEs
  *               12  4        log2 of the size of a segment
  *               16  16       identity of the queue
  *               32  8        number of the segment
@@ -21,6 +21,12 @@
  *
  * Both checksums of a record are XXH3-64 with a seed made of its position and the identity, so the
  * checksum does not fit a record that lies where it was not written, or in another queue's journal.
+ *
+ * Versions. Elapse 0.2 wrote 1 and 2, and reads no other. They have the same bytes as 3 and 4, but
+ * less in them: PUTs without headers, CHANGEs without errors. So a segment of version 1 or 2 is
+ * read, and is never given what a program of 0.2 does not know: growth goes to the next segment
+ * (group.c). A whole record of a type that this program does not know is damage: a later program
+ * wrote it. Taken for a torn end it would be cut.
  */
 #ifndef ELAPSE__JOURNAL_FRAME_H
 #define ELAPSE__JOURNAL_FRAME_H
@@ -33,8 +39,10 @@
 #include "record.h"
 
 enum {
-    ELAPSE__JOURNAL_FORMAT = 1,
-    ELAPSE__JOURNAL_FORMAT_PLACED = 2, /* each group ends with a LOG_PLACE and a COMMIT */
+    ELAPSE__JOURNAL_FORMAT_OLD = 1,
+    ELAPSE__JOURNAL_FORMAT_OLD_PLACED = 2,
+    ELAPSE__JOURNAL_FORMAT = 3,
+    ELAPSE__JOURNAL_FORMAT_PLACED = 4, /* each group ends with a LOG_PLACE and a COMMIT */
     ELAPSE__JOURNAL_IDENTITY_BYTES = 16,
 
     ELAPSE__RECORD_SIZES_AT = 16, /* body_size, fields_size, type and flags */
@@ -73,8 +81,8 @@ struct elapse__frame {
 void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,
                           uint8_t *bytes);
 
-/* Reads what may be the header of a record, ELAPSE__RECORD_HEADER_BYTES. Returns false if it cannot
- * be one, because its type is unknown. */
+/* Reads what may be the header of a record, ELAPSE__RECORD_HEADER_BYTES. Returns false if its type
+ * is unknown: then it is none, or one of a later version. */
 bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame);
 
 /* Returns whether header and fields are those that were written at this position. `bytes` holds
@@ -130,6 +138,7 @@ static inline bool elapse__frame_may_be_commit(const uint8_t *bytes)
 }
 
 struct elapse__segment_header {
+    bool is_old;    /* of version 1 or 2 */
     bool is_placed; /* its groups have LOG_PLACEs */
     struct elapse__journal_identity identity;
     unsigned segment_bits;

@@ -94,6 +94,16 @@ static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, ui
                                          elapse__segment_bytes(journal);
 }
 
+/* Returns whether records of this purpose leave a segment of an older version, where they would
+ * fit: all do as soon as a spare is free. Growth, and what comes from a log, may have what a
+ * program of that version does not know, and waits for a spare. */
+static bool must_leave(const struct elapse__journal *journal, enum elapse__record_purpose purpose)
+{
+    return elapse__segment_of(journal, journal->place) == journal->old_head &&
+           (purpose == ELAPSE__RECORD_FOR_GROWTH || journal->is_placed ||
+            elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true));
+}
+
 /* Finds the place for so many bytes of records, and memory for them. */
 static int prepare(struct elapse__journal *journal, uint64_t bytes, bool crossing)
 {
@@ -136,7 +146,8 @@ static int begin_group(struct elapse__record_sink *sink, uint64_t bytes,
                     elapse__group_end_bytes(journal) - elapse__segment_reserve(journal);
     if (bytes > room)
         return EMSGSIZE;
-    bool crossing = must_cross(journal, bytes, elapse__segment_reserve(journal));
+    bool crossing = must_cross(journal, bytes, elapse__segment_reserve(journal)) ||
+                    must_leave(journal, purpose);
     if (!elapse__journal_admits(journal, purpose, crossing))
         return journal->disk_is_full ? ENOSPC : EAGAIN;
     int error = prepare(journal, bytes, crossing);

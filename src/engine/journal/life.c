@@ -141,6 +141,7 @@ static void start_life(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;
     journal->head = journal->clean_limit = recovery->head;
+    journal->old_head = recovery->head_header.is_old ? recovery->head : 0;
     journal->place = elapse__position_at(journal, recovery->head, recovery->top.end);
     journal->written = journal->durable = journal->place;
     journal->tail = journal->committed_tail = journal->durable_tail = recovery->tail;

@@ -181,7 +181,7 @@ bool elapse__recovery_find_head(struct elapse__recovery *recovery)
         return elapse__refuse(recovery, ELAPSE__FAULT_MISSING_SEGMENT, recovery->top.sealed_next,
                               0);
     uint64_t bad = elapse__position_at(recovery->journal, recovery->head, recovery->top.bad_offset);
-    if (remnants.durable > bad)
+    if (recovery->top.is_unknown || remnants.durable > bad)
         return elapse__refuse(recovery, ELAPSE__FAULT_RECORD, recovery->head,
                               recovery->top.bad_offset);
     return find_end(recovery) && find_tail(recovery);

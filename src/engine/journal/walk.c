@@ -121,6 +121,21 @@ const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64
     return is_there ? bytes : NULL;
 }
 
+/* Returns whether a whole record lies at this offset whose type is unknown. */
+static bool is_unknown_record(const struct elapse__segment_view *view, uint64_t offset)
+{
+    struct elapse__frame frame;
+    uint64_t rest = view->size - offset;
+    const uint8_t *bytes = rest < ELAPSE__RECORD_HEADER_BYTES
+                               ? NULL
+                               : reach(view, offset, ELAPSE__RECORD_HEADER_BYTES);
+    if (bytes == NULL || elapse__frame_decode(bytes, &frame) || frame.bytes > rest)
+        return false;
+    bytes = reach(view, offset, (size_t)ELAPSE__RECORD_HEADER_BYTES + frame.fields_size);
+    return bytes != NULL &&
+           elapse__frame_header_is_whole(bytes, &frame, view->first_position + offset, view->seed);
+}
+
 void elapse__survey_segment(const struct elapse__segment_view *view, struct elapse__survey *survey,
                             uint64_t end)
 {
@@ -149,6 +164,7 @@ void elapse__survey_segment(const struct elapse__segment_view *view, struct elap
         has_records = false;
     }
     survey->bad_offset = walk.offset;
+    survey->is_unknown = walk.offset < end && is_unknown_record(view, walk.offset);
     ELAPSE__ASSERT_THAT(survey->group_start, <=, survey->end);
     ELAPSE__ASSERT_THAT(survey->end, <=, survey->bad_offset);
 }

@@ -42,6 +42,7 @@ struct elapse__walk {
 /* What a segment has from its beginning to the first place that is no record. */
 struct elapse__survey {
     uint64_t bad_offset;
+    bool is_unknown; /* a whole record of an unknown type lies there */
     uint64_t commits;
     uint64_t end;         /* behind the last COMMIT; or where the first record would begin */
     uint64_t group_start; /* of the last whole group */

@@ -53,6 +53,12 @@ mutant idle_journal_writes_no_commit src/engine/journal/commit.c \
 
 mutant torn_end_counts_as_damage src/engine/journal/recover.c \
     'remnants.[-durable > bad-]{+commits > 0+}'
+mutant unknown_type_is_a_torn_end src/engine/journal/recover.c \
+    'if ([-recovery->top.is_unknown || -]remnants.durable > bad)'
+mutant growth_goes_to_an_old_segment src/engine/journal/group.c \
+    '[-purpose == ELAPSE__RECORD_FOR_GROWTH-]{+false+} || journal->is_placed ||'
+mutant old_segment_goes_on src/engine/journal/group.c \
+    '            [-elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true)-]{+false+});'
 mutant torn_body_counts src/engine/journal/recover.c \
     '[-elapse__damaged_group_find(view, from, -]recovery->top.end[-)-]'
 mutant group_without_commit_counts src/engine/journal/walk.c \
