@@ -162,7 +162,8 @@ int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_r
     job->tag = fields.tag;
     job->put_ms = fields.put_ms;
     job->due_ms = fields.due_ms;
-    job->body = (struct elapse__queue_text){record.body, record.body_size};
+    job->body = elapse__queue_body_of(&record, &fields);
+    job->headers = elapse__queue_headers_of(&record, &fields);
     return 0;
 }
 

@@ -10,7 +10,7 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
     if (entry == NULL || elapse__queue_position(entry) != position ||
         elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
         return ELAPSE__QUEUE_OK;
-    ELAPSE__ASSERT_THAT(record->body_size, ==, elapse__queue_body_size(entry));
+    ELAPSE__ASSERT_THAT(record->body_size - old->headers_size, ==, elapse__queue_body_size(entry));
     if (!elapse__queue_begin(queue, 0,
                              elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, record->body_size),
                              ELAPSE__RECORD_FOR_COPY))
@@ -21,11 +21,12 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
     fields.cron = old->cron;
     fields.zone = old->zone;
     fields.put_ms = old->put_ms;
+    fields.headers_size = old->headers_size;
     struct elapse__queue_text body = {.bytes = record->body, .size = record->body_size};
     uint8_t flags = record->flags;
     /* Who reserves the job learns from the flag that there is no body to hand out. */
     if (record->body == NULL && record->body_size > 0) {
-        body.size = 0;
+        body.size = fields.headers_size = 0;
         flags |= ELAPSE__RECORD_BODY_LOST;
     }
     elapse__queue_write_put(queue, entry, &fields, body, flags);

@@ -18,8 +18,10 @@ enum {
     PART_RETRY = 1 << 8,
     PART_FIRST = 1 << 9,
     PART_PUT_TIME = 1 << 10, /* absent: it was due at once */
+    PART_SECOND_WORD = 1 << 15,
+    PART_HEADERS = 1 << 16, /* the first bit of the second word */
     PARTS_OF_STATE = (1 << 5) - 1,
-    PARTS_ALL = (1 << 11) - 1,
+    PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS,
 };
 
 /* ---- bytes ---- */
@@ -121,16 +123,36 @@ static uint32_t parts_of_put(const struct elapse__queue_fields *fields)
         parts |= PART_FIRST;
     if (fields->put_ms != 0 && fields->put_ms != fields->due_ms)
         parts |= PART_PUT_TIME;
+    if (fields->headers_size > 0)
+        parts |= PART_HEADERS;
     return parts;
 }
 
 #define WRITE(field) write_number(writer, fields->field, 4);
 #define READ(field)  fields->field = (uint32_t)read_number(reader, 4);
 
+static void write_parts(struct field_writer *writer, uint32_t parts)
+{
+    bool has_second = parts >> 16 != 0;
+    write_number(writer, (parts & 0xFFFF) | (has_second ? PART_SECOND_WORD : 0), 2);
+    if (has_second)
+        write_number(writer, parts >> 16, 2);
+}
+
+static uint32_t read_parts(struct field_reader *reader)
+{
+    uint32_t parts = (uint32_t)read_number(reader, 2);
+    if ((parts & PART_SECOND_WORD) == 0)
+        return parts;
+    uint32_t second = (uint32_t)read_number(reader, 2);
+    reader->bad |= second == 0;
+    return (parts & ~(uint32_t)PART_SECOND_WORD) | second << 16;
+}
+
 static void write_state(struct field_writer *writer, const struct elapse__queue_fields *fields,
                         uint32_t parts)
 {
-    write_number(writer, parts, 2);
+    write_parts(writer, parts);
     write_number(writer, (uint64_t)fields->state, 1);
     write_number(writer, fields->reason, 1);
     write_number(writer, (uint64_t)fields->due_ms, 8);
@@ -151,7 +173,7 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
 
 static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fields *fields)
 {
-    uint32_t parts = (uint32_t)read_number(reader, 2);
+    uint32_t parts = read_parts(reader);
     uint64_t state = read_number(reader, 1);
     uint64_t reason = read_number(reader, 1);
     fields->due_ms = read_wall_ms(reader);
@@ -206,6 +228,8 @@ static void write_job(struct field_writer *writer, const struct elapse__queue_fi
         write_number(writer, (uint64_t)fields->first_ms, 8);
     if ((parts & PART_PUT_TIME) != 0)
         write_number(writer, (uint64_t)fields->put_ms, 8);
+    if ((parts & PART_HEADERS) != 0)
+        write_number(writer, fields->headers_size, 2);
     if ((parts & PART_RECURRENCE) != 0) {
         write_number(writer, (uint64_t)fields->kind, 1);
         write_number(writer, fields->period_ms, 8);
@@ -263,6 +287,11 @@ static void read_job(struct field_reader *reader, struct elapse__queue_fields *f
         fields->put_ms = read_wall_ms(reader);
         reader->bad |= fields->put_ms == 0 || fields->put_ms == fields->due_ms;
     }
+    if ((parts & PART_HEADERS) != 0) {
+        fields->headers_size = (uint16_t)read_number(reader, 2);
+        reader->bad |=
+            fields->headers_size == 0 || fields->headers_size > ELAPSE__QUEUE_HEADERS_BYTES_MAX;
+    }
     if ((parts & PART_RECURRENCE) != 0)
         read_recurrence(reader, fields);
 }
@@ -292,6 +321,10 @@ bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
 {
     struct field_reader reader = {record->fields, record->fields_size, false};
     memset(fields, 0, sizeof *fields);
+    /* A flag that is unknown changes what the record means. */
+    if ((record->flags & ~(unsigned)ELAPSE__RECORD_BODY_LOST) != 0 ||
+        (record->flags != 0 && record->type != ELAPSE__RECORD_PUT))
+        return false;
     fields->id = read_number(&reader, 8);
     if (fields->id == 0 || fields->id > ELAPSE__QUEUE_ID_MAX)
         return false;
@@ -300,6 +333,7 @@ bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
     case ELAPSE__RECORD_PUT:
         parts = read_state(&reader, fields);
         read_job(&reader, fields, parts);
+        reader.bad |= fields->headers_size > record->body_size;
         break;
     case ELAPSE__RECORD_CHANGE:
     case ELAPSE__RECORD_LEASE:

@@ -8,7 +8,10 @@
  *      TOKEN    a token, and the id that it stands for
  *
  * Each record begins with the id of a job. PUT, CHANGE and LEASE share the part that is the present
- * state. A part that is absent takes no bytes: the bits in `parts` say which parts follow.
+ * state. A part that is absent takes no bytes: the bits in `parts` say which parts follow. Bit 15
+ * says that a second word of such bits follows, which programs of 0.2 refuse. The body of a PUT is
+ * the body of the job, and behind it the headers, whose size the fields tell. So a reader that
+ * wants the fields alone reads no headers.
  */
 #ifndef ELAPSE__QUEUE_FIELDS_H
 #define ELAPSE__QUEUE_FIELDS_H
@@ -51,15 +54,34 @@ struct elapse__queue_fields {
     uint64_t ttr_ms, expire_ms, backoff_min_ms, backoff_max_ms;
     uint32_t retry;
     bool has_first;
-    int64_t first_ms; /* DEBOUNCE, wall clock */
+    int64_t first_ms;      /* DEBOUNCE, wall clock */
+    uint16_t headers_size; /* of the record's body, at its end */
 
     /* TOKEN */
     struct elapse__queue_text token;
     int64_t token_ms; /* when it came, wall clock */
 };
 
-/* Writes the fields of a record of this type, and returns how many bytes they have. `bytes` has
- * room for ELAPSE__QUEUE_FIELDS_MAX. Requires that texts are within their limits. */
+/* Returns the body of a job from its record, which fits the fields; and its headers. */
+static inline struct elapse__queue_text
+elapse__queue_body_of(const struct elapse__record *record,
+                      const struct elapse__queue_fields *fields)
+{
+    return (struct elapse__queue_text){record->body, record->body_size - fields->headers_size};
+}
+
+static inline struct elapse__queue_text
+elapse__queue_headers_of(const struct elapse__record *record,
+                         const struct elapse__queue_fields *fields)
+{
+    const unsigned char *body = record->body;
+    size_t size = body == NULL ? 0 : fields->headers_size;
+    return (struct elapse__queue_text){
+        size == 0 ? NULL : body + record->body_size - fields->headers_size, size};
+}
+
+/* Writes the fields of a record of this type. Returns how many bytes. `bytes` has room for
+ * ELAPSE__QUEUE_FIELDS_MAX. Requires that texts are within their limits. */
 uint16_t elapse__queue_fields_encode(const struct elapse__queue_fields *fields,
                                      enum elapse__record_type type, unsigned char *bytes);
 

@@ -30,9 +30,9 @@ enum {
     ELAPSE__QUEUE_BLOCK_BITS = 10,
     ELAPSE__QUEUE_BLOCK_ENTRIES = 1 << ELAPSE__QUEUE_BLOCK_BITS,
     /* What a record takes beside its body is counted in 8 bytes up to the first number, and in as
-     * many times 8 as the second one above, where a tube or a key has a long name. */
-    ELAPSE__QUEUE_SMALL_UNITS = 48,
-    ELAPSE__QUEUE_LARGE_UNIT = 16,
+     * many times 8 as the second one above, where there are headers or a long tube or key. */
+    ELAPSE__QUEUE_SMALL_UNITS = 40,
+    ELAPSE__QUEUE_LARGE_UNIT = 32,
     ELAPSE__QUEUE_INLINE_PROFILES = 1023,
     ELAPSE__QUEUE_POSITION_BITS = 54,  /* of position_profile; the rest is the profile */
     ELAPSE__QUEUE_ID_BITS = 53,        /* of id_place; the rest is the place */
@@ -70,10 +70,11 @@ _Static_assert(sizeof(struct elapse__queue_entry) == 32 + sizeof(struct elapse_t
                "an entry has no holes");
 _Static_assert(ELAPSE__QUEUE_BODY_BYTES_MAX < 1 << ELAPSE__QUEUE_BODY_BITS,
                "the size of a body fits");
-_Static_assert((ELAPSE__RECORD_HEADER_BYTES + ELAPSE__QUEUE_FIELDS_MAX) / 8 + 2 <=
-                   ELAPSE__QUEUE_SMALL_UNITS +
-                       (63 - ELAPSE__QUEUE_SMALL_UNITS) * ELAPSE__QUEUE_LARGE_UNIT,
-               "the rest of a record fits");
+_Static_assert(
+    (ELAPSE__RECORD_HEADER_BYTES + ELAPSE__QUEUE_FIELDS_MAX + ELAPSE__QUEUE_HEADERS_BYTES_MAX) / 8 +
+            2 <=
+        ELAPSE__QUEUE_SMALL_UNITS + (63 - ELAPSE__QUEUE_SMALL_UNITS) * ELAPSE__QUEUE_LARGE_UNIT,
+    "the rest of a record fits");
 
 struct elapse__queue_block {
     uint32_t number;
@@ -177,20 +178,24 @@ static inline uint32_t elapse__queue_body_size(const struct elapse__queue_entry 
     return entry->sizes & ELAPSE__QUEUE_BODY_MASK;
 }
 
+/* `record_body_size` has the body and the headers. */
 static inline void elapse__queue_set_sizes(struct elapse__queue_entry *entry, uint16_t fields_size,
-                                           uint32_t body_size)
+                                           uint32_t record_body_size, uint16_t headers_size)
 {
+    ELAPSE__ASSERT_THAT(headers_size, <=, record_body_size);
+    uint32_t body_size = record_body_size - headers_size;
     const uint32_t small = ELAPSE__QUEUE_SMALL_UNITS;
     const uint32_t large = ELAPSE__QUEUE_LARGE_UNIT;
-    uint32_t units = (uint32_t)(elapse__frame_bytes(fields_size, body_size) / 8) - body_size / 8;
+    uint32_t units =
+        (uint32_t)(elapse__frame_bytes(fields_size, record_body_size) / 8) - body_size / 8;
     if (units > small)
         units = small + (units - small + large - 1) / large;
     ELAPSE__ASSERT_THAT(units, <, 64);
     entry->sizes = body_size | units << ELAPSE__QUEUE_BODY_BITS;
 }
 
-/* The bytes that count as live for a job: those of its record, or up to 120 more where its tube,
- * its key and its other texts are long. The same when its record is written and when it ends. */
+/* The bytes that count as live for a job: those of its record, or up to 248 more where its
+ * texts beside the body are long. The same when its record is written and when it ends. */
 static inline int64_t elapse__queue_live_bytes(const struct elapse__queue_entry *entry)
 {
     const uint32_t small = ELAPSE__QUEUE_SMALL_UNITS;

@@ -107,7 +107,8 @@ void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse_
 void elapse__queue_write_delete(struct elapse__queue *queue,
                                 const struct elapse__queue_entry *entry);
 
-/* Appends a PUT, and makes it the record of the job. `flags` are those of the record. */
+/* Appends a PUT, and makes it the record of the job. Behind the job's body `body` has its headers.
+ * `flags` are those of the record. */
 void elapse__queue_write_put(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                              const struct elapse__queue_fields *fields,
                              struct elapse__queue_text body, uint8_t flags);

@@ -9,6 +9,8 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
         return "the tube's name must have 1 to 200 bytes";
     if (put->body.size > queue->options.body_bytes_max)
         return "the body is too long";
+    if (put->headers.size > ELAPSE__QUEUE_HEADERS_BYTES_MAX)
+        return "headers have at most 4096 bytes";
     if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a key has at most 250 bytes";
     if (put->tag.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
@@ -85,8 +87,10 @@ struct put_plan {
     struct elapse__queue_entry *existing; /* the job that has the key, or NULL */
     bool debounce;                        /* the existing job stays, with a new body */
     struct elapse__queue_tick due;
-    uint64_t id;    /* of the new job; with `debounce`, that of the existing one */
-    uint64_t first; /* DEBOUNCE: the tick of the first put; 0: none */
+    uint64_t id;                    /* of the new job; with `debounce`, that of the existing one */
+    uint64_t first;                 /* DEBOUNCE: the tick of the first put; 0: none */
+    struct elapse__queue_text body; /* of the record: the job's, and the headers behind it */
+    unsigned char *joined;          /* the memory of both; NULL: there are no headers */
 };
 
 static uint64_t next_id(const struct elapse__queue *queue)
@@ -168,6 +172,30 @@ static void plan_fields(struct put_plan *plan)
     }
 }
 
+/* Puts the headers behind the body. Returns false if there is no memory. */
+static bool join_headers(struct elapse__queue *queue, struct put_plan *plan)
+{
+    const struct elapse__queue_put *put = plan->put;
+    plan->body = put->body;
+    if (put->headers.size == 0)
+        return true;
+    plan->body.size += put->headers.size;
+    plan->joined = elapse__allocate_locked(&queue->memory, 1, plan->body.size);
+    if (plan->joined == NULL)
+        return false;
+    if (put->body.size > 0)
+        memcpy(plan->joined, put->body.bytes, put->body.size);
+    memcpy(plan->joined + put->body.size, put->headers.bytes, put->headers.size);
+    plan->body.bytes = plan->joined;
+    return true;
+}
+
+static void release_joined(struct elapse__queue *queue, const struct put_plan *plan)
+{
+    if (plan->joined != NULL)
+        elapse__release_locked(&queue->memory, plan->joined, plan->body.size);
+}
+
 /* Allocates all that the put needs. Nothing has changed if this fails. */
 static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct put_plan *plan,
                                              const char **fault)
@@ -194,14 +222,17 @@ static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct
     if (result == ELAPSE__QUEUE_OK &&
         !elapse__queue_waiting_room(queue, plan->built.tube, plan->due))
         result = ELAPSE__QUEUE_NO_MEMORY;
+    if (result == ELAPSE__QUEUE_OK && !join_headers(queue, plan))
+        result = ELAPSE__QUEUE_NO_MEMORY;
     if (result == ELAPSE__QUEUE_OK) {
         uint64_t bytes =
-            elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, (uint32_t)plan->put->body.size) +
+            elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, (uint32_t)plan->body.size) +
             elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, 0);
         if (elapse__queue_begin(queue, 1, bytes, ELAPSE__RECORD_FOR_GROWTH))
             return ELAPSE__QUEUE_OK;
         result = ELAPSE__QUEUE_REFUSED;
     }
+    release_joined(queue, plan);
     if (plan->token != 0)
         elapse__queue_token_give(queue, plan->token);
     elapse__queue_build_undo(queue, &plan->built);
@@ -221,6 +252,7 @@ static bool describes(const struct elapse__queue *queue, const struct elapse__qu
     described.cron = fields->cron;
     described.zone = fields->zone;
     described.put_ms = fields->put_ms;
+    described.headers_size = fields->headers_size;
     uint16_t size = elapse__queue_fields_encode(fields, ELAPSE__RECORD_PUT, bytes[0]);
     return elapse__queue_fields_encode(&described, ELAPSE__RECORD_PUT, bytes[1]) == size &&
            memcmp(bytes[0], bytes[1], size) == 0;
@@ -233,8 +265,10 @@ static void write_job(struct elapse__queue *queue, struct put_plan *plan)
     struct elapse__queue_fields *fields = &plan->fields;
     elapse__queue_describe_state(queue, plan->built.entry, fields);
     fields->put_ms = queue->now.wall_ms;
+    fields->headers_size = (uint16_t)plan->put->headers.size;
     ELAPSE__ASSERT(describes(queue, plan->built.entry, fields));
-    elapse__queue_write_put(queue, plan->built.entry, fields, plan->put->body, 0);
+    elapse__queue_write_put(queue, plan->built.entry, fields, plan->body, 0);
+    release_joined(queue, plan);
 }
 
 static void write_put_token(struct elapse__queue *queue, const struct put_plan *plan)

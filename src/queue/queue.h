@@ -81,6 +81,7 @@ enum {
     ELAPSE__QUEUE_BODY_BYTES_MAX = 32 << 20,
     ELAPSE__QUEUE_TUBE_BYTES_MAX = 200,
     ELAPSE__QUEUE_KEY_BYTES_MAX = 250, /* of a key, a tag and a token */
+    ELAPSE__QUEUE_HEADERS_BYTES_MAX = 4096,
     ELAPSE__QUEUE_CRON_BYTES_MAX = 1023,
     ELAPSE__QUEUE_ZONE_BYTES_MAX = 64,
     ELAPSE__QUEUE_TURN_MAX = 1000, /* due jobs of one turn */
@@ -279,7 +280,8 @@ enum elapse__queue_if_key {
 struct elapse__queue_put {
     struct elapse__queue_text tube;
     struct elapse__queue_text body;
-    struct elapse__queue_text key; /* empty: none; the same for tag and token */
+    struct elapse__queue_text headers; /* beside the body, not looked at; empty: none */
+    struct elapse__queue_text key;     /* empty: none; the same for tag and token */
     struct elapse__queue_text tag;
     struct elapse__queue_text token;
     uint64_t token_life_ms; /* 0: ELAPSE__QUEUE_TOKEN_MS; otherwise 1 s to that */

@@ -78,7 +78,7 @@ static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_
         elapse__queue_build_enter(queue, &built, fields->id);
     }
     struct elapse__queue_entry *entry = built.entry;
-    elapse__queue_set_sizes(entry, record->fields_size, record->body_size);
+    elapse__queue_set_sizes(entry, record->fields_size, record->body_size, fields->headers_size);
     elapse__queue_set_position(entry, position);
     elapse__queue_count_live(queue, entry, true);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
@@ -142,9 +142,9 @@ static bool read_own(const struct elapse__queue *queue, const struct elapse__rec
                      struct elapse__queue_fields *fields)
 {
     uint32_t partitions = queue->options.partitions;
-    if (record->body_size > ELAPSE__QUEUE_BODY_BYTES_MAX ||
-        record->fields_size > ELAPSE__QUEUE_FIELDS_MAX ||
-        !elapse__queue_fields_decode(fields, record))
+    if (record->fields_size > ELAPSE__QUEUE_FIELDS_MAX ||
+        !elapse__queue_fields_decode(fields, record) ||
+        record->body_size - fields->headers_size > ELAPSE__QUEUE_BODY_BYTES_MAX)
         return false;
     /* A job of another partition would be looked for there. */
     return partitions <= 1 || fields->id % partitions == queue->options.partition;

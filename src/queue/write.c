@@ -136,7 +136,7 @@ void elapse__queue_write_put(struct elapse__queue *queue, struct elapse__queue_e
     if (elapse__queue_position(entry) != 0)
         elapse__queue_count_live(queue, entry, false);
     elapse__queue_set_position(entry, position);
-    elapse__queue_set_sizes(entry, fields_size, (uint32_t)body.size);
+    elapse__queue_set_sizes(entry, fields_size, (uint32_t)body.size, fields->headers_size);
     elapse__queue_count_live(queue, entry, true);
 }
 

@@ -62,9 +62,25 @@ QUEUE_TEST(long_texts_count_as_a_little_more)
         some.key.size--;
         put(f, some, ELAPSE__QUEUE_SCHEDULED);
         const struct log_record *record = &f->log.records[f->log.count - 1];
-        assert_in_range(record->live, bytes_of(record), bytes_of(record) + 120);
+        assert_in_range(record->live, bytes_of(record), bytes_of(record) + 248);
         assert_int_equal(record->live % 8, 0);
     }
+}
+
+QUEUE_TEST(headers_count_as_what_they_take)
+{
+    char letters[ELAPSE__QUEUE_HEADERS_BYTES_MAX];
+    memset(letters, 'h', sizeof letters);
+    for (size_t size = 1; size <= sizeof letters; size += 39) {
+        struct elapse__queue_put some = job("body");
+        some.headers = (struct elapse__queue_text){letters, size};
+        put(f, some, ELAPSE__QUEUE_SCHEDULED);
+        const struct log_record *record = &f->log.records[f->log.count - 1];
+        assert_in_range(record->live, bytes_of(record), bytes_of(record) + 248);
+    }
+    int64_t live = log_live(&f->log);
+    restart(f, 0);
+    assert_int_equal(log_live(&f->log), live);
 }
 
 TEST_MAIN("live")

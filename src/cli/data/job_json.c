@@ -55,6 +55,7 @@ static const struct text_member {
     {"tag", FIELDS + offsetof(struct elapse__queue_fields, tag)},
     {"cron", FIELDS + offsetof(struct elapse__queue_fields, cron)},
     {"zone", FIELDS + offsetof(struct elapse__queue_fields, zone)},
+    {"headers", offsetof(struct elapse__upkeep_job, headers)},
     {"body", offsetof(struct elapse__upkeep_job, body)},
 #undef FIELDS
 };

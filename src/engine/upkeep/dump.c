@@ -89,7 +89,8 @@ static int show_job(struct elapse__upkeep_data *data, uint64_t id,
         job.is_damaged = true;
     } else {
         describe_job(data, id, &old, &job);
-        job.body = (struct elapse__queue_text){record.body, record.body_size};
+        job.body = elapse__queue_body_of(&record, &old);
+        job.headers = elapse__queue_headers_of(&record, &old);
     }
     *goes_on = each(context, &job);
     free(memory);
@@ -165,8 +166,10 @@ static const char *check_job(const struct elapse__upkeep_data *data,
     struct elapse__queue_view view;
     uint64_t segment = UINT64_C(1) << data->engine.journal->segment_bits;
     if (job->body.size > ELAPSE__QUEUE_BODY_BYTES_MAX ||
-        job->body.size + ELAPSE__QUEUE_FIELDS_MAX + 1024 > segment)
+        job->body.size + job->headers.size + ELAPSE__QUEUE_FIELDS_MAX + 1024 > segment)
         return "body: it is too long";
+    if (job->headers.size > ELAPSE__QUEUE_HEADERS_BYTES_MAX)
+        return "headers: they have at most 4096 bytes";
     if (fields->tube.size < 1 || fields->tube.size > ELAPSE__QUEUE_TUBE_BYTES_MAX)
         return "tube: a name has 1 to 200 bytes";
     if (fields->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
@@ -180,6 +183,19 @@ static const char *check_job(const struct elapse__upkeep_data *data,
             ELAPSE__QUEUE_GONE)
         fault = "key: a job of this tube has it already";
     return fault;
+}
+
+/* Returns the body with the headers behind it, or NULL. */
+static unsigned char *join_headers(const struct elapse__upkeep_job *job)
+{
+    unsigned char *joined = malloc(job->body.size + job->headers.size + 1);
+    if (joined == NULL)
+        return NULL;
+    if (job->body.size > 0)
+        memcpy(joined, job->body.bytes, job->body.size);
+    if (job->headers.size > 0)
+        memcpy(joined + job->body.size, job->headers.bytes, job->headers.size);
+    return joined;
 }
 
 enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
@@ -197,14 +213,21 @@ enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
     if (fields->id > ELAPSE__QUEUE_ID_MAX)
         return refuse(fault, "id: it is too great");
     ELAPSE__ASSERT_THAT(fields->id, >, last_id); /* no id is given twice */
+    fields->headers_size = (uint16_t)job->headers.size;
+    unsigned char *joined = join_headers(job);
+    if (joined == NULL) {
+        (void)elapse__upkeep_fail(fault, data->directory, strerror(ENOMEM));
+        return ELAPSE__UPKEEP_FAILED;
+    }
     struct elapse__record record = {
         .type = ELAPSE__RECORD_PUT,
         .fields_size = elapse__queue_fields_encode(fields, ELAPSE__RECORD_PUT, bytes),
         .fields = bytes,
-        .body_size = (uint32_t)job->body.size,
-        .body = job->body.size == 0 ? NULL : job->body.bytes,
+        .body_size = (uint32_t)(job->body.size + job->headers.size),
+        .body = job->body.size + job->headers.size == 0 ? NULL : joined,
     };
     int error = elapse__data_load(data, &record);
+    free(joined);
     if (error == 0)
         return ELAPSE__UPKEEP_ADDED;
     if (error == EBADMSG)

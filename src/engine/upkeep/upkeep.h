@@ -68,7 +68,7 @@ bool elapse__upkeep_close(struct elapse__upkeep_data *data, struct elapse__upkee
 /* A job, as it is now. */
 struct elapse__upkeep_job {
     struct elapse__queue_fields fields;
-    struct elapse__queue_text body;
+    struct elapse__queue_text body, headers;
     bool is_damaged; /* the record cannot be read; `fields` has the id alone */
 };
 
