@@ -108,6 +108,7 @@ extern "C" {
 /* Limits. What exceeds one is refused with ARGUMENT. */
 #define ELAPSE_TUBE_BYTES_MAX     200      /* the name of a tube, at least 1 */
 #define ELAPSE_JOB_KEY_BYTES_MAX  250      /* a key, a tag or a token */
+#define ELAPSE_HEADERS_BYTES_MAX  4096     /* beside a body */
 #define ELAPSE_JOB_BODY_BYTES_MAX 33554432 /* a body, 32 MiB; segments below 64 MiB hold less */
 #define ELAPSE_JOB_DELAY_MS_MAX   INT64_C(9223372036854) /* a delay, 292 years */
 #define ELAPSE_RESERVE_MAX        1000 /* jobs, and tubes, of one reserve; jobs of one ack */
@@ -239,6 +240,10 @@ struct elapse_put {
     size_t key_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a key */
     const void *tag;   /* NULL: none; for elapse_queue_cancel_all and elapse_queue_list */
     size_t tag_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a tag */
+    /* NULL, or data beside the body, which the queue does not look at. By convention an object of
+     * JSON with texts, such as traceparent. */
+    const void *headers;
+    size_t headers_bytes; /* up to ELAPSE_HEADERS_BYTES_MAX */
     /* NULL, or a token. Another put with the same token within ten minutes stores nothing, and
      * answers KNOWN. A put with neither a key nor a token may make two jobs when it is tried again.
      */
@@ -382,6 +387,10 @@ struct elapse_reserved {
     size_t key_bytes;          /* 0 without a key */
     const void *body;          /* never NULL */
     size_t body_bytes;         /* 0: the body is empty */
+    const void *tag;           /* NULL: it has none */
+    size_t tag_bytes;          /* 0 without a tag */
+    const void *headers;       /* NULL: it has none */
+    size_t headers_bytes;      /* 0 without headers */
     int64_t due_ms;            /* when it was due, by the wall clock */
     uint64_t ttr_ms;           /* the lease ends so long after the call returned */
     uint64_t position; /* once it is durable, a later life of the queue knows of this hand-out */
@@ -389,6 +398,8 @@ struct elapse_reserved {
     uint32_t priority; /* as it was put */
     uint32_t attempt;  /* of this occurrence, from 1; after a crash it may be too low */
     uint32_t missed;   /* recurring: occurrences that passed since the hand-out before */
+    uint32_t retry;    /* as it was put: hand-outs that may fail; 0: no limit */
+    bool recurring;    /* it comes again */
     char tube[ELAPSE_TUBE_BYTES_MAX + 1]; /* the name of its tube */
 };
 

@@ -30,6 +30,7 @@
     X(EXPIRE,   expire,   TEXT,   1)   \
     X(TOKEN,    token,    TEXT,   1)   \
     X(FOR,      token_for, TEXT,  1)   \
+    X(HEADERS,  headers,  TEXT,   1)   \
     X(BACKOFF,  backoff,  TEXT,   2)   \
     X(PRIORITY, priority, NUMBER, 1)   \
     X(ATTEMPTS, attempts, NUMBER, 1)   \

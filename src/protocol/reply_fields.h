@@ -44,6 +44,15 @@ enum {
     X(attempt, NUMBER)           \
     X(missed,  NUMBER)
 
+/* The details that RESERVE with DETAILS adds to a job as a map: X(field, name, kind). A row without a
+ * value is left out. */
+#define ELAPSE__DETAIL_FIELDS(X)                  \
+    X(ttr_ms,        "ttr",           DURATION)   \
+    X(tag,           "tag",           NAME)       \
+    X(headers,       "headers",       NAME)       \
+    X(attempts_left, "attempts_left", NUMBER)     \
+    X(recurring,     "recurring",     YES_OR_NO)
+
 /* A job in LIST and in LOOKUP, a map: X(field, name, kind). */
 #define ELAPSE__JOB_FIELDS(X)                    \
     X(id,             "id",          ID)         \
@@ -69,9 +78,10 @@ enum {
 #define ELAPSE__JOB_NAMES(X)  \
     X(key,  "key",  NAME)     \
     X(tag,  "tag",  NAME)
-#define ELAPSE__JOB_TEXTS(X)  \
-    ELAPSE__JOB_NAMES(X)      \
-    X(body, "body", TEXT)
+#define ELAPSE__JOB_TEXTS(X)        \
+    ELAPSE__JOB_NAMES(X)            \
+    X(headers, "headers", NAME)     \
+    X(body,    "body",    TEXT)
 
 /* STATS, a map: X(field, name, kind). First the jobs of the server or of one tube: fields of struct
  * elapse__queue_statistics. */

@@ -11,6 +11,8 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
         return "the body is too long";
     if (put->headers.size > ELAPSE__QUEUE_HEADERS_BYTES_MAX)
         return "headers have at most 4096 bytes";
+    if (put->headers.size > 0 && queue->options.old_records)
+        return "upgrade all nodes first";
     if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a key has at most 250 bytes";
     if (put->tag.size > ELAPSE__QUEUE_KEY_BYTES_MAX)

@@ -169,6 +169,9 @@ struct elapse__queue_options {
     uint32_t tubes_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
+    /* In a cluster in which programs of 0.2 may be: what those refuse is not written. A put with
+     * headers is refused. */
+    bool old_records;
     bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
     bool present_is_rounded; /* `now` is rounded down, so a delay must take a millisecond more */
     elapse__queue_zone_function *find_zone; /* NULL: only "utc" is known */
@@ -356,8 +359,10 @@ struct elapse__queue_handed {
     uint32_t priority;
     int64_t due_ms; /* wall clock */
     uint64_t ttr_ms;
-    uint32_t attempt;               /* from 1 */
-    uint32_t missed;                /* occurrences that passed since the hand-out before */
+    uint32_t attempt; /* from 1 */
+    uint32_t missed;  /* occurrences that passed since the hand-out before */
+    uint32_t retry;   /* as it was put */
+    bool recurring;
     struct elapse__queue_text tube; /* valid until the next call */
 };
 

@@ -37,6 +37,8 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
         .ttr_ms = profile->ttr_ms,
         .attempt = side->attempts + 1,
         .missed = side->recurrence != NULL ? side->recurrence->reported : 0,
+        .retry = profile->retry,
+        .recurring = side->recurrence != NULL,
         .tube = {tube->name, tube->name_size},
     };
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_LEASE);

@@ -97,6 +97,19 @@ QUEUE_TEST(headers_have_at_most_4096_bytes)
     put(f, some, ELAPSE__QUEUE_SCHEDULED);
 }
 
+/* In a cluster in which a program of 0.2 may be, none is written that it would refuse. */
+QUEUE_TEST(a_log_of_old_records_takes_no_headers)
+{
+    struct elapse__queue_put some = with_headers("body", "headers");
+    f->options.old_records = true;
+    restart(f, 0);
+    assert_string_equal(elapse__queue_put(f->queue, f->now, &some).fault,
+                        "upgrade all nodes first");
+    assert_int_equal(f->log.count, 0);
+    some.headers.size = 0;
+    put(f, some, ELAPSE__QUEUE_SCHEDULED);
+}
+
 /* What this program does not know is damage: to leave it out would change the job. */
 QUEUE_TEST(unknown_bits_are_refused)
 {

@@ -89,11 +89,12 @@ static struct elapse__queue_answer put(struct elapse__queue *jobs, struct elapse
                                        const struct model_put *put)
 {
     static const char cron[] = "* * * * *";
-    uint8_t body[MODEL_BODY_MAX];
+    uint8_t body[MODEL_BODY_MAX], headers[MODEL_HEADERS_MAX];
     model_body(put, body);
     struct elapse__queue_put inner = {
         .tube = model_tube(put->tube),
         .body = {body, put->body_size},
+        .headers = {headers, model_headers(put, headers)},
         .key = model_key(put->key),
         .token = model_token_text(put->token),
         .when = put->when,
@@ -341,7 +342,7 @@ static void receive_job(const struct reply *reply)
 {
     const struct elapse__queue_handed *handed = &reply->handed;
     struct elapse__engine_job job;
-    uint8_t body[MODEL_BODY_MAX];
+    uint8_t body[MODEL_BODY_MAX], headers[MODEL_HEADERS_MAX];
     const struct model_job *expected = model_find(handed->id);
     bool runs = expected != NULL && expected->state == ELAPSE__QUEUE_RESERVED &&
                 model_holds(handed->id, handed->lease);
@@ -368,8 +369,10 @@ static void receive_job(const struct reply *reply)
                       (unsigned long long)handed->id);
     } else {
         model_body(&expected->put, body);
+        size_t headers_size = model_headers(&expected->put, headers);
         if (!same_text(job.tube, model_tube(expected->put.tube)) ||
             !same_text(job.key, model_key(expected->put.key)) ||
+            !same_text(job.headers, (struct elapse__queue_text){headers, headers_size}) ||
             !same_text(job.body, (struct elapse__queue_text){body, expected->put.body_size}))
             model_violate("job %llu is handed out with other bytes",
                           (unsigned long long)handed->id);

@@ -22,6 +22,7 @@
 #include "../../src/queue/queue.h"
 
 enum { MODEL_TUBES = 3, MODEL_KEYS = 5, MODEL_TOKENS = 8, MODEL_BODY_MAX = 4096 };
+enum { MODEL_HEADERS_MAX = 512 };
 
 #define MODEL_NEVER INT64_MAX
 
@@ -103,7 +104,8 @@ static inline int64_t model_wall(void)
 
 void model_set_wall(int64_t offset);
 
-/* The bytes of a body, a key, a tube. */
+/* The bytes of a body, of headers, a key, a tube. Every third job has headers. */
+size_t model_headers(const struct model_put *put, uint8_t *bytes);
 void model_body(const struct model_put *put, uint8_t *bytes);
 struct elapse__queue_text model_tube(unsigned number);
 struct elapse__queue_text model_key(unsigned number);
@@ -167,6 +169,7 @@ void model_compare(struct elapse__queue *queue, struct elapse__queue_now now);
 struct model_found {
     struct elapse__queue_view view;
     const uint8_t *body;
+    struct elapse__queue_text headers;
     bool is_damaged; /* its body cannot be read, or was lost by cleaning */
 };
 

@@ -150,10 +150,12 @@ static bool lease_fits(const struct model_job *job, const struct elapse__queue_v
  * cleaning has left out, shows nothing. */
 static bool body_fits(const struct model_job *job, const struct model_found *found)
 {
-    uint8_t body[MODEL_BODY_MAX];
+    uint8_t body[MODEL_BODY_MAX], headers[MODEL_HEADERS_MAX];
+    size_t headers_size = model_headers(&job->put, headers);
     if (found->is_damaged)
-        return job->put.body_size > 0;
-    if (found->view.body_size != job->put.body_size)
+        return job->put.body_size + headers_size > 0;
+    if (found->view.body_size != job->put.body_size || found->headers.size != headers_size ||
+        (headers_size > 0 && memcmp(headers, found->headers.bytes, headers_size) != 0))
         return false;
     model_body(&job->put, body);
     return job->put.body_size == 0 || memcmp(body, found->body, job->put.body_size) == 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/queue/fields.h"
+
 enum { SEGMENT_BITS = 14, FOUND_MAX = 512, ATTEMPTS = 5, PAGE_BITS = 12 };
 
 struct process process;
@@ -207,7 +209,12 @@ static void read_found(struct model_found *found, void **memory)
     struct elapse__record record;
     int error =
         elapse__journal_read(process.engine.journal, found->view.position, true, &record, memory);
-    if (error == 0 && record.body_size != found->view.body_size)
+    struct elapse__queue_fields fields;
+    if (error == 0 && !elapse__queue_fields_decode(&fields, &record))
+        model_violate("a record of a job cannot be understood");
+    else if (error == 0)
+        found->headers = elapse__queue_headers_of(&record, &fields);
+    if (error == 0 && record.body_size - found->headers.size != found->view.body_size)
         model_violate("a body has another size");
     /* Opening the journal may clean a segment. It then copies the jobs that are left there. If it
      * cannot read the body of a job, it copies the job without the body, and sets this flag. */

@@ -14,7 +14,7 @@
 static bool has_name(const char *variable, const char *const *names, size_t name_count)
 {
     for (size_t i = 0; i < name_count; i++) {
-        ELAPSE__ASSERT(strchr(names[i], '=') != NULL);
+        ELAPSE__ASSERT(names[i][0] != '\0');
         if (strncmp(variable, names[i], strlen(names[i])) == 0)
             return true;
     }

@@ -1,6 +1,7 @@
 #include "handed.h"
 
 #include "../../base/assert.h"
+#include "../client/answer.h"
 
 static uint64_t number_of(const redisReply *value)
 {
@@ -20,6 +21,16 @@ static bool is_of_kind(const redisReply *value, enum elapse__field_kind kind)
     default:
         return value->type == REDIS_REPLY_INTEGER;
     }
+}
+
+/* Takes the headers from the details behind the fields; NULL: there are none. */
+static void read_headers(const redisReply *details, struct handed *handed)
+{
+    const redisReply *headers = details != NULL ? answer_member(details, "headers") : NULL;
+    bool is_there = headers != NULL && headers->type == REDIS_REPLY_STRING;
+
+    handed->headers = is_there ? headers->str : NULL;
+    handed->headers_length = is_there ? headers->len : 0;
 }
 
 bool handed_read(const redisReply *reply, struct handed *handed)
@@ -49,5 +60,6 @@ bool handed_read(const redisReply *reply, struct handed *handed)
 #define READ_NAME         READ_TEXT /* for a null hiredis has NULL and 0 here */
 #define READ(field, kind) READ_##kind(field)
     ELAPSE__HANDED_FIELDS(READ)
+    read_headers(reply->elements > COUNT ? *next : NULL, handed);
     return true;
 }

@@ -24,10 +24,11 @@
 #define HANDED_NAME                HANDED_TEXT /* NULL: none */
 #define HANDED_MEMBER(field, kind) HANDED_##kind(field)
 
-/* The fields of the reply: id, lease, tube, key, body, due_ms, attempt, missed. The texts are those
- * of the reply. */
+/* The fields of the reply: id, lease, tube, key, body, due_ms, attempt, missed; and the headers in
+ * its details. The texts are those of the reply. */
 struct handed {
     ELAPSE__HANDED_FIELDS(HANDED_MEMBER)
+    HANDED_NAME(headers)
 };
 
 /* Reads a job. Returns false if the reply is no job. */

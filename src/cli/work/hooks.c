@@ -12,6 +12,7 @@
 #include "../../base/assert.h"
 #include "../common/buffer.h"
 #include "../common/message.h"
+#include "headers.h"
 #include "signature.h"
 
 enum {
@@ -136,15 +137,23 @@ static struct hook *new_hook(const struct hooks *hooks)
     return NULL;
 }
 
-static bool add_header(struct hook *hook, struct elapse__buffer *line)
+static bool append_line(void *context, const char *line)
 {
-    struct curl_slist *longer = curl_slist_append(hook->headers, buffer_string(line));
+    struct hook *hook = context;
+    struct curl_slist *longer = curl_slist_append(hook->headers, line);
 
-    elapse__buffer_clear(line);
     if (longer == NULL)
         return false;
     hook->headers = longer;
     return true;
+}
+
+static bool add_header(struct hook *hook, struct elapse__buffer *line)
+{
+    bool is_added = append_line(hook, buffer_string(line));
+
+    elapse__buffer_clear(line);
+    return is_added;
 }
 
 static bool add_number(struct hook *hook, struct elapse__buffer *line, const char *name,
@@ -182,15 +191,15 @@ static bool add_headers(const struct hooks *hooks, struct hook *hook, const stru
     struct elapse__buffer line = {.bytes = NULL};
 
     buffer_add_format(&line, "Content-Type: %s", hooks->options->content_type);
-    bool is_done = add_header(hook, &line) &&
-                   add_number(hook, &line, "Elapse-Job-Id", handed->id) &&
-                   add_text(hook, &line, "Elapse-Tube", handed->tube, handed->tube_length) &&
-                   (handed->key == NULL ||
-                    add_text(hook, &line, "Elapse-Key", handed->key, handed->key_length)) &&
-                   add_number(hook, &line, "Elapse-Attempt", handed->attempt) &&
-                   add_number(hook, &line, "Elapse-Due-Ms", handed->due_ms) &&
-                   add_number(hook, &line, "Elapse-Missed", handed->missed) &&
-                   add_signature(hooks, hook, &line, handed);
+    bool is_done =
+        add_header(hook, &line) && add_number(hook, &line, "Elapse-Job-Id", handed->id) &&
+        add_text(hook, &line, "Elapse-Tube", handed->tube, handed->tube_length) &&
+        (handed->key == NULL ||
+         add_text(hook, &line, "Elapse-Key", handed->key, handed->key_length)) &&
+        add_number(hook, &line, "Elapse-Attempt", handed->attempt) &&
+        add_number(hook, &line, "Elapse-Due-Ms", handed->due_ms) &&
+        add_number(hook, &line, "Elapse-Missed", handed->missed) &&
+        add_signature(hooks, hook, &line, handed) && headers_each_line(handed, append_line, hook);
     /* Without this libcurl asks first whether a long body is wanted, and waits for the answer. */
     buffer_add_text(&line, "Expect:");
     is_done = is_done && add_header(hook, &line);

@@ -7,11 +7,12 @@
 #include "../../base/assert.h"
 #include "../common/buffer.h"
 #include "../common/environment.h"
+#include "headers.h"
 
 /* The variables that a program gets besides those it inherits. */
 static const char *const names[] = {
     "ELAPSE_JOB_ID=",  "ELAPSE_LEASE=",  "ELAPSE_TUBE=",   "ELAPSE_KEY=",
-    "ELAPSE_ATTEMPT=", "ELAPSE_DUE_MS=", "ELAPSE_MISSED=",
+    "ELAPSE_ATTEMPT=", "ELAPSE_DUE_MS=", "ELAPSE_MISSED=", "ELAPSE_HEADER_",
 };
 
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
@@ -42,6 +43,7 @@ static void add_variables(struct elapse__buffer *out, const struct handed *hande
         environment_add(out, "ELAPSE_TUBE=", handed->tube, handed->tube_length);
     if (handed->key != NULL && memchr(handed->key, '\0', handed->key_length) == NULL)
         environment_add(out, "ELAPSE_KEY=", handed->key, handed->key_length);
+    headers_add_variables(out, handed);
 }
 
 int programs_start(const struct programs *programs, const struct handed *handed,

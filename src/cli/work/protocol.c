@@ -21,6 +21,7 @@ void protocol_reserve(struct request *request, char *const *tubes, size_t tube_c
         request_add_text(request, "WAIT");
         request_add_text(request, "10s");
     }
+    request_add_text(request, "DETAILS");
 }
 
 /* Adds the job and its lease, and those of the other jobs of an extension. */

@@ -70,7 +70,8 @@ static enum exit_status check_tubes(const struct command_line *line)
         return usage_error("there are too many tubes: at most 1000");
     /* Behind the first tube the server takes these for options of RESERVE. */
     for (int i = 1; i < line->argument_count; i++)
-        if (is_word(line->arguments[i], "count") || is_word(line->arguments[i], "wait"))
+        if (is_word(line->arguments[i], "count") || is_word(line->arguments[i], "wait") ||
+            is_word(line->arguments[i], "details"))
             return usage_error("a tube named %s has to be the first",
                                quote_string(line->arguments[i]).text);
     return STATUS_OK;

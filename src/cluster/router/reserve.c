@@ -41,7 +41,8 @@ static uint32_t count_tubes(const struct elapse__wire_resp_argument *arguments, 
     uint32_t place = 2;
 
     while (place < count && !elapse__wire_resp_is(arguments[place], "COUNT") &&
-           !elapse__wire_resp_is(arguments[place], "WAIT"))
+           !elapse__wire_resp_is(arguments[place], "WAIT") &&
+           !elapse__wire_resp_is(arguments[place], "DETAILS"))
         place++;
     ELAPSE__ASSERT_THAT(place, <=, count);
     return place - 1;
@@ -69,17 +70,19 @@ static bool read_options(const struct elapse__wire_resp_argument *arguments, con
 /* Makes the question for partitions: the command without WAIT. */
 static bool make_question(struct elapse__router_reserve *reserve,
                           const struct elapse__wire_resp_argument *arguments, uint32_t tubes,
-                          uint32_t count_place)
+                          const uint32_t *places)
 {
-    struct elapse__wire_resp_argument asked[1 + TUBES_MAX + 2];
+    struct elapse__wire_resp_argument asked[1 + TUBES_MAX + 3];
     uint32_t count = 1 + tubes;
 
     ELAPSE__ASSERT_THAT(tubes, <=, TUBES_MAX);
     memcpy(asked, arguments, count * sizeof *asked);
-    if (count_place != 0) {
+    if (places[0] != 0) {
         asked[count++] = elapse__router_argument_text("COUNT");
-        asked[count++] = arguments[count_place];
+        asked[count++] = arguments[places[0]];
     }
+    if (places[2] != 0)
+        asked[count++] = elapse__router_argument_text("DETAILS");
     reserve->question = elapse__router_fragment_new(asked, count);
     return reserve->question != NULL;
 }
@@ -102,15 +105,16 @@ static void step(struct elapse__router_command *command);
 bool elapse__router_reserve_take(struct elapse__router_client *client,
                                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    static const struct elapse__wire_resp_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
+    static const struct elapse__wire_resp_option options[] = {
+        {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}};
     struct elapse__router *router = client->router;
     uint32_t partitions = router->options.partitions;
     uint32_t tubes = count_tubes(arguments, count);
-    uint32_t places[2];
+    uint32_t places[3];
     uint64_t wait_ms = 0;
 
     if (tubes > TUBES_MAX ||
-        !elapse__wire_resp_find_options(arguments, count, 1 + tubes, options, 2, places, NULL) ||
+        !elapse__wire_resp_find_options(arguments, count, 1 + tubes, options, 3, places, NULL) ||
         !read_options(arguments, places, &wait_ms))
         return false;
     struct elapse__router_command *command =
@@ -119,7 +123,7 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
         return true;
     command->is_barrier = true;
     command->reserve = calloc(1, sizeof *command->reserve);
-    if (command->reserve == NULL || !make_question(command->reserve, arguments, tubes, places[0])) {
+    if (command->reserve == NULL || !make_question(command->reserve, arguments, tubes, places)) {
         elapse__router_client_fail(client);
         return true;
     }

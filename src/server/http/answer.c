@@ -217,9 +217,9 @@ static void write_handed_out(struct elapse__json *json, struct reader *reader)
 #undef FIELD
     };
 
-    (void)take(reader);
+    int64_t places = take(reader).integer;
     elapse__json_open(json, '{');
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++, places--) {
         struct elapse__wire_resp_item value = take(reader);
         if (value.kind != ELAPSE__WIRE_RESP_INTEGER) {
             write_bytes(json, fields[i].name, &value);
@@ -230,6 +230,10 @@ static void write_handed_out(struct elapse__json *json, struct reader *reader)
             write_id(json, (uint64_t)value.integer);
         else
             elapse__json_signed(json, value.integer);
+    }
+    if (places > 0) {
+        elapse__json_name(json, "details");
+        write_value(json, reader, take(reader));
     }
     elapse__json_close(json, '}');
 }

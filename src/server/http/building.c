@@ -120,6 +120,17 @@ bool elapse__build_strings(struct elapse__building *building, const char *name)
     return true;
 }
 
+bool elapse__build_flag(struct elapse__building *building, const char *option, const char *name)
+{
+    const json_t *value = elapse__build_find(building, name);
+
+    if (value == NULL)
+        return true;
+    if (!json_is_boolean(value))
+        return elapse__build_refuse(building, name, "this has to be true or false");
+    return !json_is_true(value) || elapse__build_word(building, option);
+}
+
 bool elapse__build_option(struct elapse__building *building, const char *option, const char *name)
 {
     const json_t *value = elapse__build_find(building, name);

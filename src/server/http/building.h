@@ -61,6 +61,9 @@ bool elapse__build_number(struct elapse__building *building, const char *name, c
 bool elapse__build_required(struct elapse__building *building, const char *name);
 bool elapse__build_strings(struct elapse__building *building, const char *name);
 
+/* Adds an option without a value, if the request has the member `name` and the member is true. */
+bool elapse__build_flag(struct elapse__building *building, const char *option, const char *name);
+
 /* Add an option and its value, if the request has the member `name`. elapse__build_count adds
  * COUNT, and refuses more than ELAPSE__HTTP_COUNT_MAX. */
 bool elapse__build_option(struct elapse__building *building, const char *option, const char *name);

@@ -27,7 +27,7 @@ static const struct elapse__resp_command commands[] = {
      "tube body [IN duration | AT milliseconds | EVERY duration | CRON expression [ZONE zone]] "
      "[KEY key] [TAG tag] [IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] [PRIORITY number] "
      "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token [FOR "
-     "duration]]",
+     "duration]] [HEADERS headers]",
      "Puts a job, due at once unless it says when"},
     {"ACK", elapse__resp_ack, -3, WRITES, ELAPSE__VERB_ACK, "workers", "id lease [id lease ...]",
      "Ends jobs whose work is done"},
@@ -75,7 +75,7 @@ static const struct elapse__resp_command commands[] = {
     {"CONFIG", elapse__resp_config, -2, CLIENT, ELAPSE__VERB_OTHER, "server", "GET name ...",
      "Answers that there is nothing to configure"},
     {"RESERVE", elapse__resp_reserve, -2, ELAPSE__RESP_WRITES | ELAPSE__RESP_BLOCKS,
-     ELAPSE__VERB_RESERVE, "workers", "tube [tube ...] [COUNT count] [WAIT duration]",
+     ELAPSE__VERB_RESERVE, "workers", "tube [tube ...] [COUNT count] [WAIT duration] [DETAILS]",
      "Hands out jobs that are ready, the least priority first"},
     {"COMMAND", describe, -1, CLIENT, ELAPSE__VERB_OTHER, "server",
      "[COUNT | LIST | INFO [name ...] | DOCS [name ...]]", "Describes the commands"},

@@ -157,8 +157,10 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
            read_when(call, places, put) &&
            read_text(call, places[ELAPSE__PUT_KEY], "ERR a key has 1 to 250 bytes", &put->key) &&
            read_text(call, places[ELAPSE__PUT_TAG], "ERR a tag has 1 to 250 bytes", &put->tag) &&
-           read_token(call, places, put) && read_if_key(call, places, put) &&
-           read_work(call, places, put);
+           read_token(call, places, put) &&
+           read_text(call, places[ELAPSE__PUT_HEADERS], "ERR headers have 1 to 4096 bytes",
+                     &put->headers) &&
+           read_if_key(call, places, put) && read_work(call, places, put);
 }
 
 /* Returns why this put is refused, NULL if it may run. */

@@ -102,11 +102,12 @@ struct elapse__resp_command {
 /* ---- what `context` says to the functions that format ---- */
 
 enum {
-    ELAPSE__RESP_CONTEXT_RESP3 = 1 << 0, /* the version when the command ran */
-    ELAPSE__RESP_CONTEXT_LOOK = 1 << 1,  /* LOOKUP; otherwise RESERVE */
-    ELAPSE__RESP_CONTEXT_ITEM = 1 << 2,  /* with LOOK: one job of LIST with KEYS */
+    ELAPSE__RESP_CONTEXT_RESP3 = 1 << 0,   /* the version when the command ran */
+    ELAPSE__RESP_CONTEXT_LOOK = 1 << 1,    /* LOOKUP; otherwise RESERVE */
+    ELAPSE__RESP_CONTEXT_DETAILS = 1 << 2, /* RESERVE with DETAILS */
+    ELAPSE__RESP_CONTEXT_ITEM = 1 << 3,    /* with LOOK: one job of LIST with KEYS */
     /* With ITEM: the first one, before which the head of the list stands. */
-    ELAPSE__RESP_CONTEXT_FIRST = 1 << 3,
+    ELAPSE__RESP_CONTEXT_FIRST = 1 << 4,
     /* Where the head is, with FIRST: the number of items, of 16 bits, and the cursor, of 32. */
     ELAPSE__RESP_CONTEXT_COUNT_SHIFT = 16,
     ELAPSE__RESP_CONTEXT_CURSOR_SHIFT = 32,

@@ -13,7 +13,8 @@ static uint32_t count_tubes(const struct elapse__resp_call *call)
     uint32_t place = 2;
 
     while (place < call->count && !elapse__wire_resp_is(call->arguments[place], "COUNT") &&
-           !elapse__wire_resp_is(call->arguments[place], "WAIT"))
+           !elapse__wire_resp_is(call->arguments[place], "WAIT") &&
+           !elapse__wire_resp_is(call->arguments[place], "DETAILS"))
         place++;
     return place - 1;
 }
@@ -47,14 +48,15 @@ static void give_tubes(const struct elapse__resp_call *call, uint32_t count,
 
 enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *call)
 {
-    static const struct elapse__wire_resp_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
+    static const struct elapse__wire_resp_option options[] = {
+        {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}};
     struct elapse__server_tube *tubes[ELAPSE__QUEUE_RESERVE_MAX];
     uint32_t tube_count = count_tubes(call);
-    uint32_t places[2];
+    uint32_t places[3];
     uint64_t count = 1;
     uint64_t wait_ms = 0;
 
-    if (!elapse__resp_find_options(call, 1 + tube_count, options, 2, places) ||
+    if (!elapse__resp_find_options(call, 1 + tube_count, options, 3, places) ||
         (places[0] != 0 &&
          !elapse__resp_read_number(call, places[0], ELAPSE__RESP_COUNT_MAX, &count)) ||
         (places[1] != 0 && !elapse__resp_read_duration(call, places[1], &wait_ms)))
@@ -75,7 +77,8 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
             .tube_count = tube_count,
             .count = (uint32_t)count,
             .wait_ms = wait_ms,
-            .context = call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0,
+            .context = (call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0U) |
+                       (places[2] != 0 ? ELAPSE__RESP_CONTEXT_DETAILS : 0U),
         };
         if (elapse__session_reserve(call->connection, &request))
             elapse__session_count(call->connection, ELAPSE__VERB_RESERVE);
@@ -96,23 +99,76 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
 #define OWNER_TEXT     (&job->texts)
 #define OWNER_NAME     (&job->texts)
 
+#define NO_NUMBER UINT64_MAX
+
+struct details {
+    uint64_t ttr_ms;
+    struct elapse__queue_text tag, headers;
+    uint64_t attempts_left; /* after this one; NO_NUMBER: there is no limit */
+    bool recurring;
+};
+
+#define HAS_DURATION(value)  true
+#define HAS_NAME(value)      ((value).size > 0)
+#define HAS_NUMBER(value)    ((value) != NO_NUMBER)
+#define HAS_YES_OR_NO(value) (value)
+
+/* Writes the details that have a value. */
+static void write_details(struct elapse__wire_resp_writer *writer,
+                          const struct elapse__server_job *job)
+{
+    const struct elapse__queue_handed *handed = &job->handed;
+    const struct details details = {
+        .ttr_ms = handed->ttr_ms,
+        .tag = job->texts.tag,
+        .headers = job->texts.headers,
+        .attempts_left = handed->retry == 0                ? NO_NUMBER
+                         : handed->retry > handed->attempt ? handed->retry - handed->attempt
+                                                           : 0,
+        .recurring = handed->recurring,
+    };
+    size_t pairs = 0;
+
+#define COUNT(field, name, kind) pairs += HAS_##kind(details.field) ? 1 : 0;
+    ELAPSE__DETAIL_FIELDS(COUNT)
+#undef COUNT
+    elapse__wire_resp_write_map(writer, pairs);
+#define WRITE(field, name, kind)                          \
+    if (HAS_##kind(details.field)) {                      \
+        elapse__wire_resp_write_text(writer, name);       \
+        ELAPSE__RESP_WRITE_##kind(writer, details.field); \
+    }
+    ELAPSE__DETAIL_FIELDS(WRITE)
+#undef WRITE
+}
+
 /* Formats one job. */
-static void hand_out(struct elapse__connection *connection, bool resp3,
+static void hand_out(struct elapse__connection *connection, uint64_t context,
                      const struct elapse__server_job *job)
 {
-    enum { FIELDS = ELAPSE__HANDED_FIELDS(ELAPSE__RESP_COUNT_ROW) };
+    enum {
+        FIELDS = ELAPSE__HANDED_FIELDS(ELAPSE__RESP_COUNT_ROW),
+        DETAILS = ELAPSE__DETAIL_FIELDS(ELAPSE__RESP_COUNT_ROW),
+    };
+    bool has_details = (context & ELAPSE__RESP_CONTEXT_DETAILS) != 0;
     const struct elapse__engine_job *texts = &job->texts;
     size_t size = texts->tube.size + texts->key.size + texts->body.size +
                   (size_t)(FIELDS + 2) * 2 * ELAPSE__WIRE_RESP_FRAME_MAX;
-    struct elapse__wire_resp_writer writer = elapse__resp_begin(connection, resp3, size);
+    if (has_details)
+        size += texts->tag.size + texts->headers.size +
+                (size_t)(1 + 2 * DETAILS) * ELAPSE__WIRE_RESP_FRAME_MAX;
+    struct elapse__wire_resp_writer writer =
+        elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, size);
 
     ELAPSE__ASSERT_THAT(job->handed.lease.number, !=, 0);
     ELAPSE__ASSERT_THAT(job->handed.attempt, >, 0);
     ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
-    elapse__wire_resp_write_array(&writer, FIELDS);
+    elapse__wire_resp_write_array(&writer, (size_t)FIELDS + has_details);
 #define WRITE(field, kind) ELAPSE__RESP_WRITE_##kind(&writer, OWNER_##kind->field);
     ELAPSE__HANDED_FIELDS(WRITE)
 #undef WRITE
+    if (has_details)
+        write_details(&writer, job);
     elapse__resp_end(connection, &writer);
 }
 
@@ -131,7 +187,7 @@ void elapse__resp_handed_out(struct elapse__connection *connection, uint64_t con
     ELAPSE__ASSERT_THAT(count, >, 0);
     reply_array(connection, count);
     for (uint32_t i = 0; i < count; i++)
-        hand_out(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, &jobs[i]);
+        hand_out(connection, context, &jobs[i]);
 }
 
 void elapse__resp_nothing(struct elapse__connection *connection, uint64_t context,

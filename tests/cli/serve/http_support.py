@@ -65,6 +65,9 @@ class HttpTest(ServeTest):
         return answer.json()
 
     def post(self, operation, status=200, headers=None, **members):
+        """Headers of the request are a dictionary; those of a job are a text, and a member."""
+        if isinstance(headers, str):
+            members["headers"], headers = headers, None
         body = json.dumps(members).encode()
         answer = self.ask("POST", f"/api/v1/{operation}", body,
                           {"Content-Type": "application/json", **(headers or {})})

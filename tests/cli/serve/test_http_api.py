@@ -63,7 +63,7 @@ class Operations(HttpTest):
         due_ms = job.pop("due_ms")
         self.assertTrue(before + 3600000 <= due_ms <= time.time() * 1000 + 3600001)
         self.assertEqual(job, {
-            "id": "1", "tube": "mails", "key": "k", "tag": "t", "body": "hé\0llo \u2028\"\\\n",
+            "id": "1", "tube": "mails", "key": "k", "tag": "t", "headers": None, "body": "hé\0llo \u2028\"\\\n",
             "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "attempts_max": 3, "retry": 3,
             "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None,
             "reason": None})
@@ -213,9 +213,21 @@ class Operations(HttpTest):
         refused = self.post("nack", status=400, jobs=[holders[2], {"id": "in", "lease": "1h"}])
         self.assertEqual(refused["error"]["message"], "jobs: an id is a number in a string")
 
+    def test_details(self):
+        self.put(headers='{"traceparent":"00-1"}', tag="x", retry=2)
+        [job] = self.post("reserve", tubes=["a"], details=True)["jobs"]
+        self.assertEqual(job["details"], {"ttr_ms": 60000, "tag": "x", "headers": '{"traceparent":"00-1"}',
+                                          "attempts_left": 1})
+        self.assertEqual(self.get("/api/v1/jobs/" + job["id"])["headers"], '{"traceparent":"00-1"}')
+        self.put()
+        self.assertNotIn("details", self.post("reserve", tubes=["a"], details=False)["jobs"][0])
+        self.post("reserve", status=400, tubes=["a"], details="yes")
+
     def test_tubes_that_are_words_of_the_command(self):
         self.put(tube="count")
         self.put(tube="Wait")
+        self.put(tube="details")
+        self.assertEqual(self.take("details")["tube"], "details")
         jobs = self.post("reserve", tubes=["a", "count"], count=10)["jobs"]
         self.assertEqual([job["tube"] for job in jobs], ["count"])
         self.assertEqual(self.take("Wait")["tube"], "Wait")

@@ -38,6 +38,18 @@ class Programs(WorkTest):
         worker = self.until_empty("t", "--exec", "sh", "-c", 'echo "${ELAPSE_KEY-none}"')
         self.assertEqual(worker.output(), "none\n")
 
+    def test_headers_are_variables(self):
+        headers = ('{"traceparent":"00-1","X-Shop_Id":"7","x-shop-id":"second","with space":"no","PATH":"p",'
+                   '"number":1,"nul":"a\\u0000b","lines":"a\\nb"}')
+        self.done("put", "t", "x", "--headers", headers)
+        self.done("put", "t", "x", "--headers", "no JSON")
+        self.done("put", "t", "x")
+        os.environ["ELAPSE_HEADER_OLD"] = "of another job"
+        self.addCleanup(os.environ.pop, "ELAPSE_HEADER_OLD")
+        worker = self.until_empty("t", "--exec", "sh", "-c", "env -0 | grep -z ^ELAPSE_HEADER_ | sort -z | tr '\\0' '|'; echo")
+        self.assertEqual(worker.output(), "ELAPSE_HEADER_LINES=a\nb|ELAPSE_HEADER_PATH=p|"
+                         "ELAPSE_HEADER_TRACEPARENT=00-1|ELAPSE_HEADER_X_SHOP_ID=7|\n\n\n")
+
     def test_a_program_that_reads_nothing(self):
         self.done("put", "t", "--lines", stdin=(b"x" * 65000 + b"\n") * 20)
         self.assertEqual(self.until_empty("t", "--concurrency", "4", "--exec", "true").errors(), "")

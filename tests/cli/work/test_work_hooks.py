@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import json
 import http.server
 import resource
 import signal
@@ -101,6 +102,21 @@ class Hooks(WorkTest):
         self.assertEqual(headers["Elapse-Signature"], "sha256=" + hmac.new(
             b"the secret", signed, hashlib.sha256).hexdigest())
         self.assertLess(abs(int(headers["Elapse-Time-Ms"]) / 1000 - time.time()), 3600)
+
+    def test_headers_that_may_travel_do(self):
+        hook = Hook(self, lambda number: 200)
+        self.done("put", "t", "x", "--headers", json.dumps({
+            "traceparent": "00-1", "X-Shop": "ä 7", "Empty": "", "Evil": "a\r\nInjected: yes", "Tab": "a\tb", "a b": "no",
+            "a:b": "no", "host": "evil", "Content-Length": "0", "content-type": "evil", "Transfer-Encoding": "chunked",
+            "Connection": "close", "AUTHORIZATION": "evil", "Cookie": "evil", "Elapse-Key": "evil", "elapse-signature": "evil",
+            "User-Agent": "evil", "Expect": "100-continue", "number": 1, "a_b": "no"}))
+        self.until_empty("t", "--post", hook.url)
+        [(_, headers, body)] = hook.requests
+        self.assertEqual(body, b"x")
+        own = {name: value for name, value in headers.items() if not name.startswith("Elapse-")
+               and name not in ("Host", "Content-Length", "Content-Type", "User-Agent", "Accept")}
+        self.assertEqual(own, {"traceparent": "00-1", "X-Shop": "ä 7".encode().decode("latin-1"), "Empty": ""})
+        self.assertNotIn("evil", " ".join(headers.values()))
 
     def test_an_unsigned_request_and_an_empty_body(self):
         hook = Hook(self, lambda number: 200)

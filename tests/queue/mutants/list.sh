@@ -30,6 +30,17 @@ mutant order_by_id_alone src/queue/heap.h \
     '[-one->priority != other->priority ? one->priority < other->priority-]{+false ? false+}'
 mutant clean_forgets_the_lease src/queue/write.c \
     'fields->state = [-elapse__queue_state_of(entry)-]{+ELAPSE__QUEUE_DELAYED+};'
+    '.state = [-elapse__queue_state_of(entry)-]{+ELAPSE__QUEUE_DELAYED+},'
+mutant clean_forgets_the_headers src/queue/clean.c \
+    '[-    fields.headers_size = old->headers_size;
+-]    struct elapse__queue_text body'
+mutant headers_count_as_body src/queue/job.h \
+    'uint32_t body_size = record_body_size[- - headers_size-];'
+mutant headers_are_written_into_old_logs src/queue/put.c \
+    'put->headers.size > 0 && [-queue->options.old_records-]{+false+}'
+mutant unknown_flag_is_left_out src/queue/fields.c \
+    '(record->flags & ~(unsigned)ELAPSE__RECORD_BODY_LOST) != 0[- ||
+        (record->flags != 0 && record->type != ELAPSE__RECORD_PUT)-]{+ && record->flags == 0+}'
 mutant clean_forgets_the_key src/queue/clean.c \
     '[-fields.key = old->key;-]'
 mutant replayed_lease_counts src/queue/replay.c \

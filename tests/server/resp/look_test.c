@@ -9,23 +9,23 @@ RESP_TEST(look_up)
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
          "*2|:1|+scheduled|");
     says("LOOKUP t k",
-         "*42|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "*44|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
          "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$12|attempts_max|:3|$5|retry|:3|$11|"
          "backoff_min|:2000|$11|"
          "backoff_max|:60000|$8|attempts|:0|"
          "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|"
-         "$3|key|$1|k|$3|tag|$6|spring|$4|body|$4|body|");
+         "$3|key|$1|k|$3|tag|$6|spring|$7|headers|$-1|$4|body|$4|body|");
     says("LOOKUP t other", "$-1|");
     says("LOOKUPID 2", "$-1|");
     says("LOOKUPID x", "-ERR not the id of a job: 'x'|");
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%21|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "%22|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
          "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
          "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|"
          "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|"
-         "$3|key|_|$3|tag|_|$4|body|$0||");
+         "$3|key|_|$3|tag|_|$7|headers|_|$4|body|$0||");
     says("LOOKUP u x", "_|");
 }
 

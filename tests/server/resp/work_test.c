@@ -19,6 +19,32 @@ RESP_TEST(reserve)
     says("RESERVE nowhere", "*0|");
 }
 
+/* Eight places as always, and behind them what has a value. */
+RESP_TEST(details)
+{
+    says("PUT t one TAG x RETRY 3 HEADERS h=1 TTR 5s", "*2|:1|+scheduled|");
+    says("PUT t two", "*2|:2|+scheduled|");
+    says("PUT t three EVERY 1s RETRY 1", "*2|:3|+scheduled|");
+    says("RESERVE t COUNT 2 DETAILS",
+         "*2|*9|:1|$3|1-1|$1|t|$-1|$3|one|:1700000000000|:1|:0|"
+         "*8|$3|ttr|:5000|$3|tag|$1|x|$7|headers|$3|h=1|$13|attempts_left|:2|"
+         "*9|:2|$3|1-2|$1|t|$-1|$3|two|:1700000000000|:1|:0|*2|$3|ttr|:60000|");
+    pass(1000);
+    says("RESERVE t DETAILS", "*1|*9|:3|$3|1-3|$1|t|$-1|$5|three|:1700000001000|:1|:0|"
+                              "*6|$3|ttr|:60000|$13|attempts_left|:0|$9|recurring|:1|");
+    says("RESERVE t DETAILS DETAILS", "-ERR syntax error: twice the option 'DETAILS'|");
+}
+
+RESP_TEST(headers_are_no_part_of_the_body)
+{
+    says("PUT t body HEADERS 'some text'", "*2|:1|+scheduled|");
+    says("RESERVE t", "*1|*8|:1|$3|1-1|$1|t|$-1|$4|body|:1700000000000|:1|:0|");
+    says("PUT t b HEADERS ''", "-ERR headers have 1 to 4096 bytes|");
+    says("NACK 1 1-1", "+ok|");
+    says("RESERVE t DETAILS", "*1|*9|:1|$3|1-2|$1|t|$-1|$4|body|:1700000000000|:2|:0|"
+                              "*4|$3|ttr|:60000|$7|headers|$9|some text|");
+}
+
 /* As docs/protocol.md says: the job that it found is lost, and it looks again. */
 RESP_TEST(a_reserve_may_hand_out_a_job_of_a_later_put_of_its_pipeline)
 {
