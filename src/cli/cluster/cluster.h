@@ -2,7 +2,7 @@
  * What the files of elapse cluster share. "Pure" means: without an effect.
  *
  *      cluster_command.c    the options
- *      cluster_create.c     elapse cluster create
+ *      cluster_create.c     elapse cluster create and elapse cluster upgrade
  *      cluster_status.c     elapse cluster status: looks again and again, and returns the status
  *      cluster_repair.c     elapse cluster append-lost and accept-loss
  *      watch.c              pure: which partitions have an owner that lives, from looks at them
@@ -42,6 +42,7 @@ struct cluster_options {
 enum exit_status cluster_refused(const struct elapse__schema_why *why);
 
 enum exit_status cluster_create(const struct cluster_options *options);
+enum exit_status cluster_upgrade(const struct cluster_options *options);
 enum exit_status cluster_status(const struct cluster_options *options);
 enum exit_status cluster_append_lost(const struct cluster_options *options);
 enum exit_status cluster_accept_loss(const struct cluster_options *options);

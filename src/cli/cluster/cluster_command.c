@@ -15,6 +15,7 @@
 static const struct command_help help = {
     .usage = "Usage: elapse cluster create --cluster CONNECTION [--queue NAME] [--partitions N]\n"
              "                             [--lease DURATION]\n"
+             "       elapse cluster upgrade --cluster CONNECTION [--queue NAME]\n"
              "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n"
              "       elapse cluster append-lost --cluster CONNECTION --data DIRECTORY\n"
              "                             [--queue NAME] [--partition N] [--single-copy]\n"
@@ -23,6 +24,8 @@ static const struct command_help help = {
              "                             [--queue NAME] [--partition N] [--single-copy] --yes\n",
     .purpose = "Makes the queue of a cluster in a PostgreSQL database, or shows it. create makes\n"
                "the tables that are missing, and the queue unless it exists; it can be run again.\n"
+               "upgrade lets the queue have what nodes of 0.2 cannot read, such as headers: all\n"
+               "nodes have this version by then, and are restarted afterwards.\n"
                "status looks for up to a lease, and then prints who owns each partition. Its exit\n"
                "status is 0 if all have an owner that lives, and 1 otherwise; 3: there is no such\n"
                "queue, 6: no server takes writes.\n"
@@ -53,11 +56,12 @@ static enum exit_status add_host(void *context, const char *value)
 }
 
 /* The verbs of elapse cluster. */
-enum verb { CREATE, STATUS, APPEND_LOST, ACCEPT_LOSS, VERBS };
+enum verb { CREATE, UPGRADE, STATUS, APPEND_LOST, ACCEPT_LOSS, VERBS };
 
-static const char *const verbs[VERBS] = {"create", "status", "append-lost", "accept-loss"};
+static const char *const verbs[VERBS] = {"create", "upgrade", "status", "append-lost",
+                                         "accept-loss"};
 
-static const char say[] = "say create, status, append-lost or accept-loss";
+static const char say[] = "say create, upgrade, status, append-lost or accept-loss";
 
 /* Whether an option was given that only some verbs have. */
 struct given {
@@ -93,7 +97,7 @@ static enum exit_status run_verb(enum verb verb, const struct cluster_options *o
 {
 #ifdef ELAPSE_HAS_CLUSTER
     static enum exit_status (*const commands[VERBS])(const struct cluster_options *) = {
-        cluster_create, cluster_status, cluster_append_lost, cluster_accept_loss};
+        cluster_create, cluster_upgrade, cluster_status, cluster_append_lost, cluster_accept_loss};
 
     ELAPSE__ASSERT_THAT(verb, <, VERBS);
     ELAPSE__ASSERT_THAT(options->host_count, <=, (size_t)CLUSTER_HOSTS_MAX);

@@ -1,5 +1,6 @@
 /*
- * elapse cluster create: makes the tables, and a queue in them.
+ * elapse cluster create: makes the tables, and a queue in them. elapse cluster upgrade: raises the
+ * level of a queue.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -54,5 +55,20 @@ enum exit_status cluster_create(const struct cluster_options *options)
     if (options->lease_ns < LEASE_NS_SURE)
         output_add_format("warning: a lease below 2s gives a statement less than a second, and a "
                           "busy database takes longer at times: the node then begins anew\n");
+    return output_finish();
+}
+
+enum exit_status cluster_upgrade(const struct cluster_options *options)
+{
+    struct elapse__schema_why why = {.is_connected = false};
+    bool is_done = false;
+
+    ELAPSE__ASSERT_THAT(options->host_count, >, 0U);
+    for (size_t i = 0; i < options->host_count && !is_done && !why.is_connected; i++)
+        is_done = elapse__schema_upgrade(options->hosts[i], options->queue, &why);
+    if (!is_done)
+        return cluster_refused(&why);
+    output_add_format("queue %s has level %d: restart its nodes, one after the other\n",
+                      options->queue, ELAPSE__SCHEMA_LEVEL);
     return output_finish();
 }

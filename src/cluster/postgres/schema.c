@@ -26,7 +26,7 @@ static PGconn *connect_to(const char *host, struct elapse__schema_why *why)
 static bool take_queue(const PGresult *rows, const char *name, struct elapse__schema_queue *queue,
                        struct elapse__schema_why *why)
 {
-    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 4);
+    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 5);
     why->has_none = PQntuples(rows) == 0;
     if (why->has_none)
         return elapse__visit_refuse(why, "the database has no queue %s", name);
@@ -35,11 +35,12 @@ static bool take_queue(const PGresult *rows, const char *name, struct elapse__sc
         if (sscanf(identity + 2 * i, "%2" SCNx8, &queue->identity[i]) != 1)
             return elapse__visit_refuse(why, "the identity of queue %s is broken", name);
     if (sscanf(PQgetvalue(rows, 0, 0), "%" SCNu32, &queue->partitions) != 1 ||
-        sscanf(PQgetvalue(rows, 0, 1), "%" SCNu32, &queue->lease_ms) != 1)
+        sscanf(PQgetvalue(rows, 0, 1), "%" SCNu32, &queue->lease_ms) != 1 ||
+        sscanf(PQgetvalue(rows, 0, 4), "%" SCNu32, &queue->level) != 1)
         return elapse__visit_refuse(why, "queue %s is broken", name);
     int version = 0;
     (void)sscanf(PQgetvalue(rows, 0, 3), "%d", &version);
-    if (version < ELAPSE__SCHEMA_VERSION)
+    if (version < ELAPSE__SCHEMA_VERSION_LEAST)
         return elapse__visit_refuse(why,
                                     "the schema elapse has version %d, and this program needs %d: "
                                     "end all nodes, and run elapse cluster create again, with the "
@@ -49,6 +50,10 @@ static bool take_queue(const PGresult *rows, const char *name, struct elapse__sc
         return elapse__visit_refuse(why,
                                     "the schema elapse has version %d, and this program knows %d",
                                     version, ELAPSE__SCHEMA_VERSION);
+    if (queue->level > ELAPSE__SCHEMA_LEVEL)
+        return elapse__visit_refuse(
+            why, "queue %s has level %" PRIu32 ", and this program knows %d: upgrade it", name,
+            queue->level, ELAPSE__SCHEMA_LEVEL);
     return true;
 }
 
@@ -56,7 +61,9 @@ bool elapse__schema_read_in(PGconn *connection, const char *name,
                             struct elapse__schema_queue *queue, struct elapse__schema_why *why)
 {
     static const char text[] = "select parts, lease_ms, encode(identity, 'hex'),"
-                               " (select version from elapse.version where component = 'cluster')"
+                               " (select version from elapse.version where component = 'cluster'),"
+                               /* the column is missing where 0.2 has made the table */
+                               " coalesce((to_jsonb(queue) ->> 'level')::integer, 0)"
                                " from elapse.queue where name = $1";
     PGresult *rows = elapse__visit_ask(connection, text, 1, (const char *const[]){name}, why);
     why->has_none = elapse__database_has_code(rows, ELAPSE__CODE_NO_TABLE) ||
@@ -83,11 +90,11 @@ bool elapse__schema_read(const char *host, const char *name, struct elapse__sche
 
 /* ---- making ---- */
 
-/* Performs a statement with four parameters. */
-static bool do_with(PGconn *connection, const char *text, const char *const *values,
+/* Performs a statement with so many parameters. */
+static bool do_with(PGconn *connection, const char *text, int count, const char *const *values,
                     struct elapse__schema_why *why)
 {
-    PGresult *result = elapse__visit_ask(connection, text, 4, values, why);
+    PGresult *result = elapse__visit_ask(connection, text, count, values, why);
     bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
     PQclear(result);
     return is_done;
@@ -97,14 +104,16 @@ static bool do_with(PGconn *connection, const char *text, const char *const *val
 static bool insert_queue(PGconn *connection, const char *name,
                          const struct elapse__schema_queue *queue, struct elapse__schema_why *why)
 {
-    static const char text[] = "insert into elapse.queue values ($1, $2, $3, decode($4, 'hex'))"
+    static const char text[] = "insert into elapse.queue select $1, $2::integer, $3::integer,"
+                               " decode($4, 'hex'), case when version > 2 then 1 else 0 end"
+                               " from elapse.version where component = 'cluster'"
                                " on conflict (name) do nothing";
     char partitions[12], lease_ms[12], identity[2 * ELAPSE__CHAIN_IDENTITY_BYTES + 1];
     (void)snprintf(partitions, sizeof partitions, "%" PRIu32, queue->partitions);
     (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
     for (size_t i = 0; i < sizeof queue->identity; i++)
         (void)snprintf(identity + 2 * i, 3, "%02" PRIx8, queue->identity[i]);
-    return do_with(connection, text, (const char *const[]){name, partitions, lease_ms, identity},
+    return do_with(connection, text, 4, (const char *const[]){name, partitions, lease_ms, identity},
                    why);
 }
 
@@ -120,7 +129,7 @@ static bool insert_partition(PGconn *connection, const char *name,
     (void)snprintf(hash, sizeof hash, "%" PRId64,
                    (int64_t)elapse__chain_genesis(queue->identity, partition));
     (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
-    return do_with(connection, text, (const char *const[]){name, number, hash, lease_ms}, why);
+    return do_with(connection, text, 4, (const char *const[]){name, number, hash, lease_ms}, why);
 }
 
 /* Makes the tables and the queue. Requires that a transaction is open. */
@@ -159,6 +168,33 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
                    make(connection, name, queue, why) && elapse__visit_commit(connection, why);
     PQfinish(connection); /* without a commit nothing is done */
     return is_made;
+}
+
+/* Raises the level. Requires that a transaction is open. */
+static bool raise_level(PGconn *connection, const char *name, struct elapse__schema_why *why)
+{
+    struct elapse__schema_queue queue;
+    ELAPSE__ASSERT_THAT(PQtransactionStatus(connection), ==, PQTRANS_INTRANS);
+    return elapse__schema_read_in(connection, name, &queue, why) &&
+           elapse__visit_run(connection, (const char *)elapse__schema_sql, why) &&
+           do_with(connection, "update elapse.queue set level = greatest(level, 1) where name = $1",
+                   1, (const char *const[]){name}, why) &&
+           elapse__visit_run(connection,
+                             "update elapse.version set version = greatest(version, 3)"
+                             " where component = 'cluster'",
+                             why);
+}
+
+bool elapse__schema_upgrade(const char *host, const char *name, struct elapse__schema_why *why)
+{
+    PGconn *connection = elapse__visit_open(host, "read-write", why);
+    if (connection == NULL)
+        return false;
+    bool is_done = elapse__visit_run(connection, "set synchronous_commit = on", why) &&
+                   elapse__visit_run(connection, "begin", why) &&
+                   raise_level(connection, name, why) && elapse__visit_commit(connection, why);
+    PQfinish(connection); /* without a commit nothing is done */
+    return is_done;
 }
 
 /* ---- the inbox ---- */

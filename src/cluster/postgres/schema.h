@@ -5,6 +5,11 @@
  *
  * schema.sql, which is in the program, has the tables. The schema has a version; a database that
  * has a later version is refused.
+ *
+ * A queue has a level: which records its log may have. Level 0: those that programs of 0.2 read.
+ * Level 1: headers, too. elapse__schema_upgrade raises it, and the version with it, so that
+ * programs of 0.2 refuse the database instead of a record. A queue that is made where the version
+ * is 3 has level 1 from the beginning.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
 #define ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
@@ -17,12 +22,17 @@
 
 struct pg_conn;
 
-enum { ELAPSE__SCHEMA_VERSION = 2 };
+enum {
+    ELAPSE__SCHEMA_VERSION_LEAST = 2,
+    ELAPSE__SCHEMA_VERSION = 3, /* no program of 0.2 is in use any more */
+    ELAPSE__SCHEMA_LEVEL = 1,   /* of a queue; a later one is refused */
+};
 
 /* A queue, as the database has it. */
 struct elapse__schema_queue {
     uint32_t partitions; /* from 1 to ELAPSE__PARTS_MAX */
     uint32_t lease_ms;   /* 20 or more */
+    uint32_t level;      /* up to ELAPSE__SCHEMA_LEVEL */
     uint8_t identity[ELAPSE__CHAIN_IDENTITY_BYTES];
 };
 
@@ -41,6 +51,10 @@ bool elapse__schema_read_in(struct pg_conn *connection, const char *name,
 /* Reads a queue. Fails, with words, if there is none, or the tables have another version. */
 bool elapse__schema_read(const char *host, const char *name, struct elapse__schema_queue *queue,
                          struct elapse__schema_why *why);
+
+/* Raises the level of a queue to ELAPSE__SCHEMA_LEVEL. Nodes learn it when they start. Fails, with
+ * words, if there is no such queue, or as elapse__schema_create does. */
+bool elapse__schema_upgrade(const char *host, const char *name, struct elapse__schema_why *why);
 
 /* Asks a server that takes writes for the transactional inbox (sql/inbox.sql), and enters the queue
  * into it. Stores whether there is one. Fails, with words, if this server takes no writes, or if

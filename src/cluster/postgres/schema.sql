@@ -27,18 +27,19 @@ end
 $$;
 
 -- A version number is raised by each change that an older program could not live with, or that a
--- newer one needs. Version 2 has the clocks.
+-- newer one needs. Version 2 has the clocks. Version 3: the level of a queue may be above 0, and no
+-- program of 0.2 may come back. elapse cluster upgrade raises 2 to 3; a new database begins with 3.
 do $$
 declare
     present integer := (select version from elapse.version where component = 'cluster');
 begin
-    if present > 2 then
-        raise exception 'the schema elapse has version %, and this program knows 2', present;
+    if present > 3 then
+        raise exception 'the schema elapse has version %, and this program knows 3', present;
     end if;
 end
 $$;
 
-insert into elapse.version as present values ('cluster', 2)
+insert into elapse.version as present values ('cluster', 3)
     on conflict (component) do update set version = 2 where present.version < 2;
 
 create table if not exists elapse.queue (
@@ -46,6 +47,17 @@ create table if not exists elapse.queue (
     parts integer not null check (parts between 1 and 1024),
     lease_ms integer not null check (lease_ms >= 20),
     identity bytea not null check (octet_length(identity) = 16));
+
+-- Which records the log of the queue may have: 0: those that programs of 0.2 read. A table that has
+-- the column is left alone, because to alter it waits for all who read it.
+do $$
+begin
+    if not exists (select from pg_attribute
+            where attrelid = 'elapse.queue'::regclass and attname = 'level') then
+        alter table elapse.queue add level integer not null default 0 check (level >= 0);
+    end if;
+end
+$$;
 
 -- The row of a partition is written with every group. Most of its page is kept free, so that new
 -- versions of the row stay in the page, and no index is touched. `stopped` says why no node may own

@@ -27,6 +27,7 @@ enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_pa
         .partition = partition->number,
         .log = &partition->log,
         .turns_itself = true,
+        .new_records = cluster->queue.level > 0,
     };
 
     ELAPSE__ASSERT(partition->store == NULL);

@@ -158,9 +158,31 @@ class Create(CommandTest):
 
     def test_a_newer_schema(self):
         self.create()
-        self.primary.sql("update elapse.version set version = 3 where component = 'cluster';\n")
-        self.refused(FAILED, "version 3", "create")
-        self.refused(FAILED, "version 3", "status")
+        self.primary.sql("update elapse.version set version = 4 where component = 'cluster';\n")
+        self.refused(FAILED, "version 4", "create")
+        self.refused(FAILED, "version 4", "status")
+
+    def test_a_new_queue_has_the_newest_level(self):
+        self.create()
+        self.assertEqual(self.number("select level from elapse.queue"), 1)
+        self.assertEqual(self.number("select version from elapse.version where component = 'cluster'"), 3)
+
+    def test_upgrade_raises_the_level_and_keeps_programs_of_0_2_out(self):
+        """Where 0.2 has made the tables there is no column for the level, and the version is 2."""
+        self.create()
+        self.primary.sql("update elapse.version set version = 2 where component = 'cluster';\n"
+                         "alter table elapse.queue drop column level;\n")
+        self.create("--queue", "second")
+        self.assertEqual(self.primary.sql("select distinct level from elapse.queue;\n"), "0")
+        self.primary.sql("alter table elapse.queue drop column level;\n")
+        self.assertEqual(self.status("--queue", "main")[0]["queue"], "main")
+        for _ in range(2):
+            self.assertEqual(self.succeed("upgrade"), "queue main has level 1: restart its nodes, one after the other\n")
+            self.assertEqual(self.primary.sql("select name, level from elapse.queue order by name;\n"), "main|1\nsecond|0")
+            self.assertEqual(self.number("select version from elapse.version where component = 'cluster'"), 3)
+        self.refused(GONE, "no queue third", "upgrade", "--queue", "third")
+        self.primary.sql("update elapse.queue set level = 2 where name = 'main';\n")
+        self.refused(FAILED, "level 2, and this program knows 1", "status")
 
     def test_an_older_schema_is_brought_up_by_create(self):
         self.create()
@@ -177,7 +199,7 @@ class Create(CommandTest):
 class Usage(CommandTest):
     def test_wrong_words(self):
         for words, *arguments in (
-                ("say create, status, append-lost or accept-loss", ), ("not 'drop'", "drop"), ("too many", "create", "x"),
+                ("say create, upgrade, status, append-lost or accept-loss", ), ("not 'drop'", "drop"), ("too many", "create", "x"),
                 ("--cluster is missing", "create"), ("--cluster is missing", "status")):
             self.assert_usage(words, *arguments)
         host = ("--cluster", self.primary.host)

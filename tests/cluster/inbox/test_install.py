@@ -143,7 +143,7 @@ class Install(InboxCase):
                     thread.join()
                 self.assertEqual((done[0].returncode, done[0].stderr), (0, ""))
                 self.assertEqual(self.ask("select * from elapse.version order by component"),
-                                 [("cluster", 2), ("inbox", 1)])
+                                 [("cluster", 3), ("inbox", 1)])
                 tables.append(self.version_table())
         self.assertEqual(tables[0], tables[1])
 

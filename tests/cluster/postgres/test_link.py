@@ -532,10 +532,10 @@ class Schema(LinkTest):
     def test_a_later_version_is_refused(self):
         link = self.link()
         link.ask("create", 1)
-        self.primary.sql("update elapse.version set version = 3;\n")
+        self.primary.sql("update elapse.version set version = 4;\n")
         refused = link.ask("create", 1)
         self.assertFalse(refused["made"])
-        self.assertIn("version 3", refused["message"])
+        self.assertIn("version 4", refused["message"])
 
     def test_two_at_once(self):
         links = [self.link() for _ in range(4)]

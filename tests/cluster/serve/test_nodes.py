@@ -23,6 +23,23 @@ class OneNode(NodesTest):
         self.assertEqual(node.ask("LOOKUPID", number), None)
         self.assertGreater(self.number("select last_group from elapse.partition"), 1)
 
+    def test_headers_need_the_level_of_the_queue(self):
+        self.primary.sql("update elapse.queue set level = 0;\n")
+        node = self.owner()
+        refused = node.ask("PUT", "tube", "body", "HEADERS", "h")
+        self.assertIsInstance(refused, Error)
+        self.assertIn("ERR upgrade all nodes first", str(refused))
+        node.stop()
+        self.primary.sql("update elapse.queue set level = 1;\n")
+        node.start()
+        self.assertEqual(node.ask("PUT", "tube", "body", "HEADERS", "h")[1], "scheduled")
+        node.kill()
+        node.start()
+        self.wait_until(lambda: node.owned() == 1, "the node owns its partition again")
+        with node.connect() as connection:
+            [job] = connection.ask("RESERVE", "tube", "WAIT", "20s", "DETAILS")
+            self.assertEqual((job[4], job[8][-2:]), ("body", ["headers", "h"]))
+
     def test_what_was_acknowledged_is_there_after_a_stop_and_after_a_kill(self):
         node = self.owner()
         self.put_many(node, [f"a{i}" for i in range(100)])
