@@ -2,7 +2,7 @@
 
 tests/engine/store/fixtures/format-N/journal has the files as they were after a kill, and jobs.jsonl what
 is in them; format-N-SUBJECT has more of format N. A machine with the other byte order (s390x) wrote
-format-1-big-endian. Never write one anew: a new format gets a new directory.
+format-1-big-endian. Format 2 is that of nodes of a cluster, and format 3 has headers. Never write one anew: a new format gets a new directory.
 """
 
 import shutil
