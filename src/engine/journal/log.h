@@ -51,8 +51,8 @@
  *   the files are lost, or too old   The node begins with an empty journal, and reads the log from
  *                      its tail on (L4).
  *
- * A journal with places has version 4 of the format in its headers (or 2, see frame.h). Opened without a log, for
- * reading, it takes no records: they would not be in the log.
+ * A journal with places has version 4 of the format in its headers (or 2, see frame.h). Opened
+ * without a log, for reading, it takes no records: they would not be in the log.
  */
 #ifndef ELAPSE__JOURNAL_LOG_H
 #define ELAPSE__JOURNAL_LOG_H
