@@ -112,7 +112,7 @@ static bool make_room(struct elapse__arena *arena)
     if (arena->count < arena->capacity)
         return true;
     uint32_t capacity = arena->capacity == 0 ? FIRST_CAPACITY : 2 * arena->capacity;
-    struct elapse__region **grown = realloc(arena->regions, capacity * sizeof *grown);
+    struct elapse__region **grown = realloc(arena->regions, capacity * sizeof(void *));
     if (grown == NULL)
         return false;
     arena->regions = grown;
