@@ -222,23 +222,38 @@ static uint32_t make_span(struct elapse__queue_ids *ids, uint64_t number,
     return item;
 }
 
+/* Makes the recent span the one with this number, with room for an id more. */
+static void prepare_span(struct elapse__queue_ids *ids, uint64_t number,
+                         const struct elapse_allocator *memory)
+{
+    uint32_t item = find_span(ids, number);
+    if (item == 0)
+        item = make_span(ids, number, memory);
+    set_recent(ids, item);
+    uint32_t size = size_of_span(item);
+    if (!span_has_room(ids->recent_span, size))
+        set_recent(ids, move_span(ids, item, take_span(ids, size + 1, memory), memory));
+}
+
+/* Makes a gap for an entry among those of a span that has none. */
+static void make_gap(struct elapse__queue_span *span, uint32_t slot)
+{
+    memmove(&span->entries[slot + 1], &span->entries[slot],
+            (elapse__count_bits(span->used) - slot) * sizeof *span->entries);
+}
+
 void elapse__queue_ids_insert(struct elapse__queue_ids *ids, uint64_t id, uint32_t entry,
                               const struct elapse_allocator *memory)
 {
     uint64_t at = ordinal(ids, id);
     uint32_t place = at % ELAPSE__QUEUE_SPAN_IDS;
-    uint32_t item = find_span(ids, at / ELAPSE__QUEUE_SPAN_IDS);
-    if (item == 0)
-        item = make_span(ids, at / ELAPSE__QUEUE_SPAN_IDS, memory);
-    else if (!span_has_room(span_at(ids, item), size_of_span(item)))
-        item = move_span(ids, item, take_span(ids, size_of_span(item) + 1, memory), memory);
-    set_recent(ids, item);
+    prepare_span(ids, at / ELAPSE__QUEUE_SPAN_IDS, memory);
     struct elapse__queue_span *span = ids->recent_span;
+    uint32_t size = size_of_span(ids->recent);
+    uint32_t slot = slot_of(span, size, place);
     ELAPSE__ASSERT((span->used >> place & 1) == 0);
-    uint32_t slot = slot_of(span, size_of_span(item), place);
-    if (size_of_span(item) != LARGEST)
-        memmove(&span->entries[slot + 1], &span->entries[slot],
-                (elapse__count_bits(span->used) - slot) * sizeof *span->entries);
+    if (size != LARGEST)
+        make_gap(span, slot);
     span->entries[slot] = entry;
     span->used |= UINT64_C(1) << place;
     ids->count++;

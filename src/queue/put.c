@@ -151,16 +151,14 @@ static void plan_fields(struct put_plan *plan)
 {
     const struct elapse__queue_put *put = plan->put;
     struct elapse__queue_fields *fields = &plan->fields;
-    bool cron = put->when == ELAPSE__QUEUE_CRON;
     fields->id = plan->debounce ? 0 : plan->id;
     fields->state = ELAPSE__QUEUE_DELAYED;
     fields->priority = put->priority;
-    fields->recurring = cron || put->when == ELAPSE__QUEUE_EVERY;
+    fields->recurring = put->when == ELAPSE__QUEUE_CRON || put->when == ELAPSE__QUEUE_EVERY;
     fields->tube = put->tube;
     fields->key = put->key;
     fields->tag = put->tag;
     fields->kind = put->when;
-    fields->period_ms = cron ? 0 : put->period_ms;
     fields->ttr_ms = put->ttr_ms;
     fields->expire_ms = put->expire_ms;
     fields->backoff_min_ms = put->backoff_min_ms;
@@ -168,7 +166,9 @@ static void plan_fields(struct put_plan *plan)
     fields->retry = put->retry;
     fields->has_first = plan->first != 0;
     fields->token = put->token;
-    if (cron) {
+    if (put->when == ELAPSE__QUEUE_EVERY)
+        fields->period_ms = put->period_ms;
+    if (put->when == ELAPSE__QUEUE_CRON) {
         fields->cron = put->cron;
         fields->zone = put->zone;
     }

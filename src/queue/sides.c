@@ -87,8 +87,6 @@ static bool has_values(const struct elapse__queue_profile *profile,
 /* Finds the profile with these values, or makes it. Returns 0 if there is no memory. */
 static uint32_t find_profile(struct elapse__queue *queue, const struct elapse__queue_fields *fields)
 {
-    if (queue->last_profile != 0 && has_values(profile_at(queue, queue->last_profile), fields))
-        return queue->last_profile;
     const struct elapse__queue_profile wanted = {
         .ttr_ms = fields->ttr_ms,
         .expire_ms = fields->expire_ms,
@@ -130,22 +128,27 @@ bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue
                                const struct elapse__queue_fields *fields)
 {
     ELAPSE__ASSERT_THAT(profile_number(queue, entry), ==, 0);
-    uint32_t number = find_profile(queue, fields);
-    if (number == 0)
-        return false;
-    queue->last_profile = number;
+    uint32_t number = queue->last_profile;
+    struct elapse__queue_profile *profile = number != 0 ? profile_at(queue, number) : NULL;
+    if (profile == NULL || !has_values(profile, fields)) {
+        number = find_profile(queue, fields);
+        if (number == 0)
+            return false;
+        queue->last_profile = number;
+        profile = profile_at(queue, number);
+    }
     if (number <= ELAPSE__QUEUE_INLINE_PROFILES) {
         entry->position_profile |= (uint64_t)number << ELAPSE__QUEUE_POSITION_BITS;
     } else {
         struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
         if (side == NULL) {
-            if (profile_at(queue, number)->references == 0)
+            if (profile->references == 0)
                 drop_profile(queue, number);
             return false;
         }
         side->profile = number;
     }
-    profile_at(queue, number)->references++;
+    profile->references++;
     return true;
 }
 

@@ -52,7 +52,11 @@ struct elapse__queue_tube *elapse__queue_tube_at(const struct elapse__queue *que
 static inline struct elapse__queue_tube *
 elapse__queue_tube_of(const struct elapse__queue *queue, const struct elapse__queue_entry *entry)
 {
-    return elapse__queue_tube_at(queue, entry->tube_state & ELAPSE__QUEUE_TUBE_MASK);
+    uint32_t number = entry->tube_state & ELAPSE__QUEUE_TUBE_MASK;
+    /* Most jobs that follow one another have the same tube. */
+    if (queue->last_tube != NULL && queue->last_tube->number == number)
+        return queue->last_tube;
+    return elapse__queue_tube_at(queue, number);
 }
 
 /* Returns the tube with this name, or NULL. */

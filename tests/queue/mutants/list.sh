@@ -116,8 +116,8 @@ mutant new_span_is_not_reserved src/queue/ids.c \
     'memory) && [-reserve_span(ids, 0, memory)-]{+true+};'
 mutant last_place_of_a_span_is_left_out src/queue/ids.c \
     '(elapse__count_bits(span->used) - slot[-) * sizeof *span->entries);
-    span->entries[slot] = entry-]{+ - (slot > 0)) * sizeof *span->entries);
-    span->entries[slot] = entry+};'
+}-]{+ - (slot > 0)) * sizeof *span->entries);
+}+}'
 mutant ids_of_a_partition_waste_places src/queue/ids.c \
     'return [-ids->step == 1 ? id : id / ids->step-]{+id+};'
 mutant id_of_another_partition_is_found src/queue/jobs.c \
