@@ -4,7 +4,7 @@
 
 enum {
     ARGUMENTS_MAX = 16, /* a command with more has many jobs, or few commands fit beside it */
-    LINE_MAX = 256,
+    LINE_BYTES = 256,
     LONG_DIGITS = 17, /* no id and no size has so many */
 };
 
@@ -114,7 +114,7 @@ static struct elapse__wire_ahead look_at_put(const unsigned char *bytes, size_t 
 static struct elapse__wire_ahead look_at_line(const unsigned char *bytes, size_t size)
 {
     struct elapse__wire_ahead ahead = {0};
-    const unsigned char *line_end = memchr(bytes, '\r', size < LINE_MAX ? size : LINE_MAX);
+    const unsigned char *line_end = memchr(bytes, '\r', size < LINE_BYTES ? size : LINE_BYTES);
 
     if (line_end == NULL || (size_t)(line_end - bytes) + 2 > size)
         return ahead;

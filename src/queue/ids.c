@@ -249,6 +249,7 @@ void elapse__queue_ids_insert(struct elapse__queue_ids *ids, uint64_t id, uint32
     uint32_t place = at % ELAPSE__QUEUE_SPAN_IDS;
     prepare_span(ids, at / ELAPSE__QUEUE_SPAN_IDS, memory);
     struct elapse__queue_span *span = ids->recent_span;
+    ELAPSE__ASSERT(span != NULL);
     uint32_t size = size_of_span(ids->recent);
     uint32_t slot = slot_of(span, size, place);
     ELAPSE__ASSERT((span->used >> place & 1) == 0);

@@ -4,7 +4,6 @@
 #include "fixture.h"
 
 #include "fields.h"
-#include "inner.h"
 
 /* ---- limits ---- */
 
@@ -856,38 +855,6 @@ QUEUE_TEST(records_that_no_queue_writes_are_refused)
     assert_int_equal(elapse__queue_replay(other, 8, &record), ELAPSE__QUEUE_ARGUMENT);
     assert_int_equal(elapse__queue_jobs(other), 0);
     elapse__queue_free(other);
-}
-
-static void fetch_all(const struct elapse__queue *queue)
-{
-    struct elapse__queue_sought sought[] = {
-        {.id = 1},          {.id = 2},
-        {.id = 3},          {.id = ELAPSE__QUEUE_ID_MAX},
-        {.id = UINT64_MAX}, elapse__queue_seek_key(queue, text("t"), text("k")),
-        {.hash = 7},        elapse__queue_seek_key(queue, text("t"), text("no such key")),
-        {.id = 0},          elapse__queue_seek_key(queue, text(""), text("")),
-    };
-    for (unsigned step = 0; step < ELAPSE__QUEUE_FETCH_STEPS; step++)
-        for (size_t i = 0; i < sizeof sought / sizeof *sought; i++)
-            elapse__queue_fetch(queue, &sought[i], (enum elapse__queue_fetch_step)step);
-}
-
-/* Asking for memory has no effect, whatever state a job is in, and if it does not exist. */
-QUEUE_TEST(memory_that_is_asked_for_changes_nothing)
-{
-    fetch_all(f->queue);
-    (void)put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
-    (void)put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
-    for (int state = 0; state < 3; state++) {
-        struct elapse__queue before = *f->queue;
-        fetch_all(f->queue);
-        assert_memory_equal(&before, f->queue, sizeof before);
-        assert_int_equal(elapse__queue_check(f->queue), 0);
-        if (state == 0)
-            (void)take(f);
-        else
-            (void)elapse__queue_cancel_id(f->queue, f->now, 2);
-    }
 }
 
 TEST_MAIN("job")

@@ -3,10 +3,7 @@
  */
 #include "fixture.h"
 
-#include "../base/arena.h"
-#include "index.h"
-#include "job.h"
-#include "jobs.h"
+#include "inner.h"
 
 /* An allocator that counts, and that refuses one call. */
 struct counting {
@@ -308,6 +305,40 @@ QUEUE_TEST(no_call_allocates_or_moves_much)
         (void)elapse__queue_cancel_id(queue, now, id);
     assert_int_equal(elapse__queue_check(queue), 0);
     elapse__queue_free(queue);
+}
+
+/* ---- asking for memory ---- */
+
+static void fetch_all(const struct elapse__queue *queue)
+{
+    struct elapse__queue_sought sought[] = {
+        {.id = 1},          {.id = 2},
+        {.id = 3},          {.id = ELAPSE__QUEUE_ID_MAX},
+        {.id = UINT64_MAX}, elapse__queue_seek_key(queue, text("t"), text("k")),
+        {.hash = 7},        elapse__queue_seek_key(queue, text("t"), text("no such key")),
+        {.id = 0},          elapse__queue_seek_key(queue, text(""), text("")),
+    };
+    for (unsigned step = 0; step < ELAPSE__QUEUE_FETCH_STEPS; step++)
+        for (size_t i = 0; i < sizeof sought / sizeof *sought; i++)
+            elapse__queue_fetch(queue, &sought[i], (enum elapse__queue_fetch_step)step);
+}
+
+/* Asking for memory has no effect, whatever state a job is in, and if it does not exist. */
+QUEUE_TEST(memory_that_is_asked_for_changes_nothing)
+{
+    fetch_all(f->queue);
+    (void)put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    (void)put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
+    for (int state = 0; state < 3; state++) {
+        struct elapse__queue before = *f->queue;
+        fetch_all(f->queue);
+        assert_memory_equal(&before, f->queue, sizeof before);
+        assert_int_equal(elapse__queue_check(f->queue), 0);
+        if (state == 0)
+            (void)take(f);
+        else
+            (void)elapse__queue_cancel_id(f->queue, f->now, 2);
+    }
 }
 
 /* ---- the index alone ---- */
