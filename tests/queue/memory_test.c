@@ -3,6 +3,7 @@
  */
 #include "fixture.h"
 
+#include "../base/arena.h"
 #include "inner.h"
 
 /* An allocator that counts, and that refuses one call. */
