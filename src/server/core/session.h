@@ -1,8 +1,7 @@
 /*
  * Declares what a protocol may call of the core (the session), and what the core calls of a
- * protocol
- * (`struct elapse__protocol`). src/server/beanstalkd and src/server/resp implement one protocol
- * each. The pure functions of src/protocol parse commands and write replies for them.
+ * protocol (`struct elapse__protocol`). src/server/beanstalkd and src/server/resp implement one
+ * protocol each. The pure functions of src/protocol parse commands and write replies for them.
  *
  * A command looks like this:
  *
