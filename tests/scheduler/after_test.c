@@ -1,5 +1,5 @@
 /*
- * The short form: a function, a context and a delay.
+ * Tests the short form of scheduling: a function, a context and a delay.
  */
 #include "fixture.h"
 

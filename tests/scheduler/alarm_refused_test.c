@@ -40,7 +40,7 @@ TEST(start_fails_and_leaves_nothing_behind)
         expect_start_to_fail(scheduler);
         (void)schedule_after(scheduler, task_with_end('a'), T(1));
         expect_start_to_fail(scheduler);
-        fake_end(scheduler); /* it does not hang */
+        fake_end(scheduler); /* closing does not hang */
         assert_int_equal(ends_of('a'), 1);
         assert_int_equal(runs(), 0);
     }
@@ -66,7 +66,7 @@ TEST(start_can_be_tried_again)
 
 /* ---- refused after start ---- */
 
-/* Runs on the clock thread: it has no alarm set, and is about to set one. */
+/* Runs on the clock thread while that thread has no alarm set, and is about to set one. */
 static void refuse_alarms(void *context, const struct elapse_run *run)
 {
     write_run(context, run);
@@ -92,7 +92,7 @@ TEST(due_tasks_run_although_the_clock_thread_could_not_set_its_alarm)
     expect_runs("a");
     fake_os_advance(T(8));
     fake_os_wait_idle();
-    expect_runs(""); /* never early */
+    expect_runs(""); /* no task runs early */
     fake_os_advance(T(1));
     fake_os_wait_idle();
     expect_runs("b");
@@ -103,8 +103,8 @@ TEST(due_tasks_run_although_the_clock_thread_could_not_set_its_alarm)
     fake_end(scheduler);
 }
 
-/* One refusal, in a call that schedules while the clock thread sleeps. The next call that sets an
- * alarm sets it for both. */
+/* The system refuses one alarm, in a call that schedules a task while the clock thread sleeps. The
+ * next call that sets an alarm sets it for both tasks. */
 TEST(an_alarm_that_was_refused_is_set_by_the_next_call)
 {
     struct elapse_scheduler *scheduler = fake_new(WITHOUT_WORKERS);
@@ -138,7 +138,7 @@ TEST(a_wall_clock_that_was_set_is_no_refusal)
     fake_os_wait_idle();
     for (unsigned i = 1; i <= 10; i++) {
         fake_os_set_wall_clock(unix_ns + i * ELAPSE_MINUTE_NS);
-        /* Perhaps before the clock thread has looked. */
+        /* The clock thread may not have looked at its alarm yet. */
         task = task_named((size_t)'b');
         assert_ok(elapse_task_schedule_at_wall_clock(scheduler, &task,
                                                      unix_ns + i * ELAPSE_MINUTE_NS + T(1), NULL));

@@ -1,9 +1,9 @@
 /*
- * Scheduling many tasks in one call.
+ * Tests scheduling many tasks in one call.
  */
 #include "fixture.h"
 
-/* One task of a batch, with results that no call leaves behind. */
+/* Returns one task of a batch. Its results have values that no call stores. */
 static struct elapse_batch_task entry(struct elapse_task task, uint64_t deadline_ns)
 {
     return (struct elapse_batch_task){.task = task,
@@ -91,7 +91,7 @@ TEST(a_failure_stops_none_after_it)
     assert_ok(batch[2].error);
     assert_int_equal(batch[3].error, ELAPSE_ERROR_ARGUMENT);
     assert_ok(batch[4].error);
-    /* What was there stays. */
+    /* The handles of refused tasks were not changed. */
     assert_true(same_handle(batch[1].handle, (struct elapse_handle){7, 8, 9}));
     assert_true(same_handle(batch[3].handle, (struct elapse_handle){7, 8, 9}));
     expect_step(scheduler, TICK_NS, "abc");
@@ -134,7 +134,7 @@ SCHEDULER_TEST(keys_within_a_batch_meet_as_in_single_calls, manual_new(TICK_NS, 
     assert_int_equal(ends_of('b') + ends_of('d') + ends_of('e') + ends_of('p'), 0);
     assert_int_equal(pending_tasks(scheduler), 3);
     assert_int_equal(step(scheduler, 5 * TICK_NS), 2);
-    expect_runs(run_at(0).number == 'p' ? "pb" : "bp"); /* of two shards, perhaps */
+    expect_runs(run_at(0).number == 'p' ? "pb" : "bp"); /* they may be in two shards */
     expect_step(scheduler, 6 * TICK_NS, "e");
 }
 
@@ -181,7 +181,7 @@ TEST(the_limit_refuses_each_on_its_own)
 
     options.pending_max = LIMIT;
     struct elapse_scheduler *scheduler = scheduler_new(&options);
-    /* The last ones replace one that is pending, which no limit forbids. */
+    /* The last tasks replace a pending task, which no limit forbids. */
     for (size_t i = 0; i < TASKS; i++)
         batch[i] = entry(i == 0 || i > 190 ? task_with_key(i, "key", ELAPSE_KEY_REPLACE)
                                            : task_with_end(i),

@@ -1,5 +1,6 @@
 /*
- * Cancelling, rescheduling and looking up by key: each finds the task and acts on it in one step.
+ * Tests cancelling, rescheduling and looking up by key: each call finds the task and acts on it in
+ * one step.
  */
 #include "pulling.h"
 #include "recurring.h"
@@ -110,7 +111,7 @@ PULL_TEST(the_running_task_is_meant_only_if_none_is_pending)
     assert_int_equal(ends_of('b'), 1);
     assert_int_equal(ends_of('a'), 0);
 
-    /* Only the running one is left: moved, it is the pending one of its key. */
+    /* Only the running task is left. When it is moved, it becomes the pending task of its key. */
     assert_ok(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(4)));
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_RUNNING);

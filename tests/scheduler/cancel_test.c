@@ -1,5 +1,5 @@
 /*
- * What cancelling answers, and that each answer is true.
+ * Tests what cancelling answers, and that each answer is true.
  */
 #include "fixture.h"
 
@@ -109,7 +109,7 @@ MANUAL_TEST(no_handle_is_zero_and_no_two_are_the_same)
     static struct elapse_handle handles[TASKS];
     struct elapse_task task = task_named('a');
 
-    /* One slot after the other is used again: half of them end in between. */
+    /* Half of the tasks end in between, so that their places are used again. */
     for (size_t i = 0; i < TASKS; i++) {
         handles[i] = schedule_at(scheduler, task, TICK_NS);
         assert_false(zero_handle(handles[i]));
@@ -253,8 +253,8 @@ MANUAL_TEST(a_later_due_task_of_the_same_step_is_removed_from_inside_an_action)
     assert_int_equal(canceller.answer, ELAPSE_CANCEL_REMOVED);
 }
 
-/* Cancels itself: the first cancel finds it running, and the refusal to be
- * rescheduled sticks. */
+/* A task that cancels itself: the first cancel finds it running, and from then on it cannot be
+ * rescheduled. */
 struct self_canceller {
     enum elapse_error before;     /* a reschedule before the cancel */
     enum elapse_cancel waiting;   /* cancel_wait */
@@ -323,7 +323,7 @@ TEST(a_due_task_that_waits_for_a_worker_is_removed)
 {
     static struct gate gates[2];
 
-    /* With a worker, and with the clock's own thread as the only one. */
+    /* Once with a worker, and once without workers, when the clock thread runs the actions. */
     for (unsigned workers = 0; workers < 2; workers++) {
         struct gate *gate = &gates[workers];
         struct elapse_scheduler *scheduler = started_new(workers);
@@ -391,7 +391,7 @@ TEST(a_running_task_is_said_to_run_and_the_cancel_sticks)
     assert_int_equal(atomic_load(&gate.left), 1);
     sleep_ns(10 * TICK_NS);
     scheduler_end(scheduler);
-    /* Neither the reschedule before the cancel nor those after it had it run again. */
+    /* Neither the reschedule before the cancel nor those after it made the task run again. */
     assert_int_equal(atomic_load(&gate.entered), 1);
 }
 
@@ -494,7 +494,7 @@ SCHEDULER_TEST(a_batch_answers_for_each, manual_new(TICK_NS, 2))
         first,
         gone,
         no_handle,
-        first, /* the second time it is gone */
+        first, /* named twice: the second time it is gone */
         {first.index, first.generation, 77},
         {first.index, first.generation, UINT32_MAX},
         second,

@@ -1,6 +1,6 @@
 /*
- * Changing the period or the cron expression of a task in place: while it is pending, while it is
- * due, and while it runs.
+ * Tests changing the period or the cron expression of a task: while it is pending, while it is due,
+ * and while it runs.
  */
 #include "pulling.h"
 #include "recurring.h"
@@ -119,7 +119,7 @@ PULL_TEST(an_occurrence_that_is_due_moves)
     done(scheduler, &taken);
 }
 
-/* The occurrence waits because another task with the key is taken. */
+/* An occurrence waits because another task with its key is taken. */
 PULL_TEST(an_occurrence_that_waits_for_its_key_moves)
 {
     struct elapse_task second = periodic('b', T(5));

@@ -1,6 +1,6 @@
 /*
- * Closing a scheduler, in its three forms, and what it answers before, meanwhile and
- * afterwards; and freeing it.
+ * Tests closing a scheduler, in its three forms; what the scheduler answers before, during and
+ * after closing; and freeing it.
  */
 #include "fixture.h"
 
@@ -314,8 +314,8 @@ static bool closes_or_was_refused(void *context)
     return atomic_load(&closer->answered) || is_closed(closer->scheduler);
 }
 
-/* A scheduler whose one worker, or if it has none whose clock thread, stands at the gate;
- * with a queue of two places. */
+/* Makes a scheduler with a work queue of two places. Its one worker, or its clock thread if it has
+ * no worker, waits at the gate. */
 static struct elapse_scheduler *blocked_new(unsigned workers, struct gate *gate, const char *key)
 {
     struct elapse_scheduler_options options = real_options(workers, 1);

@@ -1,5 +1,5 @@
 /*
- * Closing with a time limit, closing after everything has run, and the life of a scheduler.
+ * Tests closing with a time limit, closing after everything has run, and the life of a scheduler.
  */
 #include <sched.h>
 
@@ -31,7 +31,7 @@ MANUAL_TEST(a_scheduler_is_new_then_started_then_closed)
 
 /* ---- the time limit ---- */
 
-/* What must hold after a close has timed out: 'b' is pending. */
+/* Checks what must hold after a close has timed out: 'b' is pending. */
 static void expect_closing(struct elapse_scheduler *scheduler, struct elapse_handle pending)
 {
     struct elapse_task task = task_named('x');
@@ -44,7 +44,7 @@ static void expect_closing(struct elapse_scheduler *scheduler, struct elapse_han
     assert_int_equal(ends_of('b'), 0);
 }
 
-/* With workers, and with none: there the thread that waits for time runs the action. */
+/* The scheduler has workers, or none; without workers the clock thread runs the action. */
 TEST(a_stuck_action_does_not_hold_up_close_for_ever)
 {
     for (unsigned workers = 0; workers < 3; workers++) {
@@ -62,7 +62,7 @@ TEST(a_stuck_action_does_not_hold_up_close_for_ever)
                          ELAPSE_ERROR_TIMEOUT);
         expect_closing(scheduler, handles[0]);
         assert_int_equal(elapse_task_cancel(scheduler, handles[1]), ELAPSE_CANCEL_REMOVED);
-        /* What can no longer be asked for leaves everything as it is. */
+        /* A close that can no longer be asked for is refused, and changes nothing. */
         assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_DUE, 0), ELAPSE_ERROR_ARGUMENT);
         assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_ARGUMENT);
         expect_closing(scheduler, handles[0]);
@@ -109,8 +109,9 @@ static void count_back(const struct elapse_handed_back *handed_back, void *conte
     ++*(unsigned *)context;
 }
 
-/* The only worker is held, with another due task behind it; both are to run. The second call no
- * longer insists on that: the pending task is handed back. */
+/* The first close asks that all tasks run: the task that holds the only worker, and another one
+ * that is due. It times out. The second close asks for less, and the pending task is handed back.
+ */
 SCHEDULER_TEST(a_close_that_timed_out_may_go_on_with_less, started_new(1))
 {
     static struct gate gate;
@@ -216,8 +217,9 @@ static void note_intended(void *context, const struct elapse_run *run)
         (void)sched_yield();
 }
 
-/* The far task has begun, so time in the shard has gone that far. The task that runs again because
- * it was rescheduled is intended for a tick all the same, and for none behind the far one. */
+/* A task with a far deadline has begun, so time in its shard has gone that far. Another task runs
+ * again because it was rescheduled. Its intended time is a tick, and not later than the far
+ * deadline. */
 SCHEDULER_TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for, started_new(2))
 {
     static struct timed timed;
@@ -239,7 +241,7 @@ SCHEDULER_TEST(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_
     assert_true(atomic_load(&timed.intended_ns[1]) <= far_ns + TICK_NS);
 }
 
-/* Also the tasks of workers that are about to begin one while the second call begins. */
+/* Also tasks run that workers are about to begin when the second call begins. */
 SCHEDULER_TEST(a_close_that_runs_everything_goes_on_to_do_so, started_new(1))
 {
     static struct gate gate;

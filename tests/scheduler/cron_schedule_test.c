@@ -1,6 +1,6 @@
 /*
- * Tasks at the moments of a cron expression, against elapse_cron_next, which has tests
- * of its own.
+ * Tests tasks at the moments of a cron expression. The moments are compared with elapse_cron_next,
+ * which has tests of its own.
  */
 #define _POSIX_C_SOURCE 200809L
 
@@ -64,7 +64,7 @@ static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
     assert_ok(elapse_scheduler_set_wall_clock(scheduler, unix_ns));
 }
 
-/* Steps to where the wall clock, left to itself, shows this. */
+/* Steps to the time at which the wall clock, if it is not set, shows `unix_ns`. */
 static size_t step_wall(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
     uint64_t wall_ns = elapse_scheduler_wall_clock_ns(scheduler);
@@ -94,8 +94,8 @@ static void expect_run(uint64_t index, uint64_t number, uint64_t intended_s, uin
 
 /* ---- at each moment ---- */
 
-/* So many moments from the wall clock's time on, each in its own step and in the one before
- * not. */
+/* Checks `count` moments from `wall_ns` on. A task runs in the step to its moment, and not in the
+ * step before. */
 static void expect_moments(const char *expression, enum elapse_zone zone, uint64_t wall_ns,
                            uint64_t count)
 {
@@ -138,7 +138,8 @@ TEST(it_runs_at_each_moment)
         expect_moments(expressions[i], ELAPSE_ZONE_UTC, S(WALL_S) + S(12345) + 678901, 60);
 }
 
-/* Spring and autumn, in rules that need no files of the system. */
+/* The clock changes in spring and in autumn. The zones are rules that need no files of the system.
+ */
 TEST(in_local_time_across_changes_of_the_clock)
 {
     static const char *const expressions[] = {"30 2 * * *", "0 * * * *", "15,45 1-3 * * *"};
@@ -153,7 +154,7 @@ TEST(in_local_time_across_changes_of_the_clock)
     tzset();
 }
 
-/* One step a day, over which a burst makes up for all. */
+/* Each step is a day long, and a burst of runs makes up for all occurrences of the day. */
 SCHEDULER_TEST(days_of_bursts, wall_new(S(WALL_S) + 1))
 {
     struct elapse_cron cron = parsed("*/20 9-17 * * mon-fri");
@@ -224,21 +225,21 @@ SCHEDULER_TEST(set_forward_skip_leaves_out_what_passed, wall_new(S(WALL_S) + 1))
     expect_run(1, 2, WALL_S + 11 * 3600, S(WALL_S + 11 * 3600), 9);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 12 * 3600)), 1);
     expect_run(2, 3, WALL_S + 12 * 3600, S(WALL_S + 12 * 3600), 0);
-    /* Exactly on an occurrence, which has not passed. */
+    /* The clock is set to the very time of an occurrence, which has not passed then. */
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 20 * 3600)), 2);
     expect_run(3, 4, WALL_S + 13 * 3600, S(WALL_S + 20 * 3600), 0);
     expect_run(4, 5, WALL_S + 20 * 3600, S(WALL_S + 20 * 3600), 6);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 21 * 3600)), 1);
 }
 
-/* A week of seconds. */
+/* An occurrence each second is left out for a week. */
 SCHEDULER_TEST(left_out_ones_are_counted_up_to_ten_thousand, wall_new(S(WALL_S) + 1))
 {
     (void)schedule_expression(scheduler, "* * * * * *", ELAPSE_MISSED_SKIP);
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 9000) + 1), 1);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 9001)), 1);
     expect_run(1, 2, WALL_S + 9001, S(WALL_S + 9001), 8999);
-    /* Of a week all are left out, and not all counted. */
+    /* All occurrences of a week are left out, and not all of them are counted. */
     assert_int_equal(set_and_step(scheduler, S(WALL_S + 604800) + 1), 1);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 604801)), 1);
     expect_run(3, 4, WALL_S + 604801, S(WALL_S + 604801), 10000);
@@ -276,7 +277,7 @@ TEST(set_back_no_occurrence_runs_a_second_time)
     }
 }
 
-/* What was left out does not come back either. */
+/* Occurrences that were left out do not come back when the clock is set back. */
 SCHEDULER_TEST(set_back_after_a_skip, wall_new(S(WALL_S) + 1))
 {
     (void)schedule_expression(scheduler, "@hourly", ELAPSE_MISSED_SKIP);
@@ -287,7 +288,7 @@ SCHEDULER_TEST(set_back_after_a_skip, wall_new(S(WALL_S) + 1))
     expect_run(1, 2, WALL_S + 11 * 3600, S(WALL_S + 11 * 3600), 9);
 }
 
-/* Set inside an action: what counts is the time when it returns. */
+/* The wall clock is set inside an action. The time at which the action returns counts. */
 static uint64_t set_inside_ns;
 
 static void set_the_clock(void *context, const struct elapse_run *run)
@@ -322,8 +323,8 @@ TEST(set_during_a_run)
     scheduler_end(scheduler);
 }
 
-/* However the clock is set, each occurrence runs at most once, in order, and not before its
- * time; and the missed ones are counted. */
+/* However the clock is set, each occurrence runs at most once, in order, and not before its time.
+ * Missed occurrences are counted. */
 TEST(set_at_random_the_oracle_agrees)
 {
     static const char *const expressions[] = {"*/5 * * * * *", "*/3 * * * *", "7 1-23/2 * * *",
@@ -404,7 +405,7 @@ SCHEDULER_TEST(what_cron_does_not_take_is_refused, wall_new(S(WALL_S)))
     task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
     task.action = NULL;
     expect_refused(scheduler, &task);
-    /* And what takes no cron. */
+    /* Calls that take no cron expression refuse the task, too. */
     task = cron_task('a', &cron, ELAPSE_MISSED_SKIP);
     struct elapse_batch_task batch = {.task = task};
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_ARGUMENT);
@@ -550,7 +551,7 @@ TEST(closing_hands_back_expression_and_zone)
     assert_int_equal(ends(), 0);
 }
 
-/* Its nanoseconds end in the year 2554: whatever comes after is no moment any more. */
+/* The nanoseconds of the wall clock end in the year 2554. Later moments cannot be expressed. */
 TEST(at_the_end_of_time_it_does_not_run)
 {
     uint64_t last_s = UINT64_MAX / ELAPSE_SECOND_NS; /* 2554-07-21 */

@@ -1,7 +1,7 @@
 /*
- * The destructor of a context: called exactly once for each way in which a task ends,
- * on the thread that ended it, never for a task that was refused or handed back, and
- * like an action with no lock held.
+ * Tests the destructor of a context: it is called exactly once in whatever way a task ends, on the
+ * thread that ended the task, and with no lock held, like an action. It is never called for a task
+ * that was refused or handed back.
  */
 #include "aligned_memory.h"
 #include "fixture.h"
@@ -229,7 +229,7 @@ TEST(a_context_that_found_no_memory_remains_the_callers)
 
 /* ---- a task that is running meanwhile ---- */
 
-/* An action that does something about its own task, and what it saw. */
+/* The context of an action that does something to its own task; and what the action saw. */
 struct busy {
     void (*deed)(struct busy *busy, const struct elapse_run *run);
     size_t begun;
@@ -463,7 +463,7 @@ TEST(a_running_task_that_is_cancelled_ends_on_its_worker)
 
 /* ---- calls from inside actions and destructors ---- */
 
-/* What the functions of the header answered to one who called them all. */
+/* What the functions of the header answered to a caller that called them all. */
 struct answers {
     struct elapse_scheduler *scheduler;
     atomic_size_t times;       /* how often all were called */
@@ -480,7 +480,7 @@ struct answers {
     enum elapse_cancel waited_for_self;
 };
 
-/* Leaves as many tasks pending as it finds. */
+/* Calls every function. Leaves as many tasks pending as before. */
 static void call_everything(struct answers *answers)
 {
     struct elapse_scheduler *scheduler = answers->scheduler;
@@ -622,8 +622,8 @@ TEST(a_destructor_may_call_every_function_of_a_closing_scheduler)
     scheduler_end(scheduler);
 }
 
-/* An action of one scheduler inside which an action of another runs, and a destructor
- * of a task of its own. */
+/* The context of an action of one scheduler, inside which an action of another scheduler runs, and
+ * a destructor of a task of the first scheduler. */
 struct nesting {
     struct elapse_scheduler *inner;
     struct elapse_scheduler *outer;
@@ -701,7 +701,7 @@ TEST(every_function_may_be_called_on_the_schedulers_own_threads)
             0);
         wait_until(called_twice, &answers[i]);
         scheduler_end(scheduler);
-        /* The destructor's answers; it comes last. */
+        /* The second answers are those of the destructor, which is called last. */
         assert_ok(answers[i].scheduled[1]);
         assert_int_equal(answers[i].cancelled[1], ELAPSE_CANCEL_REMOVED);
         assert_int_equal(answers[i].forbidden[0], ELAPSE_ERROR_IN_ACTION);

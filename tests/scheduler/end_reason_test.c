@@ -1,12 +1,13 @@
 /*
- * Why a context is destroyed: one reason for each way in which a task can end, with workers' rules
- * on manual time and in pull mode.
+ * Tests the reason that a destructor is given: one reason for each way in which a task can end, on
+ * manual time and in pull mode.
  */
 #include "pulling.h"
 #include "recurring.h"
 #include "wall_clock.h"
 
-/* The reasons in the order of the ends, as letters: "ran a, cancelled b" is "ra cb ". */
+/* The reasons in the order of the ends, as letters: "ra cb " means that a ran and b was cancelled.
+ */
 static char told[256];
 
 static void tell(void *context, enum elapse_end reason)
@@ -186,7 +187,8 @@ TEST_WITH(it_was_replaced_while_it_ran_and_was_to_run_again, begin, NULL)
     scheduler_end(scheduler);
 }
 
-/* A task that runs for the last time has not lost anything to its successor. */
+/* A task runs for the last time while its key has a new task. Its end counts as a run, not as a
+ * replacement. */
 TEST_WITH(it_ran_though_its_key_has_a_new_task, begin, NULL)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);

@@ -4,10 +4,10 @@
  * same holds of due tasks beside tasks whose leases expire again and again, and the other way
  * round.
  *
- * The load never ends by itself: whenever one of its tasks runs, further ones are due already.
- * Time stands still except that each of these runs moves it by a tick, so nothing depends on how
- * long something takes. After TURNS_MAX turns the load ends, so that a scheduler that is not fair
- * fails the test and does not hang it.
+ * The load is tasks that never come to an end: whenever one of them runs, others are due already.
+ * The victims are tasks that must run beside the load. Time moves only by a tick with each run of
+ * the load, so nothing depends on how long something takes. After TURNS_MAX turns the load is
+ * ended, so that a scheduler that is not fair fails the test and does not hang it.
  */
 #include "../support/fake_os.h"
 #include "pulling.h"
@@ -18,8 +18,8 @@ enum { TURNS_MAX = 10000, LOAD_TASKS = 200, VICTIMS = 8 };
 /* What the actions write down. They assert nothing. */
 static struct {
     atomic_uint turns;         /* runs of the load */
-    atomic_uint victims;       /* tasks beside it that have run */
-    atomic_uint turns_at_last; /* turns when the last of these ran for the first time */
+    atomic_uint victims;       /* victims that have run */
+    atomic_uint turns_at_last; /* turns when the last victim ran for the first time */
     atomic_uint refused;       /* what an action asked for and did not get */
     atomic_bool has_run[VICTIMS];
 } noted;
@@ -43,7 +43,8 @@ static void run_victim(void *context, const struct elapse_run *run)
     note_victim(number_of(context));
 }
 
-/* Waits for the tasks beside the load. It ends by itself, so they run even if nobody is fair. */
+/* Returns whether all victims have run. The load ends after TURNS_MAX turns, so that they run even
+ * if the scheduler is not fair. */
 static bool all_victims_ran(void *count)
 {
     return atomic_load(&noted.victims) == *(unsigned *)count;
@@ -60,12 +61,13 @@ static struct elapse_task victim(size_t number)
 {
     static const char keys[VICTIMS] = "01234567";
 
-    /* A key of its own, so that they are spread over the shards. */
+    /* Each victim has a key of its own, so that victims are spread over the shards. */
     return (struct elapse_task){
         .action = run_victim, .context = name_of(number), .key = &keys[number], .key_bytes = 1};
 }
 
-/* One that is due at once, and one that recurs by a cron expression. */
+/* Schedules victims by the wall clock: one that is due at once, and one that recurs by a cron
+ * expression. */
 static void schedule_victims_by_wall_clock(struct elapse_scheduler *scheduler)
 {
     struct elapse_task task = victim(0);
@@ -85,7 +87,7 @@ enum { VICTIMS_BY_WALL_CLOCK = 2 };
 
 /* ---- one step on manual time ---- */
 
-/* Schedules its like for the present. */
+/* The action of the load: schedules another task of the load, due at once. */
 static void go_on_by_monotonic_clock(void *context, const struct elapse_run *run)
 {
     struct elapse_task task = {.action = go_on_by_monotonic_clock, .context = context};
@@ -143,7 +145,8 @@ TEST(a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end)
 
 /* ---- threads ---- */
 
-/* A task that takes a tick of time. Many of these, each every tick, are always late. */
+/* The action of a task that takes a tick of time. Many such tasks, each due every tick, are always
+ * late. */
 static void take_a_tick(void *context, const struct elapse_run *run)
 {
     (void)context;
@@ -180,7 +183,7 @@ static void expect_wall_clock_tasks_to_run(unsigned workers)
     schedule_load(scheduler);
     schedule_victims_by_wall_clock(scheduler);
     assert_ok(elapse_scheduler_start(scheduler));
-    /* Should nobody be fair, the cron task's second has passed when the load ends. */
+    /* If the scheduler is not fair, the second of the cron task has passed when the load ends. */
     wait_until(all_victims_ran, &victims);
     scheduler_end(scheduler);
     fake_os_end();
@@ -200,7 +203,7 @@ TEST(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_clock_thread)
 
 /* ---- pull mode ---- */
 
-/* Takes and ends as many as are given out at a time, while time goes on a tick with each. */
+/* Takes up to `capacity` tasks at a time, and ends them. Time goes on by a tick with each task. */
 static void expect_wall_clock_tasks_to_be_taken(size_t capacity)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
@@ -246,7 +249,7 @@ enum { CAPACITY_MAX = 16 };
 
 static const size_t capacities[] = {1, CAPACITY_MAX};
 
-/* A lease lasts a tick. */
+/* Makes a scheduler in pull mode whose leases last a tick. */
 static struct elapse_scheduler *lease_new(unsigned shards)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, shards);
@@ -268,7 +271,7 @@ static size_t take_some(struct elapse_scheduler *scheduler, struct elapse_taken 
     return count;
 }
 
-/* Time goes on a tick with each turn. */
+/* Ends a turn: time goes on by a tick. */
 static void end_turn(struct elapse_scheduler *scheduler)
 {
     uint64_t turns = atomic_fetch_add(&noted.turns, 1) + 1;
@@ -276,8 +279,8 @@ static void end_turn(struct elapse_scheduler *scheduler)
     assert_int_equal(step(scheduler, T(turns)), 0);
 }
 
-/* Takes some tasks, runs those that have an action, and ends them, as well as the load if
- * `ends_load`. */
+/* Takes some tasks, and runs and ends those that have an action. Ends the tasks of the load, too,
+ * if `ends_load`. */
 static void take_turn(struct elapse_scheduler *scheduler, size_t capacity, bool ends_load)
 {
     struct elapse_taken taken[CAPACITY_MAX];
@@ -297,7 +300,7 @@ static bool victims_are_left(void)
     return atomic_load(&noted.victims) < VICTIMS && atomic_load(&noted.turns) < TURNS_MAX;
 }
 
-/* Takes one task of each number, and leaves them until their leases have expired. */
+/* Takes one victim of each number, and holds them until their leases have expired. */
 static void leave_victims(struct elapse_scheduler *scheduler)
 {
     struct elapse_taken taken[VICTIMS];
@@ -308,8 +311,8 @@ static void leave_victims(struct elapse_scheduler *scheduler)
     end_turn(scheduler);
 }
 
-/* Nobody is ever done with a task of the load, and there are so many that the lease of one has
- * always expired. */
+/* No task of the load is ever reported as done, and there are so many that the lease of one of them
+ * has always expired. */
 TEST(due_tasks_are_taken_beside_leases_that_always_expire)
 {
     for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
@@ -336,7 +339,7 @@ TEST(due_tasks_are_taken_beside_leases_that_always_expire)
     }
 }
 
-/* The load recurs more often than it is taken, so its tasks are always late. */
+/* The tasks of the load recur more often than they are taken, so they are always late. */
 TEST(expired_leases_are_taken_beside_tasks_that_are_always_due)
 {
     for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
@@ -385,8 +388,8 @@ static void note_end(void *context)
     note_victim(number_of(context));
 }
 
-/* Takes a task by either clock, one at a time: from here on it is the other clock's turn to be
- * first. */
+/* Takes a task by each clock, one at a time, so that from here on it is the other clock's turn to
+ * be first. */
 static void change_turns(struct elapse_scheduler *scheduler, char key)
 {
     struct elapse_task task = {.action = NULL};
@@ -400,8 +403,8 @@ static void change_turns(struct elapse_scheduler *scheduler, char key)
     }
 }
 
-/* A take ends a cancelled task only while it has taken nothing. So if it has, the next take must
- * begin with that task, and not with the wall clock. */
+/* A take ends a cancelled task only while it has taken nothing. If it has taken a task, the next
+ * take must begin with the cancelled task, and not with tasks by the wall clock. */
 static void expect_cancelled_task_to_end(bool load_in_its_shard, bool wall_clock_first)
 {
     struct elapse_scheduler *scheduler = lease_new(2);

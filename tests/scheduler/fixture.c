@@ -1,5 +1,5 @@
 /*
- * What the tests of the scheduler share.
+ * Functions that the tests of the scheduler share.
  */
 #include "fixture.h"
 

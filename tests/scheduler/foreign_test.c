@@ -1,6 +1,6 @@
 /*
- * Behaviours that the test suites of other timers assert, and that no other test here shows in the
- * same form. docs/guide/foreign_tests.md lists those suites.
+ * Tests behaviours that the test suites of other timers assert, and that no other test here shows
+ * in the same form. docs/guide/foreign_tests.md lists those suites.
  */
 #include "pulling.h"
 #include "recurring.h"

@@ -1,6 +1,6 @@
 /*
- * Workers that leave when they have been idle for long enough, and are made again when they are
- * needed. The clock is the test's, so that they are idle for exactly as long as it says.
+ * Tests workers that leave when they have been idle for long enough, and are made again when they
+ * are needed. The test moves the clock, so that workers are idle for exactly as long as it says.
  */
 #include "../support/fake_os.h"
 #include "fixture.h"
@@ -28,7 +28,7 @@ static void end(struct elapse_scheduler *scheduler)
     fake_os_end();
 }
 
-/* Waits until there are no more workers than that; besides them there is the clock thread. */
+/* Waits until there are at most `workers` workers. The clock thread is a thread beside them. */
 static void wait_for_workers(struct elapse_scheduler *scheduler, unsigned workers)
 {
     fake_os_wait_for_threads(1 + workers);
@@ -93,7 +93,7 @@ TEST(a_minimum_above_the_number_of_workers_keeps_all)
     end(scheduler);
 }
 
-/* Otherwise it would wake up for nothing every minute. */
+/* With a time limit the worker would wake up for nothing every minute. */
 TEST(a_worker_that_stays_waits_without_a_time_limit)
 {
     struct elapse_scheduler *scheduler = leaving_new(4, 1);
@@ -102,10 +102,10 @@ TEST(a_worker_that_stays_waits_without_a_time_limit)
     fake_os_wait_for_timed_waits(1);
     fake_os_advance(IDLE_NS);
     fake_os_wait_for_ended_timed_waits(1);
-    /* The worker holds the lock, which this waits for, until it waits again. */
+    /* To read the statistics takes the lock, which the worker holds until it waits again. */
     assert_int_equal(statistics_of(scheduler).workers, 1);
     assert_int_equal(fake_os_timed_waits(), 0);
-    /* It still runs tasks, and then has a limit again. */
+    /* The worker still runs tasks, and then waits with a limit again. */
     occupy(scheduler, 1, 1);
     end(scheduler);
 }
@@ -133,7 +133,7 @@ TEST(a_task_that_comes_in_time_keeps_its_worker)
     add_now(scheduler, task);
     wait_for_runs(1);
     fake_os_wait_for_timed_waits(2);
-    /* The other one leaves; this one was idle for half of the time. */
+    /* The other worker leaves. This one was idle for half of the time. */
     fake_os_advance(IDLE_NS / 2);
     wait_for_workers(scheduler, 1);
     add_now(scheduler, task);
@@ -181,7 +181,7 @@ TEST(closing_joins_workers_that_leave)
     }
 }
 
-/* One always stays, so a task runs although the system has no thread to give. */
+/* One worker always stays, so a task runs even if the system has no thread to give. */
 TEST(a_refused_thread_after_the_others_have_left_delays_no_task_for_ever)
 {
     struct elapse_scheduler *scheduler = leaving_new(4, 1);

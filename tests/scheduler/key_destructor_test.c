@@ -1,10 +1,10 @@
 /*
- * A key has one user at a time, its destructor included: while the context of one task with a key
- * is being destroyed, no action of another task with that key has begun. A program can so keep
- * one resource for each key.
+ * Tests that a key has one user at a time, destructors included: while the context of one task with
+ * a key is being destroyed, no action of another task with that key has begun. So a program can
+ * keep one resource for each key.
  *
- * Here the destructor itself asks, in pull mode on manual time, whether the next task may be taken
- * already; nothing runs at the same time, and nothing is left to chance.
+ * In these tests the destructor itself asks whether the next task may be taken already, in pull
+ * mode on manual time. So nothing runs at the same time, and nothing is left to chance.
  */
 #include "pulling.h"
 
@@ -114,7 +114,7 @@ TEST(the_successor_of_a_cancelled_task_waits_for_the_destructor)
     expect_next_to_have_waited(scheduler);
 }
 
-/* Another key is not held up. */
+/* A destructor delays no task with another key. */
 SCHEDULER_TEST(a_task_with_another_key_does_not_wait_for_the_destructor, begin(false))
 {
     struct elapse_task task = first_task();
@@ -138,7 +138,7 @@ static void *step_once(void *scheduler)
 static size_t runs_beside;
 static bool has_stepped;
 
-/* Another thread runs everything that is due, and this one waits for it. */
+/* Lets another thread run everything that is due, and waits until it has. */
 static void destroy_beside_a_step(void *context)
 {
     pthread_t thread;

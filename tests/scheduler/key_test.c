@@ -1,5 +1,5 @@
 /*
- * Tasks with keys: at most one with the same bytes is pending, and at most one runs.
+ * Tests tasks with keys: at most one task with a key is pending, and at most one runs.
  */
 #include "fixture.h"
 
@@ -91,7 +91,7 @@ SCHEDULER_TEST(fail_refuses_the_new_one, manual_new(TICK_NS, 3))
     assert_int_equal(elapse_task_schedule_after(scheduler, &new_task, 0, NULL),
                      ELAPSE_ERROR_KEY_PENDING);
     expect_step(scheduler, 5 * TICK_NS, "o");
-    /* The context of what was refused stayed with its owner. */
+    /* The context of the refused task was not destroyed: its owner keeps it. */
     assert_int_equal(ends_of('n'), 0);
     assert_int_equal(ends_of('o'), 1);
     /* The key is free again. */
@@ -256,7 +256,7 @@ SCHEDULER_TEST(find_finds_nothing_that_is_not_there, manual_new(TICK_NS, 4))
     struct elapse_handle handle = {7, 8, 9};
 
     assert_false(elapse_task_find(scheduler, "key", 3, &handle));
-    /* Tasks without a key are not there either. */
+    /* Tasks without a key are not found either. */
     (void)schedule_at(scheduler, task_named('a'), TICK_NS);
     assert_false(elapse_task_find(scheduler, "", 0, &handle));
 }
@@ -340,7 +340,7 @@ TEST(keys_come_and_go_as_a_plain_table_says)
 
 /* ---- while the key's action runs, on manual time ---- */
 
-/* An action that does something about its own key. */
+/* The context of an action that does something with its own key. */
 struct keyed {
     size_t number;
     struct elapse_task next; /* what it schedules, once */
@@ -653,7 +653,7 @@ TEST(actions_of_one_key_never_overlap_and_each_task_ends_once)
         ended += atomic_load(&race_keys[i].ends);
         ran += atomic_load(&race_keys[i].runs);
     }
-    /* Those that KEEP turned away have ended too. */
+    /* Tasks that were not kept because of KEEP have ended, too. */
     assert_int_equal(ended, accepted);
     struct elapse_statistics statistics = statistics_of(scheduler);
     assert_int_equal(statistics.begun, ran);

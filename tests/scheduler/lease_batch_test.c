@@ -1,6 +1,6 @@
 /*
- * Leases of a batch: they begin together, when the batch is complete. The clock is the test's, and
- * time passes while a thread is inside a take.
+ * Tests leases of a batch: they begin together, when the batch is complete. The test moves the
+ * clock while a thread is inside a take.
  */
 #include "../support/fake_os.h"
 #include "pulling.h"
@@ -34,7 +34,7 @@ static size_t take_batch(struct elapse_scheduler *scheduler, struct elapse_taken
 
 static bool time_passes;
 
-/* More than half a lease with each reading of the clock. */
+/* Lets more than half a lease pass with each reading of the clock. */
 static void pass_time(void *context)
 {
     fake_os_advance(T(6));
@@ -68,7 +68,7 @@ static int begin(void **state)
     return 0;
 }
 
-/* One after another the leases would have expired before the take returned. */
+/* If the leases began one after another, they would have expired before the take returned. */
 TEST_WITH(the_leases_of_a_batch_begin_when_it_is_complete, begin, end)
 {
     struct elapse_scheduler *scheduler = lease_new(1);
@@ -108,8 +108,8 @@ TEST_WITH(a_lease_is_never_shorter_than_asked_for, begin, end)
 static struct elapse_scheduler *destroying;
 static size_t taken_inside;
 
-/* Long after its time a task is ended by a take. Here that lasts longer than a lease, and then
- * takes all that is due and sees it through. */
+/* The destructor of a cancelled task, which a take calls. It lasts longer than a lease, and then
+ * takes all due tasks and ends them. */
 static void take_inside(void *context)
 {
     struct elapse_taken taken;
@@ -124,8 +124,9 @@ static void take_inside(void *context)
     }
 }
 
-/* The task 'x' is due again whenever it is done, and the end of a cancelled task lasts longer than
- * its lease: so it could be taken, taken over, done, and taken again for the same batch. */
+/* The task 'x' is due again whenever it is done, and the destructor of a cancelled task lasts
+ * longer than the lease of 'x'. So 'x' could be taken, taken by another take, done, and taken again
+ * for the same batch. */
 TEST_WITH(no_task_is_in_a_batch_twice, begin, end)
 {
     struct elapse_scheduler *scheduler = lease_new(2);

@@ -1,6 +1,6 @@
 /*
- * Leases in pull mode: a taken task is held for a time and no longer, and at any time by one taker
- * at most.
+ * Tests leases in pull mode: a taken task is held for a time and no longer, and at any time by at
+ * most one taker.
  */
 #include "pulling.h"
 #include "recurring.h"
@@ -127,7 +127,7 @@ LEASE_TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
     go_to(scheduler, T(20));
     struct elapse_taken taken = take_attempt(scheduler, 'b', 1);
     expect_done(scheduler, &taken, ELAPSE_OK);
-    taken = take_attempt(scheduler, 'a', 2); /* at one tick it comes first */
+    taken = take_attempt(scheduler, 'a', 2); /* the expired lease comes before tasks of that tick */
     expect_done(scheduler, &taken, ELAPSE_OK);
     taken = take_attempt(scheduler, 'c', 1);
     expect_done(scheduler, &taken, ELAPSE_OK);
@@ -136,7 +136,7 @@ LEASE_TEST(an_expired_lease_takes_its_place_by_the_tick_at_which_it_ended)
     expect_nothing(scheduler);
 }
 
-/* The shard may still know of the deadline of a task that was cancelled. */
+/* A shard may still know the deadline of a task that was cancelled. */
 LEASE_TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
 {
     (void)add(scheduler, 'a', T(1));
@@ -153,8 +153,9 @@ LEASE_TEST(a_cancelled_task_lets_no_later_one_overtake_an_expired_lease)
     expect_nothing(scheduler);
 }
 
-/* A taker whose work always outlives its lease: SLOW tasks are taken and never done. Beside them
- * many are due. One task is taken at each tick, and of each it is known at which. */
+/* The work of a taker always outlives its lease: SLOW tasks are taken and never done. Many other
+ * tasks are due. One task is taken at each tick, and the test knows at which tick each has to be
+ * taken. */
 LEASE_TEST(work_that_outlives_every_lease_keeps_no_due_task_waiting)
 {
     enum { SLOW = 20, DUE = 10000 };
@@ -192,7 +193,7 @@ TEST(a_dead_taker_does_not_keep_its_key)
     go_to(scheduler, T(5));
     expect_nothing(scheduler);
     go_to(scheduler, T(11));
-    taken = take_attempt(scheduler, 'a', 2); /* no task is lost, and still one at a time */
+    taken = take_attempt(scheduler, 'a', 2); /* no task is lost, and they are taken one at a time */
     expect_nothing(scheduler);
     expect_done(scheduler, &taken, ELAPSE_OK);
     taken = take_attempt(scheduler, 'b', 1);
@@ -306,7 +307,7 @@ static void close_handing_back_one(struct elapse_scheduler *scheduler)
     assert_int_equal(ends(), 0);
 }
 
-/* The change was accepted while the task was taken, and nobody has said that it is done. */
+/* The change was accepted while the task was taken, and the task was not reported as done. */
 LEASE_TEST(a_changed_period_is_handed_back)
 {
     struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(20)), T(1));
@@ -319,7 +320,7 @@ LEASE_TEST(a_changed_period_is_handed_back)
     close_handing_back_one(scheduler);
     assert_int_equal(handed_back_task.recurrence, ELAPSE_RECUR_PERIOD);
     assert_int_equal(handed_back_task.period_ns, T(7));
-    assert_int_equal(handed_back_deadline_ns, T(1)); /* that run is not done */
+    assert_int_equal(handed_back_deadline_ns, T(1)); /* the deadline of the run that is not done */
 }
 
 LEASE_TEST(a_changed_expression_is_handed_back)

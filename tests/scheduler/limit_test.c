@@ -1,5 +1,5 @@
 /*
- * The limit on pending tasks, and which options are accepted and which refused.
+ * Tests the limit on pending tasks, and which options are accepted and which refused.
  */
 #include "aligned_memory.h"
 #include "fixture.h"
@@ -146,7 +146,7 @@ SCHEDULER_TEST(pending_tasks_are_rescheduled_at_the_limit, limited_new(1, 1))
     expect_full(scheduler);
 }
 
-/* An action at the limit: what it was answered. */
+/* The context of an action that schedules at the limit, and the answers that it got. */
 struct at_limit {
     bool reschedule_first;
     size_t begun;
@@ -326,7 +326,7 @@ static void expect_new(const struct elapse_scheduler_options *options, enum elap
         assert_null(scheduler);
         return;
     }
-    /* What was accepted works. */
+    /* A scheduler whose options were accepted works. */
     if (options->clock == ELAPSE_CLOCK_MANUAL) {
         empty_log();
         add(scheduler, 'a', 0);
@@ -457,14 +457,15 @@ TEST(options_of_another_version_are_refused)
         options.struct_bytes = sizes[i];
         expect_new(&options, ELAPSE_ERROR_ABI);
     }
-    /* One that was made for a smaller struct writes no further than that. */
+    /* For a caller that was compiled with a smaller struct, no byte is written after that struct.
+     */
     memset(&options, 0xa5, sizeof options);
     elapse_scheduler_options_init_sized(&options, sizeof options.struct_bytes);
     assert_int_equal(((unsigned char *)&options)[sizeof options.struct_bytes], 0xa5);
     expect_new(&options, ELAPSE_ERROR_ABI);
 }
 
-/* Each allocation in turn fails, the first, the second and so on, until all are had. */
+/* An allocator that gives memory `left` times and then fails. */
 struct scarce {
     size_t left;
     size_t held;

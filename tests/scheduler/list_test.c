@@ -1,6 +1,6 @@
 /*
- * Going through the tasks of a scheduler in slices: what each entry tells, and that a task which
- * exists throughout comes exactly once, whatever happens to the others between two slices.
+ * Tests lists of the tasks of a scheduler, in slices: what each entry tells, and that a task that
+ * exists throughout comes exactly once, whatever happens to other tasks between two slices.
  */
 #include "recurring.h"
 #include "wall_clock.h"
@@ -160,8 +160,8 @@ TEST(every_task_comes_once_whatever_the_slices)
     }
 }
 
-/* Between two slices: even tasks are cancelled or run or scheduled anew, and memory is given back.
- * Odd tasks stay, though they are rescheduled. */
+/* Between two slices, tasks with even numbers are cancelled, run or scheduled anew, and memory is
+ * given back. Tasks with odd numbers stay, although they are rescheduled. */
 MANUAL_TEST(a_task_that_stays_comes_once_though_others_change)
 {
     static struct elapse_handle handles[MANY];

@@ -1,9 +1,10 @@
 /*
- * Order, with one worker and one shard: by deadline, also for a task that was moved while it
- * waited for the worker. Its old place in the queue counts no more.
+ * Tests that with one worker and one shard tasks run in the order of their deadlines. This also
+ * holds for a task that is moved while it waits for the worker: its old place in the queue is
+ * ignored.
  *
- * The worker is held by an action while the queue fills. Time is the test's, and each part of it
- * has been handled before the test goes on.
+ * An action holds the worker while the queue fills. The test moves the clock, and goes on only when
+ * all that is due was handled.
  */
 #include "../support/fake_os.h"
 #include "fixture.h"
@@ -27,7 +28,7 @@ static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, u
     return schedule_at(scheduler, task_named((size_t)name), deadline_ns);
 }
 
-/* Goes to this time. When it returns, the tasks due by then are in the queue. */
+/* Moves the clock to this time. When it returns, the tasks that are due then are in the queue. */
 static void queue_until(uint64_t now_ns)
 {
     fake_os_advance(now_ns - fake_os_now_ns(ELAPSE__OS_MONOTONIC));
@@ -100,7 +101,7 @@ TEST(queued_tasks_that_are_moved_past_each_other_exchange_places)
     release_and_expect(scheduler, &gate, "cba");
 }
 
-/* Its old place is passed over while it waits in the wheel. */
+/* The task's old place in the queue is passed over while the task waits in the wheel. */
 TEST(a_queued_task_that_is_moved_does_not_run_before_its_new_deadline)
 {
     static struct gate gate;

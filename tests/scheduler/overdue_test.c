@@ -1,6 +1,6 @@
 /*
- * The statistics say how many actions have returned, and how late the oldest task is that is due
- * and has not begun, wherever it waits: in a wheel, for its key, for a worker.
+ * Tests that the statistics say how many actions have returned, and how late the oldest task is
+ * that is due and has not begun, wherever it waits: in a wheel, for its key, for a worker.
  */
 #include "../support/fake_os.h"
 #include "pulling.h"
@@ -57,7 +57,7 @@ PULL_TEST(a_task_that_waits_for_its_key_is_overdue)
     expect_overdue(scheduler, 0);
     expect_taken(scheduler, "b");
 
-    /* One that is removed while it waits does not count any more. */
+    /* A task that is removed while it waits is not counted any more. */
     (void)schedule_at(scheduler, a, T(6));
     go_to(scheduler, T(6));
     taken = take(scheduler, 'a');
@@ -106,8 +106,8 @@ PULL_TEST(completed_counts_the_actions_that_have_returned)
     assert_int_equal(statistics_of(scheduler).running, 0);
 }
 
-/* The only worker is held. The queue takes two tasks, the third stays in its wheel. */
-/* Nobody looks at the wheel any more, in which its timer may still be. */
+/* After closing, no thread looks at the wheel, in which the timer of a dropped task may still be.
+ * Nothing is overdue all the same. */
 TEST(nothing_is_overdue_once_all_tasks_are_gone)
 {
     struct elapse_scheduler_options options;
@@ -124,6 +124,7 @@ TEST(nothing_is_overdue_once_all_tasks_are_gone)
     fake_os_end();
 }
 
+/* The only worker is held. The queue takes two tasks, and the third stays in its wheel. */
 TEST(tasks_behind_a_slow_action_are_overdue)
 {
     static struct gate gate;

@@ -1,6 +1,6 @@
 /*
- * The limit of pending tasks refuses no task below it, also when another thread is being refused
- * at that moment.
+ * Tests that no task is refused while fewer tasks are pending than the limit, even if another
+ * thread is being refused at that moment.
  *
  *      one shard, at the limit               another shard
  *
@@ -10,7 +10,7 @@
  *      refused, or the place is taken
  *
  * shard_steps.c is compiled here once more, with a call in place of each atomic access to the
- * count, so that the other shard's part happens right behind any chosen one.
+ * count. So the part of the other shard can happen right after any chosen access.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -81,7 +81,7 @@ static void *cancel_and_schedule(void *unused)
     return NULL;
 }
 
-/* The interrupted thread holds the lock of its shard, so the other part has a thread of its own. */
+/* Lets another thread do the other shard's part, because the interrupted thread holds a lock. */
 static void let_other_thread_work(void)
 {
     pthread_t thread;
@@ -119,7 +119,7 @@ static struct elapse_task task_in(struct elapse_scheduler *scheduler, uint32_t s
     }
 }
 
-/* A schedule in the first shard; the other thread goes to work behind its access `at`. */
+/* Schedules a task in the first shard. The other thread does its part after the access `at`. */
 static enum elapse_error schedule_interrupted(struct elapse_scheduler *scheduler,
                                               const struct elapse_task *task, unsigned at)
 {
@@ -150,7 +150,7 @@ TEST(another_thread_that_is_refused_takes_no_room)
 
         if (other.interruptions > 0) {
             assert_int_equal(other.answer, ELAPSE_CANCEL_REMOVED);
-            /* There was one place: one of the two has got it. */
+            /* There was one place, and one of the two threads has got it. */
             assert_true(error == ELAPSE_OK || other.error == ELAPSE_OK);
             assert_true(error == ELAPSE_ERROR_LIMIT || other.error == ELAPSE_ERROR_LIMIT);
         }

@@ -1,6 +1,6 @@
 /*
- * Pull mode, on manual time: what cancelling, rescheduling, keys, recurrence and closing make
- * of a task that is taken.
+ * Tests pull mode on manual time: what cancelling, rescheduling, keys, recurrence and closing do to
+ * a task that is taken.
  */
 #include "pulling.h"
 
@@ -97,7 +97,7 @@ PULL_TEST(a_reschedule_of_a_taken_task_counts_when_it_is_done)
     taken = take(scheduler, 'a');
     assert_true(same_handle(taken.run.handle, handle));
     assert_int_equal(taken.run.intended_ns, 15 * TICK_NS);
-    /* The new deadline comes while it is taken: it waits for done. */
+    /* The new deadline comes while the task is taken. The task waits until it is done. */
     assert_ok(elapse_task_reschedule_at(scheduler, handle, 16 * TICK_NS));
     go_to(scheduler, 18 * TICK_NS);
     expect_nothing(scheduler);
@@ -143,7 +143,7 @@ PULL_TEST(a_task_of_the_same_key_waits_until_the_taken_one_is_done)
     assert_false(elapse_task_find(scheduler, "key", 3, &found));
     expect_nothing(scheduler);
 
-    /* The one that waits may be cancelled. */
+    /* The task that waits may be cancelled. */
     task = task_with_key('d', "key", ELAPSE_KEY_REPLACE);
     (void)schedule_at(scheduler, task, 6 * TICK_NS);
     go_to(scheduler, 6 * TICK_NS);
@@ -347,7 +347,7 @@ static void *call_close(void *context)
     return NULL;
 }
 
-/* Taking says so first; there is nothing due where this is called. */
+/* Returns whether closing has begun: then a take answers so. Requires that no task is due. */
 static bool has_begun_to_close(void *scheduler)
 {
     struct elapse_taken taken;
@@ -355,8 +355,8 @@ static bool has_begun_to_close(void *scheduler)
     return elapse_task_take(scheduler, 0, &taken) == ELAPSE_ERROR_CLOSED;
 }
 
-/* Of the tasks that are taken when closing begins, a is to end, b goes on to another
- * deadline, c recurs and d recurred, had it not been cancelled; e is pending. */
+/* When closing begins, a, b, c and d are taken, and e is pending. a is to end, b has another
+ * deadline, c recurs, and d was cancelled and would recur otherwise. */
 TEST(closing_waits_for_taken_tasks)
 {
     static const uint64_t deadline_ns = 10 * TICK_NS;

@@ -1,5 +1,5 @@
 /*
- * Pull mode, on manual time: due tasks are taken and done, one by one or many at once; the
+ * Tests pull mode on manual time: due tasks are taken and done, one by one or many at once; the
  * statistics; and which calls are refused.
  */
 #include "pulling.h"
@@ -8,8 +8,8 @@ static const struct elapse_handle no_handle = {0, 0, 0};
 
 /* ---- more shards than one ---- */
 
-/* In the first shard a task is always due, since time goes on a tick with each take. A task of the
- * other shard has to be taken as soon as its deadline is the earlier one. */
+/* In the first shard a task is always due, because time goes on by a tick with each take. A task of
+ * the other shard has to be taken as soon as it has the earlier deadline. */
 static void expect_the_other_shard_to_be_taken_from(bool by_wall_clock)
 {
     struct elapse_scheduler_options options = manual_options(TICK_NS, 2);
@@ -331,7 +331,7 @@ TEST(done_answers_gone_for_a_task_that_is_not_taken)
     assert_int_equal(ends_of('a'), 1);
     assert_int_equal(ends_of('b'), 1);
 
-    /* Its place may be another task's by now. */
+    /* Another task may have the place of the task by now. */
     for (int i = 0; i < 100; i++)
         (void)add(scheduler, 'c', TICK_NS);
     assert_int_equal(elapse_task_done(scheduler, a), ELAPSE_ERROR_GONE);

@@ -1,7 +1,7 @@
 /*
- * Pull mode on the real clock: a delay queue that threads share, time-outs, closing while
- * threads wait, and the descriptor in poll and epoll. Nothing here depends on how long
- * something takes; what never comes fails after half a minute.
+ * Tests pull mode on the real clock: a delay queue that threads share, time-outs, closing while
+ * threads wait, and the descriptor in poll and epoll. No test depends on how long something takes.
+ * A test that waits for something that never comes fails after half a minute.
  */
 #include "fixture.h"
 
@@ -46,7 +46,7 @@ static uint64_t next_random(uint64_t *seed)
 
 enum { ITEMS_MAX = 1 << 16 };
 
-/* What all takers share. They assert nothing: they count. */
+/* What all takers share. Takers assert nothing; they count. */
 static struct queue {
     struct elapse_scheduler *scheduler;
     uint64_t timeout_ns;                      /* of each take */
@@ -78,7 +78,7 @@ static void queue_begin(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
     atomic_store(&queue.idle, 0);
 }
 
-/* Notes and ends one. */
+/* Notes a task that was taken, and ends it. */
 static void deal_with(const struct elapse_taken *taken)
 {
     size_t number = number_of(taken->context);
@@ -97,7 +97,7 @@ static void deal_with(const struct elapse_taken *taken)
     atomic_fetch_add(&queue.taken, 1);
 }
 
-/* Takes until closed; those with an odd number in batches. */
+/* A taker: takes tasks until the scheduler is closed. A taker with an odd number takes batches. */
 static void *take_all(void *context)
 {
     enum { BATCH = 16 };
@@ -201,7 +201,7 @@ static void take_back(const struct elapse_handed_back *back, void *context)
         atomic_fetch_add(&handed_back, 1);
 }
 
-/* So many are pending, for long, when it is closed while all takers wait. */
+/* Closes the scheduler while all takers wait and `count` tasks with late deadlines are pending. */
 static void close_with_pending(size_t first, size_t count, enum elapse_close how)
 {
     size_t ends_before = ends();
@@ -275,7 +275,7 @@ TEST(an_earlier_item_is_taken_while_all_sleep)
 
     queue_begin(pull_new(1), ELAPSE_NEVER, (size_t)2 * ROUNDS);
     start_takers();
-    /* Each round's item is earlier than all that the takers sleep for. */
+    /* The item of each round is due before all items that the takers sleep for. */
     for (size_t i = 0; i < ROUNDS; i++) {
         (void)add(queue.scheduler, ROUNDS + i, HOUR_NS);
         if (i % 4 == 0)
@@ -318,7 +318,7 @@ TEST(a_reschedule_and_a_done_wake_waiting_takers)
     scheduler_end(queue.scheduler);
 }
 
-/* Some wait, and one asks all the time without waiting: none misses the close. */
+/* A taker that asks all the time without waiting. It notices the close, as takers that wait do. */
 static void *ask_without_waiting(void *context)
 {
     struct elapse_taken taken;
@@ -436,8 +436,8 @@ static bool readable_within(struct elapse_scheduler *scheduler, int milliseconds
     return true;
 }
 
-/* Waits for the descriptor, and takes until nothing is due: until this one has come. It
- * may become readable for nothing. */
+/* Waits for the descriptor and takes tasks until nothing is due, again and again until the task
+ * `number` was taken. The descriptor may become readable although nothing is due. */
 static struct elapse_taken wait_and_take(struct elapse_scheduler *scheduler, size_t number)
 {
     for (;;) {
@@ -562,7 +562,9 @@ TEST(tasks_scheduled_before_the_start_make_it_readable)
     scheduler_end(scheduler);
 }
 
-/* By a reschedule, by a key that is free, by a recurrence and by the wall clock. */
+/* A task becomes due by a reschedule, by a key that becomes free, by a recurrence and by the wall
+ * clock.
+ */
 SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
 {
     struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(2)};
@@ -615,8 +617,8 @@ SCHEDULER_TEST(whatever_makes_a_task_due_makes_it_readable, pull_new(1))
     assert_false(readable_within(scheduler, 0));
 }
 
-/* Schedules one item when the last has been taken: none that comes later makes up for a
- * missed one. */
+/* Schedules each item when the last one was taken, so that no later item makes up for a missed one.
+ */
 static void *produce_one_by_one(void *context)
 {
     enum { LOOKS_BEFORE_YIELD = 1000 };
@@ -639,7 +641,7 @@ static void *produce_one_by_one(void *context)
     return NULL;
 }
 
-/* An event loop on this thread takes what another schedules. */
+/* Runs an event loop on this thread, which takes the tasks that another thread schedules. */
 static void loop_over(size_t items, uint64_t delay_max_ns, unsigned shards,
                       void *(*producing)(void *))
 {
@@ -682,7 +684,7 @@ TEST(an_event_loop_takes_a_thousand_items)
     loop_over(1000, 300 * ELAPSE_MILLISECOND_NS, 4, produce);
 }
 
-/* Each may come between the look that finds nothing and the answer that says so. */
+/* Each task may come between the look that finds nothing due and the answer that says so. */
 TEST(an_event_loop_misses_none_of_those_due_at_once)
 {
     for (unsigned i = 0; i < 4; i++)

@@ -1,17 +1,17 @@
 /*
- * Pull mode with many threads that wait: one deadline wakes one of them, and that one hands the
- * turn to wait for the next deadline to one other.
+ * Tests pull mode with many threads that wait: one deadline wakes one thread, which passes the turn
+ * to wait for the next deadline on to one other thread.
  *
- * The clock is the test's. Between two deadlines the test waits until all threads are asleep
- * again, so that each deadline finds all of them waiting. A thread that wakes up looks at the wall
- * clock to find due tasks, and so does one that comes back for more: how often that clock is read
- * says how many have woken.
+ * The test moves the clock. Between two deadlines it waits until all threads are asleep again, so
+ * that each deadline finds all of them waiting. A thread that wakes up reads the wall clock to find
+ * due tasks, and so does a thread that takes again. So the number of readings tells how many
+ * threads have woken.
  */
 #include "../support/asleep.h"
 #include "../support/fake_os.h"
 #include "fixture.h"
 
-/* Two a task: the thread that takes it, and the one that gets the turn. */
+/* Each task wakes two threads: the thread that takes it, and the thread that gets the turn. */
 enum { TAKERS = 16, TASKS = 16, WAKES_MAX = 2 * TASKS + TASKS / 2 };
 
 struct taker {
@@ -71,7 +71,7 @@ struct takers {
     size_t count;
 };
 
-/* Whether all have asked for a task and wait for one. */
+/* Returns whether all takers have asked for a task and wait for it. */
 static bool all_wait(void *context)
 {
     const struct takers *all = context;

@@ -1,8 +1,8 @@
 /*
- * Pull mode with several threads that take: one of them reads the clocks, another one reads them
- * later and is faster, and the first goes on with times that are older than what its shard has
- * seen. That is no clock that was set back, and the wall-clock wheel must not be built anew for
- * it: with a million timers that takes most of a second, again and again.
+ * Tests pull mode with several threads that take. One thread reads the clocks. Another thread reads
+ * them later and is faster. Then the first thread goes on with times that are older than the times
+ * that its shard has seen. The wall clock was not set back, so the wall-clock wheel must not be
+ * built anew: with a million timers this would take most of a second, again and again.
  *
  *      this thread                           the other thread
  *
@@ -57,7 +57,8 @@ static void expect_nothing(struct elapse_scheduler *scheduler)
     assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_ERROR_NOTHING_DUE);
 }
 
-/* Where the wall-clock wheel of the only shard stands. It goes back only when it is built anew. */
+/* Returns the time of the wall-clock wheel of the only shard. It goes back only when the wheel is
+ * built anew. */
 static uint64_t wheel_tick(struct elapse_scheduler *scheduler)
 {
     struct elapse__shard *shard = &scheduler->shards[0];
@@ -141,12 +142,13 @@ TEST(an_older_reading_of_the_time_is_no_clock_that_was_set_back)
 
         assert_true(other.was_made);
         assert_int_equal(pthread_join(other.thread, NULL), 0);
-        /* Each thread got one of them. */
+        /* Each thread has taken one of the two tasks. */
         assert_ok(error);
         assert_ok(other.error);
         assert_int_equal(number_of(taken.context) + other.taken, 'a' + 'b');
         assert_ok(elapse_task_done(scheduler, taken.run.handle));
-        /* The other one's, or if it had to wait the same by its own reading. */
+        /* The wheel has the time that the other thread has read, or the same time read by this one.
+         */
         assert_int_equal(wheel_tick(scheduler), tick_now());
         expect_nothing(scheduler);
     }

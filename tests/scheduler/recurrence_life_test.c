@@ -1,6 +1,6 @@
 /*
- * The life of tasks that recur: what may happen to them between runs and in a run, with
- * keys, with limits, when the scheduler is closed, and on workers.
+ * Tests the life of tasks that recur: what may happen to them between runs and in a run, with keys,
+ * with limits, when the scheduler is closed, and on workers.
  */
 #include "recurring.h"
 
@@ -292,7 +292,8 @@ TEST(keep_and_fail_see_it_while_it_runs)
     assert_int_equal(runs(), 0);
 }
 
-/* Its action goes on, and is the last; the other begins when that has ended. */
+/* The action of the replaced task goes on, and does not run again. The new task begins when it has
+ * ended. */
 TEST(replaced_while_it_runs_it_ends_with_that_run)
 {
     static struct gate gate;
@@ -556,7 +557,7 @@ SCHEDULER_TEST(on_workers_it_never_overlaps_itself_nor_is_early, started_new(4))
     }
 }
 
-/* A cancel between two runs, or in one, at any moment: it is the end. */
+/* A cancel at any moment, between two runs or in a run, ends the task. */
 TEST(one_cancel_is_enough)
 {
     struct elapse_scheduler *scheduler = started_new(2);

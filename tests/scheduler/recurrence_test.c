@@ -1,7 +1,7 @@
 /*
- * Tasks that recur: every period, or a while after each run.
+ * Tests tasks that recur: every period, or a while after each run.
  *
- * On manual time an action takes no time at all; it is late because a step was.
+ * On manual time an action takes no time at all. It is late if a step goes beyond its deadline.
  */
 #include "recurring.h"
 
@@ -40,7 +40,7 @@ TEST(it_runs_every_period)
     assert_int_equal(ends_of('a'), 1);
 }
 
-/* Neither the tick nor the time of stepping leaves a trace in the n-th occurrence. */
+/* Neither the length of a tick nor the times of the steps change the n-th occurrence. */
 TEST(it_never_drifts)
 {
     static const uint64_t periods_ns[] = {1000001, 1500000, 3333333, 999999999, 7777777777};
@@ -102,7 +102,8 @@ MANUAL_TEST(a_period_below_a_tick)
 
 /* ---- late ---- */
 
-/* First at 10, then every 10; two periods and a fifth late. */
+/* Makes a scheduler with a task due at 10 and then every 10, which is two periods and a fifth late.
+ */
 static struct elapse_scheduler *late_new(enum elapse_missed if_missed)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -298,7 +299,7 @@ MANUAL_TEST(a_huge_period_keeps_no_other_task_from_running)
     }
 }
 
-/* The same with threads: the alarm is set for the huge period first. */
+/* With threads, the alarm is set for the huge period first. */
 SCHEDULER_TEST(a_huge_period_keeps_no_thread_from_the_next_task, started_new(1))
 {
     struct elapse_task huge = periodic('a', ELAPSE_PERIOD_NS_MAX);
@@ -364,7 +365,7 @@ MANUAL_TEST(moved_between_runs_its_periods_begin_anew)
     assert_ok(elapse_task_reschedule_after(scheduler, handle, T(1002) - 5));
     expect_step(scheduler, T(1024), "");
     expect_step(scheduler, T(1025), "a");
-    /* The period counts from what was asked for, not from the tick it was rounded up to. */
+    /* The period counts from the deadline that was asked for, not from its tick. */
     expect_step(scheduler, T(1034), "");
     expect_step(scheduler, T(1035), "a");
     expect_run(4, 5, T(1035), T(1035), 0);
@@ -373,7 +374,7 @@ MANUAL_TEST(moved_between_runs_its_periods_begin_anew)
     expect_run(6, 7, T(1065), T(1065), 1);
 }
 
-/* Whatever the tick that a new deadline is rounded up to. */
+/* The task keeps the exact deadline, although its timer goes by ticks. */
 MANUAL_TEST(moved_it_is_kept_to_the_nanosecond)
 {
     struct elapse_handle handle = schedule_at(scheduler, periodic('a', T(5) / 4), T(3));
@@ -431,7 +432,7 @@ static void tally_run(void *context, const struct elapse_run *run)
     tally->actual_ns = run->actual_ns;
 }
 
-/* What the header says, one occurrence after the other. */
+/* Does what the header says, one occurrence after the other. */
 static void model_step(struct modelled *modelled, uint64_t now_ns, uint64_t tick_ns)
 {
     const struct elapse_task *task = &modelled->task;

@@ -1,5 +1,5 @@
 /*
- * What the tests of tasks that recur share.
+ * Functions that the tests of tasks that recur share.
  */
 #ifndef ELAPSE_TESTS_RECURRING_H
 #define ELAPSE_TESTS_RECURRING_H
@@ -22,7 +22,7 @@ static inline struct elapse_task periodic(size_t number, uint64_t period_ns)
     return recurring(number, ELAPSE_RECUR_PERIOD, period_ns, ELAPSE_MISSED_SKIP);
 }
 
-/* The run with this index in the log. */
+/* Checks the run with this index in the log. */
 static inline void expect_run(uint64_t index, uint64_t number, uint64_t intended_ns,
                               uint64_t actual_ns, uint64_t missed)
 {

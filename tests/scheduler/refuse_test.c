@@ -1,5 +1,6 @@
 /*
- * What cannot be meant is refused, and changes nothing.
+ * Tests that times that nobody can mean, such as a negative number as unsigned, are refused and
+ * change nothing.
  */
 #include "pulling.h"
 #include "recurring.h"
@@ -90,7 +91,7 @@ MANUAL_TEST(the_longest_delay_and_never_are_accepted)
     (void)schedule_at(scheduler, task, INT64_MAX);
     (void)schedule_at(scheduler, task, ELAPSE_NEVER);
     (void)schedule_after(scheduler, task, ELAPSE_NEVER);
-    /* Where the clock stands late, late deadlines are near. */
+    /* When the clock shows a very late time, very late deadlines are near. */
     expect_step(scheduler, INT64_MAX - T(9), "");
     (void)schedule_after(scheduler, task, INT64_MAX);
     (void)schedule_at(scheduler, task, (uint64_t)INT64_MAX + T(9));

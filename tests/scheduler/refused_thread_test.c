@@ -1,6 +1,7 @@
 /*
- * The system refuses to make a worker. Tasks then wait for the workers there are, but not for
- * longer than the refusal lasts: somebody tries again, also when no further task comes due.
+ * Tests what happens when the system refuses to make a worker. Tasks then wait for the workers that
+ * exist, but not after the refusals have ended: the clock thread tries again, even if no further
+ * task comes due.
  */
 #include "../support/fake_os.h"
 #include "fixture.h"
@@ -35,7 +36,8 @@ static void queue_now(struct elapse_scheduler *scheduler, struct elapse_task tas
     assert_true(attempts() > before);
 }
 
-/* Lets seconds pass, and nothing else, until there has been such a number of attempts. */
+/* Lets only time pass until there were `number` attempts to make a thread. Returns whether there
+ * were. */
 static bool is_tried_again(uint64_t number)
 {
     for (unsigned second = 0; second < SECONDS_MAX && attempts() < number; second++) {
@@ -94,7 +96,7 @@ TEST(several_tasks_each_get_the_worker_that_was_refused)
     fake_os_end();
 }
 
-/* Nobody tries while nothing changes. */
+/* While time stands still, no thread tries again. */
 TEST(trying_again_is_no_polling)
 {
     static struct gate gate;
@@ -112,7 +114,7 @@ TEST(trying_again_is_no_polling)
     before = attempts();
     assert_true(fake_os_is_idle());
     assert_int_equal(attempts(), before);
-    /* With nothing left to do, nobody tries for the sake of trying. */
+    /* When no task is left, no thread tries again. */
     open_gate(&gate);
     wait_for_runs(1);
     fake_os_advance(ELAPSE_HOUR_NS);

@@ -1,7 +1,7 @@
 /*
- * A task that is replaced by another one with its key while its action runs has ended with that
- * run: no later call revives it, whatever becomes of its successor. What was scheduled and what
- * ended balance.
+ * Tests a task that another task with its key replaces while its action runs. It ends with that
+ * run: no later call revives it, whatever becomes of its successor. As many tasks end as were
+ * scheduled.
  */
 #include "pulling.h"
 #include "recurring.h"
@@ -87,7 +87,9 @@ static void expect_no_key(struct elapse_scheduler *scheduler)
     assert_false(elapse_task_find(scheduler, "key", 3, &handle));
 }
 
-/* Its periods, or the deadline that it was moved to, were pending and were replaced. */
+/* The further periods of the task, or the deadline that it was moved to, were pending and were
+ * replaced.
+ */
 static void expect_end(enum elapse_recurrence recurrence, bool moves_before, bool cancels)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -159,7 +161,7 @@ PULL_TEST(a_replaced_task_is_not_revived_after_a_second_successor)
 
     assert_int_equal(elapse_task_cancel(scheduler, second), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_reschedule_after(scheduler, handle, T(1)), ELAPSE_ERROR_GONE);
-    /* It has begun and not ended: that is what a cancel finds. */
+    /* A cancel finds that the task has begun and not ended. */
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
     done(scheduler, &taken);
     go_to(scheduler, T(9));

@@ -1,5 +1,5 @@
 /*
- * Rescheduling only to an earlier deadline, or only to a later one.
+ * Tests rescheduling only to an earlier deadline, or only to a later one.
  */
 #include "pulling.h"
 #include "recurring.h"
@@ -88,8 +88,8 @@ PULL_TEST(a_running_task_without_another_run_can_only_become_due_earlier)
     expect_taken(scheduler, "a");
 }
 
-/* Run at 10 with a period of 10, asked at 12: the next occurrence is at 20; with AFTER_EACH it
- * would be at 22. */
+/* A task runs at 10 with a period of 10, and is rescheduled at 12. Its next occurrence is at 20;
+ * with AFTER_EACH it would be at 22. */
 PULL_TEST(a_running_task_is_compared_with_the_period_that_it_was_given)
 {
     struct elapse_task task = recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP);

@@ -1,5 +1,5 @@
 /*
- * Moving a task to another deadline.
+ * Tests moving a task to another deadline.
  */
 #include "fixture.h"
 
@@ -393,7 +393,7 @@ struct pusher {
     size_t accepted;
 };
 
-/* Moves the task to now as often as it is let. */
+/* Moves the task to now again and again, until it is refused. */
 static void *push(void *context)
 {
     struct pusher *pusher = context;

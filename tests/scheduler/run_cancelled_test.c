@@ -1,5 +1,5 @@
 /*
- * A long action learns that it should end early.
+ * Tests that a long action learns that it should end early.
  */
 #include "pulling.h"
 #include "recurring.h"
@@ -36,7 +36,7 @@ PULL_TEST(a_recurring_task_that_was_replaced_learns_of_it)
     done(scheduler, &taken);
 }
 
-/* It was to run once, and it does: the next task with its key does not replace it. */
+/* A task that runs once is not replaced by the next task with its key. */
 PULL_TEST(a_task_whose_key_is_scheduled_again_goes_on)
 {
     struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);

@@ -1,5 +1,5 @@
 /*
- * Running at once: no wait for the next tick.
+ * Tests running a task at once, without waiting for the next tick.
  */
 #include "pulling.h"
 #include "recurring.h"

@@ -1,5 +1,5 @@
 /*
- * The seed of the tests at random.
+ * Chooses the seed of tests that are random.
  */
 #ifndef ELAPSE_TESTS_SEED_H
 #define ELAPSE_TESTS_SEED_H
@@ -11,7 +11,8 @@
 
 #include "random.h"
 
-/* Another each time; that of the environment's ELAPSE_SEED to see a failure again. */
+/* Returns a random source with another seed each time. The variable ELAPSE_SEED gives the seed, so
+ * that a failure can be repeated. */
 static inline struct random_source random_by_seed(void)
 {
     const char *given = getenv("ELAPSE_SEED");

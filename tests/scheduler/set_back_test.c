@@ -1,7 +1,7 @@
 /*
- * The wall clock is set back between a thread's reading of it and its search for due tasks. A task
- * that was due by the reading is not due any more; nobody waits for it, and tasks by the other
- * clock go on.
+ * Tests what happens when the wall clock is set back after a thread has read it and before the
+ * thread looks for due tasks. A task that was due by the reading is not due any more. No thread
+ * waits for it, and tasks by the other clock go on.
  */
 #include "../support/fake_os.h"
 #include "wall_clock.h"

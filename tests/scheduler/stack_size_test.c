@@ -1,5 +1,6 @@
 /*
- * A stack that no thread can be made with is refused by new, and not found out by start.
+ * Tests that `new`, and not only `start`, refuses a size of stacks with which no thread can be
+ * made.
  */
 #include "fixture.h"
 

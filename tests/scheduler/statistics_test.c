@@ -1,5 +1,5 @@
 /*
- * The statistics: counts that balance, and the lateness of what has begun.
+ * Tests the statistics: counts that balance, and the lateness of tasks that have begun.
  */
 #include "fixture.h"
 
@@ -14,8 +14,8 @@ static uint64_t histogram_total(const struct elapse_statistics *statistics)
     return total;
 }
 
-/* Every task accepted, and every further run asked for by a running one, is pending,
- * or has begun, or has ended without. */
+/* Checks the counts: each accepted task, and each further run that a running task asked for, is
+ * pending, has begun, or has ended without beginning. */
 static void expect_balance(struct elapse_scheduler *scheduler, uint64_t reruns)
 {
     struct elapse_statistics now = statistics_of(scheduler);
@@ -83,7 +83,7 @@ SCHEDULER_TEST(each_event_is_counted_where_it_belongs, manual_new(TICK_NS, 2))
     expect_balance(scheduler, 0);
 }
 
-/* What an action saw of itself in the statistics. */
+/* What an action saw in the statistics while it ran. */
 struct seen {
     size_t begun;
     uint64_t pending[3];

@@ -64,7 +64,7 @@ static bool fails(enum site site)
 
 enum { ALIGNMENT_MAX = 64, MAGIC = 0x1ed6e4 };
 
-/* Lies right before each block, aligned to nothing. */
+/* Lies right before each block of memory. It need not be aligned. */
 struct entry {
     uint64_t magic;
     uint64_t bytes;
@@ -81,13 +81,13 @@ static void *ledger_allocate(size_t alignment, size_t bytes, void *context)
     MUST(alignment > 0 && alignment <= ALIGNMENT_MAX && (alignment & (alignment - 1)) == 0);
     if (fails(SITE_ALLOCATE))
         return NULL;
-    /* A multiple of the alignment, but of nothing more. */
+    /* The block's address is a multiple of the alignment, but not of a larger power of two. */
     size_t before = ALIGNMENT_MAX + alignment % ALIGNMENT_MAX;
     if (posix_memalign(&entry.base, ALIGNMENT_MAX, before + bytes) != 0)
         fault("the machine itself has no memory");
     unsigned char *block = (unsigned char *)entry.base + before;
     memcpy(block - sizeof entry, &entry, sizeof entry);
-    memset(block, 0xa5, bytes); /* nothing may count on zeros */
+    memset(block, 0xa5, bytes); /* the caller may not rely on zeros */
     atomic_fetch_add(&blocks, 1);
     return block;
 }
@@ -147,14 +147,14 @@ static int failing_alarm_open(struct elapse__os_alarm *alarm, enum elapse__os_cl
     return fails(SITE_ALARM_OPEN) ? EMFILE : elapse__os_linux.alarm_open(alarm, clock);
 }
 
-/* A kick is never refused: see os.h. */
+/* Refuses an alarm on demand, but never a kick: see os.h. */
 static int failing_alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
 {
     bool can_fail = alarm->clock != ELAPSE__OS_NO_CLOCK;
     return can_fail && fails(SITE_ALARM_SET) ? EPERM : elapse__os_linux.alarm_set(alarm, when_ns);
 }
 
-/* It returns early, as it may. */
+/* On demand returns early, as alarms_wait may. */
 static int failing_alarms_wait(const struct elapse__os_alarm *alarms, size_t count,
                                uint64_t timeout_ns)
 {
@@ -162,7 +162,7 @@ static int failing_alarms_wait(const struct elapse__os_alarm *alarms, size_t cou
                                    : elapse__os_linux.alarms_wait(alarms, count, timeout_ns);
 }
 
-/* The alarm stays readable: the next wait returns at once. */
+/* On demand leaves the alarm readable, so that the next wait returns at once. */
 static void failing_alarm_reset(const struct elapse__os_alarm *alarm)
 {
     if (!fails(SITE_ALARM_RESET))

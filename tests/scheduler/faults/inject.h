@@ -1,7 +1,7 @@
 /*
- * Failures on demand: of the allocator that a scheduler is given, and of what it asks the
- * system for. Each such place is a site; the n-th call at one site fails, alone or
- * with all that follow.
+ * Makes calls fail on demand: calls of the allocator that a scheduler is given, and calls of the
+ * system. Each kind of call is a site. The n-th call at one site fails, alone or with all calls
+ * that follow.
  */
 #ifndef ELAPSE_TESTS_INJECT_H
 #define ELAPSE_TESTS_INJECT_H
@@ -28,25 +28,27 @@ void inject_into_os(void);
 
 const char *site_name(enum site site);
 
-/* From here on the n-th call at `site` fails, counted from 1, and if `onward` all after it. */
+/* Makes the n-th call at `site` from now on fail, counted from 1; if `onward`, also all calls after
+ * it.
+ */
 void inject(enum site site, uint64_t n, bool onward);
 
-/* From here on nothing fails. */
+/* Makes no call fail from now on. */
 void inject_nothing(void);
 
-/* Whether anything has failed since inject. */
+/* Returns whether a call has failed since inject. */
 bool inject_has_failed(void);
 
-/* How often anything has, since the process began. */
+/* Returns how many calls have failed since the process began. */
 uint64_t inject_failures(void);
 
 /*
- * An allocator that fails on demand. It aligns as it is asked to and no better, and ends
- * the process when it is given back anything but what it gave.
+ * Returns an allocator that fails on demand. It aligns memory no better than it is asked to, and
+ * ends the process when it is given back memory that it did not give.
  */
 struct elapse_allocator ledger_allocator(void);
 
-/* Blocks that were not given back. */
+/* Returns how many blocks were not given back. */
 uint64_t ledger_blocks(void);
 
 /* Says what is wrong and where, and ends the process. */

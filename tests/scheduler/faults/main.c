@@ -1,11 +1,11 @@
 /*
- * What fails is reported, and does no harm.
+ * Tests that each failure is reported, and does no harm.
  *
  * Usage: faults manual|real|pull once|onward [N]
  *
- * For each site: plays the scenario with the first call there failing, then with
- * the second, and so on until there is none left to fail. Beyond the first N calls (default:
- * 1000, all of them) some are passed over, the more the further.
+ * For each site (inject.h): plays the scenario while the first call there fails, then while the
+ * second call fails, and so on until no call is left that could fail. After the first N calls
+ * (default: 1000, which is all) more and more calls are left out.
  */
 #include "scenario.h"
 
@@ -34,7 +34,7 @@ _Noreturn void fault(const char *what)
     _exit(1);
 }
 
-/* Only what a signal handler may call. */
+/* Ends the process after too long. Calls only what a signal handler may call. */
 static void too_long(int signal)
 {
     static const char message[] = "Fault: the scenario does not end\n";
@@ -50,9 +50,10 @@ static void *tell_number(void *number)
     return NULL;
 }
 
-/* With the first thread of a process a sanitizer may make one of its own, that stays: it is to
- * be there before threads are counted. The first itself may be listed a moment longer than it
- * is waited for, and must not be counted. The alarm ends this. */
+/* Makes the first thread of the process, and waits until it has ended. With the first thread a
+ * sanitizer may make a thread of its own, which stays; it has to be there before threads are
+ * counted. The first thread may be listed a moment longer than the test waits for it, and must not
+ * be counted. The alarm ends the waiting. */
 static void make_first_thread(void)
 {
     pthread_t thread;
@@ -65,7 +66,7 @@ static void make_first_thread(void)
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-/* Returns for how many calls it was played. */
+/* Plays the scenario with failures at one site. Returns for how many calls. */
 static unsigned fail_at(enum site site, struct scenario *scenario)
 {
     unsigned played = 0;
@@ -103,7 +104,7 @@ int main(int count, char **arguments)
     (void)signal(SIGALRM, too_long);
     alarm(SCENARIO_SECONDS);
     make_first_thread();
-    scenario_play(&scenario); /* with nothing failing */
+    scenario_play(&scenario); /* no call fails */
     for (int site = 0; site < SITE_COUNT; site++) {
         unsigned played = fail_at((enum site)site, &scenario);
         printf("played %u times\n", played);

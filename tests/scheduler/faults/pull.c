@@ -1,6 +1,6 @@
 /*
- * Pull mode, while something fails. The one thread of the program takes the due tasks, and waits in
- * take or by the descriptor.
+ * Plays pull mode while calls fail. The only thread of the program takes the due tasks, and waits
+ * in take or by the descriptor.
  */
 #include "scenario.h"
 
@@ -31,7 +31,8 @@ static uint64_t pending(struct elapse_scheduler *scheduler)
     return statistics.pending;
 }
 
-/* Waits in one of three ways. The alarm of main.c ends it if there is nothing to come. */
+/* Takes tasks, and waits for them in one of three ways. If no task comes, the alarm of main.c ends
+ * the waiting. */
 static enum elapse_error take_some(struct elapse_scheduler *scheduler, unsigned way,
                                    struct elapse_taken *taken, size_t *count)
 {
@@ -45,7 +46,7 @@ static enum elapse_error take_some(struct elapse_scheduler *scheduler, unsigned 
         return elapse_task_take_batch(scheduler, ELAPSE_MILLISECOND_NS, taken, TAKEN_AT_ONCE,
                                       count);
     default:
-        /* Only a take that finds nothing sets the alarm by which this waits. */
+        /* Only a take that finds no task sets the alarm that makes the descriptor readable. */
         if (elapse_task_take(scheduler, 0, taken) == ELAPSE_OK) {
             *count = 1;
             return ELAPSE_OK;
@@ -91,7 +92,7 @@ static void count_run(void *context, const struct elapse_run *run)
     MUST(run->number <= *runs);
 }
 
-/* Takes a task of count_run so many times. */
+/* Takes a task with the action count_run `times` times. */
 static void take_times(struct play *play, const unsigned *runs, unsigned times)
 {
     for (unsigned i = 1; i <= times; i++) {

@@ -1,5 +1,5 @@
 /*
- * Tasks that recur or have a wall-clock time, while something fails: by a period, after each run,
+ * Plays tasks that recur or have a wall-clock time while calls fail: by a period, after each run,
  * at a wall-clock time, by a cron expression.
  */
 #include "scenario.h"
@@ -38,7 +38,8 @@ static bool is_accepted(const struct play *play, struct recurring *recurring,
     return error == ELAPSE_OK;
 }
 
-/* Lets time pass until the task has run so often. The alarm of main.c ends it otherwise. */
+/* Lets time pass until the task has run `runs` times. If it never does, the alarm of main.c ends
+ * the waiting. */
 static void wait_for_runs(struct play *play, const struct recurring *recurring, unsigned runs,
                           uint64_t step_ns)
 {
@@ -65,7 +66,8 @@ static struct elapse_task describe(struct recurring *recurring, enum elapse_recu
     };
 }
 
-/* Cancels a task that recurs. Its action may run at that moment, which no failure may change. */
+/* Cancels a task that recurs. Its action may run at that moment, and the cancel works even if calls
+ * fail. */
 static void end(struct play *play, const struct recurring *recurring, struct elapse_handle handle)
 {
     enum elapse_cancel answer = elapse_task_cancel_wait(play->scheduler, handle, ELAPSE_NEVER);
@@ -99,7 +101,8 @@ static void play_wall_clock(struct play *play)
         (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-/* Only manual time waits for its moments, which are a second apart. */
+/* Plays tasks of a cron expression. Only on manual time are they run, because their moments are a
+ * second apart. */
 static void play_cron(struct play *play)
 {
     struct recurring recurring;

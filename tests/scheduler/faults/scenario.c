@@ -9,8 +9,8 @@ enum {
     PLAIN = 1100, /* more than a block of the task table holds */
     WITH_DESTRUCTOR = 40,
     WITH_KEY = 150, /* more than the key index has buckets at first */
-    HOT_KEYS = 5,   /* that more than one task wants */
-    BATCH = 140,    /* more than is done within one holding of a lock */
+    HOT_KEYS = 5,   /* keys that more than one task has */
+    BATCH = 140,    /* more tasks than are scheduled while a lock is held once */
     NO_KEY = -1,
 };
 
@@ -32,7 +32,8 @@ static void nap(long time_ns)
     (void)nanosleep(&(struct timespec){.tv_nsec = time_ns}, NULL);
 }
 
-/* A thread that was waited for may be listed a moment longer. The alarm ends this. */
+/* Waits until the process has no further thread: a thread may be listed a moment longer than it
+ * runs. The alarm ends the waiting. */
 static void expect_no_thread(const struct play *play)
 {
     while (count_entries("/proc/self/task") != play->threads_before)
@@ -49,7 +50,7 @@ static void run_thing(void *context, const struct elapse_run *run)
     MUST(!thing->far);
     unsigned runs = atomic_fetch_add(&thing->runs, 1);
     MUST(runs == 0);
-    /* So that one worker is not enough. */
+    /* Some actions take long, so that one worker is not enough. */
     if (run->handle.index % 64 == 0 && elapse_scheduler_next_ns(run->scheduler) > 0)
         nap(50000);
 }
@@ -75,7 +76,7 @@ static void take_back(const struct elapse_handed_back *described, void *context)
 
 /* ---- scheduling ---- */
 
-/* What a key is written as. */
+/* A key as text. */
 struct key {
     char text[16];
     size_t bytes;
@@ -104,7 +105,8 @@ static struct elapse_task describe(struct play *play, struct thing **thing, bool
     };
 }
 
-/* Whether it was accepted. What was kept away counts as that: it was destroyed too. */
+/* Returns whether the task was accepted. A task that ended because another one was kept counts as
+ * accepted: its context was destroyed, too. */
 static bool is_accepted(const struct play *play, const struct elapse_task *task,
                         enum elapse_error error)
 {
@@ -121,7 +123,8 @@ static uint64_t soon_ns(const struct play *play)
            (1 + play->used % 10) * ELAPSE_MILLISECOND_NS / 4;
 }
 
-/* A scheduling that fails changes nothing. Where threads run, other things change. */
+/* Checks that a scheduling that failed has changed nothing. With threads there is no check, because
+ * they change the statistics meanwhile. */
 static void expect_unchanged(struct play *play, const struct elapse_statistics *before)
 {
     struct elapse_statistics after;
@@ -221,7 +224,7 @@ static void start(struct play *play)
         pull_expect_nothing(play->scheduler, ELAPSE_ERROR_ARGUMENT);
         if (play->scenario->onward)
             inject_nothing();
-        /* Tasks may be scheduled in between. */
+        /* After a start that failed, tasks may be scheduled. */
         schedule(play, true, NO_KEY, false);
         MUST(elapse_scheduler_start(play->scheduler) == ELAPSE_OK);
     }
@@ -229,7 +232,7 @@ static void start(struct play *play)
     MUST(elapse_scheduler_start(play->scheduler) == ELAPSE_OK);
 }
 
-/* Waits until nothing is left but what never comes due. */
+/* Waits until no task is left but those that never come due. */
 static void let_all_run(struct play *play)
 {
     struct elapse_statistics statistics;
@@ -253,7 +256,7 @@ static void let_all_run(struct play *play)
         MUST(!play->scenario->pull && statistics.refused_threads > 0);
 }
 
-/* Cancels some of those that never come due. */
+/* Cancels some of the tasks that never come due. */
 static void cancel_some(struct play *play)
 {
     for (unsigned i = 0; i < play->used; i++) {

@@ -1,6 +1,6 @@
 /*
- * What a user does with a scheduler, from new to free, while something fails; and checks of what
- * must hold even so.
+ * A scenario: does what a user does with a scheduler, from new to free, while calls fail, and
+ * checks what must hold even so.
  */
 #ifndef ELAPSE_TESTS_SCENARIO_H
 #define ELAPSE_TESTS_SCENARIO_H
@@ -11,10 +11,10 @@
 
 struct scenario {
     bool manual;   /* time is manual: no threads */
-    bool pull;     /* due tasks are taken, on this thread: no threads either */
-    bool onward;   /* all that follows the first failure fails too */
-    bool memory;   /* it is memory that fails */
-    bool thread;   /* it is the start of a thread that fails */
+    bool pull;     /* due tasks are taken, on this thread: no other threads */
+    bool onward;   /* all calls after the first failure fail too */
+    bool memory;   /* the allocator fails */
+    bool thread;   /* the start of a thread fails */
     unsigned turn; /* the number of the scenario: it chooses the way of closing */
 };
 
@@ -40,22 +40,24 @@ struct play {
     unsigned used;
     unsigned threads_before;
     unsigned files_before;
-    uint64_t failures_at_start; /* that had been when start returned */
+    uint64_t failures_at_start; /* how many calls had failed when start returned */
 };
 
-/* Plays it, and checks that nothing is lost and nothing left behind. */
+/* Plays a scenario. Checks that no task is lost, and that no memory and no thread is left behind.
+ */
 void scenario_play(const struct scenario *scenario);
 
 /* ---- pull.c ---- */
 
-/* What holds before start, after a start that failed, and, with CLOSED, after closing. */
+/* Checks that no task can be taken: before start, after a start that failed, and (with CLOSED as
+ * the error) after closing. */
 void pull_expect_nothing(struct elapse_scheduler *scheduler, enum elapse_error error);
 
-/* Takes, now this way and now that, until no more than `far` tasks are pending. */
+/* Takes tasks, in three ways in turn, until no more than `far` tasks are pending. */
 void pull_take_all(struct play *play, uint64_t far);
 
-/* Schedules a task that recurs and one with a wall-clock time, which only pull.c knows of; takes
- * each, and cancels the first. */
+/* Schedules a task that recurs and a task with a wall-clock time, which only pull.c knows of. Takes
+ * both, and cancels the first. */
 void pull_take_others(struct play *play);
 
 /* ---- recurring.c ---- */

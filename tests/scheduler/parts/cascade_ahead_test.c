@@ -1,6 +1,6 @@
 /*
- * While the clock thread waits, it cascades ahead in the wheels of the shards, so that a due task
- * does not wait for the tasks behind it. The test reads the structs of the scheduler.
+ * Tests that the clock thread cascades ahead in the wheels of the shards while it waits, so that a
+ * due task does not wait for tasks that are due later. The test reads the structs of the scheduler.
  */
 #include "part.h"
 
@@ -78,7 +78,8 @@ static uint64_t schedule_many(struct elapse_scheduler *scheduler, size_t count)
     return tick;
 }
 
-/* The same, of tasks in one shard. Their keys are chosen so that they belong to it. */
+/* Does what schedule_many does, with tasks of one shard. Their keys are chosen so that they belong
+ * to the shard. */
 static uint64_t schedule_many_in(struct elapse_scheduler *scheduler, unsigned shard, size_t count)
 {
     uint64_t tick = first_tick_of_a_slot(scheduler);
@@ -133,7 +134,7 @@ TEST(a_clock_thread_without_workers_cascades_too)
     tasks_are_cascaded_before_they_are_due(0);
 }
 
-/* The others have none, so that the clock thread has to look at this very shard. */
+/* The other shards have no tasks, so that the clock thread has to look at this very shard. */
 TEST(the_tasks_of_each_shard_are_cascaded)
 {
     enum { SHARDS = 3 };
@@ -162,7 +163,7 @@ TEST(few_tasks_cause_no_wake_up)
     end(scheduler);
 }
 
-/* A slot causes one wake-up, and one more on each level below. */
+/* A slot causes one wake-up, and one more for each level below. */
 TEST(many_tasks_cause_one_wake_up_for_each_level)
 {
     struct elapse_scheduler *scheduler = started(1);

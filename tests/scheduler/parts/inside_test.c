@@ -1,5 +1,5 @@
 /*
- * What the public interface does not show: how loaded the key index is, and that trimming finds
+ * Tests what the public interface does not show: how full the key index is, and that trimming finds
  * every task that has ended. The test reads the structs of the scheduler.
  */
 #include "part.h"
@@ -39,8 +39,8 @@ TEST(the_key_index_has_a_bucket_for_each_key)
         assert_int_equal(keys->count, number + 1);
         assert_true(keys->level + keys->split >= keys->count);
     }
-    /* The hash spreads them: with 40,000 keys in as many buckets, the chance that one has more
-     * than 16 is below one in a billion. */
+    /* The hash spreads the keys: with 40,000 keys in as many buckets, the chance that a bucket has
+     * more than 16 is below one in a billion. */
     for (size_t segment = 0; segment < ELAPSE__KEY_SEGMENTS; segment++) {
         size_t buckets = (size_t)ELAPSE__FIRST_BUCKETS << (segment == 0 ? 0 : segment - 1);
 
@@ -57,7 +57,7 @@ TEST(the_key_index_has_a_bucket_for_each_key)
     assert_int_equal(elapse_scheduler_free(scheduler), ELAPSE_OK);
 }
 
-/* Wherever the last cancels stand in the ring of tasks that are UNLINKING. */
+/* Trimming does, wherever the tasks cancelled last are in the ring of UNLINKING tasks. */
 TEST(trimming_finds_every_task_that_has_ended)
 {
     for (unsigned cancels = 1; cancels <= 2 * ELAPSE__UNLINKING_MAX + 1; cancels++) {
@@ -77,7 +77,7 @@ TEST(trimming_finds_every_task_that_has_ended)
     }
 }
 
-/* Of several blocks, and wherever the tasks stand that are left. */
+/* There are several blocks, and the tasks that are left may be in any of them. */
 TEST(trimming_gives_back_every_empty_block_and_no_other)
 {
     enum { BLOCKS = 5, TASKS = BLOCKS * ELAPSE__BLOCK_TASKS };

@@ -1,5 +1,5 @@
 /*
- * The hash of keys against SipHash-1-3 as OpenSSL has it:
+ * Compares the hash of keys with SipHash-1-3 of OpenSSL:
  *
  *     openssl mac -macopt hexkey:000102030405060708090a0b0c0d0e0f \
  *         -macopt c-rounds:1 -macopt d-rounds:3 -macopt size:8 -in FILE SIPHASH
@@ -15,8 +15,8 @@ static const struct elapse__hash_secret reference_secret = {
 
 TEST(it_is_siphash_1_3)
 {
-    /* Of the bytes 0, 1, 2 ... up to this many. OpenSSL prints the bytes of the hash from the
-     * lowest on. */
+    /* Hashes of the first `bytes` of the bytes 0, 1, 2 ... OpenSSL prints the bytes of a hash from
+     * the lowest on. */
     static const struct {
         size_t bytes;
         uint64_t lowest_byte_first;
@@ -61,7 +61,8 @@ TEST(keys_of_nothing_but_zeros_differ_by_their_length)
         assert_int_not_equal(hashes[i - 1], hashes[i]);
 }
 
-/* Not one of a million collides: of 64 random bits that would be one chance in 37 million. */
+/* No two of a million hashes are equal. With random hashes of 64 bits the chance of two equal ones
+ * would be one in 37 million. */
 TEST(a_million_numbers_have_a_million_hashes)
 {
     enum { KEYS = 1000000 };

@@ -1,6 +1,6 @@
 /*
- * The index of keys against an array that says which of the keys are there. The hashes are
- * made up, and many of them alike.
+ * Compares the index of keys with an array that says which of the keys are in it. The hashes are
+ * made up, and many of them are equal.
  */
 #include "part.h"
 
@@ -20,7 +20,8 @@ struct model {
 
 static struct model model;
 
-/* `hash_bits` 64: hashes as good as random; few: long buckets, and keys of one hash. */
+/* Makes the model. If `hash_bits` is 64, hashes are as good as random; with few bits, buckets are
+ * long, and several keys have one hash. */
 static void begin(struct random_source *random, unsigned hash_bits)
 {
     memset(&model, 0, sizeof model);
@@ -40,7 +41,8 @@ static size_t buckets(void)
     return model.index.level + model.index.split;
 }
 
-/* True if the index took what it wanted for its next insertion. */
+/* Gives the index the segment that it needs for its next insertion. Returns false if it needs none.
+ */
 static bool grow(void)
 {
     size_t wanted = elapse__key_index_segment_needed(&model.index);
@@ -95,11 +97,11 @@ static void end(void)
 
 /* ---- random operations ---- */
 
-/* `refused_one_in` 0: the index always gets the segment it wants. */
+/* Performs random operations. One segment in `refused_one_in` is refused; 0: none is. */
 static void operate(uint64_t seed, unsigned hash_bits, uint64_t refused_one_in)
 {
     struct random_source random = {.state = seed};
-    uint64_t fullness = 0; /* of 100: how many of the keys are to be there, about */
+    uint64_t fullness = 0; /* about how many percent of the keys are to be in the index */
 
     print_message("seed %llu\n", (unsigned long long)seed);
     begin(&random, hash_bits);

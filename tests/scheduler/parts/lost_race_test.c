@@ -1,6 +1,7 @@
 /*
- * Two threads make the same thing for a shard at the same time: a block of tasks, a segment of the
- * key index, a wheel for wall-clock times. One of them loses, and releases what it made.
+ * Tests that two threads may make the same thing for a shard at the same time: a block of tasks, a
+ * segment of the key index, or a wheel for wall-clock times. One thread loses the race, and
+ * releases what it has made.
  *
  * The allocator decides the race: in the middle of the allocation that is wanted it lets a second
  * thread schedule a task to the end, which makes the same thing first. Allocators hold no lock of
@@ -91,7 +92,7 @@ static void lose(struct race *race, size_t wanted_bytes)
     assert_int_equal(pending(race), before + 2);
 }
 
-/* All tasks run, and all memory is released. */
+/* Checks that all tasks run, and that all memory is released. */
 static void end(struct race *race)
 {
     uint64_t tasks = pending(race);

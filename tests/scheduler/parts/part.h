@@ -13,8 +13,8 @@
 
 struct counting_memory {
     size_t blocks;        /* that have not been released */
-    size_t bytes;         /* of these */
-    size_t until_refused; /* so many more are allowed, and the next is not */
+    size_t bytes;         /* of the blocks that have not been released */
+    size_t until_refused; /* how many more requests succeed before one is refused */
 };
 
 static inline void *counting_allocate(size_t alignment, size_t bytes, void *context)

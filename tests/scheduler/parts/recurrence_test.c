@@ -1,6 +1,6 @@
 /*
- * The next occurrence, against a loop that goes from one to the next; and at the end of time,
- * where sums saturate.
+ * Compares the next occurrence with a loop that goes from one occurrence to the next; and tests it
+ * at the end of time, where sums saturate.
  */
 #include "part.h"
 
@@ -27,7 +27,8 @@ static struct elapse__occurrence next_of(const struct elapse__recurrence *recurr
 
 /* ---- periods ---- */
 
-/* Those between the last occurrence and now are missed; one at this very moment is not. */
+/* Finds the next occurrence by a loop. Occurrences between the last one and now are missed; an
+ * occurrence at this very moment is not missed. */
 static struct elapse__occurrence dumb_period(const struct elapse__recurrence *recurrence,
                                              uint64_t now_ns)
 {
@@ -58,7 +59,7 @@ static void check_period(uint64_t last_ns, uint64_t period_ns, uint64_t now_ns)
     }
 }
 
-/* `now_ns` is after `last_ns`, but no further than the dumb loop can go. */
+/* Checks a period at random, at a time so soon after `last_ns` that the loop can reach it. */
 static void check_some_period(struct random_source *random, uint64_t last_ns)
 {
     uint64_t period_ns = 1 + random_of_bits(random, 63) % ELAPSE_PERIOD_NS_MAX;
@@ -96,7 +97,7 @@ TEST(the_edges_of_periods)
             check_period(0, edges[i], near);
             check_period(0, edges[i], edges[i] - 1 + near);
             check_period(0, edges[i], 2 * edges[i] - 1 + near);
-            check_period(near, edges[i], near); /* it took no time */
+            check_period(near, edges[i], near); /* the action took no time */
             check_period(UINT64_MAX - near, edges[i], UINT64_MAX);
             check_period(UINT64_MAX - near, edges[i], UINT64_MAX - near);
             check_period(UINT64_MAX - 1000 - near, edges[i], UINT64_MAX - 1000 + near);
@@ -112,7 +113,7 @@ TEST(the_next_is_after_the_last_whatever_the_clock_says)
     check_period(1000000, 10, 1000009);
 }
 
-/* No loop could: it is computed, so the time is that of a division. */
+/* A loop could not count so many. They are computed by a division. */
 TEST(a_billion_missed_are_counted)
 {
     struct elapse__recurrence recurrence = {
@@ -200,8 +201,8 @@ TEST(cron_goes_on_as_if_counted)
     }
 }
 
-/* Ten years of minutes are five million: they are not counted one by one to the end, but the
- * next is right nevertheless. */
+/* Ten years have five million minutes. Not all of the missed occurrences are counted, but the next
+ * one is right. */
 TEST(cron_counts_missed_ones_up_to_a_bound)
 {
     struct elapse__recurrence skip = each_minute(ELAPSE_MISSED_SKIP);
@@ -230,7 +231,8 @@ TEST(the_moments_of_cron_end_with_time)
     assert_false(elapse__recurrence_next(&skip, last_ns, &next));
 }
 
-/* Cron has whole seconds: what lies within one is after its beginning and before the next. */
+/* Moments of cron are whole seconds. A time within a second is after that second's moment and
+ * before the next. */
 TEST(a_moment_of_cron_is_after_any_part_of_the_second_before)
 {
     struct elapse__recurrence skip = each_minute(ELAPSE_MISSED_SKIP);

@@ -1,6 +1,6 @@
 /*
- * The table of tasks: indices and generations that handles rely on, growing, giving blocks
- * back, and the end of the generations, which is brought about by setting them.
+ * Tests the table of tasks: the indices and generations that handles rely on, growing, giving
+ * blocks back, and the end of the generations, for which the tests set a generation.
  */
 #include "part.h"
 
@@ -39,7 +39,7 @@ static void grow(struct fixture *fixture)
     elapse__task_room_release(&room, &fixture->memory);
 }
 
-/* As a shard does, which overwrites all that lies in a FREE task's `when`. */
+/* Takes a task as a shard does: overwrites all of the FREE task's `when`. */
 static struct elapse__task *take(struct fixture *fixture)
 {
     if (!elapse__task_table_has_room(&fixture->table))
@@ -70,8 +70,8 @@ static struct elapse__task *find(struct fixture *fixture, uint32_t index, uint32
     return elapse__task_table_find(&fixture->table, index, generation);
 }
 
-/* Lets a task that is in use have the last generation but one, as after a long life: when it is
- * given, its index has used them up. */
+/* Gives a task in use the last generation but one, as if its index had been used very often. When
+ * the task is given back, its index has no generation left. */
 static void age(struct elapse__task *task)
 {
     task->generation = UINT32_MAX - 1;
@@ -109,10 +109,11 @@ TEST(each_task_has_an_index_of_its_own)
         taken[task->index] = task;
         assert_int_not_equal(task->generation, 0);
     }
-    /* Where a task is one line, it lies in one. */
+    /* If a task has the size of a cache line, it lies in one cache line. */
     const size_t line_bytes =
         sizeof(struct elapse__task) == ELAPSE__LINE_BYTES ? ELAPSE__LINE_BYTES : 1;
-    /* What was taken lies where it lay, also after the records were exchanged for more. */
+    /* Tasks that were taken do not move when a larger array of records takes the place of the old
+     * one. */
     for (uint32_t index = 0; index < TASKS; index++) {
         assert_ptr_equal(elapse__task_table_at(&fixture.table, index), taken[index]);
         assert_ptr_equal(find(&fixture, index, taken[index]->generation), taken[index]);
@@ -137,7 +138,7 @@ TEST(room_is_made_whole_or_not_at_all)
     end(&fixture);
 }
 
-/* Two threads have seen the table full, and each comes with what it asked for. */
+/* Two threads have seen that the table is full. Each brings the memory that it made. */
 TEST(of_two_rooms_made_at_once_nothing_is_lost)
 {
     struct fixture fixture;
@@ -162,7 +163,7 @@ TEST(of_two_rooms_made_at_once_nothing_is_lost)
     end(&fixture);
 }
 
-/* Both asked while there was one record left; the second finds none. */
+/* Both threads asked while one record was left. The second thread finds no record. */
 TEST(a_block_without_a_record_is_left_over)
 {
     struct fixture fixture;
@@ -214,12 +215,13 @@ TEST(a_task_that_was_given_is_not_found)
     assert_null(find(&fixture, index, generation + 1));
 
     task = take(&fixture);
-    assert_int_equal(task->index, index); /* what was used last is used first: it is in the cache */
+    /* The task that was used last, which is in the cache, is used first. */
+    assert_int_equal(task->index, index);
     assert_null(find(&fixture, index, generation));
     end(&fixture);
 }
 
-/* What a table must look like, from an array of the tasks in use. */
+/* The model of a table: an array of the tasks in use. */
 struct model {
     struct elapse__task *live[TASKS];
     size_t count;
@@ -375,7 +377,7 @@ TEST(the_others_of_its_block_go_on)
     end(&fixture);
 }
 
-/* A block given back would forget which of its indices are used up. */
+/* If the block were given back, it would be forgotten which of its indices are used up. */
 TEST(a_block_with_such_an_index_stays)
 {
     struct fixture fixture;
@@ -404,7 +406,7 @@ TEST(nor_are_the_places_of_its_block_that_were_never_used)
     end(&fixture);
 }
 
-/* The same, where another of the block is given after it. */
+/* Another task of the block is given back after the task whose index is used up. */
 TEST(its_block_is_not_listed_twice)
 {
     struct fixture fixture;

@@ -1,6 +1,6 @@
 /*
- * Nanoseconds and ticks: deadlines are rounded up, the present down, at any length of a tick and
- * to the edges of 64 bits.
+ * Tests nanoseconds and ticks: deadlines are rounded up, and the present is rounded down, for ticks
+ * of any length and up to the edges of 64 bits.
  */
 #include "part.h"
 

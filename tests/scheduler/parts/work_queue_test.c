@@ -1,6 +1,6 @@
 /*
- * The work queue by itself: its ring, workers that leave, and that putting in more handles than
- * there are free places is caught in a build with assertions.
+ * Tests the work queue alone: its ring, workers that leave, and that an assertion fails when more
+ * handles are put in than there are free places.
  */
 #include "part.h"
 
@@ -80,8 +80,8 @@ TEST(handles_come_out_in_the_order_they_went_in)
 
 /* ---- workers that leave ---- */
 
-/* During a wait something is done to this queue: it gets a handle, or at the second wait the worker
- * that is being made is. */
+/* The queue to which something is done during a wait: it gets a handle, or at the second wait the
+ * worker is made that was being made. */
 static struct elapse__work_queue *waited_for;
 static unsigned waits;
 
@@ -175,7 +175,7 @@ TEST(a_worker_whose_time_is_up_takes_a_task_that_has_come)
     end_leaving(&fixture);
 }
 
-/* Its thread might have to be joined before it is known. */
+/* Otherwise the thread of the new worker might have to be joined before it is known. */
 TEST(no_worker_leaves_while_another_is_being_made)
 {
     struct fixture fixture;
