@@ -1,5 +1,5 @@
 /*
- * What the libFuzzer targets share.
+ * Functions that the libFuzzer targets share.
  */
 #ifndef ELAPSE_TESTS_FUZZ_H
 #define ELAPSE_TESTS_FUZZ_H

@@ -1,7 +1,7 @@
 /*
  * libFuzzer target for the protocol of beanstalkd. The first byte says in which pieces the rest
- * comes. The commands are the same as if it came in one piece; their texts lie within the bytes,
- * and within their limits; and no byte is used twice or left out.
+ * comes. Checks that the commands are the same as if the rest came in one piece, that their texts
+ * lie within the bytes and within their limits, and that no byte is used twice or left out.
  */
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * libFuzzer target for the commands that speak to a server. The first byte chooses the command, the
  * second how the rest comes in pieces; the rest is what the server sends, and then it closes.
  *
- * Whatever comes, the command ends. It says on lines of its own why, if it has failed. What it
- * prints has no control character, and with --json it is lines of JSON.
+ * Checks that the command ends, whatever comes. If it has failed, it says why, on lines of its own.
+ * Its output has no control character, and with --json it is lines of JSON.
  *
  * The commands are those of the program. The linker gives them sockets, files and an output of
  * this file (--wrap).
@@ -65,7 +65,7 @@ static struct {
     const uint8_t *data;
     size_t left;
     size_t piece;
-    bool has_come; /* a piece, since the last wait */
+    bool has_come; /* a piece has come since the last wait */
     const char *input;
     struct elapse__buffer output;
 } fake;
@@ -105,7 +105,8 @@ int __wrap_elapse__os_connect_error(int socket)
     return 0;
 }
 
-/* A piece, and after each the command has to wait; at last the end. */
+/* Receives one piece, and then nothing before the command has waited. After the last piece the
+ * connection ends. */
 int __wrap_elapse__os_receive(int socket, void *buffer, size_t bytes, size_t *got)
 {
     require(socket == SOCKET && bytes > 0);
@@ -201,7 +202,7 @@ static void each_line(const char *text, size_t size,
     }
 }
 
-/* The line is as it would be for a terminal. */
+/* Checks that a line has nothing that a terminal would take for a command. */
 static void check_harmless(const char *line, size_t size)
 {
     char *masked = malloc(size + 1);

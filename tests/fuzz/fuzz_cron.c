@@ -54,8 +54,8 @@ static void check_fault(const char *expression, const struct elapse_cron_fault *
     require(fault->text[strlen(fault->text) - 1] != '.');
 }
 
-/* In a strange zone local time leaps as it does nowhere on earth. There only the order of the
- * moments is checked. */
+/* Checks the moments of an expression. In a zone that is not real, local time leaps as it does
+ * nowhere on earth; there only the order of the moments is checked. */
 static void check_moments(const struct elapse_cron *cron, enum elapse_zone zone, int64_t after_s,
                           bool is_strange)
 {
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         zone_set = zone;
     }
     memcpy(&after_s, data + 1, sizeof after_s);
-    /* Mostly within the years 1 to 9999. */
+    /* Most moments are within the years 1 to 9999. */
     if (data[0] < 0xf0)
         after_s = first_s + (int64_t)((uint64_t)after_s % (uint64_t)(last_s - first_s));
 

@@ -1,6 +1,7 @@
 /*
- * libFuzzer target for requests over HTTP. The first byte chooses the operation; up to the first
- * newline comes what stands in its path, up to the next one the query, and then the body.
+ * libFuzzer target for requests over HTTP. The first byte chooses the operation. The text up to the
+ * first newline is the name in its path, the text up to the next newline is the query, and the rest
+ * is the body.
  *
  * Whatever comes, a request becomes one whole command of RESP or is refused with a status and a
  * message; bytes of a connection have the same fault in one piece as one by one; a string of JSON
@@ -57,7 +58,7 @@ static void translate(const struct elapse__http_request *request)
     elapse__buffer_free(&command);
 }
 
-/* What comes byte by byte has the same fault as what comes at once. */
+/* Checks that bytes that come one by one have the same fault as bytes that come at once. */
 static void take_in(const uint8_t *data, size_t size)
 {
     struct elapse__http_intake whole = {.body_bytes_max = BODY_BYTES_MAX};
@@ -72,7 +73,7 @@ static void take_in(const uint8_t *data, size_t size)
     elapse__http_intake_free(&parts);
 }
 
-/* A reply that comes in pieces is read as one that comes at once. */
+/* Checks that a reply that comes in pieces is read as one that comes at once. */
 static void scan(const uint8_t *data, size_t size)
 {
     struct elapse__http_scan whole = {.left = 1};

@@ -1,6 +1,6 @@
 /*
- * Any bytes as the directory of a journal: opening it never crashes, and what it accepts can be
- * read and appended to.
+ * Takes any bytes as the directory of a journal. To open it never crashes, and a journal that was
+ * opened can be read and appended to.
  *
  * The first byte says how many files there are, up to 4; each takes an equal part of the rest. If
  * the second byte is odd, the bytes are written into a sound journal in place of making files.
@@ -36,7 +36,7 @@ static void make_files(const uint8_t *data, size_t size, unsigned count)
         sim_disk_put("data/journal", names[i], data + i * each, each);
 }
 
-/* Writes pieces of 4 bytes at offsets that come before them. */
+/* Damages a journal: the bytes are offsets, each with 4 bytes that are written there. */
 static void damage(const uint8_t *data, size_t size)
 {
     for (; size >= 7; data += 7, size -= 7) {

@@ -1,6 +1,7 @@
 /*
- * Any bytes as commands to a queue. After all of them the invariants hold, and a replay of the log
- * makes an equal queue. Bytes are also replayed as records: they may be refused, and nothing else.
+ * Takes any bytes as commands to a queue. After the commands the invariants hold, and a replay of
+ * the log makes an equal queue. The bytes are also replayed as records, which may be refused and do
+ * no other harm.
  */
 #include <string.h>
 
@@ -180,7 +181,7 @@ static void count_nothing(struct elapse__record_sink *sink, uint64_t position, i
     (void)change;
 }
 
-/* The bytes as records, each with a type and a size first. */
+/* Replays the bytes as records. Each begins with a type and a size. */
 static void fuzz_records(struct input input)
 {
     struct elapse__record_sink sink = {.live = count_nothing};

@@ -1,7 +1,7 @@
 /*
- * Any bytes as a script of what clients, partitions, owners and the clock do to the router of a
- * node: clients and partitions say what they like. Whatever they do, its invariants hold, memory is
- * bounded, and nothing is left of them.
+ * Takes any bytes as a script of what clients, partitions, owners and the clock do to the router of
+ * a node. Clients and partitions may send anything. Whatever they do, the invariants of the router
+ * hold, its memory is bounded, and nothing of the clients is left at the end.
  */
 #include <string.h>
 
@@ -26,7 +26,7 @@ static uint8_t next(void)
     return *script++;
 }
 
-/* Up to `most` bytes of the script. */
+/* Takes up to `most` bytes of the script. */
 static const uint8_t *take(size_t *size, size_t most)
 {
     const uint8_t *begin = script;

@@ -1,10 +1,11 @@
 /*
- * Fuzzing the scheduler on manual time, on one thread: bytes become calls, which a plain model
- * beside it does too. An answer, a run or an end that differs ends the process.
+ * Fuzzes the scheduler on manual time, on one thread: bytes become calls of the scheduler and of a
+ * plain model. An answer, a run or an end of a task that differs ends the process.
  *
  * The first byte chooses the mode: step runs due tasks, or they are taken and done in pull mode,
  * with leases or without. Then each call is a byte for its kind, one for its task, and up to two
- * for times and keys. Recurring tasks go by AFTER_EACH, whose next deadline is the plainest.
+ * for times and keys. Recurring tasks go by AFTER_EACH, whose next deadline is the easiest to
+ * model.
  */
 #include <elapse/scheduler.h>
 #include <stdio.h>
@@ -24,14 +25,14 @@ struct input {
 struct modelled {
     bool live;
     bool running;              /* taken and not done */
-    bool again;                /* while running: it is to run again */
-    bool moved;                /* and at next_ns */
-    bool cancelled;            /* while running: it does not run again */
-    bool replaced;             /* because another one has its key */
+    bool again;                /* while running: the task is to run again */
+    bool moved;                /* while running: the task is to run again at next_ns */
+    bool cancelled;            /* while running: the task does not run again */
+    bool replaced;             /* cancelled because another task has its key */
     int key;                   /* -1: none */
     uint64_t period_ns;        /* 0: none */
-    uint64_t listed_period_ns; /* while running: before it was changed */
-    /* While pending: the deadline, which is between the two if it had passed when it was given. */
+    uint64_t listed_period_ns; /* while running: the period before it was changed */
+    /* While pending: the deadline. If it had passed when it was given, it is between these two. */
     uint64_t deadline_ns, latest_ns;
     /* While pending: the latest time by which the task may take its place among the due tasks. It
      * is later than the deadline if that had passed when the wheel got it: when the task was given
@@ -126,7 +127,7 @@ static bool is_pending(const struct modelled *task)
     return task->live && (!task->running || task->again);
 }
 
-/* The pending task of a key; NULL if there is none. */
+/* Returns the pending task of a key; NULL if there is none. */
 static struct modelled *pending_of(struct trial *trial, int key)
 {
     for (int i = 0; i < TASKS && key >= 0; i++) {
@@ -145,14 +146,15 @@ static struct modelled *running_of(struct trial *trial, int key)
     return NULL;
 }
 
-/* The task that a call by key is about; NULL if there is none. */
+/* Returns the task that a call by key finds; NULL if there is none. */
 static struct modelled *found_by(struct trial *trial, int key)
 {
     struct modelled *pending = pending_of(trial, key);
     return pending != NULL ? pending : running_of(trial, key);
 }
 
-/* The deadline that counts for earlier and later; ELAPSE_NEVER: it does not run again. */
+/* Returns the deadline with which "earlier" and "later" compare; ELAPSE_NEVER if the task does not
+ * run again. */
 static uint64_t next_of(const struct trial *trial, const struct modelled *task)
 {
     if (!task->running)
@@ -172,8 +174,8 @@ static void pend_in_model(struct modelled *task, uint64_t deadline_ns, uint64_t 
     task->place_latest_ns = task->latest_ns;
 }
 
-/* No task runs with this key any more. A task that has waited for the key may get its place only
- * now. */
+/* Notes that no task runs with this key any more. A task that has waited for the key may get its
+ * place among the due tasks only now. */
 static void free_key_in_model(struct trial *trial, int key)
 {
     struct modelled *pending = pending_of(trial, key);
@@ -181,7 +183,7 @@ static void free_key_in_model(struct trial *trial, int key)
         pending->place_latest_ns = trial->now_ns;
 }
 
-/* The action has returned. */
+/* Finishes a task in the model, because its action has returned. */
 static void finish_in_model(struct trial *trial, struct modelled *task)
 {
     if (task->again) {
@@ -233,7 +235,7 @@ static void schedule(struct trial *trial, struct modelled *task)
 {
     struct input *input = &trial->input;
     if (task->live)
-        return; /* its place is not free */
+        return; /* this place of the model has a task */
     uint8_t kind = next_byte(input);
     bool at_once = (kind & 0x80) != 0;
     uint64_t delay_ns = at_once ? 0 : take_delay(input);
@@ -340,7 +342,7 @@ static void reschedule(struct trial *trial, struct modelled *task)
     } else if (form == 3) {
         error = elapse_task_reschedule_later_after(scheduler, task->handle, delay_ns, &moved);
         wanted = task->live && deadline_ns > next_of(trial, task);
-        /* It is not known exactly when it is due. */
+        /* The model does not know exactly when the task is due. */
         if (task->live && !task->running && task->latest_ns != task->deadline_ns)
             wanted = moved;
     } else if (form == 4) {
@@ -396,7 +398,7 @@ static void look_up(struct trial *trial, const struct modelled *task)
         MUST(found.deadline_ns >= task->deadline_ns && found.deadline_ns <= task->latest_ns);
 }
 
-/* Goes on with time. Where step runs the tasks, each due one runs once. */
+/* Lets time go on. If step runs the tasks, each due task runs once. */
 static void go_on(struct trial *trial)
 {
     uint64_t delay_ns = take_delay(&trial->input);
@@ -419,7 +421,7 @@ static void go_on(struct trial *trial)
     }
 }
 
-/* The task whose lease has expired first; NULL if there is none. */
+/* Returns the task whose lease has expired first; NULL if there is none. */
 static struct modelled *first_expired(struct trial *trial)
 {
     struct modelled *first = NULL;
@@ -441,7 +443,7 @@ static bool anything_may_begin(struct trial *trial)
     return false;
 }
 
-/* Whether a pending task must be taken before whatever has its place at this time. */
+/* Returns whether a pending task must be taken before a task whose place is at this time. */
 static bool anything_precedes(struct trial *trial, uint64_t time_ns)
 {
     for (int i = 0; i < TASKS; i++) {
@@ -452,8 +454,8 @@ static bool anything_precedes(struct trial *trial, uint64_t time_ns)
     return false;
 }
 
-/* Whether a cancelled task whose lease has expired had its turn before the task that was taken
- * (NULL: none was due). At one tick it comes first. */
+/* Returns whether a cancelled task whose lease has expired had its turn before the task that was
+ * taken (NULL: no task was due). At one tick the cancelled task comes first. */
 static bool had_its_turn(struct trial *trial, const struct modelled *expired,
                          const struct modelled *taken)
 {
@@ -461,7 +463,7 @@ static bool had_its_turn(struct trial *trial, const struct modelled *expired,
         return true;
     if (taken->place_latest_ns < expired->lease_until_ns)
         return false;
-    /* The place of the taken task is not known exactly. */
+    /* The model does not know the place of the taken task exactly. */
     return memcmp(expired->ends, expired->expected_ends, sizeof expired->ends) != 0;
 }
 
@@ -513,7 +515,7 @@ static void take(struct trial *trial)
     trial->taken[trial->taken_count++ % TAKEN] = taken;
 }
 
-/* Any of those that were taken lately, whether it is still held or not. */
+/* Returns one of the tasks that were taken lately, whether it is still held or not. */
 static struct elapse_taken *draw_taken(struct trial *trial)
 {
     unsigned known = trial->taken_count < TAKEN ? trial->taken_count : TAKEN;
@@ -633,7 +635,8 @@ static void one_call(struct trial *trial)
     check_ends(trial);
 }
 
-/* Closes. Tasks that are held keep it from that, until they are done or their leases expire. */
+/* Closes the scheduler. Closing waits for tasks that are held, until they are done or their leases
+ * expire. */
 static void close_all(struct trial *trial)
 {
     bool hands_back = (next_byte(&trial->input) & 1) != 0;

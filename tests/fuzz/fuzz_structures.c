@@ -1,7 +1,7 @@
 /*
- * Fuzzing the structures: bytes become operations, which the wheel, the heap and one other
- * kind of structure all do, each in step with an oracle and so with each other. A promise that is
- * broken ends the process, as libFuzzer wants it.
+ * Fuzzes the structures: bytes become operations of the wheel, the heap and one other kind of
+ * structure. Each is compared with an oracle, and so with the others. A promise that is broken ends
+ * the process, as libFuzzer wants it.
  *
  * The first byte chooses the other kind, and the next ones the origin. Then each
  * operation is a byte for its kind and timer, and up to nine for a tick: a byte that
@@ -111,7 +111,7 @@ static void expect(bool good, const struct trial *trial)
     abort();
 }
 
-/* Both have the same deadlines pending. */
+/* Checks that both have the same deadlines pending. */
 static void expect_the_same(const struct trial *one, const struct trial *other)
 {
     bool same = one->oracle.count == other->oracle.count;
@@ -124,10 +124,10 @@ static void expect_the_same(const struct trial *one, const struct trial *other)
     abort();
 }
 
-/* Both have the same timers pending. They need not: of two timers with one deadline
- * the wheel may have popped the other one (promise 4), and from then on the same
- * operations do not mean the same. Nor do they once the times differ, because a next
- * that was early was followed (promise 10). */
+/* Returns whether both have the same time and the same timers pending. The timers may differ,
+ * because the wheel may pop timers of one deadline in another order (promise 4). The times may
+ * differ, because `next` of one was early and was followed (promise 10). After that the same
+ * operations have different effects. */
 static bool are_alike(const struct trial *one, const struct trial *other)
 {
     for (size_t i = 0; i < one->oracle.count; i++) {
@@ -137,7 +137,7 @@ static bool are_alike(const struct trial *one, const struct trial *other)
     return true;
 }
 
-/* The wheel, the heap, and the other kind that this byte chooses. */
+/* Returns the kind of a structure: the wheel, the heap, or the other kind that `choice` chooses. */
 static const struct kind *choose_kind(size_t structure, uint8_t choice)
 {
     size_t kinds = 0;

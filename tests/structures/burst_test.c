@@ -1,7 +1,8 @@
 /*
- * Promise 6, of the wheel: a burst of timers after a quiet time. While nothing is due the wheel's
- * pointer stays where it is, so that timers may enter a slot that is needed soon. And timers that
- * are postponed when few ticks are left. No tick moves many, however many they are.
+ * Tests promise 6 (docs/promises.md) of the wheel with bursts of timers. One burst comes after a
+ * quiet time: while nothing is due the wheel's pointer stays where it is, so timers may enter a
+ * slot that is needed soon. In another burst timers are postponed when few ticks are left. No tick
+ * moves many timers.
  */
 #include "subject.h"
 
@@ -45,14 +46,14 @@ static uint64_t most_moves_until(uint64_t end, size_t *popped)
 
 enum where { NOWHERE, IN_THE_SLOT, BEFORE_THE_SLOT, WHERES };
 
-/* The ticks of a slot of `level`, as a shift. */
+/* Returns the binary logarithm of the ticks of a slot of `level`. */
 static unsigned slot_shift(unsigned level)
 {
     return ELAPSE__WHEEL_LEVEL_0_BITS + (level - 1) * ELAPSE__WHEEL_DIGIT_BITS;
 }
 
-/* The timers of a burst, `before` ticks before the fourth slot of `level` begins, are due in it.
- * One timer may be pending there before, or in the slot before. */
+/* Starts a burst of timers `before` ticks before the fourth slot of `level` begins. The timers are
+ * due in that slot. One timer may be pending already, in that slot or in the slot before. */
 static void try_burst(unsigned level, uint64_t before, enum where where)
 {
     uint64_t slot = UINT64_C(3) << slot_shift(level);
@@ -102,7 +103,7 @@ TEST(promise_6_no_tick_moves_many_of_a_burst_in_a_slot_that_has_begun)
     }
 }
 
-/* A timer that is due and not yet popped: the pointer goes no further than to its deadline. */
+/* A timer is due and not popped yet. The pointer goes no further than to its deadline. */
 TEST(a_burst_while_a_timer_is_due_does_not_pass_that_timer)
 {
     enum { SLOT = 3 * 128 };
@@ -146,7 +147,7 @@ TEST(a_burst_during_a_cascade_keeps_the_order)
 
 /* ---- timers that are postponed ---- */
 
-/* All timers are due at one tick and postponed `before` ticks before it, to one tick `later`. */
+/* Starts timers for one tick. Postpones them `before` ticks before that tick, by `later` ticks. */
 static void try_postponing(uint64_t before, uint64_t later)
 {
     enum { FIRST = 5 * 128 + 10, DELAY = 100 };
@@ -174,7 +175,7 @@ TEST(promise_6_no_tick_moves_many_that_were_postponed_shortly_before)
     }
 }
 
-/* The same at the tick itself: all are due, and postponed before they are popped. */
+/* All timers are due, and are postponed before they are popped. */
 TEST(promise_6_due_timers_that_are_postponed_do_not_move_at_once)
 {
     size_t popped = 0;

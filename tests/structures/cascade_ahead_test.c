@@ -1,7 +1,7 @@
 /*
- * Promise 6, of the wheel: when time advances one tick at a time, no tick moves many timers, even
- * if a million are pending. What only the wheel has: cascading ahead of time, and starting a timer
- * that is known to be idle.
+ * Tests promise 6 of the wheel: when time advances one tick at a time, no tick moves many timers,
+ * even if a million are pending. Also tests two functions that only the wheel has: cascading ahead
+ * of time, and starting a timer that is known to be idle.
  */
 #include "subject.h"
 
@@ -79,7 +79,7 @@ TEST(promise_6_no_tick_moves_many_of_a_burst)
     assert_true(most_moves(4 * 8192 - 2500, 5000) <= 200 * 105 / 100 + BATCH);
 }
 
-/* All in the last tick of a slot of level 2, with few ticks between two visits. */
+/* All timers are due in the last tick of a slot of level 2. A few ticks are between two visits. */
 TEST(promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart)
 {
     enum { STEP = 10, DEADLINE = 3 * 8192 - 1 };
@@ -94,7 +94,7 @@ TEST(promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart)
         most = moves > most ? moves : most;
     }
     assert_int_equal(popped, MANY);
-    /* A million from level 1 in 128 ticks. */
+    /* A million timers are moved from level 1 in 128 ticks. */
     assert_true(most <= (uint64_t)2 * STEP * MANY / 128);
     free(timers);
 }
@@ -135,8 +135,8 @@ TEST(cascading_ahead_leaves_pop_nothing_to_move)
     free(timers);
 }
 
-/* A jump into a slot before its first deadline: nothing is due, so pop moves a batch and no more.
- * Cascading ahead finishes the slot. */
+/* Time jumps into a slot, to a tick before the slot's first deadline. Nothing is due, so pop moves
+ * one batch and no more. Cascading ahead finishes the slot. */
 TEST(a_jump_into_a_slot_moves_a_batch)
 {
     enum { TIMERS = 10000, FIRST = 5 * 8192 };
@@ -163,8 +163,8 @@ TEST(a_jump_into_a_slot_moves_a_batch)
     free(timers);
 }
 
-/* Stops during a cascade that is done in steps, of timers that the step before has moved. What the
- * cascade remembers of them is not used: their memory is the caller's (promise 12). */
+/* Timers are stopped during a cascade in steps, after a step has moved them. The cascade does not
+ * use what it remembers of them, because their memory is the caller's (promise 12). */
 TEST(stops_between_two_steps_keep_the_order)
 {
     enum { TIMERS = 6000, FIRST = 3 * 8192 };
@@ -216,7 +216,8 @@ TEST(a_slot_used_again_forgets_its_first_timers)
     free(timers);
 }
 
-/* In the last tick of a slot of 2^shift ticks, which is cascaded while new timers are started. */
+/* Checks the order of timers of the last tick of a slot of 2^shift ticks. The slot is cascaded
+ * while new timers are started. */
 static void order_is_kept_in_a_slot(unsigned shift)
 {
     enum { OLD = 300, NEW = 300 };
@@ -264,8 +265,8 @@ TEST(a_due_timer_comes_before_cascading_ahead)
     free(timers);
 }
 
-/* A cascade that begins at one tick and goes on at a later one, when the clock is in the middle of
- * the slot that it moves its timers to. That slot can be cascaded at once. */
+/* A cascade begins at one tick and goes on at a later tick, when the clock is in the middle of the
+ * slot to which the timers are moved. That slot can be cascaded at once. */
 static void a_cascade_goes_on_inside_the_slot_below(uint64_t deadline)
 {
     enum { TIMERS = 2 * FEW + 2 };
@@ -302,9 +303,9 @@ TEST(a_cascade_goes_on_at_the_end_of_time)
     a_cascade_goes_on_inside_the_slot_below(ELAPSE_NEVER);
 }
 
-/* A cascade that goes on when the clock is in the middle of a slot below with few timers, which the
- * pointer has to reach before they can be moved. True means that they are: pop moves nothing until
- * the first of them is due. */
+/* A cascade goes on when the clock is in the middle of a slot of the level below, which has few
+ * timers. The pointer has to reach that slot before its timers can be moved. When cascade returns
+ * true, they were moved: pop moves no timer until the first of them is due. */
 TEST(a_cascade_goes_on_into_a_slot_of_few_timers)
 {
     enum { SLOT_TICKS = 128, SLOTS = 3, IN_EACH = FEW - 10, TIMERS = SLOTS * IN_EACH };
@@ -328,8 +329,9 @@ TEST(a_cascade_goes_on_into_a_slot_of_few_timers)
     free(timers);
 }
 
-/* A cascade that has emptied one slot at the pointer and has no moves left for the other. Its
- * timers are stopped then, and a start opens a slot at the clock, so that the pointer goes on. */
+/* A cascade has emptied one slot at the pointer, and has no moves left for another slot there. The
+ * timers of that slot are stopped, and a start opens a slot at the clock, so that the pointer goes
+ * on. */
 TEST(stopping_what_a_cascade_has_left_lets_the_pointer_go_on)
 {
     enum { DEADLINE = 5 * 8192 + 1000 };
@@ -338,8 +340,8 @@ TEST(stopping_what_a_cascade_has_left_lets_the_pointer_go_on)
     elapse_wheel_start(&wheel, &timers[0], DEADLINE);
     elapse_wheel_start(&wheel, &timers[1], DEADLINE);
     elapse_wheel_advance(&wheel, DEADLINE - 1);
-    /* The first start brings the pointer to the slot of the other two, so that the second opens a
-     * slot below it. Then the timer is postponed. */
+    /* The first start brings the pointer to the slot of the other two timers. So the second start
+     * opens a slot of the level below. Then the timer is postponed. */
     elapse_wheel_start(&wheel, &timers[2], 3 * 64 * 8192);
     elapse_wheel_start(&wheel, &timers[2], DEADLINE - 1);
     elapse_wheel_start(&wheel, &timers[2], DEADLINE + 1);

@@ -1,6 +1,6 @@
 /*
- * Promise 6: cascade does the moving in bounded steps, resumes where it left off, and
- * changes nothing in which timers are popped.
+ * Tests promise 6 (docs/promises.md): cascade moves timers in bounded steps, goes on where it
+ * stopped, and does not change which timers are popped.
  */
 #include "subject.h"
 
@@ -8,7 +8,7 @@
 
 #include "random.h"
 
-/* The few: for where each wake-up may move all timers, and a hundred times as few moves will do. */
+/* FEW_TIMERS is for kinds of structure in which each wake-up may move all timers. */
 enum { TIMERS = 2000, FEW_TIMERS = TIMERS / 10 };
 
 static uint64_t moves(const struct subject *subject)
@@ -16,8 +16,8 @@ static uint64_t moves(const struct subject *subject)
     return subject->structure->moves(subject->instance);
 }
 
-/* Check looks at all timers: it is called each time where they are few, and otherwise every eighth
- * time, which finds a fault that stays. */
+/* Cascades, and calls check. Check looks at all timers, so with many timers it is called only every
+ * eighth time, which finds a fault that stays. */
 static bool cascade(struct subject *subject, size_t max_moves)
 {
     static unsigned calls;
@@ -30,8 +30,9 @@ static bool cascade(struct subject *subject, size_t max_moves)
     return cascaded;
 }
 
-/* Cascades until there is nothing left to move, which has to come to an end: at worst
- * each timer is moved on each level, by a call of its own, and once more for a postponement. */
+/* Cascades until there is nothing left to move. Fails the test if this takes too many calls: at
+ * worst each timer is moved on each level, by a call of its own, and once more for a postponement.
+ */
 static void cascade_all(struct subject *subject, size_t max_moves)
 {
     size_t calls = 0;
@@ -47,7 +48,7 @@ static void start_at_random(struct subject *subject, struct elapse_timer *timers
 
     for (size_t i = 0; i < count; i++)
         start(subject, &timers[i], random_of_bits(&source, 1 + (unsigned)(i % 40)));
-    /* Some are postponed; they find their places when their slot is cascaded. */
+    /* Some timers are postponed. They get to their places when their slot is cascaded. */
     for (size_t i = 0; i < count; i += 5)
         start(subject, &timers[i], elapse_timer_deadline(&timers[i]) + i);
 }
@@ -163,8 +164,8 @@ SUBJECT_TEST(promise_6_resumes_after_time_moved_on_in_mid_cascade)
     assert_int_equal(popped, TIMERS);
 }
 
-/* A due timer is postponed to now, which one step moves; its old deadline is the least that is
- * known then. Another timer, whose slot is to be cascaded next, moves away. */
+/* A due timer is postponed to now, and one step moves it. Then its old deadline is the least that
+ * the structure knows. Another timer, whose slot is to be cascaded next, is moved away. */
 SUBJECT_TEST(promise_6_a_slot_is_left_between_two_steps)
 {
     enum { NEAR = 20000, DUE = 3 * 8192 + 200, AWAY = 1000000 };

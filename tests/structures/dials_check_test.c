@@ -1,6 +1,6 @@
 /*
- * The check of the dials finds damage, and says by its number which invariant is broken: they
- * are numbered at the head of dials.c.
+ * Tests that the check of the dials finds damage, and returns the number of the broken invariant.
+ * The head of dials.c numbers the invariants.
  */
 #include "dials_open.h"
 
@@ -8,7 +8,8 @@
 
 enum { TIMERS = 9 };
 
-/* On level 0 and 1, two in a slot and one; parked; never. */
+/* On levels 0 and 1: two timers in a slot, and one alone; then timers that are parked or never due.
+ */
 static const uint64_t deadlines[TIMERS] = {1003, 1003, 1004, 1055,        1055,
                                            1056, 1500, 1600, ELAPSE_NEVER};
 
@@ -36,7 +37,7 @@ static void end_case(struct damage_case *damage)
     free(damage->sound_storage);
 }
 
-/* Check returns this number; the dials are repaired then. */
+/* Expects that check returns this number. Repairs the dials afterwards. */
 static void expect_damage(struct damage_case *damage, unsigned broken)
 {
     assert_int_equal(elapse_dials_check(&damage->opened.dials), broken);
@@ -89,7 +90,7 @@ TEST(check_finds_a_pointer_past_a_slot)
     end_case(&damage);
 }
 
-/* A single slot, in whose ticks the pointer is: all else is well. */
+/* The pointer is within the ticks of the only slot. No other invariant is broken. */
 TEST(check_finds_a_pointer_inside_a_slot)
 {
     struct opened opened;
@@ -121,7 +122,7 @@ TEST(check_finds_each_occupancy_bit_that_is_damaged)
         }
         level->occupied_slots++;
         expect_damage(&damage, 2);
-        /* The number of bits is right, but one is for no slot, or a wrong one. */
+        /* The number of bits is right, but one of them stands for no slot, or for a wrong slot. */
         uint64_t bits = elapse__dials_occupied(level)[0];
         for (unsigned bit = 0; bit < 64; bit++) {
             if ((bits >> bit & 1) != 0)
@@ -214,7 +215,7 @@ TEST(check_finds_a_wrong_least_of_the_parked)
     expect_damage(&damage, 6);
     dials->parked_least = 999; /* in a slot that begins before the pointer */
     expect_damage(&damage, 6);
-    dials->parked_least = 1001; /* a visit now is well, but wake and cascaded deny it */
+    dials->parked_least = 1001; /* a visit is due now, but `wake` and `cascaded` say no */
     expect_damage(&damage, 7);
     dials->parked_least = 1001;
     dials->wake = 1000;

@@ -33,7 +33,7 @@ static inline void close_dials(struct opened *opened)
     free(opened->storage);
 }
 
-/* Opens dials of the slots listed. */
+/* Opens dials whose levels have the listed numbers of slots. */
 #define OPEN(opened, allocator, now, ...)                                                       \
     open_shape((opened),                                                                        \
                &(const struct elapse_shape){.slots = (const uint32_t[]){__VA_ARGS__},           \
@@ -68,7 +68,7 @@ static inline void expect_popped(struct opened *opened, const struct elapse_time
     assert_int_equal(elapse_dials_check(&opened->dials), 0);
 }
 
-/* Advances to `now`, when nothing is to be popped. */
+/* Advances to `now`. Fails the test if a timer is popped. */
 static inline void pass(struct opened *opened, uint64_t now)
 {
     elapse_dials_advance(&opened->dials, now);

@@ -1,5 +1,5 @@
 /*
- * What dials do with deadlines out of reach: park them, or grow.
+ * Tests what dials do with deadlines out of reach: they park the timers, or grow.
  */
 #include "dials_open.h"
 
@@ -11,7 +11,7 @@ DIALS_TEST(parked_timers_of_one_deadline_keep_the_order_of_arming, NULL, 0, 2, 3
 {
     struct elapse_timer timers[6] = {{.place = 0}};
 
-    /* Out of reach twice, then on each level, then due, and a re-armed one. */
+    /* Two timers are out of reach, one is on each level, one is due, and one is armed again. */
     start_at(opened, &timers[0], 20);
     start_at(opened, &timers[5], 3);
     elapse_dials_advance(&opened->dials, 3);
@@ -45,7 +45,7 @@ DIALS_TEST(a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline, NULL, 
     pass(opened, 999);
     assert_int_equal(elapse_dials_moves(&opened->dials), 0);
     pass(opened, 1000);
-    /* One to level 0, one to level 1, and one stays. */
+    /* One timer was moved to level 0, one to level 1, and one was looked at and stays parked. */
     assert_int_equal(elapse_dials_moves(&opened->dials), 3);
     assert_int_equal(elapse_dials_next(&opened->dials), 1007);
     elapse_dials_advance(&opened->dials, 1099);
@@ -71,7 +71,7 @@ DIALS_TEST(there_is_at_most_one_visit_in_a_turn, NULL, 0, 10, 10)
         elapse_dials_advance(&opened->dials, now);
         while (elapse_dials_pop(&opened->dials) != NULL)
             armed++;
-        /* Besides visits there is the move from level 1 to 0. */
+        /* Visits are moves, and so is the move from level 1 to 0. */
         if (elapse_dials_moves(&opened->dials) > before + 1)
             assert_int_equal(now % 100, 0);
     }
@@ -89,7 +89,7 @@ DIALS_TEST(a_stopped_parked_timer_costs_one_spurious_visit, NULL, 0, 10, 10)
     pass(opened, 500);
     assert_int_equal(elapse_dials_moves(&opened->dials), 1);
     assert_int_equal(elapse_dials_next(&opened->dials), 1000);
-    /* With the last one gone, what was known of the least is forgotten. */
+    /* When the last parked timer is stopped, the least parked deadline is forgotten. */
     assert_true(elapse_dials_stop(&opened->dials, &timers[1]));
     pass(opened, 510);
     pass(opened, 1000);
@@ -100,7 +100,8 @@ DIALS_TEST(a_stopped_parked_timer_costs_one_spurious_visit, NULL, 0, 10, 10)
     expect_popped(opened, &timers[0]);
 }
 
-/* In mid-visit new timers are started, in reach and out of it, and others are stopped. */
+/* During a visit in steps new timers are started, in reach and out of reach, and others are
+ * stopped. */
 DIALS_TEST(a_visit_in_steps_keeps_the_order_of_arming, NULL, 0, 10, 10)
 {
     static struct elapse_timer near[2 * MANY];
@@ -298,8 +299,8 @@ DIALS_TEST(without_memory_a_start_changes_nothing_and_works_later, &growth_alloc
     expect_popped(opened, &timers[2]);
 }
 
-/* With memory for nothing more: no start within the delay fails, from wherever the pointer
- * may be in its slots; at its edge some start a tick farther off does. */
+/* After reserving there is no memory. No start within the reserved delay fails, wherever the
+ * pointer is in its slots. A start one tick farther off fails from some places. */
 TEST(no_start_within_what_was_reserved_can_fail)
 {
     for (uint64_t delay = 1; delay < 1200; delay += delay < 15 ? 1 : 97) {
@@ -315,7 +316,7 @@ TEST(no_start_within_what_was_reserved_can_fail)
             start_at(&opened, &timer, now + delay);
             elapse_dials_clear(&opened.dials);
         }
-        /* The farthest that these levels reach wherever the pointer is. */
+        /* The longest delay that these levels reach from every place of the pointer. */
         uint64_t width = 1;
         for (unsigned level = 1; level < levels; level++)
             width *= 10;

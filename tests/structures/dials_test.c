@@ -1,6 +1,6 @@
 /*
- * What the dials do differently: where timers lie, which is what the pictures of the classical
- * designs show; the limits of their shapes; and a next that is early by no more than a slot.
+ * Tests what the dials do differently: where timers lie, as the pictures of the classical designs
+ * show it; the limits of their shapes; and that `next` is early by no more than a slot.
  */
 #include "dials_open.h"
 
@@ -19,7 +19,7 @@ static void describe(const struct elapse_slot *slot, void *context)
     described->last = *slot;
 }
 
-/* One slot has timers, this one. */
+/* Checks that exactly this slot has timers. */
 static void expect_slot(const struct opened *opened, unsigned level, unsigned slot, uint64_t first,
                         uint64_t last)
 {
@@ -34,7 +34,7 @@ static void expect_slot(const struct opened *opened, unsigned level, unsigned sl
     assert_int_equal(described.timers, elapse_dials_count(&opened->dials));
 }
 
-/* Starts it, looks where it lies, and stops it. */
+/* Starts a timer, checks where it lies, and stops it. */
 static void expect_placed(struct opened *opened, uint64_t deadline, unsigned level, unsigned slot,
                           uint64_t first, uint64_t last)
 {
@@ -132,7 +132,8 @@ DIALS_TEST(seconds_minutes_hours_and_days, NULL, 0, 60, 60, 24, 30)
     expect_placed(opened, 30 * 86400, 4, 0, 30 * 86400, ELAPSE_NEVER);
 }
 
-/* Two slots more than there are bits in two words, from every place of the pointer. */
+/* The dial has two slots more than two words have bits. Each slot is searched from every pointer.
+ */
 TEST(every_slot_is_found_from_every_pointer)
 {
     enum { SLOTS = 130, SPAN = 3 * SLOTS };
@@ -173,7 +174,7 @@ DIALS_TEST(a_start_lets_the_pointer_catch_up_past_stopped_timers, NULL, 0, 10, 1
 {
     struct elapse_timer timers[3] = {{.place = 0}};
 
-    /* From tick 0, at which a slot of each level begins. */
+    /* The pointer is at tick 0, at which a slot of each level begins. */
     start_at(opened, &timers[0], 0);
     start_at(opened, &timers[1], 999);
     assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
@@ -187,7 +188,7 @@ DIALS_TEST(a_start_lets_the_pointer_catch_up_past_stopped_timers, NULL, 0, 10, 1
     assert_true(elapse_dials_stop(&opened->dials, &timers[1]));
     elapse_dials_advance(&opened->dials, 500);
     expect_placed(opened, 505, 0, 5, 505, 505);
-    /* Also while another is pending: then 516 is on level 0, and its slot begins there. */
+    /* The same with another timer pending: then 516 is on level 0, and its slot begins there. */
     start_at(opened, &timers[0], 506);
     start_at(opened, &timers[1], 999);
     assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
@@ -196,7 +197,7 @@ DIALS_TEST(a_start_lets_the_pointer_catch_up_past_stopped_timers, NULL, 0, 10, 1
     assert_int_equal(elapse_dials_next(&opened->dials), 516);
     assert_true(elapse_dials_stop(&opened->dials, &timers[0]));
     assert_true(elapse_dials_stop(&opened->dials, &timers[1]));
-    /* But not past the beginning of a slot that has timers. */
+    /* The pointer does not go past the beginning of a slot that has timers. */
     start_at(opened, &timers[2], 520);
     elapse_dials_advance(&opened->dials, 519);
     start_at(opened, &timers[0], 528);
@@ -235,7 +236,8 @@ TEST(no_shape_is_eight_levels_that_reach_everything)
     close_dials(&opened);
 }
 
-/* The levels past those that reach everything are wider than time is. */
+/* The first levels reach every deadline. The slots of the levels above are wider than all of time.
+ */
 DIALS_TEST(levels_may_be_more_than_time_needs, NULL, 7, 60000, 60000, 60000, 60000, 60000, 60000)
 {
     struct elapse_timer timers[2] = {{.place = 0}};

@@ -1,12 +1,13 @@
 /*
- * The hashed wheel's check finds damage, and says by its number which invariant is broken: they
- * are numbered at the head of hashed.c.
+ * Tests that the check of the hashed wheel finds damage, and returns the number of the broken
+ * invariant. The head of hashed.c numbers the invariants.
  */
 #include "hashed_wheel.h"
 
 enum { TIMERS = 9, SLOTS = 10 };
 
-/* A wheel in mid visit: 0 and 1 still aside, 2 in its slot again; 4 due; 6 and 7 for never. */
+/* A wheel in the middle of a visit: timers 0 and 1 are still aside, 2 is in its slot again, 4 is
+ * due, 6 and 7 are armed for ELAPSE_NEVER. */
 struct damage_case {
     struct elapse_hashed hashed;
     struct elapse_hashed sound;
@@ -34,7 +35,8 @@ static void make_case(struct damage_case *damage)
     damage->sound = *hashed;
 }
 
-/* Half a jump from 1000 to 1100: slots 0 and 1 are visited, slot 2 is being. */
+/* Makes a wheel in the middle of a jump from 1000 to 1100: slots 0 and 1 were visited, slot 2 is
+ * being visited. */
 static void make_case_of_a_jump(struct damage_case *damage)
 {
     struct elapse_hashed *hashed = &damage->hashed;
@@ -49,7 +51,7 @@ static void make_case_of_a_jump(struct damage_case *damage)
     damage->sound = *hashed;
 }
 
-/* Check returns this number; the wheel is repaired then. */
+/* Expects that check returns this number. Repairs the wheel afterwards. */
 static void expect_damage(struct damage_case *damage, unsigned broken)
 {
     assert_int_equal(elapse_hashed_check(&damage->hashed), broken);
@@ -126,7 +128,7 @@ TEST(check_finds_each_occupancy_bit_that_is_damaged)
     free(damage.storage);
 }
 
-/* Which invariant says where timer `number` of make_case belongs. */
+/* Returns the number of the invariant that says where timer `number` of make_case belongs. */
 static unsigned invariant_of(size_t number)
 {
     static const unsigned invariants[TIMERS] = {6, 6, 5, 5, 7, 5, 8, 8, 5};
@@ -151,7 +153,8 @@ TEST(check_finds_each_timer_that_is_damaged)
         *timer = sound;
         for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
             timer->deadline = wrong[n];
-            /* One that is due may have been due for longer. */
+            /* A timer that is due may have been due for longer, so an earlier deadline is no
+             * damage. */
             if (wrong[n] != sound.deadline && !(invariant_of(i) == 7 && wrong[n] < 1005))
                 assert_int_equal(elapse_hashed_check(&damage.hashed), invariant_of(i));
         }
@@ -183,7 +186,8 @@ TEST(check_finds_rounds_counted_from_the_wrong_tick)
     free(damage.storage);
 }
 
-/* Its deadline falls on the slot, and its rounds are right, but it belongs in a ring of its own. */
+/* The deadline ELAPSE_NEVER falls on the slot, and the rounds are right, but such a timer belongs
+ * in a ring of its own. */
 TEST(check_finds_a_timer_for_never_in_a_slot)
 {
     struct elapse_hashed hashed;
@@ -220,9 +224,9 @@ TEST(check_finds_due_timers_out_of_order)
     free(storage);
 }
 
-/* Half a sort of the turns 1, 3, 70, 71, 135 and 4100: turn 70 is due, 71 lies in a bucket of its
- * own, 135 in one of 64 turns, 4100 in one of 4096. If `dividing`, 70 and 71 are about to be
- * divided. */
+/* A wheel in the middle of a sort of the turns 1, 3, 70, 71, 135 and 4100: turn 70 is due, 71 lies
+ * in a bucket of its own, 135 in a bucket of 64 turns, and 4100 in a bucket of 4096 turns. If
+ * `dividing`, 70 and 71 are about to be divided. */
 enum { SORTED = 6 };
 
 static void make_case_of_a_sort(struct damage_case *damage, bool dividing)

@@ -1,6 +1,6 @@
 /*
- * The hashed wheel after a jump over many turns: the sort is done in steps, and whatever happens
- * between two of them.
+ * Tests the hashed wheel after a jump over many turns: the sort is done in steps, and anything may
+ * happen between two steps.
  */
 #include "hashed_wheel.h"
 
@@ -47,7 +47,7 @@ TEST(next_is_never_when_all_timers_of_half_a_jump_are_stopped)
     close_hashed(&hashed, storage);
 }
 
-/* Timers of turns that differ in each digit of a turn, in an order that is not theirs. */
+/* Starts timers of turns that differ in each digit, not in the order of the turns. */
 static void start_across_digits(struct elapse_hashed *hashed, struct elapse_timer *timers,
                                 size_t count)
 {
@@ -77,7 +77,7 @@ static void expect_all_in_order(struct elapse_hashed *hashed, size_t count)
     assert_null(elapse_hashed_pop(hashed));
 }
 
-/* How many of the timers have changed since the copy was made. */
+/* Returns how many of the timers have changed since the copy was made. */
 static size_t changed_since(const struct elapse_timer *timers, const struct elapse_timer *copy,
                             size_t count)
 {
@@ -88,7 +88,8 @@ static size_t changed_since(const struct elapse_timer *timers, const struct elap
     return changed;
 }
 
-/* A move writes to a timer, and to its neighbours in the two rings: none does more. */
+/* A move writes to a timer, and to its neighbours in the two rings. No step writes to more timers.
+ */
 TEST(promise_6_no_step_of_a_jump_does_more_than_its_moves)
 {
     static struct elapse_timer timers[TIMERS];
@@ -155,8 +156,8 @@ HASHED_TEST(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_la
     assert_int_equal(elapse_hashed_moves(hashed), TIMERS + 2 * (TIMERS - 1));
 }
 
-/* Starts the timers, jumps to `now`, and goes so many steps of one move each, popping whenever
- * that is possible. Returns how many were popped. */
+/* Starts the timers, jumps to `now`, and does `steps` steps of one move each. Pops whenever that is
+ * possible. Returns how many timers were popped. */
 static size_t go_into_a_sort(struct elapse_hashed *hashed, struct elapse_timer *timers,
                              uint64_t now, size_t steps)
 {
@@ -171,7 +172,7 @@ static size_t go_into_a_sort(struct elapse_hashed *hashed, struct elapse_timer *
     return popped;
 }
 
-/* However far the sort has come: some are stopped, some start at once and come last. */
+/* At every step of the sort some timers are stopped, and some are started again and come last. */
 TEST(timers_stop_and_start_at_every_step_of_a_sort)
 {
     static struct elapse_timer timers[TIMERS];

@@ -1,6 +1,6 @@
 /*
- * What the hashed wheel does differently: slots and rounds, visits in every turn, the jump over
- * many turns, order that is always that of arming.
+ * Tests what the hashed wheel does differently: slots and rounds, visits in every turn, the jump
+ * over many turns, and order that is always the order of arming.
  */
 #include "hashed_wheel.h"
 
@@ -267,7 +267,7 @@ TEST(no_step_of_time_looks_at_a_timer_twice)
     }
 }
 
-/* However time goes on, a wheel that ticks would have made the same visits. */
+/* The ticking visits are those of a wheel that visits every tick, however time goes on. */
 TEST(ticking_visits_do_not_depend_on_the_steps)
 {
     static const uint64_t steps[] = {1, 7, 10, 11, 25, 1000, 100000};
@@ -348,10 +348,10 @@ TEST(promise_4_always_in_the_order_of_arming)
 
         for (size_t n = 0; n < TIMERS; n++)
             elapse_hashed_start(&hashed, &timers[n], deadlines[i]);
-        /* Started again at the same deadline, each goes behind all others. */
+        /* A timer that is started again at the same deadline comes after all others. */
         for (size_t n = 0; n < TIMERS; n += 2)
             elapse_hashed_start(&hashed, &timers[n], deadlines[i]);
-        /* Tick by tick, turn by turn, or at once. */
+        /* Time goes on tick by tick, turn by turn, or at once. */
         for (uint64_t now = 0; i % 2 == 0 && now < deadlines[i]; now += 1 + i) {
             elapse_hashed_advance(&hashed, now);
             assert_null(elapse_hashed_pop(&hashed));
@@ -435,7 +435,8 @@ HASHED_TEST(a_visit_whose_timers_are_stopped_is_over, 10, 0)
     assert_true(elapse_hashed_next(hashed) == ELAPSE_NEVER);
 }
 
-/* Timers armed in mid jump, into slots that were visited, are, and will be. */
+/* During a jump timers are started in slots that were visited, are being visited, and will be
+ * visited. */
 HASHED_TEST(a_jump_in_steps_takes_new_timers_anywhere, 10, 0)
 {
     enum { OLD = 20, NEW = 20 };
@@ -482,7 +483,7 @@ HASHED_TEST(a_jump_goes_to_where_it_began_to_go, 4, 0)
         assert_int_equal(elapse_hashed_check(hashed), 0);
         elapse_hashed_advance(hashed, ++now);
     }
-    /* What came due since is still in its slot, and was looked at once. */
+    /* A timer that came due since is still in its slot, and was looked at once. */
     assert_int_equal(elapse_hashed_moves(hashed), 8);
     assert_int_equal(elapse_hashed_visits(hashed), 4);
     for (size_t i = 0; i < 8; i++)
@@ -497,7 +498,8 @@ static bool ends_at_one(struct elapse_timer *timer, void *left)
     return --*visits_left > 0;
 }
 
-/* In mid visit: one due, two set aside, one in its slot again, one in another, one for never. */
+/* In the middle of a visit one timer is due, two are set aside, one is in its slot again, one is in
+ * another slot, and one is armed for ELAPSE_NEVER. */
 TEST(for_each_goes_through_every_ring_and_may_end_in_any)
 {
     static const uint64_t deadlines[] = {25, 25, 15, 5, 7, ELAPSE_NEVER};

@@ -1,7 +1,7 @@
 /*
- * What the heap does differently: storage that has an end, exact order and an exact
- * next always. And that its check finds damage, and says by its number, as at the head
- * of heap.c, which invariant is broken.
+ * Tests what the heap does differently: its storage may be full, and its order and its `next` are
+ * always exact. Also tests that its check finds damage, and returns the number of the broken
+ * invariant. The head of heap.c numbers the invariants.
  */
 #include "subject.h"
 
@@ -181,7 +181,7 @@ TEST(promise_4_always_in_the_order_of_arming)
     open_heap(&roomy, TIMERS);
     for (size_t i = 0; i < TIMERS; i++)
         assert_int_equal(elapse_heap_start(&roomy.heap, &roomy.timers[i], 9), ELAPSE_OK);
-    /* Started again at the same deadline, each goes behind all others. */
+    /* A timer that is started again at the same deadline comes after all others. */
     for (size_t i = 0; i < TIMERS; i += 2)
         assert_int_equal(elapse_heap_start(&roomy.heap, &roomy.timers[i], 9), ELAPSE_OK);
     elapse_heap_advance(&roomy.heap, 9);
@@ -271,7 +271,7 @@ TEST(check_finds_each_field_that_is_damaged)
         assert_int_equal(elapse_heap_check(heap), 5);
         *entry.timer = timer;
     }
-    /* A whole entry that is in order with itself, but not with its parent. */
+    /* An entry whose fields agree with each other, but which does not belong below its parent. */
     entry = heap->entries[TIMERS - 1];
     heap->entries[TIMERS - 1].deadline = entry.timer->deadline = 0;
     assert_int_equal(elapse_heap_check(heap), 4);

@@ -1,5 +1,5 @@
 /*
- * What can be asked and done with all timers at once: for_each, clear, dump, check,
+ * Tests what can be asked of all timers and done with them: for_each, clear, dump, check,
  * remaining, count.
  */
 #include "subject.h"
@@ -13,7 +13,7 @@ struct visits {
     const struct elapse_timer *timers;
     size_t seen[TIMERS];
     size_t count;
-    size_t limit; /* the walk is ended after so many; 0: not at all */
+    size_t limit; /* the walk is ended after so many timers; 0: it is not ended early */
     bool stops_odd;
 };
 
@@ -99,7 +99,7 @@ TEST(for_each_may_stop_the_timer_it_visits)
     }
 }
 
-/* The walk that ended early after a stop leaves everything in order. */
+/* A walk that is ended early, after a stop, leaves everything in order. */
 TEST(for_each_that_stopped_and_ended_leaves_order_intact)
 {
     static struct elapse_timer timers[TIMERS];
@@ -147,7 +147,8 @@ struct description {
     unsigned slot;
 };
 
-/* How many timers lie in the range of the slot; none may be before its least. */
+/* Returns how many timers lie in the range of the slot. Fails the test if one is before the slot's
+ * least. */
 static size_t count_in(const struct elapse_timer *timers, const struct elapse_slot *slot)
 {
     size_t found = 0;
@@ -209,8 +210,8 @@ static void add_count(const struct elapse_slot *slot, void *context)
     seen->last = *slot;
 }
 
-/* In a wheel they are in its last slot; but one that was postponed is still
- * in the slot of its earlier deadline. */
+/* In a wheel timers of ELAPSE_NEVER are in the last slot. A timer that was postponed to
+ * ELAPSE_NEVER is still in the slot of its earlier deadline. */
 TEST(dump_of_timers_armed_for_never)
 {
     struct elapse_timer timers[4] = {0};
@@ -232,7 +233,8 @@ TEST(dump_of_timers_armed_for_never)
     subject_free(subject);
 }
 
-/* Postponed to ELAPSE_NEVER, the timer goes there when the slot of its earlier deadline is due. */
+/* A timer that was postponed to ELAPSE_NEVER goes to the last slot when the slot of its earlier
+ * deadline is due. */
 TEST(dump_of_a_timer_postponed_to_never_after_its_first_deadline)
 {
     static const uint64_t deadlines[] = {5, 1000, UINT64_C(1) << 40};

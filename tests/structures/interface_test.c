@@ -1,5 +1,5 @@
 /*
- * The small headers: timer, structure, error, version.
+ * Tests the small headers: timer, structure, error, version.
  */
 #include "subject.h"
 

@@ -1,7 +1,7 @@
 /*
- * Promise 12: the memory of a stopped or popped timer is the caller's again. Each test
- * overwrites it, and at the end looks whether anything wrote to it; reading it is for
- * AddressSanitizer to see.
+ * Tests promise 12 (docs/promises.md): the memory of a stopped or popped timer is the caller's
+ * again. Each test overwrites such memory, and at the end looks whether anything wrote to it.
+ * AddressSanitizer finds whether anything read it.
  */
 #include "subject.h"
 
@@ -62,7 +62,7 @@ SUBJECT_TEST(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alon
 
     start_all(subject, timers, 1);
     advance(subject, 5000);
-    /* From both ends: the first are popped, the last stopped. */
+    /* The first timers are popped, and the last timers are stopped. */
     while ((timer = pop(subject)) != NULL) {
         timer_release(timer);
         if (--number > (size_t)(timer - timers)) {

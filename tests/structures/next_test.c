@@ -1,6 +1,7 @@
 /*
- * Promise 10: next is exact, or after a stop or a move early, but never late; and
- * following it always gets on. Where it may be early at any time, the rest is tested.
+ * Tests promise 10 (docs/promises.md): `next` is exact, or early after a stop or a move, but never
+ * late; and following it always makes progress. For kinds whose `next` may be early at any time,
+ * only the rest is tested.
  */
 #include "subject.h"
 

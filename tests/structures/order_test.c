@@ -1,5 +1,6 @@
 /*
- * Promise 4: by deadline, and at one deadline in the order of arming.
+ * Tests promise 4 (docs/promises.md): timers are popped by deadline, and at one deadline in the
+ * order of arming.
  */
 #include "subject.h"
 
@@ -9,7 +10,7 @@ SUBJECT_TEST(promise_4_by_deadline_across_all_levels)
 {
     struct elapse_timer timers[63] = {0};
 
-    /* 37 is prime to 63: every timer once, in a scattered order. */
+    /* 37 and 63 have no common factor, so every timer is started once, in a scattered order. */
     for (size_t i = 0; i < 63; i++) {
         size_t number = i * 37 % 63;
 
@@ -44,8 +45,8 @@ TEST(promise_4_at_one_deadline_in_the_order_of_arming)
     }
 }
 
-/* One timer more at each halving of the distance: each is armed when the deadline is
- * on a lower level than for those before it, and yet comes after them. */
+/* Whenever the distance to the deadline has halved, another timer is armed for it. So it is put on
+ * a lower level than the timers before it, and yet comes after them. */
 TEST(promise_4_arming_order_survives_the_descent_through_levels)
 {
     enum { STEPS = 50 };
@@ -116,8 +117,8 @@ TEST(promise_4_moved_to_an_earlier_deadline_goes_behind_those_there)
     }
 }
 
-/* A timer is postponed and then moved back, to a tick between its first deadline and its second:
- * that is a move to an earlier deadline, and order is exact again. */
+/* A timer is postponed and then moved back, to a tick between its first and its second deadline.
+ * This is a move to an earlier deadline, so its order is exact again. */
 SUBJECT_TEST(promise_4_postponed_and_taken_back_goes_behind_those_there)
 {
     struct elapse_timer timers[3] = {0};
@@ -149,7 +150,8 @@ SUBJECT_TEST(promise_4_a_postponed_timer_comes_after_every_earlier_deadline)
     expect_pop(subject, &timers[3]);
 }
 
-/* The one freedom there is: any position among those of its deadline, but no other. */
+/* A timer that is started again for the same deadline may come at any position among the timers of
+ * that deadline, but at no other. */
 SUBJECT_TEST(promise_4_started_again_for_the_same_deadline_stays_at_it)
 {
     struct elapse_timer timers[4] = {0};
@@ -185,7 +187,7 @@ SUBJECT_TEST(promise_4_stopped_and_started_is_a_new_arming)
         expect_pop(subject, &timers[i]);
 }
 
-/* A late start lands on a lower level than older, earlier timers beside it. */
+/* A timer that is started late lies on a lower level than older timers with earlier deadlines. */
 TEST(promise_4_a_late_start_does_not_overtake_an_earlier_deadline)
 {
     static const uint64_t borders[] = {256, 512, 16384, 16384 * 64, UINT64_C(1) << 32};

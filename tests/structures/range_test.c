@@ -1,5 +1,6 @@
 /*
- * Promise 8: any 64-bit deadline; nothing wraps; ELAPSE_NEVER and the end of time.
+ * Tests promise 8 (docs/promises.md): any deadline of 64 bits may be given, nothing wraps, and
+ * ELAPSE_NEVER and the end of time work.
  */
 #include "subject.h"
 
@@ -89,7 +90,7 @@ TEST(promise_8_an_origin_of_never_is_the_last_tick)
     subject_free(subject);
 }
 
-/* A delay of everything must not come out at once, as it would after a sum wraps. */
+/* A timer with the longest delay must not be popped at once, as it would be if a sum wrapped. */
 TEST(promise_8_the_longest_delay_from_any_time_is_never)
 {
     static const uint64_t origins[] = {1, 1000, UINT64_C(1) << 63, ELAPSE_TIME_MAX};

@@ -1,5 +1,6 @@
 /*
- * Promise 7: between two pops, and between two cascades, anything may be called.
+ * Tests promise 7 (docs/promises.md): between two pops, and between two cascades, any function may
+ * be called.
  */
 #include "subject.h"
 
@@ -130,7 +131,7 @@ TEST(promise_7_timers_freed_as_they_are_popped_and_stopped)
         start(subject, timers[i], 1000 + i / 2 * 7);
     }
     advance(subject, 10000);
-    /* Each delivery also ends the other timer of its tick. */
+    /* After each pop the other timer of the same tick is stopped. */
     while ((timer = pop(subject)) != NULL) {
         size_t number = 2 * freed;
 

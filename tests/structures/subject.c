@@ -1,9 +1,9 @@
 /*
- * The structure under test.
+ * The structure under test (the subject).
  */
 #include "subject.h"
 
-/* How many structures have had their turn, this one included. */
+/* How many kinds of structure have had their turn, the present one included. */
 static size_t turns;
 
 bool subject_turn(void)

@@ -1,6 +1,6 @@
 /*
- * The structure under test, whichever it is. A test program runs all of its tests
- * once for each structure; the functions here act on the one whose turn it is.
+ * The subject: the structure under test. A test program runs all of its tests once for each kind of
+ * structure (tests/support/kind.h). The functions here act on the kind whose turn it is.
  */
 #ifndef ELAPSE_TESTS_SUBJECT_H
 #define ELAPSE_TESTS_SUBJECT_H
@@ -16,7 +16,7 @@ struct subject {
     void *storage;
 };
 
-/* Turns to the next kind of structure; false after the last. */
+/* Turns to the next kind of structure. Returns false after the last. */
 bool subject_turn(void);
 
 /* Runs the tests of the file once for each kind of structure. */
@@ -30,14 +30,14 @@ bool subject_turn(void);
         return failures;                                   \
     }
 
-/* The kind whose turn it is. */
+/* Returns the name of the kind whose turn it is. */
 const char *subject_name(void);
 const struct kind *subject_kind(void);
 
-/* A fresh instance with room for SUBJECT_CAPACITY timers. Each test makes its own. */
+/* Returns a new instance with room for SUBJECT_CAPACITY timers. Each test makes one. */
 struct subject *subject_new(uint64_t now);
 
-/* Fails the test if check finds damage. */
+/* Releases an instance. Fails the test if check finds damage. */
 void subject_free(struct subject *subject);
 
 /* Begin the definition of a test that gets a `subject`, at time 0 or at another one. Require that
@@ -46,7 +46,7 @@ void subject_free(struct subject *subject);
 #define SUBJECT_TEST_AT(function, now) \
     TEST_OF(function, struct subject *, subject, subject_new(now), subject_free)
 
-/* The verbs. Those that should not fail here fail the test if they do. */
+/* The verbs of structures. If one fails that should not fail here, the test fails. */
 void start(struct subject *subject, struct elapse_timer *timer, uint64_t deadline);
 void start_window(struct subject *subject, struct elapse_timer *timer, uint64_t earliest,
                   uint64_t latest);
@@ -60,22 +60,25 @@ size_t count(const struct subject *subject);
 void expect_pop(struct subject *subject, const struct elapse_timer *timer);
 void expect_no_pop(struct subject *subject);
 
-/* Pops until NULL; how many came. Fails the test if one is early or pending, if the
- * deadlines decrease, or if it goes on beyond SUBJECT_CAPACITY. */
+/* Pops until NULL. Returns how many timers came. Fails the test if a timer is early or still
+ * pending, if the deadlines decrease, or if more than SUBJECT_CAPACITY timers come. */
 size_t pop_all(struct subject *subject);
 
-/* The kind's next may be earlier than the least deadline (promise 10). */
+/* Returns whether `next` of the kind may be earlier than the least deadline (promise 10). */
 bool next_may_be_early(void);
 
-/* Fails the test unless next is the least deadline pending; where it may be early, if it is late.
+/* Fails the test unless `next` is the least pending deadline, or earlier if the kind's `next` may
+ * be early.
  */
 void expect_next(struct subject *subject, uint64_t least);
 
-/* When to advance to: next, but the least deadline pending where next is a turn ahead at most. */
+/* Returns the time to advance to: `next`; or the least pending deadline if the kind's `next` is at
+ * most a turn ahead. */
 uint64_t wake_up(struct subject *subject);
 
-/* Advances to next and pops until NULL. Where next may be early, again until something was popped,
- * or nothing will be; if it is a turn ahead at most, straight to the least deadline in the end. */
+/* Advances to `next` and pops until NULL. If `next` may be early, repeats this until a timer was
+ * popped, or none will ever be. If `next` is at most a turn ahead, at last advances to the least
+ * deadline at once. Returns how many timers were popped. */
 size_t follow_next(struct subject *subject);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Promises 1 (never early), 2 (exactly once), 3 (in time) and 9 (time backwards).
+ * Tests promises 1 (never early), 2 (exactly once), 3 (in time) and 9 (time goes back) of
+ * docs/promises.md.
  */
 #include "subject.h"
 

@@ -1,6 +1,6 @@
 /*
- * The wheel's check finds damage, and says by its number which invariant is broken:
- * they are numbered at the head of wheel.c.
+ * Tests that the check of the wheel finds damage, and returns the number of the broken invariant.
+ * The head of wheel.c numbers the invariants.
  */
 #include "subject.h"
 
@@ -31,7 +31,7 @@ static void make_case(struct damage_case *damage)
     damage->sound = damage->wheel;
 }
 
-/* Check returns this number; the wheel is repaired then. */
+/* Expects that check returns this number. Repairs the wheel afterwards. */
 static void expect_damage(struct damage_case *damage, unsigned broken)
 {
     assert_int_equal(elapse_wheel_check(&damage->wheel), broken);
@@ -184,7 +184,7 @@ TEST(check_finds_a_pointer_past_a_slot)
     elapse_wheel_advance(&wheel, 2000);
     wheel.pointer = 1299; /* in the slot of level 1 that has a timer */
     assert_int_equal(elapse_wheel_check(&wheel), 5);
-    wheel.pointer = 1900; /* behind it */
+    wheel.pointer = 1900; /* after that slot */
     assert_int_equal(elapse_wheel_check(&wheel), 5);
 
     open_wheel(&wheel, 1000);
@@ -205,7 +205,8 @@ TEST(check_finds_a_least_outside_its_slot)
         open_wheel(&wheel, 1000);
         elapse_timer_init(&timer);
         elapse_wheel_start(&wheel, &timer, deadlines[i]);
-        /* A postponed timer stays in the slot, whose least may be anything up to it. */
+        /* A postponed timer stays in the slot. The slot's `least` may be anything up to its
+         * deadline. */
         elapse_wheel_start(&wheel, &timer, 10 * deadlines[i]);
         assert_int_equal(elapse_wheel_check(&wheel), 0);
         for (size_t slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
@@ -225,7 +226,8 @@ TEST(check_finds_a_least_outside_its_slot)
     }
 }
 
-/* `least` is neither before the slots, also while their timers are due, nor before the pointer. */
+/* `least` may not be before the first tick of a slot with timers, even if they are due, nor before
+ * the pointer. */
 TEST(check_finds_a_least_that_lags_behind)
 {
     static struct elapse_wheel wheel;
@@ -242,7 +244,7 @@ TEST(check_finds_a_least_that_lags_behind)
     wheel.least++;
     assert_false(elapse_wheel_cascade(&wheel, 1));
     assert_int_equal(elapse_wheel_check(&wheel), 0);
-    /* The slot at the pointer, which is half empty. */
+    /* Finds the slot at the pointer, which is half empty. */
     while (slot->timers.next == &slot->timers || slot->least != wheel.pointer)
         slot++;
     slot->least--;
@@ -264,7 +266,7 @@ TEST(check_finds_a_cascade_of_the_wrong_slot)
     assert_int_equal(elapse_wheel_check(&wheel), 0);
     uint32_t cascading = wheel.cascading;
     assert_int_not_equal(cascading, 0);
-    /* No other level has timers at the pointer: not level 0, and none that is not there. */
+    /* No other level has timers at the pointer, and some of these levels do not exist. */
     for (unsigned level = 0; level < 32; level++) {
         wheel.cascading = cascading ^ UINT32_C(1) << level;
         assert_int_equal(elapse_wheel_check(&wheel), wheel.cascading == 0 ? 5 : 8);
@@ -287,7 +289,7 @@ TEST(check_finds_a_slot_that_is_not_cascaded_in_time)
     assert_int_equal(elapse_wheel_check(wheel), 0);
     assert_true(wheel->populous_words != 0);
     damage.sound = *wheel;
-    /* Late: the slot begins with tick 1280. */
+    /* This is too late: the slot begins with tick 1280. */
     wheel->ahead = 1280;
     wheel->wake = 1280;
     assert_int_equal(elapse_wheel_check(wheel), 0);

@@ -1,5 +1,5 @@
 /*
- * What only the wheel promises: it needs no storage and cannot fail, and its moves have a
+ * Tests what only the wheel promises: it needs no storage and cannot fail, and its moves have a
  * bound.
  */
 #include "subject.h"

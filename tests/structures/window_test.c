@@ -1,12 +1,13 @@
 /*
- * Promise 11: a timer armed with a window fires once, inside it.
+ * Tests promise 11 (docs/promises.md): a timer armed with a window fires once, inside the window.
  */
 #include "subject.h"
 
 #include "oracle.h"
 #include "random.h"
 
-/* By trying every tick: the one in [earliest, latest] that ends in the most zeros. */
+/* Finds, by trying every tick, the tick in [earliest, latest] whose binary digits end in the most
+ * zeros. */
 static uint64_t search(uint64_t earliest, uint64_t latest)
 {
     uint64_t best = earliest;

@@ -1,7 +1,7 @@
 /*
- * The exhaustive test: every sequence of operations of an alphabet, up to a length,
- * on a wheel so small that short sequences cross all of its borders: time of 8 bits,
- * slots of 1, 4, 16 and 64 ticks. Or on another kind of structure.
+ * The exhaustive test: tries every sequence of operations of an alphabet, up to a length. The wheel
+ * is so small that short sequences cross all of its borders: time has 8 bits, and slots have 1, 4,
+ * 16 and 64 ticks. It may also try another kind of structure.
  *
  * Usage: exhaustive_test LENGTH TIMERS ORIGIN [KIND [PART PARTS [SEQUENCES]]]
  *
@@ -68,14 +68,14 @@ static uint64_t after(uint64_t origin, uint64_t distance)
     return distance < ELAPSE_NEVER - origin ? origin + distance : ELAPSE_TIME_MAX;
 }
 
-/* The first tick after `origin` that a slot of 2^bits ticks begins with. */
+/* Returns the first tick after `origin` at which a slot of 2^bits ticks begins. */
 static uint64_t border(uint64_t origin, unsigned bits)
 {
     return after(origin, (UINT64_C(1) << bits) - origin % (UINT64_C(1) << bits));
 }
 
-/* Deadlines and times on both sides of the borders of levels 1 and 2, in the same
- * slots and in different ones. */
+/* Makes the alphabet: its deadlines and times are on both sides of the borders of levels 1 and 2,
+ * in the same slots and in different slots. */
 static void make_alphabet(struct alphabet *alphabet, uint64_t origin, size_t timers)
 {
     const uint64_t deadlines[] = {after(origin, 1), border(origin, 2), border(origin, 4),
@@ -98,7 +98,7 @@ static void make_alphabet(struct alphabet *alphabet, uint64_t origin, size_t tim
     add(alphabet, OPERATION_FOLLOW_NEXT, 0, 0);
 }
 
-/* The trial without the oracle's entries that mean nothing. */
+/* Returns the size of a trial without those entries of the oracle that have no meaning. */
 static size_t trial_bytes(const struct trial *trial)
 {
     return offsetof(struct trial, oracle.entries) +
@@ -125,7 +125,8 @@ static void cover_released(struct search *search)
     }
 }
 
-/* Puts everything back to where it was: the structure has pointers into itself. */
+/* Restores a snapshot, to the same places in memory, because the structure has pointers into
+ * itself. */
 static void restore(struct search *search, const struct snapshot *snapshot)
 {
     struct trial *trial = &search->trial;
@@ -150,7 +151,7 @@ static bool report(const struct search *search, size_t depth, const char *when)
     return false;
 }
 
-/* True if a start with an earlier letter arms the timer just the same. */
+/* Returns whether a start with an earlier letter arms the timer for the same deadline. */
 static bool is_repetition(const struct search *search, const struct operation *letter)
 {
     const struct oracle *oracle = &search->trial.oracle;
@@ -164,8 +165,8 @@ static bool is_repetition(const struct search *search, const struct operation *l
     return false;
 }
 
-/* Leaves out what does nothing, and what other letters do as well. Timers are alike:
- * timer n + 1 need not be started before timer n has been. */
+/* Returns whether an operation is worth trying: it does something, and no other letter does the
+ * same. Timers are alike, so timer n + 1 is not tried before timer n was started. */
 static bool worth_trying(const struct search *search, const struct operation *letter, size_t used)
 {
     switch (letter->kind) {
@@ -182,7 +183,7 @@ static bool worth_trying(const struct search *search, const struct operation *le
     }
 }
 
-/* True if what follows the operations done so far belongs to another part. */
+/* Returns whether the sequences that begin with the operations so far belong to another part. */
 static bool is_of_another_part(struct search *search, size_t depth)
 {
     return depth == DIVIDED_DEPTH && search->beginnings++ % search->parts != search->part;

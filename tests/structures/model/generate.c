@@ -1,6 +1,6 @@
 /*
- * Random operations: deadlines that are near, clustered, on level borders, far,
- * past and never; times that creep, jump and go backwards.
+ * Makes random operations. Deadlines are near, clustered, on borders of levels, far, past or never.
+ * Times go on slowly, jump, or go back.
  */
 #include "generate.h"
 
@@ -48,7 +48,7 @@ struct run_character character_draw(struct random_source *source)
     return character;
 }
 
-/* A tick beside a border between slots, at a level drawn at random. */
+/* Returns a tick beside a border between slots, at a level drawn at random. */
 static uint64_t draw_border(struct random_source *source, uint64_t now, unsigned bits)
 {
     unsigned shift = (unsigned)random_below(source, bits);
@@ -67,7 +67,7 @@ static uint64_t draw_deadline(struct random_source *source, const struct run_cha
     if (random_one_in(source, character->far_one_in)) {
         static const uint64_t ends[] = {ELAPSE_NEVER, ELAPSE_TIME_MAX, ELAPSE_TIME_MAX - 1, 0};
 
-        /* Where time has fewer bits, a deadline beyond them is as good as never. */
+        /* If time has fewer bits than 64, a deadline beyond them means never. */
         if (TIME_BITS < 64 && random_one_in(source, 4))
             return ELAPSE_NEVER + random_below(source, 50);
         if (random_one_in(source, 2))
@@ -125,7 +125,7 @@ static uint64_t draw_time(struct random_source *source, const struct run_charact
     }
 }
 
-/* In a pure run a timer is started only while it is idle. */
+/* Returns whether a timer may be started: in a pure run only while it is idle. */
 static bool may_start(const struct run_character *character, const struct oracle *oracle,
                       unsigned timer)
 {

@@ -7,7 +7,7 @@
 #include "random.h"
 #include "trial.h"
 
-/* What makes one run unlike another; drawn once, at its beginning. */
+/* The character of a run, which is drawn at random at its beginning. */
 struct run_character {
     uint64_t origin;
     size_t timers;
@@ -15,7 +15,7 @@ struct run_character {
     size_t operations;
     uint64_t shared_ticks[3]; /* distances at which deadlines cluster */
     unsigned reach_bits;      /* most deadlines lie within 2^reach_bits */
-    unsigned far_one_in;      /* how rare the others are, and jumps of their length */
+    unsigned far_one_in;      /* N: one deadline in N lies farther, and one jump in N is longer */
     bool pure;                /* no timer is stopped or moved: next stays exact */
 };
 

@@ -1,6 +1,6 @@
 /*
- * The model test for large populations: a hundred thousand timers, compared once in
- * each round with what a walk over all of them says is due.
+ * The model test for many timers: a hundred thousand timers are compared in each round with what a
+ * walk over all of them says is due.
  *
  * Usage: large_test --structure NAME [--seed N]
  */
@@ -17,7 +17,7 @@ enum { TIMERS = 100000, ROUNDS = 60, MAX_MOVES = 500, DEFAULT_SEED_SHIFT = 16 };
 
 struct expectation {
     bool pending;
-    bool any_position; /* started again while pending, not earlier: promise 4 */
+    bool any_position; /* was started again while pending, not for earlier (promise 4) */
     uint64_t deadline;
     uint64_t arming;
 };
@@ -126,7 +126,8 @@ static bool advance(struct large *large)
     return true;
 }
 
-/* Promise 6: at most a move a level for each arming, and one for each postponement. */
+/* Checks promise 6: at most one move a level for each arming, and one more for each postponement.
+ */
 static bool moves_are_bounded(const struct large *large)
 {
     uint64_t moves = large->structure->moves(large->instance);
@@ -136,8 +137,9 @@ static bool moves_are_bounded(const struct large *large)
     return large->kind->moves_per_start == 0 || moves <= bound || fail("too many moves", moves);
 }
 
-/* Promise 6: each cascade moves no more than it may, and one that asks to be called
- * again has moved something. With moves bounded, that comes to an end. */
+/* Cascades until nothing is left to move, and checks promise 6: each call moves no more timers than
+ * it may, and a call that asks to be called again has moved a timer. As moves are bounded, this
+ * comes to an end. */
 static bool cascade_all(struct large *large)
 {
     bool cascaded = false;
@@ -157,7 +159,8 @@ static bool cascade_all(struct large *large)
     return true;
 }
 
-/* Pops all; the deadlines must be those found due, and arming order hold in each. */
+/* Pops all due timers. Their deadlines must be those that were found due, and timers of one
+ * deadline must come in the order of arming. */
 static bool pop_all(struct large *large, bool cascade)
 {
     uint64_t least_arming = 0;

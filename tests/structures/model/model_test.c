@@ -4,9 +4,9 @@
  * Usage: model_test [--structure NAME] [--seed N] [--operations N] [--checked N]
  *                   [--shrink no]
  *
- * Runs until N operations are done, each run with a seed of its own: the first with
- * the one given, the next with the one after it. In the first --checked of the
- * operations, check is called after each. A failing run is shrunk and printed.
+ * Runs until --operations operations are done. Each run has a seed of its own: the first has the
+ * seed that is given, the next one the number after it. After each of the first --checked
+ * operations, check is called. A failing run is shrunk and printed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -140,6 +140,7 @@ int main(int count, char **arguments)
             record_shrink(record);
     }
     fflush(NULL);
-    /* The child did the work: a coverage count written here would replace its own. */
+    /* _exit writes no counts of coverage, which would replace those of the child that did the work.
+     */
     _exit(status == 0 ? 0 : 1);
 }

@@ -1,7 +1,6 @@
 /*
- * Shrinking: leave out chunks of the recorded operations, large ones first, as long
- * as the rest still fails. Each attempt runs in a child process, because it may
- * crash or hang.
+ * Shrinks a run: leaves out chunks of the recorded operations, large chunks first, as long as the
+ * rest still fails. Each attempt runs in a child process, because it may crash or hang.
  */
 #include "shrink.h"
 
@@ -80,7 +79,7 @@ static bool leave_out(struct run_record *record, size_t start, size_t length)
     return true;
 }
 
-/* True if anything could be left out. */
+/* Leaves out chunks of `length` operations. Returns whether any could be left out. */
 static bool leave_out_chunks(struct run_record *record, size_t length)
 {
     bool shorter = false;

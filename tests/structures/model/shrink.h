@@ -1,6 +1,6 @@
 /*
- * Runs that can be repeated elsewhere: recorded where a crash cannot reach them, and
- * shrunk to the shortest sequence of operations that still fails.
+ * Records runs where a crash does not destroy the record, and shrinks them to a short sequence of
+ * operations that still fails.
  */
 #ifndef ELAPSE_TESTS_SHRINK_H
 #define ELAPSE_TESTS_SHRINK_H

@@ -1,8 +1,8 @@
 /*
- * Promise 6, of the wheel: a search for the tick that moves most. Time advances tick by tick, and
- * each tick pops until NULL. Quiet times with some lone timers take turns with bursts, most of them
- * shortly before a slot of some level is needed; a burst starts idle timers, and postpones pending
- * ones.
+ * Tests promise 6 (docs/promises.md) of the wheel: searches for the tick that moves most timers.
+ * Time advances tick by tick, and each tick pops until NULL. Quiet times with some lone timers take
+ * turns with bursts. Most bursts come shortly before a slot of some level is needed. A burst starts
+ * idle timers, and postpones pending timers.
  *
  * Usage: ticks_test [--seed N]
  */
@@ -34,7 +34,7 @@ struct search {
     struct elapse_timer timers[TIMERS];
     uint64_t armings[TIMERS]; /* 0: the timer was started again while pending, at any position */
     uint64_t arming;
-    uint64_t most; /* moves of one tick */
+    uint64_t most; /* the most moves of one tick */
     struct random_source source;
 };
 
@@ -73,8 +73,8 @@ static bool pop_tick(struct search *search, uint64_t tick)
     return moves <= MOST_MOVES || fail("too many moves in a tick", moves);
 }
 
-/* Ticks until `end`. Leaves ticks out while nothing is due and nothing can be moved: there a pop
- * does nothing. */
+/* Lets time advance until `end`, tick by tick. Leaves out ticks at which nothing is due and nothing
+ * can be moved, because a pop does nothing then. */
 static bool tick_until(struct search *search, uint64_t end)
 {
     struct elapse_wheel *wheel = &search->wheel;
@@ -92,7 +92,7 @@ static bool tick_until(struct search *search, uint64_t end)
     return true;
 }
 
-/* The first tick of a slot of a level drawn at random, not too far away. */
+/* Returns the first tick of a slot of a level drawn at random, not too far away. */
 static uint64_t draw_slot(struct search *search)
 {
     unsigned level = 1 + (unsigned)random_below(&search->source, 4);
