@@ -8,7 +8,7 @@ bool equal_ignores_boot_due;
 
 static char difference[300];
 
-/* A sink that nothing is written to. */
+/* A sink that refuses every group of records: the second queue only replays. */
 static int refuse_begin(struct elapse__record_sink *sink, uint64_t bytes,
                         enum elapse__record_purpose purpose)
 {
@@ -56,7 +56,8 @@ static const char *differ(const char *what, uint64_t id, uint64_t left, uint64_t
     if (left->field != right->field) \
     return differ(#field, left->id, (uint64_t)left->field, (uint64_t)right->field)
 
-/* A job that is due is ready or delayed until the next turn. */
+/* Returns whether a job is ready or delayed. The two count as equal, because a job that is due may
+ * still be delayed until the next turn of its queue. */
 static bool waits(const struct elapse__queue_view *view)
 {
     return view->state == ELAPSE__QUEUE_DELAYED || view->state == ELAPSE__QUEUE_READY;

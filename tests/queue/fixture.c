@@ -44,7 +44,7 @@ void restart(struct fixture *f, int64_t later_ms)
     f->life++;
     struct elapse__queue *next = elapse__queue_new(&f->options);
     assert_non_null(next);
-    /* The segment's header has this. */
+    /* A journal tells the queue this from the header of a segment. */
     elapse__queue_used_id(next, elapse__queue_last_id(f->queue));
     elapse__queue_free(f->queue);
     for (size_t i = 0; i < f->log.count; i++)

@@ -1,6 +1,7 @@
 /*
- * The forecast beside a plain count of all jobs: a random script of puts, cancels, reschedules,
- * kicks, hand-outs and restarts, by both clocks, which are also set.
+ * Compares the forecast of the queue (how many jobs come due in which second, minute, hour and day)
+ * with a plain count of all jobs. A random script puts, cancels, reschedules, kicks and hands out
+ * jobs of both clocks. It also restarts the queue and sets the clocks.
  */
 #include "equal.h"
 #include "fixture.h"
@@ -26,15 +27,15 @@ static int64_t floor_divide(int64_t value, int64_t by)
     return value / by - (value % by < 0);
 }
 
-/* What the counters should say, from a list of all jobs. Jobs are counted by the second if they
- * were put at most 36 hours before they are due, which the scripts here always do for
- * `seconds`. */
+/* What the counters should say, computed from a list of all jobs. The queue counts a job by the
+ * second only if it was put at most 36 hours before it is due. All jobs of these scripts are. */
 struct model {
     struct elapse__queue_forecast forecast;
     uint64_t overdue_ms;
 };
 
-/* Counts a moment in its second, minute, hour or day from the present one on. */
+/* Adds a moment to the count of its second, minute, hour or day. counts[0] is the unit of the
+ * present, and of all that is before it. */
 static void add_to(uint64_t *counts, int64_t count, int64_t moment_ms, int64_t present_ms,
                    int64_t unit_ms)
 {
@@ -50,7 +51,7 @@ static void count_delayed(struct model *model, const struct elapse__queue_view *
     int64_t present = view->by_wall_clock ? now.wall_ms : (int64_t)now.boot_ms;
     int64_t due = present + (int64_t)view->left_ms;
     int64_t offset = now.wall_ms - present;
-    /* The middle of its second, and of its minute, by the wall clock. */
+    /* The middle of the second in which the job is due, and of the minute, by the wall clock. */
     int64_t second_ms = floor_divide(due, 1000) * 1000 + 500 + offset;
     int64_t minute_ms = floor_divide(due, MINUTE_MS) * MINUTE_MS + MINUTE_MS / 2 + offset;
 
@@ -112,7 +113,8 @@ static uint64_t random_delay(void)
     return below(spans[below(5)]);
 }
 
-/* The clocks go on. Unlike `pass` it does not replay the log, which has thousands of records. */
+/* Sets the clocks forward. Unlike `pass` it does not replay the log, which has thousands of
+ * records. */
 static void go_on(struct fixture *f, uint64_t ms)
 {
     f->now.boot_ms += ms;
@@ -207,7 +209,7 @@ static int set_up_with_forecast(void **context)
 
 FORECAST_TEST(a_random_script_beside_a_plain_count)
 {
-    /* Where the wall clock is set, a restart would bring jobs with a delay elsewhere. */
+    /* After the wall clock was set, a replay brings jobs with a delay to another time. */
     equal_ignores_boot_due = true;
     for (unsigned step = 0; step < STEPS; step++) {
         uint64_t dice = below(100);
@@ -284,7 +286,7 @@ FORECAST_TEST(the_oldest_ready_job_tells_how_late_the_workers_are)
     (void)put(f, job("new"), ELAPSE__QUEUE_SCHEDULED);
     uint64_t overdue_ms = elapse__queue_overdue_ms(f->queue, f->now);
     assert_in_range(overdue_ms, 99000, 100000);
-    /* The new one has the better priority, and is handed out first. */
+    /* The new job has the better priority, so it is handed out first. */
     (void)take(f);
     assert_int_equal(elapse__queue_overdue_ms(f->queue, f->now), overdue_ms);
     (void)take(f);

@@ -1,5 +1,6 @@
 /*
- * A queue that replays the log of another one forgets what that one has lost without a record.
+ * A follower, which is a queue that replays the log of another one, forgets what lay below a
+ * position of the log. The other queue has dropped that part without a record that says so.
  */
 #include "fixture.h"
 
@@ -21,7 +22,7 @@ static void count_live(struct elapse__record_sink *sink, uint64_t position, int6
     ((struct live_sink *)(void *)sink)->live += change;
 }
 
-/* Makes a queue with all that the log has. */
+/* Makes a queue that replays the whole log. */
 static struct elapse__queue *follower_of(struct fixture *f, struct live_sink *sink)
 {
     *sink = (struct live_sink){.sink = {.begin = refuse_begin, .live = count_live}};
@@ -40,7 +41,8 @@ static uint64_t put_with_token(struct fixture *f, const char *token)
     return put(f, arguments, ELAPSE__QUEUE_SCHEDULED);
 }
 
-/* Whatever the place below which all is dead: the rest is as if only that had been replayed. */
+/* For each place of the log: a queue that forgets all below it has the same jobs as a queue that
+ * replayed only the rest. */
 TEST_GIVEN(test_each_place, struct fixture, f, set_up, tear_down)
 {
     struct live_sink sink, rest_sink;
@@ -67,7 +69,7 @@ TEST_GIVEN(test_each_place, struct fixture, f, set_up, tear_down)
     }
 }
 
-/* A token can be forgotten from the middle of the list, and from its end; then new ones come. */
+/* Tokens are forgotten from the middle and from the end of their list, and new ones can follow. */
 TEST_GIVEN(test_tokens_in_the_middle, struct fixture, f, set_up, tear_down)
 {
     struct live_sink sink;
@@ -75,7 +77,7 @@ TEST_GIVEN(test_tokens_in_the_middle, struct fixture, f, set_up, tear_down)
     (void)put_with_token(f, "two");
     uint64_t end = f->log.next_position;
     struct elapse__queue *queue = follower_of(f, &sink);
-    /* The first one is copied, as cleaning does it; so it lies behind the second one. */
+    /* The first token is copied, as cleaning does it. So its record lies behind the second one. */
     for (size_t i = 0; i < f->log.count; i++) {
         if (f->log.records[i].record.type != ELAPSE__RECORD_TOKEN)
             continue;

@@ -111,7 +111,7 @@ QUEUE_TEST(debounce_waits_no_longer_than_its_max)
         pass(f, 2000);
         assert_int_equal(put(f, event, ELAPSE__QUEUE_REPLACED), id);
     }
-    /* At 6,000: the next is due at 7,000, not at 9,000. */
+    /* The clock is at 6,000: the next run is due at 7,000, not at 9,000. */
     assert_int_equal(look(f, id).left_ms, 1000);
     restart(f, 500);
     assert_int_equal(put(f, event, ELAPSE__QUEUE_REPLACED), id);

@@ -175,7 +175,7 @@ QUEUE_TEST(a_delay_does_not_follow_the_wall_clock)
     f->now.wall_ms -= 5000000;
     f->now.boot_ms += 5000;
     assert_int_equal(elapse__queue_turn(f->queue, f->now).ready, 1);
-    f->now.wall_ms += 4000000 + 5000; /* for the comparison with a replay */
+    f->now.wall_ms += 4000000 + 5000; /* so that a replay comes to the same times */
 }
 
 QUEUE_TEST(a_time_follows_the_wall_clock_set_back_and_forward)
@@ -186,7 +186,7 @@ QUEUE_TEST(a_time_follows_the_wall_clock_set_back_and_forward)
     uint64_t id = put(f, at, ELAPSE__QUEUE_SCHEDULED);
     pass(f, 3000);
     f->now.wall_ms -= 100000;
-    /* Due by the time of the wheel, but not by the clock. */
+    /* The timer wheel has passed this moment, but the clock, which was set back, has not. */
     at.at_ms = f->now.wall_ms + 50;
     uint64_t soon = put(f, at, ELAPSE__QUEUE_SCHEDULED);
     pass(f, 49);
@@ -426,7 +426,7 @@ QUEUE_TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason)
     cron.zone = text("Some/Where");
     uint64_t id = put(f, cron, ELAPSE__QUEUE_SCHEDULED);
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_DELAYED);
-    /* The zone is gone at the next start, and back at the one after it. */
+    /* The next start does not find the time zone; the start after it does. */
     elapse__queue_free(f->queue);
     f->options.find_zone = NULL;
     f->log.records[0].live = 0;
@@ -498,7 +498,7 @@ QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
     while (elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT)
         ;
     elapse__queue_kick_end(f->queue, &kick);
-    assert_int_equal(kick.kicked, 1); /* only buried ones while there are any */
+    assert_int_equal(kick.kicked, 1); /* a kick takes only buried jobs while there are any */
     kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 1200};
     unsigned slices = 1;
     for (; elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT; slices++)
@@ -512,8 +512,8 @@ QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
     assert_int_equal(look(f, soonest.id).left_ms, 1000000 - 1299 * 100);
 }
 
-/* Puts jobs, in turns by the boot-time clock and by the wall clock. Job i is due 1,000 milliseconds
- * and i * 7919 % jobs more from now. */
+/* Puts `jobs` jobs, in turns by the boot-time clock and by the wall clock. Job i is due in 1,000 +
+ * i * 7919 % jobs milliseconds. */
 static void put_mixed(struct fixture *f, uint32_t jobs)
 {
     struct elapse__queue_put later = job("b");
@@ -525,7 +525,8 @@ static void put_mixed(struct fixture *f, uint32_t jobs)
     }
 }
 
-/* Kicks jobs of "t", and expects that they are the soonest. Returns how many slices it took. */
+/* Kicks `wanted` jobs of the tube "t", and expects that these were the ones due soonest. Returns
+ * how many slices the kick took. */
 static unsigned kick_soonest(struct fixture *f, uint32_t jobs, uint64_t wanted, uint32_t pass_max)
 {
     struct elapse__queue_kick kick = {.tube = text("t"), .wanted = wanted, .pass_max = pass_max};
@@ -545,7 +546,7 @@ QUEUE_TEST(kick_of_many_delayed_jobs_looks_at_each_job_once)
 {
     enum { JOBS = 20000 };
     put_mixed(f, JOBS);
-    /* 1,000 places a slice, and then 1,000 kicks a slice. */
+    /* A slice looks at 1,000 places; later a slice kicks 1,000 jobs. */
     assert_in_range(kick_soonest(f, JOBS, JOBS - 500, 0), 39, 41);
 }
 
@@ -553,7 +554,8 @@ QUEUE_TEST(kick_of_more_jobs_than_a_pass_chooses_takes_more_passes)
 {
     enum { JOBS = 5000 };
     put_mixed(f, JOBS);
-    /* Three passes of five slices. Two of them need one slice more to kick what they chose. */
+    /* Three passes of five slices. Two of the passes need one more slice to kick what they chose.
+     */
     assert_int_equal(kick_soonest(f, JOBS, 3800, 1500), 3 * 5 + 2);
 }
 
@@ -689,7 +691,7 @@ QUEUE_TEST(a_tube_lasts_as_long_as_its_jobs_or_holds)
 
 /* ---- cleaning ---- */
 
-/* The time of the put, as the record of the job has it. */
+/* Returns the time of the put, as the record of the job has it. */
 static int64_t put_time(struct fixture *f, uint64_t id)
 {
     uint64_t position = look(f, id).position;

@@ -1,5 +1,5 @@
 /*
- * Every transition of a lease.
+ * Tests of every way in which a lease begins, changes and ends.
  */
 #include "fixture.h"
 
@@ -41,7 +41,8 @@ QUEUE_TEST(nack_without_back_off_is_ready_again)
     assert_ok(ack(f, &second));
 }
 
-/* The present was rounded down, by up to a millisecond: what lasts counts from the next one. */
+/* The present may be rounded down by up to a millisecond. So a delay or a ttr counts from the next
+ * millisecond on. */
 QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
 {
     elapse__queue_free(f->queue);
@@ -68,7 +69,7 @@ QUEUE_TEST(nothing_is_early_when_the_present_is_rounded_down)
     pass(f, later.ttr_ms);
     nothing_ready(f);
     pass(f, 1);
-    /* No delay is none. */
+    /* A delay of 0 stays 0: the rounding adds nothing to it. */
     handed = take(f);
     assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 0).result);
     (void)take(f);
@@ -86,8 +87,8 @@ QUEUE_TEST(nack_with_a_delay_waits_for_it)
     assert_int_equal(take(f).attempt, 1);
 }
 
-/* A worker that asks for time has not failed: RETRY counts only leases that end, and nacks without
- * a delay. */
+/* A worker that gives a job back with a delay has not failed. RETRY counts only leases that end
+ * unanswered, and nacks without a delay. */
 QUEUE_TEST(nack_with_a_delay_takes_no_retry)
 {
     struct elapse__queue_put put_twice = job("b");
@@ -180,7 +181,8 @@ QUEUE_TEST(cancel_of_a_job_that_waits_removes_it)
     }
 }
 
-/* Takes a job and cancels it. */
+/* Takes a job and cancels it, which makes it a shadow: a job that only waits for its lease to end.
+ */
 static struct elapse__queue_handed shadow(struct fixture *f)
 {
     struct elapse__queue_handed handed;
@@ -362,7 +364,8 @@ static uint64_t below_limit(const void *limit, struct elapse__queue_now now, uin
     return position < *(const uint64_t *)limit ? 500 : 0;
 }
 
-/* The records of the first jobs cannot be read: these are put aside without a record. */
+/* The records of the first two jobs cannot be read. A reserve delays these jobs, without a record,
+ * and hands out the third one. */
 QUEUE_TEST(a_reserve_passes_over_records_that_are_not_to_be_read)
 {
     struct elapse__queue_text tube = text("t");
@@ -456,7 +459,7 @@ QUEUE_TEST(retries_back_off_and_end_among_the_buried)
         pass(f, wait_ms);
     }
     take(f);
-    pass(f, 10000); /* the end of a lease counts as well */
+    pass(f, 10000); /* the end of the lease counts as a failed attempt, too */
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
     assert_string_equal(look(f, id).reason, "no retry was left");
     assert_ok(elapse__queue_kick_id(f->queue, f->now, id).result);

@@ -1,6 +1,6 @@
 /*
- * The bytes that count as live, by which the journal decides what to clean, are those that the
- * records of the jobs take.
+ * The journal decides by the live bytes of a segment what to clean. These tests check that the
+ * bytes that the queue counts as live are the bytes that the records of its jobs take.
  */
 #include "fixture.h"
 
@@ -49,7 +49,7 @@ QUEUE_TEST(tokens_count_as_what_they_take)
     expect_all_to_count(&f->log);
 }
 
-/* There are 6 bits for all but the body. */
+/* The queue keeps the size of a record without its body in 6 bits. So long texts are rounded up. */
 QUEUE_TEST(long_texts_count_as_a_little_more)
 {
     struct elapse__queue_put some = job("body");

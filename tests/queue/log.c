@@ -43,7 +43,7 @@ static uint64_t log_append(struct elapse__record_sink *sink, const struct elapse
     struct log *log = log_of(sink);
     uint64_t bytes = elapse__record_bytes_max(record->fields_size, record->body_size);
     if (!log->in_group || bytes > log->group_left)
-        abort(); /* a record without a group, or more than begin was asked for */
+        abort(); /* the record is outside a group, or larger than `begin` was asked for */
     log->group_left -= bytes;
     if (log->count == log->room) {
         log->room = log->room == 0 ? 64 : 2 * log->room;

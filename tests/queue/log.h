@@ -1,6 +1,6 @@
 /*
- * A log in memory: the sink of a queue in tests. It keeps the records in order, can be replayed
- * into another queue, can be cleaned from its tail, and counts live bytes.
+ * A log in memory, to which the queue of a test writes. It keeps the records in order and counts
+ * live bytes. A test can replay it into another queue, and clean it from its oldest record on.
  */
 #ifndef ELAPSE_TESTS_QUEUE_LOG_H
 #define ELAPSE_TESTS_QUEUE_LOG_H
@@ -26,33 +26,34 @@ struct log {
     uint64_t next_position;
     unsigned groups;
     bool in_group;
-    uint64_t group_left; /* bytes that the group may still take */
-    unsigned refusals;   /* how many of the next begins are refused */
+    uint64_t group_left; /* bytes that the open group may still take */
+    unsigned refusals;   /* how many of the next groups are refused */
     unsigned begins;
 };
 
 void log_init(struct log *log);
 void log_free(struct log *log);
 
-/* Replays everything from the tail on. Returns the first result that is not OK. */
+/* Replays all records from the tail on. Returns the first result that is not OK, or OK. */
 enum elapse__queue_result log_replay(const struct log *log, struct elapse__queue *queue);
 
-/* Hands the `records` oldest records to clean, and drops them. Returns false if clean failed; then
- * the record is still there. */
+/* Lets the queue clean the `records` oldest records, and drops them. Returns false if the queue
+ * failed to clean a record; that record is then still there. */
 bool log_clean(struct log *log, struct elapse__queue *queue, struct elapse__queue_now now,
                size_t records);
 
 bool log_is_put(const struct log *log, uint64_t position);
 
-/* Live bytes of all jobs whose records were not dropped, and of those that were (which must be 0).
- * Tokens are left out: when they end depends on the rounding of two clocks. */
+/* The first returns the live bytes of the records of jobs from the tail on, the second those of the
+ * dropped records, which must be 0. Tokens are left out, because the moment of their end depends on
+ * the rounding of two clocks. */
 int64_t log_live(const struct log *log);
 int64_t log_live_dropped(const struct log *log);
 
-/* The body of the record at a position; size 0 if there is no such record. */
+/* Returns the body of the record at a position; its size is 0 if there is no such record. */
 struct elapse__queue_text log_body(const struct log *log, uint64_t position);
 
-/* How many records of a type the log has from the tail on. */
+/* Returns how many records of a type the log has from the tail on. */
 size_t log_records(const struct log *log, enum elapse__record_type type);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Memory: bytes a job, steps of growth, and allocators that fail at each call.
+ * Tests of the memory of a queue: how many bytes a job takes, in which steps the memory grows, and
+ * what happens when the allocator fails at any one of its calls.
  */
 #include "fixture.h"
 
@@ -10,7 +11,7 @@
 struct counting {
     size_t bytes;
     size_t blocks;
-    size_t largest; /* of one call */
+    size_t largest; /* the most bytes that one call asked for */
     uint64_t calls;
     uint64_t refused; /* the number of the call that fails, from 1; 0: none */
 };
@@ -35,7 +36,7 @@ static void count_release(void *memory, size_t bytes, void *context)
     free(memory);
 }
 
-/* A sink that takes everything and keeps nothing. */
+/* A sink that accepts all records and keeps none. */
 static uint64_t position;
 
 static int take_begin(struct elapse__record_sink *sink, uint64_t bytes,
@@ -71,7 +72,7 @@ static struct elapse__record_sink sink_of_nothing = {take_begin, take_append, ta
 
 enum { MANY = 200000 };
 
-/* Puts many jobs, and returns the bytes that each takes, in hundredths. */
+/* Puts many jobs. Returns how many hundredths of a byte each of them takes. */
 static size_t bytes_a_job(struct elapse__queue_put put_it, bool with_key, uint32_t reserve)
 {
     struct counting counting = {0};
@@ -217,7 +218,7 @@ QUEUE_TEST(a_tube_with_a_delayed_job_takes_no_more_memory_than_promised)
     for (uint32_t i = 0; i < TUBES; i++)
         put_into(queue, now, i, 3600000);
     size_t fresh = (all_bytes(&counting) - before) / TUBES;
-    /* Also a tube that had ready jobs: a few of them, or many. */
+    /* A tube that had ready jobs, few or many, takes no more either. */
     for (uint32_t i = 0; i < TUBES; i++) {
         uint64_t first = put_into(queue, now, i, 0);
         for (uint32_t more = 1; i % 1000 == 0 && more < BACKLOG; more++)
@@ -237,8 +238,8 @@ QUEUE_TEST(a_tube_with_a_delayed_job_takes_no_more_memory_than_promised)
 
 enum { ROUND = 50000 };
 
-/* Puts many jobs of all kinds: delayed, with keys and some handed out. Returns the bytes that are
- * in use then. Ends all of them. */
+/* Puts many jobs: delayed ones, ones with keys, and some that are handed out. Returns the bytes
+ * that are then in use. Ends all of the jobs. */
 static size_t bytes_of_a_round(struct elapse__queue *queue, struct elapse__queue_now now,
                                const struct counting *counting)
 {
@@ -300,7 +301,7 @@ QUEUE_TEST(no_call_allocates_or_moves_much)
         (void)elapse__queue_put(queue, now, &put_it);
         assert_true(counting.calls - calls <= 24);
     }
-    /* A block of entries; no table was ever copied as a whole. */
+    /* The largest allocation is a block of entries: no table was ever copied as a whole. */
     assert_int_equal(counting.largest, sizeof(struct elapse__queue_block));
     for (uint64_t id = 1; id <= MANY; id++)
         (void)elapse__queue_cancel_id(queue, now, id);
@@ -388,7 +389,7 @@ QUEUE_TEST(an_insertion_moves_a_handful_of_links)
 
 /* ---- no memory ---- */
 
-/* A run of all kinds of commands. Errors are allowed; faults are not. */
+/* Runs all kinds of commands. Commands may return errors; crashes and leaks are faults. */
 static void run_commands(struct elapse__queue *queue, struct elapse__queue_now now)
 {
     struct elapse__queue_put with_all = keyed("k", ELAPSE__QUEUE_REPLACE);

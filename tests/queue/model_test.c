@@ -1,7 +1,7 @@
 /*
- * Random commands against a plain queue: an array of jobs that is searched from end to end, and
- * that always tells the truth. After each step all jobs are compared, the invariants examined, and
- * the log replayed into a second queue, which must be equal.
+ * Gives random commands to the queue and to a model of it: an array of jobs that is searched from
+ * end to end. After each step the test compares all jobs of the two, checks the invariants of the
+ * queue, and replays the log into a second queue, which must be equal.
  *
  *     queue-model [SEED [STEPS]]
  *
@@ -23,7 +23,7 @@ struct plain_job {
     int tube, key; /* key -1: none */
     enum elapse__queue_state state;
     bool by_wall, begun, begun_later, handed_out, handed_before, replayed;
-    int64_t due; /* by its clock */
+    int64_t due; /* by the clock of the job */
     int64_t lease_end, expiry;
     uint32_t priority, retry, attempts, reserves;
     int64_t ttr, expire, period, occurrence, first, backoff_min, backoff_max;
@@ -142,8 +142,8 @@ static struct elapse__queue_view view_of(struct model *m, uint64_t id)
     return view;
 }
 
-/* A hand-out failed. The jitter is the queue's: its wait must be in the range, and is taken over.
- */
+/* A hand-out failed. The queue chooses the wait at random, so the model checks that this wait is in
+ * its range, and takes it over. */
 static void fail_attempt(struct model *m, struct plain_job *job)
 {
     if (!job->replayed)
@@ -390,7 +390,7 @@ static void do_reschedule(struct model *m)
         wait_for(m, job, false, (int64_t)(m->now.boot_ms + time.delay_ms));
 }
 
-/* The job that comes out first of one tube, or of both. */
+/* Returns the job that comes out first of one tube, or of both. */
 static struct plain_job *first_ready(struct model *m, bool both, int tube)
 {
     struct plain_job *first = NULL;
@@ -453,7 +453,7 @@ static void do_reserve(struct model *m)
     }
 }
 
-/* The job whose lease a worker has, RESERVED or SHADOW; NULL: the lease has ended. */
+/* Returns the job whose lease a worker has, RESERVED or SHADOW; NULL: the lease has ended. */
 static struct plain_job *held_job(struct model *m, const struct elapse__queue_handed *handed)
 {
     struct plain_job *job = job_of_id(m, handed->id);
@@ -469,7 +469,7 @@ static void wait_again(struct model *m, struct plain_job *job, uint64_t delay_ms
     wait_for(m, job, false, (int64_t)(m->now.boot_ms + delay_ms));
 }
 
-/* What a verb that is done means to a job that is not a shadow. */
+/* Applies a verb of a worker that succeeded to a job that is not a shadow. */
 static void lease_done(struct model *m, struct plain_job *job, uint64_t verb, uint64_t delay_ms)
 {
     job->replayed = false;
@@ -605,8 +605,8 @@ static void restart_plain(struct model *m, const struct elapse__queue_now *old)
         if (job->id == 0 || job->state != ELAPSE__QUEUE_RESERVED)
             continue;
         int64_t left = job->lease_end + shift - (int64_t)m->now.boot_ms;
-        /* The record of a hand-out counts ttr from the hand-out: after a restart the lease ends as
-         * if it had begun with it, or with the last time that it was cleaned. */
+        /* The record of a hand-out counts the ttr from the hand-out. So after a restart the lease
+         * ends as if it had begun with the hand-out, or when the record was last cleaned. */
         if (!job->begun || job->begun_later) {
             int64_t says = (int64_t)view_of(m, job->id).left_ms;
             if (says > job->ttr || (job->begun && says > (left > 0 ? left : 0)))
@@ -642,7 +642,7 @@ static void do_restart(struct model *m)
     restart_plain(m, &old);
 }
 
-/* Time goes on; or the wall clock is set. */
+/* Sets both clocks forward, or sets the wall clock. */
 static void do_time(struct model *m)
 {
     uint64_t ms = random_below(&m->random, 20);
@@ -693,7 +693,7 @@ static const struct {
     const char *name;
     void (*perform)(struct model *m);
     unsigned weight;
-    bool in_lives; /* only in runs that restart */
+    bool in_lives; /* the step is made only in runs that restart */
 } commands[] = {
     {"put", do_put, 10, false},
     {"cancel", do_cancel, 4, false},

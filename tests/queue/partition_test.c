@@ -17,7 +17,7 @@ QUEUE_TEST(ids_of_a_partition_go_on_after_a_restart)
     elapse__queue_cancel_id(f->queue, f->now, 19);
     restart(f, 0);
     assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), 27);
-    /* An id that is none of its own: the next one is above it all the same. */
+    /* The id belongs to another partition; the next id is above it all the same. */
     elapse__queue_used_id(f->queue, 36);
     assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), 43);
     elapse__queue_used_id(f->queue, 50);
@@ -48,7 +48,8 @@ QUEUE_TEST(another_partition_refuses_the_records)
     }
 }
 
-/* Also those that would find no job here: an id that another partition gives is none of its own. */
+/* The queue refuses every kind of record whose id another partition gives, also a record that would
+ * not find a job here. */
 QUEUE_TEST(no_kind_of_record_is_taken_from_another_partition)
 {
     static const enum elapse__record_type types[] = {

@@ -1,5 +1,6 @@
 /*
- * Walking over the tubes in slices, and for how long the oldest ready job of a tube has been due.
+ * Tests of the walk over all tubes in slices, and of the overdue time of a tube: for how long its
+ * oldest ready job has been due.
  */
 #include "fixture.h"
 
@@ -78,18 +79,18 @@ QUEUE_TEST(jobs_of_both_clocks_are_compared)
     uint64_t id = put(f, at, ELAPSE__QUEUE_SCHEDULED);
     assert_int_equal(overdue(f), (uint64_t)(f->now.wall_ms - look(f, id).due_ms));
     pass(f, 1000);
-    /* The wall clock is set forward, and what goes by it is older. */
+    /* The wall clock is set forward, so a job that goes by this clock is older. */
     f->now.wall_ms += 60000;
     assert_int_equal(overdue(f), (uint64_t)(f->now.wall_ms - look(f, id).due_ms));
     assert_true(overdue(f) >= 61000);
     (void)elapse__queue_cancel_id(f->queue, f->now, id);
     assert_int_equal(overdue(f), 1000);
-    /* A replay would not know how the clock was set. */
+    /* The comparison by `ok` needs this: a replay does not know that the clock was set. */
     (void)elapse__queue_cancel_id(f->queue, f->now, in);
     ok(f);
 }
 
-/* The same, found by looking at every job. */
+/* Returns the overdue time of the tube, found by a look at every job. */
 static uint64_t overdue_by_list(struct fixture *f)
 {
     enum { ROOM = 256 };
@@ -113,13 +114,13 @@ static void go_on(struct fixture *f, uint64_t ms)
     f->now.wall_ms += (int64_t)ms;
 }
 
-/* As `put` and `take` of the fixture, without the replay of the whole log that these make. */
+/* Does as `put` of the fixture, but does not replay the whole log. */
 static void put_quickly(struct fixture *f, const struct elapse__queue_put *some)
 {
     assert_int_equal(elapse__queue_put(f->queue, f->now, some).result, ELAPSE__QUEUE_SCHEDULED);
 }
 
-/* Returns whether there was a job. */
+/* Does as `take` of the fixture, but does not replay the log. Returns whether there was a job. */
 static bool take_quickly(struct fixture *f, struct elapse__queue_handed *handed)
 {
     struct elapse__queue_text tube = text("t");
@@ -142,7 +143,7 @@ static void put_some(struct fixture *f, struct random_source *source)
     put_quickly(f, &some);
 }
 
-/* Takes a job, if one is ready, and ends it, gives it back, or lets its lease pass. */
+/* Takes a job, if one is ready. Then ends it, gives it back, or lets its lease run out. */
 static void take_some(struct fixture *f, struct random_source *source)
 {
     struct elapse__queue_handed handed;
@@ -208,7 +209,7 @@ QUEUE_TEST(a_backlog_stays_in_order_behind_new_jobs)
             longest = overdue(f);
     }
     assert_true(longest > 9990);
-    /* They go in the order of their ids; the oldest is always known. */
+    /* The jobs leave in the order of their ids; the oldest is always known. */
     struct elapse__queue_handed handed;
     for (unsigned i = 0; take_quickly(f, &handed); i++)
         if (i % 8 == 0)
@@ -216,7 +217,8 @@ QUEUE_TEST(a_backlog_stays_in_order_behind_new_jobs)
     ok(f);
 }
 
-/* Far from the places where a place is looked for first. */
+/* The queue searches the place of a job from the end of the list and from the job before it. The
+ * place of the last job here is far from both. */
 QUEUE_TEST(one_that_is_older_than_all_is_the_oldest)
 {
     struct elapse__queue_put at = job("at");

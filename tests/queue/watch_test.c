@@ -1,6 +1,6 @@
 /*
- * Waiting for jobs of a tube; leases that are withdrawn, and when the first of a connection ends;
- * the bytes of a tube.
+ * Tests of watches (somebody waits for jobs of a tube), of leases that are withdrawn, of the moment
+ * when the first lease of a connection ends, and of the bytes of a tube.
  */
 #include "fixture.h"
 
@@ -16,7 +16,7 @@ QUEUE_TEST(a_watch_is_news_once_for_each_asking)
     assert_ok(elapse__queue_watch_begin(f->queue, text("t"), &watch));
     assert_ptr_equal(elapse__queue_watch_find(f->queue, text("t")), &watch);
     assert_int_equal(elapse__queue_watch_name(&watch).size, 1);
-    /* Nobody has asked. */
+    /* Nobody has asked, so the watch is not in the news. */
     put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
     assert_null(next(f));
     /* A job is there already. */
@@ -83,7 +83,7 @@ QUEUE_TEST(a_pause_delays_the_news)
     assert_null(next(f));
     pass(f, 1);
     assert_ptr_equal(next(f), &watch);
-    /* And a pause that is taken back. */
+    /* A pause that is taken back makes news, too. */
     assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 100));
     elapse__queue_watch_ask(f->queue, &watch);
     assert_null(next(f));
@@ -101,7 +101,7 @@ QUEUE_TEST(a_watch_holds_its_tube)
     assert_ok(elapse__queue_watch_begin(f->queue, text("u"), &watch));
     ok(f);
     assert_ok(elapse__queue_tube_statistics(f->queue, f->now, text("u"), &statistics));
-    /* It may end while it is in the news. */
+    /* A watch may end while it is in the news. */
     struct elapse__queue_put other = job("one");
     other.tube = text("u");
     uint64_t id = put(f, other, ELAPSE__QUEUE_SCHEDULED);
@@ -125,7 +125,7 @@ QUEUE_TEST(a_lease_that_has_begun_is_withdrawn)
     assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
     assert_int_equal(look(f, id).reserves, 0);
     assert_int_equal(look(f, id).attempts, 0);
-    /* Its lease has ended for good, also after a restart. */
+    /* The lease has ended for good, also after a restart. */
     assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result,
                      ELAPSE__QUEUE_GONE);
     restart(f, 0);
@@ -170,7 +170,7 @@ QUEUE_TEST(the_soonest_end_of_a_connection)
     (void)take_for_connection(f, true);
     assert_int_equal(elapse__queue_connection_soonest(f->queue, &f->connection, 10),
                      begun_ms + 3000);
-    /* One is not enough to see the second. */
+    /* A look at only one lease does not see the second one, which ends sooner. */
     assert_int_equal(elapse__queue_connection_soonest(f->queue, &f->connection, 1),
                      begun_ms + 10000);
     assert_true(elapse__queue_connection_close(f->queue, f->now, &f->connection, 10));
@@ -195,7 +195,7 @@ QUEUE_TEST(the_bytes_of_a_tube)
     assert_int_equal(bytes_of_tube(f), 5 + strlen("longer body"));
     restart(f, 0);
     assert_int_equal(bytes_of_tube(f), 5 + strlen("longer body"));
-    /* A shadow has no bytes. */
+    /* A shadow, which is a cancelled job with a lease, has no bytes. */
     struct elapse__queue_handed handed = take(f);
     assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, handed.id).result,
                      ELAPSE__QUEUE_RUNNING);

@@ -1,5 +1,5 @@
 /*
- * The life of a run.
+ * One whole call of `elapse run`, from its first line of input to its exit status.
  */
 #ifndef ELAPSE_CLI_RUN_LIFE_H
 #define ELAPSE_CLI_RUN_LIFE_H
@@ -7,8 +7,8 @@
 #include "../common/message.h"
 #include "run.h"
 
-/* Runs from the first line of the input to the end of the last timer, or until something ends it
- * before. */
+/* Reads lines and fires timers until the last timer has ended, or until something, such as a
+ * signal, ends the run before. */
 enum exit_status run_file(const struct run_options *options);
 
 #endif
