@@ -1,11 +1,12 @@
 /*
- * What a client of HTTP reads: answers from replies of RESP, and labels of metrics.
+ * Tests of what a client of HTTP reads: answers, which the server translates from replies of RESP,
+ * and the labels and times of metrics.
  */
 #include "../../src/server/http/metrics.h"
 #include "../../src/server/http/translate.h"
 #include "../support/test.h"
 
-/* Compares the answer to a reserve with a status and a code. */
+/* Translates this reply of RESP to a reserve, and expects this status and this code. */
 static void check_error(const char *reply, int status, const char *code)
 {
     struct elapse__json json = {.failed = false};
@@ -28,7 +29,7 @@ TEST(a_fault_of_the_disk_is_no_fault_of_the_caller)
     check_error("-STRANGE thing\r\n", 500, "\"code\":\"FAILED\"");
 }
 
-/* Compares the label of a tube's metrics. */
+/* Expects that the metrics of the tube `name` have the label `label`. */
 static void check_label(const char *name, const char *label)
 {
     const struct elapse__queue_text tube = {.bytes = (const unsigned char *)name,

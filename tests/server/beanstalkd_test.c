@@ -1,6 +1,7 @@
 /*
- * Conversations in beanstalkd's protocol: every verb, with the clocks in the test's hand. The
- * answers are those of beanstalkd 1.12; beanstalkd/differential asks it.
+ * Conversations in beanstalkd's protocol, with every verb of it. The test sets the clocks. The
+ * expected answers are those of beanstalkd 1.12; beanstalkd/differential compares the server with a
+ * real beanstalkd.
  */
 #include "fixture.h"
 
@@ -24,7 +25,7 @@ static int set_up_beanstalkd(void **state)
 }
 
 #undef TEST
-/* Says something, and expects this answer once everything is durable. */
+/* Sends `said`, makes everything durable, and expects this answer. */
 static void talk(struct client *client, const char *said, const char *answer)
 {
     say(client, said);
@@ -64,7 +65,7 @@ BEANSTALKD_TEST(test_the_largest_body)
     commit();
     sprintf(line, "JOB_TOO_BIG\r\nFOUND 1 100\r\n%.100s\r\n", body);
     expect(&a, line);
-    /* It comes in pieces, and is answered at its end. */
+    /* The command comes in pieces, and is answered when the last one is there. */
     talk(&a, "put 0 0 60 155\r\n", "");
     talk(&a, body + 100, "");
     talk(&a, body + 100, "");
@@ -133,7 +134,8 @@ BEANSTALKD_TEST(test_the_life_of_a_job)
     talk(&a, "delete 1\r\ndelete 1\r\npeek 1\r\n", "DELETED\r\nNOT_FOUND\r\nNOT_FOUND\r\n");
 }
 
-/* What ends a job waits for the reserve-job before it; also if the client sends nothing more. */
+/* A command that ends a job waits for the reserve-job before it, also if the client sends nothing
+ * more. */
 BEANSTALKD_TEST(test_a_pipeline_ends_the_job_that_it_reserves)
 {
     struct client a;
@@ -287,7 +289,7 @@ BEANSTALKD_TEST(test_tubes)
     talk(&a, "pause-tube x 1\r\npause-tube a 1\r\n", "NOT_FOUND\r\nPAUSED\r\n");
 }
 
-/* Its place in the queue is that of "a", which has gone. */
+/* list-tubes names "default" first, also if another tube has the first place in the queue. */
 BEANSTALKD_TEST(test_default_is_the_first_tube_wherever_its_place_is)
 {
     struct client a;
@@ -348,7 +350,7 @@ static void has(const char *text, const char *line)
     assert_non_null(strstr(text, line));
 }
 
-/* Says something, and expects this line in the answer. */
+/* Sends `said`, and expects this line in the answer. */
 static void says(struct client *client, const char *said, const char *line)
 {
     say(client, said);
@@ -375,7 +377,7 @@ BEANSTALKD_TEST(test_statistics_of_a_job)
     talk(&a, "delete 1\r\nstats-job 1\r\n", "DELETED\r\nNOT_FOUND\r\n");
 }
 
-/* As beanstalkd says it: a second that has begun is cut off, also the first. */
+/* The seconds are rounded down, as beanstalkd does: also the first second, once it has begun. */
 BEANSTALKD_TEST(test_the_seconds_that_are_left)
 {
     struct client a;
@@ -408,8 +410,8 @@ BEANSTALKD_TEST(test_the_delay_of_a_job_is_that_of_its_last_release)
     says(&a, "stats-job 1\r\n", "\ndelay: 0\n");
 }
 
-/* Clients take each line apart without looking: one that is empty, or without its value, breaks
- * them. */
+/* Clients of beanstalkd split each line of a body without a check. A line that is empty, or that
+ * has no value, breaks them. */
 BEANSTALKD_TEST(test_every_line_of_a_body_is_a_field_or_an_item)
 {
     static const char *const commands[] = {"stats\r\n", "stats-job 1\r\n", "stats-tube default\r\n",

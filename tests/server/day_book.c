@@ -78,7 +78,8 @@ uint64_t day_book_live(void)
 void day_stored(struct day_job *job, uint64_t id)
 {
     job->id = id;
-    /* It may have been handed out already, if its reply had a longer way. */
+    /* The job may have been handed out already: the reply to the hand-out can come before the reply
+     * to the put. */
     if (job->state == DAY_ASKED)
         job->state = DAY_WAITS;
     day_figures.put++;
@@ -132,7 +133,7 @@ void day_failed(struct day_job *job, uint32_t attempt, uint64_t after_ms)
         day_is_buried(job, day_now_ms + after_ms);
 }
 
-/* What a hand-out may not find. */
+/* Checks that the state of the job allows a hand-out now. */
 static void check_hand_out(const struct day_job *job)
 {
     unsigned long long number = day_book_number(job);

@@ -1,6 +1,7 @@
 /*
- * What the clients of the simulated day know of every job, and which promise a reply would break.
- * The numbers of promises are those of docs/promises.md.
+ * The book of the simulated day (day_test.c): what its clients know of every job. The functions
+ * check each reply against the book, and report the promise that it breaks. The numbers of promises
+ * are those of docs/promises.md.
  *
  *             put           handed out           ack, cancel, replaced
  *      FREE -------> WAITS ------------> HELD ------------------------> ENDED --> FREE
@@ -10,8 +11,8 @@
  *                     +---------------- BURIED
  *                            kick
  *
- * A client hears only what a reply says, so between a command and its reply either may be true; the
- * functions say what they accept because of that.
+ * A client knows only what replies say. Between a command and its reply, the state before the
+ * command and the state after it are both possible, and the functions accept both.
  */
 #ifndef ELAPSE_TESTS_SERVER_DAY_BOOK_H
 #define ELAPSE_TESTS_SERVER_DAY_BOOK_H
@@ -25,15 +26,15 @@ enum {
     DAY_TUBES = 8,
     DAY_TTR_MS_MAX = 30000,
     DAY_STEP_MS_MAX = 50,     /* the longest step of the clock */
-    DAY_UNDER_WAY_MS = 200,   /* the longest way of a reply */
-    DAY_PATIENCE_MS = 150000, /* a job has to come so long after it could, at the latest */
+    DAY_UNDER_WAY_MS = 200,   /* the longest time that a reply is under way */
+    DAY_PATIENCE_MS = 150000, /* the longest time from when a job can come to when it comes */
     DAY_REST_MS = 120000,     /* how long an ended job is remembered */
 };
 
 struct day_job {
     enum day_state { DAY_FREE, DAY_ASKED, DAY_WAITS, DAY_HELD, DAY_BURIED, DAY_ENDED } state;
-    uint32_t generation; /* of the place in the book; a body has it */
-    uint32_t tube;       /* DAY_TUBES: one that lasts a minute */
+    uint32_t generation; /* counts the jobs of this place in the book; the body says it */
+    uint32_t tube;       /* DAY_TUBES: a tube that lasts only a minute */
     uint32_t retry;
     uint64_t id;
     uint64_t key;       /* 0: none */
@@ -41,17 +42,17 @@ struct day_job {
     uint64_t expire_ms; /* 0: never */
     uint64_t ttr_ms;
     uint64_t backoff_min_ms, backoff_max_ms;
-    uint64_t due_ms;      /* WAITS: not before. HELD: nobody else gets it before */
+    uint64_t due_ms;      /* WAITS: it comes not before. HELD: nobody else gets it before */
     uint64_t latest_ms;   /* WAITS: when it can be handed out, at the latest */
-    uint64_t since_ms;    /* BURIED, ENDED: when this was said or heard */
-    bool is_asked_to_end; /* by somebody, whose reply may be under way */
+    uint64_t since_ms;    /* BURIED, ENDED: when a client said or heard this */
+    bool is_asked_to_end; /* a client has sent a command that ends it */
     bool was_handed_out;
     bool is_shadow; /* HELD: it was cancelled meanwhile */
 };
 
 struct day_figures {
     uint64_t put, handed_out, ended, expired, buried, cancelled, replaced, most_jobs;
-    uint64_t latest_ms; /* how late a job came, at most */
+    uint64_t latest_ms; /* the most by which a job came late */
 };
 
 /* The first promise that was broken; "" if none. */
@@ -77,16 +78,17 @@ struct day_job *day_book_some(enum day_state state, uint64_t random);
 uint64_t day_book_live(void);
 
 void day_stored(struct day_job *job, uint64_t id);
-/* A job was handed out, whose body has this number and generation. Returns it; NULL: a promise is
- * broken. `due_ms` of the reply: 0: it has none. */
+/* Notes that a job was handed out, whose body has this number and generation. `due_ms` is the due
+ * time that the reply says; 0: the reply has none. Returns the job; NULL: a promise is broken. */
 struct day_job *day_handed_out(uint32_t number, uint32_t generation, uint64_t id, uint64_t due_ms);
 void day_ended(struct day_job *job);
-/* It will be ready after so long, or at most so long. */
+/* Notes that the job waits: it will be ready in `from_ms` at the soonest, and in `latest_ms` at the
+ * latest. */
 void day_waits(struct day_job *job, uint64_t from_ms, uint64_t latest_ms);
 void day_is_buried(struct day_job *job, uint64_t since_ms);
-/* The worker said that it failed: the attempt `attempt`, from 1, and `after_ms` from now. */
+/* Notes that attempt number `attempt` of the job, from 1, fails `after_ms` from now. */
 void day_failed(struct day_job *job, uint32_t attempt, uint64_t after_ms);
-/* Buried jobs of the tube were kicked. */
+/* Notes that buried jobs of the tube were kicked. */
 void day_kicked(uint32_t tube);
 bool day_has_buried(uint32_t tube);
 

@@ -10,9 +10,9 @@
 enum {
     OLD_TUBES_FROM = 6, /* the tubes that both protocols use; their jobs have no RETRY */
     MINUTE_MS = 60000,
-    MINUTES_BACK = 8, /* in which a job of a tube that lasts a minute has ended */
+    MINUTES_BACK = 8, /* after this time, all jobs of a tube that lasts a minute have ended */
     BODY_MAX = 300,
-    TUBE_NAME_BYTES = 32, /* of a tube that lasts a minute */
+    TUBE_NAME_BYTES = 32, /* room for the name of a tube that lasts a minute */
 };
 
 struct day_plan day_plan;
@@ -91,8 +91,8 @@ static void begin(struct day_client *client, enum day_verb verb, struct day_job 
 
 /* ---- producers ---- */
 
-/* The time to the next command, so that all producers together put as many as planned. Four waves
- * of load go over the day. */
+/* Returns the time until the next command of a producer. All producers together put as many jobs as
+ * planned, in four waves of load a day. */
 static uint64_t pause_ms(void)
 {
     uint64_t mean_ms = 1000 * (DAY_PRODUCERS + DAY_OLD_PRODUCERS) * 10 / 8 / day_plan.puts_a_second;
@@ -101,7 +101,7 @@ static uint64_t pause_ms(void)
     uint64_t in_wave_ms = day_now_ms % wave_ms;
     uint64_t rising_ms = in_wave_ms < half_ms ? in_wave_ms : wave_ms - in_wave_ms;
 
-    /* From half to one and a half of the mean. */
+    /* The pause goes from half of the mean to one and a half of it, and back. */
     mean_ms = mean_ms / 2 + mean_ms * rising_ms / (half_ms + 1);
     return 1 + below(2 * mean_ms + 1);
 }
@@ -168,7 +168,8 @@ static void choose_key(struct day_client *client, struct day_job *job, struct wo
 {
     struct day_job *other = one_in(3) ? day_book_some(DAY_WAITS, below(DAY_JOBS)) : NULL;
 
-    /* Two that replace the same job would replace each other. */
+    /* No second put may take the key of a job that is about to be replaced: it would replace the
+     * first put. */
     if (other != NULL && other->key != 0 && other->tube == job->tube && other->id != 0 &&
         !other->is_asked_to_end) {
         client->victim = other;
@@ -220,7 +221,7 @@ static size_t say_put(struct day_client *client, char *to)
     return write_words(&words, to);
 }
 
-/* A command about a job that waits. */
+/* Writes a command about a job that waits. Returns its bytes. */
 static size_t say_of_waiting(struct day_client *client, char *to)
 {
     struct words words = {.size = 0};
@@ -313,7 +314,7 @@ static size_t produce_old(struct day_client *client, char *to)
 
 /* ---- workers ---- */
 
-/* Returns a held job whose time has come, and takes it out; false: there is none. */
+/* Moves a held job whose time has come from `held` to `acting`. Returns false if there is none. */
 static bool take_held(struct day_client *client)
 {
     uint64_t soonest = UINT64_MAX;
@@ -331,8 +332,8 @@ static bool take_held(struct day_client *client)
     return false;
 }
 
-/* What a worker says of a job is true at once: another one may have the job before the first hears
- * the reply. */
+/* Notes the new state of a job when the worker sends its command. Another worker may get the job
+ * before this one hears the reply. */
 static void give_back(const struct day_client *client)
 {
     struct day_job *job = client->job;
@@ -351,7 +352,7 @@ static size_t say_of_held(struct day_client *client, char *to)
 {
     struct words words = {.size = 0};
     const struct day_held *held = &client->acting;
-    /* What is in a tube of a minute ends, or comes again soon. */
+    /* A job of a tube that lasts a minute ends at once. */
     uint64_t kind = held->job->tube == DAY_TUBES ? 99 : below(100);
     bool extends = kind < 4 && !held->was_extended;
 
@@ -476,7 +477,7 @@ void day_client_reconnect(struct day_client *client)
     for (unsigned i = 0; i < client->held_count; i++) {
         struct day_job *job = client->held[i].job;
         if (client->role == DAY_OLD_WORKER)
-            day_waits(job, 0, 0); /* its leases end with it */
+            day_waits(job, 0, 0); /* the leases of an old worker end with its connection */
         else
             day_failed(job, client->held[i].attempt,
                        job->due_ms > day_now_ms ? job->due_ms - day_now_ms : 0);
@@ -501,7 +502,7 @@ size_t day_client_say(struct day_client *client, char *to)
 
 /* ---- replies ---- */
 
-/* A job came, with this body. */
+/* A worker gets a job with this body. */
 static void take_job(struct day_client *client, uint64_t id, uint64_t due_ms, uint32_t attempt,
                      const char *lease, size_t lease_size, const char *body)
 {
@@ -511,7 +512,7 @@ static void take_job(struct day_client *client, uint64_t id, uint64_t due_ms, ui
 
     if (job == NULL)
         return;
-    /* The worker dies on it, and nobody hears of it again until its lease ends. */
+    /* Sometimes a worker dies on a job: it never answers, and the lease of the job runs out. */
     if (client->role == DAY_WORKER && one_in(50)) {
         day_failed(job, attempt, job->ttr_ms - DAY_UNDER_WAY_MS);
         job->latest_ms += DAY_UNDER_WAY_MS;
@@ -561,7 +562,8 @@ static bool hear_jobs(struct day_client *client, struct reply *reply)
     return true;
 }
 
-/* It ended in place of its worker: the worker ends it, or nobody has heard of the worker yet. */
+/* A job was cancelled or replaced. If a worker holds it, the job is a shadow until the worker ends
+ * it. */
 static void end_elsewhere(struct day_job *job)
 {
     if (job->state == DAY_HELD)
@@ -610,7 +612,7 @@ static void hear_cancel(struct day_client *client, const char *word)
     }
 }
 
-/* A worker gave a job back. */
+/* Hears the reply to a worker that gave a job back. */
 static void hear_given_back(struct day_client *client, const char *word)
 {
     struct day_job *job = client->job;
@@ -637,7 +639,8 @@ static void hear_extend(struct day_client *client, const char *word)
     client->held[client->held_count++] = *held;
 }
 
-/* `line` is the first of the reply, and `word` the first inside it, if it is an array. */
+/* `line` is the first line of the reply. `word` is its first word: for an array, that of the first
+ * item. */
 static void hear_word(struct day_client *client, const char *line, const char *word, uint64_t id)
 {
     struct day_job *job = client->job;

@@ -1,5 +1,6 @@
 /*
- * The clients of the simulated day. Each has one command under way, and a moment when it goes on.
+ * The clients of the simulated day (day_test.c). Each client has at most one command under way, and
+ * a moment when it sends the next one.
  *
  *      producers       RESP: puts of all kinds, cancels, moves, looks
  *      workers         RESP: take up to ten jobs, work on each for a while, and end it in some way
@@ -27,8 +28,8 @@ enum {
 /* How the day goes. */
 struct day_plan {
     uint64_t puts_a_second; /* on average */
-    uint64_t longest_ms;    /* delay of a put */
-    uint64_t recurring;     /* jobs */
+    uint64_t longest_ms;    /* the longest delay of a put */
+    uint64_t recurring;     /* how many jobs recur */
     bool puts;              /* producers put; otherwise they do nothing */
     bool takes;             /* workers take; otherwise they finish what they have */
 };
@@ -56,7 +57,7 @@ struct day_client {
     uint64_t wake_ms;
     uint64_t said_ms;
     uint64_t value;         /* MOVE, RELEASE: the delay */
-    struct day_job *job;    /* that the command is about */
+    struct day_job *job;    /* the job that the command is about */
     struct day_job *victim; /* PUT: the job whose key it takes; NULL: none */
     uint32_t tube;          /* KICK; OLD: how many commands of the beginning were said */
     unsigned held_count;
@@ -72,14 +73,14 @@ struct day_client {
     size_t heard_size;
 };
 
-/* The number of a client tells its role. */
+/* Begins a client. Its number decides which role it has. */
 void day_client_begin(struct day_client *client, unsigned number);
 
-/* The connection is gone, and a new one begins; what was held is not worked on. Requires that no
- * command but a RESERVE is under way, and that no reply of it is on its way. */
+/* The client begins a new connection, and gives up the jobs that it holds. Requires that no command
+ * but a RESERVE is under way, and no reply to that. */
 void day_client_reconnect(struct day_client *client);
 
-/* Writes its next command, if it is time. Returns its bytes. */
+/* Writes the next command of the client, if its time has come. Returns its bytes; 0: none. */
 size_t day_client_say(struct day_client *client, char *to);
 
 void day_client_hear(struct day_client *client, const void *bytes, size_t size);

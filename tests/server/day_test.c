@@ -1,18 +1,19 @@
 /*
- * A day of a server in some minutes: clients of both protocols put, take, end, cancel and move jobs
- * through the core of the server, the queue and the journal, on a disk in memory, and the clock
- * goes on in steps of some milliseconds. Four waves of load go over the day, and between them the
- * machine loses its power, once everything was answered.
+ * Simulates a day of a server in some minutes. Clients of both protocols put, take, end, cancel and
+ * move jobs through the core of the server, the queue and the journal. The disk is in memory, and
+ * the clock goes on in steps of some milliseconds. Four waves of load go over the day. Between the
+ * waves, when everything was answered, the machine loses its power.
  *
  *      server-day [--minutes N] [--rate N] [--seed SEED]
  *
  * It fails if
  *
- * - a promise of docs/promises.md to a client is broken: a job comes early or twice, is lost, or is
- *   back; or two and a half minutes pass before a job comes that could;
+ * - a promise of docs/promises.md to a client is broken: a job comes early or twice, is lost, or
+ *   comes back after its end;
+ * - a job that could be handed out is not handed out for two and a half minutes;
  * - the files are ever larger than twice the live bytes and five segments;
- * - the memory, without the disk, is at its most in the last quarter a twentieth and 64 KiB more
- *   than in the second;
+ * - the last quarter of the day takes more memory, without the disk, than the second one, by more
+ *   than a twentieth and 64 KiB;
  * - jobs are left when all of them should have ended.
  */
 #include <errno.h>
@@ -31,8 +32,8 @@ enum {
     SEGMENT_BITS = 19,
     SEGMENT = 1 << SEGMENT_BITS,
     QUARTERS = 4,
-    QUIET_MS = 100000, /* before the power is lost */
-    SILENT_MS = 40000, /* of it without puts */
+    QUIET_MS = 100000, /* the quiet time before the power is lost */
+    SILENT_MS = 40000, /* the part of it without puts */
     ROUNDS_MAX = 100000,
     SECOND_MS = 1000,
     MINUTE_MS = 60000,
@@ -47,7 +48,7 @@ static struct {
     struct elapse__connection *connections[DAY_CLIENTS];
     uint64_t commands;
     uint64_t memory_most[QUARTERS], jobs_most[QUARTERS];
-    double space_most; /* bytes of the files, as a part of their bound */
+    double space_most; /* the most bytes of the files, as a part of their bound */
 } s;
 
 /* ---- memory ---- */
@@ -211,7 +212,7 @@ static bool hear(unsigned number)
     return true;
 }
 
-/* Everything that can be done at this moment. */
+/* Lets the server, the clients and the journal do all that they can do at this moment. */
 static void do_all(void)
 {
     bool busy = true;
@@ -254,7 +255,7 @@ static void each_minute(unsigned quarter)
         day_violate("an invariant of the core is broken");
 }
 
-/* One step of the clock. */
+/* Sets the clock forward by one step, and does all that there is to do then. */
 static void step(unsigned quarter)
 {
     uint64_t before = day_now_ms;
@@ -279,7 +280,7 @@ static void go_on_until(uint64_t end_ms, unsigned quarter)
 
 /* ---- the day ---- */
 
-/* The machine loses its power; everything that was said is answered. */
+/* The machine loses its power and starts again. Requires that every command was answered. */
 static void lose_power(void)
 {
     uint64_t jobs = elapse__queue_jobs(s.engine.jobs);
@@ -321,7 +322,7 @@ static void print_quarter(unsigned quarter, uint64_t day_ms)
     (void)fflush(stdout);
 }
 
-/* No more is put; recurring jobs are cancelled, and all others come and end. */
+/* Ends the puts, cancels recurring jobs, and goes on until all other jobs have come and ended. */
 static void end_day(void)
 {
     uint64_t end_ms = day_now_ms + 2 * day_plan.longest_ms + 20 * UINT64_C(60000);
@@ -406,10 +407,10 @@ int main(int argc, char **argv)
         else
             return say_usage();
     }
-    /* A quarter is longer than the quiet before its end. */
+    /* With fewer minutes, a quarter would be shorter than the quiet time before its end. */
     if (minutes < MINUTES_MIN)
         return say_usage();
-    /* So that each quarter has a whole wave, and is longer than any delay. */
+    /* With this, each quarter has a whole wave and is longer than any delay. */
     day_plan.longest_ms = minutes * MINUTE_MS / QUARTERS / 6;
     day_random.state = seed;
     sim_disk_begin(seed);

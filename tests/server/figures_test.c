@@ -1,5 +1,5 @@
 /*
- * Histograms, and windows of a minute on them.
+ * Tests of histograms, and of windows that say what a histogram has counted in the last minute.
  */
 #include "../../src/base/histogram.h"
 #include "../../src/server/http/window.h"
@@ -74,7 +74,8 @@ TEST(a_value_older_than_a_minute_is_forgotten)
     assert_int_equal(window.count, 0);
 }
 
-/* A histogram is a sum over partitions, of which one may go. */
+/* A histogram may be the sum over many partitions. When a partition goes away, the sum has less,
+ * and the window counts from there. */
 TEST(a_histogram_that_has_less_counts_from_there)
 {
     static struct elapse__http_window window;

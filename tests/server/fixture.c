@@ -31,7 +31,7 @@ static void attend(void)
     }
 }
 
-/* What follows each step. */
+/* Follows each step of a test: checks all invariants, and notes which clients need attention. */
 static void after(void)
 {
     check();

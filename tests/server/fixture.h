@@ -1,7 +1,8 @@
 /*
- * What the tests of the core share: a server on a simulated disk, whose clocks and commits the test
- * makes, and clients that are bytes. After each step the invariants of the core, of the queue and
- * of the journal are examined.
+ * What the tests of the core share: a server on a simulated disk, and clients without sockets,
+ * which are only bytes. The test sets the clocks, and decides when the journal makes records
+ * durable. After each step the fixture checks the invariants of the core, the queue and the
+ * journal.
  */
 #ifndef ELAPSE_TESTS_SERVER_FIXTURE_H
 #define ELAPSE_TESTS_SERVER_FIXTURE_H
@@ -18,7 +19,7 @@ struct client {
 struct fixture {
     struct elapse__engine engine;
     struct elapse__server *server;
-    bool more; /* the answer of the last turn */
+    bool more; /* the last turn said that there is more to do */
 };
 
 extern struct fixture f;
@@ -32,23 +33,24 @@ int tear_down(void **state);
 void serve(void);
 
 struct elapse__queue_now present(void);
-/* Both clocks go on; then turns. */
+/* Sets both clocks forward by `ms`, and runs turns of the core. */
 void pass(uint64_t ms);
-/* Turns and readings until nothing is left to do; nothing becomes durable. */
+/* Runs turns and reads bodies until nothing is left to do. Nothing becomes durable. */
 void rest(void);
-/* Everything becomes durable, and then rest. */
+/* Makes everything durable, and then does as `rest`. */
 void commit(void);
-/* One turn. */
+/* Runs one turn of the core. */
 void turn(void);
 
-/* A client whose leases end with it, and one whose leases do not. */
+/* Connects a client: `connect` one whose leases end with its connection, `connect_free` one whose
+ * leases do not. */
 void connect(struct client *client);
 void connect_free(struct client *client);
 void say(struct client *client, const char *text);
 void say_bytes(struct client *client, const void *bytes, size_t size);
-/* Takes up to `most` bytes of the output. */
+/* Takes up to `most` bytes of the client's output. */
 const char *hear_some(struct client *client, size_t most);
-/* Expects this output, all there is. */
+/* Takes all output of the client, and expects this text. */
 void expect(struct client *client, const char *text);
 void hang_up(struct client *client);
 

@@ -1,5 +1,6 @@
 /*
- * Reserves: which client gets which job when, and the hand-outs that its end undoes.
+ * Tests of reserves: which client gets which job and when, and which hand-outs are undone when a
+ * connection ends.
  */
 #include "fixture.h"
 
@@ -43,7 +44,7 @@ SERVER_TEST(a_hand_out_does_not_wait_for_its_own_lease)
     say(&a, "r 0 2 t\n");
     rest();
     expect(&a, "=1 one\n=2 two\n");
-    /* But it waits for that of another reply. */
+    /* But it waits until the leases of the reply before it are durable. */
     say(&a, "r 0 9 t\n");
     rest();
     expect(&a, "");
@@ -101,7 +102,7 @@ SERVER_TEST(the_first_to_wait_is_the_first_to_be_served)
     }
 }
 
-/* Also if each job comes alone, long after the one before. */
+/* Each new job is handed to a client that waits, also if it comes long after the job before it. */
 SERVER_TEST(every_job_is_news_to_those_who_still_wait)
 {
     enum { WAITING = 3 };
@@ -134,7 +135,7 @@ SERVER_TEST(a_waiting_reserve_takes_from_any_of_its_tubes)
     pass(20);
     commit();
     expect(&a, "=1 later\n");
-    /* It no longer waits for the others. */
+    /* The reserve was answered, so it no longer waits for jobs of other tubes. */
     say(&producer, "p a one\n");
     commit();
     expect(&a, "");
@@ -212,7 +213,7 @@ SERVER_TEST(a_cancelled_hand_out_takes_another_job)
     say(&b, "x 1\n");
     commit();
     expect(&b, "+2\n+deleted\n");
-    /* Its reply waited for the put of the second job; the first one was cancelled meanwhile. */
+    /* The reply waited for the put of the second job. Meanwhile the first job was cancelled. */
     expect(&a, "=2 two\n");
     say(&b, "p u three\np u four\n");
     say(&b, "p t five\n");
@@ -237,7 +238,7 @@ SERVER_TEST(a_cancelled_hand_out_waits_again)
     expect(&a, "");
     say(&b, "p t two\np t three\n");
     commit();
-    /* It came before the other one. */
+    /* This reserve came before that of the other client. */
     expect(&a, "=3 two\n-error\n-error\n");
     expect(&c, "=4 three\n");
 }
@@ -257,7 +258,7 @@ SERVER_TEST(leases_end_with_their_connection)
     rest();
     for (uint64_t id = 1; id <= 3; id++)
         assert_int_equal(state_of(id), ELAPSE__QUEUE_READY);
-    /* The first one was handed out; the others were not. */
+    /* The first job was handed out; the others were not. */
     assert_int_equal(look_at(1).reserves, 1);
     assert_int_equal(look_at(2).reserves, 0);
     assert_int_equal(look_at(2).attempts, 0);
@@ -274,7 +275,7 @@ SERVER_TEST(a_free_lease_outlives_its_connection_once_it_was_sent)
     expect(&a, "=1 one\n");
     say(&a, "r 0 1 t\n");
     commit();
-    /* All but the last byte. */
+    /* The client hears all of the reply but its last byte. */
     assert_string_equal(hear_some(&a, strlen("=2 two")), "=2 two");
     say(&a, "r 0 1 t\n");
     rest();
@@ -311,7 +312,7 @@ SERVER_TEST(many_leases_end_in_slices)
         memcpy(lines + (size_t)i * LINE, "p t one\n", LINE + 1);
     put_jobs(lines);
     connect(&a);
-    /* As many as the journal takes at once. */
+    /* A reserve hands out only as many jobs as the journal takes at once. */
     while (elapse__queue_statistics(f.engine.jobs).reserved < MANY) {
         say(&a, "r 0 1000 t\n");
         commit();
@@ -345,7 +346,7 @@ SERVER_TEST(a_deadline_comes_a_second_before)
     say(&a, "R 100000 t\n");
     expect(&a, "-soon\n");
     pass(1000);
-    /* The lease has ended: it gets the job again. */
+    /* The lease has ended, so the client gets the job again. */
     say(&a, "R 100000 t\n");
     commit();
     expect(&a, "=1 one\n");
@@ -373,7 +374,7 @@ SERVER_TEST(a_body_from_the_disk_holds_up_nobody_else)
     put_jobs("p t one\np t two\n");
     connect(&a);
     connect(&b);
-    /* The simulated page cache has it or not, at random. */
+    /* It is random whether the simulated page cache has a body. */
     for (int i = 0; i < TRIES && reading == NULL; i++) {
         expect(&a, "");
         say(&a, "l 1\nz\n");
@@ -516,7 +517,7 @@ SERVER_TEST(a_job_that_cannot_be_read_is_handed_out_when_it_can_be_read)
     assert_int_equal(statistics().journal.unread_places, 0);
 }
 
-/* Bodies of a page each, so that each has a place of its own. */
+/* Puts jobs with bodies of more than a page, so that no two of them lie in one page of the disk. */
 static void put_large_jobs(unsigned count)
 {
     char line[5000];
@@ -536,9 +537,9 @@ SERVER_TEST(a_disk_that_cannot_read_is_not_asked_for_every_job)
     fail_reads(true);
     say(&a, "r 60000 12 t\nz\n");
     commit();
-    /* The first reserve took all: none of them was read in vain twice. */
+    /* The first reserve took all jobs, and the disk was asked once for each of them. */
     assert_int_equal(statistics().journal.failed_reads, 12);
-    /* And no turn is needed before the rest is over. */
+    /* No turn is needed before the pause after a failed read is over. */
     assert_in_range(elapse__server_next_ms(f.server), present().boot_ms + 1,
                     present().boot_ms + ELAPSE__UNREAD_REST_MS);
     for (unsigned i = 0; i < 10; i++) {
@@ -562,7 +563,7 @@ SERVER_TEST(a_reserve_does_not_say_that_there_is_no_job_if_one_cannot_be_read)
     fail_reads(true);
     say(&a, "r 0 1 t\nl 1\nr 0 1 empty\n");
     commit();
-    expect(&a, ""); /* the disk is given a little time */
+    expect(&a, ""); /* the server waits a little for the disk */
     pass(ELAPSE__ENGINE_READ_PATIENCE_MS);
     commit();
     expect(&a, "-disk\n-disk\n-timeout\n");

@@ -1,6 +1,6 @@
 /*
- * What comes over a connection of HTTP: which heads are refused, and the limits of a request, on
- * manual time.
+ * Tests of the bytes that come over a connection of HTTP: which heads of requests are refused, and
+ * what happens at the limits of a request. The tests set the clock.
  */
 #include "../../src/server/http/intake.h"
 #include "../support/test.h"
@@ -30,8 +30,8 @@ static enum elapse__http_intake_fault come(uint64_t now_ms, const char *bytes)
     return elapse__http_intake_bytes(&intake, now_ms, (const uint8_t *)bytes, strlen(bytes));
 }
 
-/* Expects this fault of a request whose headers are these, behind a Host; in one piece and byte by
- * byte. */
+/* Sends a request with these headers and a Host, once in one piece and once byte by byte. Expects
+ * this fault. */
 static void expect_of(const char *request, const char *headers,
                       enum elapse__http_intake_fault fault)
 {

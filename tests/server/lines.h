@@ -1,6 +1,6 @@
 /*
- * A small protocol of the tests' own, so that the core is tested without the protocols that it
- * serves. A command is a line; so is a reply.
+ * A small protocol that only tests use. With it they test the core without the real protocols. A
+ * command is a line, and so is a reply.
  *
  *      p TUBE BODY        put, due at once            +ID
  *      d MS TUBE BODY     put, due later              +ID
@@ -22,11 +22,12 @@
 
 #include "core/session.h"
 
-/* Leases end with their connection; or they do not. */
+/* With lines_owned, leases end with their connection; with lines_free, they do not. */
 extern const struct elapse__protocol lines_owned;
 extern const struct elapse__protocol lines_free;
 
-/* How many commands have run, of all connections; those that came again count again. */
+/* How many commands of all connections have run. A command counts again each time that the core
+ * runs it again. */
 extern unsigned lines_run;
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The loop: which peers have their turn, and how much of it, when many are ready. The peers are
- * pairs of sockets, and the queue has no directory. Nothing is timed: bytes are counted.
+ * Tests of the loop when many peers (connections) are ready: which of them get a turn, and how much
+ * each may do in it. The peers are pairs of sockets, and the queue has no directory. The tests
+ * count bytes and measure no time.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +132,7 @@ static void say_often(struct client *client, const char *command, size_t times)
     free(bytes);
 }
 
-/* Takes what has come for a client. Returns how many bytes. */
+/* Takes all bytes that have come for a client. Returns how many. */
 static size_t hear(struct client *client)
 {
     static char bytes[SOCKET_BYTES];
@@ -180,7 +181,7 @@ LOOP_TEST(a_client_with_one_command_is_served_in_its_turn_while_others_send_thou
     see();
     assert_true(elapse__loop_turn(&loop));
     assert_int_equal(hear(&clients[PEERS_MAX - 1]), strlen("+PONG\r\n"));
-    /* All other ones were read, too, and have their replies in the end. */
+    /* The loop has read all other peers, too, and they get their replies in the end. */
     while (elapse__loop_turn(&loop))
         see();
     for (int i = 0; i < PEERS_MAX - 1; i++)

@@ -17,23 +17,23 @@ enum {
     TOKENS_MAX = 4
 };
 
-/* The knowledge of a job. Its body begins with its number. */
+/* What the clients know of a job. The body of a job begins with its number. */
 static struct job {
     uint64_t id;       /* 0: not known */
-    uint64_t due_ms;   /* not before */
+    uint64_t due_ms;   /* nobody may get it before */
     uint64_t ended_at; /* the step of the first reply after which nobody gets it; 0: none */
-    bool is_certain;   /* its put was acknowledged, or it was seen */
+    bool is_certain;   /* its put was acknowledged, or it was handed out */
     bool was_refused;
-    bool may_be_ended; /* a command that ends it has no reply, and never will have */
+    bool may_be_ended; /* a command that ends it lost its connection before the reply */
     bool is_found;
 } jobs[JOBS_MAX];
 static unsigned job_count;
 
-/* Jobs that were handed out, to be ended or given back. */
+/* Jobs that were handed out. A later command ends them or gives them back. */
 static struct held {
     unsigned job;
     uint64_t id;
-    char lease[LEASE_BYTES]; /* "": beanstalkd's */
+    char lease[LEASE_BYTES]; /* "": a lease of beanstalkd's protocol, which has no name */
     const struct power_client *client;
 } held[HELD_MAX];
 static unsigned held_count;
@@ -97,11 +97,11 @@ static void note_lease(const char *lease)
         if (strcmp(leases[i], lease) == 0)
             violate("Q6 the lease %s has come twice", lease);
     if (lease_count == LEASES_MAX)
-        abort(); /* more than any run has */
+        abort(); /* no run has so many leases */
     (void)snprintf(leases[lease_count++], LEASE_BYTES, "%s", lease);
 }
 
-/* A job was handed out by a reserve that was sent at `sent`. */
+/* Notes a job that was handed out, and checks the promises. Its reserve was sent in step `sent`. */
 static void take(struct power_client *client, uint64_t sent, uint64_t id, const char *lease,
                  const char *body, size_t size)
 {
@@ -229,7 +229,7 @@ static size_t say_of_held(struct power_client *client, struct random_source *ran
     unsigned place = (unsigned)random_below(random, held_count);
     bool ends = !random_one_in(random, 4);
 
-    /* The first from there on that the client may name. */
+    /* Takes the first job from `place` on that the client may name. */
     for (unsigned i = 0; i < held_count && !may_name(client, &held[place]); i++)
         place = (place + 1) % held_count;
     struct held one = held[place];
@@ -246,7 +246,7 @@ static size_t say_of_held(struct power_client *client, struct random_source *ran
     return write_words(client, to, words);
 }
 
-/* Names any job by its id: ends it, or looks at it. */
+/* Writes a command that ends a job, or looks at it, by its id. The job may be in any state. */
 static size_t say_of_any(struct power_client *client, struct random_source *random, char *to)
 {
     char words[64];
@@ -300,7 +300,7 @@ static void hear_put(const struct power_command *command, const char *line, bool
     }
 }
 
-/* Takes the jobs of a RESERVE, once it is whole. */
+/* Takes the jobs of the reply to a RESERVE, once it is whole. */
 static void hear_jobs(struct power_client *client, struct reply *reply, uint64_t sent)
 {
     struct reply whole = *reply;
@@ -350,14 +350,14 @@ static void hear_resp(struct power_client *client, const struct power_command *c
         hear_put(command, line, line[0] == '*', strtoull(second.at + 1, NULL, 10));
         break;
     case POWER_END:
-        /* "running": it ends with its lease, and nobody else gets it. "gone" says of an ACK that
-         * the lease is. */
+        /* "+running" means that the job ends with its lease, and nobody else gets it. "+gone" ends
+         * nothing: in the reply to an ACK it says only that the lease is gone. */
         for (int i = 0; line[0] == '*' && i < 3; i++)
             if (reply_begins(second.at, words[i]))
                 end_job(command->job);
         break;
     case POWER_LOOK:
-        /* Nothing: it is gone for good. */
+        /* The reply is a null: the job is gone for good. */
         if (line[0] == '_' || reply_begins(line, "$-1"))
             end_job(command->job);
         break;

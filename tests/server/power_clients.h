@@ -1,7 +1,8 @@
 /*
- * Clients of both protocols that the power test drives, and the book that they keep. Each has
- * commands under way, whose outcome is open; a reply says which it was, and nothing else does: not
- * a crash, not the end of a connection. The promises have the numbers of docs/promises.md.
+ * Clients of both protocols that the power test drives, and the book in which they note what they
+ * know of each job. A client has commands under way, whose outcome is open. Only a reply says what
+ * the outcome is: a crash does not, and the end of a connection does not. The promises have the
+ * numbers of docs/promises.md.
  */
 #ifndef ELAPSE_TESTS_POWER_CLIENTS_H
 #define ELAPSE_TESTS_POWER_CLIENTS_H
@@ -27,7 +28,7 @@ struct power_client {
     bool speaks_resp;
     struct power_command commands[POWER_UNDER_WAY];
     unsigned first, count;
-    char heard[POWER_HEARD_BYTES]; /* of replies that are not whole */
+    char heard[POWER_HEARD_BYTES]; /* the bytes of a reply that is not whole yet */
     size_t heard_size;
 };
 
@@ -38,26 +39,27 @@ struct power_figures {
 /* The first promise that was broken; "" if none. */
 extern char power_violation[200];
 extern struct power_figures power_figures;
-/* Milliseconds, which never go back. */
+/* The time in milliseconds; it never goes back. */
 extern uint64_t power_now_ms;
 
 /* Forgets all jobs. */
 void power_begin(void);
 
-/* A connection begins; what was under way on the one before has an open outcome. */
+/* The client begins a connection. Commands that were under way on the one before keep an open
+ * outcome. */
 void power_connect(struct power_client *client, bool speaks_resp);
 
-/* Writes the next command. Returns its bytes; 0: enough is under way. */
+/* Writes the next command of the client. Returns its bytes; 0: enough commands are under way. */
 size_t power_say(struct power_client *client, struct random_source *random, char *to);
 
-/* Writes a RESERVE of all tubes: for the end, when every job is ready. */
+/* Writes a RESERVE of all tubes. The end of a run uses it, when every job is ready. */
 size_t power_say_reserve(struct power_client *client, char *to);
 
-/* Takes bytes of replies. */
+/* Takes bytes of replies, and checks each whole reply against the book. */
 void power_hear(struct power_client *client, const void *bytes, size_t size);
 
-/* Everything was handed out: what was acknowledged, and nobody ended, must have been seen since
- * power_look_for_all. */
+/* Between the two calls, the caller hands out all jobs. power_find_missing reports a job whose put
+ * was acknowledged, that nobody ended, and that was not handed out since power_look_for_all. */
 void power_look_for_all(void);
 void power_find_missing(void);
 

@@ -1,9 +1,8 @@
 /*
- * The promises to clients of both protocols, over a disk that loses its power: their bytes go
- * through the core of the server, the queue and the journal; the process ends at any moment, by a
- * crash, a power cut or a failed sync, and begins anew on the disk as it is then. power_clients.h
- * says how the clients keep book. Nothing that a reply has said is undone, so all of it was
- * durable.
+ * Tests the promises to clients of both protocols on a disk that loses its power. The bytes of the
+ * clients go through the core of the server, the queue and the journal. The process ends at random
+ * moments by a crash, a power cut or a failed sync, and starts again on the disk as it then is. No
+ * such end may undo what a reply has said. power_clients.h says how the clients keep book.
  *
  *      server-power [--runs N] [--seed SEED]
  */
@@ -29,7 +28,7 @@ enum {
 
 static const int64_t wall_ms = 1700000000000;
 
-/* A connection of a client: what it has sent and the server has no room for yet. */
+/* A client and its connection. `sent` has the bytes that the server has not received yet. */
 struct link {
     struct power_client client;
     struct elapse__connection *connection; /* NULL: there is none */
@@ -112,7 +111,7 @@ static void open_process(void)
     set_faults(true);
 }
 
-/* What was under way gets no result. */
+/* Ends the process. Operations that are under way fail. */
 static void kill_process(void)
 {
     shell_give_up_readings(&s.shell, present());
@@ -159,7 +158,7 @@ static void crash(void)
     open_process();
 }
 
-/* The program ends by itself when its journal has failed. */
+/* Returns whether the process must end: its disk is dead, or its journal has failed. */
 static bool has_ended(void)
 {
     return sim_disk_is_dead() || elapse__journal_error(s.engine.journal) != 0;
@@ -208,7 +207,8 @@ static void connect(struct link *link)
     require(link->connection != NULL, "a client may connect");
 }
 
-/* Bytes that were sent come, as far as there is room. Returns whether some did. */
+/* Hands bytes that a client sent to the server, as far as there is room. Returns whether there were
+ * any. */
 static bool deliver(struct link *link, size_t most)
 {
     if (link->connection == NULL)
@@ -225,7 +225,7 @@ static bool deliver(struct link *link, size_t most)
     return true;
 }
 
-/* The client reads. Returns whether there was something. */
+/* Lets the client read. Returns whether there was something to read. */
 static bool hear(struct link *link, size_t most)
 {
     const uint8_t *bytes;
@@ -308,7 +308,7 @@ static void step(unsigned crash_in)
 
 /* ---- the end ---- */
 
-/* Everything becomes durable, and all that was asked is answered. */
+/* Makes everything durable, and waits until every command is answered. */
 static void rest(void)
 {
     bool busy = true;
@@ -326,13 +326,13 @@ static void rest(void)
     }
 }
 
-/* Takes out all jobs, those last that are leased until their ttr. */
+/* Takes out all jobs. A job that is leased comes when its ttr has passed. */
 static void take_all(void)
 {
     struct link *link = &s.links[0];
     uint64_t before;
 
-    /* From here on nobody ends a job: what was sent is answered first. */
+    /* All commands that were sent are answered first, so from here on nobody ends a job. */
     rest();
     for (unsigned i = 0; i < CLIENTS; i++)
         if (s.links[i].connection != NULL)
@@ -368,7 +368,7 @@ static void run(uint64_t seed)
     for (uint64_t i = 0; i < steps && s.shell.server != NULL && power_violation[0] == '\0'; i++)
         step(crash_in);
     if (s.shell.server != NULL && power_violation[0] == '\0') {
-        /* The last crash, and then nothing fails any more. */
+        /* This is the last crash; after it nothing fails. */
         crash();
         set_faults(false);
         if (s.shell.server != NULL)

@@ -1,6 +1,6 @@
 /*
- * Random scripts of whole and broken commands of both protocols, by many clients, on a simulated
- * disk: script.h says what must hold.
+ * Runs random scripts on a simulated disk. In a script, many clients send whole and broken commands
+ * of both protocols. script.h says what must hold.
  *
  *      server-random [--runs N] [--seed SEED]
  */
@@ -25,7 +25,7 @@ static void add(unsigned byte)
         script[length++] = (uint8_t)byte;
 }
 
-/* Lines of beanstalkd; %1 is a small number, %t a tube. */
+/* Lines of beanstalkd's protocol; %1 stands for a small number, %t for a tube. */
 static const char *const lines[] = {
     "put %1 0 10 3\r\nabc\r\n",
     "put %1 0 1 5\r\nabcde\r\n",
@@ -61,7 +61,7 @@ static const char *const lines[] = {
     "nonsense\r\n",
 };
 
-/* Words of RESP commands. */
+/* Commands of RESP, as words. */
 static const char *const commands[] = {
     "PUT %t body",
     "PUT %t body IN %1s KEY k%1",
@@ -149,7 +149,7 @@ static void add_send(void)
             write_resp(text, commands[random_index(&source, sizeof commands / sizeof *commands)]);
     if (random_one_in(&source, 40))
         text[random_index(&source, size)] = (char)random_below(&source, 256);
-    /* In one piece or in two, with something else in between. */
+    /* The text comes in one piece, or in two with another step in between. */
     size_t cut = random_one_in(&source, 4) ? random_index(&source, size) : size;
     add(SCRIPT_SEND);
     add(client);
@@ -219,7 +219,7 @@ int main(int count, char **arguments)
         uint64_t steps = random_below(&source, STEPS_MAX);
         for (uint64_t i = 0; i < steps; i++)
             add_step();
-        /* Known before it fails. */
+        /* The seed is printed before the run, so it is known if the run crashes. */
         fprintf(stderr, "\rseed %" PRIu64 " ", seed + run);
         script_run(script, length);
         commands_run += script_commands;

@@ -1,6 +1,7 @@
 /*
- * Replies of both protocols, taken apart by clients of tests. A reply may not have come as a whole:
- * then `is_short` is set, and what was taken means nothing.
+ * Functions with which clients of tests read replies of both protocols, part by part. If a part has
+ * not come yet, a function sets `is_short`; then all parts taken so far mean nothing, and the
+ * client reads the reply again when more bytes have come.
  */
 #ifndef ELAPSE_TESTS_SERVER_REPLIES_H
 #define ELAPSE_TESTS_SERVER_REPLIES_H
@@ -16,16 +17,16 @@ struct reply {
 /* Takes a line without its end. */
 const char *reply_line(struct reply *reply, size_t *size);
 
-/* Takes bytes, and the end of a line behind them. */
+/* Takes `size` bytes and the end of a line behind them. */
 const char *reply_bytes(struct reply *reply, size_t size);
 
-/* Takes a number, or a string as it is; of another value only the begin. */
+/* Takes a value of RESP if it is a number or a string. Of an array it takes only the first line. */
 const char *reply_value(struct reply *reply, size_t *size);
 
-/* Takes a whole value of RESP, whatever it has inside. Returns its first line. */
+/* Takes a whole value of RESP, also an array with all its items. Returns its first line. */
 const char *reply_skip(struct reply *reply);
 
-/* Whether a line begins so. */
+/* Returns whether a line begins with `word`. */
 bool reply_begins(const char *line, const char *word);
 
 #endif

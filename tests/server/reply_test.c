@@ -1,5 +1,6 @@
 /*
- * Replies, gates, slices, back-pressure, and the ends of connections.
+ * Tests of replies: which wait for the disk (gates), which come in slices, what stops a client that
+ * does not read, and how connections end.
  */
 #include "fixture.h"
 
@@ -121,7 +122,7 @@ SERVER_TEST(a_full_journal_takes_no_command)
         ran++;
     }
     assert_true(lines_run < ran);
-    /* Nothing can be done before the journal has worked: the shell may sleep. */
+    /* The core can do nothing before the journal has worked, so the shell may sleep. */
     say(&b, "z\n");
     rest();
     assert_false(f.more);
@@ -157,7 +158,7 @@ SERVER_TEST(a_client_that_does_not_read_is_not_served)
     assert_int_equal(strlen(hear_some(&a, 1 << 20)), 18003 - 3000);
 }
 
-/* A reply that has no bytes yet has memory, and that counts. */
+/* A reply that has no bytes yet takes memory, and this memory counts towards the limit. */
 SERVER_TEST(replies_without_bytes_are_bounded)
 {
     enum { LOOKS = 400 };
@@ -173,7 +174,7 @@ SERVER_TEST(replies_without_bytes_are_bounded)
     lines_run = 0;
     say(&a, looks);
     rest();
-    /* The put is not durable: no look has its bytes. */
+    /* The put is not durable, so no reply to a look has its bytes yet. */
     expect(&a, "");
     assert_true(lines_run > 1);
     assert_true(lines_run < 10000 / 400);
@@ -200,7 +201,7 @@ SERVER_TEST(the_input_is_bounded)
     say_bytes(&a, bytes, 299);
     assert_int_equal(elapse__connection_room(a.connection), 1);
     assert_false(elapse__connection_wants_end(a.connection));
-    /* Neither a command nor room for the rest of it. */
+    /* The input is full, and has no whole command. */
     say_bytes(&a, bytes, 1);
     assert_true(elapse__connection_wants_end(a.connection));
     assert_int_equal(elapse__connection_room(a.connection), 0);
@@ -212,7 +213,7 @@ SERVER_TEST(the_input_is_bounded)
     for (int i = 0; i < 3; i++)
         say_bytes(&a, bytes, 300);
     expect(&a, "+needed\n");
-    /* But not for more than a job may have. */
+    /* But there is no room for more bytes than a job may have. */
     say(&a, "n 2000000\n");
     assert_true(elapse__connection_wants_end(a.connection));
     hang_up(&a);
@@ -333,7 +334,7 @@ SERVER_TEST(idle_connections_end)
     assert_false(elapse__connection_wants_end(d.connection));
     pass(100);
     assert_true(elapse__connection_wants_end(d.connection));
-    /* One has a lease; one waits. */
+    /* The client b has a lease; the client c waits. */
     assert_false(elapse__connection_wants_end(b.connection));
     assert_false(elapse__connection_wants_end(c.connection));
 }

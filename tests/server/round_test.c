@@ -1,12 +1,12 @@
 /*
- * Rounds: how much the core does before the shell looks at other events, and who gets how much of
- * it. The bounds are those of src/server/core/inner.h.
+ * Tests of rounds: how much the core does before the shell looks at other events, and how much of
+ * it each client gets. The bounds are those of src/server/core/inner.h.
  */
 #include "fixture.h"
 
 enum { ROUND = 1000, BEFORE_THE_TURN = 500 };
 
-/* Says the same line so many times, without a turn in between. */
+/* Sends the same line `times` times, without a turn in between. */
 static void say_often(struct client *client, const char *line, unsigned times)
 {
     size_t size = strlen(line);
@@ -50,7 +50,7 @@ SERVER_TEST(all_connections_share_one_round)
     hang_up_all(clients, CLIENTS);
 }
 
-/* Others have far more to do, and came before. */
+/* Six other clients came before the last one, and have far more to do. */
 SERVER_TEST(a_client_with_one_command_waits_for_a_quantum_of_each_other_one)
 {
     enum { CLIENTS = 6, LINES = 5000 };
@@ -72,7 +72,7 @@ SERVER_TEST(a_client_with_one_command_waits_for_a_quantum_of_each_other_one)
     hang_up_all(clients, CLIENTS);
 }
 
-/* Bytes that leave give no turn before the others. */
+/* A client that reads its replies gets no turn ahead of other clients. */
 SERVER_TEST(a_reader_gets_no_more_turns_than_its_own)
 {
     enum { LINES = 5000 };
@@ -103,7 +103,7 @@ SERVER_TEST(the_bytes_of_a_command_count)
     lines_run = 0;
     for (int i = 0; i < 5; i++)
         say_often(&clients[i], line, LINES);
-    /* A command begins as long as a unit is left. */
+    /* A command may begin as long as one unit of work is left. */
     assert_in_range(lines_run, 1, BEFORE_THE_TURN / UNITS + 2);
     rest();
     assert_int_equal(lines_run, 5 * LINES);
@@ -137,7 +137,7 @@ static size_t unsent(const struct client *client)
     return elapse__connection_output(client->connection, &bytes);
 }
 
-/* A turn, and the readings that it asks for. Returns whether there is more to do. */
+/* Runs a turn, and reads the bodies that it asks for. Returns whether there is more to do. */
 static bool turn_and_read(void)
 {
     struct elapse__server_reading *reading;
@@ -190,7 +190,8 @@ SERVER_TEST(no_reply_gets_bytes_while_enough_bytes_wait_for_the_socket)
     } while (heard < (size_t)(LOOKS - 1) * LARGE);
 }
 
-/* Those who read have commands that waited until they read. */
+/* Five clients have commands that waited until they read. When they read, another client still gets
+ * its share. */
 SERVER_TEST(readers_leave_a_share_to_those_who_speak)
 {
     enum { CLIENTS = 5, COMMANDS = 400 };
@@ -210,7 +211,7 @@ SERVER_TEST(readers_leave_a_share_to_those_who_speak)
     hang_up_all(clients, CLIENTS);
 }
 
-/* A putter at full speed waits for the journal, and has more to say. */
+/* One client puts jobs at full speed: it waits for the journal, and has more to send. */
 SERVER_TEST(a_putter_leaves_a_share_to_waiting_reserves)
 {
     enum { LINES = 3000 };
@@ -239,7 +240,7 @@ SERVER_TEST(a_putter_leaves_a_share_to_waiting_reserves)
     assert_int_equal(elapse__queue_jobs(f.engine.jobs), LINES + 1);
 }
 
-/* Each job costs a look at each tube: a command that would look too often hands out fewer. */
+/* Each job costs a look at each tube. So a reserve of many tubes hands out fewer jobs. */
 SERVER_TEST(a_reserve_of_many_tubes_is_bounded)
 {
     enum { TUBES = 1000, LEAST = 32, MOST = 200, MOST_WITH_ROOM = 500 };
@@ -270,7 +271,7 @@ SERVER_TEST(a_reserve_of_many_tubes_is_bounded)
         assert_in_range(jobs - left, jobs < LEAST ? jobs : LEAST, MOST);
     }
     assert_int_equal(elapse__queue_statistics(f.engine.jobs).reserved, TUBES);
-    /* Of one tube all come, also by several calls of the queue. */
+    /* A reserve of one tube gets all jobs, also if the core must call the queue several times. */
     for (int i = 0; i < MOST_WITH_ROOM; i++) {
         say(&a, "p t y\n");
         if (i % 50 == 49)

@@ -98,7 +98,7 @@ static void shut(struct elapse__connection *connection)
             s.clients[i] = NULL;
 }
 
-/* What a shell does after each call. Returns whether there is more to do. */
+/* Does what a shell does after each call of the core. Returns whether there is more to do. */
 static bool turn(void)
 {
     bool more = shell_turn(&s.shell, present());
@@ -136,7 +136,7 @@ static void send_bytes(void)
                                    &(struct elapse__connection_facts){.may_use_beanstalkd = true});
     if (*client != NULL) {
         size_t room = elapse__connection_room(*client);
-        /* What there is no room for is lost, as if the client had sent something else. */
+        /* Bytes for which there is no room are dropped, as if the client had not sent them. */
         elapse__connection_received(*client, present(), s.next, size < room ? size : room);
     }
     s.next += size;
@@ -213,7 +213,8 @@ static void step(void)
     (void)turn();
 }
 
-/* Everything becomes durable, is read and is sent, until nothing is left to do. */
+/* Makes all records durable, reads all bodies and sends all replies, until nothing is left to do.
+ */
 static void finish(void)
 {
     bool busy = true;
@@ -247,7 +248,7 @@ void script_run(const uint8_t *bytes, size_t size)
     while (s.left > 0)
         step();
     finish();
-    /* All that is left to wait for is time, or a client. */
+    /* From here on only time or a client can give the server something to do. */
     require(elapse__queue_check(s.engine.jobs) == 0, "the invariants of the queue");
     for (unsigned i = 0; i < SCRIPT_CLIENTS; i++)
         if (s.clients[i] != NULL)
