@@ -1,7 +1,7 @@
 /*
- * A simple model of cron expressions. It makes an expression at random out of items and writes
- * it as text. Then it is asked about one local time after the other, and tries its items one
- * by one, by the rules of the manual. It shares no code with the library.
+ * A simple model of cron expressions. It makes an expression at random out of items, and writes
+ * it as text. Then a test asks it about one local time after the other. The model tries its items
+ * one by one, by the rules of the manual. It shares no code with the library.
  */
 #ifndef ELAPSE_TESTS_DUMB_H
 #define ELAPSE_TESTS_DUMB_H

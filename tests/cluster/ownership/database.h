@@ -3,15 +3,17 @@
  * standbys. It does what PostgreSQL does, as far as partitions can see:
  *
  *   - A write locks the row. Its commit is in the log of the primary at once, and waits until a
- *     standby has it. Until then nobody sees it, and other writes wait, or give up (LOCKED).
- *   - The wait ends with success when a standby has it, and also when the names are emptied. A
- *     cancelled wait answers success with a notice. A terminated session, or a primary that starts
- *     again, leaves the write visible without any standby.
+ *     standby has it. Until then nobody sees the write, and other writes wait, or give up (LOCKED).
+ *   - The wait ends with success when a standby has the commit. It also ends with success when the
+ *     names of synchronous standbys are emptied. A cancelled wait answers success with a notice. A
+ *     terminated session, or a primary that starts again, leaves the write visible, although no
+ *     standby has it.
  *   - A closed connection stops nothing: a statement that was sent may run later.
- *   - A promoted standby has what it has received, a new timeline, and perhaps no names.
+ *   - A promoted standby has the writes that it has received, a new timeline, and perhaps no names
+ *     of standbys.
  *   - The old primary may live on: isolated, or with a standby that follows it again.
  *
- * Time and chance come from outside: each function is one step.
+ * Each function is one step. The caller decides when a step comes, and what is left to chance.
  */
 #ifndef ELAPSE_TESTS_DATABASE_H
 #define ELAPSE_TESTS_DATABASE_H
@@ -32,14 +34,14 @@ enum {
     HOUR_MS = 3600 * 1000,
 };
 
-/* What wall clocks show at the beginning of true time. */
+/* What right wall clocks show when the true time of the simulation is 0. */
 #define SIM_EPOCH_MS INT64_C(1700000000000)
 
 struct sim_row {
     uint64_t epoch, beat, last_group, last_hash, tail;
     char owner[ELAPSE__NODE_NAME_BYTES];
-    bool is_marked; /* `stopped` says something */
-    bool is_missed; /* `missed` does */
+    bool is_marked; /* the column `stopped` is not empty */
+    bool is_missed; /* the column `missed` is not empty */
 };
 
 struct sim_group {
@@ -48,7 +50,7 @@ struct sim_group {
     uint8_t bytes[GROUP_BYTES];
 };
 
-/* The tables. */
+/* The contents of the tables. */
 struct sim_state {
     struct sim_row row;
     struct sim_group groups[GROUPS_MAX];
@@ -57,26 +59,26 @@ struct sim_state {
 
 /* A transaction, in the log of the database. */
 struct sim_write {
-    struct sim_row row; /* as it is after it */
-    uint64_t group;     /* appended; 0: none */
+    struct sim_row row; /* the row after the transaction */
+    uint64_t group;     /* the group that it appended; 0: none */
     struct sim_group content;
     uint64_t made;    /* a table, + 1; 0: none */
     uint64_t dropped; /* tables below are dropped; 0: none */
 };
 
 struct sim_server {
-    struct sim_state state; /* as it is visible */
+    struct sim_state state; /* what readers see */
     struct sim_write *writes;
     unsigned written; /* writes that this server has */
     unsigned safe;    /* writes that a standby had, or that were there at the promotion */
-    unsigned branch;  /* of its timeline: writes before it are also those of older ones */
+    unsigned branch;  /* where its timeline begins: older timelines have the same writes before */
     int upstream;     /* the server that it follows; -1: none */
     bool is_up;
     bool is_primary; /* it takes writes */
     uint32_t timeline;
     bool has_names;
     int64_t loaded_us;
-    int64_t ahead_ms; /* its clock, before the true one */
+    int64_t ahead_ms; /* by how much its clock is ahead of the true time */
     int holder; /* the session whose commit waits; -1: none waits, -2: its connection is lost */
     bool is_pending;
 };
@@ -93,13 +95,13 @@ struct sim_session {
     enum sim_session_state state;
     int server;
     int node;         /* -1: its connection is lost */
-    bool is_dead;     /* lost, behind the answer that is on its way */
+    bool is_dead;     /* the connection is lost once the answer on its way has come */
     uint64_t sent_at; /* true time */
     struct elapse__statement statement;
     char me[ELAPSE__NODE_NAME_BYTES];
     uint8_t bytes[GROUP_BYTES];
     struct elapse__statement_result result;
-    struct sim_row row; /* of the result */
+    struct sim_row row; /* the row of the result */
     struct elapse__partition_log_row log[ELAPSE__LOG_TABLE_GROUPS];
     uint8_t log_bytes[ELAPSE__LOG_TABLE_GROUPS][GROUP_BYTES];
 };
@@ -107,27 +109,27 @@ struct sim_session {
 extern struct sim_server servers[SERVERS];
 extern struct sim_session sessions[SESSIONS];
 
-/* What a node has said of its clock; on all servers at once. */
+/* What a node has said of its clock. All servers have this. */
 struct sim_clock {
     int64_t ahead_ms;
     int64_t seen_ms; /* by the clock of the server; 0: never */
 };
 extern struct sim_clock clocks[NODES];
-extern int primary; /* the true one */
+extern int primary; /* the server that is the true primary */
 
-/* What the database finds wrong with what nodes do. */
+/* Is called when nodes do something that the database finds wrong. */
 extern void (*sim_violate)(const char *what);
 
 void database_begin(uint64_t genesis);
 void database_end(void);
 
-/* Returns a session for a node on a server; -1: it cannot be reached. */
+/* Returns the number of a new session of a node on a server; -1: the server cannot be reached. */
 int database_connect(int node, int server);
 
-/* The node closes it, or loses it: what was sent may still run. */
+/* The node closes or loses the connection of a session. A statement that was sent may still run. */
 void database_detach(int number);
 
-/* The node sends. */
+/* The node sends a statement. */
 void database_send(int number, const struct elapse__statement *statement, const char *me,
                    uint64_t at);
 
@@ -138,20 +140,21 @@ bool database_release(int number); /* answers a commit that a standby has */
 bool database_cancel(int number);  /* the wait of a commit is cancelled: a notice */
 bool database_terminate(int number);
 void database_set_names(int number, bool has_names);
-void database_flap_names(int number); /* emptied, and set again before anybody looks */
+void database_flap_names(int number); /* empties the names, and sets them again at once */
 void database_crash(int number, bool keeps_pending);
 
-/* The primary is gone, or isolated if `lives_on`. Promotes the standby that has most, or, if
- * `wrong`, one that has less. Returns false if there is none such. */
+/* The primary goes away, or is isolated if `lives_on`. Promotes the standby that has the most
+ * writes, or, if `wrong`, one that has fewer. Returns false if there is no such standby. */
 bool database_fail_over(bool wrong, bool lives_on);
 
-/* A standby begins to follow a server, from a copy of it where their logs differ. */
+/* A standby begins to follow a server. If their logs differ, it begins with a copy of the server.
+ */
 void database_follow(int number, int upstream);
 
 /* Returns the highest number of writes that a standby of this server has. */
 unsigned database_replicated(int server);
 
-/* Returns whether the server has this group, in its log of writes or visible, with this hash. */
+/* Returns whether the server has this group with this hash, in its log of writes or visible. */
 bool database_has(int server, unsigned writes, uint64_t group, uint64_t hash);
 
 #endif

@@ -1,24 +1,25 @@
 /*
- * The world of the simulation: nodes, each with the pure state machine of one partition, a clock
- * of its own and a disk; the simulated database; and what was ever answered to clients.
+ * The world of the simulation. It has nodes, each with the state machine of one partition, a clock
+ * and a disk of its own; the simulated database; and a note of all that clients were ever answered.
  *
  * The checks
  *
- *   C1  One node answers at a time, and it knows all that was ever answered: nothing is stale.
+ *   C1  Only one node answers at a time, and it knows all that was ever answered.
  *   C2  Each answered group is in the log of the primary, and a standby has it.
  *   C3  The chain never forks, and no table is dropped that is needed (database.c).
- *   C4  Nobody stops, unless the wrong standby was promoted. Then each node that knows of a group
- *       that was lost stops, and says so, and each that sees a mark.
- *   C5  When all is well again, one node owns and answers, and the others have what it has. A node
- *       that is gone is replaced within L + 1 s, one that hands over within 100 ms.
+ *   C4  No node stops, unless the wrong standby was promoted. Then each node stops that knows of a
+ *       lost group or sees a mark, and it says why.
+ *   C5  When all is well again, one node owns and answers, and the others have the groups that it
+ *       has. An owner that is gone is replaced within L + 1 s (L is the lease), an owner that hands
+ *       over within 100 ms.
  *   C6  The invariants of the state machine hold after each call.
- *   C7  Where only the owner knows of groups that are lost, and it reaches the database within one
- *       and a half leases, nobody else ever answers, and no group is confirmed any more.
- *   C8  If it comes when others have gone on in a later epoch, they still go on, and the row says
- *       that it misses groups.
- *   C9  The cluster's time at an owner is the true one, as nearly as answers of the database tell,
- *       whatever wall clocks of nodes show. Where the database's clock is set, it is at most
- *       ELAPSE__CLOCK_APART_MS more off: a new owner is early by no more.
+ *   C7  If only the owner knows of groups that are lost, and it reaches the database within one and
+ *       a half leases, then nobody else ever answers, and no group is confirmed any more.
+ *   C8  If such an owner comes later, when others have gone on in a later epoch, then they still go
+ *       on, and the row says that this node misses groups.
+ *   C9  The cluster's time at an owner is the true time, as nearly as answers of the database tell,
+ *       whatever the wall clocks of nodes show. If the database's clock is set, the cluster's time
+ *       is at most ELAPSE__CLOCK_APART_MS more off, so a new owner is early by no more than this.
  *   C10 When all is well again, a node whose clock is wrong does not answer, if another one lives
  *       whose clock is right.
  */
@@ -34,7 +35,7 @@ struct sim_node {
     char me[ELAPSE__NODE_NAME_BYTES];
     uint64_t offset_ms;
     uint64_t rate_ppm;
-    int64_t ahead_ms;     /* its wall clock, before the true one */
+    int64_t ahead_ms;     /* by how much its wall clock is ahead of the true time */
     int session;          /* -1: none, or lost */
     bool is_connecting;   /* CONNECT is under way */
     bool is_sent;         /* another statement is under way */
@@ -43,7 +44,7 @@ struct sim_node {
     unsigned host;
     bool is_paused;
     bool is_to_set_aside;
-    bool has_group; /* submitted, and neither confirmed nor put aside */
+    bool has_group; /* a group was submitted, and is neither confirmed nor put aside */
     bool has_stopped;
     bool was_near; /* in this life the database's clock was one that it believed */
     bool must_stop;
@@ -51,7 +52,7 @@ struct sim_node {
     /* Its disk. */
     struct elapse__partition_memory memory;
     struct elapse__partition_log_place local, confirmed;
-    uint64_t base; /* groups up to this one are not there */
+    uint64_t base; /* groups up to this one are not on the disk */
     uint64_t hashes[GROUPS_MAX];
 
     uint8_t bytes[GROUP_BYTES]; /* the group in flight */
@@ -61,7 +62,7 @@ struct world {
     uint64_t now_ms; /* true time */
     uint64_t genesis;
     uint64_t submitted;
-    struct elapse__partition_log_place told; /* the last group of which an answer told */
+    struct elapse__partition_log_place told; /* the last group that a client knows of */
     bool has_lost;                           /* the wrong standby was promoted */
     bool sets_database_clocks;
     char violation[240];
@@ -93,12 +94,12 @@ void node_lose_connection(int number);
 void node_crash(int number);
 void node_start(int number);
 void node_hand_over(int number);
-bool node_has_wrong_clock(int number); /* as the true primary sees it */
+bool node_has_wrong_clock(int number); /* by the clock of the true primary */
 
 /* The wrong standby was promoted: notes which nodes know of something that is lost. */
 void world_note_loss(void);
 
-/* Everything is repaired, and goes on for a while without faults. */
+/* Repairs everything, and lets the world go on for a while without faults. */
 void world_heal(void);
 void world_finish(struct random_source *random);
 

@@ -1,18 +1,18 @@
 /*
- * The router between simulated clients and simulated partitions: one process, one seed, no real
+ * Simulates a router between clients and partitions, in one process, from one seed, without real
  * time.
  *
  *      clients (clients.c) --bytes--> router --bytes--> wires --bytes--> partitions (model.c)
  *
- * Each step of a run moves some bytes somewhere, lets time pass, or does harm: a wire is cut, with
- * what is on it lost or delivered late; a partition gets another owner, or none; a client goes.
- * Bytes on one wire stay in order; wires are as fast or slow as the dice say. Each command is one
- * of a kind: its ids, keys and bodies have its number, so that whatever is done is distinct from
- * everything else. Checked:
+ * Each step of a run moves some bytes, lets time pass, or does harm: a wire is cut, and the bytes
+ * on it are lost or come late; a partition gets another owner, or none; a client goes away. Bytes
+ * on one wire stay in order; how fast a wire is, is random. The ids, keys and bodies of a command
+ * have the number of the command, so each effect tells which command it comes from. Checked:
  *
  *   - each client reads one reply for each of its commands, in their order, and it fits the command
  *     (N1 of src/cluster/router/router.h); at the end, when all harm is over, none is missing
- *   - no command is done twice; what was answered is done, -TRYAGAIN is not (N2, N3)
+ *   - no command is done twice; a command that was answered is done, unless the answer is -TRYAGAIN
+ *     (N2, N3)
  *   - in each partition, a client's commands are done in their order, those answered -UNKNOWN left
  *     out (N4)
  *   - jobs that clients did not get are given back (N5), in runs without cuts and other owners
@@ -41,7 +41,7 @@ enum {
     JOBS_MAX = 2048,
 };
 
-/* What each step does comes from here. */
+/* Returns a number below `limit`. All chance of a run comes from here. */
 extern uint64_t (*choose)(uint64_t limit);
 
 /* Says what is wrong, and ends the run. */
@@ -82,7 +82,7 @@ struct command {
     uint64_t argument; /* KICK, LIST, RESERVE: its number */
     uint32_t tube;     /* RESERVE */
     bool waits;        /* RESERVE */
-    uint64_t begun;    /* RESERVE: the questions that partitions had got when it was made */
+    uint64_t begun;    /* RESERVE: how many questions partitions had got when it was made */
     bool resp3;
     bool answered;
     bool came_late; /* done after a later one of the same client */
@@ -124,7 +124,7 @@ struct partition {
     struct job jobs[JOBS_MAX];
     uint32_t job_count;
     uint32_t last_done[CLIENTS_MAX]; /* place + 1 of the client's last command */
-    uint64_t asked[TUBES];           /* which question of all the last one for a tube was */
+    uint64_t asked[TUBES];           /* the number of the last question for each tube */
 };
 
 /* The remote end of a link. */
@@ -137,8 +137,8 @@ struct wire {
     struct elapse__buffer to_partition, input, to_router;
     struct elapse__wire_resp_parser parser;
     bool is_open;
-    bool is_here;   /* commands in place of bytes; `input` has the answer to one that was begun */
-    bool has_begun; /* the first command, and is not done with it */
+    bool is_here;   /* it carries commands, not bytes; `input` has the answer to one that began */
+    bool has_begun; /* the first command has begun, and is not done yet */
 };
 
 struct world {
@@ -146,8 +146,8 @@ struct world {
     uint32_t partitions, clients;
     uint64_t now;
     bool does_harm;
-    uint32_t harm_in; /* one step of so many that may do harm */
-    bool is_work;     /* many jobs and reserves */
+    uint32_t harm_in; /* one in so many steps may do harm */
+    bool is_work;     /* the clients make many jobs and reserves */
     bool has_harmed;  /* a link was lost, or an owner changed */
     uint64_t asked;   /* questions for jobs that partitions have got */
     struct client client[CLIENTS_MAX];
@@ -159,7 +159,7 @@ extern struct world world;
 /* One run. */
 void world_run(void);
 
-/* What all runs had, so that it can be seen what they try. */
+/* The sums of the figures of all runs, which show what the runs tried. */
 extern struct elapse__router_figures world_totals;
 
 /* ---- model.c ---- */
@@ -172,9 +172,9 @@ void model_do(struct wire *wire, const struct elapse__wire_resp_argument *argume
 
 /* Appends the client's next command to what it sends. */
 void client_make(struct client *client);
-/* Takes what it has read apart. */
+/* Takes apart and checks the replies that the client has read. */
 void client_take(struct client *client);
-/* Looks at all commands after the end. */
+/* Checks all commands after the end of a run. */
 void clients_check(void);
 
 /* The arguments of commands. */

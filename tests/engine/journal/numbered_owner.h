@@ -1,10 +1,11 @@
 /*
- * An owner of a journal that is simple enough to be certainly right: numbered jobs, each with a
- * value and a body that follows from its number.
+ * A simple owner of a journal, for tests. It has numbered jobs, each with a value, and with a body
+ * that follows from its number.
  *
- * Each command has a hash of all jobs as they are after it. The jobs after a crash must be those
- * after some command that is not older than the last acknowledged one: then nothing acknowledged
- * is lost, nothing dead is back, and no command is half done.
+ * For each command the owner notes a hash of all jobs as they are after it. After a crash, the jobs
+ * must be as they were after some command, and this command must not be older than the last
+ * acknowledged one. Then no acknowledged command is lost, no ended job is back, and no command is
+ * half done.
  */
 #ifndef ELAPSE_TESTS_NUMBERED_OWNER_H
 #define ELAPSE_TESTS_NUMBERED_OWNER_H
@@ -34,19 +35,20 @@ struct owner {
     uint64_t hash;
     uint64_t live_bytes;
 
-    struct owner_command commands[OWNER_COMMANDS_MAX]; /* the first one is "nothing" */
+    struct owner_command commands[OWNER_COMMANDS_MAX]; /* the first one stands for the begin */
     uint32_t command_count;
-    uint32_t acknowledged; /* index of the last one */
+    uint32_t acknowledged; /* index of the last acknowledged command */
     const char *broken;    /* what replay has found wrong */
 
-    /* The copy of a job that was changed to 1 has a body that is so much longer, and the value 2:
-     * as a job that was handed out is copied with its counters. The hashes do not follow. */
+    /* When cleaning copies a job with the value 1, the copy has a body that is so much longer, and
+     * the value 2. So the record grows, as that of a job that was handed out grows by its counters.
+     * The hashes do not take note of this. */
     uint32_t growth_bytes;
     uint32_t longer_copies; /* live jobs with the value 1 */
 
-    /* Of the records that were replayed, how many the owner heard of before: once, and twice. */
+    /* How many records were replayed, and of how many of them `fetch` told before: once, twice. */
     uint64_t replayed, heard, heard_twice;
-    uint64_t news[2][64]; /* what it heard last, far and near */
+    uint64_t news[2][64]; /* the records of which `fetch` told last, far and near */
     uint64_t news_count[2];
 };
 
@@ -58,27 +60,27 @@ struct elapse__journal_owner owner_callbacks(struct owner *owner);
 bool owner_open(struct owner *owner, const struct elapse__files *files, unsigned segment_bits,
                 uint32_t interval_ms, struct elapse__journal_refusal *refusal);
 
-/* Commands. Each returns 0, or what begin returned. */
+/* Commands. Each returns 0, or the error of begin. */
 int owner_put(struct owner *owner, uint32_t body_size, enum elapse__record_purpose purpose);
-int owner_put_durably(struct owner *owner, uint32_t body_size); /* growth; works until it is */
+int owner_put_durably(struct owner *owner, uint32_t body_size); /* returns when it is durable */
 int owner_change(struct owner *owner, uint32_t number, uint32_t value);
 int owner_delete(struct owner *owner, uint32_t number);
 int owner_replace(struct owner *owner, uint32_t old, uint32_t body_size); /* delete, put, change */
 
-/* Notes what the journal acknowledges. */
+/* Notes which commands the journal acknowledges. */
 void owner_acknowledge(struct owner *owner);
 
 /* Forgets all jobs, before they are replayed. */
 void owner_forget(struct owner *owner);
 
-/* Finds the command after which the jobs were as they are now. Returns false if there is none that
- * is as new as `oldest` or newer. Later commands are forgotten. */
+/* Searches the command `oldest` and the newer ones for one after which the jobs were as they are
+ * now. Returns false if there is none. Forgets the commands after it. */
 bool owner_matches(struct owner *owner, uint32_t oldest);
 
 /* Reads the bodies of all live jobs. Returns what is wrong, or NULL. */
 const char *owner_read_all(struct owner *owner);
 
-/* Returns a live job, by a random number, or OWNER_JOBS_MAX. */
+/* Returns a live job, which the random number chooses; OWNER_JOBS_MAX if there is none. */
 uint32_t owner_any_live(const struct owner *owner, uint64_t random);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Calls of the operating system that a test of the store holds up, lets fail, or counts. The
- * program has functions of these names of its own, which come before those of the C library.
+ * Calls of the operating system that a test of the store holds up, lets fail, or counts. The test
+ * program defines functions with the names of these calls, so the store calls them in place of
+ * those of the C library.
  */
 #ifndef ELAPSE_TEST_STORE_INTERCEPT_H
 #define ELAPSE_TEST_STORE_INTERCEPT_H
@@ -8,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The next reading of at least `least` bytes waits until intercept_release, or fails with `error`
- * if that is not 0. */
+/* If `error` is 0, the next reading of at least `least` bytes waits until intercept_release.
+ * Otherwise it fails with `error`. */
 void intercept_reading(size_t least, int error);
 
 /* Returns whether a reading is held up. */
@@ -27,7 +28,7 @@ void intercept_readings(bool fail);
 /* From now on each sync of a file fails, or does not. */
 void intercept_syncs(bool fail);
 
-/* From now on no file can be made, because the disk is full, or again. */
+/* From now on the disk is full, so that no file can be made; or it has room again. */
 void intercept_space(bool is_full);
 
 unsigned intercept_count_syncs(void);

@@ -1,13 +1,13 @@
 /*
- * Nodes of a cluster on one simulated disk, and a log in memory. Everything follows from one seed:
- * no thread, clock or database.
+ * Simulates nodes of a cluster, which all have one simulated disk, and a log in memory. Everything
+ * follows from one seed; there is no thread, clock or database.
  *
  *      clients --> the owner's engine --submit--> log (a list of groups) --follow--> other engines
  *
- * The log may confirm a group, keep it without an answer, or lose it; the last group may be seen by
- * followers and go back after all. Nodes are killed at any step, lose their power all together, and
- * are fenced. The world knows of each job what its client knows: put or ended for sure, or one of
- * both.
+ * The log may confirm a group, keep it without an answer, or lose it. Followers may see the last
+ * group, and then the log may lose it after all. Nodes are killed at any step, lose their power all
+ * together, and are fenced (shut out from the log). The world knows of each job what its client
+ * knows: it was put, it has ended, or a command was not answered, so that nobody knows.
  */
 #ifndef ELAPSE_TESTS_REPLICA_WORLD_H
 #define ELAPSE_TESTS_REPLICA_WORLD_H
@@ -32,21 +32,21 @@ struct log_group {
 
 enum certainty {
     NO_JOB,
-    PERHAPS, /* its put was not answered, or its end */
+    PERHAPS, /* its put was not answered, or the command that ends it was not */
     ALIVE,
     ENDED,
 };
 
 struct known_job {
     enum certainty certainty;
-    uint32_t serial; /* its body follows from it */
+    uint32_t serial; /* the number from which its body follows */
     uint64_t id;
     uint32_t replaced; /* number of the job that this one replaces, in the same group; 0: none */
-    bool was_alive;    /* for sure, once */
-    bool ends;         /* PERHAPS: its end is not answered; otherwise its put */
+    bool was_alive;    /* its put was answered, or it was seen */
+    bool ends;         /* PERHAPS: the command that ends it is not answered; false: the put */
 };
 
-/* A reply that waits for its gate. */
+/* A reply that waits until its records are in the log. */
 struct pending {
     uint64_t gate;
     uint32_t put, end; /* numbers of jobs; 0: none */
@@ -71,23 +71,23 @@ struct world {
     uint64_t end;    /* the last group that is in the log for good */
     uint64_t tail;   /* of the log */
     bool in_flight;  /* groups[end + 1] was submitted, and has no answer */
-    bool is_visible; /* it is in the log, though nobody knows for sure */
+    bool is_visible; /* this group is in the log, though nobody knows for sure */
     bool takes_none; /* the next submission is refused */
 
-    uint64_t confirmed_records; /* of the owner, since it owns */
-    uint64_t records_before;    /* that its engine had appended by then */
+    uint64_t confirmed_records; /* records of the owner that were confirmed since it owns */
+    uint64_t records_before;    /* records that its engine had appended when it began to own */
 
     struct known_job jobs[JOBS_MAX]; /* from 1 on */
     uint32_t job_count;
     struct pending pending[PENDING_MAX];
     unsigned pending_count;
-    uint32_t greatest_life; /* of a hand-out */
+    uint32_t greatest_life; /* the greatest number of a life that a hand-out had */
 
     int64_t wall_ms;
     uint64_t capacity;
     char violation[200];
     bool is_calm;
-    bool syncs_fail; /* now and then */
+    bool syncs_fail; /* syncs fail now and then */
     uint64_t totals[16];
 };
 
