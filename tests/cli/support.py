@@ -39,7 +39,7 @@ class Outcome:
 
 
 def trace_text(*lines):
-    """A trace of these lines, each without its line end."""
+    """Returns the text of a trace with these lines, which have no line ends."""
     return HEADER + "".join(line + "\n" for line in lines)
 
 
@@ -84,18 +84,18 @@ class ProgramTest(unittest.TestCase):
         return outcome.output
 
     def replay(self, *arguments, **options):
-        """The figures of one replay: the parsed JSON."""
+        """Runs a replay. Returns its figures, parsed from JSON."""
         lines = self.succeed("replay", "--json", *arguments, **options).splitlines()
         self.assertEqual(len(lines), 1, lines)
         return json.loads(lines[0])
 
     def assert_figures(self, figures, **expected):
-        """The figures have these values, and those that hold for every replay."""
+        """Expects these values of figures, and what holds for the figures of every replay."""
         expected = {"early": 0, "late_ticks_max": 0, **expected}
         self.assertEqual({name: figures[name] for name in expected}, expected)
 
     def assert_usage_error(self, program, *arguments, says=()):
-        """Refused with one message, which has all of `says`, and a hint."""
+        """Expects a usage error: one message that has all of `says`, and a hint."""
         outcome = self.run_program(*arguments)
         self.assertEqual(outcome.status, STATUS_USAGE, outcome)
         self.assertEqual(outcome.output, "", outcome)
@@ -107,7 +107,7 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(words, lines[0], outcome)
 
     def assert_fault(self, outcome, name, line, *says):
-        """Refused with one line that names the file, the line and the fault."""
+        """Expects a failure with one line that names the file, the line and the fault."""
         self.assertEqual(outcome.status, STATUS_USAGE, outcome)
         lines = outcome.errors.splitlines()
         self.assertEqual(len(lines), 1, outcome)

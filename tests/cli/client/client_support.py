@@ -17,7 +17,7 @@ LONG_S = 60  # a machine may be slow: a limit that no run comes near
 
 
 class ClientTest(serve_support.ServeTest):
-    """Commands of the client go to `address`, once there is a server."""
+    """A test of the client. Its commands go to the server at `address`, once one was started."""
 
     address = None
 
@@ -55,7 +55,7 @@ class ClientTest(serve_support.ServeTest):
                 self.done(*arguments, "--json", status=status).splitlines()]
 
     def make_certificate(self, name, *subject):
-        """A key, and a certificate that it signs itself."""
+        """Makes a key and a certificate that this key signs."""
         subprocess.run(
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
              "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.pem", "-days", "2", "-subj",
@@ -69,7 +69,7 @@ class ClientTest(serve_support.ServeTest):
 
 
 class Stranger:
-    """A listener on loopback that does as it is asked with each connection."""
+    """A listener on loopback, in place of a server. It calls `handle` for each connection."""
 
     def __init__(self, test, handle):
         self.listener = socket.create_server(("127.0.0.1", 0))

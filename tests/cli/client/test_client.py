@@ -22,7 +22,7 @@ VERBS = ("put", "cancel", "reschedule", "lookup", "list", "stats", "top")
 
 
 class Jobs(ClientTest):
-    """Each verb, from its arguments to its words."""
+    """Each command: from its arguments to what it prints."""
 
     def setUp(self):
         super().setUp()
@@ -108,7 +108,7 @@ class Jobs(ClientTest):
         self.fails(USAGE, "Is a directory", "put", "t", "@.")
 
     def test_an_input_that_does_not_block(self):
-        """Another program that has the same pipe can make it so."""
+        """Another program that has the same pipe may have set it to non-blocking."""
         for arguments, output in (([], b"1 scheduled\n"), (["--lines"], b"2 scheduled\n")):
             reader, writer = os.pipe()
             os.set_blocking(reader, False)
@@ -368,7 +368,7 @@ class Connections(ClientTest):
         self.make_certificate("other", "DNS:localhost")
         self.fails(NO_SERVER, "no connection: ", "put", "t", "x", "--ca", "other.pem")
         self.fails(USAGE, "the certificates nothing", "put", "t", "x", "--ca", "nothing")
-        # The right certificate, of another name.
+        # The certificate has the right signature, but another name.
         self.servers[0].stop()
         self.make_certificate("server", "DNS:elsewhere")
         self.start("--tls-certificate", "server.pem", "--tls-key", "server.key",
@@ -403,7 +403,7 @@ class Connections(ClientTest):
             self.assertNotIn("\033", outcome.errors)
 
     def test_an_array_of_more_values_than_any_reply_has(self):
-        """No memory is taken for it, and nobody waits for what it announces."""
+        """The client takes no memory for it, and does not wait for the values."""
         def announce(connection):
             connection.recv(1000)
             connection.sendall(b"*2147483647\r\n")
@@ -412,8 +412,8 @@ class Connections(ClientTest):
         self.fails(NO_SERVER, "not of the protocol", "stats", "--server", stranger.address)
 
     def list_of(self, answer):
-        """`elapse list` of a stranger who answers LIST by answer(number of the question), with its
-        messages on a terminal."""
+        """Runs `elapse list`, with its messages on a terminal, against a server that answers the
+        n-th LIST by answer(n)."""
         def talk(connection):
             asked = 0
             while said := connection.recv(1000):
@@ -435,7 +435,7 @@ class Connections(ClientTest):
         return listing, ours
 
     def test_a_list_says_how_far_it_is(self):
-        """One job among a million takes hundreds of replies without any."""
+        """A search for one job among a million gets hundreds of replies without a job."""
         seen = threading.Event()
         def answer(asked):
             return b"*2\r\n:0\r\n*0\r\n" if seen.is_set() else b"*2\r\n:%d\r\n*0\r\n" % asked
@@ -473,7 +473,7 @@ class Connections(ClientTest):
                    stranger.address, "--timeout", "100ms")
 
     def test_a_reply_that_never_ends(self):
-        """Bytes that come do not postpone the time limit."""
+        """The time limit holds, also while bytes keep coming."""
         def drip(connection):
             connection.sendall(b"$1000\r\n")
             while True:
@@ -489,7 +489,7 @@ class Connections(ClientTest):
                    stranger.address, "--timeout", "1s")
 
     def test_a_reply_longer_than_any(self):
-        """It does not fill the memory."""
+        """Such a reply does not fill the memory of the client."""
         def flood(connection):
             try:
                 connection.sendall(b"$536870911\r\n")
@@ -508,7 +508,7 @@ class Connections(ClientTest):
                    stranger.address, stdin=b"x\n" * 100)
 
     def test_a_connection_that_breaks_before_the_password_is_answered(self):
-        """The server may have taken the password, and the request behind it."""
+        """The server may have accepted the password and run the request behind it."""
         def take(connection):
             taken = b""
             while b"PUT" not in taken:
@@ -538,7 +538,7 @@ class Connections(ClientTest):
         self.assertIn("whether lines 2 to 5 were put", outcome.errors)
 
     def test_lines_for_a_server_that_reads_slowly(self):
-        """Nothing is read ahead that cannot be sent: so no line is taken for too long a body."""
+        """The client reads no lines ahead that it cannot send yet. So no line seems too long."""
         count = 4500
         def read_late(connection):
             time.sleep(1)

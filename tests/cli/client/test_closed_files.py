@@ -1,5 +1,5 @@
-"""Standard files that are closed when the program begins: nothing else that it opens, such as a socket
-or a file of the queue, is taken for one of them."""
+"""Standard input, output or errors may be closed when the program begins. Then no file that the
+program opens, such as a socket or a file of the queue, may get the number of one of them."""
 
 import http.client
 import os
@@ -41,7 +41,7 @@ class ClosedFiles(ClientTest):
         self.assertEqual(self.run_closed("2>&-", "put", "t", "x"), (OK, "1 scheduled\n", ""))
 
     def test_a_server_with_none_of_them(self):
-        """Its log is lost; it is not written into the files of the queue."""
+        """The log of the server is lost, and is not written into the files of the queue."""
         server = self.begin("<&- >&- 2>&-", "serve", "--data", "d", "--segment-bits", "18", "--listen",
                             "unix:socket", "--http", "unix:web", "--verbose")
         self.addCleanup(server.kill)

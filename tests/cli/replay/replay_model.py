@@ -1,4 +1,4 @@
-"""What a replay must report, by the plainest means: lists, and a look at everything.
+"""A simple model of `elapse replay`: it computes the report by searching lists from end to end.
 
 Written from what a trace means. At time t every timer whose deadline is at or before
 t has expired; the structure sees times in ticks, deadlines rounded up to them and
@@ -9,7 +9,7 @@ import random
 
 
 def random_trace(seed, count, step_us, delay_us, keys):
-    """Lines of a valid trace: about `step_us` between two, delays up to `delay_us`."""
+    """Returns the lines of a valid trace: about `step_us` between two, delays up to `delay_us`."""
     choose = random.Random(seed)
     deadlines = {}  # of each key's latest arming
     time = choose.choice((0, 1, 1000003))
@@ -28,7 +28,7 @@ def random_trace(seed, count, step_us, delay_us, keys):
 
 
 def replay(lines, tick_us):
-    """The figures that are the same for every structure, and `fired_ticks`, the number
+    """Returns the figures that are the same for every structure, and `fired_ticks`, the number
     of moments at which something fired."""
 
     def tick_of(entry):
@@ -58,7 +58,8 @@ def replay(lines, tick_us):
             if operation == "restart":
                 latest[key][1] = time + int(delay)
             else:
-                # By identity: a key may have an older arming that the tick holds back.
+                # Compares by identity: a key may have an older arming that has not fired only
+                # because its tick has not ended.
                 armed = [entry for entry in armed if entry is not latest[key]]
                 del latest[key]
         peak = max(peak, len(armed))

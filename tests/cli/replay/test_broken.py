@@ -1,4 +1,4 @@
-"""elapse replay with structures that break a promise: each is found out.
+"""elapse replay with structures that break a promise: the replay finds each of them.
 
 ELAPSE_BROKEN_PROGRAM names the program that has them; see broken_structures.c.
 """
@@ -19,8 +19,8 @@ class Broken(support.ProgramTest):
 
     def setUp(self):
         super().setUp()
-        # Timers that fire, some by themselves, and one left at the end; 200 are
-        # pending at one time, and there are more than a batch of operations.
+        # Nearly all timers fire, and one is left at the end. 200 are pending at one time, and the
+        # operations are more than one batch.
         lines = [f"{number // 2 * 100},start,key-{number},10000," for number in range(6000)]
         self.write("trace.csv", trace_text(*lines, "1000000000,start,end,5,"))
 
@@ -31,7 +31,7 @@ class Broken(support.ProgramTest):
         return support.Outcome(completed)
 
     def assert_judged(self, structure, message, **expected):
-        """Reported, and found wrong."""
+        """Expects a report which says that the structure is wrong."""
         for form in ((), ("--json",)):
             outcome = self.run_broken(structure, *form)
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
@@ -40,7 +40,7 @@ class Broken(support.ProgramTest):
         self.assertEqual({name: figures[name] for name in expected}, expected)
 
     def assert_refused(self, structure, message):
-        """Without a report."""
+        """Expects a failure without a report."""
         outcome = self.run_broken(structure)
         self.assertEqual((outcome.status, outcome.output), (support.STATUS_FAILED, ""), outcome)
         self.assertRegex(outcome.errors,

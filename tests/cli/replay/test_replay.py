@@ -28,7 +28,7 @@ FIELDS = {
 
 
 class Counts(support.ProgramTest):
-    """Small traces whose outcome is plain to see, on every structure."""
+    """Small traces whose outcome is easy to see, on every structure."""
 
     def assert_outcome(self, lines, tick="1us", **expected):
         expected["operations"] = len(lines)
@@ -91,14 +91,15 @@ class Counts(support.ProgramTest):
                             started=3, fired=2, pending=1, peak_pending=2)
         self.assert_outcome([f"{TIME_US_MAX},start,a,0,", f"{TIME_US_MAX},start,b,0,"],
                             fired=1, pending=1)
-        # The last tick but one of 11 us ends before the last moment, that of 7 us upon it.
+        # With ticks of 11 us, the last tick but one ends before the last moment of the trace; with
+        # ticks of 7 us, it ends at that moment.
         lines = [f"0,start,a,{TIME_US_MAX},", f"{TIME_US_MAX},start,a,0,"]
         self.assertEqual((TIME_US_MAX % 11 == 0, TIME_US_MAX % 7 == 0), (False, True))
         self.assert_outcome(lines, tick="11us", fired=0, pending=2)
         self.assert_outcome(lines, tick="7us", fired=1, pending=1)
 
     def test_a_coarse_tick_keeps_timers_back(self):
-        # Due at 10 and by the trace expired then, but in the structure only at 100.
+        # The timer is due at 10 and expires then by the trace, but in the structure only at 100.
         self.assert_outcome(["0,start,a,10,", "10,start,a,50,", "99,start,a,500,"], tick="100us",
                             started=3, fired=0, pending=3, peak_pending=3)
         self.assert_outcome(["0,start,a,10,", "10,start,a,50,", "99,start,a,500,",
@@ -106,7 +107,7 @@ class Counts(support.ProgramTest):
                             started=4, fired=2, pending=2, peak_pending=3, wakeups=1)
 
     def test_a_coarse_tick_and_the_later_arming_of_a_key(self):
-        # The older arming waits on; restarts and cancels are of the later one.
+        # The older arming goes on waiting; the restarts and the cancels concern the later one.
         self.assert_outcome(["0,start,a,10,", "10,start,a,50,", "20,cancel,a,0,",
                              "200,start,b,5,"], tick="100us", started=3, stopped=1,
                             fired=1, pending=1, peak_pending=2)
@@ -157,7 +158,7 @@ class Digests(support.ProgramTest):
 
 
 class Model(support.ProgramTest):
-    """Random traces against a model that looks at everything, always."""
+    """Compares replays of random traces with a simple model."""
 
     def compare(self, seed, **shape):
         lines = replay_model.random_trace(seed, **shape)
@@ -240,7 +241,7 @@ class Input(support.ProgramTest):
                              name="members.csv")
 
     def write(self, name, content):
-        """As it is: some files here are named against their content."""
+        """Writes the bytes as they are: some files here have a name that does not fit them."""
         data = content if isinstance(content, bytes) else content.encode()
         (self.directory / name).write_bytes(data)
         return name
@@ -309,7 +310,7 @@ class Reports(support.ProgramTest):
         for name in ("moves", "time", "digest"):
             self.assertIn(name, found)
         self.assertRegex(output, r"(?m)^occupancy, taken at 1,23\d pending$")
-        # The levels account for all that were pending when they were counted.
+        # The levels together have all timers that were pending when they were counted.
         taken = int(found["occupancy,"].split()[2].replace(",", ""))
         levels = [line.split() for line in output.splitlines() if line.startswith("  level ")]
         self.assertEqual(sum(int(level[2].replace(",", "")) for level in levels), taken)
@@ -527,7 +528,7 @@ class Plots(support.ProgramTest):
         self.write("trace.csv", trace_text("0,start,a,5,"))
         pipe = self.directory / "pipe.svg"
         os.mkfifo(pipe)
-        # Open for both, so that neither side waits; a small picture fits the pipe.
+        # The pipe is open for reading and writing, so neither side waits; a small picture fits it.
         descriptor = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
         self.addCleanup(os.close, descriptor)
         self.succeed("replay", "--plot", "pipe.svg", "trace.csv")

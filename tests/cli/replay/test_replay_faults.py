@@ -18,7 +18,8 @@ class Lines(support.ProgramTest):
     """Lines that are wrong by themselves."""
 
     def assert_bad_line(self, line, *says):
-        """Refused as the only, the middle and the last line, also without a line end."""
+        """Expects that the line is refused as the only, the middle and the last line of a trace,
+        also without a line end."""
         before, after = "0,start,before,5,", "1000,start,after,5,"
         says = [*says]
         with self.subTest(line=line[:80]):
@@ -138,7 +139,7 @@ class Headers(support.ProgramTest):
 
 
 class Sequences(support.ProgramTest):
-    """Lines that are wrong after those before them."""
+    """Lines that are wrong only because of the lines before them."""
 
     def test_a_start_of_a_pending_key(self):
         self.assert_bad_trace(trace_text("0,start,a,10,", "9,start,a,10,"), 3,
@@ -232,7 +233,7 @@ class Files(support.ProgramTest):
         self.assert_fault(self.run_program("replay", "two\nlines\x1b.csv"), "two?lines?.csv", 1)
 
     def compressed(self, count):
-        """A gzip file of 'count' starts, which does not compress to nothing."""
+        """Returns a gzip file of `count` starts, which differ so that they compress badly."""
         lines = (f"{i},start,key-{zlib.crc32(str(i).encode()):x},{i * 7919 % 10007}000,"
                  for i in range(count))
         return gzip.compress(trace_text(*lines).encode(), mtime=0)
@@ -265,7 +266,7 @@ class Files(support.ProgramTest):
                     self.assertRegex(outcome.errors, r"\Aelapse replay: bad\.csv:\d+: .+\n\Z")
 
     def test_what_may_not_follow_a_gzip_member(self):
-        """The rest of the trace is never left out in silence: the message has the place."""
+        """The replay never leaves out the rest of a trace silently: the message says the place."""
         first = gzip.compress(trace_text("0,start,a,5,").encode(), mtime=0)
         second = gzip.compress(b"10,start,b,5,\n20,start,c,5,\n", mtime=0)
         for rest, offset in ((bytes([second[0] ^ 1]) + second[1:], 0),
@@ -302,7 +303,7 @@ class Files(support.ProgramTest):
             self.assertEqual("(the gzip data is damaged)" in outcome.errors, damaged, outcome)
 
     def test_a_hashed_wheel_that_would_turn_very_often(self):
-        """The tick that the warning suggests is one with which it ends soon."""
+        """With the tick that the warning suggests, the replay ends soon."""
         starts = (f"{i},start,k{i},36000000000," for i in range(5000))
         name = self.write("long.csv", trace_text(*starts, "35000000000,start,b,1,"))
         with self.assertRaises(subprocess.TimeoutExpired) as raised:

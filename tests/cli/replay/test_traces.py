@@ -38,7 +38,7 @@ class RealTraces(support.ProgramTest):
         self.assertEqual(len(digests), 1, digests)
 
     def assert_known_in_coarse_ticks(self, name):
-        """What the trace itself says does not depend on the tick, and nothing is lost."""
+        """Expects the figures that do not depend on the tick, and that no timer is lost."""
         path = TRACES / f"{name}.csv.gz"
         operations, _, restarted, stopped, fired, _ = KNOWN[name]
         reports = [self.replay("--structure", structure, "--tick", "1s", path)
@@ -53,7 +53,7 @@ class RealTraces(support.ProgramTest):
             self.assertEqual(len({figures[name] for figures in reports}), 1, name)
 
     def assert_alike(self, name, tick, *structures):
-        """In whatever structure, the same fires at the same tick, and nothing early."""
+        """Expects that in each structure the same timers fire at the same tick, and none early."""
         path = TRACES / f"{name}.csv.gz"
         expected = self.replay("--structure", "wheel", "--tick", tick, path)
         for structure in structures:
@@ -67,7 +67,8 @@ class RealTraces(support.ProgramTest):
             self.assert_alike(name, "1ms", "dials", "dials:10", "dials:512", "dials:60,60,24,30")
 
     def test_hashed_wheels(self):
-        """A turn that is short beside the delays takes long: coarser ticks or more slots there."""
+        """A wheel whose turn is much shorter than the delays is slow. So these traces get coarser
+        ticks or more slots."""
         self.assert_alike("dns_ttl", "1ms", "hashed", "hashed:10")
         self.assert_alike("kvblock_sliding_ttl", "1ms", "hashed:512")
         self.assert_alike("kvblock_sliding_ttl", "1s", "hashed:10")

@@ -21,7 +21,8 @@ class Lines(RunTest):
         self.assertGreaterEqual(time.time() - begun, 0.02)
 
     def test_at_a_time_to_come(self):
-        # On a busy machine the time may have passed before the line is read: then once more.
+        # On a busy machine the time may have passed before the line is read. Then the test tries a
+        # later time.
         for ahead in (0.3, 1, 3, 9):
             due = time.time() + ahead
             text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(due + 3600))
@@ -68,7 +69,7 @@ class Lines(RunTest):
             self.assertEqual(process.returncode, 0)
 
     def test_cron_goes_by_local_time_or_utc(self):
-        """In a zone that is half a day away the hour is another."""
+        """The hours of a cron expression are those of the local time, or of UTC."""
         now = time.time()
         hours = ",".join(str(time.gmtime(now + minutes * 60).tm_hour) for minutes in (0, 30))
         line = f'cron "* * {hours} * * *" k'
@@ -151,7 +152,8 @@ class Keys(RunTest):
         self.assertEqual(self.counts(errors)["replaced"], 0)
 
     def test_many_at_random(self):
-        """A hundred thousand lines against a dictionary: its timers fire, once and in order."""
+        """Compares a hundred thousand lines with a dictionary of what they leave pending: exactly
+        these timers fire, once and in order."""
         seed = random.randrange(2**32)
         with self.subTest(seed=seed):
             choose = random.Random(seed)
@@ -184,7 +186,7 @@ class Order(RunTest):
     def test_shuffled_deadlines_come_in_order(self):
         delays = list(range(300, 1300))
         random.shuffle(delays)
-        # A file of this size is read at once: all are counted from one moment.
+        # A file of this size is read at once, so all delays count from one moment.
         name = self.write("timers", "".join(f"in {delay}ms {delay}\n" for delay in delays))
         fired = firings(self.succeed("run", name))
         self.assertEqual([int(one["key"]) for one in fired], sorted(delays), delays)

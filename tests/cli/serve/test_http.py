@@ -87,7 +87,7 @@ class Guards(HttpTest):
             for header in (None, "Bearer third", "Bearer", "Bearer ", "Basic first", "first",
                            "Bearer firstx", "Bearer firs", "Bearer second"):
                 strangers.append((path, {} if header is None else {"Authorization": header}))
-        # The answers to wrong passwords wait.
+        # The server delays the answers to wrong passwords.
         with concurrent.futures.ThreadPoolExecutor(len(strangers)) as threads:
             answers = threads.map(lambda asked: self.ask("GET", asked[0], headers=asked[1]), strangers)
         for asked, answer in zip(strangers, answers):
@@ -165,7 +165,8 @@ class Paths(HttpTest):
         self.assertEqual((answer.status, answer.body), (200, b""))
 
     def test_head_answers_have_no_body(self):
-        """Seen in the bytes: http.client drops what comes behind the headers of such an answer."""
+        """The test looks at the bytes, because http.client drops all that comes behind the headers
+        of such an answer."""
         self.serve_http()
         for path in ("/", "/healthz", "/api/v1/openapi.json", "/api/v1/stats", "/metrics",
                      "/nothing", "/api/v1/jobs/9", "/events"):
@@ -218,10 +219,10 @@ class Paths(HttpTest):
 
 
 class Strangers(HttpTest):
-    """Clients that mean no good, or speak for somebody else."""
+    """Clients that attack the server, or whom somebody else makes send a request."""
 
     def say(self, request):
-        """Returns the answer to bytes, and everything up to the end of the connection."""
+        """Sends these bytes. Returns all that comes until the end of the connection."""
         connected = socket.create_connection(("127.0.0.1", self.port), START_S)
         self.addCleanup(connected.close)
         connected.sendall(request)
@@ -251,7 +252,7 @@ class Strangers(HttpTest):
         self.serve_http("-z", "1000")
         post = b"POST /api/v1/put HTTP/1.1\r\nHost: localhost\r\n"
         most = 4 * 1000 + 65536
-        # Nothing of the body is sent.
+        # The client sends nothing of the body.
         self.refused_at_once(post + b"Content-Length: %d\r\n\r\n" % (most + 1), 413, "TOO_BIG")
         self.refused_at_once(post + b"Expect: 100-continue\r\nContent-Length: 99999999\r\n\r\n",
                              413, "TOO_BIG")
@@ -274,12 +275,12 @@ class Strangers(HttpTest):
             connected = socket.create_connection(("127.0.0.1", self.port), START_S)
             self.addCleanup(connected.close)
             strangers.append(connected)
-            # Half of a request; those that get no other path say nothing.
+            # Twenty clients send half of a request; the others say nothing.
             if number < 20:
                 connected.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-a")
         for _ in range(3):
             self.assertEqual(self.ask("GET", "/healthz").status, 200)
-        # The last one came in place of an older one.
+        # The server has ended an older connection to have room for the last one.
         ended, _, _ = select.select(strangers[20:], [], [], START_S)
         self.assertTrue(ended)
         self.assertEqual(ended[0].recv(1), b"")
@@ -322,7 +323,8 @@ class Life(HttpTest):
         self.assertIn(b'"code":"ENDED"', answer)
 
     def test_a_client_of_events_that_sends_without_end(self):
-        """More than the buffers of sockets have room for; the server takes a part of it alone."""
+        """The client sends more than the buffers of sockets can hold. The server takes only a part
+        of it."""
         self.serve_http("-z", "1000")
         with socket.create_connection(("127.0.0.1", self.port), START_S) as connected:
             connected.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -374,12 +376,12 @@ class Life(HttpTest):
         while taken != (taken := self.open_sockets(server)):  # until one is not taken
             clients.append(server.connect())
             time.sleep(0.1)
-        # 40 are kept, some of which are its own; no connection more is taken after a pause.
+        # The server keeps 40 descriptors for itself, and takes no more connections after a pause.
         for _ in range(150):
             self.assertLessEqual(self.open_sockets(server) - own, 120 - 40)
             time.sleep(0.01)
         self.assertLessEqual(server.log().count(b"no connection of HTTP"), 1)
-        # The journal has the descriptors that it needs: this goes through many files.
+        # These puts use many files: the journal has the descriptors that it needs.
         body = b"x" * 60000
         for i in range(40):
             self.assertEqual(client.put(body), b"INSERTED %d" % (i + 2))
@@ -393,7 +395,8 @@ class Life(HttpTest):
 
     @staticmethod
     def open_sockets(server):
-        """Not its files: the journal opens another one now and then."""
+        """Returns the number of open sockets. Files do not count, because the journal opens another
+        one now and then."""
         folder, count = f"/proc/{server.process.pid}/fd", 0
         for name in os.listdir(folder):
             try:
@@ -403,7 +406,8 @@ class Life(HttpTest):
         return count
 
     def test_connections_that_have_gone_count_no_more(self):
-        """More than there may be at once, one after another, while nobody has to wait."""
+        """More connections come, one after another, than there may be at once. Nobody has to
+        wait."""
         server = self.serve_http(preexec_fn=few_files(80))
         for _ in range(100):
             connection = self.connect_http()

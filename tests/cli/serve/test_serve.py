@@ -1,4 +1,4 @@
-"""elapse serve: its sockets, and its life."""
+"""elapse serve: its sockets, its start and its end."""
 
 import fcntl
 import os
@@ -40,9 +40,9 @@ class Sockets(ServeTest):
         self.assertEqual((self.directory / "file").read_text(), "precious")
 
     def activate(self, *listeners, names="", **options):
-        """Starts a server with sockets in the place of those of a service manager."""
+        """Starts a server that gets these listeners as if a service manager had passed them on."""
         def pass_on():
-            # Copies first: a listener may have a number that another one is to get.
+            # The copies come first: a listener may have a number that another one is to get.
             copies = [fcntl.fcntl(listener, fcntl.F_DUPFD, 100) for listener in listeners]
             for number, copy in enumerate(copies):
                 os.dup2(copy, 3 + number)
@@ -58,7 +58,7 @@ class Sockets(ServeTest):
         path.listen()
         self.addCleanup(listener.close)
         self.addCleanup(path.close)
-        # Who connects before the server runs waits for it.
+        # A client that connects before the server runs waits for it.
         early = Client(socket.create_connection(listener.getsockname(), START_S))
         self.addCleanup(early.close)
         early.send(b"put 1 0 60 5\r\nearly\r\n")
@@ -71,7 +71,7 @@ class Sockets(ServeTest):
         client.socket.connect(os.fspath(self.directory / "socket"))
         self.assertEqual(client.put(b"a"), b"INSERTED 3")
         server.stop()
-        # The path belongs to the manager.
+        # The path belongs to the service manager, so the server has not removed it.
         self.assertTrue((self.directory / "socket").exists())
 
     def test_activation_by_systemd(self):
@@ -112,7 +112,7 @@ class Sockets(ServeTest):
         for byte in b"put 1 0 60 5\r\nhello\r\n":
             half.send(bytes((byte,)))
         self.assertEqual(half.line(), b"INSERTED 3")
-        # A client that goes away in the middle of a command has sent none.
+        # A command whose client goes away in the middle of it does not count.
         half.send(b"put 1 0 60 5\r\nhel")
         half.close()
         self.assertIn(b"current-jobs-ready: 3", self.stats(whole))
@@ -136,7 +136,7 @@ class Sockets(ServeTest):
         slow.socket.setblocking(False)
         sent = 0
         idle = 0
-        # It sends until the server takes no more: back-pressure reaches the sender.
+        # The client sends until the server takes no more.
         while idle < 20 and sent < 1 << 28:
             try:
                 sent += slow.socket.send(command * 10000)
@@ -175,17 +175,17 @@ class Sockets(ServeTest):
             clients.append(Client(socket.create_connection((host, int(port)), START_S)))
         server.wait_for(b"no connection can be taken now: Too many open files")
         self.assertEqual(clients[0].put(b"a"), b"INSERTED 1")
-        # It waits between two attempts, and does not say so each time.
+        # The server waits between two attempts to take a connection, and does not log each one.
         began = time.monotonic()
         used = self.processor_seconds(server)
         time.sleep(0.5)
         used = self.processor_seconds(server) - used
         self.assertLess(used, (time.monotonic() - began) / 2)
-        # The journal has the descriptors that it needs: this goes through many files.
+        # These puts use many files: the journal has the descriptors that it needs.
         body = b"x" * 60000
         for i in range(40):
             self.assertEqual(clients[0].put(body), b"INSERTED %d" % (i + 2))
-        # The others get their turn when others have gone.
+        # The clients that waited get their turn when others have gone.
         for client in clients[:-1]:
             client.close()
         self.assertEqual(clients[-1].put(b"b"), b"INSERTED 42")
@@ -370,7 +370,8 @@ class Life(ServeTest):
         self.assertFalse((self.directory / "d").exists())
 
     def notified(self):
-        """A socket in the place of a service manager's, and what the server needs to find it."""
+        """Returns a socket like the one to which a server notifies a service manager, and the
+        environment with which the server finds it."""
         manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         manager.bind(os.fspath(self.directory / "notify"))
         manager.settimeout(START_S)

@@ -28,7 +28,7 @@ Beside a row are the numbers of its first and last slot; > is the row of now.
 
 
 def strips(text):
-    """The cells of each level that is drawn, by level, all its lines in one."""
+    """Returns the cells of each drawn level, by level; the lines of a level are joined."""
     levels = {}
     level = None
     for line in text.splitlines():
@@ -42,7 +42,7 @@ def strips(text):
 
 
 def slots(text):
-    """{(first, last): (slot, timers, deadlines)} of the slots that are listed."""
+    """Returns the listed slots: {(first, last): (slot, timers, deadlines)}."""
     found = re.findall(r"^     slot +(\d+)  \[(\d+),(\d+)\] +(\d+) timers?  +due (.*)$", text, re.M)
     return {(int(first), int(last)): (int(slot), int(timers), deadlines)
             for slot, first, last, timers, deadlines in found}
@@ -235,7 +235,7 @@ class Path(ShowTest):
                        re.M)
 
     def ways(self, *arguments):
-        """For each way drawn: its stops, and tick, wake-ups and moves of its end."""
+        """Returns for each drawn way: its stops, and the tick, wake-ups and moves of its end."""
         ways = []
         for part in re.split(r"^(?=Alone|In company)", self.shown("--path", *arguments),
                              flags=re.M)[1:]:
@@ -306,7 +306,7 @@ class Path(ShowTest):
 
 class Step(ShowTest):
     def frames(self, *arguments, columns=80):
-        """The pictures without the last line: (tick, fired, cascaded, cells)."""
+        """Returns the pictures, without the last line: (tick, fired, cascaded, cells)."""
         frames = []
         for part in self.shown("--step", *arguments, columns=columns).split("\n\n")[:-1]:
             tick = int(re.match(r"-- (?:start|wake-up \d+|step \d+), tick (\d+) --\n", part)[1])
@@ -426,7 +426,7 @@ class Terminal(unittest.TestCase):
         return process
 
     def read_until(self, wanted=None):
-        """What comes until `wanted` has come, or to the end."""
+        """Returns the output until `wanted` has come, or until its end."""
         output = b""
         while wanted is None or wanted not in output:
             try:
@@ -535,10 +535,10 @@ class Terminal(unittest.TestCase):
 
 
 class Keys(unittest.TestCase):
-    """With standard input at the terminal, keys step."""
+    """Standard input is a terminal, and keys step from picture to picture."""
 
     def start(self, *arguments, **options):
-        """The same, but the program is in the foreground of the terminal."""
+        """Starts the program on a terminal, as its foreground process."""
         terminal, inner = pty.openpty()
         self.terminal, self.inner = terminal, inner
         self.addCleanup(os.close, terminal)
@@ -560,7 +560,7 @@ class Keys(unittest.TestCase):
     read_until = Terminal.read_until
 
     def press(self, key, wanted):
-        """Presses a key; the picture that follows, or the end, has `wanted`."""
+        """Presses a key, and expects `wanted` in the picture that follows, or in the end."""
         os.write(self.terminal, key.encode())
         text = self.read_until(self.HINT.encode() if "tick" in wanted else b"move").decode()
         self.assertIn(wanted, text)

@@ -12,13 +12,13 @@ from support import main
 
 
 def way(text):
-    """The stops on the way of a timer: (tick, what happens)."""
+    """Returns the stops on the way of a timer: (tick, what happens)."""
     return [(int(tick), what) for tick, what in re.findall(r"^  tick (\d+) +(.*)$", text, re.M)]
 
 
 class Dials(ShowTest):
     def levels(self, *arguments):
-        """{level: numbers of the slots that have timers}"""
+        """Returns {level: numbers of the slots that have timers}."""
         return {level: [number for number, cell in enumerate(cells) if cell != "."]
                 for level, cells in strips(self.shown(*arguments)).items()}
 
@@ -46,7 +46,8 @@ class Dials(ShowTest):
             (70, "fires, on time: after 2 wake-ups and 1 move")])
 
     def test_ten_minutes_are_not_visited_before_they_are_over(self):
-        """Not in the first nine minutes, then; when it is started at a full minute, not at all."""
+        """A timer of ten minutes is first visited when it fires, if it starts at a full minute.
+        Otherwise it is visited once before, after nine minutes or later."""
         self.assertEqual(way(self.shown("--path", "--slots", "60,60", 600)), [
             (0, "starts on level 1, slot 10 [600,659]"),
             (600, "fires, on time: after 1 wake-up and 0 moves")])
@@ -89,7 +90,7 @@ class Dials(ShowTest):
         self.assertIn("After 5 wake-ups: 4 fired, 0 still pending", output)
 
     def test_the_timers_listed_are_those_counted(self):
-        """Ranges of dials overlap: which slot a timer is in does not follow from its deadline."""
+        """The ranges of dials overlap, so the slot of a timer does not follow from its deadline."""
         for now in (0, 7, 123):
             for arguments in (["--slots", "10,10,10"], ["--slots", "3,5,7"], ["--slots", "16"]):
                 output = self.shown("--all", *arguments, "--now", now, "--random", 300,

@@ -147,7 +147,7 @@ class Programs(WorkTest):
         self.assertEqual((counts["ready"], counts["reserved"]), (1, 0))
 
     def test_signals_that_end_an_idle_worker(self):
-        # Of nohup the worker would inherit that it ignores the signal.
+        # If nohup runs this test, the worker would inherit that it ignores the signal.
         before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         self.addCleanup(signal.signal, signal.SIGHUP, before)
         for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
@@ -187,7 +187,7 @@ class Programs(WorkTest):
         self.done("put", "t", "x", "--ttr", "1s", "--key", "k")
         worker = self.work("t", "--exec", "sh", "-c", "echo $$; exec sleep 600")
         number = int(self.until(worker.output, "begun"))
-        # Nobody ends the program of a worker that was killed.
+        # When a worker is killed, nobody ends the program that it runs.
         self.addCleanup(os.kill, number, signal.SIGKILL)
         worker.process.kill()
         worker.wait()
@@ -220,7 +220,7 @@ class Programs(WorkTest):
         self.write("go", "")
         self.until(lambda: worker.output() == "begun\ndone\n", "done")
         self.start(listen=self.address)
-        # The server hears of the end over the new connection, and the next job comes over it.
+        # Over its new connection, the worker reports the end of the job and gets the next job.
         self.until(lambda: self.json_of("stats")[0]["total_done"] == 1, "told")
         self.assertIn("connected again", worker.errors())
         self.done("put", "t", "x")
@@ -259,7 +259,7 @@ class Programs(WorkTest):
 
 class OtherServers(WorkTest):
     def test_an_end_that_only_takes_connections_is_not_hammered(self):
-        """Pauses of 0.1, 0.2, 0.4 and 0.8 seconds lie before the fifth of each connection."""
+        """Each of the two connections pauses 0.1, 0.2, 0.4 and 0.8 s before its fifth attempt."""
         times = []
         def close_soon(_):
             times.append(time.monotonic())
@@ -288,7 +288,7 @@ class OtherServers(WorkTest):
         worker = self.until_empty("t", "--ca", "server.pem", "--concurrency", "3", "--exec", "echo",
                                   "run")
         self.assertEqual((worker.output(), worker.errors()), ("run\n" * 20, ""))
-        # An idle worker ends the reserve that waits, and nothing is lost by that.
+        # An idle worker ends its waiting reserve, and no job is lost by that.
         worker = self.work("t", "--ca", "server.pem", "--exec", "true")
         self.until(lambda: self.json_of("stats", "--ca", "server.pem")[0]["waiting"] == 1, "waiting")
         worker.signal(signal.SIGTERM)

@@ -41,7 +41,7 @@ class Worker:
         return self.process.wait(LONG_S)
 
     def kill(self):
-        """Ends it at once, and the programs that it has started, which nobody else would end."""
+        """Kills the worker and the programs that it has started, which nobody else would end."""
         programs = ()
         if self.process.poll() is None:
             number = self.process.pid
@@ -76,7 +76,7 @@ class WorkTest(ClientTest):
         self.fail(f"not {what}: {texts}")
 
     def counts(self, tube="t"):
-        """The counts of a tube; all zero when it has no job and no worker."""
+        """Returns the counts of a tube; all are zero if it has no job and no worker."""
         outcome = self.client("stats", tube, "--json")
         if outcome.status != OK:
             return dict.fromkeys(("delayed", "ready", "reserved", "buried", "total_done",
@@ -96,8 +96,8 @@ class WorkTest(ClientTest):
         worker.signal(signal.SIGTERM)
 
     def gives_back(self, has_begun, *arguments):
-        """A worker with these arguments gives its job back at the second signal: the job is ready,
-        and has lost no retry."""
+        """Expects that a worker with these arguments gives its job back at the second signal: the
+        job is then ready, and has lost no retry."""
         self.done("put", "t", "x", "--key", "k", "--ttr", "1h", "--retry", "1")
         worker = self.work("t", *arguments)
         self.until(lambda: has_begun(worker), "begun")

@@ -61,7 +61,7 @@ class Node:
         return dict(line.split(":", 1) for line in lines if ":" in line)
 
     def owned(self):
-        """How many partitions it serves."""
+        """Returns how many partitions the node serves."""
         return int(self.info()["partitions_here"])
 
     def kill(self):
@@ -71,7 +71,7 @@ class Node:
         self.process.stop()
 
     def freeze(self):
-        """Stops it where it is; when this returns none of its threads runs."""
+        """Stops the node where it is. When this returns, none of its threads runs."""
         self.process.signal(signal.SIGSTOP)
         os.waitid(os.P_PID, self.process.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
@@ -79,7 +79,7 @@ class Node:
         self.process.signal(signal.SIGCONT)
 
     def has_unread(self):
-        """Whether bytes wait in its connections that it has not read."""
+        """Returns whether bytes wait in its connections that the node has not read."""
         lines = pathlib.Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()[1:]
         ends = [re.match(r" *\d+: \w+:(\w+) \S+ \w+ \w+:(\w+)", line).groups() for line in lines]
         return any(int(port, 16) == self.port and int(waiting, 16) > 0 for port, waiting in ends)
@@ -89,7 +89,7 @@ class Node:
             self.process.kill()
 
     def check(self):
-        """It may have ended by SIGKILL, by SIGTERM, or because of its options."""
+        """The node may have ended by SIGKILL, by SIGTERM, or because of its options."""
         if self.process is None:
             return
         status = self.process.wait()
@@ -127,13 +127,13 @@ class NodesTest(postgres.ClusterTest):
             node.check()
 
     def node(self, *options, **others):
-        """A node that is not started yet."""
+        """Makes a node that is not started yet."""
         node = Node(self.folder / f"node{len(self.nodes)}", self.servers.hosts(), *options, **others)
         self.nodes.append(node)
         return node
 
     def owner(self, *options):
-        """A node that serves all partitions."""
+        """Starts a node, and waits until it serves all partitions. Returns it."""
         node = self.node(*options).start()
         self.wait_until(lambda: node.owned() == self.partitions, "the node owns all")
         return node
@@ -168,7 +168,7 @@ class NodesTest(postgres.ClusterTest):
         return self.ask_owners(connection, "RESERVE", "tube", *options)
 
     def count_waiting(self, connection):
-        """The jobs of all partitions that are ready or delayed."""
+        """Returns how many jobs of all partitions are ready or delayed."""
         words = self.ask_owners(connection, "STATS", "tube") or []
         figures = dict(zip(words[::2], words[1::2]))
         return sum(int(figures.get(state, 0)) for state in ("ready", "delayed"))
@@ -183,7 +183,7 @@ class NodesTest(postgres.ClusterTest):
         return answer
 
     def put_many(self, node, bodies):
-        """Puts by pipelines; all have to be acknowledged."""
+        """Puts jobs in pipelines, and expects that all of them are acknowledged."""
         with node.connect() as connection:
             for body in bodies:
                 connection.send("PUT", "tube", body)

@@ -57,7 +57,7 @@ SPARE = 4 * MIB  # what any work costs once: batches, caches of the allocator
 
 
 def attack(name, port, scale, channel):
-    """The other process."""
+    """Runs an attack. This function is the main function of a process of its own."""
     said = None
     try:
         said = getattr(attacks, name)(port, scale, lambda: channel.send("under way"))

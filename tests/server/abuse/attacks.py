@@ -39,7 +39,7 @@ def read_line(connected):
 
 
 def read_to_end(connected):
-    """What comes until the other side closes."""
+    """Returns all that comes until the other side closes the connection."""
     came = b""
     try:
         while piece := connected.recv(SOME):
@@ -50,7 +50,7 @@ def read_to_end(connected):
 
 
 def is_open(connected):
-    """Whether it is served, in either protocol."""
+    """Returns whether the server still answers this connection of beanstalkd's protocol."""
     connected.sendall(b"use still\r\n")
     return read_line(connected) == b"USING still"
 
@@ -142,7 +142,7 @@ def slow_lists(port, scale, under_way):
 
 
 def hogs(port, scale, under_way):
-    """Each sends all that it has at once."""
+    """Many clients, each of which sends all its commands at once."""
     first = put_big(port, 1)
     asked = command("LOOKUPID", first) * 5000
     stay = [connect(port) for _ in range(scaled(400, scale, HOGS_LEAST))]
@@ -198,7 +198,7 @@ def come_and_go(port, scale, under_way):
 
 
 def too_many(port, scale, under_way):
-    """More than the server has descriptors for. Those that it does not take wait."""
+    """More connections than the server has descriptors for. Those that it does not take wait."""
     made = []
     for _ in range(200):
         made.append(connect(port))

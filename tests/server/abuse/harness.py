@@ -21,7 +21,7 @@ SANITIZED = os.environ.get("ELAPSE_SANITIZED") == "1"  # memory says nothing the
 
 
 class Server(ServerProcess):
-    """A server on a free port of loopback. `files`: so many descriptors, and no more."""
+    """A server on a free port of loopback. It may have `files` descriptors, and no more."""
 
     def __init__(self, directory, *options, files=None):
         def limit():
@@ -66,7 +66,7 @@ def server(*options, files=None):
 
 
 class Samples:
-    """Milliseconds."""
+    """Measured times, in milliseconds."""
 
     def __init__(self):
         self.values = []

@@ -169,7 +169,7 @@ class Limits(unittest.TestCase):
             self.assertTrue(read_to_end(connected).startswith(b"-ERR Protocol error: expected '$'"))
 
     def test_output(self):
-        """No command runs while so much is unread, and all run in the end. A reply that has no
+        """No command runs while so much output is unread; all run in the end. A reply that has no
         bytes yet counts by its memory: some 600 bytes."""
         server = self.serve("--max-output", "100K")
         self.assertEqual(self.native.ask("PUT", "t", b"x" * 65535, "KEY", "k")[1], "scheduled")
@@ -222,7 +222,7 @@ class Limits(unittest.TestCase):
         self.assertIsInstance(answer, ReplyError)
         self.assertGreater(put, 100)
         self.assertEqual(put_line(self.classic, 1), b"OUT_OF_MEMORY")
-        # All else goes on.
+        # Everything else goes on.
         self.assertEqual(self.native.ask("CANCELID", 1), ["removed"])
         self.assertEqual(self.native.ask("PING"), "PONG")
 
