@@ -100,23 +100,31 @@ int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t 
 
 /* ---- locks and threads ---- */
 
+#ifdef ELAPSE__ASSERTIONS
+/* Such a lock reports a thread that takes it twice, or that releases it without holding it. */
+enum { LOCK_TYPE = PTHREAD_MUTEX_ERRORCHECK };
+#elif defined(__GLIBC__)
+/* A thread that finds such a lock taken looks again for some microseconds before it sleeps. Locks
+ * are held for less than it takes to fall asleep: docs/decisions/0021-submissions.md. */
+enum { LOCK_TYPE = PTHREAD_MUTEX_ADAPTIVE_NP };
+#else
+enum { LOCK_TYPE = PTHREAD_MUTEX_DEFAULT };
+#endif
+
 static int lock_init(struct elapse__lock *lock)
 {
 #ifdef ELAPSE__ASSERTIONS
     atomic_init(&lock->holder, 0);
-    /* Such a lock reports a thread that takes it twice, or that releases it without holding it. */
+#endif
     pthread_mutexattr_t attributes;
     int error = pthread_mutexattr_init(&attributes);
     if (error != 0)
         return error;
-    error = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    error = pthread_mutexattr_settype(&attributes, LOCK_TYPE);
     if (error == 0)
         error = pthread_mutex_init(&lock->mutex, &attributes);
     (void)pthread_mutexattr_destroy(&attributes);
     return error;
-#else
-    return pthread_mutex_init(&lock->mutex, NULL);
-#endif
 }
 
 static int condition_init(struct elapse__condition *condition)
