@@ -187,8 +187,6 @@ mutant only_the_first_shard_is_waited_for src/scheduler/close.c \
         /* A closed'
 mutant steps_end_while_delayed_run src/scheduler/step.c \
     'life) >= (int)ELAPSE__LIFE_[-CLOSING-]{+RUNS_DELAYED+})'
-mutant takes_end_while_delayed_run src/scheduler/pull.c \
-    'due != ELAPSE__DUE_NONE && ![-is_closing(scheduler)-]{+shard->closed+}) {'
 mutant cancel_wakes_no_close src/scheduler/shard_steps.c \
     'if (task->waited[- || shard->closed-])'
 mutant new_one_closes_to_run_delayed_tasks src/scheduler/close.c \
