@@ -105,7 +105,7 @@ int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t 
 enum { LOCK_TYPE = PTHREAD_MUTEX_ERRORCHECK };
 #elif defined(__GLIBC__)
 /* A thread that finds such a lock taken looks again for some microseconds before it sleeps. Locks
- * are held for less than it takes to fall asleep: docs/decisions/0022-submissions.md. */
+ * are held for less than it takes to fall asleep: docs/decisions/0023-submissions.md. */
 enum { LOCK_TYPE = PTHREAD_MUTEX_ADAPTIVE_NP };
 #else
 enum { LOCK_TYPE = PTHREAD_MUTEX_DEFAULT };
