@@ -270,4 +270,23 @@ LOOP_TEST(a_client_that_quits_is_closed_behind_its_last_reply)
     assert_int_equal(recv(clients[0].socket, &byte, 1, 0), 0); /* the end, and not EAGAIN */
 }
 
+/* The line that says why a partition cannot go on comes after many warnings of the same kind. */
+LOOP_TEST(warnings_use_up_no_line_of_an_error)
+{
+    struct elapse__logger logger = {.most = ELAPSE__LOGGER_NOTICE};
+    static char text[64 << 10];
+    FILE *file = tmpfile();
+    int errors = dup(STDERR_FILENO);
+
+    assert_true(file != NULL && errors >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    for (unsigned i = 0; i <= 2 * ELAPSE__LOGGER_A_MINUTE; i++)
+        elapse__logger(&logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER, "marking");
+    elapse__logger(&logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_CLUSTER, "cannot go on");
+    assert_true(dup2(errors, STDERR_FILENO) >= 0 && close(errors) == 0);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, "cannot go on"));
+}
+
 TEST_MAIN("loop")

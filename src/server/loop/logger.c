@@ -100,28 +100,29 @@ static void write_line(const struct elapse__logger *logger, enum elapse__logger_
 static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_level level,
                             enum elapse__logger_event event)
 {
+    struct elapse__logger_limit *limit = &logger->limits[event][level];
     uint64_t minute = elapse__os_monotonic_ns() / NS_PER_MINUTE + 1;
 
     if (!events[event].is_limited || level == ELAPSE__LOGGER_DEBUG)
         return true;
-    if (logger->limits[event].minute != minute) {
-        uint64_t withheld = logger->limits[event].withheld;
+    if (limit->minute != minute) {
+        uint64_t withheld = limit->withheld;
         char text[TEXT_BYTES];
-        logger->limits[event].minute = minute;
-        logger->limits[event].logged = 0;
-        logger->limits[event].withheld = 0;
+        limit->minute = minute;
+        limit->logged = 0;
+        limit->withheld = 0;
         (void)snprintf(text, sizeof text, "%" PRIu64 " more of these events were not logged",
                        withheld);
         if (withheld > 0)
             write_line(logger, level, event, text);
     }
-    ELAPSE__ASSERT_THAT(logger->limits[event].minute, ==, minute);
-    ELAPSE__ASSERT_THAT(logger->limits[event].logged, <=, ELAPSE__LOGGER_A_MINUTE);
-    if (logger->limits[event].logged == ELAPSE__LOGGER_A_MINUTE) {
-        logger->limits[event].withheld++;
+    ELAPSE__ASSERT_THAT(limit->minute, ==, minute);
+    ELAPSE__ASSERT_THAT(limit->logged, <=, ELAPSE__LOGGER_A_MINUTE);
+    if (limit->logged == ELAPSE__LOGGER_A_MINUTE) {
+        limit->withheld++;
         return false;
     }
-    logger->limits[event].logged++;
+    limit->logged++;
     return true;
 }
 

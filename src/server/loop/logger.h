@@ -5,8 +5,9 @@
  *     2026-03-01T12:00:00.123Z notice listening: 127.0.0.1:11300
  *     {"time":"2026-03-01T12:00:00.123Z","level":"notice","event":"listening","text":"..."}
  *
- * Of an event that can repeat without end, ELAPSE__LOGGER_A_MINUTE lines a minute are logged. Then
- * the logger says how many more events there were.
+ * Of an event that can repeat without end, ELAPSE__LOGGER_A_MINUTE lines a minute are logged, of
+ * each level: warnings use up no line of an error. Then the logger says how many more events there
+ * were.
  *
  * Requires, for every function: one thread, that of the loop.
  */
@@ -50,14 +51,17 @@ enum elapse__logger_event {
 
 enum { ELAPSE__LOGGER_A_MINUTE = 20 };
 
+/* Of one event, at one level. */
+struct elapse__logger_limit {
+    uint64_t minute;   /* the minute of the monotonic clock */
+    uint64_t logged;   /* in that minute */
+    uint64_t withheld; /* events without a line since the last line */
+};
+
 struct elapse__logger {
     bool json;
     enum elapse__logger_level most; /* less important events are not logged */
-    struct {
-        uint64_t minute;   /* the minute of the monotonic clock */
-        uint64_t logged;   /* in that minute */
-        uint64_t withheld; /* events without a line since the last line */
-    } limits[ELAPSE__LOGGER_EVENTS];
+    struct elapse__logger_limit limits[ELAPSE__LOGGER_EVENTS][ELAPSE__LOGGER_LEVELS];
 };
 
 /* Logs an event, with a text in the manner of printf. A control character of the text becomes '?'.
