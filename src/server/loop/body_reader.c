@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../os/os.h"
 #include "../../os/program.h"
 
 /* A reading, and whose it is. */
@@ -85,6 +86,7 @@ static void read_all(void *argument)
 {
     struct elapse__body_thread *thread = argument;
 
+    elapse__os_thread_name("elapse-reader");
     elapse__os_monitor_enter(thread->monitor);
     for (;;) {
         struct item item = line_take(&thread->to_read);

@@ -1,5 +1,6 @@
 """What nodes tell over HTTP: metrics, the events of the page, and commands in JSON."""
 
+import collections
 import http.client
 import json
 import pathlib
@@ -132,8 +133,15 @@ class FiguresTest(NodesTest):
         """The loop, the reader of bodies and two errands; and for each partition a runner, and the two of
         its journal."""
         node = self.owner()
-        self.wait_until(lambda: len(list(pathlib.Path(f"/proc/{node.process.process.pid}/task").iterdir())) ==
-                        4 + 3 * self.partitions, "no other thread is left")
+        wanted = {"elapse-reader": 1, "elapse-inbox": 1, "elapse-names": 1, "elapse-cluster": self.partitions,
+                  "elapse-commit": self.partitions, "elapse-journal": self.partitions}
+
+        def named():
+            tasks = pathlib.Path(f"/proc/{node.process.process.pid}/task").iterdir()
+            names = [(task / "comm").read_text(encoding="ascii").strip() for task in tasks]
+            return collections.Counter(name for name in names if name.startswith("elapse-"))
+
+        self.wait_until(lambda: named() == wanted, f"the threads are {wanted}")
 
     def test_passwords(self):
         secret = self.folder / "secret"
