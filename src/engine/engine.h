@@ -7,13 +7,13 @@
  *                     ^                  |                 |
  *                     +---- replay ------+---- owner <-----+
  *
- *   sink    passes the queue's groups on, and remembers where the last one ended
+ *   sink    passes the queue's groups on, and remembers where the last group ended
  *   owner   answers the journal: replay, cleaning, the facts of a header
- *   life    each life writes its number, one more than that of the life before, before it hands
- *           out any job; so the name of a lease never repeats
+ *   life    one run of a process on the directory; it writes its number, one more than that of the
+ *           life before, before it hands out any job; so the name of a lease never repeats
  *   gate    the position that must be durable before a reply may leave (Q4 of docs/promises.md)
  *
- * Requires, for every function: one thread at a time.
+ * Every function requires that one thread at a time calls the engine.
  */
 #ifndef ELAPSE__ENGINE_H
 #define ELAPSE__ENGINE_H
@@ -32,47 +32,47 @@ struct elapse__engine {
     struct elapse__journal *journal;
     struct elapse__record_sink *below; /* the journal's sink */
     elapse__engine_now_function *now;
-    const struct elapse__queue_now *batch; /* NULL; or the present of a caller that does much at
-                                              once, and turns the queue itself */
+    const struct elapse__queue_now *batch; /* the present for a caller that does much at once, and
+                                              turns the queue itself; NULL: read the clocks */
     int refused;                /* why the journal refused the last group that was begun; or 0 */
-    uint64_t last_position;     /* all that was written is durable once this is */
+    uint64_t last_position;     /* where the last group ended */
     uint64_t previous_position; /* `last_position` before the last group */
     uint64_t epoch_position;
     int64_t header_wall_ms; /* of the newest header that open has found; 0: there was none */
-    uint64_t records;       /* appended in this life */
+    uint64_t records;       /* how many were appended in this life */
     uint64_t copies;
     enum elapse__record_purpose purpose; /* of the group that was begun last */
-    uint64_t groups;                     /* of the queue, that have ended in this life */
+    uint64_t groups;                     /* how many groups of the queue this life has ended */
     int clean_error;                     /* why the last record could not be copied; or 0 */
     uint32_t life;
     uint32_t interval_ms; /* of the journal, once the life has begun */
     bool loading;         /* records come by elapse__engine_load; nothing is cleaned */
-    int64_t log_wall_ms;  /* with a log: the newest time that a group of it tells */
+    int64_t log_wall_ms;  /* with a replicated log: the newest time that a group has */
     struct elapse__queue_options options; /* of the queue; without its memory */
     struct elapse_allocator memory;       /* of the queue, if the caller gave one */
     bool has_memory;
 };
 
-/* Makes the queue; `options` without a sink. Returns false if there is no memory. */
+/* Makes the queue. `options` has no sink. Returns false if there is no memory. */
 bool elapse__engine_make_jobs(struct elapse__engine *engine, elapse__engine_now_function *now,
                               const struct elapse__queue_options *options);
 
-/* Opens the journal, and replays it into the queue; `options` without an owner. */
+/* Opens the journal, and replays it into the queue. `options` has no owner. */
 bool elapse__engine_open_journal(struct elapse__engine *engine,
                                  const struct elapse__journal_options *options,
                                  struct elapse__journal_refusal *refusal);
 
-/* Makes the number of this life durable, and opens the queue. Performs the journal's operations
- * until then. */
+/* Begins a life: writes its number, performs the journal's operations until the number is durable,
+ * and opens the queue. */
 enum elapse_error elapse__engine_begin_life(struct elapse__engine *engine);
 
-/* Appends a record, and replays it: for programs that fill a queue with the records of another one,
- * before it has a life. Returns 0; EBADMSG: it is no record of this queue, or there are as many
- * tubes or tokens as there may be; ENOMEM; or the error of the journal's begin. Nothing has changed
- * then. Requires `loading`. */
+/* Appends a record, and replays it: for programs that fill a queue with the records of another
+ * queue, before it has a life. Returns 0; EBADMSG if it is no record of this queue, or if there are
+ * as many tubes or tokens as there may be; ENOMEM; or the error of the journal's begin. After an
+ * error nothing has changed. Requires `loading`. */
 int elapse__engine_load(struct elapse__engine *engine, const struct elapse__record *record);
 
-/* Releases both. Requires that no operation of the journal is under way. */
+/* Releases the queue and the journal. Requires that no operation of the journal is under way. */
 void elapse__engine_free(struct elapse__engine *engine);
 
 /* Returns whether a reply with this gate may leave. */
@@ -93,9 +93,10 @@ bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *c
 
 /* ---- hand-outs ---- */
 
-/* Takes the first job that is due; its lease begins in elapse__engine_hand_over. Returns whether
- * there is one; `*result` is an error, or OK (also if the journal has no room for the lease now).
- * `*gate` is that of the reply: of the lease's own record it is independent. */
+/* Takes the first job that is due. Its lease begins in elapse__engine_hand_over. Returns whether
+ * there is such a job. `*result` is an error, or OK (also if the journal has no room for the lease
+ * now).
+ * `*gate` is the gate of the reply: the reply does not wait for the lease's own record. */
 bool elapse__engine_take(struct elapse__engine *engine, const struct elapse__queue_reserve *reserve,
                          struct elapse__queue_handed *handed, enum elapse__queue_result *result,
                          uint64_t *gate);
@@ -107,15 +108,15 @@ bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
                             struct elapse__queue_handed *handed, enum elapse__queue_result *result,
                             uint64_t *gate);
 
-/* Takes up to `reserve->count` jobs, as elapse__engine_take does. Stores in `*count` how many there
- * are. The caller hands each of them over, or takes it back. */
+/* Takes up to `reserve->count` jobs, as elapse__engine_take does. Stores in `*count` how many. The
+ * caller hands each job over, or takes it back. */
 bool elapse__engine_take_many(struct elapse__engine *engine,
                               const struct elapse__queue_reserve *reserve,
                               struct elapse__queue_handed *handed, uint32_t *count,
                               enum elapse__queue_result *result, uint64_t *gate);
 
-/* A reserve whose time is over waits for so long more if a job is ready that the disk cannot read:
- * most troubles of a disk are short. */
+/* If a job is ready that the disk cannot read, a reserve whose time is over waits for so long more,
+ * because most troubles of a disk are short. */
 enum { ELAPSE__ENGINE_READ_PATIENCE_MS = 2000 };
 
 /* Return whether no job is taken now, because the disk could not read several times in a row; and
@@ -135,11 +136,11 @@ struct elapse__engine_job {
     void *memory;   /* released by free() */
 };
 
-/* Reads the job and begins its lease; its reply leaves now. Requires that the gate is durable.
- * Returns 0; ENOENT: the job cannot be handed out after all, because it was cancelled meanwhile, or
- * is damaged and has been buried; EIO: the disk could not read it: it is as if it had not been
- * taken, and the next one to take is another one, for a while; or another error number: it is as
- * if it had not been taken. */
+/* Reads the job and begins its lease, because its reply leaves now. Requires that the gate is
+ * durable. Returns 0. Returns ENOENT if the job cannot be handed out after all, because it was
+ * cancelled meanwhile, or is damaged and was buried. After another error the job is as if it had
+ * not been taken; after EIO, which means that the disk could not read it, other jobs are taken
+ * first for a while. */
 int elapse__engine_hand_over(struct elapse__engine *engine,
                              const struct elapse__queue_handed *handed,
                              struct elapse__engine_job *job);
@@ -154,20 +155,21 @@ int elapse__engine_hand_over_end(struct elapse__engine *engine,
                                  struct elapse__journal_reading *reading,
                                  struct elapse__engine_job *job);
 
-/* Reads a job, whatever its state. Returns 0; ENOENT: there is none; EBADMSG: it is damaged; EIO:
- * the disk could not read it; or another error number. */
+/* Reads a job, whatever its state. Returns 0; ENOENT: there is no such job; EBADMSG: the job is
+ * damaged; EIO: the disk could not read it; or another error number. */
 int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elapse__engine_job *job);
 
-/* Ends a reading of a job, and takes its texts. Returns 0; EBADMSG or ENOENT: it is damaged; or
- * another error number. */
+/* Ends a reading of a job, and takes its texts. Returns 0; EBADMSG or ENOENT: the job is damaged;
+ * or another error number. */
 int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_reading *reading,
                          struct elapse__engine_job *job);
 
-/* The reply cannot leave: the job is as if it had not been taken. */
+/* Undoes the taking of a job, because the reply cannot leave: the job is as if it had not been
+ * taken. */
 void elapse__engine_take_back(struct elapse__engine *engine,
                               const struct elapse__queue_handed *handed);
 
-/* A group of the log. */
+/* A group of the replicated log (journal/log.h). */
 struct elapse__engine_group {
     uint64_t number;
     uint64_t hash, previous_hash;
@@ -178,18 +180,18 @@ struct elapse__engine_group {
 /* ---- with a replicated log (store/log.h) ---- */
 
 /* Applies the next group of the log. Returns 0; EAGAIN or ENOSPC: there is no room now; EMSGSIZE:
- * no segment here can hold it; EBADMSG: it is no group of this format, or has a record of another
- * partition. Nothing has changed then.
- * After any other error the journal has failed. Requires that the journal follows. */
+ * no segment here can hold the group; EBADMSG: the bytes are no group of this format, or have a
+ * record of another partition. After these errors nothing has changed. After any other error the
+ * journal has failed. Requires that the journal follows. */
 int elapse__engine_follow(struct elapse__engine *engine, const struct elapse__engine_group *group);
 
 /* Forgets all jobs. Returns 0; EAGAIN or ENOSPC: nothing has changed; after any other error the
  * journal has failed. Requires that the journal follows. */
 int elapse__engine_rebuild(struct elapse__engine *engine);
 
-/* Begins a life: this node owns the log, and has applied all of it. Returns 0; EAGAIN or ENOSPC:
- * nothing has changed; EBADMSG: the log contradicts itself. After any other error the journal has
- * failed. */
+/* Begins a life as the owner of the log. Requires that this node has applied all of the log.
+ * Returns 0; EAGAIN or ENOSPC: nothing has changed; EBADMSG: the log contradicts itself. After any
+ * other error the journal has failed. */
 int elapse__engine_own(struct elapse__engine *engine);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Records that come from other journals.
+ * Takes records that come from other journals: the groups of a replicated log, and records that a
+ * program loads.
  */
 #include <errno.h>
 
@@ -14,8 +15,8 @@ static bool is_record(const struct elapse__engine *engine, const struct elapse__
     return elapse__queue_is_own_record(engine->jobs, record);
 }
 
-/* Replays a record, and appends it to the group that was begun. What replay refuses must not lie in
- * the journal: it would refuse it again at each start. */
+/* Replays a record, and appends it to the group that was begun. A record that replay refuses must
+ * not get into the journal, because each start would refuse it again. */
 static int take_record(struct elapse__engine *engine, const struct elapse__record *record)
 {
     uint64_t position = elapse__journal_next_position(engine->journal);
@@ -29,7 +30,7 @@ static int take_record(struct elapse__engine *engine, const struct elapse__recor
     return 0;
 }
 
-/* Ends the group that was begun; after an error it may have no record. */
+/* Ends the group that was begun. After an error the group may have no record. */
 static int end_taking(struct elapse__engine *engine, int error)
 {
     struct elapse__record_sink *sink = error == 0 ? &engine->sink : engine->below;
@@ -53,7 +54,7 @@ int elapse__engine_load(struct elapse__engine *engine, const struct elapse__reco
 
 /* ---- following a log ---- */
 
-/* Returns whether the bytes are a group, and all of its records are ones of this queue. */
+/* Returns whether the bytes are a group, and all of its records belong to this queue. */
 static bool read_group(const struct elapse__engine *engine, struct elapse__portable *portable,
                        const struct elapse__engine_group *group)
 {
@@ -68,7 +69,7 @@ static bool read_group(const struct elapse__engine *engine, struct elapse__porta
     return is_whole;
 }
 
-/* Takes the records of a group. Once one record is replayed, there is no way back. */
+/* Takes the records of a group. A record that was replayed cannot be taken back. */
 static int take_records(struct elapse__engine *engine, struct elapse__portable *portable)
 {
     struct elapse__record record;
@@ -84,7 +85,7 @@ static int take_records(struct elapse__engine *engine, struct elapse__portable *
     return error == EAGAIN || error == ENOSPC || error == EBADMSG ? EIO : error;
 }
 
-/* Takes in what the group says beside its records. */
+/* Takes the facts that the group has beside its records. */
 static void take_facts(struct elapse__engine *engine, const struct elapse__portable_facts *facts)
 {
     uint64_t dead = elapse__journal_dead_below(engine->journal, facts->tail);
@@ -140,7 +141,7 @@ int elapse__engine_own(struct elapse__engine *engine)
         engine->life--;
         return error;
     }
-    /* The journal may clean as soon as it works, so the queue is open by then. */
+    /* The journal may clean as soon as it works, so the queue has to be open before. */
     enum elapse__queue_result result =
         elapse__queue_replay_done(engine->jobs, engine->now(), engine->life);
     if (result != ELAPSE__QUEUE_OK) {

@@ -1,5 +1,5 @@
 /*
- * Commands of an engine, and hand-outs.
+ * Runs commands of an engine, and hands out jobs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,8 +58,8 @@ static uint64_t unread_ms(const void *context, struct elapse__queue_now now, uin
     return elapse__journal_unread_ms(context, now.boot_ms, position);
 }
 
-/* Takes jobs that can be read, as far as is known. While it is not known whether the disk reads,
- * one job at a time is enough to find out. */
+/* Takes jobs that can be read, as far as is known. While it is not known whether the disk can read
+ * at all, takes one job at a time, which is enough to find out. */
 static struct elapse__queue_answer take_readable(struct elapse__engine *engine,
                                                  const struct elapse__queue_reserve *reserve,
                                                  struct elapse__queue_handed *handed,
@@ -179,7 +179,7 @@ int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elaps
     elapse__journal_read_begin(engine->journal, view.position, view.body_size, &reading);
     elapse__journal_read_perform(engine->journal, true, &reading, 1);
     int error = elapse__engine_texts(engine, &reading, job);
-    return error == ENOENT ? EBADMSG : error; /* the job exists, and its record does not */
+    return error == ENOENT ? EBADMSG : error; /* the job exists, so a missing record is damage */
 }
 
 struct place {
@@ -187,7 +187,8 @@ struct place {
     uint32_t body_size;
 };
 
-/* Returns whether the job is still reserved, and where it lies; a cancelled one ends. */
+/* Returns whether the job is still reserved, and stores where it lies. If it was cancelled, ends
+ * it. */
 static bool is_there(struct elapse__engine *engine, const struct elapse__queue_handed *handed,
                      struct place *place)
 {
@@ -211,7 +212,8 @@ int elapse__engine_hand_over_begin(struct elapse__engine *engine,
     return 0;
 }
 
-/* The body is damaged, or was lost by cleaning: the job must not stand before all others. */
+/* Buries a job whose body is damaged, or was lost by cleaning, so that it does not stay the first
+ * of its tube. */
 static void bury(struct elapse__engine *engine, const struct elapse__queue_handed *handed,
                  uint64_t position)
 {

@@ -1,5 +1,5 @@
 /*
- * The queue of an engine: its sink, the number of its life, and what records make of it.
+ * The queue of an engine: has its sink, writes the number of its life, and replays records into it.
  */
 #include "jobs.h"
 
@@ -59,7 +59,7 @@ static uint32_t epoch_of(const struct elapse__record *record)
     return (uint32_t)elapse__little_endian_load(record->fields, EPOCH_BYTES);
 }
 
-/* The record at this position is the newest one: only that is live. */
+/* Notes where the newest record with the number of a life is. Only the newest is live. */
 static void move_epoch(struct elapse__engine *engine, uint64_t position)
 {
     int64_t bytes = (int64_t)elapse__frame_bytes(EPOCH_BYTES, 0);
@@ -127,7 +127,7 @@ bool elapse__engine_make_jobs(struct elapse__engine *engine, elapse__engine_now_
         .now = now,
     };
     inner.sink = &engine->sink;
-    inner.memory = NULL; /* the caller's own may be gone later */
+    inner.memory = NULL; /* the caller's struct may be gone later */
     engine->options = inner;
     engine->has_memory = options->memory != NULL;
     if (engine->has_memory)

@@ -22,7 +22,7 @@ int elapse__engine_replay(void *context, uint64_t position, const struct elapse_
  * is no memory. */
 bool elapse__engine_new_jobs(struct elapse__engine *engine);
 
-/* Everything that was replayed is nothing. Returns 0 or ENOMEM. `context` is the engine. */
+/* Forgets everything that was replayed. Returns 0 or ENOMEM. `context` is the engine. */
 int elapse__engine_forget(void *context);
 
 /* Writes the number of the life. Returns 0 or the error of the sink. */

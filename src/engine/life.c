@@ -1,5 +1,5 @@
 /*
- * The life of an engine: what its journal asks, open, begin, free.
+ * Opens an engine, begins its life, and frees it. Answers what the journal asks of its owner.
  */
 #include <errno.h>
 
@@ -39,8 +39,8 @@ static int copy_record(struct elapse__engine *engine, uint64_t position,
         return position == engine->epoch_position
                    ? elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_COPY)
                    : 0;
-    /* All other records only say how a job went on: nothing is copied, so the clocks need not be
-     * read. */
+    /* All other records only say how a job went on. They are never copied, so the clocks need not
+     * be read. */
     if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
         return 0;
     enum elapse__queue_result result =
