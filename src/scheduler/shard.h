@@ -68,7 +68,7 @@ struct elapse__shard {
     struct elapse__lease *first_lease; /* of RUNNING tasks: a list by until_tick; see lease.h */
     struct elapse__lease *last_lease;
     uint64_t leases;     /* how many leases are in the list */
-    uint64_t destroying; /* keys in use by destructors, each as often as it is */
+    uint64_t destroying; /* how often destructors use keys: a key counts once for each of them */
     struct elapse__due_list due_by_monotonic;
     struct elapse__due_list due_by_wall_clock;
     uint64_t scheduled, rescheduled, begun, completed, removed, replaced, handed_back, dropped;

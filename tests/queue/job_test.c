@@ -134,7 +134,7 @@ QUEUE_TEST(jobs_tubes_and_bodies_have_limits)
     other = keyed("k", ELAPSE__QUEUE_REPLACE);
     other.body = text("1");
     put(f, other, ELAPSE__QUEUE_SCHEDULED);
-    put(f, other, ELAPSE__QUEUE_REPLACED); /* as many jobs as before */
+    put(f, other, ELAPSE__QUEUE_REPLACED); /* allowed: it adds no job */
     put(f, job("1"), ELAPSE__QUEUE_LIMIT);
 }
 
@@ -347,7 +347,7 @@ QUEUE_TEST(missed_occurrences_are_counted_and_reported)
     struct elapse__queue_handed handed = take(f);
     pass(f, 3500);
     (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
-    assert_int_equal(look(f, id).left_ms, 500); /* in phase */
+    assert_int_equal(look(f, id).left_ms, 500); /* the runs stay at full seconds from the put on */
     restart(f, 500);
     handed = take(f);
     assert_int_equal(handed.missed, 3);
@@ -504,7 +504,7 @@ QUEUE_TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed)
     for (; elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT; slices++)
         ;
     elapse__queue_kick_end(f->queue, &kick);
-    assert_int_equal(slices, 4); /* 2,503 places, and 1,200 kicks from the third slice on */
+    assert_int_equal(slices, 4); /* three slices look at 2,503 places; two kick 1,200 jobs */
     assert_int_equal(kick.kicked, 1200);
     struct elapse__queue_soonest soonest = {.tube = text("t")};
     while (!elapse__queue_peek_delayed(f->queue, f->now, &soonest, 100))

@@ -22,7 +22,8 @@ enum {
 
 static const char magic[8] = "elapseC";
 
-/* Returns the checksum of 48 bytes. It mixes the seeds that the journal makes of 16 bytes each. */
+/* Returns the checksum of 48 bytes. It joins three numbers: elapse__identity_seed makes one of each
+ * 16 bytes. */
 static uint64_t checksum(const uint8_t *bytes)
 {
     struct elapse__journal_identity thirds[3];

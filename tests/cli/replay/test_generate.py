@@ -18,7 +18,7 @@ class Orders(support.ProgramTest):
         return self.succeed("generate", "orders", *arguments)
 
     def parsed(self, text):
-        """The operations, each (time, operation, key, delay, tag)."""
+        """Returns the operations of a trace, each as (time, operation, key, delay, tag)."""
         self.assertTrue(text.startswith(HEADER))
         self.assertTrue(text.endswith("\n"))
         operations = [line.split(",") for line in text.splitlines()[1:]]
@@ -63,7 +63,8 @@ class Orders(support.ProgramTest):
             if operation == "cancel":
                 quarters[(time - started[key]) * 4 // TIMEOUT_US] += 1
                 halves[int(key.removeprefix("order-")) * 2 // 10000] += 1
-        # 5000 in four: 1250 each, with a deviation of 31; in two: 2500, of 25 at most.
+        # 5000 payments: about 1250 in each quarter of the half hour (standard deviation 31), and
+        # about 2500 in each half of the orders.
         for count in quarters:
             self.assertAlmostEqual(count, 1250, delta=200)
         for count in halves:

@@ -48,7 +48,7 @@ struct owner {
 
     /* How many records were replayed, and of how many of them `fetch` told before: once, twice. */
     uint64_t replayed, heard, heard_twice;
-    uint64_t news[2][64]; /* the records of which `fetch` told last, far and near */
+    uint64_t news[2][64]; /* digests of the records of which `fetch` told last: far, near */
     uint64_t news_count[2];
 };
 

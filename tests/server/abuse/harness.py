@@ -17,7 +17,7 @@ from serving import FREE_PORT, ServerProcess  # noqa: E402
 MIB = 1 << 20
 # Freed memory goes back to the system, so that resident memory is what the server uses.
 MEMORY_IS_GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "131072"}
-SANITIZED = os.environ.get("ELAPSE_SANITIZED") == "1"  # memory says nothing then
+SANITIZED = os.environ.get("ELAPSE_SANITIZED") == "1"  # then the memory is not compared
 
 
 class Server(ServerProcess):
@@ -34,7 +34,7 @@ class Server(ServerProcess):
         self.port = self.wait_for_port()
 
     def memory(self, name="VmRSS"):
-        """Bytes of resident memory: now, or the most since forget_peak (VmHWM)."""
+        """Returns the bytes of resident memory: now, or the most since forget_peak (VmHWM)."""
         with open(f"/proc/{self.process.pid}/status") as status:
             for line in status:
                 if line.startswith(name + ":"):

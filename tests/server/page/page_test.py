@@ -55,8 +55,8 @@ def server(*options):
             running.end()
 
 
-# Each text that can be seen, with the contrast of its colour and its background, and each control with the contrast of its
-# edge: those that have less than the Web Content Accessibility Guidelines (level AA) ask for.
+# Returns the visible texts, and the controls, that have less contrast than the Web Content Accessibility Guidelines (level
+# AA) ask for: of a text the contrast between its colour and its background, of a control the contrast of its edge.
 LOW_CONTRAST = """
 const rgb = (text) => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
 const linear = (value) => value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4;
@@ -94,7 +94,7 @@ for (const bar of root.querySelectorAll("path.bars")) {
 return { low, seen };
 """
 
-# What sticks out of the window to the right, which nobody can scroll to in comfort on a phone.
+# Returns what sticks out of the window to the right: on a phone it is hard to scroll there.
 TOO_WIDE = """
 const wide = document.documentElement.clientWidth;
 return [...document.querySelectorAll("body *")].filter((element) => element.checkVisibility() && !element.closest(".unseen, .skip, .more, thead, svg"))
@@ -103,7 +103,7 @@ return [...document.querySelectorAll("body *")].filter((element) => element.chec
     .map((element) => element.outerHTML.slice(0, 100));
 """
 
-# The elements that the keyboard can reach and that have no name for a person who hears the page.
+# Returns the elements that the keyboard can reach and that have no name for a person who hears the page.
 NAMELESS = """
 const name = (element) => element.getAttribute("aria-label") || element.labels?.[0]?.textContent.trim() || element.textContent.trim()
     || (element.getAttribute("aria-labelledby") && document.getElementById(element.getAttribute("aria-labelledby")).textContent.trim());
@@ -121,7 +121,7 @@ return button !== null;
 
 
 class PageTest(unittest.TestCase):
-    """One window for all; each test opens the page anew. The wheel does not turn, which saves processor time."""
+    """All tests use one window, and each opens the page anew. The pictured wheel stands still, which saves processor time."""
 
     window = None
 
@@ -276,7 +276,7 @@ class Shown(PageTest):
         self.window.wait_for_text("#verdict-title", "All is well")
 
     def test_a_list_goes_on_until_it_has_something_to_show(self):
-        """A buried job among a million: a reply looks at some of the jobs, and hundreds have none."""
+        """One job among a million is buried: each reply looks at some of the jobs, and hundreds of replies have none."""
         shown, held = self.stand_in("millions"), threading.Event()
         def page(cursor):
             if cursor == 40:

@@ -1,7 +1,7 @@
 """Reads what strace wrote: which records of the journal were written and synced, and what was sent.
 
-The moments are numbers of lines. strace writes the line of a call's begin before the call, and of
-its end before the thread goes on, so what caused something has the lesser number.
+A moment is the number of a line of the log. strace writes the begin of a call before the call, and
+its end before the thread goes on. So a cause has a lesser number than its effect.
 """
 
 import re
@@ -22,7 +22,7 @@ SEGMENT_MAGIC = b"elapseJ\0"
 
 
 def refusal():
-    """Why no process can be traced here; None if one can."""
+    """Returns why no process can be traced here; None if processes can be traced."""
     if shutil.which("strace") is None:
         return "strace is not installed"
     tried = subprocess.run(["strace", "-f", "-o", "/dev/null", "true"], capture_output=True,
@@ -31,7 +31,7 @@ def refusal():
 
 
 def prefix(path, *more):
-    """What stands before the program to be traced."""
+    """Returns the words that stand before a command line to trace it with strace."""
     return ["strace", "-f", "-yy", "-xx", "-s", "10000000", "-e", f"trace={CALLS}", "-o", path, *more]
 
 
@@ -86,7 +86,7 @@ def records_of(data):
 
 
 class Journal:
-    """When each record was durable. The keys are (PUT, body) and (another type, id)."""
+    """Maps each record to when it was durable. The keys are (PUT, body) and (another type, id)."""
 
     def __init__(self, calls):
         self.durable = {}
@@ -106,7 +106,7 @@ class Journal:
 
 
 class Sent:
-    """When each byte was sent to each client, which its port names."""
+    """Says when each byte was sent to which client. The port of a client names it."""
 
     def __init__(self, calls):
         self.pieces = {}

@@ -16,7 +16,7 @@ NODE_PATH = "/usr/share/nodejs:/usr/lib/nodejs"  # where Debian puts the modules
 
 
 def finds(*command):
-    """Whether a language finds its client."""
+    """Returns whether the language of a worker and its client library are installed."""
     return shutil.which(command[0]) is not None and subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, timeout=serving.PATIENCE_S,
         env={**os.environ, "NODE_PATH": NODE_PATH}, check=False).returncode == 0
@@ -24,7 +24,7 @@ def finds(*command):
 
 class Workers(unittest.TestCase):
     def run_worker(self, *command, failures=2):
-        """`broken` is handed out as often as it may fail, and is then buried."""
+        """The worker fails on the job `broken`, which is buried when it has no retry left."""
         with serving.server() as port, serving.Connection(port) as client:
             for words in (["PUT", "mails", "one", "RETRY", "2", "BACKOFF", "1ms", "1ms"],
                           ["PUT", "mails", "two", "IN", "50ms"],
