@@ -153,8 +153,7 @@ bool elapse__os_broken_pipe_ends(bool ends)
     return before.sa_handler != SIG_IGN;
 }
 
-/* Returns the mode of a file that is opened in place of a closed standard file: one in which a
- * program cannot use it by mistake. */
+/* Returns the mode of a file in place of a closed standard file: nobody can use it by mistake. */
 static int mode_of_held(int file)
 {
     return file == ELAPSE__OS_INPUT ? O_WRONLY : O_RDONLY;
@@ -565,8 +564,7 @@ static int wait_for_end(struct elapse__os_process *process, struct elapse__os_en
     return error;
 }
 
-/* Opens the file from which the program reads its input. It is in memory, so that nothing has to be
- * written while the program runs. */
+/* Opens the input of the program. It is in memory, so nothing is written while the program runs. */
 static int open_input(const struct elapse__os_program *program, int *input)
 {
     ELAPSE__ASSERT(program->input_bytes == 0 || program->input != NULL);

@@ -30,7 +30,6 @@ mutant order_by_id_alone src/queue/heap.h \
     '[-one->priority != other->priority ? one->priority < other->priority-]{+false ? false+}'
 mutant clean_forgets_the_lease src/queue/write.c \
     'fields->state = [-elapse__queue_state_of(entry)-]{+ELAPSE__QUEUE_DELAYED+};'
-    '.state = [-elapse__queue_state_of(entry)-]{+ELAPSE__QUEUE_DELAYED+},'
 mutant clean_forgets_the_headers src/queue/clean.c \
     '[-    fields.headers_size = old->headers_size;
 -]    struct elapse__queue_text body'
