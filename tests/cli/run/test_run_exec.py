@@ -86,7 +86,10 @@ class Exec(RunTest):
         script = ('touch "$0/$ELAPSE_KEY"; ls "$0" | wc -l; sleep 0.05; rm "$0/$ELAPSE_KEY"')
         lines = "".join(f"in 1ms k{number}\n" for number in range(3 * most))
         outcome = self.run_lines(lines, *workers, "--exec", "sh", "-c", script, str(running))
-        self.assertEqual((outcome.status, outcome.errors), (0, ""), outcome)
+        self.assertEqual(outcome.status, 0, outcome)
+        # On a slow machine timers may wait for a worker so long that it is reported.
+        self.assertRegex(outcome.errors, r"^(elapse run: 'k\d+': waited \S+ for a worker; "
+                                         r"--workers allows more\n)*$")
         seen = [int(line) for line in outcome.output.split()]
         self.assertEqual(len(seen), 3 * most)
         self.assertLessEqual(max(seen), most)

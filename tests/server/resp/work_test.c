@@ -22,9 +22,9 @@ RESP_TEST(reserve)
 /* Eight places as always, and behind them what has a value. */
 RESP_TEST(details)
 {
-    says("PUT t one TAG x RETRY 3 HEADERS h=1 TTR 5s", "*2|:1|+scheduled|");
-    says("PUT t two", "*2|:2|+scheduled|");
-    says("PUT t three EVERY 1s RETRY 1", "*2|:3|+scheduled|");
+    says("PUT t one TAG x ATTEMPTS 3 HEADERS h=1 TTR 5s", "*2|:1|+scheduled|");
+    says("PUT t two ATTEMPTS 0", "*2|:2|+scheduled|");
+    says("PUT t three EVERY 1s ATTEMPTS 1", "*2|:3|+scheduled|");
     says("RESERVE t COUNT 2 DETAILS",
          "*2|*9|:1|$3|1-1|$1|t|$-1|$3|one|:1700000000000|:1|:0|"
          "*8|$3|ttr|:5000|$3|tag|$1|x|$7|headers|$3|h=1|$13|attempts_left|:2|"
@@ -37,7 +37,7 @@ RESP_TEST(details)
 
 RESP_TEST(headers_are_no_part_of_the_body)
 {
-    says("PUT t body HEADERS 'some text'", "*2|:1|+scheduled|");
+    says("PUT t body HEADERS 'some text' ATTEMPTS 0 BACKOFF 0s 0s", "*2|:1|+scheduled|");
     says("RESERVE t", "*1|*8|:1|$3|1-1|$1|t|$-1|$4|body|:1700000000000|:1|:0|");
     says("PUT t b HEADERS ''", "-ERR headers have 1 to 4096 bytes|");
     says("NACK 1 1-1", "+ok|");
