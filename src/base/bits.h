@@ -24,12 +24,6 @@ static inline unsigned elapse__highest_bit(uint64_t word)
     return 63u - (unsigned)__builtin_clzll(word);
 }
 
-/* How many bits are set in `word`. */
-static inline unsigned elapse__count_bits(uint64_t word)
-{
-    return (unsigned)__builtin_popcountll(word);
-}
-
 /* How many words a bitmap of `bits` bits takes. */
 static inline size_t elapse__bitmap_words(size_t bits)
 {

@@ -11,6 +11,12 @@ enum {
 
 #define SPAN_MASK ((UINT32_C(1) << SIZE_SHIFT) - 1)
 
+/* Returns how many bits are set in the word. */
+static unsigned count_bits(uint64_t word)
+{
+    return (unsigned)__builtin_popcountll(word);
+}
+
 /* A span that has shrunk has room for some ids before it grows again. */
 static const struct {
     uint32_t room;      /* for entries */
@@ -102,7 +108,7 @@ static inline uint32_t find_span(const struct elapse__queue_ids *ids, uint64_t n
 /* The place of the entry in a span: of the id at this place, or of the next one that is in use. */
 static uint32_t slot_of(const struct elapse__queue_span *span, uint32_t size, uint32_t place)
 {
-    return size == LARGEST ? place : elapse__count_bits(span->used & ((UINT64_C(1) << place) - 1));
+    return size == LARGEST ? place : count_bits(span->used & ((UINT64_C(1) << place) - 1));
 }
 
 uint32_t elapse__queue_ids_find(const struct elapse__queue_ids *ids, uint64_t id)
@@ -198,7 +204,7 @@ static uint32_t move_span(struct elapse__queue_ids *ids, uint32_t from, uint32_t
 /* Returns whether a span has room for one more id. */
 static bool span_has_room(const struct elapse__queue_span *span, uint32_t size)
 {
-    return size == LARGEST || elapse__count_bits(span->used) < sizes[size].room;
+    return size == LARGEST || count_bits(span->used) < sizes[size].room;
 }
 
 bool elapse__queue_ids_reserve(struct elapse__queue_ids *ids, uint64_t id,
@@ -239,7 +245,7 @@ static void prepare_span(struct elapse__queue_ids *ids, uint64_t number,
 static void make_gap(struct elapse__queue_span *span, uint32_t slot)
 {
     memmove(&span->entries[slot + 1], &span->entries[slot],
-            (elapse__count_bits(span->used) - slot) * sizeof *span->entries);
+            (count_bits(span->used) - slot) * sizeof *span->entries);
 }
 
 void elapse__queue_ids_insert(struct elapse__queue_ids *ids, uint64_t id, uint32_t entry,
@@ -266,7 +272,7 @@ static void shrink_span(struct elapse__queue_ids *ids, uint32_t item,
                         const struct elapse_allocator *memory)
 {
     uint32_t size = size_of_span(item);
-    if (elapse__count_bits(span_at(ids, item)->used) > sizes[size].shrinks)
+    if (count_bits(span_at(ids, item)->used) > sizes[size].shrinks)
         return;
     uint32_t record = elapse__queue_slab_take(&ids->spans[size - 1], memory);
     if (record != 0)
@@ -292,7 +298,7 @@ void elapse__queue_ids_remove(struct elapse__queue_ids *ids, uint64_t id,
     if (size_of_span(item) != LARGEST) {
         uint32_t slot = slot_of(span, size_of_span(item), place);
         memmove(&span->entries[slot], &span->entries[slot + 1],
-                (elapse__count_bits(span->used) - slot) * sizeof *span->entries);
+                (count_bits(span->used) - slot) * sizeof *span->entries);
     }
     if (size_of_span(item) > 0)
         shrink_span(ids, item, memory);
@@ -313,7 +319,7 @@ static uint64_t count_ids(const struct elapse__queue_slab *spans, uint32_t *empt
     uint64_t count = 0;
     for (uint32_t record = 1; record < spans->fresh; record++) {
         const struct elapse__queue_span *span = elapse__queue_slab_at(spans, record);
-        count += elapse__count_bits(span->used);
+        count += count_bits(span->used);
         *empty += span->used == 0;
     }
     return count;

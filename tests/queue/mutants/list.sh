@@ -104,7 +104,7 @@ mutant recent_span_outlives_its_record src/queue/ids.c \
 mutant empty_span_stays src/queue/ids.c \
     'if ([-span->used == 0-]{+false+}) {'
 mutant span_does_not_shrink src/queue/ids.c \
-    'if ([-elapse__count_bits(span_at(ids, item)->used) > sizes[size].shrinks-]{+true+})'
+    'if ([-count_bits(span_at(ids, item)->used) > sizes[size].shrinks-]{+true+})'
 mutant spans_keep_their_chunks src/queue/ids.c \
     'if ([-spans->count == 0-]{+false+})'
 mutant grown_span_has_the_old_places src/queue/ids.c \
@@ -114,7 +114,7 @@ mutant id_is_not_reserved src/queue/ids.c \
 mutant new_span_is_not_reserved src/queue/ids.c \
     'memory) && [-reserve_span(ids, 0, memory)-]{+true+};'
 mutant last_place_of_a_span_is_left_out src/queue/ids.c \
-    '(elapse__count_bits(span->used) - slot[-) * sizeof *span->entries);
+    '(count_bits(span->used) - slot[-) * sizeof *span->entries);
 }-]{+ - (slot > 0)) * sizeof *span->entries);
 }+}'
 mutant ids_of_a_partition_waste_places src/queue/ids.c \
