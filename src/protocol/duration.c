@@ -45,13 +45,13 @@ static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
 static size_t find_unit(const char *name, size_t length)
 {
     size_t number = 0;
-    char first = length > 0 ? name[0] : '\0';
-    char second = length > 1 ? name[1] : '\0';
+    char letters[2] = {'\0', '\0'};
 
     if (length > 2)
         return UNIT_COUNT;
+    memcpy(letters, name, length);
     while (number < UNIT_COUNT &&
-           (units[number].name[0] != first || units[number].name[1] != second))
+           (units[number].name[0] != letters[0] || units[number].name[1] != letters[1]))
         number++;
     return number;
 }

@@ -19,11 +19,11 @@ static void expect_record(struct fixture *f, uint64_t id, const char *body, cons
 {
     struct elapse__queue_view view = look(f, id);
     struct elapse__queue_fields fields;
-    const struct log_record *found = NULL;
-    for (size_t i = 0; i < f->log.count; i++)
-        if (f->log.records[i].position == view.position)
-            found = &f->log.records[i];
-    assert_non_null(found);
+    size_t place = 0;
+    while (place < f->log.count && f->log.records[place].position != view.position)
+        place++;
+    assert_true(place < f->log.count);
+    const struct log_record *found = &f->log.records[place];
     assert_true(elapse__queue_fields_decode(&fields, &found->record));
     struct elapse__queue_text got = elapse__queue_body_of(&found->record, &fields);
     assert_int_equal(got.size, strlen(body));

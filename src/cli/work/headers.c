@@ -24,7 +24,9 @@ static json_t *parse(const struct handed *handed)
 
 static char lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    if (c >= 'A' && c <= 'Z')
+        c = (char)(c + ('a' - 'A'));
+    return c;
 }
 
 static bool is_name(const char *name, const char *others)
@@ -61,7 +63,10 @@ static void add_variable(struct elapse__buffer *out, const char *name, const jso
     buffer_add_text(&variable, prefix);
     for (; *name != '\0'; name++) {
         char c = lower(*name);
-        c = c == '-' ? '_' : c >= 'a' && c <= 'z' ? (char)(c - ('a' - 'A')) : c;
+        if (c == '-')
+            c = '_';
+        else if (c >= 'a' && c <= 'z')
+            c = (char)(c - ('a' - 'A'));
         buffer_add(&variable, &c, 1);
     }
     buffer_add_text(&variable, "=");
