@@ -241,7 +241,7 @@ static void remove_backups(void)
 }
 
 /* Damages a file of a process that was stopped; then open refuses, or has everything. Bodies that
- * are damaged are told apart. */
+ * are damaged are told apart. The only file is not removed: a directory without files is new. */
 static void damage(struct random_source *random)
 {
     struct names names = {.count = 0};
@@ -257,7 +257,7 @@ static void damage(struct random_source *random)
     uint8_t *bytes = sim_disk_content("data/journal", name, &size);
     process.is_damaged = true;
     process_totals->damages++;
-    if (size == 0 || random_one_in(random, 4)) {
+    if (size == 0 || (names.count > 1 && random_one_in(random, 4))) {
         (void)sim_disk_remove("data/journal", name);
     } else {
         uint64_t place = random_below(random, random_one_in(random, 2) ? size : 1 + size / 8);
