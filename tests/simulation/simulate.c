@@ -92,7 +92,11 @@ static void stop(void)
     for (unsigned rests = 0; rests < 3 && !process_ended(); rests++) {
         while (process_step(ELAPSE__LANE_COMMIT) || process_step(ELAPSE__LANE_BACKGROUND))
             rests = 0;
+        bool was_quiet = elapse__journal_is_quiet(process.engine.journal);
         clients_receive();
+        /* A lease that is taken back, because the disk cannot read, is written, too. */
+        if (was_quiet && !elapse__journal_is_quiet(process.engine.journal))
+            rests = 0;
     }
     if (process_ended())
         return;
