@@ -32,6 +32,7 @@ struct list {
     const char *state;
     const char *tag;
     bool keys;
+    bool lacks_job; /* the server could not read a job */
     uint64_t limit; /* 0: none */
     uint64_t listed;
     uint64_t replies;
@@ -150,8 +151,10 @@ static enum exit_status print_page(struct list *list, const redisReply *reply, c
         return error_of(STATUS_FAILED, "the reply is no list");
     for (size_t i = 0; i < entries->elements; i++) {
         const redisReply *entry = entries->element[i];
-        if (entry->type == REDIS_REPLY_ERROR)
+        if (entry->type == REDIS_REPLY_ERROR) {
             print_error("a job of the list: %s", quote_text(entry->str, entry->len).text);
+            list->lacks_job = true;
+        }
         if (entry->type != REDIS_REPLY_ARRAY && entry->type != REDIS_REPLY_STRING)
             continue;
         if (list->client->json)
@@ -232,7 +235,7 @@ static enum exit_status list_pages(struct list *list)
         freeReplyObject(reply);
     }
     progress_end(&list->progress);
-    return status;
+    return status == STATUS_OK && list->lacks_job ? STATUS_FAILED : status;
 }
 
 static enum exit_status run(void *context, const struct command_line *line)
