@@ -29,10 +29,11 @@
 enum {
     ELAPSE__QUEUE_BLOCK_BITS = 10,
     ELAPSE__QUEUE_BLOCK_ENTRIES = 1 << ELAPSE__QUEUE_BLOCK_BITS,
-    /* What a record takes beside its body is counted in 8 bytes up to the first number, and in as
-     * many times 8 as the second one above, where there are headers or a long tube or key. */
+    /* What a record takes beside its body is counted in units of 8 bytes up to SMALL_UNITS. Above
+     * that, where there are headers or a long tube or key, each number of 6 bits stands for a
+     * seventh more units than the number before it: see elapse__queue_units. */
     ELAPSE__QUEUE_SMALL_UNITS = 40,
-    ELAPSE__QUEUE_LARGE_UNIT = 32,
+    ELAPSE__QUEUE_UNITS_MAX = 937,
     ELAPSE__QUEUE_INLINE_PROFILES = 1023,
     ELAPSE__QUEUE_POSITION_BITS = 54,  /* of position_profile; the rest is the profile */
     ELAPSE__QUEUE_ID_BITS = 53,        /* of id_place; the rest is the place */
@@ -73,7 +74,7 @@ _Static_assert(ELAPSE__QUEUE_BODY_BYTES_MAX < 1 << ELAPSE__QUEUE_BODY_BITS,
 _Static_assert(
     (ELAPSE__RECORD_HEADER_BYTES + ELAPSE__QUEUE_FIELDS_MAX + ELAPSE__QUEUE_HEADERS_BYTES_MAX) / 8 +
             2 <=
-        ELAPSE__QUEUE_SMALL_UNITS + (63 - ELAPSE__QUEUE_SMALL_UNITS) * ELAPSE__QUEUE_LARGE_UNIT,
+        ELAPSE__QUEUE_UNITS_MAX,
     "the rest of a record fits");
 
 struct elapse__queue_block {
@@ -178,30 +179,37 @@ static inline uint32_t elapse__queue_body_size(const struct elapse__queue_entry 
     return entry->sizes & ELAPSE__QUEUE_BODY_MASK;
 }
 
+/* Returns how many units of 8 bytes a number of 6 bits stands for. */
+static inline uint32_t elapse__queue_units(uint32_t number)
+{
+    uint32_t units = number < ELAPSE__QUEUE_SMALL_UNITS ? number : ELAPSE__QUEUE_SMALL_UNITS;
+    for (; number > ELAPSE__QUEUE_SMALL_UNITS; number--)
+        units += units / 7 + 1;
+    ELAPSE__ASSERT_THAT(units, <=, (uint32_t)ELAPSE__QUEUE_UNITS_MAX);
+    return units;
+}
+
 /* `record_body_size` has the body and the headers. */
 static inline void elapse__queue_set_sizes(struct elapse__queue_entry *entry, uint16_t fields_size,
                                            uint32_t record_body_size, uint16_t headers_size)
 {
     ELAPSE__ASSERT_THAT(headers_size, <=, record_body_size);
     uint32_t body_size = record_body_size - headers_size;
-    const uint32_t small = ELAPSE__QUEUE_SMALL_UNITS;
-    const uint32_t large = ELAPSE__QUEUE_LARGE_UNIT;
     uint32_t units =
         (uint32_t)(elapse__frame_bytes(fields_size, record_body_size) / 8) - body_size / 8;
-    if (units > small)
-        units = small + (units - small + large - 1) / large;
-    ELAPSE__ASSERT_THAT(units, <, 64);
-    entry->sizes = body_size | units << ELAPSE__QUEUE_BODY_BITS;
+    uint32_t number = units < ELAPSE__QUEUE_SMALL_UNITS ? units : ELAPSE__QUEUE_SMALL_UNITS;
+    while (elapse__queue_units(number) < units)
+        number++;
+    ELAPSE__ASSERT_THAT(number, <, 64);
+    entry->sizes = body_size | number << ELAPSE__QUEUE_BODY_BITS;
 }
 
-/* The bytes that count as live for a job: those of its record, or up to 248 more where its
- * texts beside the body are long. The same when its record is written and when it ends. */
+/* The bytes that count as live for a job: those of its record, or up to a seventh more where
+ * its texts beside the body are long. More would let cleaning think that it gains nothing. The same
+ * when its record is written and when it ends. */
 static inline int64_t elapse__queue_live_bytes(const struct elapse__queue_entry *entry)
 {
-    const uint32_t small = ELAPSE__QUEUE_SMALL_UNITS;
-    uint32_t units = entry->sizes >> ELAPSE__QUEUE_BODY_BITS;
-    if (units > small)
-        units = small + (units - small) * ELAPSE__QUEUE_LARGE_UNIT;
+    uint32_t units = elapse__queue_units(entry->sizes >> ELAPSE__QUEUE_BODY_BITS);
     return (int64_t)(elapse__queue_body_size(entry) / 8 + units) * 8;
 }
 
