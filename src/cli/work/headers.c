@@ -108,9 +108,32 @@ static bool is_like(const char *name, const char *pattern)
 static bool is_reserved(const char *name)
 {
     static const char *const patterns[] = {
-        "host",    "content-", "transfer-",  "connection", "authorization", "cookie",
-        "elapse-", "expect",   "user-agent", "accept",     "proxy-",        "keep-alive",
-        "te",      "trailer",  "upgrade",    "set-cookie", "forwarded",     "x-forwarded-",
+        "host",
+        "content-",
+        "transfer-",
+        "connection",
+        "authorization",
+        "cookie",
+        "elapse-",
+        "expect",
+        "user-agent",
+        "accept",
+        "proxy-",
+        "keep-alive",
+        "te",
+        "trailer",
+        "upgrade",
+        "set-cookie",
+        "forwarded",
+        "x-forwarded-",
+        "proxy",
+        "via",
+        "origin",
+        "referer",
+        "x-real-ip",
+        "x-client-ip",
+        "true-client-ip",
+        "x-http-method-override",
     };
 
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
