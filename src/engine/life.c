@@ -65,6 +65,13 @@ static uint64_t owner_growth(void *context)
     return elapse__queue_growth_bytes(engine->jobs);
 }
 
+static uint64_t owner_excess(void *context)
+{
+    const struct elapse__engine *engine = context;
+
+    return elapse__queue_excess_bytes(engine->jobs);
+}
+
 static void owner_facts(void *context, uint64_t *next_id, int64_t *wall_ms)
 {
     struct elapse__engine *engine = context;
@@ -94,6 +101,7 @@ bool elapse__engine_open_journal(struct elapse__engine *engine,
         .clean = owner_clean,
         .facts = owner_facts,
         .growth = owner_growth,
+        .excess = owner_excess,
         .forget = elapse__engine_forget,
     };
     engine->journal = elapse__journal_open(&inner, refusal);

@@ -53,6 +53,9 @@ static size_t find_unit(const char *name, size_t length)
     while (number < UNIT_COUNT &&
            (units[number].name[0] != letters[0] || units[number].name[1] != letters[1]))
         number++;
+    /* A zero byte in the text must not pass for the end of a name. */
+    if (number < UNIT_COUNT && strlen(units[number].name) != length)
+        return UNIT_COUNT;
     return number;
 }
 

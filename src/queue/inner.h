@@ -61,6 +61,7 @@ enum { ELAPSE__QUEUE_TOKEN_LISTS = 10 };
 struct elapse__queue {
     struct elapse_allocator memory;
     struct elapse__record_sink *sink;
+    uint64_t live_excess; /* by so many bytes the sink may have counted too many as live */
     struct elapse__queue_options options;
     struct elapse__hash_secret secret;
     uint64_t random;      /* state of the jitter's generator */

@@ -213,6 +213,15 @@ static inline int64_t elapse__queue_live_bytes(const struct elapse__queue_entry 
     return (int64_t)(elapse__queue_body_size(entry) / 8 + units) * 8;
 }
 
+/* Returns by how many bytes elapse__queue_live_bytes may be more than the record has. */
+static inline uint32_t elapse__queue_live_excess(const struct elapse__queue_entry *entry)
+{
+    uint32_t number = entry->sizes >> ELAPSE__QUEUE_BODY_BITS;
+    if (number <= ELAPSE__QUEUE_SMALL_UNITS)
+        return 0;
+    return (elapse__queue_units(number) - elapse__queue_units(number - 1) - 1) * 8;
+}
+
 static inline enum elapse__queue_state
 elapse__queue_state_of(const struct elapse__queue_entry *entry)
 {

@@ -179,6 +179,11 @@ void elapse__queue_extras_end(struct elapse__queue *queue, struct elapse__queue_
     entry->tube_state &= ~(ELAPSE__QUEUE_HAS_SIDE | ELAPSE__QUEUE_HAS_KEY);
 }
 
+uint64_t elapse__queue_excess_bytes(const struct elapse__queue *queue)
+{
+    return queue->live_excess;
+}
+
 /* A record may get longer by the counters, by the lease, and by the time of the put, which is left
  * out while it is the due time. All jobs that were handed out have a side record. A job whose
  * record is long already, or whose side record has another reason, counts too. */

@@ -294,5 +294,8 @@ void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__
     ELAPSE__ASSERT_THAT(elapse__queue_position(entry), !=, 0);
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), !=, ELAPSE__QUEUE_SHADOW); /* invariant 14 */
     tube->body_bytes += live ? body_bytes : -body_bytes;
+    uint64_t excess = elapse__queue_live_excess(entry);
+    ELAPSE__ASSERT(live || queue->live_excess >= excess);
+    queue->live_excess += live ? excess : -excess;
     queue->sink->live(queue->sink, elapse__queue_position(entry), live ? bytes : -bytes);
 }

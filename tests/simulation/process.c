@@ -258,6 +258,22 @@ static void look(uint64_t least)
         free(memory[i]);
 }
 
+static void keep_name(void *context, const char *name)
+{
+    (void)snprintf(context, ELAPSE__FILE_NAME_BYTES, "%s", name);
+}
+
+bool process_remove_backups(void)
+{
+    for (bool removed_any = false;; removed_any = true) {
+        char name[ELAPSE__FILE_NAME_BYTES] = "";
+        sim_disk_names("backup", keep_name, name);
+        if (name[0] == '\0')
+            return removed_any;
+        (void)sim_disk_remove("backup", name);
+    }
+}
+
 /* Judges a failed attempt to open. Returns true if the failure is to be expected, and the caller is
  * to try again. Returns false if the journal was damaged and is refused, or after a violation. */
 static bool judge_failure(const struct elapse__journal_refusal *refusal, enum elapse_error error,
@@ -269,6 +285,11 @@ static bool judge_failure(const struct elapse__journal_refusal *refusal, enum el
         return model_violate("open refuses %s at %llu (fault %d) after an ordinary crash",
                              refusal->file, (unsigned long long)refusal->offset,
                              (int)refusal->fault);
+    /* Each start takes a new segment. The segments that cleaning has emptied give no room back on a
+     * full disk while a backup holds their files. The operator removes the backup, and tries again.
+     */
+    if (error == ELAPSE_ERROR_DISK_FULL && process.capacity > 0 && process_remove_backups())
+        return true;
     if (!faulty)
         return model_violate("open fails (%d, %s %d) though no call fails", (int)error,
                              refusal->file, refusal->error);

@@ -49,6 +49,10 @@ struct elapse__queue_now process_now(void);
  * may not be lost. Returns false if the journal cannot be opened, or the jobs are wrong. */
 bool process_open(uint64_t least, bool faults);
 
+/* Removes all files of backups: they take space as long as the backup holds them. Returns whether
+ * there were any. */
+bool process_remove_backups(void);
+
 /* Does one step of a lane. Returns false if the lane has nothing to do. */
 bool process_step(enum elapse__journal_lane lane);
 void process_tick(void);

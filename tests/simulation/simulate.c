@@ -235,15 +235,6 @@ static void add_name(void *context, const char *name)
         (void)snprintf(names->names[names->count++], sizeof names->names[0], "%s", name);
 }
 
-/* A file that a backup holds takes space as long as it does. */
-static void remove_backups(void)
-{
-    struct names names = {.count = 0};
-    sim_disk_names("backup", add_name, &names);
-    for (unsigned i = 0; i < names.count; i++)
-        (void)sim_disk_remove("backup", names.names[i]);
-}
-
 /* Damages a file of a process that was stopped; then open refuses, or has everything. Bodies that
  * are damaged are told apart. The only file is not removed: a directory without files is new. */
 static void damage(struct random_source *random)
@@ -282,7 +273,7 @@ static void end_run(struct random_source *random)
     if (!process.is_open || model.violation[0] != '\0')
         return;
     process_set_faults(false, false, false);
-    remove_backups();
+    (void)process_remove_backups();
     if (random_one_in(random, 3)) {
         damage(random);
         return;

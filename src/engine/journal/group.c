@@ -148,8 +148,11 @@ static int begin_group(struct elapse__record_sink *sink, uint64_t bytes,
         return EMSGSIZE;
     bool crossing = must_cross(journal, bytes, elapse__segment_reserve(journal)) ||
                     must_leave(journal, purpose);
-    if (!elapse__journal_admits(journal, purpose, crossing))
-        return journal->disk_is_full ? ENOSPC : EAGAIN;
+    if (!elapse__journal_admits(journal, purpose, crossing)) {
+        bool comes_back =
+            crossing && purpose != ELAPSE__RECORD_FOR_GROWTH && elapse__clean_frees_a_file(journal);
+        return journal->disk_is_full && !comes_back ? ENOSPC : EAGAIN;
+    }
     int error = prepare(journal, bytes, crossing);
     if (error != 0)
         return error;

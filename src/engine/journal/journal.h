@@ -122,6 +122,9 @@ struct elapse__journal_owner {
      * records before it comes to a record that has ended. Called often. */
     uint64_t (*growth)(void *context);
 
+    /* NULL, or returns how many of the bytes that the sink was told as live may not live. */
+    uint64_t (*excess)(void *context);
+
     /* NULL; or, during open of a journal with LOG_PLACEs: all records before this moment are
      * nothing. An error refuses to open. */
     int (*forget)(void *context);

@@ -68,11 +68,25 @@ bool elapse__journal_admits(const struct elapse__journal *journal,
     return spares - crossing >= to_keep[purpose];
 }
 
+/* Returns how many bytes of the log do not live; perhaps too many. */
+static uint64_t dead_at_most(const struct elapse__journal *journal)
+{
+    const struct elapse__journal_owner *owner = &journal->owner;
+    uint64_t excess = owner->excess == NULL ? 0 : owner->excess(owner->context);
+    uint64_t total = elapse__segments_bytes(journal) + excess;
+    ELAPSE__ASSERT_THAT(excess, <=, journal->live_bytes);
+    return total < journal->live_bytes ? 0 : total - journal->live_bytes;
+}
+
 /* A sealed tail without live bytes goes at once, also if it cannot be read. Otherwise cleaning is
  * needed while the log is more than twice what lives in it and a segment, or spares lack and
  * something would be gained. Then one pass is enough: copies that are copied again gain nothing,
  * until the owner appends something. The spares that are held let deletes go on; one more lets the
- * log grow. */
+ * log grow.
+ *
+ * With one spare left, no delete may begin a segment any more. What the owner has appended since
+ * there were two spares takes about one segment, and may have ended no job. So cleaning begins at
+ * half a segment then, or deletes would be refused for good. */
 bool elapse__clean_is_needed(const struct elapse__journal *journal)
 {
     if (journal->tail >= journal->head || journal->error != 0)
@@ -92,6 +106,8 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
     if (!journal->disk_is_full || journal->tail > journal->clean_limit)
         return false;
     int64_t spares = spares_free_to_use(journal);
+    if (spares <= 1 && dead_at_most(journal) > segment / 2)
+        return true;
     return (spares < elapse__spares_held(journal) && total > live + 2 * segment) ||
            (spares < elapse__spares_wanted(journal) &&
             total > live + total / GROWTH_GAIN + 2 * segment);

@@ -282,6 +282,18 @@ static void pass_time(struct run *run)
     }
 }
 
+/* Appends changes, which end no job, until some segments are full of them or the disk refuses. */
+static void change_on_full_disk(struct run *run)
+{
+    struct owner *owner = &run->owner;
+    for (unsigned i = 0; i < 2000 && owner->live_count > 0; i++) {
+        (void)owner_change(owner, owner_any_live(owner, sim_disk_random()), 2);
+        if (below(8) == 0)
+            work(run);
+    }
+    work(run);
+}
+
 /* Fills the disk to the brim. Deletes must be possible all the time, and then there is space again.
  */
 static void check_full_disk(struct run *run)
@@ -295,6 +307,8 @@ static void check_full_disk(struct run *run)
         if (error != 0)
             pass_time(run);
     }
+    if (run->is_quick)
+        change_on_full_disk(run);
     while (owner->live_count > 0 && owner->command_count < OWNER_COMMANDS_MAX) {
         error = owner_delete(owner, owner_any_live(owner, 0));
         for (unsigned i = 0; i < 5 && error != 0; i++) {

@@ -44,6 +44,11 @@ static void decode_fields(const uint8_t *fields, uint32_t *number, uint32_t *val
 
 /* ---- what happens to one job, when it is appended and when it is replayed ---- */
 
+static int64_t counted_bytes(const struct owner *owner, const struct owner_job *job)
+{
+    return job->body_size + OVERHEAD + owner->excess_bytes;
+}
+
 static void job_begins(struct owner *owner, uint32_t number, uint32_t value, uint32_t body_size,
                        uint64_t position, struct elapse__record_sink *sink)
 {
@@ -51,7 +56,7 @@ static void job_begins(struct owner *owner, uint32_t number, uint32_t value, uin
     if (job->is_live) { /* cleaning has copied it */
         owner->hash ^= hash_of(number, job);
         owner->longer_copies -= job->value == 1 ? 1u : 0u;
-        sink->live(sink, job->position, -(int64_t)(job->body_size + OVERHEAD));
+        sink->live(sink, job->position, -counted_bytes(owner, job));
         owner->live_bytes -= job->body_size + OVERHEAD;
         owner->live_count--;
     }
@@ -60,7 +65,7 @@ static void job_begins(struct owner *owner, uint32_t number, uint32_t value, uin
     owner->longer_copies += value == 1 ? 1u : 0u;
     owner->live_bytes += body_size + OVERHEAD;
     owner->live_count++;
-    sink->live(sink, position, body_size + OVERHEAD);
+    sink->live(sink, position, counted_bytes(owner, job));
 }
 
 static void job_changes(struct owner *owner, uint32_t number, uint32_t value)
@@ -85,7 +90,7 @@ static void job_ends(struct owner *owner, uint32_t number, struct elapse__record
     job->is_live = false;
     owner->live_bytes -= job->body_size + OVERHEAD;
     owner->live_count--;
-    sink->live(sink, job->position, -(int64_t)(job->body_size + OVERHEAD));
+    sink->live(sink, job->position, -counted_bytes(owner, job));
 }
 
 static uint64_t append(struct owner *owner, enum elapse__record_type type, uint32_t number,
@@ -299,6 +304,12 @@ static uint64_t on_growth(void *context)
     return owner->longer_copies * owner->growth_bytes;
 }
 
+static uint64_t on_excess(void *context)
+{
+    const struct owner *owner = context;
+    return (uint64_t)owner->live_count * owner->excess_bytes;
+}
+
 struct elapse__journal_owner owner_callbacks(struct owner *owner)
 {
     return (struct elapse__journal_owner){
@@ -309,6 +320,7 @@ struct elapse__journal_owner owner_callbacks(struct owner *owner)
         .clean = on_clean,
         .facts = on_facts,
         .growth = on_growth,
+        .excess = on_excess,
     };
 }
 

@@ -46,6 +46,8 @@ struct owner {
     uint32_t growth_bytes;
     uint32_t longer_copies; /* live jobs with the value 1 */
 
+    uint32_t excess_bytes; /* each live job counts for so many bytes too many */
+
     /* How many records were replayed, and of how many of them `fetch` told before: once, twice. */
     uint64_t replayed, heard, heard_twice;
     uint64_t news[2][64]; /* digests of the records of which `fetch` told last: far, near */

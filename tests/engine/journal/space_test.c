@@ -84,6 +84,11 @@ static int put(uint32_t number)
     return owner_put(&owner, BODY, ELAPSE__RECORD_FOR_GROWTH);
 }
 
+static int change(uint32_t number)
+{
+    return owner_change(&owner, number, 2);
+}
+
 static int delete (uint32_t number)
 {
     return owner_delete(&owner, number);
@@ -214,6 +219,47 @@ TEST(a_stop_does_not_wait_for_spares)
     elapse__journal_figures(owner.journal, &after);
     assert_int_equal(after.spares, before.spares);
     end();
+}
+
+/* Puts until the disk refuses. */
+static void fill_disk(void)
+{
+    int error = 0;
+    while (error != ENOSPC) {
+        error = put(0);
+        (void)work(30);
+    }
+}
+
+/* Fills a disk by puts. Then changes that end no job take four segments, and all jobs are deleted.
+ * Requires that none of these commands is refused. */
+static void expect_deletes(uint32_t excess_bytes)
+{
+    enum { CHANGES = 4 * SEGMENT / ELAPSE__RECORD_HEADER_BYTES };
+
+    begin();
+    owner.excess_bytes = excess_bytes;
+    sim_disk_set_faults(&(struct sim_disk_faults){.capacity = 12 * SEGMENT});
+    fill_disk();
+    uint32_t jobs = owner.job_count;
+    for (uint32_t i = 0; i < CHANGES; i++)
+        run(change, 1 + i % jobs, 1);
+    for (uint32_t number = 1; number <= jobs; number++)
+        run(delete, number, 1);
+    while (work(10))
+        continue;
+    run(put, 0, 30);
+    end();
+}
+
+TEST(a_full_disk_deletes_after_many_changes_that_end_nothing)
+{
+    expect_deletes(0);
+}
+
+TEST(a_full_disk_deletes_also_where_too_many_bytes_count_as_live)
+{
+    expect_deletes(BODY / 8);
 }
 
 TEST_MAIN("space")

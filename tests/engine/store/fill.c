@@ -1,8 +1,9 @@
 /*
- * store-fill DIRECTORY SEGMENT_BYTES: fills the disk of the directory to the brim by puts, with a
- * file beside them for the last bytes, and shows that the queue goes on: puts are refused; reserve,
- * ack, nack, bury, kick and cancel work; so do twenty restarts in a row; every job is there, with
- * its body; and after cancelling half of them there is space again. full_disk.sh runs it on a small
+ * store-fill DIRECTORY SEGMENT_BYTES [HEADERS_BYTES]: fills the disk of the directory to the brim
+ * by puts, with a file beside them for the last bytes, and shows that the queue goes on: puts are
+ * refused; reserve, ack, nack, bury, kick and cancel work; so do twenty restarts in a row; every
+ * job is there, with its body; and after cancelling half of them there is space again. With
+ * HEADERS_BYTES jobs have headers of this size and short bodies. full_disk.sh runs it on a small
  * file system. It exits with 1 at the first thing that is wrong.
  */
 #include <fcntl.h>
@@ -27,6 +28,7 @@ enum {
 static struct elapse_queue *queue;
 static const char *directory;
 static uint32_t segment_bytes;
+static size_t headers_bytes;
 static bool is_live[JOBS_MAX];
 static uint32_t jobs; /* put so far; the key of each is its number */
 
@@ -59,7 +61,7 @@ static void commit(uint64_t position)
 
 static size_t body_of(uint32_t number, char *body)
 {
-    size_t bytes = 20000 + (number * 7919u) % (BODY_MAX - 20000);
+    size_t bytes = headers_bytes > 0 ? 8 : 20000 + (number * 7919u) % (BODY_MAX - 20000);
     memset(body, 'a' + (int)(number % 26), bytes);
     memcpy(body, &number, sizeof number);
     return bytes;
@@ -73,6 +75,7 @@ static size_t key_of(uint32_t number, char key[16])
 static enum elapse_error put_next(struct elapse_answer *answer)
 {
     static char body[BODY_MAX];
+    static const char headers[ELAPSE_HEADERS_BYTES_MAX];
     char key[16];
     struct elapse_put put = {
         .tube = "kept",
@@ -80,6 +83,8 @@ static enum elapse_error put_next(struct elapse_answer *answer)
         .key_bytes = key_of(jobs, key),
         .body = body,
         .body_bytes = body_of(jobs, body),
+        .headers = headers_bytes > 0 ? headers : NULL,
+        .headers_bytes = headers_bytes,
         .delay_ms = HOUR_MS,
     };
     enum elapse_error error = elapse_queue_put(queue, &put, answer);
@@ -165,6 +170,23 @@ static void use_workers(unsigned round)
     elapse_reserved_free(&second);
 }
 
+/* Extends one lease until its records have filled four segments. They end no job. */
+static void extend_for_long(void)
+{
+    enum { RECORD_BYTES_LEAST = 32 };
+    struct elapse_reserved job;
+    enum elapse_error error = elapse_queue_reserve(queue, "ready", 10000, &job);
+
+    need(error == ELAPSE_OK, "reserve is refused", 0, error);
+    for (uint32_t i = 0; i < 4 * segment_bytes / RECORD_BYTES_LEAST; i++) {
+        error = elapse_queue_extend(queue, job.id, job.lease, NULL);
+        need(error == ELAPSE_OK, "extend is refused", i, error);
+    }
+    error = elapse_queue_ack(queue, job.id, job.lease, NULL);
+    need(error == ELAPSE_OK, "ack is refused", 0, error);
+    elapse_reserved_free(&job);
+}
+
 static uint32_t compare(void)
 {
     uint32_t live = 0;
@@ -238,12 +260,15 @@ static unsigned wait_for_space(void)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: store-fill DIRECTORY SEGMENT_BYTES\n");
+    if (argc < 3 || argc > 4) {
+        fprintf(stderr, "usage: store-fill DIRECTORY SEGMENT_BYTES [HEADERS_BYTES]\n");
         return 2;
     }
     directory = argv[1];
     segment_bytes = (uint32_t)strtoul(argv[2], NULL, 10);
+    headers_bytes = argc == 4 ? strtoul(argv[3], NULL, 10) : 0;
+    need(headers_bytes <= ELAPSE_HEADERS_BYTES_MAX, "headers are too long", headers_bytes,
+         ELAPSE_OK);
     open_queue();
     put_ready();
     uint32_t first = fill(0);
@@ -258,6 +283,7 @@ int main(int argc, char **argv)
         (void)compare();
     }
     printf("%d restarts: %" PRIu32 " jobs are there\n", (int)RESTARTS, compare());
+    extend_for_long();
     unsigned waits = wait_for_space();
     take_the_rest(false);
     printf("after cancelling half, space is back after %u waits of 10 ms\n", waits);

@@ -162,6 +162,15 @@ RESP_TEST(any_bytes)
     hear(&c, "*1|+removed|");
 }
 
+RESP_TEST(a_zero_byte_ends_no_unit)
+{
+    static const char *const arguments[] = {"PUT", "t", "b", "IN", "5m\0"};
+    static const size_t sizes[] = {3, 1, 1, 2, 3};
+
+    ask_bytes(&c, 5, arguments, sizes);
+    hear(&c, "-ERR the unit is not one of w d h m s ms us ns: '5m?'|");
+}
+
 RESP_TEST(errors)
 {
     static const struct {
