@@ -1,7 +1,8 @@
 /*
- * Looks ahead in a pipeline. A command waits for its job, which lies anywhere in memory, three or
- * four times: for the table of ids or keys, for the job, and for the jobs beside it in its wheel.
- * The waits of a batch of commands pass together when all of them ask before the first one runs.
+ * Looks ahead in a pipeline. A job can lie anywhere in memory, so a command waits three or four
+ * times for memory that is in no cache: for the table of ids or keys, for the job, and for the jobs
+ * beside the job in its wheel. Asking for the memory of a whole batch of commands before the first
+ * command runs lets these waits pass at the same time.
  */
 #include "ahead.h"
 
@@ -41,6 +42,7 @@ size_t elapse__look_ahead(const struct elapse__connection *connection, const uin
     for (unsigned step = 0; step < ELAPSE__QUEUE_FETCH_STEPS && count > 1; step++)
         for (uint32_t i = 0; i < count; i++)
             elapse__queue_fetch(jobs, &sought[i], (enum elapse__queue_fetch_step)step);
-    /* What names no job, or cannot be told, mostly goes on like this. */
+    /* If no command of the batch names a job, the rest of the bytes counts as looked at, because
+     * the commands behind mostly name no job either. */
     return count == 0 ? size : done;
 }

@@ -59,8 +59,9 @@ static unsigned check_marks(const struct elapse__connection *connection, uint32_
     return end == connection->held_end ? 0 : BROKEN_MARKS;
 }
 
-/* Returns whether the first mark of the connection waits, or may have become durable, and no turn
- * will look at the connection; or whether turns look at the connection for nothing. */
+/* Returns whether invariant 4 is broken: the first mark waits for the journal, and no turn will
+ * look at the connection; or the first mark does not wait, a turn has seen that, and the connection
+ * is still in `gated`. */
 static bool is_forgotten(const struct elapse__connection *connection)
 {
     bool waits = elapse__reply_marks_wait_for_journal(connection);

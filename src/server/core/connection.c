@@ -1,6 +1,6 @@
 /*
- * Makes connections, takes their bytes, lets their replies leave, and undoes what was on its way
- * when they end. inner.h has a picture of a connection.
+ * Makes connections, takes their bytes, and lets their replies leave. When a connection ends,
+ * undoes the hand-outs that were on their way to its client. inner.h has a picture of a connection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -196,7 +196,8 @@ static void arrange(struct elapse__connection *connection)
 
     if (connection->closed)
         return;
-    /* The client sends nothing more. Input that cannot run by now never will. */
+    /* The client sends nothing more. So input that cannot run now is a part of a command whose rest
+     * will never come. */
     if (connection->input_ended && !elapse__ring_has_node(&connection->work) &&
         !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
         !connection->is_guessing && !server->stopped)
@@ -230,8 +231,7 @@ static void run_buffered(struct elapse__connection *connection)
         elapse__buffer_free(&connection->input);
 }
 
-/* Returns whether the first reply may leave now. It may have stayed because the budget had ended.
- */
+/* Returns whether the first reply may leave now. Such a reply is left when the budget has ended. */
 static bool may_release(const struct elapse__connection *connection)
 {
     if (connection->marks.count == 0 || connection->dead || connection->is_guessing)
@@ -317,7 +317,8 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
 
     ELAPSE__ASSERT(!connection->closed);
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET + ELAPSE__HEARING_BUDGET);
-    /* The bytes went after the last turn. The shell may say so much later. */
+    /* The client took these bytes after the last turn. The shell may report them much later, so the
+     * time of the last turn counts. */
     if (connection->heard_ms < server->turned_ms)
         connection->heard_ms = server->turned_ms;
     elapse__buffer_take(&connection->out, size);

@@ -1,5 +1,5 @@
 /*
- * The begin and the end of each call of the core, and how the core itself ends a connection.
+ * Begins and ends each call of the core, and ends a connection that fails.
  */
 #include "inner.h"
 

@@ -4,7 +4,8 @@
 
 enum { SECOND_MS = 1000 };
 
-/* Returns the entry of a place. Another place that has been quiet for a second gives way. */
+/* Returns the entry of a place. Places can share an entry. If the entry belongs to another place
+ * that was quiet for a second and has nothing left for the log, this place gets the entry. */
 static struct elapse__guess_place *find(struct elapse__guesses *guesses, uint64_t place,
                                         uint64_t now_ms)
 {

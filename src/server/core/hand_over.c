@@ -1,6 +1,6 @@
 /*
- * Completes replies that have jobs: reads the bodies, begins the leases, and formats. A hand is one
- * job of a reply.
+ * Completes replies that have jobs: reads the bodies, begins the leases, and formats the reply. A
+ * hand is one job of a reply.
  *
  *      TAKEN --durable--> BEGUN --in memory, or in the page cache--> READ --> formatted
  *                          |                                          ^
@@ -18,8 +18,8 @@
 
 enum { BATCH_HANDS = 64 }; /* bodies that are read together */
 
-/* Hands of one reply, in their order. Jobs that were put together lie together in their segment,
- * and are read by one call of the system. */
+/* Hands of one reply, in their order. Jobs that were put one after the other lie side by side in
+ * their segment, and one system call reads their bodies. */
 struct batch {
     uint32_t count;
     struct elapse__hand *hands[BATCH_HANDS];
@@ -231,8 +231,8 @@ static void format_jobs(struct elapse__server_reply *reply)
     elapse__reply_look_at_deadlines(connection);
 }
 
-/* Called when all hands were read. Begins the leases and formats. Returns true if the reply was
- * formatted. */
+/* Called when all hands were read. Begins the leases and formats the reply. Returns true if the
+ * reply was formatted. */
 static bool finish_hand_out(struct elapse__server_reply *reply)
 {
     int failed = begin_leases(reply);
@@ -243,7 +243,7 @@ static bool finish_hand_out(struct elapse__server_reply *reply)
     }
     bool is_by_id = reply->kind == ELAPSE__REPLY_RESERVE_ID;
     reply->read_failed |= failed == EIO;
-    /* Other jobs may be readable, and the disk may recover soon. */
+    /* The reserve tries again, because other jobs may be readable and the disk may recover soon. */
     if (!is_by_id && (failed == 0 || failed == EIO))
         elapse__reply_try_again(reply);
     else
@@ -292,7 +292,7 @@ static void end_reading(struct elapse__engine *engine, struct elapse__hand *hand
 {
     if (hand->state != ELAPSE__HAND_BEGUN && hand->state != ELAPSE__HAND_READ)
         return;
-    /* Nobody has performed the reading. */
+    /* The reading has begun, but was not performed. */
     if (hand->state == ELAPSE__HAND_BEGUN && hand->reading.reading.error == 0 &&
         hand->reading.reading.bytes == NULL)
         hand->reading.reading.error = EAGAIN;

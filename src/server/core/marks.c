@@ -9,7 +9,7 @@
 
 /* ---- rings of memory ---- */
 
-/* Returns item number `place` of `bytes` bytes, from 0. */
+/* Returns item number `place`, counted from 0. Each item has `bytes` bytes. */
 static void *item_at(const struct elapse__items *items, uint32_t place, size_t bytes)
 {
     ELAPSE__ASSERT_THAT(place, <, items->count);
@@ -46,7 +46,8 @@ static void *add_item(struct elapse__items *items, size_t bytes)
     return item_at(items, items->count - 1, bytes);
 }
 
-/* Drops the first item. A queue that is empty keeps up to `kept` bytes of memory. */
+/* Drops the first item. If that was the last one, frees the memory, unless it has at most `kept`
+ * bytes. */
 static void drop_first(struct elapse__items *items, size_t bytes, size_t kept)
 {
     ELAPSE__ASSERT_THAT(items->count, >, 0);
@@ -74,7 +75,8 @@ static bool add_mark(struct elapse__connection *connection, struct elapse__reply
     return place != NULL;
 }
 
-/* Memory is released, because only a long pipeline needs many marks. */
+/* When no mark is left, a large memory of marks is freed, because only a long pipeline needs many
+ * marks. */
 void elapse__reply_marks_drop_first(struct elapse__connection *connection)
 {
     drop_first(&connection->marks, sizeof(struct elapse__reply_mark), ELAPSE__BUFFER_KEPT);

@@ -1,5 +1,6 @@
 /*
- * Replies that stand for bytes which do not exist yet: reserves and looks, until they have a job.
+ * Makes the replies of reserves and looks, whose bytes do not exist yet. Takes jobs for a reserve,
+ * or lets it wait until there is a job.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +11,9 @@
 
 enum {
     TAKEN_AT_ONCE = 64,    /* jobs that one call of the queue takes */
-    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as many looks at a tube */
+    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as much as these looks at a tube */
     LOOKS_A_UNIT = 256,
-    LOOKS_MAX = 1 << 17 /* of one reserve: about half a millisecond */
+    LOOKS_MAX = 1 << 17 /* looks that one reserve may cost: about half a millisecond */
 };
 
 /* ---- memory ---- */
@@ -155,7 +156,7 @@ void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__
     reply->gate = reply->connection->server->engine->last_position;
 }
 
-/* Returns how many looks at tubes a reserve has cost: each call of the queue finds each tube by its
+/* Returns how many looks at tubes a call of the queue has cost: the call finds each tube by its
  * name, and compares all tubes for each job. */
 static uint64_t looks_of(const struct elapse__queue_reserve *reserve, uint32_t taken)
 {

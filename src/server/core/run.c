@@ -15,7 +15,8 @@ enum choice { CHOICE_NEEDS_MORE, CHOICE_MADE, CHOICE_REFUSED };
 enum { HTTP_LINE_MAX = 8192 };
 
 /* Refuses a request of HTTP, whose lines must not be run as commands: a page in a browser can send
- * one to any port. Returns NEEDS_MORE until the bytes tell. */
+ * one to any port. Returns NEEDS_MORE while too few bytes are there to tell whether they are such a
+ * request. */
 static enum choice refuse_http(const uint8_t *bytes, size_t size)
 {
     static const char *const methods[] = {"GET ",     "HEAD ",  "POST ",    "PUT ",  "DELETE ",
@@ -64,7 +65,7 @@ static enum choice choose_protocol(struct elapse__connection *connection, const 
     return choice;
 }
 
-/* Asks for more than `size` bytes, because these are only a part of a command. */
+/* Asks for more than `size` bytes, because the first `size` bytes are only a part of a command. */
 static void await_more(struct elapse__connection *connection, size_t size)
 {
     if (connection->need <= size)
@@ -81,7 +82,7 @@ static bool begin(struct elapse__connection *connection)
     return !connection->dead;
 }
 
-/* Chooses the protocol, if that is not done. Returns whether the connection has one. */
+/* Chooses the protocol, unless it was chosen before. Returns whether the connection has one. */
 static bool begin_session(struct elapse__connection *connection, const uint8_t *bytes, size_t size)
 {
     if (connection->protocol != NULL)
@@ -200,7 +201,7 @@ static bool has_turn(struct elapse__connection *connection)
     return true;
 }
 
-/* Returns whether a command of the source may run. */
+/* Returns whether a command of the connection's source of commands may run. */
 static bool may_run_command(struct elapse__connection *connection)
 {
     if (!elapse__connection_may_run(connection) || !has_turn(connection))

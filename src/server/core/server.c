@@ -157,7 +157,7 @@ static void come_idle(struct elapse__connection *connection)
     elapse__connection_fail(connection);
 }
 
-/* The answer to a wrong password may leave. */
+/* Lets the answer to a wrong password leave, and the connection's next commands run. */
 static void come_free(struct elapse__connection *connection)
 {
     ELAPSE__ASSERT(connection->is_guessing);
@@ -213,8 +213,8 @@ static void turn_stalled(struct elapse__server *server)
     }
 }
 
-/* Runs the connections in `work`. Returns false: elapse__server_next_ms says whether there is more.
- */
+/* Runs the connections in `work`. Always returns false, because elapse__server_next_ms says whether
+ * `work` has more. */
 static bool turn_work(struct elapse__server *server)
 {
     uint32_t left = server->budget;

@@ -7,13 +7,13 @@
 #include "../../os/os.h"
 #include "../../os/program.h"
 
-/* A reading, and whose it is. */
+/* A reading, and the reader that gave it to the thread. */
 struct item {
     struct elapse__body_reader *reader;
     struct elapse__server_reading *reading;
 };
 
-/* Readings in their order. */
+/* A line of readings: the first one in is the first one out. */
 struct line {
     struct item *items;
     size_t first;
@@ -52,7 +52,7 @@ static bool line_reserve(struct line *line, size_t wanted)
     if (items == NULL)
         return false;
     for (size_t i = 0; i < line->count; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): none in a line without capacity */
+        /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): without capacity the count is 0 */
         items[i] = line->items[(line->first + i) % line->capacity];
     free(line->items);
     ELAPSE__ASSERT_THAT(line->count, <, capacity);
@@ -67,7 +67,7 @@ static void line_add(struct line *line, struct item item)
     line->count++;
 }
 
-/* Returns the first one; without a reading if there is none. */
+/* Takes the first item out of the line. If the line is empty, the item has no reading. */
 static struct item line_take(struct line *line)
 {
     if (line->count == 0)
@@ -101,7 +101,7 @@ static void read_all(void *argument)
         elapse__os_monitor_enter(thread->monitor);
         line_add(&item.reader->read, item);
         elapse__os_event_set(item.reader->descriptor);
-        elapse__os_monitor_wake_all(thread->monitor); /* a loop that closes its reader */
+        elapse__os_monitor_wake_all(thread->monitor); /* wakes a loop that closes its reader */
     }
     elapse__os_monitor_leave(thread->monitor);
 }

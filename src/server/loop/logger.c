@@ -59,8 +59,8 @@ static void write_time(char text[TIME_BYTES])
                    (unsigned)(now_ns / 1000000 % 1000));
 }
 
-/* Copies the text as the inside of a JSON string. Bytes outside ASCII become '?': they may be no
- * UTF-8. */
+/* Copies the text as the inside of a JSON string. Control characters become '?', and so do bytes
+ * outside ASCII, because they may not be valid UTF-8. */
 static void write_json_text(char *to, size_t capacity, const char *text)
 {
     size_t length = 0;
@@ -95,8 +95,8 @@ static void write_line(const struct elapse__logger *logger, enum elapse__logger_
     (void)elapse__os_write_all(ELAPSE__OS_ERRORS, line, (size_t)length);
 }
 
-/* Returns whether the event may be logged now. If so, first logs how many were left out since the
- * last one. */
+/* Returns whether the event may be logged now. At the first event of a minute, logs how many of
+ * these events were left out in the last minute that had some. */
 static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_level level,
                             enum elapse__logger_event event)
 {

@@ -212,7 +212,8 @@ static void tell_troubles(struct elapse__loop *loop, const struct elapse__journa
                        "journal/%" PRIu64 ".log: at offset %" PRIu64
                        ": a body is damaged, and its job is buried; this disk is not to be trusted",
                        now->damaged_bodies.segment, now->damaged_bodies.offset);
-    /* A place that fails again is no news, and would use up the lines of a minute. */
+    /* A place that has failed before is not logged again, because it would use up the lines that
+     * the log takes in a minute. */
     if (now->failed_reads.count > before->failed_reads.count &&
         (now->unread_places == 0 || now->unread_places > before->unread_places))
         elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_DISK,
@@ -225,7 +226,7 @@ static void tell_troubles(struct elapse__loop *loop, const struct elapse__journa
     loop->troubles = *now;
 }
 
-/* The core's turn takes what is due. */
+/* Tells the store which alarms went off. The core's turn takes what is due. */
 static void say_due(struct elapse__loop *loop)
 {
     for (unsigned i = 0; i < ELAPSE__STORE_ALARM_END; i++)
@@ -256,8 +257,8 @@ static bool talk(struct elapse__loop *loop)
     collect(loop);
     loop->next_ms = elapse__server_next_ms(loop->server);
     loop->readied = elapse__queue_readied(store->engine.jobs);
-    /* Room may come by an operation that makes nothing durable. The store has no news of such an
-     * operation. */
+    /* An operation that makes nothing durable may give the journal room, and the store does not
+     * wake the loop after such an operation. So the loop looks again soon. */
     if ((elapse__journal_is_full(store->engine.journal) ||
          elapse__engine_lacks_room(&store->engine)) &&
         loop->next_ms > now.boot_ms + ROOM_LOOK_MS)
@@ -271,16 +272,17 @@ static bool talk(struct elapse__loop *loop)
 /* ---- without the lock: sending ---- */
 
 /* Returns whether the core has to know now what was sent, or there is more to send. Otherwise the
- * peer stays attended, and the next turn says it. A pipe's owner may end it, and counts on that. */
+ * peer stays attended, and the next turn tells the core. The core knows at once what a pipe sent,
+ * because the pipe's owner may end the pipe. */
 static bool is_news(const struct elapse__peer *peer)
 {
     return peer->awaits_sent || peer->pipe != NULL ||
            (peer->sent_bytes < peer->output_bytes && !peer->is_blocked);
 }
 
-/* Sends what the core has for a peer, or closes the peer. A peer that has much to send waits, in
- * its place, when the bytes of this turn are used up. Returns whether there is news for the core,
- * or something is left to send. */
+/* Sends what the core has for a peer, or closes the peer. When the bytes of this turn are used up,
+ * a peer with much to send keeps its place in the ring and waits for the next turn. Returns whether
+ * there is news for the core, or something is left to send. */
 static bool send_one(struct elapse__peer *peer, size_t *budget)
 {
     ELAPSE__ASSERT(peer->connection != NULL && peer->sent_bytes == 0);
@@ -337,8 +339,8 @@ static void release_ended(struct elapse__loop *loop)
     }
 }
 
-/* Sets the alarm earlier if the core needs a turn before. An alarm that is too early goes off, and
- * the turn behind it sets the next one. */
+/* Sets the alarm earlier if the core needs a turn before it. Never sets the alarm later: when an
+ * alarm goes off too early, the turn after it sets the next one. */
 static void set_alarm(struct elapse__loop *loop)
 {
     if (loop->next_ms >= loop->alarm_ms)

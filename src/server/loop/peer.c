@@ -9,7 +9,7 @@
 
 enum { NO_SOCKET = -1 };
 
-enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun within so many seconds ends */
+enum { HANDSHAKE_S = 10 }; /* seconds after which a TLS session ends if it has not begun */
 
 /* ---- descriptors ---- */
 
@@ -340,7 +340,7 @@ size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t byte
     ELAPSE__ASSERT_THAT(got, <=, bytes);
     if (got == 0)
         peer->has_ended = true;
-    /* Fewer bytes than the buffer takes have emptied the socket. */
+    /* If fewer bytes came than the buffer takes, the socket is empty. */
     if (got == 0 || (peer->tls == NULL && got < bytes) ||
         (peer->tls != NULL && !elapse__tls_has_more(peer->tls)))
         elapse__peer_leave(peer, ELAPSE__PEER_READY);
@@ -376,8 +376,8 @@ void elapse__peer_send(struct elapse__peer *peer)
     }
     ELAPSE__ASSERT_THAT(sent, <=, most);
     peer->sent_bytes = sent;
-    /* A session of TLS sends at most 16 KiB at a time. So it is not blocked: the rest is sent in
-     * the next round. */
+    /* A session of TLS sends at most 16 KiB at a time. If it sends less than everything, its socket
+     * may still take more, and the next round sends the rest. */
     peer->is_blocked = peer->tls == NULL && sent < most;
 }
 

@@ -56,7 +56,7 @@ static bool is_private(const char *key, char fault[ELAPSE__TLS_FAULT_BYTES])
     return false;
 }
 
-/* Makes a context that has what both ends need. */
+/* Makes a context with the settings that clients and servers share. */
 static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FAULT_BYTES])
 {
     SSL_CTX *context = SSL_CTX_new(method);
@@ -75,8 +75,8 @@ static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FA
     return context;
 }
 
-/* Every session has a key of its own, which the server's key does not tell: a recorded session
- * stays secret when that key is stolen. TLS 1.3 has no others. */
+/* The cipher suites that agree on a new key for each session. Whoever steals the server's key
+ * cannot read a session that was recorded. TLS 1.3 has no other cipher suites. */
 #define FORWARD_SECRECY "DEFAULT:!kRSA:!PSK:!SRP"
 
 struct elapse__tls_keys *elapse__tls_keys_read(const char *certificate, const char *key,

@@ -49,7 +49,7 @@ enum elapse__session_step elapse__resp_cancel_id(const struct elapse__resp_call 
     }
     while (goes_on) {
         bool is_read = elapse__resp_read_id(call, 1 + call->session->done, &named.id);
-        ELAPSE__ASSERT(is_read); /* as before the first part */
+        ELAPSE__ASSERT(is_read); /* the same text was read before the first part */
         (void)is_read;
         step = elapse__resp_run_part(call, call->count - 1, do_cancel_id, &named, &goes_on);
     }

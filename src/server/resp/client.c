@@ -143,7 +143,7 @@ static void reply_hello(const struct elapse__resp_call *call)
     elapse__resp_end(call->connection, &writer);
 }
 
-/* Reads [version [AUTH user password] [SETNAME name]], and does what they say. If they are
+/* Reads [version [AUTH user password] [SETNAME name]], and obeys these arguments. If one of them is
  * wrong, replies with the error and returns false. */
 static bool greet(const struct elapse__resp_call *call)
 {

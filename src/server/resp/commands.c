@@ -1,7 +1,7 @@
 /*
  * The table of commands: the dispatch, the error texts and COMMAND come from it. The table is
  * ordered by the length of the names, so that few names have to be compared; within a length,
- * frequent ones come first. tests/server/resp/client_test.c tests that each is found.
+ * frequent ones come first. tests/server/resp/client_test.c tests that each command is found.
  */
 #include <string.h>
 
@@ -126,7 +126,7 @@ const struct elapse__resp_command *elapse__resp_command_at(unsigned place)
 
 /* ---- COMMAND ---- */
 
-enum { DESCRIBED_BYTES = 1024 }; /* room for one command, in either form */
+enum { DESCRIBED_BYTES = 1024 }; /* room for one command in COMMAND or in COMMAND DOCS */
 
 /* Writes the name in small letters, as clients expect it. */
 static void write_name(struct elapse__wire_resp_writer *writer,
@@ -160,9 +160,9 @@ static void write_flags(struct elapse__wire_resp_writer *writer, unsigned flags)
     }
 }
 
-/* Replies with one command in the form of COMMAND: name, arity, flags, three places of keys (there
- * are none: a key is the name of a job, and lies in its tube), categories, tips, keys, subcommands.
- */
+/* Replies with one command in the form of COMMAND: name, arity, flags, three places of keys (0: a
+ * key of this server is the name of a job in a tube, and no key of Redis), categories, tips, keys,
+ * subcommands. */
 static void reply_information(const struct elapse__resp_call *call,
                               const struct elapse__resp_command *command)
 {

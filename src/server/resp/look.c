@@ -12,11 +12,11 @@ enum {
     TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
     NAME_PAIRS = ELAPSE__JOB_NAMES(ELAPSE__RESP_COUNT_ROW),
     LIST_NAMES = 100,           /* jobs of one LIST with KEYS, at most */
-    LIST_NAMES_BYTES = 1 << 20, /* and so many bytes of bodies, which are read with the names */
-    JOB_BYTES = 1400,           /* room for them; the longest tube and reason included */
+    LIST_NAMES_BYTES = 1 << 20, /* bytes of their bodies, which are read with the names */
+    JOB_BYTES = 1400, /* room for JOB_PAIRS, with the longest tube and the longest reason */
     LIST_BATCH = 32,
     TUBE_PLACES = 1 << 16, /* places of tubes that one TUBES examines */
-    LIST_COST = 500,       /* a LIST takes as long as so many short commands */
+    LIST_COST = 500,       /* a LIST takes as long as this many short commands */
     LIST_HEAD_BYTES = 24,  /* "*2\r\n:4294967295\r\n*1000\r\n" */
 };
 
@@ -127,7 +127,7 @@ enum elapse__session_step elapse__resp_look_up_id(const struct elapse__resp_call
     return show(call, result, &view);
 }
 
-/* ---- lists: [cursor, [item, ...]], whose head is known at the end ---- */
+/* ---- lists: [cursor, [item, ...]]; the head is written last, when the cursor is known ---- */
 
 /* Keeps room for the head of a list. Returns false if there is no memory. */
 static bool begin_list(const struct elapse__resp_call *call)
@@ -205,7 +205,8 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
     return listed;
 }
 
-/* Finds up to `most` jobs, and no more than whose bodies may be read at once. Returns how many. */
+/* Finds up to `most` jobs, but stops when their bodies have LIST_NAMES_BYTES together. Returns how
+ * many. */
 static uint32_t find_named(const struct elapse__resp_call *call,
                            const struct elapse__queue_filter *filter, uint32_t *cursor,
                            struct elapse__queue_view *views, uint32_t most)
@@ -230,7 +231,8 @@ static uint32_t find_named(const struct elapse__resp_call *call,
     return found;
 }
 
-/* Lists jobs with their keys and tags, which lie on the disk: each job is a look of its own. */
+/* Lists jobs with their keys and tags, which lie on the disk. So the core reads each job by a look
+ * of its own. */
 static enum elapse__session_step list_names(const struct elapse__resp_call *call,
                                             const struct elapse__queue_filter *filter,
                                             uint32_t cursor, uint32_t count)

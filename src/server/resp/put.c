@@ -11,7 +11,7 @@ static bool refuse(const struct elapse__resp_call *call, const char *text)
     return false;
 }
 
-/* Reads a whole number, unless there is none. */
+/* Reads a whole number, if the option was given. */
 static bool read_number(const struct elapse__resp_call *call, uint32_t place, uint32_t *number)
 {
     uint64_t value = *number;
@@ -22,7 +22,7 @@ static bool read_number(const struct elapse__resp_call *call, uint32_t place, ui
     return true;
 }
 
-/* Reads a duration, unless there is none. */
+/* Reads a duration, if the option was given. */
 static bool read_duration(const struct elapse__resp_call *call, uint32_t place,
                           uint64_t *duration_ms)
 {
@@ -85,7 +85,8 @@ static bool read_if_key(const struct elapse__resp_call *call, const uint32_t *pl
     return read_duration(call, places[ELAPSE__PUT_MAX], &put->debounce_max_ms);
 }
 
-/* Reads a text that must not be empty; an empty one would mean that there is none. */
+/* Reads a text, if the option was given. An empty text is a fault, because it would mean that the
+ * option is missing. */
 static bool read_text(const struct elapse__resp_call *call, uint32_t place, const char *fault,
                       struct elapse__queue_text *text)
 {
@@ -111,7 +112,8 @@ static bool read_token(const struct elapse__resp_call *call, const uint32_t *pla
            (put->token_life_ms > 0 || refuse(call, "ERR a token lives from 1 s to 10 min"));
 }
 
-/* Reads after how many hand-outs that fail the job is buried, by either name. */
+/* Reads after how many failed hand-outs the job is buried. The option has two names, ATTEMPTS and
+ * RETRY. */
 static bool read_attempts(const struct elapse__resp_call *call, const uint32_t *places,
                           struct elapse__queue_put *put)
 {

@@ -247,7 +247,7 @@ static enum elapse__session_step run_pairs(const struct elapse__resp_call *call,
     }
     while (goes_on) {
         bool is_read = elapse__resp_read_holder(call, 1 + 2 * call->session->done, &held->holder);
-        ELAPSE__ASSERT(is_read); /* as before the first part */
+        ELAPSE__ASSERT(is_read); /* the same text was read before the first part */
         (void)is_read;
         step = elapse__resp_run_part(call, pairs, command, held, &goes_on);
     }
@@ -263,8 +263,8 @@ enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
     return run_pairs(call, (call->count - 1) / 2, do_ack, &held);
 }
 
-/* Runs a command for each pair, where one pair is answered with a word, and many are with an array.
- */
+/* Runs a command for each pair. The reply to one pair is a word, the reply to several pairs is an
+ * array. */
 static enum elapse__session_step run_held(const struct elapse__resp_call *call, uint32_t pairs,
                                           elapse__engine_command *command, struct held *held)
 {

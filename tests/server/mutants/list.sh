@@ -57,7 +57,7 @@ mutant replies_get_bytes_that_no_socket_takes src/server/core/entry.c \
     'return waiting <[- ELAPSE__OUT_BYTES && waiting <-]'
 mutant readers_leave_no_share_to_those_who_speak src/server/core/connection.c \
     'ELAPSE__TURN_BUDGET[- + ELAPSE__HEARING_BUDGET-]);
-    /* The bytes went'
+    /* The client took'
 mutant waiting_reserves_have_no_share src/server/core/server.c \
     '{+more |= run_stage(server, turn_work, &left, left);
     +}more |= run_stage(server, turn_gated, &left, left / 2);'
