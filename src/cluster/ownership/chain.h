@@ -2,9 +2,9 @@
  * The chain of hashes through the log of a partition: the hash of a group is XXH3-64 of its bytes,
  * with the hash of the group before it as the seed.
  *
- * 64 bits: the chain guards against databases that went back and against mix-ups, not against
- * people, and two logs are compared in one place, their fork. There it errs once in 2^64 forks. So
- * few bits fit into a bigint, which every client of PostgreSQL can compare.
+ * A hash has 64 bits, so that it fits into a bigint, which every client of PostgreSQL can compare.
+ * The chain guards against databases that went back and against mix-ups, not against people. Two
+ * logs are compared in one place, where they fork. There the chain errs once in 2^64 forks.
  */
 #ifndef ELAPSE__OWNERSHIP_CHAIN_H
 #define ELAPSE__OWNERSHIP_CHAIN_H

@@ -88,13 +88,15 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
     if ((role == ELAPSE__ROLE_TAKING_OVER || role == ELAPSE__ROLE_HANDING_OVER) &&
         !partition->under_way)
         return 2;
-    /* 3: a final role, and one that waits for its owner, has nothing under way. */
+    /* 3: a final role has nothing under way, nor has FENCED, which waits for the owner of this
+     * object. */
     if ((elapse__role_is_final(role) || role == ELAPSE__ROLE_FENCED) && partition->under_way)
         return 3;
     /* 4: without an epoch there is no lease, no group, and the node has not owned. */
     if (!has_epoch && (partition->has_lease || partition->has_owned || partition->has_group))
         return 4;
-    /* 5: a group is in flight only after the node has owned; then it has exactly the log. */
+    /* 5: a group is in flight only after the node has owned. A node that has owned has exactly the
+     * log. */
     if (partition->has_group && !partition->has_owned)
         return 5;
     if (partition->has_owned && (partition->local.group != partition->confirmed.group ||

@@ -57,13 +57,13 @@ static void note_ahead(struct elapse__clock *clock, const struct elapse__clock_l
 }
 
 /* Follows the database's clock. After a jump, the database's clock is followed only if it agrees
- * with this node's wall clock. A clock that is seen for the first time is followed for now: most
- * likely the log was written by it. */
+ * with this node's wall clock. When the database's clock is seen for the first time, it is followed
+ * for now: most likely the due times in the log are by this clock. */
 static void follow(struct elapse__clock *clock, struct range range)
 {
     int64_t gap_ms = nearest(range, clock->offset_ms) - clock->offset_ms;
-    /* Nodes whose wall clocks are right agree better by these clocks than by what each of them
-     * knows of the database's. */
+    /* The wall clocks of nodes, where they are right, agree better with each other than the nodes'
+     * estimates of the database's clock do. */
     int64_t first_ms =
         clock->ahead_ms == 0 ? clock->wall_offset_ms : range.least + (range.most - range.least) / 2;
 

@@ -1,6 +1,6 @@
 /*
- * Rule R12 of partition.h: what time it is for all nodes alike, and whose wall clock is wrong. Pure
- * judgements of what the database's clock said.
+ * Rule R12 of partition.h: keeps the cluster's time, and judges whose wall clock is wrong, by what
+ * the database's clock said. The functions are pure.
  *
  * Definitions
  *
@@ -10,10 +10,11 @@
  *   ahead           this node's wall clock minus the database's. Positive: this node's is ahead.
  *   apart           ahead is more than ELAPSE__CLOCK_APART_MS, one way or the other.
  *
- * The database's clock is followed where it goes on steadily, whatever this node's wall clock says:
- * that one may be set at any moment. Where the database's clock jumps, this node's wall clock
- * decides: a database that is apart from it is not followed. A database that is apart from the
- * beginning is followed, unless other nodes say that it is the one that is wrong.
+ * This node follows the database's clock as long as that clock goes on steadily, whatever this
+ * node's wall clock says: a wall clock may be set at any moment. When the database's clock jumps,
+ * this node's wall clock decides: if the two are apart, this node does not follow the jump. If the
+ * two are apart from the beginning, this node follows the database's clock until other nodes say
+ * that it is the database's clock that is wrong.
  */
 #ifndef ELAPSE__OWNERSHIP_CLOCK_H
 #define ELAPSE__OWNERSHIP_CLOCK_H
@@ -25,7 +26,7 @@ enum {
     ELAPSE__CLOCK_WARN_MS = 500,   /* operators are warned of a clock that is further off */
     ELAPSE__CLOCK_APART_MS = 5000, /* schema.sql knows this number, too */
     ELAPSE__CLOCK_JUMP_MS = 500,   /* no clock drifts so much between two looks */
-    ELAPSE__CLOCK_SLACK_MS = 20,   /* such a difference is left as it is */
+    ELAPSE__CLOCK_SLACK_MS = 20,   /* a smaller difference is not corrected */
 };
 
 enum elapse__clock_verdict {
@@ -53,19 +54,19 @@ struct elapse__clock_others {
 struct elapse__clock {
     bool is_known;
     int64_t offset_ms;
-    bool is_borrowed;        /* of a database that was apart when it was seen first */
-    int64_t wall_offset_ms;  /* this node's wall clock minus its boot-time clock */
-    int64_t ahead_ms;        /* the value nearest to 0 of those that are possible */
+    bool is_borrowed;       /* `offset_ms` is by a database that was apart when it was seen first */
+    int64_t wall_offset_ms; /* this node's wall clock minus its boot-time clock */
+    int64_t ahead_ms;       /* of the possible values, the one nearest to 0 */
     uint64_t apart_since_ms; /* since when the clocks are apart */
     uint64_t ask_ms;         /* when the next question is due */
-    int64_t told_ahead_ms;   /* what the others know of this clock */
+    int64_t told_ahead_ms;   /* `ahead_ms` as the other nodes were told last */
     bool is_judged, is_wrong;
 };
 
-/* Takes a look. Ignores one during which a clock was set. */
+/* Takes a look. Ignores a look during which a clock was set. */
 void elapse__clock_take(struct elapse__clock *clock, const struct elapse__clock_look *look);
 
-/* Returns when the others are to hear of this clock, and to be asked for theirs; 0: now. */
+/* Returns when to tell the other nodes `ahead_ms`, and to ask for theirs; 0: now. */
 uint64_t elapse__clock_ask_ms(const struct elapse__clock *clock);
 
 /* Says that the question is sent now. The next one is due half a lease later. */

@@ -79,7 +79,7 @@ static void look_at_clock(struct elapse__partition *partition,
     elapse__clock_take(&partition->clock, &look);
 }
 
-/* Puts off a statement that failed, if it is one that can wait. Returns false if it is not. */
+/* Puts off a statement that failed, if it can wait. Returns false if it cannot. */
 static bool put_off(struct elapse__partition *partition)
 {
     if (partition->statement.kind == ELAPSE__STATEMENT_DROP_TABLES)
@@ -111,7 +111,7 @@ static void take_refused(struct elapse__partition *partition)
         partition->statement.kind == ELAPSE__STATEMENT_TERMINATE) {
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
     } else {
-        elapse__partition_complain(partition, ELAPSE__COMPLAINT_ERROR); /* for its words */
+        elapse__partition_complain(partition, ELAPSE__COMPLAINT_ERROR); /* for the error's text */
         elapse__partition_stop(partition, ELAPSE__STOP_REFUSED);
     }
 }

@@ -132,8 +132,9 @@ void elapse__partition_aside(struct elapse__partition *partition)
         elapse__partition_follow(partition);
 }
 
-/* Who has not owned yet has no promise to keep, and nobody waits for its jobs longer than for a
- * node that died. */
+/* Returns how long this node waits for the database before it leaves. A node that holds an epoch
+ * and has not owned yet leaves sooner: it has acknowledged nothing, and other nodes take over no
+ * later than after the death of an owner. */
 static uint64_t leave_after_ms(const struct elapse__partition *partition)
 {
     uint64_t after_ms = partition->options.lease_ms / 3;

@@ -5,8 +5,8 @@
  * In MARKING the row is looked at again on each new connection, and after it was locked: the right
  * standby may have been promoted meanwhile, or an operator gave the groups back, and such a row
  * must not be marked. If the row says that the log is longer than this node knows, the node reads
- * the next group: that has the hash of the last group which this node knows, if the log still has
- * it.
+ * the next group, which has the hash of its predecessor. So the node sees whether the log still has
+ * the last group that the node knows.
  */
 #include "mark.h"
 
@@ -46,7 +46,8 @@ void elapse__mark_looked(struct elapse__partition *partition,
         elapse__mark_end(partition);
 }
 
-/* If the log lacks the group, other nodes have gone on for so long that it was trimmed. */
+/* Takes the group after the last one that this node knows. If the log lacks that group, other nodes
+ * have gone on for so long that it was trimmed, and there is nothing to mark. */
 void elapse__mark_compared(struct elapse__partition *partition,
                            const struct elapse__statement_result *result)
 {

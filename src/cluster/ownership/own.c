@@ -182,7 +182,8 @@ void elapse__own_appended(struct elapse__partition *partition,
         confirm_group(partition);
 }
 
-/* The database has said that nothing was done. Sending the same group again would not help. */
+/* The database has said that nothing was done, and sending the same group again would not help. So
+ * this node gives up the partition (R10). */
 void elapse__own_lost_rows(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);

@@ -7,12 +7,12 @@
  *
  *   log        the groups of the partition in the database: numbers from 1, chained by hashes.
  *   epoch      counts owners. An append counts only in the epoch of the partition's row.
- *   lease L    a standby that has seen (epoch, beat, last_group) unchanged for L takes over, or at
- *              once where the row has no owner.
+ *   lease L    a follower that has seen (epoch, beat, last_group) unchanged for L takes over. Where
+ *              the row has no owner, it takes over at once.
  *   confirmed  a write is confirmed if its answer came, without a notice, and the settings before
- *              and after it say that a standby has it. Anything else is *unclear*: it may have
- *              happened, now or later.
- *   barrier    a confirmed BEAT. Whatever the row says in its answer, a standby has.
+ *              and after the write say that a standby (another server of the database) has it. Any
+ *              other write is *unclear*: it may have happened, or may happen later.
+ *   barrier    a confirmed BEAT. A standby has everything that the row in its answer says.
  *   mark       a text in the row: the database lost acknowledged groups, and no node goes on with
  *              the partition until an operator has decided what becomes of them.
  *
@@ -39,44 +39,49 @@
  *
  *   R1  A group is confirmed only by a confirmed append, or by a barrier that shows its number and
  *       its hash as the last ones.
- *   R2  After an unclear outcome nothing is believed before a barrier on a new connection; but for
- *       R11, where a read is enough. A barrier may wait long for a standby, and others take over.
+ *   R2  After an unclear outcome this node believes nothing before a barrier on a new connection.
+ *       For R11 a read is enough: a barrier may wait long for a standby, and others would take over
+ *       meanwhile.
  *   R3  The owner answers nothing later than 0.9 L after it *sent* its last confirmed write.
- *   R4  A standby measures L on its own boot-time clock, from when it received what it saw, on one
- *       connection; the take-over requires all three numbers still to be the same. On another
- *       connection it begins again: a beat that no standby had goes back when one is promoted, and
- *       the owner's next beat there has the same number. On a timeline that is higher than the
- *       one before it takes over after 2 L at the earliest, also where the row has no owner: such
- *       a row may be one of the past, and who misses groups needs time to mark it (R11).
+ *   R4  A follower measures L on its own boot-time clock, from when it received the three numbers,
+ *       on one connection. The take-over requires that all three are still the same. On another
+ *       connection L begins again: a beat that no standby had is lost when a standby is promoted,
+ *       and the owner's next beat there has the same number. On a timeline that is higher than the
+ *       one before, a follower takes over after 2 L at the earliest, also where the row has no
+ *       owner: the row may be one of the past, and a node that misses groups needs time to mark it
+ *       (R11).
  *   R5  An owner reads the log to its end after it took the epoch, never before.
  *   R6  A group is durable if the next one was sent. Where the log lacks a group that this node
- *       knows to be durable, acknowledged groups are lost: the node stops, loudly. The one group
- *       above the durable ones may go back: then this node forgets all it has, and reads again.
+ *       knows to be durable, acknowledged groups are lost: the node stops, loudly. The database may
+ *       lose the one group above the durable ones: then this node forgets all it has, and reads
+ *       again.
  *   R7  A database of a lower timeline than one seen before, or of another system, is not used.
- *       Nothing is answered while that memory is not on this node's disk.
- *   R8  A barrier shows our epoch only with our name: two nodes may both believe to have taken it.
+ *       This node answers nothing before its disk has the memory of them.
+ *   R8  A barrier shows this node's epoch only if the row has this node's name, too: after unclear
+ *       outcomes two nodes may believe that they have taken the same epoch.
  *   R9  A table of the log is dropped only if a barrier confirmed that the tail is above it.
- *   R10 A group that was made of rows of the inbox is given up if they are not there any more: it
- *       is as if another node owned the partition. A commit that was cancelled while it waited for
- *       a standby shows rows that a promoted standby does not have.
- *   R11 A node that finds groups lost marks the row, and tries again as long as it runs. A node
- *       that sees a mark stops. A take-over, and an append, do nothing where there is a mark. So
- *       nodes that had not read the lost groups, and cannot miss them, do not go on without them,
- *       if one that can reaches the database before they take over (R4).
+ *   R10 A node gives up a group that was made of rows of the inbox if the rows have gone, and acts
+ *       as if another node owned the partition. Rows can go because a commit that was cancelled
+ *       while it waited for a standby shows rows that a promoted standby does not have.
+ *   R11 A node that finds groups lost marks the row. If that fails, it tries again as long as it
+ *       runs. A node that sees a mark stops. Take-overs and appends do nothing where there is a
+ *       mark. A node that never read the lost groups cannot miss them. The mark keeps it from going
+ *       on without them, if a node that misses them reaches the database before the take-over (R4).
  *       The mark is for the epochs up to the last one that this node has followed, or owned after
- *       it had read the log to its end. If it comes late, after an operator accepted the loss, or
- *       others have gone on, it stops only itself, and the row says what it misses: to end what
- *       others have added since would bring nothing back.
+ *       it had read the log to its end. A node may come late: after an operator accepted the loss,
+ *       or after others have gone on. Then it stops only itself, and the row says in `missed` what
+ *       it misses: to stop the others would bring nothing back.
  *
- *   R12 Jobs become due by the cluster's time (clock.h), which is the same at all nodes: so a new
- *       owner is early by no more than the nodes know the database's clock, however wrong their own
- *       wall clocks are. A node whose wall clock is more than 5 s from the database's takes nothing
- *       over, and gives up what it owns, when that has lasted for a lease. But where no node that
- *       lives is near the database's clock, and more than half of them agree with this node, the
- *       database's clock is the wrong one: then this node goes on, by the time that it had.
+ *   R12 Jobs become due by the cluster's time (clock.h), which is the same at all nodes. So a new
+ *       owner is early by no more than the error with which nodes know the database's clock,
+ *       however wrong their own wall clocks are. A node whose wall clock is more than 5 s from the
+ *       database's takes nothing over. When that has lasted for a lease, it gives up what it owns.
+ *       But if no living node is near the database's clock, and more than half of the living nodes
+ *       agree with this node, the database's clock is the wrong one. Then this node goes on by the
+ *       time that it had.
  *   R13 Where the database refuses a statement because a table, a function or a right is missing,
- *       or its log lacks a group that its row has, the partition stops at this node: to try again
- *       brings nothing back.
+ *       or its log lacks a group that its row has, the partition stops at this node, because to try
+ *       again would not help.
  *
  * The caller
  *
@@ -149,21 +154,25 @@ struct elapse__partition_group {
     size_t inbox_count;
 };
 
-/* Callbacks come from within the calls of the partition's functions. A callback may ask the
- * partition, and changes nothing of it but the memory's mark. */
+/* Callbacks come from within the calls of the partition's functions. A callback may call functions
+ * that only read the partition. Of those that change it, it may call elapse__partition_remembered
+ * alone. */
 struct elapse__partition_owner {
     void *context;
 
-    /* The next group of the log: apply it. Another node has written it, or an earlier life. */
+    /* The next group of the log: apply it. Another node, or an earlier life of this one, has
+     * written it. */
     void (*apply)(void *context, const struct elapse__partition_log_row *row, uint64_t hash);
 
-    /* What this node has does not lead to the log: forget all. Groups come from `tail` on. */
+    /* What this node has is not the beginning of the log: forget all of it. Groups come from `tail`
+     * on. */
     void (*rebuild)(void *context, uint64_t tail);
 
     /* This node owns the partition, and has all of the log. */
     void (*own)(void *context, uint64_t epoch);
 
-    /* The group that was submitted is durable: its replies may leave, while may_answer. */
+    /* The group that was submitted is durable: its replies may leave, until
+     * elapse__partition_answer_until_ms. */
     void (*confirmed)(void *context, uint64_t group);
 
     /* Another node owns the partition, or R10: close connections, answer nothing, forget all
@@ -171,15 +180,15 @@ struct elapse__partition_owner {
      * aside. Then call elapse__partition_aside. */
     void (*fenced)(void *context, const struct elapse__partition_group *group);
 
-    /* The partition must not go on. Close connections, answer nothing, and say why. In MARKING
-     * nothing is answered any more either, and this call is still to come. */
+    /* The partition must not go on. Close connections, answer nothing, and say why. In MARKING,
+     * before this call comes, nothing is answered either. */
     void (*stopped)(void *context, enum elapse__partition_stop stop);
 };
 
 struct elapse__partition_options {
     struct elapse__partition_owner owner;
     const char *me; /* the name of this life of the node; no two processes ever have the same */
-    unsigned hosts; /* of the database; CONNECT says which, from 0 */
+    unsigned hosts; /* hosts of the database; CONNECT names one by its number, from 0 */
     uint32_t lease_ms;
     bool single_copy; /* the operator accepts a database without standbys */
     uint64_t genesis; /* elapse__chain_genesis */

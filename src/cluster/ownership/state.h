@@ -45,7 +45,7 @@ struct elapse__partition {
 
     enum elapse__partition_link link;
     unsigned host;
-    uint64_t retry_ms;     /* CONNECT comes no earlier */
+    uint64_t retry_ms;     /* CONNECT comes no earlier than this */
     bool blocked;          /* another session holds the row: TERMINATE comes next */
     bool settings_trusted; /* by the last look at them */
     bool is_well;          /* the host has done what it should since it failed last */
@@ -57,7 +57,7 @@ struct elapse__partition {
     bool has_row;
     struct elapse__partition_row row; /* its texts: below */
     uint64_t unchanged_since_ms;
-    uint64_t wary_until_ms; /* a take-over comes no earlier: the timeline is new (R4) */
+    uint64_t wary_until_ms; /* a take-over comes no earlier than this: the timeline is new (R4) */
     uint64_t poll_ms;       /* when the row is read next */
     char owner_name[ELAPSE__NODE_NAME_BYTES];
     char owner_address[ELAPSE__NODE_ADDRESS_BYTES];
@@ -68,9 +68,9 @@ struct elapse__partition {
     struct elapse__partition_log_place confirmed;
     bool log_is_behind; /* following: the log has more than this node */
     uint64_t missing;   /* following: a group that this row has, and the log does not; 0: none */
-    bool knows_loss;    /* marking: on this connection, and since the row was read */
+    bool knows_loss;    /* marking: the row or the log, read on this connection, lacks groups */
 
-    /* From TAKING_OVER on, until it is fenced. */
+    /* The fields of the epoch: from TAKING_OVER on, until the partition is fenced. */
     uint64_t epoch;
     bool has_owned;                          /* this node has been OWNING in this epoch */
     struct elapse__partition_log_place goal; /* where catching up ends */
@@ -83,10 +83,10 @@ struct elapse__partition {
     struct elapse__partition_group group; /* number confirmed.group + 1 */
     uint64_t group_hash;
 
-    uint64_t tail_wanted;       /* by trim */
+    uint64_t tail_wanted;       /* as elapse__partition_trim was told */
     uint64_t tables_made_below; /* tables of the log with lower numbers exist */
     uint64_t tables_dropped_below;
-    uint64_t drop_ms; /* DROP_TABLES comes no earlier */
+    uint64_t drop_ms; /* DROP_TABLES comes no earlier than this */
 
     struct elapse__clock clock;
 

@@ -14,24 +14,26 @@
  *   W1  Each statement is a transaction of its own, outside a block. Execute and Sync leave in one
  *       send.
  *   W2  After each *fenced write* (TAKE_OVER, BEAT, APPEND, MARK) a second one is in the same send,
- *       which selects the settings again: the database runs it when the first is committed. Without
- *       it, names that are emptied while a commit waits for a standby release it with success.
+ *       which selects the settings again: the database runs it when the first is committed. If
+ *       synchronous_standby_names is emptied while a commit waits for a standby, the commit ends
+ *       with success, and only the second select shows why.
  *   W3  A session begins with: application_name `elapse/<queue>/<partition>`, client_min_messages
  *       `warning`, synchronous_commit `on`, lock_timeout = lease / 4, no statement_timeout.
  *   W4  `noticed` is set if any notice came between the send and the last result, whatever it says:
  *       a commit whose wait was cancelled reports success and a warning.
  *   W5  FATAL, PANIC, a closed socket and a protocol error are LOST. ERROR is what the server calls
- *       so, after which the session can be used.
- *   W6  `is_pooled` is set if another backend than that of the connection has answered, whatever it
- *       says: between this node and the server is a pooler. CONNECT then has set nothing there.
+ *       an error. The session can be used after it.
+ *   W6  `is_pooled` is set if another backend than that of the connection has answered, whatever
+ *       the answer says: a pooler is between this node and the server. Through a pooler, CONNECT
+ *       sets nothing in the session.
  *
  * The tables, which a command makes once for each queue (names as the shell likes):
  *
  *   partition(queue, part, epoch bigint, owner text, address text, beat bigint, last_group bigint,
  *       last_hash bigint, tail bigint, lease_ms int, stopped text, missed text), key (queue, part),
- *       fillfactor 10. A row begins as epoch 0, owner '', beat 0, last_group 0,
- *       last_hash elapse__chain_genesis(), tail 1, stopped '', missed ''. lease_ms is the same for
- *       ever: two nodes that differ in it would answer both. `stopped` is the mark of partition.h.
+ *       fillfactor 10. A row begins as epoch 0, owner '', beat 0, last_group 0, last_hash
+ *       elapse__chain_genesis(), tail 1, stopped '', missed ''. lease_ms never changes: two nodes
+ *       with different leases might answer at the same time. `stopped` is the mark of partition.h.
  *       `missed` is for operators: a node that came late misses groups.
  *   log of (queue, part, table): (group_number bigint primary key, epoch bigint, hash_of_previous
  *       bigint, bytes bytea storage external); group g lies in table g / 1024.
@@ -54,7 +56,7 @@
 
 enum {
     ELAPSE__READ_LOG_GROUPS = 256,    /* at most, for one READ_LOG */
-    ELAPSE__READ_LOG_BYTES = 8 << 20, /* it ends with the group that reaches this */
+    ELAPSE__READ_LOG_BYTES = 8 << 20, /* READ_LOG ends with the group that reaches this */
     ELAPSE__DROP_TABLES_AT_ONCE = 16, /* at most, for one DROP_TABLES */
 };
 
@@ -95,10 +97,11 @@ enum elapse__statement_kind {
     /* with p as (update partition set last_group = :group, last_hash = :hash, beat = beat + 1
      *            where epoch = :epoch and last_group = :group - 1 and stopped = '' returning 1)
      * insert into log select :group, :epoch, :previous_hash, :bytes from p returning settings.
-     * A fenced write. The UPDATE in the same statement is the fence: a mere condition is none. With
-     * `inbox_count` > 0 it also calls elapse.inbox_move (sql/inbox.sql) from p, which deletes the
-     * rows of the inbox whose ids are in `inbox`, keeps those that have a reason as refused, and
-     * raises EL001, so that nothing is done, unless it found them all.
+     * A fenced write. The UPDATE in the same statement is the fence: a condition without it would
+     * look at an old row. With `inbox_count` > 0 the statement also calls elapse.inbox_move
+     * (sql/inbox.sql) from p. That function deletes the rows of the inbox whose ids are in `inbox`,
+     * and keeps those that have a reason as refused. If it does not find all of them, it raises
+     * EL001, so that nothing is done.
      *  -> 0 or 1 row: `before`; `after`; or MOVED */
     ELAPSE__STATEMENT_APPEND,
 
@@ -118,9 +121,9 @@ enum elapse__statement_kind {
 
     /* update partition set stopped = (what it says already; or me, :group and :epoch, and the row's
      * last_group and epoch, in words), epoch = :epoch, beat = beat + 1 (if there was no mark)
-     * returning *, settings; but where epoch > :epoch these words are those of `missed`, and epoch,
-     * beat and `stopped` stay. A fenced write. The epoch is raised so that all that are known to
-     * nodes lie below the one that an operator begins.
+     * returning *, settings; but where epoch > :epoch these words go into `missed`, and epoch, beat
+     * and `stopped` stay. A fenced write. The epoch is raised, so that all epochs that nodes know
+     * are below the one that an operator begins.
      *  -> 0 or 1 row: `row`, `before`; `after` */
     ELAPSE__STATEMENT_MARK,
 
@@ -138,12 +141,12 @@ enum elapse__statement_kind {
     ELAPSE__STATEMENT_KINDS,
 };
 
-/* Which fields are used: above. Queue, part, me and the address are the same for ever. Pointers are
- * valid until the statement is completed or abandoned; a shell that has to keep bytes until a
- * socket takes them copies them, or closes the socket. */
+/* The comment of each kind says which fields it uses. Queue, part, me and the address never change,
+ * so the shell has them. Pointers are valid until the statement is completed or abandoned; a shell
+ * that has to keep bytes until a socket takes them copies them, or closes the socket. */
 struct elapse__statement {
     enum elapse__statement_kind kind;
-    uint64_t serial; /* the result says it again */
+    uint64_t serial; /* the result has the same number */
     unsigned host;
     uint64_t epoch, beat, group, tail, table;
     uint64_t hash, previous_hash;
@@ -168,7 +171,7 @@ enum elapse__statement_outcome {
 struct elapse__partition_settings {
     const char *standby_names; /* current_setting('synchronous_standby_names') */
     const char *commit;        /* current_setting('synchronous_commit') */
-    int64_t loaded_us;         /* pg_conf_load_time(): a reload between two looks shows */
+    int64_t loaded_us;         /* pg_conf_load_time(): shows a reload between two looks */
     uint64_t backend;          /* pg_backend_pid() (W6); 0: not known */
     int64_t clock_ms;          /* clock_timestamp(), since 1970; 0: not known */
 };

@@ -45,7 +45,8 @@ static unsigned count_hosts(const PQconninfoOption *options)
     return most;
 }
 
-/* Stores where the item number `i` is, or the only one. Returns its size. */
+/* Stores where item number `i` of the list is. If the list has only one item, stores where that one
+ * is. Returns the size of the item. */
 static size_t find_item(const char *list, unsigned i, const char **item)
 {
     if (count_items(list) == 1)
@@ -64,9 +65,9 @@ static bool is_number(const char *text, size_t size)
     return strspn(text, "0123456789") >= size;
 }
 
-/* Refuses a host with '@', and a port that is no number. It may be a piece of a password with '@'
- * or '/' that was not written as %40 or %2F in an address. Errors of libpq would show that piece.
- */
+/* Refuses a host with '@', and a port that is no number. Such a host or port may be a piece of a
+ * password with '@' or '/' that was not written as %40 or %2F in an address. Errors of libpq would
+ * show that piece. */
 static const char *refuse_option(const PQconninfoOption *option)
 {
     bool is_host = strcmp(option->keyword, "host") == 0;

@@ -1,6 +1,6 @@
 /*
- * Connection strings of libpq, which may name several hosts, as strings of one host each: a link
- * has to know which server it speaks to (link.h).
+ * Splits connection strings of libpq, which may name several hosts, into strings of one host each,
+ * because a link has to know which server it speaks to (link.h).
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_HOSTS_H
 #define ELAPSE__CLUSTER_POSTGRES_HOSTS_H

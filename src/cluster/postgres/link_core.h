@@ -24,7 +24,7 @@ enum { ELAPSE__DATABASE_LINK_MESSAGE_BYTES = 256 };
 
 struct elapse__database_link {
     struct elapse__sql_place place;
-    char *texts[3]; /* queue, name of this life and address, of the place */
+    char *texts[3]; /* copies of the texts of `place`: queue, name of this life, address */
     char **hosts;
     unsigned host_count;
 

@@ -127,7 +127,7 @@ static bool take_log(struct elapse__database_link *link, const PGresult *rows,
     return true;
 }
 
-/* Takes one row, or none, with so many columns and the columns of the settings after them. */
+/* Takes one row, or none, of `columns` columns and the columns of the settings after these. */
 static bool take_one(const PGresult *rows, int columns, struct elapse__partition_settings *settings,
                      struct elapse__statement_result *result)
 {

@@ -249,7 +249,7 @@ void elapse__database_link_begin_inbox(struct elapse__database_link *link,
     send_sql(link, &sql, true, false);
 }
 
-/* The session begins by W3. Notices of the login say nothing about any commit. */
+/* Sends the SQL that begins the session (W3). Notices of the login say nothing about any commit. */
 static void begin_session(struct elapse__database_link *link)
 {
     ELAPSE__ASSERT_THAT(link->kind, ==, ELAPSE__STATEMENT_CONNECT);

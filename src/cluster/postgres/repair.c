@@ -251,7 +251,7 @@ uint64_t elapse__repair_marked_group(const char *mark)
     static const char before[] = " knows group ";
     const char *found = NULL;
     for (const char *at = strstr(mark, before); at != NULL; at = strstr(at + 1, before))
-        found = at; /* the last place: the name of a node may have the same words */
+        found = at; /* the last place counts, because the name of a node may have the same words */
     return found == NULL ? 0 : strtoull(found + sizeof before - 1, NULL, 10);
 }
 

@@ -10,9 +10,9 @@
  *      elapse__repair_commit(...)      all of it, or nothing
  *      elapse__repair_close(...)
  *
- * The epoch is a much later one, so that a node that comes late, with a mark for the epochs that it
- * knows, stops only itself, also where the database lacks many take-overs. Nobody owns it
- * afterwards: the next node takes over at once.
+ * The new epoch is a much later one. So a node that comes late, with a mark for the epochs that it
+ * knows, stops only itself, even if the database has lost many take-overs. Afterwards nobody owns
+ * the partition: the next node takes over at once.
  *
  * These functions wait for the database, 10 seconds at most to connect, and 12 for each statement.
  */
@@ -54,12 +54,12 @@ bool elapse__repair_server(struct elapse__repair *repair, struct elapse__repair_
                            struct elapse__schema_why *why);
 
 /* Returns whether a node that has seen this database (0: none), and this timeline, would use the
- * server (R7). If not, there are words. */
+ * server (R7). If not, `why` says why. */
 bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t system_identifier,
                           uint32_t timeline, struct elapse__schema_why *why);
 
-/* Returns whether a commit waits for a standby, or need not: `single_copy`. If not, there are
- * words. */
+/* Returns whether a commit waits for a standby. With `single_copy` it need not. If not, `why` says
+ * why. */
 bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
                           struct elapse__schema_why *why);
 
@@ -77,13 +77,13 @@ bool elapse__repair_hash(struct elapse__repair *repair, uint32_t partition,
 uint64_t elapse__repair_marked_group(const char *mark);
 
 /* Begins a transaction that takes `stopped` and `missed` away, and begins a later epoch, unless the
- * row is another one than when it was looked at. */
+ * row has changed since it was looked at. */
 bool elapse__repair_begin(struct elapse__repair *repair, uint32_t partition,
                           const struct elapse__repair_row *row, struct elapse__schema_why *why);
 
-/* In that transaction: the log begins with group `first`, behind one with the hash `previous`, and
- * has no groups yet; what it had is needed no more. Changes `row`, too. Requires that the row's log
- * ends before the group before that one. */
+/* Called in that transaction. Makes the log begin with group `first`, behind a group with the hash
+ * `previous`. The log has no groups then: those that it had are needed no more. Changes `row`, too.
+ * Requires that the log of the row ends before group `first` - 1. */
 bool elapse__repair_begin_anew(struct elapse__repair *repair, uint32_t partition, uint64_t first,
                                uint64_t previous, struct elapse__repair_row *row,
                                struct elapse__schema_why *why);
@@ -92,12 +92,13 @@ bool elapse__repair_begin_anew(struct elapse__repair *repair, uint32_t partition
 bool elapse__repair_forget(struct elapse__repair *repair, uint32_t partition,
                            struct elapse__schema_why *why);
 
-/* Begins a transaction that writes the row as it is. When it is confirmed, so is all that was
- * written before. */
+/* Begins a transaction that writes the row as it is. When that is confirmed, everything that was
+ * written before is confirmed, too. */
 bool elapse__repair_write_again(struct elapse__repair *repair, uint32_t partition,
                                 struct elapse__schema_why *why);
 
-/* Writes marks again, in the transaction; no append can come behind them. */
+/* Called in the transaction, after the appends: writes marks again. Behind a mark an append does
+ * nothing. */
 bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t partition,
                                const char *stopped, const char *missed,
                                struct elapse__schema_why *why);

@@ -22,8 +22,8 @@
 
 /* Callbacks beside those of struct elapse__partition_owner, with the same context. */
 struct elapse__runner_calls {
-    /* Writes the memory to the disk. Returns whether it is there; otherwise it is called again.
-     * Until then nothing is answered (R7). */
+    /* Writes the memory to the disk. Returns whether the disk has it; if not, this function is
+     * called again. Until then nothing is answered (R7). */
     bool (*remember)(void *context, const struct elapse__partition_memory *memory);
 
     /* The partition is about to be handed over. After this call has returned, nothing is answered
@@ -33,19 +33,19 @@ struct elapse__runner_calls {
     /* The runner has handed over, or given up doing so: the last call. */
     void (*ended)(void *context);
 
-    /* The cluster's time is another one: the boot-time clock plus so many milliseconds. It comes
-     * before `own`, and whenever it changes. NULL: nobody wants to know. */
+    /* The cluster's time has changed: it is the boot-time clock plus `offset_ms`. Called before
+     * `own`, and after each change. NULL: nobody wants to know. */
     void (*time_set)(void *context, int64_t offset_ms);
 
-    /* The role, the owner or the epoch is another one. NULL: nobody wants to know. */
+    /* The role, the owner or the epoch has changed. NULL: nobody wants to know. */
     void (*changed)(void *context);
 };
 
 struct elapse__inbox_poll;
 struct elapse__inbox_row;
 
-/* The inbox of the partition, as src/cluster/inbox/inbox.h has it: the calls take its lock. They
- * come while this node owns the partition, and have the same context. */
+/* The functions of the partition's inbox: src/cluster/inbox/inbox.h. They take the lock of the
+ * inbox. They are called while this node owns the partition, with the same context. */
 struct elapse__runner_inbox {
     /* NULL: there is no inbox. */
     bool (*ask)(void *context, uint64_t now_ms, struct elapse__inbox_poll *poll);
@@ -73,10 +73,11 @@ struct elapse__runner;
 int elapse__runner_start(struct elapse__runner **runner,
                          const struct elapse__runner_options *options);
 
-/* Submits a group, as the owner in this epoch, of the last call of `own`. Returns false, and takes
- * nothing, if this node owns the partition in that epoch no more. Otherwise exactly one of these
- * calls follows: confirmed, fenced with this group, or stopped; none, if elapse__runner_stop comes
- * first. Until then the bytes stay where they are. Requires that no other group waits for that. */
+/* Submits a group as the owner in `epoch`, which the last call of `own` named. Returns false, and
+ * takes nothing, if this node does not own the partition in that epoch any more. Otherwise exactly
+ * one of these calls follows: confirmed, fenced with this group, or stopped; none, if
+ * elapse__runner_stop comes first. Until then the bytes stay where they are. Requires that no other
+ * group waits for its call. */
 bool elapse__runner_submit(struct elapse__runner *runner, uint64_t epoch,
                            const struct elapse__partition_group *group);
 
@@ -86,15 +87,16 @@ void elapse__runner_trim(struct elapse__runner *runner, uint64_t epoch, uint64_t
 /* The owner says that there is news: reads the row at once. */
 void elapse__runner_news(struct elapse__runner *runner);
 
-/* elapse__inbox_next_ms is another one: asks the inbox again. */
+/* Asks the inbox again, because elapse__inbox_next_ms has changed. */
 void elapse__runner_wake(struct elapse__runner *runner);
 
-/* What was not confirmed is put aside, and forgotten: after the call `fenced`, or within it. */
+/* Says that what was not confirmed is put aside, and forgotten. Called after the call `fenced`, or
+ * within it. */
 void elapse__runner_aside(struct elapse__runner *runner);
 
 /* The process is about to end: hands over, and then calls `ended`. This takes a third of the lease
  * at most, and no more than ELAPSE__RUNNER_HAND_OVER_MS: the service manager does not wait for
- * ever. elapse__runner_figures tells whether the database has taken it. */
+ * ever. elapse__runner_figures tells whether the database has written that. */
 void elapse__runner_hand_over(struct elapse__runner *runner);
 
 /* Returns until when answers may leave, strictly before that time; 0: not at all. Cost: one atomic
@@ -115,7 +117,7 @@ struct elapse__runner_figures {
 
 void elapse__runner_figures(struct elapse__runner *runner, struct elapse__runner_figures *figures);
 
-/* Ends the thread, at once, or when it has handed over if that has begun, and frees the runner.
+/* Ends the thread, and frees the runner. If handing over has begun, waits until that has ended.
  * Afterwards no callback comes. Requires that no other thread uses it, and that it is not called
  * from a callback. */
 void elapse__runner_stop(struct elapse__runner *runner);

@@ -27,7 +27,8 @@ static bool is_another(const struct elapse__partition_figures *left,
            strcmp(left->owner, right->owner) != 0 || strcmp(left->address, right->address) != 0;
 }
 
-/* A complaint goes with the words of the server that it is about: the next one may be another's. */
+/* Copies the message of the link when there is a new complaint. Later the link may have the message
+ * of another server. */
 static void note_message(struct elapse__runner *runner)
 {
     struct elapse__partition_figures seen;

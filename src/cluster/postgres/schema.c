@@ -90,7 +90,7 @@ bool elapse__schema_read(const char *host, const char *name, struct elapse__sche
 
 /* ---- making ---- */
 
-/* Performs a statement with so many parameters. */
+/* Performs a statement with `count` parameters. */
 static bool do_with(PGconn *connection, const char *text, int count, const char *const *values,
                     struct elapse__schema_why *why)
 {

@@ -37,10 +37,11 @@ struct elapse__schema_queue {
 };
 
 /* Makes the tables that are missing, and the queue with its partitions, or nothing if that fails.
- * A queue that exists with as many partitions and the same lease is not made again: its identity
- * is stored in `queue`. `queue->identity` is random. Fails if it exists with others, if the name is
- * not valid, if the database is a standby, or refuses; and if no standby has confirmed it in time,
- * but then it is made. `host` may name several hosts: the one that takes writes is found. */
+ * `queue->identity` is random. A queue that exists with as many partitions and the same lease is
+ * not made again: its identity is stored in `queue`. Fails if the queue exists with another number
+ * of partitions or another lease, if the name is not valid, or if the database is a standby or
+ * refuses. Fails also if no standby has confirmed the queue in time, although the queue was made.
+ * `host` may name several hosts: the one that takes writes is found. */
 bool elapse__schema_create(const char *host, const char *name, struct elapse__schema_queue *queue,
                            struct elapse__schema_why *why);
 

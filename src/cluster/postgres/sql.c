@@ -41,7 +41,7 @@ static const char session[] =
 static const char read_row[] =
     "select " ROW ", " SETTINGS " from elapse.partition where queue = $1 and part = $2";
 
-/* A group is read if those before it are fewer bytes than the limit. */
+/* A group is read if the groups before it have fewer bytes than the limit. */
 static const char read_log[] =
     "select group_number, epoch, hash_of_previous, bytes"
     " from (select *, sum(octet_length(bytes)) over (order by group_number"
@@ -59,8 +59,8 @@ static const char beat[] =
     "update elapse.partition set beat = beat + 1, tail = greatest(tail, $5)"
     " where queue = $1 and part = $2 and epoch = $3 and owner = $4 returning " ROW ", " SETTINGS;
 
-/* The UPDATE is the fence: the statement locks the row, waits for another one that is under way,
- * and looks again at the row as that has made it. A condition alone would look at an old row. */
+/* The UPDATE is the fence: the statement locks the row, waits for another statement that is
+ * changing it, and then looks at the row again. A condition alone would look at the old row. */
 #define FENCE                                                                                     \
     "with fence as (update elapse.partition set last_group = $4, last_hash = $5, beat = beat + 1" \
     " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1 and stopped = ''"     \
@@ -87,8 +87,8 @@ static const char release[] =
     " where queue = $1 and part = $2 and epoch = $3 and owner = $4";
 
 /* Expressions see the row as it was. The first node that says why is believed. `beat` is raised
- * only with the mark: standbys measure the lease by it, and nodes that come late, again and again,
- * must not hide from them that the owner has died. */
+ * only with the mark: followers measure the lease by it, and nodes that come late, again and again,
+ * must not hide from the followers that the owner has died. */
 #define WHY                                                                                     \
     "format('%s knows group %s of epoch %s, and the database ended with group %s of epoch %s'," \
     " $3, $4, $5, last_group, epoch)"

@@ -13,7 +13,8 @@ enum { ELAPSE__SCHEMA_WHY_BYTES = 256 };
     "a pooler, such as PgBouncer, is in between: it gives sessions, with what they have set, to " \
     "other clients, and hides a changed server; name the servers of PostgreSQL in --cluster"
 
-/* Why, in one line. The struct begins as zeros. */
+/* Says in one line why something failed. Comments call that line "words". The struct begins as
+ * zeros. */
 struct elapse__schema_why {
     char text[ELAPSE__SCHEMA_WHY_BYTES];
     bool is_connected; /* the database was reached, and takes writes if that was needed */

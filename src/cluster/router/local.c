@@ -86,7 +86,7 @@ void elapse__router_local_reset(struct elapse__router_command *command,
 
 /* ---- who it is ---- */
 
-/* The reply to a wrong password may leave. */
+/* Lets the reply to a wrong password leave. */
 static void end_guess(struct elapse__router_alarm *alarm)
 {
     struct elapse__router_client *client =
@@ -192,8 +192,8 @@ static void reply_hello(struct elapse__router_command *command)
     elapse__router_reply_written(command, &writer);
 }
 
-/* Reads [version [AUTH user password] [SETNAME name]], and does what it says. Otherwise replies
- * with the error and returns false. */
+/* Reads [version [AUTH user password] [SETNAME name]], and obeys these arguments. If one of them is
+ * wrong, replies with the error and returns false. */
 static bool greet(struct elapse__router_command *command,
                   const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {

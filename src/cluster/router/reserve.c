@@ -26,7 +26,7 @@ enum {
     COUNT_MAX = 1000,
     TUBES_MAX = 1000,
     HAND_OUT_CHARGE = 64 << 10,
-    EVEN_ONE_IN = 8, /* one first round of so many does not prefer this node */
+    EVEN_ONE_IN = 8, /* of this many first rounds, one does not prefer this node */
 };
 
 static struct elapse__router *router_of(const struct elapse__router_command *command)
@@ -145,8 +145,8 @@ static void reply_nothing(struct elapse__router_command *command)
 {
     struct elapse__router *router = router_of(command);
     struct elapse__router_reserve *reserve = command->reserve;
-    /* If an owner has changed, the order has changed, too, in which partitions are asked: some may
-     * not have been asked. */
+    /* If an owner has changed, the order in which partitions are asked has changed, too. So some
+     * partitions may not have been asked. */
     bool was_whole = !reserve->left_out && reserve->serial == router->serial;
 
     ELAPSE__ASSERT(!reserve->asks);
@@ -161,8 +161,8 @@ static void reply_nothing(struct elapse__router_command *command)
     elapse__router_command_done(command);
 }
 
-/* The time of a RESERVE that waits is over. If a question is under way, its answer is awaited
- * first: it may have jobs. */
+/* Ends a RESERVE that has waited for its time. If a question is under way, waits for its answer
+ * first, because the answer may have jobs. */
 static void end_wait(struct elapse__router_alarm *alarm)
 {
     struct elapse__router_reserve *reserve =

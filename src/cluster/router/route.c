@@ -2,9 +2,8 @@
  * Tells which partition a command belongs to.
  *
  * A command that is not well formed may go to any partition, because each of them refuses it with
- * the same error. So a command that a partition accepts must count as well formed here, too: both
- read
- * options by src/protocol/resp_options.c, and ids by the same rules.
+ * the same error. So a command that a partition accepts must count as well formed here, too. The
+ * router and the partitions read options by src/protocol/resp_options.c, and ids by the same rules.
  */
 #include <string.h>
 

@@ -37,7 +37,8 @@
  *   N1  Each command has exactly one reply, in its place, as long as its client reads.
  *   N2  A fragment is never sent again once it was wholly sent, unless it only looks, or is a PUT
  *       with a TOKEN. So nothing is done twice.
- *   N3  -TRYAGAIN is said only of what was never wholly sent, only looks, or got no jobs.
+ *   N3  A fragment is answered -TRYAGAIN only if it was never wholly sent or only looks, a RESERVE
+ *       only if it got no jobs.
  *   N4  The fragments of one client for one partition are done in the order of its commands, except
  *       those that are answered -UNKNOWN: they may be done later, or not at all.
  *   N5  Jobs that a client asked for and cannot get any more are given back.
@@ -80,7 +81,8 @@ enum { ELAPSE__ROUTER_PARTITIONS_MAX = 1024 };
 uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
                                          const void *key, size_t key_size);
 
-/* Returns the partition of a job: they give ids that are their number modulo the partitions. */
+/* Returns the partition of a job. A partition gives its jobs only ids that, modulo the count of
+ * partitions, are its own number. */
 static inline uint32_t elapse__router_partition_of_id(uint32_t partitions, uint64_t id)
 {
     return (uint32_t)(id % partitions);
@@ -192,8 +194,8 @@ bool elapse__router_link_is_pipe(const struct elapse__router_link *link);
 void elapse__router_link_set_shell(struct elapse__router_link *link, void *shell);
 void *elapse__router_link_shell(const struct elapse__router_link *link);
 
-/* The link is open. `is_here`: it leads to a core of this process, and needs no greeting; unless it
- * is a pipe, it has commands in place of output. */
+/* The link is open. `is_here`: it leads to a core of this process, and needs no greeting. Such a
+ * link has commands in place of output, unless it is a pipe. */
 void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now, bool is_here);
 
 /* Returns the arguments of the command that the core of this process has to run next, and stores
@@ -250,10 +252,10 @@ struct elapse__router_figures {
     uint64_t total_clients; /* since the start, as all below */
     uint64_t refused;       /* clients above the limit */
     uint64_t commands;
-    uint64_t fragments;  /* sent, again included */
+    uint64_t fragments;  /* all that were sent, counted each time */
     uint64_t again;      /* sent again */
     uint64_t unknown;    /* fragments that were answered -UNKNOWN */
-    uint64_t try_again;  /* -TRYAGAIN, and RESERVEs that were answered so */
+    uint64_t try_again;  /* fragments and RESERVEs that were answered -TRYAGAIN */
     uint64_t given_back; /* jobs */
     uint64_t links_lost;
     uint64_t waiting; /* reserves that wait, now */

@@ -1,5 +1,5 @@
 /*
- * What all files of this room may include: the types. router.h defines the words.
+ * Declares the types of this room. All of its files may include them. router.h defines the words.
  *
  * Each layer has a header, and a file includes that of its own layer, which includes those below:
  *

@@ -14,8 +14,8 @@
 #define READING_NS UINT64_C(100000000) /* the longest pause before readings are looked at again */
 
 enum {
-    TWIN_LEASES = 3,   /* a dead owner is replaced within so many leases */
-    SEARCH_LEASES = 2, /* other nodes take over on a new timeline after so many leases (R4 of
+    TWIN_LEASES = 3,   /* leases within which a dead owner is replaced */
+    SEARCH_LEASES = 2, /* leases after which other nodes take over on a new timeline (R4 of
                           src/cluster/ownership/partition.h) */
 };
 

@@ -83,8 +83,8 @@ void elapse__front_receive(struct elapse__cluster *cluster)
 
 /* ---- sending ---- */
 
-/* A client has turned out to be another node that asks for a core of this node. Its connection
- * moves from the router to that core. If the core is gone, the connection is closed. */
+/* Called when a client has turned out to be another node that asks for a core of this node. Moves
+ * the connection from the router to that core. If the core is gone, closes the connection. */
 static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
                  const struct elapse__router_given *given)
 {

@@ -106,7 +106,7 @@ struct elapse__cluster_partition {
     _Atomic uint64_t segments; /* files of the journal, as the runner's thread saw them */
     uint64_t waits; /* the runner's thread alone: attempts that the disk has refused, in a row */
 
-    struct elapse__cluster_monitor monitor; /* of the fields up to the loop's */
+    struct elapse__cluster_monitor monitor; /* guards the fields from here to those of the loop */
     bool is_owned;
     bool has_owned; /* since the store was opened */
     bool has_core;
@@ -121,7 +121,7 @@ struct elapse__cluster_partition {
     unsigned notice_count;
     unsigned notices_lost; /* older notices that were dropped, because there was no room */
 
-    /* The loop's. */
+    /* The fields that only the loop uses. */
     struct elapse__loop *core;             /* NULL: there is none */
     struct elapse__ring_node dirty;        /* local links with bytes for the core */
     uint64_t readied;                      /* `readied` of the core when the router was told last */

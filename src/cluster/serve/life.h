@@ -29,8 +29,8 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
 /* Ends the runner, if there is one. Requires that there is no core. */
 void elapse__cluster_partition_end(struct elapse__cluster_partition *partition);
 
-/* Closes the store of such a partition, if there is one; on any thread, for other partitions at the
- * same time. Requires that there is no runner. */
+/* Closes the store of the partition with this number, if there is one. Runs on any thread, for
+ * other partitions at the same time. Requires that there is no runner. */
 void elapse__cluster_partition_close(void *context, uint32_t number);
 
 /* Releases the rest, and logs its lines. Returns false if not everything that is confirmed became

@@ -1,6 +1,6 @@
 /*
- * The router has two kinds of links. A link to a core of this process hands over parsed commands. A
- * link to another node sends bytes through a socket.
+ * Opens and closes the links of the router, and passes commands and bytes on them. A link to a core
+ * of this process hands over parsed commands. A link to another node sends bytes through a socket.
  *
  * The core is the pure state machine of a partition (src/server/core). It sees a link to it as a
  * peer whose bytes are in memory: struct elapse__loop_pipe.

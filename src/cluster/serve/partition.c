@@ -80,7 +80,7 @@ static bool goes_without_files(struct elapse__cluster_partition *partition, enum
 
 /* ---- the store ---- */
 
-/* On a thread of the store. */
+/* Called on a thread of the store. */
 bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t size,
                                       uint64_t position)
 {
@@ -317,8 +317,8 @@ static void note_end(struct elapse__cluster_partition *partition)
     elapse__cluster_partition_wake_loop(partition);
 }
 
-/* Lost groups, and the row has no mark: the loss was accepted, or others have gone on. Then nothing
- * but the directory keeps this node from following. */
+/* Called when groups are lost and the row has no mark: the loss was accepted, or others have gone
+ * on. Then only the files in the directory keep this node from following. */
 static void tell_way_out(struct elapse__cluster_partition *partition, uint64_t group)
 {
     const char *outer = elapse__cluster_options(partition->cluster)->directory;

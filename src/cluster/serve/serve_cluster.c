@@ -114,7 +114,7 @@ static void on_event(evutil_socket_t file, short what, void *argument)
     look_at_partitions(argument);
 }
 
-/* Complaints about the database come without an event. */
+/* Looks once a second for complaints about the database, because they come without an event. */
 static void on_second(evutil_socket_t file, short what, void *argument)
 {
     struct elapse__cluster *cluster = argument;
@@ -126,7 +126,7 @@ static void on_second(evutil_socket_t file, short what, void *argument)
     elapse__cluster_count_files(argument);
 }
 
-/* The turn that follows looks at the time. */
+/* Only wakes the loop. The turn that follows looks at the time. */
 static void on_alarm(evutil_socket_t file, short what, void *argument)
 {
     (void)file;
@@ -487,8 +487,8 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
     return run(cluster);
 }
 
-/* Ends the errands. One that still waits for the database, or for a name server, is not waited for:
- * the process ends. */
+/* Ends the errands. If an errand still waits for the database, or for a name server, the process
+ * ends without it. */
 static void end_errands(struct elapse__cluster *cluster, enum elapse__serve_end end)
 {
     bool has_ended = elapse__cluster_errand_stop(&cluster->inbox);

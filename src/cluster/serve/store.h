@@ -24,7 +24,7 @@ extern const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls;
 bool elapse__cluster_partition_make_inbox(struct elapse__cluster_partition *partition);
 void elapse__cluster_partition_free_inbox(struct elapse__cluster_partition *partition);
 
-/* Called on the runner's thread. Take the store's lock. */
+/* Called on the runner's thread. These functions take the store's lock. */
 void elapse__cluster_partition_own_inbox(struct elapse__cluster_partition *partition);
 void elapse__cluster_partition_disown_inbox(struct elapse__cluster_partition *partition);
 void elapse__cluster_partition_confirm_inbox(struct elapse__cluster_partition *partition);
