@@ -6,7 +6,7 @@
 
 enum {
     UNITS = ELAPSE__REGION_BYTES / ELAPSE__ARENA_UNIT_BYTES,
-    KEPT_UNITS = UNITS, /* an empty region is given back if as many are free in the others */
+    KEPT_UNITS = UNITS, /* an empty region is given back if the others have this many free */
     FIRST_CAPACITY = 16,
 };
 
@@ -47,7 +47,8 @@ static uint32_t find_unit(const struct elapse__region *region, uint32_t unit, bo
     return UNITS;
 }
 
-/* Returns where the first run of so many free units begins, or where the longest one does. */
+/* Returns where the first run of `units` free units begins. If there is none, returns where the
+ * longest run begins. Stores the length of that run. */
 static uint32_t find_run(const struct elapse__region *region, uint32_t units, uint32_t *length)
 {
     uint32_t begin = find_unit(region, 0, false), found = UNITS;

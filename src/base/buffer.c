@@ -61,7 +61,8 @@ bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size)
         return false;
     while (capacity < used + size)
         capacity *= 2;
-    /* Moving the bytes costs no more than they did, if half of the memory is free. */
+    /* If half of the memory is free, moving the bytes to its beginning costs no more than appending
+     * them has cost. */
     if (capacity == buffer->capacity && used <= capacity / 2) {
         memmove(buffer->bytes, buffer->bytes + buffer->begin, used);
     } else {

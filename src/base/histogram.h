@@ -30,7 +30,8 @@ static inline unsigned elapse__histogram_bucket(uint64_t value)
     return bucket < ELAPSE__HISTOGRAM_BUCKETS ? bucket : ELAPSE__HISTOGRAM_BUCKETS - 1;
 }
 
-/* Returns the least value of a bucket; also for ELAPSE__HISTOGRAM_BUCKETS: above all of them. */
+/* Returns the least value of a bucket. For ELAPSE__HISTOGRAM_BUCKETS, returns the value after the
+ * last bucket. */
 static inline uint64_t elapse__histogram_least(unsigned bucket)
 {
     return bucket < 4 ? bucket : (uint64_t)(4 + bucket % 4) << (bucket / 4 - 1);

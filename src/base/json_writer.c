@@ -33,7 +33,7 @@ static char *begin_value(struct elapse__json *json, size_t size)
     return (char *)json->text.bytes + json->text.end;
 }
 
-/* The value was written up to `end`, as far as the room that begin_value gave. */
+/* Ends a value that was written up to `end`, into the room that begin_value gave. */
 static void end_value(struct elapse__json *json, const char *end)
 {
     json->text.end = (size_t)((const uint8_t *)end - json->text.bytes);

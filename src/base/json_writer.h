@@ -1,8 +1,8 @@
 /*
- * Writing JSON as text, from front to back, without a tree: a reply may have a thousand jobs. The
- * writer puts the commas.
+ * Writes JSON as text, from front to back. There is no tree in memory, because a reply may have a
+ * thousand jobs. The writer puts the commas.
  *
- * Without memory, text is left out, and `failed` says so at the end.
+ * If there is no memory, text is left out, and `failed` says so at the end.
  */
 #ifndef ELAPSE__BASE_JSON_WRITER_H
 #define ELAPSE__BASE_JSON_WRITER_H

@@ -8,7 +8,7 @@
 
 #include "assert.h"
 
-/* Compilers make one load of each of these expressions, and none of a loop. */
+/* Compilers make one load of each of these expressions. They would not make one load of a loop. */
 static inline uint64_t elapse__little_endian_load(const uint8_t *bytes, unsigned count)
 {
     ELAPSE__ASSERT(count == 1 || count == 2 || count == 4 || count == 8);

@@ -34,8 +34,8 @@ static inline void elapse__ring_insert(struct elapse__ring_node *ring_node,
     ELAPSE__ASSERT(next->previous == previous);
     ELAPSE__ASSERT(ring_node != previous);
     ELAPSE__ASSERT(ring_node != next);
-    /* Compilers do not join the stores to `ring_node` in this order. Joined, they take
-     * longer than two. */
+    /* In this order compilers do not join the two stores to `ring_node`. One joined store takes
+     * longer than two stores. */
     ring_node->previous = previous;
     previous->next = ring_node;
     ring_node->next = next;

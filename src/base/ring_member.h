@@ -1,7 +1,7 @@
 /*
- * Members of rings that are in at most one ring with each node: `next` of the node is NULL while
- * the member is in no ring. The server and the router of a cluster use them; timers are in rings
- * all the time that they are pending.
+ * Nodes of rings that know whether they are in a ring: `next` of the node is NULL while the node is
+ * in no ring. The server and the router of a cluster use such nodes. Timers do without: a
+ * timer is in a ring all the time that it is pending.
  */
 #ifndef ELAPSE__BASE_RING_MEMBER_H
 #define ELAPSE__BASE_RING_MEMBER_H

@@ -1,5 +1,5 @@
 /*
- * The days of a month that a cron expression names.
+ * Finds the days of a month that a cron expression names.
  */
 #ifndef ELAPSE__MONTH_DAYS_H
 #define ELAPSE__MONTH_DAYS_H

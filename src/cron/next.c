@@ -1,13 +1,13 @@
 /*
- * The next moment that a cron expression names.
+ * Finds the next moment that a cron expression names.
  *
  * An expression names local times. From a given local time, `next_local` looks for the
  * next that is named: first the day, month by month, then the time of day, field by field.
  *
- * Of a named local time C, the moment meant is the first at which local time is C or
- * later (zone.h). It never decreases as C grows. So the moment that follows `after_s`
- * belongs to the first C above the highest local time that has been reached by `after_s`,
- * and several C in one gap belong to one moment.
+ * A named local time C means the first moment at which local time is C or later (zone.h). This
+ * moment never decreases as C grows. So the moment that follows `after_s` belongs to the first C
+ * above the highest local time that has been reached by `after_s`, and several C in one gap belong
+ * to one moment.
  *
  * If the field for hours is open, the local time itself counts, not the highest one: while an hour
  * is repeated, its times are named once more.
@@ -119,8 +119,8 @@ static bool next_local(const struct elapse_cron *cron, int64_t after_s, int64_t 
     return true;
 }
 
-/* Finds the first moment after `after_s` whose local time is named, or that ends a gap in which one
- * is. A local time that comes twice counts twice. */
+/* Finds the first moment after `after_s` whose local time is named, or that ends a gap with a named
+ * local time. A local time that comes twice counts twice. */
 static bool next_by_the_clock(const struct elapse_cron *cron, const struct elapse_time_zone *zone,
                               int64_t after_s, int64_t *next_s)
 {

@@ -1,5 +1,5 @@
 /*
- * The next moment that a cron expression names, in nanoseconds.
+ * Finds the next moment that a cron expression names, in nanoseconds.
  */
 #ifndef ELAPSE__NEXT_H
 #define ELAPSE__NEXT_H

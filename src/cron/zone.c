@@ -1,5 +1,5 @@
 /*
- * Local time.
+ * Converts between moments and local time.
  *
  * Local time is a staircase: it runs with UTC, but at a change of the clock it leaps
  * forward over a gap, or falls back and repeats itself.

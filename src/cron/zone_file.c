@@ -1,5 +1,6 @@
 /*
- * A file has two blocks. The first has times of 32 bits, and is passed over:
+ * Reads a file of the time zone database. A file has two blocks. The first has times of 32 bits,
+ * and is passed over:
  *
  *     | header | times of 32 bits | header | times of 64 bits | LF rule LF |
  *

@@ -1,5 +1,5 @@
 /*
- * Rules for local time.
+ * Reads rules for local time, and finds the offset at a moment.
  *
  *     rule    = name offset [name [offset] ["," change "," change]]
  *     change  = ("J" day | day | "M" month "." week "." weekday) ["/" time]

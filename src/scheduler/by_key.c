@@ -19,7 +19,7 @@ struct elapse__shard *elapse__task_lock_by_key(struct elapse_scheduler *schedule
     elapse__shard_lock(shard);
     const struct elapse__key *found = elapse__key_index_find(&shard->keys, key, key_bytes, hash);
     const struct elapse__task *task = NULL;
-    if (found != NULL) /* a key that only a destructor still uses has neither */
+    if (found != NULL) /* a key that only a destructor uses has no task */
         task = found->pending != NULL ? found->pending : found->running;
     if (task == NULL) {
         elapse__shard_unlock(shard);

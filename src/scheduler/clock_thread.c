@@ -9,7 +9,8 @@
 #include "step.h"
 #include "workers.h"
 
-/* How many tasks are taken out of a shard before its lock is released. */
+/* How many tasks are taken out of a shard before its lock is released, and how many workers are
+ * made before the clock thread looks for due tasks again. */
 enum { TAKEN_AT_ONCE = 64, WORKERS_MADE_AT_ONCE = 8 };
 
 /* How long to wait before a worker that the system refused is tried again. */
@@ -71,7 +72,7 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
 
 /* ---- workers ---- */
 
-/* What the clock thread does about queued tasks that no worker is there for. */
+/* Whether all queued tasks have workers, and what the clock thread does if not. */
 enum staffing {
     ENOUGH_WORKERS, /* or as many as are allowed */
     MORE_TO_MAKE,   /* some were made: look for due tasks, then make more */

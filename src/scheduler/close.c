@@ -30,7 +30,8 @@ static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__shard *shard = &scheduler->shards[i];
         elapse__shard_lock(shard);
-        /* A worker may be about to begin a task that is not due yet. */
+        /* `runs_all` is never cleared, because a worker may be about to begin a task that is not
+         * due yet. */
         ELAPSE__ASSERT(runs_all || !shard->runs_all);
         shard->closed = true;
         shard->runs_all = runs_all;
@@ -66,7 +67,7 @@ struct collection {
     bool leaves_delayed; /* tasks stay that run at their deadline: see is_delayed */
 };
 
-/* Returns whether a task runs once, at a time that comes. */
+/* Returns whether a task runs once, at a deadline that is not ELAPSE_NEVER. */
 static bool is_delayed(const struct elapse__shard *shard, const struct elapse__task *task)
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
@@ -175,7 +176,7 @@ static void collect_all(const struct collection *collection)
     elapse__callback_leave(&callback);
 }
 
-/* Nothing is due any more, in shards that are empty. */
+/* Says of each shard that nothing will be due. Requires that all shards are empty. */
 static void forget_wakes(struct elapse_scheduler *scheduler)
 {
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
@@ -194,7 +195,8 @@ static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, enum 
 {
     bool paused = true;
     bool delayed = how == ELAPSE_CLOSE_RUN_DELAYED;
-    /* Delayed tasks need a thread that waits for time. Where time is manual, threads that step. */
+    /* Delayed tasks need a thread that waits for their deadlines or, where time is manual, one that
+     * steps. */
     bool may_be_new = !delayed || scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
     enum elapse__life next = delayed ? ELAPSE__LIFE_RUNS_DELAYED : ELAPSE__LIFE_CLOSING;
     if (elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, next) ||

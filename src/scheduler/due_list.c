@@ -18,8 +18,9 @@ static struct elapse__task *at(struct elapse__shard *shard, uint32_t index)
     return task;
 }
 
-/* A task that has waited for its key, or that makes up for occurrences that have passed, can be
- * older than the tasks that became due before it. A task without extra fields cannot. */
+/* Returns whether the task is older than the first task of the list. A task that has waited for its
+ * key, or that makes up for occurrences that have passed, can be older than the tasks that became
+ * due before it. A task without extra fields cannot. */
 static bool precedes_first(struct elapse__shard *shard, const struct elapse__due_list *list,
                            const struct elapse__task *task)
 {

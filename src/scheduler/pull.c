@@ -266,7 +266,7 @@ static void take_from(struct elapse_scheduler *scheduler, struct elapse__shard *
             elapse__shard_lock(shard);
         }
     }
-    if (batch->complete) /* there may be more; the next take must know how old that is */
+    if (batch->complete) /* more tasks may be due: the next take must know how old they are */
         elapse__shard_note_next(shard, now);
     elapse__shard_unlock(shard);
 }

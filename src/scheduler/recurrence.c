@@ -6,7 +6,8 @@
 /* Missed occurrences of a cron expression are counted one by one, up to this number. */
 enum { MISSED_COUNTED_MAX = 10000 };
 
-/* Occurrences are sums of the first deadline and whole periods, so they do not drift. */
+/* Finds the next occurrence of a task with a period. Occurrences are sums of the first deadline and
+ * whole periods, so they do not drift. */
 static struct elapse__occurrence next_period(const struct elapse__recurrence *recurrence,
                                              uint64_t now_ns)
 {

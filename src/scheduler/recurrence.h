@@ -1,6 +1,6 @@
 /*
- * What a task has that runs more than once, or at a wall-clock time. Finds the next occurrence of
- * such a task.
+ * The recurrence of a task: the fields of a task that runs more than once, or at a wall-clock time.
+ * Finds the next occurrence of such a task.
  */
 #ifndef ELAPSE__RECURRENCE_H
 #define ELAPSE__RECURRENCE_H

@@ -86,7 +86,7 @@ struct elapse_scheduler {
     _Atomic uint64_t manual_wall_clock_ns; /* the wall clock where time is manual */
     _Atomic bool clock_ending;        /* the clock thread, or a thread that steps, must leave */
     enum elapse_close closing_how;    /* since close began; guarded by close_paused */
-    bool runs_all;                    /* the same as in the shards; used by the closing thread */
+    bool runs_all;                    /* `runs_all` of the shards; used by the closing thread */
     bool has_clock_thread;            /* it was made and has not been joined */
     _Atomic bool close_paused;        /* no thread is inside close: a close timed out */
     _Atomic bool hurries;             /* close waits for the running actions, and runs no others */
@@ -96,9 +96,9 @@ struct elapse_scheduler {
     unsigned next_worker; /* where the search for a free number begins; used by the thread that puts
                              handles into the queue, and by start and close */
     struct elapse__os_thread clock_thread; /* while STARTED */
-    _Atomic bool wall_clock_first; /* the next task run in order, or taken, is one by the wall
-                                      clock */
-    unsigned next_shard;           /* delivery goes on with it; one thread uses it */
+    _Atomic bool wall_clock_first; /* the next task that is run in order, or taken, is one by the
+                                      wall clock */
+    unsigned next_shard;           /* delivery goes on with this shard; one thread uses it */
     struct elapse__lock step_lock;
     struct elapse__condition step_over; /* `stepping` became false */
     bool stepping; /* guarded by step_lock: a thread is inside step, or it is the clock thread and

@@ -75,8 +75,8 @@ struct elapse__shard {
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];
 #ifdef ELAPSE__ASSERTIONS
-    uint64_t releases; /* of the lock, since elapse__shard_check_at_release examined all tasks */
-    uint64_t walks;    /* through all tasks */
+    uint64_t releases; /* of the lock, since all tasks were examined last */
+    uint64_t walks;    /* how often all tasks were examined */
 #endif
 
     /* Members that never change. */

@@ -121,8 +121,8 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
     return error;
 }
 
-/* The thread that runs the action reads the recurrence without the lock, so the change is noted
- * beside it. */
+/* Notes a change of a task whose action runs. The thread that runs the action reads the recurrence
+ * without the lock, so the change is noted beside the recurrence. */
 static enum elapse_error change_running(struct elapse__task *task,
                                         const struct elapse__recurrence_change *change)
 {

@@ -17,7 +17,7 @@ struct elapse__move {
     uint64_t deadline_ns;
     uint64_t tick; /* the tick at which a task with this deadline becomes due */
     enum elapse__direction direction;
-    uint64_t now_ns;        /* by the monotonic clock; not needed to move a task anywhere */
+    uint64_t now_ns;        /* by the monotonic clock; MOVE_ANYWHERE does not need it */
     bool to_now;            /* a task with a wall-clock time is moved, too, to ... */
     uint64_t wall_clock_ns; /* ... this; otherwise it is refused */
     bool moved;             /* out */

@@ -1,5 +1,5 @@
 /*
- * What must hold of a shard whenever its lock is released. Only builds with assertions test it.
+ * Tests what must hold of a shard whenever its lock is released. Only builds with assertions do so.
  *
  * Each task is in one of the states of task.h. `key` and `recurrence` stand for what its extra
  * names, "-" for nothing:
@@ -85,7 +85,7 @@ struct census {
     uint64_t in_wheel;
     uint64_t in_wall_clock_wheel;
     uint64_t in_chain;  /* PENDING and unplaced */
-    uint64_t unlinking; /* in the ring of those, or in the chain */
+    uint64_t unlinking; /* in the ring of UNLINKING tasks, or in the chain */
     uint64_t keys;
     uint64_t leases;
 };

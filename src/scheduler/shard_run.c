@@ -8,8 +8,9 @@
 /* How many timers may be moved in the wheel before the lock is released: some 50 microseconds. */
 enum { MOVES_AT_ONCE = 1024 };
 
-/* A wheel takes a deadline that has passed as its present time. A WAITING task is started again
- * when it is its turn, with a deadline that has passed, so its own deadline is noted. */
+/* Notes the deadline of a task that becomes WAITING. When its turn comes, the task is started again
+ * with this deadline, which has passed. A wheel stores its present time in place of a deadline that
+ * has passed, and so would lose it. */
 static void note_deadline(struct elapse__task *task)
 {
     ELAPSE__ASSERT(task->extra != NULL);
@@ -81,10 +82,10 @@ static uint64_t next_stop(const struct elapse__shard *shard, const struct elapse
     return next < until ? next : until;
 }
 
-/* A task whose lease has expired is due since the tick at which the lease ended, and comes before
- * the tasks of the wheel that are due at that tick. Neither can keep the other waiting for ever: a
- * timer that is started now gets the present tick or a later one, and a lease that begins now ends
- * at a later one. */
+/* Takes the next task that is due by the monotonic clock. A task whose lease has expired is due
+ * since the tick at which the lease ended, and comes before the tasks of the wheel that are due at
+ * that tick. Neither can keep the other waiting for ever: a timer that is started now gets the
+ * present tick or a later one, and a lease that begins now ends at a later one. */
 static enum elapse__due take_by_monotonic(struct elapse__shard *shard, struct elapse__ticks until,
                                           struct elapse__task **taken)
 {

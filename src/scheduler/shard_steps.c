@@ -36,7 +36,7 @@ void elapse__shard_uncount_pending(struct elapse__shard *shard)
 
 /* ---- into the wheel and out of it ---- */
 
-/* One in so many starts looks whether a slot of the wheel has got enough timers to be cascaded
+/* One of this many starts looks whether a slot of the wheel has got enough timers to be cascaded
  * ahead. (A slot that misses this by some timers is cascaded when the clock thread wakes up.) */
 enum { STARTS_PER_LOOK = 128 };
 

@@ -27,15 +27,16 @@
  *  FINISHING   pull mode only: a thread has called elapse_task_done, has released the lock to
  *              compute the next occurrence, and will take it again to finish the task
  *  UNLINKING   ended, and no handle finds it; but its timer is still in the wheel. To unlink a
- *              timer writes to both its neighbours, which costs two cache misses. So they are
- *              prefetched now, and the timer is unlinked some cancels later: see unlink_later in
- *              shard_steps.c. A task with a wall-clock time is unlinked at once, unless it is in
- *              that chain: then it stays there, UNLINKING, until the chain is emptied.
+ *              timer writes to both its neighbours, which costs two cache misses. So the neighbours
+ *              are prefetched now, and the timer is unlinked some cancels later: see unlink_later
+ *              in shard_steps.c. A task with a wall-clock time is unlinked at once, unless it is in
+ *              the chain of wall_clock_wheel.h. Then it stays there, UNLINKING, until the chain is
+ *              emptied.
  *
  * While RUNNING or FINISHING, `runs_again` means that the task becomes PENDING when it finishes: it
- * recurs, or it was rescheduled meanwhile. A task that recurs has it from the moment it begins.
- * `cancelled` means that it must not run again. `waited` means that a thread waits for its end, or
- * has waited.
+ * recurs, or it was rescheduled meanwhile. A task that recurs has `runs_again` from the moment it
+ * begins. `cancelled` means that the task must not run again. `waited` means that a thread waits
+ * for the task's end, or has waited.
  */
 #ifndef ELAPSE__TASK_H
 #define ELAPSE__TASK_H

@@ -2,7 +2,7 @@
 
 #include "../base/assert.h"
 
-/* What must hold whenever the lock is taken or released. */
+/* Asserts what must hold whenever the lock is taken or released. */
 static void check(const struct elapse__work_queue *queue)
 {
     (void)queue;
@@ -203,7 +203,7 @@ static bool wait_until_filled(struct elapse__work_queue *queue)
     return true;
 }
 
-/* The worker does not count any more. Requires the lock. */
+/* Stops counting the worker, which leaves. Requires the lock. */
 static void let_leave(struct elapse__work_queue *queue, struct elapse__worker *worker)
 {
     ELAPSE__ASSERT_LOCK_HELD(&queue->lock);

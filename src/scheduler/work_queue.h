@@ -58,9 +58,9 @@ struct elapse__work_queue {
 
     struct elapse__queued *ring; /* `capacity` places; never changes */
     unsigned capacity;           /* never changes */
-    unsigned stay;               /* at least so many workers stay; set once */
-    uint64_t idle_ns; /* a worker leaves that was idle for so long; ELAPSE__OS_NEVER: none does; set
-                         once */
+    unsigned stay;               /* at least this many workers stay; set once */
+    uint64_t idle_ns; /* a worker that was idle for this long leaves; ELAPSE__OS_NEVER: none does;
+                         set once */
 
     /* The lock guards everything from here on. */
     unsigned first;   /* the place of the handle that is taken next */
@@ -110,9 +110,8 @@ void elapse__work_queue_worker_made(struct elapse__work_queue *queue, bool made)
 /* Returns how many workers there are, those that are being made included. */
 unsigned elapse__work_queue_workers(struct elapse__work_queue *queue);
 
-/* Waits for a handle and takes it, for a worker. Returns false when the worker must leave. Stores
- * in
- * `*kick` whether the worker must kick the clock thread. */
+/* Waits for a handle, and takes it for a worker. Returns false when the worker must leave. Stores
+ * in `*kick` whether the worker must kick the clock thread. */
 bool elapse__work_queue_take(struct elapse__work_queue *queue, struct elapse__worker *worker,
                              struct elapse__queued *queued, bool *kick);
 
@@ -128,9 +127,8 @@ bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t un
 /* Makes the workers leave. Handles that are queued stay in the queue, and no worker takes them. */
 void elapse__work_queue_end(struct elapse__work_queue *queue);
 
-/* Makes the queue count no workers, and lets new workers stay. Requires that all workers were
- * joined.
- */
+/* Makes the queue count no workers, and lets new workers stay. Requires that all of its workers
+ * were joined. */
 void elapse__work_queue_forget_workers(struct elapse__work_queue *queue);
 
 #endif

@@ -148,7 +148,8 @@ enum elapse_error elapse_dials_reserve(struct elapse_dials *dials, uint64_t dela
 {
     if (dials->growth.allocate == NULL)
         return ELAPSE_OK;
-    /* Wherever in its slot the pointer is, the coarsest level reaches all its other slots. */
+    /* Wherever the pointer is in its slot, the coarsest level reaches all other slots of the
+     * level. */
     while (dials->coarsest->span < UINT64_MAX &&
            delay > dials->coarsest->span - dials->coarsest->width) {
         if (!elapse__dials_grow(dials))

@@ -49,11 +49,11 @@
  *     While due timers are sorted, all in the ring are of the turn `due_turn`.
  *  8. The ring of the timers armed for ELAPSE_NEVER has no other timers.
  *  9. `pointer_slot` is the pointer's slot. Unless a jump of more than a turn is under way,
- *     `jump_origin` is the pointer, and no slot is unvisited. During a jump, `origin_turn` is the
- * turn of `jump_origin`, and `due_turn` is 0.
+ *     `jump_origin` is the pointer, and no slot is unvisited. During a jump, `origin_turn` is
+ *     the turn of `jump_origin`, and `due_turn` is 0.
  * 10. A timer in a bucket of the sort has no rounds and a deadline up to the pointer, and it lies
- * in the bucket of its turn. A timer that is being divided is of `due_turn` or of a turn after it.
- *     The bitmaps say which buckets have timers (2).
+ *     in the bucket of its turn. A timer that is being divided is of `due_turn` or of a turn after
+ *     it. The bitmaps say which buckets have timers (2).
  *
  * The functions, and what each changes:
  *     start        idle -> the ring of a slot, of due timers, or of those for ELAPSE_NEVER
@@ -417,7 +417,8 @@ uint64_t elapse_hashed_next(const struct elapse_hashed *hashed)
     if (!elapse__ring_empty(&hashed->aside))
         return hashed->pointer;
     if (hashed->digits_occupied != 0 || !elapse__ring_empty(&hashed->dividing)) {
-        /* Nor is it known before what comes next is sorted. This tick has passed, too. */
+        /* The least deadline is not known either before the next timers are sorted. This tick has
+         * passed, too. */
         return (hashed->origin_turn + hashed->due_turn) * hashed->slots;
     }
     if (!elapse__ring_empty(&hashed->due))

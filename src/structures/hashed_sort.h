@@ -20,8 +20,8 @@
  * divided among the buckets of the digits below, and the due ring, from the newest to the oldest,
  * each to the front:
  *
- *      bucket 2 of digits[1]  ->  dividing  ->  the due ring (turn 128), digits[0] (turns 129 to
- * 191)
+ *      bucket 2 of digits[1]  ->  dividing  ->  the due ring (turn 128),
+ *                                               digits[0] (turns 129 to 191)
  *
  * So a timer is moved once by the visit, and then at most once for each further digit of the turns
  * that the jump passed. The first timer can be popped when the buckets before and around it are

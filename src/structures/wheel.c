@@ -182,9 +182,9 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
 }
 
 /*
- * A slot has more than a few timers from now on. If it is closed by the clock, it took the last of
- * them only because the pointer trails. The pointer follows, so that no more enter it: their number
- * has no bound, and few ticks may be left to move them.
+ * Called when a slot has got more than a few timers. If the slot is closed by the clock, it took
+ * the last of them only because the pointer trails. Then the pointer follows the clock, so that no
+ * more timers enter the slot: their number has no bound, and few ticks may be left to move them.
  */
 static ELAPSE__COLD void slot_became_populous(struct elapse_wheel *wheel, unsigned slot)
 {
@@ -237,7 +237,7 @@ void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *ti
         return;
     }
     if (deadline < entered->least) {
-        entered->least = deadline; /* that of the wheel is no later than any slot's */
+        entered->least = deadline; /* the wheel's `least` is no later than any slot's */
         elapse__wheel_lower_least(wheel, slot, deadline);
     }
     bool populous = elapse__wheel_append(wheel, timer, slot, entered, deadline);

@@ -8,7 +8,7 @@
 #include "../base/ring.h"
 #include "wheel_slots.h"
 
-/* If more ticks than this have passed, pop moves ahead what belongs to so many ticks. */
+/* Pop moves ahead the shares of at most this many ticks at once, even if more ticks have passed. */
 enum { TICKS_MOST = 16 };
 
 /* ---- moving ---- */
@@ -350,7 +350,7 @@ static inline struct elapse_timer *alone_in_slot(const struct elapse_wheel *whee
         wheel->least > wheel->clock)
         return NULL;
     if (elapse__ring_empty(ring))
-        return NULL; /* its timers were cascaded after `least` was found */
+        return NULL; /* the slot's timers were cascaded after `least` was found */
     struct elapse_timer *timer = elapse__ring_timer(ring->next);
     return timer->deadline == wheel->least ? timer : NULL;
 }
