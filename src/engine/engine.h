@@ -9,8 +9,9 @@
  *
  *   sink    passes the queue's groups on, and remembers where the last group ended
  *   owner   answers the journal: replay, cleaning, the facts of a header
- *   life    one run of a process on the directory; it writes its number, one more than that of the
- *           life before, before it hands out any job; so the name of a lease never repeats
+ *   life    one run of a process on the directory; before it hands out any job it writes its
+ *           number, which is one more than that of the life before; so the name of a lease never
+ *           repeats
  *   gate    the position that must be durable before a reply may leave (Q4 of docs/promises.md)
  *
  * Every function requires that one thread at a time calls the engine.
@@ -115,7 +116,7 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
                               struct elapse__queue_handed *handed, uint32_t *count,
                               enum elapse__queue_result *result, uint64_t *gate);
 
-/* If a job is ready that the disk cannot read, a reserve whose time is over waits for so long more,
+/* If a job is ready that the disk cannot read, a reserve whose time is over waits this much longer,
  * because most troubles of a disk are short. */
 enum { ELAPSE__ENGINE_READ_PATIENCE_MS = 2000 };
 

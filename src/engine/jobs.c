@@ -1,5 +1,6 @@
 /*
- * The queue of an engine: has its sink, writes the number of its life, and replays records into it.
+ * Makes the queue of an engine and the sink of the queue, writes the number of the life, and
+ * replays records into the queue.
  */
 #include "jobs.h"
 

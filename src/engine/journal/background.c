@@ -1,6 +1,7 @@
 /*
- * The background lane: retiring files, making spares, reading the tail. One at a time, in this
- * order: the first makes space, and the second lets the owner go on.
+ * Chooses what the background lane does next: retires a file, makes a spare, or reads the tail. It
+ * does one of them at a time, and prefers them in this order: retiring makes space, and spares let
+ * the owner go on.
  */
 #include "../../base/assert.h"
 #include "lanes.h"

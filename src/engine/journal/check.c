@@ -16,7 +16,7 @@ static void check_places(const struct elapse__journal *journal)
     ELAPSE__ASSERT_THAT(journal->place % ELAPSE__JOURNAL_ALIGNMENT, ==, 0);
 }
 
-/* F3, F4: the tail goes through these in this order. */
+/* F3, F4: a tail that moves reaches these fields in this order. */
 static void check_tails(const struct elapse__journal *journal)
 {
     ELAPSE__ASSERT_THAT(journal->first, <=, journal->durable_tail);

@@ -1,7 +1,7 @@
 /*
  * Cleaning, first in, first out. The tail segment is read, its records are handed to the owner, who
- * appends the live ones again, and then the tail moves on. COMMIT says so in the group of the last
- * copy, or later; only when that is durable is the file retired (F4).
+ * appends the live ones again, and then the tail moves on. The COMMIT of the last copy's group, or
+ * a later COMMIT, says so. The file is retired only when that COMMIT is durable (F4).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static bool hand_over(struct elapse__journal *journal, const uint8_t *bytes,
     return error == 0;
 }
 
-/* Says that so many bytes are needed from `clean_at` on. */
+/* Asks for at least `bytes` bytes from `clean_at` on, as far as the segment has them. */
 static void want_bytes(struct elapse__journal *journal, uint64_t bytes)
 {
     uint64_t rest = elapse__segment_bytes(journal) - elapse__offset_of(journal, journal->clean_at);
@@ -151,8 +151,8 @@ void elapse__clean_next(struct elapse__journal *journal, struct elapse__operatio
     operation->count = journal->clean_wanted - journal->clean_size;
 }
 
-/* The disk cannot read the tail, which may pass. Until then service goes on without cleaning; the
- * figures tell it. */
+/* Called when the disk cannot read the tail. The fault may pass, so the tail is read again after a
+ * pause. Until then service goes on without cleaning, and the figures tell that. */
 static void pause_cleaning(struct elapse__journal *journal)
 {
     uint64_t twice = 2 * journal->clean_pause_ms;

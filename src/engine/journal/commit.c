@@ -14,8 +14,8 @@ static int head_file(const struct elapse__journal *journal)
     return head->file;
 }
 
-/* Adds a group without records where one is due: one that tells the tail, or one that protects the
- * group before it, because then it cannot be mistaken for a torn one. */
+/* Adds a group without records if one is due: to tell the tail, or to protect the group before it.
+ * A group with a COMMIT behind it cannot be mistaken for a torn group. */
 static void add_group_when_idle(struct elapse__journal *journal)
 {
     bool is_idle =
@@ -28,7 +28,8 @@ static void add_group_when_idle(struct elapse__journal *journal)
     }
 }
 
-/* A tail that has moved frees a file as soon as it is durable, and the owner may wait for that. */
+/* Returns whether the groups that were written are to be synced now. A tail that has moved frees a
+ * file as soon as it is durable, and the owner may wait for the file. */
 static bool sync_is_due(const struct elapse__journal *journal)
 {
     return journal->written > journal->durable &&
@@ -36,7 +37,8 @@ static bool sync_is_due(const struct elapse__journal *journal)
             journal->durable_tail < journal->committed_tail);
 }
 
-/* Takes the next group. The log gets it first, if there is one. */
+/* Takes the next group. If there is a replicated log, the log gets the group before the disk
+ * does. */
 static void start_group(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT(journal->in_flight == NULL && journal->commit_state == ELAPSE__COMMIT_IDLE);

@@ -32,7 +32,7 @@ struct elapse__segment {
     int file;
     unsigned readers;
     uint64_t live_bytes;
-    uint64_t first_group; /* that the first LOG_PLACE in it names; 0: there is none */
+    uint64_t first_group; /* the group that the first LOG_PLACE in it names; 0: there is none */
 };
 
 /* A group on its way to the disk. */
@@ -87,9 +87,9 @@ struct elapse__spare {
 /* A place that could not be read: see unread.c. */
 struct elapse__unread_place {
     uint64_t page;
-    uint64_t again_ms; /* it is left alone until then */
-    uint64_t delay_ms; /* for so long; 0: it is new */
-    uint64_t works;    /* of struct elapse__unread, when it was tried last */
+    uint64_t again_ms; /* the place is left alone until then */
+    uint64_t delay_ms; /* how long the place is left alone; 0: the place is new */
+    uint64_t works;    /* `works` of struct elapse__unread when the place was tried last */
 };
 
 enum { ELAPSE__UNREAD_PLACES = 256 };
@@ -99,7 +99,7 @@ struct elapse__unread {
     unsigned in_a_row;       /* places that failed since the last reading that worked */
     bool last_failed;        /* the last reading */
     uint64_t works;          /* readings of the disk that worked */
-    uint64_t rests_until_ms; /* hand-outs rest */
+    uint64_t rests_until_ms; /* hand-outs rest until then */
     struct elapse__unread_place places[ELAPSE__UNREAD_PLACES];
 };
 
@@ -139,7 +139,7 @@ struct elapse__journal {
     bool crosses_first;      /* the first group of this life goes to the next segment */
     bool idle_commit_wanted; /* the last group on the disk is not protected by a COMMIT behind it */
     bool stopping;
-    bool ends_spares;     /* it stops, and is quiet: the next start makes the spares that lack */
+    bool ends_spares;     /* the journal stops, and is quiet: it makes no more spares */
     uint64_t activity_ms; /* when the last group became durable */
     uint64_t groups;
 
@@ -151,7 +151,7 @@ struct elapse__journal {
     uint64_t sync_due_ms;       /* interval: when written groups must be synced */
     uint8_t *block;             /* for headers and SEALs, and zeros up to the end of a page */
     size_t block_bytes;         /* bytes of `block` to be written */
-    struct elapse__spare taken; /* by rotation */
+    struct elapse__spare taken; /* the spare that rotation has taken */
 
     enum elapse__background_state background_state;
     bool background_under_way;
@@ -171,9 +171,10 @@ struct elapse__journal {
     uint64_t clean_from;
     size_t clean_size, clean_capacity, clean_wanted;
     uint64_t clean_limit; /* the segment that the owner's own records have reached */
-    uint64_t clean_debt;  /* appended, and not yet paid for by examining; only copies count once */
+    uint64_t clean_debt;  /* bytes that cleaning has to examine: two for each byte appended, one for
+                             each byte of a copy */
     uint64_t clean_pause_ms; /* after which a tail that cannot be read is read again */
-    uint64_t clean_again_ms; /* when; 0: it was not tried in vain */
+    uint64_t clean_again_ms; /* when the tail is read again; 0: the last reading has not failed */
     uint64_t cleaned_bytes;
 
     uint64_t damaged_bodies, damaged_position; /* how many, and where the last one is */
@@ -233,8 +234,8 @@ static inline uint64_t elapse__segment_reserve(const struct elapse__journal *jou
 }
 
 /* Returns how many bytes of a page lie behind this offset; fewer than ELAPSE__FILE_PAGE_MAX. A
- * write that ends where a page ends need not read the rest of the page first. What lies behind the
- * end of the log is nothing, and may as well be zeros. */
+ * write that ends where a page ends need not read the rest of the page first. Bytes behind the end
+ * of the log mean nothing, so they may be zeros. */
 static inline size_t elapse__rest_of_page(const struct elapse__journal *journal, uint64_t offset)
 {
     size_t page = journal->files->page_bytes;

@@ -1,5 +1,5 @@
 /*
- * Which files there are, and the first file of a new journal.
+ * Lists the files of a directory, and makes the first file of a new journal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -97,7 +97,8 @@ bool elapse__directory_has(const struct elapse__recovery *recovery, uint64_t seg
     return false;
 }
 
-/* Writes it, and keeps it in memory, too, so that nobody has to read it from the disk. */
+/* Writes the first segment, and keeps it in memory, too, so that nobody has to read it from the
+ * disk. */
 static int write_first_segment(struct elapse__recovery *recovery, const char *name, const char *to)
 {
     struct elapse__journal *journal = recovery->journal;
@@ -188,7 +189,8 @@ static bool make_bytes(struct elapse__recovery *recovery)
 }
 
 /* Reads a segment piece by piece, and writes to memory only where memory has other bytes. Much of a
- * head is zeros, and large memory that is new is zeros: the system gives no memory for these. */
+ * head is zeros, and new memory that is large is zeros: the system gives no memory for pages that
+ * nobody writes. */
 static int read_segment(struct elapse__recovery *recovery, uint64_t number, int file)
 {
     const struct elapse__journal *journal = recovery->journal;

@@ -1,7 +1,7 @@
 /*
  * The group that forms. Its place in the log is fixed when it begins: behind everything appended
- * before, or at the beginning of the next segment if it may not fit any more. A segment that is not
- * there yet is promised: a spare is set aside for it, by counting.
+ * before, or at the beginning of the next segment if it may not fit any more. A segment that does
+ * not exist yet is promised: one spare is counted as its own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -56,8 +56,8 @@ static bool make_room(const struct elapse__journal *journal, struct elapse__grou
     return true;
 }
 
-/* Closes the group that forms, if it has records: it may be written from now on. The tail that its
- * COMMIT says is that of now, because copies that later groups hold do not count yet. */
+/* Closes the group that forms, if it has records: it may be written from now on. Its COMMIT says
+ * the present tail, because copies in later groups do not count yet. */
 static void close_forming(struct elapse__journal *journal)
 {
     struct elapse__group *group = journal->forming;
@@ -84,9 +84,9 @@ static void cross(struct elapse__journal *journal)
                                          ELAPSE__SEGMENT_HEADER_BYTES);
 }
 
-/* Returns whether the next record goes to the next segment. What lies behind the end of an earlier
- * life is overwritten there only as far as a SEAL reaches, so nothing else may be appended to it.
- */
+/* Returns whether the next record goes to the next segment. The first record of a life does so if
+ * recovery has overwritten the old head with zeros only as far as a SEAL reaches: nothing else may
+ * be appended there. */
 static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, uint64_t reserve)
 {
     return journal->crosses_first || elapse__offset_of(journal, journal->place) + bytes +
@@ -94,9 +94,10 @@ static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, ui
                                          elapse__segment_bytes(journal);
 }
 
-/* Returns whether records of this purpose leave a segment of an older version, where they would
- * fit: all do as soon as a spare is free. Growth, and what comes from a log, may have what a
- * program of that version does not know, and waits for a spare. */
+/* Returns whether records of this purpose go to the next segment because the present one is of an
+ * older version, although they would fit. All records do as soon as a spare is free. Growth, and
+ * what comes from a log, may have what a program of that version does not know, and waits for a
+ * spare. */
 static bool must_leave(const struct elapse__journal *journal, enum elapse__record_purpose purpose)
 {
     return elapse__segment_of(journal, journal->place) == journal->old_head &&
@@ -104,7 +105,7 @@ static bool must_leave(const struct elapse__journal *journal, enum elapse__recor
             elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true));
 }
 
-/* Finds the place for so many bytes of records, and memory for them. */
+/* Finds the place for `bytes` bytes of records, and memory for them. */
 static int prepare(struct elapse__journal *journal, uint64_t bytes, bool crossing)
 {
     if (crossing && !elapse__segments_reserve(journal))
@@ -270,7 +271,7 @@ struct elapse__group *elapse__group_waiting(const struct elapse__journal *journa
     return forms ? journal->forming : NULL;
 }
 
-/* Takes that group, closed. */
+/* Closes that group, and takes it. */
 struct elapse__group *elapse__group_take(struct elapse__journal *journal)
 {
     if (journal->closed == NULL)

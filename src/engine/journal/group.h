@@ -34,7 +34,7 @@ void elapse__groups_free(struct elapse__journal *journal);
 
 /* ---- place.c ---- */
 
-/* The segments have nothing of the log any more, and nothing that is live. */
+/* Notes that the segments have nothing of the log any more, and nothing that is live. */
 void elapse__log_forget(struct elapse__journal *journal);
 
 /* Notes that this group of the log lies at this position, or before it. */

@@ -37,9 +37,9 @@
  *                            SEAL_SYNC -----rotated--------------------+
  *      any --an error--> FAILED                      (nothing is acknowledged any more)
  *
- *   IDLE, WRITING, SYNCING   head is sealed from below; all up to `durable` may be trusted; the
- *                            group in flight may be whole, torn or absent.
- *   STATUS .. NAME_SYNC      `head + 1` may exist in name, and is nothing.
+ *   IDLE, WRITING, SYNCING   the segment before the head has a SEAL for it; all up to `durable` may
+ *                            be trusted; the group in flight may be whole, torn or absent.
+ *   STATUS .. NAME_SYNC      a file may have the name of `head + 1`, and means nothing.
  *   SEAL, SEAL_SYNC          `head + 1` is durable, and exists if the SEAL turns out whole.
  *   FAILED                   the disk may lack everything from `durable` on, whatever it shows.
  *
@@ -86,7 +86,7 @@
 enum {
     ELAPSE__JOURNAL_IDLE_MS = 100,
     ELAPSE__SPARES_HELD = 2,    /* one for deletes, one for copies */
-    ELAPSE__SPARES_GROWTH = 20, /* at most so many more, for copies that are longer */
+    ELAPSE__SPARES_GROWTH = 20, /* at most this many more, for copies that are longer */
     ELAPSE__SPARES_MAX = ELAPSE__SPARES_HELD + ELAPSE__SPARES_GROWTH + 2,
     ELAPSE__FILE_NAME_BYTES = 40,
 };
@@ -108,25 +108,25 @@ struct elapse__journal_owner {
      * record was checked, not even its sizes: the bytes may be no record at all. */
     void (*fetch)(void *context, const struct elapse__record *record, bool is_near);
 
-    /* Cleaning is about to lose the record at this position: appends it again if it is live. `body`
-     * is NULL though there is a size: the body is damaged. Returns an error (EAGAIN, ENOSPC of
-     * begin) if it cannot append now; it is then asked again. EBADMSG: the record must stay as it
-     * is; the tail is pinned until the next start. */
+    /* Cleaning is about to lose the record at this position: appends it again if it is live. If
+     * `body` is NULL although there is a size, the body is damaged. Returns an error (EAGAIN,
+     * ENOSPC of begin) if it cannot append now; it is then asked again. EBADMSG: the record must
+     * stay as it is; the tail is pinned until the next start. */
     int (*clean)(void *context, uint64_t position, const struct elapse__record *record);
 
-    /* The facts for the header of a new segment. */
+    /* Stores the facts for the header of a new segment. */
     void (*facts)(void *context, uint64_t *next_id, int64_t *wall_ms);
 
     /* NULL, or returns by how many bytes the copies of all live records may be longer than the
-     * records. So much is held in spares: on a full disk, cleaning may have to copy all live
-     * records before it comes to a record that has ended. Called often. */
+     * records. Spares for this many bytes are held: on a full disk, cleaning may have to copy all
+     * live records before it comes to a record that has ended. Called often. */
     uint64_t (*growth)(void *context);
 
     /* NULL, or returns how many of the bytes that the sink was told as live may not live. */
     uint64_t (*excess)(void *context);
 
-    /* NULL; or, during open of a journal with LOG_PLACEs: all records before this moment are
-     * nothing. An error refuses to open. */
+    /* NULL; or, during open of a journal with LOG_PLACEs: forgets everything that was replayed
+     * before. An error refuses to open. */
     int (*forget)(void *context);
 };
 
@@ -140,8 +140,8 @@ struct elapse__journal_options {
     uint32_t interval_ms;                     /* 0: a group is acknowledged when it is synced */
     struct elapse__journal_identity identity; /* for a new journal: random bytes */
     const struct elapse__journal_log *log;    /* NULL: none */
-    const struct elapse_allocator *memory;    /* of groups, and of what open reads; NULL: the
- C library's */
+    /* The memory of groups, and of what open reads; NULL: the C library's. */
+    const struct elapse_allocator *memory;
 };
 
 /* Why open refused. */
@@ -155,7 +155,7 @@ enum elapse__journal_fault {
     ELAPSE__FAULT_RECORD,          /* a record of `file`, at `offset`, is damaged */
     ELAPSE__FAULT_MISSING_SEGMENT, /* `file` is missing */
     ELAPSE__FAULT_OWNER,           /* the owner refused the record at `offset` of `file` */
-    ELAPSE__FAULT_NO_PLACE,        /* it has records that lie in no log, and was given one */
+    ELAPSE__FAULT_NO_PLACE, /* the journal has records that lie in no log, and was given a log */
 };
 
 struct elapse__journal_refusal {
@@ -211,7 +211,7 @@ struct elapse__journal_figures {
     uint64_t cleaned_bytes;  /* examined by cleaning */
     uint64_t damaged_bodies; /* with a wrong checksum: found by hand-outs and by cleaning */
     uint64_t failed_reads;   /* of bodies, and of the tail: the disk could not read */
-    uint64_t unread_places;  /* that could not be read when they were tried last */
+    uint64_t unread_places;  /* places that could not be read when they were tried last */
     bool disk_is_full;
     bool is_pinned; /* the tail is damaged, or cannot be read now: it cannot be cleaned */
 };
@@ -318,9 +318,9 @@ int elapse__journal_read_end(struct elapse__journal *journal,
 /* ---- places that the disk cannot read (unread.c) ---- */
 
 enum {
-    ELAPSE__UNREAD_MIN_MS = 1000,  /* a place is tried again after so long, */
-    ELAPSE__UNREAD_MAX_MS = 60000, /* after twice as long each time that other places can be read */
-    ELAPSE__UNREAD_IN_A_ROW = 4,   /* after so many places in a row all hand-outs rest */
+    ELAPSE__UNREAD_MIN_MS = 1000,  /* how long a place is left alone at first */
+    ELAPSE__UNREAD_MAX_MS = 60000, /* the most: the time doubles when other places can be read */
+    ELAPSE__UNREAD_IN_A_ROW = 4,   /* after this many failed places in a row all hand-outs rest */
     ELAPSE__UNREAD_REST_MS = 1000,
 };
 

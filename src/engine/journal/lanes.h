@@ -22,7 +22,7 @@ void elapse__background_completed(struct elapse__journal *journal,
 
 /* ---- works of the commit lane ---- */
 
-/* rotate.c: the next segment begins. Requires that all that was written is durable. */
+/* rotate.c: begins the next segment. Requires that all that was written is durable. */
 bool elapse__rotate_start(struct elapse__journal *journal);
 void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operation *operation);
 void elapse__rotate_completed(struct elapse__journal *journal,
@@ -46,7 +46,7 @@ void elapse__journal_log_trim(struct elapse__journal *journal);
 
 /* ---- works of the other lane; spare.c is one, too ---- */
 
-/* retire.c: a file that fell below the tail becomes a spare, or goes. */
+/* retire.c: makes a file that fell below the tail a spare, or unlinks it. */
 bool elapse__retire_start(struct elapse__journal *journal);
 void elapse__retire_next(struct elapse__journal *journal, struct elapse__operation *operation);
 void elapse__retire_completed(struct elapse__journal *journal,
@@ -58,7 +58,7 @@ void elapse__clean_step(struct elapse__journal *journal);
 /* clean.c: lets a tail that could not be read be read again, if its time has come. */
 void elapse__clean_retry(struct elapse__journal *journal);
 
-/* clean.c: a piece of the tail is read. */
+/* clean.c: reads a piece of the tail. */
 bool elapse__clean_start(struct elapse__journal *journal);
 void elapse__clean_next(struct elapse__journal *journal, struct elapse__operation *operation);
 void elapse__clean_completed(struct elapse__journal *journal,

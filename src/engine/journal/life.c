@@ -63,7 +63,7 @@ void elapse__journal_free(struct elapse__journal *journal)
     free(journal);
 }
 
-/* Returns which process has the lock, as its file tells; 0: it does not. */
+/* Returns which process has the lock, as its file tells; 0: the file does not tell. */
 static uint64_t holder_of(const struct elapse__journal *journal)
 {
     char text[32] = "";
@@ -106,7 +106,7 @@ static bool take_lock(struct elapse__recovery *recovery, const char *path)
     if (error != 0)
         return elapse__refuse_call(recovery, error, "lock");
     int length = snprintf(text, sizeof text, "%-20" PRIu64 "\n", elapse__os_process_number());
-    /* Only a message needs it, so a full disk may refuse it. */
+    /* Only a message needs the number in the file, so a full disk may refuse the write. */
     (void)journal->files->write_at(journal->lock, 0, text, (size_t)length, &done);
     return true;
 }
@@ -261,7 +261,7 @@ uint64_t elapse__journal_durable(const struct elapse__journal *journal)
     return journal->interval_ms > 0 ? journal->written : journal->durable;
 }
 
-/* One group in flight and one full, or cleaning that is far behind. */
+/* The journal is full if one group is in flight and one is closed, or if cleaning is far behind. */
 bool elapse__journal_is_full(const struct elapse__journal *journal)
 {
     return journal->closed != NULL || (journal->clean_debt > elapse__segment_bytes(journal) &&

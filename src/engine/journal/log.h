@@ -8,17 +8,17 @@
  *
  *   log     groups with numbers from 1, chained by hashes; the same for all nodes (src/cluster).
  *   place   where in the log a journal's group lies: number and hash. LOG_PLACE, the last record
- *           before the COMMIT, says it, and what else the group says in the log: so a database that
- *           lost groups can get them back, byte by byte, from a node's files. A group without an
- *           owner's records says again where the one before it lies.
+ *           before the COMMIT, says the place, and what the group says in the log beside its
+ *           records. So a database that lost groups can get them back, byte by byte, from a node's
+ *           files. A group without an owner's records repeats the place of the group before it.
  *   tail    of the log: the first group that is needed. Each group carries the tail as it is once
  *           that group is in the log.
  *
  * Invariants, beside those of journal.h
  *
  *   L1  A group with records is written here only when the log has it: confirmed, or read from it.
- *       So the files never hold a change that the log lacks, but for the last group of a follower,
- *       which may go back (then the journal forgets all).
+ *       So the files never hold a change that the log lacks. The exception is the last group of a
+ *       follower, which the database may lose (then the journal forgets all).
  *   L2  One group is submitted at a time, in the order of the journal. So the groups of the log are
  *       the groups of the journal that have records (or were pushed), one for one. The last whole
  *       LOG_PLACE says which of them the files have.
@@ -29,7 +29,8 @@
  *   L5  A follower cleans nothing. It retires a segment without live bytes. What it counts as live
  *       below the tail of the log has ended without a record: its owner forgets that first.
  *   L6  A group that the log did not confirm is never written here. When the node is fenced, the
- *       group is put aside, and the journal is closed, and opened again as it was before it.
+ *       group is put aside, and the journal is closed, and opened again as it was before that
+ *       group.
  *
  * States (of the commit lane; journal.h has the others)
  *
@@ -88,14 +89,15 @@ bool elapse__journal_is_placed(const struct elapse__journal *journal);
 /* Returns the place of the last group that was applied, or submitted and confirmed. */
 struct elapse__journal_place elapse__journal_place(const struct elapse__journal *journal);
 
-/* The records that were appended last, between one begin and end of the sink, are those of this
- * group of the log: closes it. Requires that the journal follows, and that it is the next one.
- * Returns 0; or, only if nothing was appended, an error of the sink's begin. */
+/* Says that the records appended last, between one begin and end of the sink, are those of this
+ * group of the log, and closes the group. Requires that the journal follows, and that the group is
+ * the log's next one. Returns 0; or, only if nothing was appended, an error of the sink's begin. */
 int elapse__journal_followed(struct elapse__journal *journal,
                              const struct elapse__journal_place *place);
 
-/* The log's tail has come to this group. Returns the position below which nothing is live, as the
- * owner of the log says, if something is counted as live there; otherwise 0. */
+/* Called when the log's tail has come to this group: the owner of the log has nothing live below
+ * it. If this journal counts something as live there, returns the position below which nothing is
+ * live; otherwise 0. */
 uint64_t elapse__journal_dead_below(const struct elapse__journal *journal, uint64_t tail);
 
 /* Appends one group that makes everything before it nothing. The owner of the journal has to forget
@@ -103,17 +105,17 @@ uint64_t elapse__journal_dead_below(const struct elapse__journal *journal, uint6
  * sink's begin. */
 int elapse__journal_forget(struct elapse__journal *journal);
 
-/* This node owns the log, and has applied all of it: from now on groups are submitted. */
+/* Says that this node owns the log, and has applied all of it: from now on groups are submitted. */
 void elapse__journal_own(struct elapse__journal *journal);
 
-/* The next group is submitted even if it has no records. */
+/* Makes the journal submit the next group even if it has no records. */
 void elapse__journal_push(struct elapse__journal *journal);
 
-/* The group that was submitted is in the log, for good. */
+/* Says that the group that was submitted is in the log, for good. */
 void elapse__journal_confirmed(struct elapse__journal *journal);
 
-/* This node owns the log no more: no operation begins any more. Operations under way have to be
- * completed, and the journal freed. */
+/* Says that this node does not own the log any more: no operation begins from now on. Operations
+ * under way have to be completed, and the journal freed. */
 void elapse__journal_fence(struct elapse__journal *journal);
 bool elapse__journal_is_fenced(const struct elapse__journal *journal);
 

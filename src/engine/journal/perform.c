@@ -1,5 +1,5 @@
 /*
- * The core's operations, performed through the table of files.
+ * Performs the core's operations, through the table of files.
  */
 #include <errno.h>
 

@@ -1,5 +1,6 @@
 /*
- * The end of a group: its place in the replicated log, and its COMMIT. log.h has the definitions.
+ * Writes the end of a group: its place in the replicated log, and its COMMIT. log.h has the
+ * definitions.
  */
 #include <string.h>
 
@@ -57,8 +58,8 @@ static void place_group(struct elapse__journal *journal, struct elapse__group *g
         ELAPSE__ASSERT_THAT(journal->log_forgets, >, 0U);
         journal->log_forgets--;
     }
-    /* A group that was read was noted when it was read. A repetition that is written before all
-     * groups are forgotten names one of them, and they are noted no more. */
+    /* A group that was read was noted when it was read. While a LOG_PLACE that forgets waits to be
+     * written, a repeated place names a group that will be forgotten, and is not noted. */
     if (!is_read && journal->log_forgets == 0)
         elapse__log_note_group(journal, position, place.group);
 }

@@ -1,12 +1,14 @@
 /*
- * Records with their bodies: from memory while their group is on the way, otherwise from their
- * segment. Records that lie close behind each other come from one reading of the file, a window:
+ * Reads records with their bodies: from memory while their group is on the way to the disk,
+ * otherwise from their segment. Records that lie close behind each other come from one reading of
+ * the file, a window:
  *
  *      segment   | ... [rec] [rec] [commit] [rec] ........................ [rec] ...
  *                      |------- window ---------|                          |-- window --|
  *
- * How long a record is stands in its header. So a window ends where its last record likely does,
- * by the size of the body, which the caller knows; a longer record is read once more, alone.
+ * The length of a record stands in its header, which is not read yet. So a window ends where its
+ * last record likely ends, by the size of the body, which the caller knows. A longer record is read
+ * once more, alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,8 +36,8 @@ static const uint8_t *find_in_memory(const struct elapse__journal *journal, uint
     return found;
 }
 
-/* A file system may say EBADMSG, too, and means something else: what it says is no verdict on the
- * record. */
+/* Returns EIO for every error of the file system but EAGAIN. A file system may say EBADMSG, for
+ * example, and that is no verdict on the record. */
 static int own_error(int error)
 {
     return error == 0 || error == EAGAIN ? error : EIO;
@@ -114,7 +116,7 @@ static int read_alone(const struct elapse__journal *journal, bool may_wait,
 enum {
     WINDOW_BYTES = 16 << 10,
     FIELDS_LIKELY_BYTES = 256, /* with the padding */
-    GAP_BYTES = 1 << 10,       /* a longer one is not worth reading */
+    GAP_BYTES = 1 << 10,       /* a window does not read over a longer gap */
 };
 
 struct window {
@@ -196,7 +198,8 @@ void elapse__journal_read_perform(const struct elapse__journal *journal, bool ma
         if (served > 0)
             error = read_window(journal, may_wait, readings[i].file, readings[i].position, bytes,
                                 &window);
-        /* A sector that cannot be read must not take the neighbours' bodies with it. */
+        /* If a sector cannot be read, each record of the window is read alone, so that only those
+         * with the sector fail. */
         for (size_t k = i; k < i + (served > 0 ? served : 1); k++) {
             /* A reading that may not wait may have come to its second part. */
             free(readings[k].bytes);

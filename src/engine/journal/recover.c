@@ -1,5 +1,6 @@
 /*
- * Where the log ends, where it begins, and whether a hole in it is torn or damaged.
+ * Finds where the log ends and where it begins, and decides whether a hole in it is torn or
+ * damaged.
  */
 #include <string.h>
 
@@ -92,8 +93,9 @@ static bool survey_before(struct elapse__recovery *recovery)
 }
 
 /* Decides whether the file with the greatest number is the head, or nothing: a segment exists if
- * the one before holds a SEAL for it. What says that it was durable itself needs no SEAL to prove
- * it (F2), so the segment before is read only once, by the replay, which refuses it without one. */
+ * the one before holds a SEAL for it. A segment whose own COMMIT says that it was durable needs no
+ * SEAL to prove that it exists (F2). Then the segment before is read only once, by the replay,
+ * which refuses it if it has no SEAL. */
 static bool choose_head(struct elapse__recovery *recovery, struct elapse__remnants *remnants)
 {
     uint64_t number = recovery->segments.values[recovery->segments.count - 1];
@@ -126,7 +128,8 @@ static bool choose_head(struct elapse__recovery *recovery, struct elapse__remnan
     return true;
 }
 
-/* Returns the last COMMIT of the log: in the head, or else with the SEAL before it. */
+/* Returns the last COMMIT of the log: in the head, or else in the SEAL's group of the segment
+ * before. */
 static struct elapse__commit last_commit(const struct elapse__recovery *recovery)
 {
     uint64_t start = recovery->view.first_position + ELAPSE__SEGMENT_HEADER_BYTES;

@@ -1,5 +1,5 @@
 /*
- * What open finds out, before and while it makes the directory trustworthy again.
+ * Declares what open does to find out what the directory has, and to make it trustworthy again.
  */
 #ifndef ELAPSE__JOURNAL_RECOVER_H
 #define ELAPSE__JOURNAL_RECOVER_H

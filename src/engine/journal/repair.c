@@ -26,7 +26,7 @@ static int rewrite(struct elapse__recovery *recovery, int file, uint64_t from, u
                              (size_t)(end - from));
 }
 
-/* Overwrites so many bytes behind the end of the head, which is in memory, with zeros. */
+/* Overwrites `bytes` bytes behind the end of the head, which is in memory, with zeros. */
 static int cut(struct elapse__recovery *recovery, int file, uint64_t bytes)
 {
     uint64_t from = recovery->top.end;
@@ -52,7 +52,8 @@ static int copy_in_place(const struct elapse__journal *journal, int file, uint64
     return error;
 }
 
-/* The SEAL's group is the last whole one: then it lies in the segment before the head. */
+/* Writes the end of the segment before the head again, if the last COMMIT's `durable` lies there.
+ * Then the last whole group is that of the SEAL. */
 static bool repair_before(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;

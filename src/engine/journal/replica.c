@@ -1,5 +1,5 @@
 /*
- * The replicated log, as the journal sees it. log.h has the definitions.
+ * Submits groups to the replicated log, and takes what the log says. log.h has the definitions.
  */
 #include "log.h"
 
@@ -38,7 +38,8 @@ bool elapse__journal_is_fenced(const struct elapse__journal *journal)
 
 /* ---- tails ---- */
 
-/* Returns the first group that lies in this segment, a later one, or, at the earliest, `next`. */
+/* Returns the first group of the log in this segment, or else in a later one; `next` if they have
+ * none. */
 static uint64_t first_group_from(const struct elapse__journal *journal, uint64_t segment,
                                  uint64_t next)
 {
@@ -49,8 +50,8 @@ static uint64_t first_group_from(const struct elapse__journal *journal, uint64_t
     return next;
 }
 
-/* The copies of what lay below the tail that the last COMMIT says are in the log, so all that is
- * needed lies from there on. */
+/* Tells the log its tail. What was live below the tail that the last COMMIT says has copies in the
+ * log. So only the groups from that tail on are needed. */
 void elapse__journal_log_trim(struct elapse__journal *journal)
 {
     uint64_t end = journal->log_end.group;
@@ -138,7 +139,8 @@ void elapse__journal_push(struct elapse__journal *journal)
     journal->pushes = true;
 }
 
-/* A group without records may lie before groups that were read from the log (L2). */
+/* A group without records is submitted only if no group that was read from the log lies behind it
+ * (L2). */
 bool elapse__journal_log_wants(const struct elapse__journal *journal,
                                const struct elapse__group *group)
 {
@@ -171,7 +173,8 @@ static bool reserve_portable(struct elapse__journal *journal, size_t size)
     return true;
 }
 
-/* Without the lock: what it writes belongs to the commit lane while the operation is under way. */
+/* Called without the lock: the fields that it writes belong to the commit lane while the operation
+ * is under way. */
 void elapse__journal_log_perform(struct elapse__journal *journal,
                                  struct elapse__operation *operation)
 {

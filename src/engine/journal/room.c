@@ -1,23 +1,23 @@
 /*
- * Who may take which space: questions that the lanes and the group that forms ask. Nothing here
+ * Answers who may take which space, for the lanes and for the group that forms. Nothing here
  * changes the journal.
  */
 #include "space.h"
 
 #include "../../base/assert.h"
 
-/* On a full disk, cleaning makes room for growth while more than one byte in so many is not live.
+/* On a full disk, cleaning makes room for growth while more than one byte in this many is not live.
  * So each byte that is put then costs at most three that are copied. */
 enum { GROWTH_GAIN = 4 };
 
-/* By how much the copies of all that lives may be longer. */
+/* Returns by how many bytes the copies of all that lives may be longer. */
 uint64_t elapse__growth_bytes(const struct elapse__journal *journal)
 {
     const struct elapse__journal_owner *owner = &journal->owner;
     return owner->growth == NULL ? 0 : owner->growth(owner->context);
 }
 
-/* The spares that are kept for deletes and for copies. */
+/* Returns how many spares are kept for deletes and for copies. */
 unsigned elapse__spares_held(const struct elapse__journal *journal)
 {
     uint64_t growth = elapse__growth_bytes(journal);
@@ -28,7 +28,7 @@ unsigned elapse__spares_held(const struct elapse__journal *journal)
            (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
 }
 
-/* And the next one to rotate to. */
+/* Returns how many spares there should be: those that are held, and the next one to rotate to. */
 unsigned elapse__spares_wanted(const struct elapse__journal *journal)
 {
     return elapse__spares_held(journal) + 1;
@@ -79,10 +79,10 @@ static uint64_t dead_at_most(const struct elapse__journal *journal)
 }
 
 /* A sealed tail without live bytes goes at once, also if it cannot be read. Otherwise cleaning is
- * needed while the log is more than twice what lives in it and a segment, or spares lack and
- * something would be gained. Then one pass is enough: copies that are copied again gain nothing,
- * until the owner appends something. The spares that are held let deletes go on; one more lets the
- * log grow.
+ * needed while the log is longer than twice its live bytes and a segment. On a full disk it is also
+ * needed while spares lack and cleaning gains something. The spares that are held let deletes go
+ * on; one more lets the log grow. On a full disk one pass is enough, because to copy copies again
+ * gains nothing until the owner appends something.
  *
  * With one spare left, no delete may begin a segment any more. What the owner has appended since
  * there were two spares takes about one segment, and may have ended no job. So cleaning begins at
@@ -91,7 +91,8 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
 {
     if (journal->tail >= journal->head || journal->error != 0)
         return false;
-    /* The lanes end when all is durable: copies that are appended after that would never be. */
+    /* The lanes end when all is durable: copies that are appended after that would never become
+     * durable. */
     if (journal->stopping)
         return false;
     uint64_t segment = elapse__segment_bytes(journal);

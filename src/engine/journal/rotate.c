@@ -1,5 +1,5 @@
 /*
- * The next segment begins. The order is what makes its existence certain (F1, F2): a durable
+ * Begins the next segment. The order of the steps makes its existence certain (F1, F2): a durable
  * header, a durable name, a durable SEAL, and only then a group.
  */
 #include <errno.h>
@@ -19,7 +19,8 @@ bool elapse__rotate_start(struct elapse__journal *journal)
     return true;
 }
 
-/* The block has so many bytes, to be written at this offset: adds zeros up to the end of a page. */
+/* Adds zeros to the block, which has `bytes` bytes and is written at this offset, up to the end of
+ * a page. */
 static void pad_block(struct elapse__journal *journal, size_t bytes, uint64_t offset)
 {
     size_t padding = elapse__rest_of_page(journal, offset + bytes);
@@ -114,7 +115,7 @@ static void block_is_written(struct elapse__journal *journal,
         journal->commit_state = next;
 }
 
-/* The SEAL is durable: the next segment exists, and takes the next group. */
+/* Called when the SEAL is durable: the next segment exists, and takes the next group. */
 static void head_is_sealed(struct elapse__journal *journal)
 {
     struct elapse__segment *next = elapse__segments_find(journal, journal->head + 1);
@@ -128,7 +129,8 @@ static void head_is_sealed(struct elapse__journal *journal)
     journal->commit_state = ELAPSE__COMMIT_IDLE;
 }
 
-/* A backup may have linked the file since it became a spare. */
+/* Decides whether the spare may be written. A backup may have linked the file since it became a
+ * spare. */
 static void judge_spare(struct elapse__journal *journal, const struct elapse__file_status *status)
 {
     journal->progress = 0;

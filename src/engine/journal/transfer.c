@@ -1,5 +1,5 @@
 /*
- * Transfers of whole pieces: a call of the system is repeated until all bytes are done.
+ * Transfers whole pieces: repeats a call of the system until all bytes are done.
  */
 #include "transfer.h"
 

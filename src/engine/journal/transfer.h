@@ -1,5 +1,5 @@
 /*
- * Reading and writing all bytes of a piece, for recovery and for small files.
+ * Reads and writes all bytes of a piece, for recovery and for small files.
  */
 #ifndef ELAPSE__JOURNAL_TRANSFER_H
 #define ELAPSE__JOURNAL_TRANSFER_H
@@ -14,7 +14,7 @@
 int elapse__read_some(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
                       size_t count, size_t *size);
 
-/* Reads so many bytes at this offset. What lies behind the end of the file reads as zeros. Returns
+/* Reads `count` bytes at this offset. What lies behind the end of the file reads as zeros. Returns
  * 0 or an error number. */
 int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
                      size_t count);
@@ -22,7 +22,7 @@ int elapse__read_all(const struct elapse__files *files, int file, uint64_t offse
 /* Writes zeros from the beginning of a file up to this offset. Returns 0 or an error number. */
 int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count);
 
-/* Writes so many bytes at this offset. Returns 0 or an error number. */
+/* Writes `count` bytes at this offset. Returns 0 or an error number. */
 int elapse__write_all(const struct elapse__files *files, int file, uint64_t offset,
                       const void *bytes, size_t count);
 

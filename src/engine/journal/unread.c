@@ -9,9 +9,10 @@
  *          ^                                                     |
  *          +-------------------- worked -------------------------+
  *
- * It may be the place, or the whole disk. If other places can be read meanwhile, it is the place,
- * and each time it is left alone twice as long. If several places in a row cannot be read, it may
- * be the disk: all hand-outs rest for a second, and then a few are tried.
+ * The fault may be in the place, or in the whole disk. If other places can be read meanwhile, the
+ * fault is in the place, which is then left alone twice as long each time. If several places in a
+ * row cannot be read, the fault may be in the disk: all hand-outs rest for a second, and then a few
+ * are tried.
  */
 #include "space.h"
 

@@ -6,7 +6,7 @@
 #include "core.h"
 #include "transfer.h"
 
-/* A window is asked for this long before it is read. */
+/* How many bytes ahead of the walk the disk is asked for a window. */
 enum { READ_AHEAD_BYTES = 1 << 22 };
 
 void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_view *view,
@@ -29,7 +29,7 @@ static bool move_window(struct elapse__window *window, uint64_t offset, uint64_t
     return window->error == 0;
 }
 
-/* Returns so many bytes of the segment, or NULL if they cannot be read. */
+/* Returns `count` bytes of the segment, or NULL if they cannot be read. */
 static const uint8_t *reach(const struct elapse__segment_view *view, uint64_t offset, size_t count)
 {
     struct elapse__window *window = view->window;
@@ -171,7 +171,7 @@ void elapse__survey_segment(const struct elapse__segment_view *view, struct elap
 
 enum { ZEROS_AT_ONCE = 256 };
 
-/* Returns whether these bytes are zeros, ZEROS_AT_ONCE of them. Most of a head is. */
+/* Returns whether these bytes are zeros, ZEROS_AT_ONCE of them. Most bytes of a head are zeros. */
 static bool are_zeros(const uint8_t *bytes)
 {
     uint64_t words[ZEROS_AT_ONCE / sizeof(uint64_t)], all = 0;
@@ -209,7 +209,7 @@ uint64_t elapse__damaged_group_find(const struct elapse__segment_view *view, uin
     struct elapse__segment_view all = *view;
     struct elapse__walk walk;
     uint64_t group_start = offset;
-    all.checked = 0; /* whether `offset` is that of a record shows here */
+    all.checked = 0; /* this walk shows whether a record begins at `offset` */
     elapse__walk_begin(&walk, &all, offset);
     while (walk.offset < end && elapse__walk_next(&walk)) {
         const uint8_t *body = walk.bytes + ELAPSE__RECORD_HEADER_BYTES + walk.frame.fields_size;

@@ -18,7 +18,7 @@ struct elapse__window {
     uint64_t from; /* the offset of `bytes` in the file */
     size_t have;
     uint8_t *bytes; /* ELAPSE__WINDOW_BYTES */
-    int error;      /* of a reading; nothing is found any more */
+    int error;      /* of a reading that failed; after it nothing is found */
 };
 
 /* A segment that is read: all of it lies in `bytes`, or a window moves over its file. */

@@ -118,7 +118,7 @@ void elapse__store_push(struct elapse_queue *store)
 void elapse__store_time_was_set(struct elapse_queue *store)
 {
     elapse__store_arrive(store);
-    (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT], 0); /* now: a turn */
+    (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT], 0); /* at once */
     elapse__store_depart(store);
 }
 

@@ -28,8 +28,8 @@
  *               open it again: it follows from the last confirmed group. Commands that were
  *               answered are in the log. Commands that wait for their answer may or may not be.
  *
- * Times. Due times and ends of leases are times of the wall clock. After a take-over the new owner
- * goes by them as after a restart, so the nodes' clocks have to agree. elapse__store_place tells
+ * Times. Due times and ends of leases are by the cluster's time (now.h), which is the same at all
+ * nodes. After a take-over the new owner goes by them as after a restart. elapse__store_place tells
  * the newest time in the log.
  *
  * Limits. A group of the log has to fit into a segment here: segments must not be smaller than the

@@ -15,13 +15,15 @@ static _Atomic bool is_known;
 static _Atomic int64_t given_ms; /* the difference that elapse__store_set_time has set */
 static _Atomic bool is_given;
 
-/* So little that no job is noticeably later, and more than what two readings differ by. */
+/* A margin that is too small to make a job noticeably later, and larger than the difference of two
+ * readings. */
 #define MARGIN_NS (NS_PER_MS / 20)
 
 enum { READINGS = 8 };
 
-/* Rounds down, and keeps a margin away from the next smaller one. The wall clock of the queue is as
- * far behind the real one as the rest says, so a small margin lets jobs come earlier. */
+/* Rounds the difference down, so that the result is at least the margin below it: later readings
+ * that differ a little still fit. The wall clock of the queue is behind the real one by what is cut
+ * off, so the margin is small. */
 static int64_t choose(int64_t exact_ns)
 {
     int64_t least_ns = exact_ns - MARGIN_NS;
@@ -53,7 +55,7 @@ static int64_t read_again(int64_t exact_ns)
     return exact_ns;
 }
 
-/* The difference stays while it fits. */
+/* Returns the difference in milliseconds. It stays the same while it fits the exact difference. */
 static int64_t follow_ms(int64_t *exact_ns)
 {
     int64_t ms = atomic_load(&difference_ms);

@@ -167,8 +167,8 @@ static enum elapse_error open_alarms(struct elapse_queue *store)
                                                                           : ELAPSE_ERROR_SYSTEM;
 }
 
-/* Ends the threads of the journal that were made, of the two, and the clock thread, if there is
- * one. Waits for all of them. */
+/* Ends the journal's threads, of which `made` were made, and the clock thread, if there is one.
+ * Waits for all of them. */
 static void end_threads(struct elapse_queue *store, unsigned made)
 {
     elapse__lock(&store->lock);

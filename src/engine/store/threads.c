@@ -203,7 +203,7 @@ void elapse__store_due_quiet(struct elapse_queue *store, enum elapse__store_alar
     elapse__os->alarm_reset(&store->alarms[alarm]);
 }
 
-/* The alarm is set to nothing now. The end of the command sets it to what comes next. */
+/* Notes that the alarm is set to nothing now. The end of the command sets it to what comes next. */
 void elapse__store_due_begin(struct elapse_queue *store, enum elapse__store_alarm alarm)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);

@@ -1,6 +1,6 @@
 /*
- * Waiting and waking. Each thread that changes something under the lock wakes those that wait for
- * the change before it releases the lock, and nobody else.
+ * Lets threads wait, and wakes them. Each thread that changes something under the lock wakes those
+ * that wait for the change before it releases the lock, and nobody else.
  *
  *      reservers   wait for a job, each by a condition of its own, in a ring: the one that came
  *                  first is woken first. A job that nobody can take wakes nobody.
@@ -53,11 +53,11 @@
 #include "memory.h"
 #include "wake.h"
 
-/* Room in the journal may come by time alone, so a thread that waits for room looks again after so
- * long. */
+/* Room in the journal may come by time alone, so a thread that waits for room looks again after
+ * this time. */
 #define ROOM_LOOK_MS UINT64_C(100)
 
-/* If nothing has moved in the journal for so long, a thread does not wait for room any longer. */
+/* If nothing has moved in the journal for this time, a thread does not wait for room any longer. */
 #define ROOM_PATIENCE_MS UINT64_C(2000)
 
 /* ---- the threads of the journal ---- */
@@ -148,8 +148,8 @@ static uint64_t alarm_ns(uint64_t time_ms)
                                                           : time_ms * ELAPSE__STORE_NS_PER_MS;
 }
 
-/* Sets an alarm earlier, if the queue has something to do before the alarm goes off. Whoever turns
- * the queue when it went off sets it later again. */
+/* Sets an alarm earlier, if the queue has something to do before the alarm goes off. The thread
+ * that turns the queue after the alarm went off sets it again. */
 static void set_alarms(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
