@@ -14,8 +14,8 @@
  *  7. Side record and entry lead to each other; key record and entry do, too.
  *  8. No two jobs have the same key, shadows left out; each key leads to its job.
  *  9. The counts of each tube, and of all, are the numbers of jobs in each state; those of each
- * block the numbers of its READY and BURIED jobs. The bytes of the tubes together are those of all
- *     bodies.
+ *     block are the numbers of its READY and BURIED jobs. The bytes of the tubes together are those
+ *     of all bodies.
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
  * 12. The indexes are whole. The tokens are in their lists.

@@ -24,7 +24,8 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
     fields.headers_size = old->headers_size;
     struct elapse__queue_text body = {.bytes = record->body, .size = record->body_size};
     uint8_t flags = record->flags;
-    /* Who reserves the job learns from the flag that there is no body to hand out. */
+    /* From the flag, a command that reserves the job later learns that there is no body to hand
+     * out. */
     if (record->body == NULL && record->body_size > 0) {
         body.size = fields.headers_size = 0;
         flags |= ELAPSE__RECORD_BODY_LOST;

@@ -33,7 +33,8 @@ void elapse__queue_clocks_start(struct elapse__queue_clocks *clocks,
         elapse_wheel_start(&clocks->boot, &entry->timer, tick);
         return;
     }
-    /* The wheel would take a deadline before its own time for now, which may be early. */
+    /* The wheel would make a timer with a deadline before its own time due at once, which may be
+     * too early. */
     if (now_tick < elapse_wheel_now(&clocks->wall) && clocks->stage == ELAPSE__QUEUE_STEADY)
         clocks->stage = ELAPSE__QUEUE_COLLECTING;
     if (clocks->stage != ELAPSE__QUEUE_STEADY)

@@ -16,8 +16,8 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
 void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                   bool write);
 
-/* occurrence.c: a hand-out failed: the job waits for its retry, at least for `least_ms`, or is
- * buried. Within a group, or without records if `write` is false. */
+/* occurrence.c: called when a hand-out failed. The job waits for its retry, at least for
+ * `least_ms`, or is buried. Within a group, or without records if `write` is false. */
 void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                 uint64_t least_ms, bool write);
 

@@ -1,5 +1,5 @@
 /*
- * Asking for the memory of jobs before the commands that need it.
+ * Asks for the memory of jobs before the commands that need it run.
  */
 #include "tables.h"
 

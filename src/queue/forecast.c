@@ -53,7 +53,7 @@ static uint64_t sum_run(const uint32_t *counts, uint64_t begin, uint64_t end)
     return sum;
 }
 
-/* Returns how many jobs are due in so many minutes of the wall clock from `first` on. Jobs of
+/* Returns how many jobs are due in `count` minutes of the wall clock from `first` on. Jobs of
  * earlier minutes count for the present one. */
 static uint64_t in_minutes(const struct view *view, uint64_t first, uint32_t count)
 {

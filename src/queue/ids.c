@@ -20,7 +20,7 @@ static unsigned count_bits(uint64_t word)
 /* A span that has shrunk has room for some ids before it grows again. */
 static const struct {
     uint32_t room;      /* for entries */
-    uint32_t shrinks;   /* when so many ids are left */
+    uint32_t shrinks;   /* when this many ids are left */
     uint32_t slab_bits; /* chunks of some 3 KiB; of the largest 35 KiB */
 } sizes[ELAPSE__QUEUE_SPAN_SIZES] = {
     {1, 0, 7},
@@ -82,7 +82,8 @@ void elapse__queue_ids_free(struct elapse__queue_ids *ids, const struct elapse_a
         elapse__queue_slab_free(&ids->spans[size], memory);
 }
 
-/* Divisions take long, and most queues are no partition. */
+/* Returns the number of an id among those of its partition. Most queues are no partition, and a
+ * division takes long. */
 static uint64_t ordinal(const struct elapse__queue_ids *ids, uint64_t id)
 {
     return ids->step == 1 ? id : id / ids->step;
@@ -170,8 +171,8 @@ static void set_recent(struct elapse__queue_ids *ids, uint32_t item)
     ids->recent_span = item == 0 ? NULL : span_at(ids, item);
 }
 
-/* One chunk of each size stays, so that a count that goes up and down does not allocate, and for an
- * id that was reserved. */
+/* Gives a span back. One chunk of each size stays: for an id that was reserved, and so that a count
+ * that goes up and down does not allocate. */
 static void give_span(struct elapse__queue_ids *ids, uint32_t item,
                       const struct elapse_allocator *memory)
 {

@@ -1,8 +1,8 @@
 /*
  * Which entry has which id. Ids are given one after another, so 64 of them share a record, a span:
  *
- *      ids 0 to 63      one span: a bit for each id that is in use, and the numbers of their
- * entries ids 64 to 127    the next span
+ *      ids 0 to 63      one span: a bit for each id that is in use, and the numbers of the entries
+ *      ids 64 to 127    the next span
  *
  * Ids of a partition lie `step` apart. They are divided by `step` before they are put into spans.
  *

@@ -23,7 +23,7 @@
 /* The ready jobs of a tube whose due times go by one clock, the oldest first. */
 struct elapse__queue_waits {
     struct elapse__ring_node jobs;
-    struct elapse__ring_node *last; /* the one that was inserted last, not at the end; or `jobs` */
+    struct elapse__ring_node *last; /* the last job inserted elsewhere than at the end; or `jobs` */
 };
 
 struct elapse__queue_tube {
@@ -79,10 +79,10 @@ struct elapse__queue {
     struct elapse__queue_slab sides;
     struct elapse__queue_slab profiles;
     struct elapse__queue_index profile_index;
-    uint32_t last_profile; /* that of the last job that was built: the next has it mostly, too; 0 */
+    uint32_t last_profile; /* of the job built last, which the next mostly has, too; 0: none */
     struct elapse__queue_slab tubes; /* pointers */
     struct elapse__queue_index tube_index;
-    struct elapse__queue_tube *last_tube; /* that of the last job that was built; NULL */
+    struct elapse__queue_tube *last_tube; /* of the job that was built last; NULL: none */
     struct elapse__queue_slab tokens;
     struct elapse__queue_index token_index;
     /* Of each list of tokens, by time; 0: none. */

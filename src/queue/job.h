@@ -204,9 +204,9 @@ static inline void elapse__queue_set_sizes(struct elapse__queue_entry *entry, ui
     entry->sizes = body_size | number << ELAPSE__QUEUE_BODY_BITS;
 }
 
-/* The bytes that count as live for a job: those of its record, or up to a seventh more where
- * its texts beside the body are long. More would let cleaning think that it gains nothing. The same
- * when its record is written and when it ends. */
+/* Returns the bytes that count as live for a job: those of its record, or up to a seventh more
+ * where its texts beside the body are long. If still more bytes counted, cleaning would think that
+ * it gains nothing. The result is the same when the record is written and when it ends. */
 static inline int64_t elapse__queue_live_bytes(const struct elapse__queue_entry *entry)
 {
     uint32_t units = elapse__queue_units(entry->sizes >> ELAPSE__QUEUE_BODY_BITS);

@@ -108,8 +108,8 @@ static void sift_down(struct elapse__queue_kick *kick, struct kick_item item)
     *kept_at(kick, place) = item;
 }
 
-/* Adds an item to `soonest`, a heap whose first item comes last of all. A full heap drops that one.
- * Returns false if there is no memory. */
+/* Adds an item to `soonest`, a heap whose first item comes last of all. A full heap drops its first
+ * item. Returns false if there is no memory. */
 static bool keep_item(struct elapse__queue *queue, struct elapse__queue_kick *kick,
                       struct kick_item item, uint32_t most)
 {
@@ -154,7 +154,7 @@ static uint32_t most_of_pass(const struct elapse__queue_kick *kick)
     return left < most ? (uint32_t)left : most;
 }
 
-/* One slice of the pass over all places. */
+/* Does one slice of the pass over all places. */
 static enum elapse__queue_result choose_items(struct elapse__queue *queue,
                                               const struct elapse__queue_tube *tube,
                                               struct elapse__queue_kick *kick)

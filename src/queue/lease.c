@@ -138,7 +138,7 @@ struct elapse__queue_answer elapse__queue_nack_after(struct elapse__queue *queue
     return answer;
 }
 
-/* The lease ends, and the job waits for a delay that the worker gives. With a priority this is a
+/* Ends the lease. The job waits for a delay that the worker gives. With a priority this is a
  * release, and counts as one. */
 static struct elapse__queue_answer give_back(struct elapse__queue *queue,
                                              struct elapse__queue_now now,
@@ -277,7 +277,7 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
         struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, side->entry);
         ELAPSE__ASSERT(side->connection == connection);
         ELAPSE__ASSERT(elapse__queue_is_leased(elapse__queue_state_of(entry))); /* invariant 5 */
-        /* A lease that nobody waits for until its ttr ends without a record, too. */
+        /* A shadow ends without a record, as it also does when its ttr has passed. */
         if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
             elapse__queue_end_job(queue, entry);
             continue;

@@ -84,13 +84,14 @@ void elapse__queue_describe(const struct elapse__queue *queue,
                             const struct elapse__queue_entry *entry,
                             struct elapse__queue_fields *fields);
 
-/* Describes it in fields that have the rest of the job: the state, and what a side record has.
- * Requires that the other fields of a CHANGE are zero. */
+/* Describes the present state in fields that have the rest of the job: the state itself, and what a
+ * side record has. Requires that the other fields of a CHANGE are zero. */
 void elapse__queue_describe_state(const struct elapse__queue *queue,
                                   const struct elapse__queue_entry *entry,
                                   struct elapse__queue_fields *fields);
 
-/* Begins a group of so many small records and bytes beside. Returns false if the sink refuses. */
+/* Begins a group of `small_records` small records, and of `bytes` bytes beside them. Returns false
+ * if the sink refuses. */
 bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, uint64_t bytes,
                          enum elapse__record_purpose purpose);
 

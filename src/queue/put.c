@@ -261,7 +261,8 @@ static bool describes(const struct elapse__queue *queue, const struct elapse__qu
 }
 #endif
 
-/* The plan has what the client gave. The rest is as the job is now. */
+/* Writes the record of the job. The plan has what the client gave; the rest is as the job is
+ * now. */
 static void write_job(struct elapse__queue *queue, struct put_plan *plan)
 {
     struct elapse__queue_fields *fields = &plan->fields;

@@ -417,9 +417,9 @@ struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               struct elapse__queue_holder holder);
 
-/* The work failed: OK, CANCELLED or GONE. The job waits as ATTEMPTS and BACKOFF say: with
- * `least_ms` for that long at least; with a delay for the delay, and then it is no attempt that
- * failed, and ATTEMPTS does not count it. */
+/* Say that the work failed. Return OK, CANCELLED or GONE. The job waits as ATTEMPTS and BACKOFF
+ * say: with `least_ms` for that long at least; with a delay for the delay, and then it is no
+ * attempt that failed, and ATTEMPTS does not count it. */
 struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
                                                struct elapse__queue_now now,
                                                struct elapse__queue_holder holder);
@@ -482,8 +482,8 @@ uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
 struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
                                                   struct elapse__queue_now now, uint64_t id);
 
-/* Does the same, but GONE says that there is no such job: of a job that is ready already OK, and
- * RUNNING of one that a worker has. */
+/* Does the same, but returns OK also for a job that is ready already, RUNNING for a job that a
+ * worker has, and GONE only if there is no such job. */
 struct elapse__queue_answer elapse__queue_kick_any_id(struct elapse__queue *queue,
                                                       struct elapse__queue_now now, uint64_t id);
 

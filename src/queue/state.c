@@ -10,7 +10,7 @@
  */
 #include "moves.h"
 
-/* A job that finds no room in the heap of its tube is tried again after so long. */
+/* How long a job waits that found no room in the heap of its tube. */
 enum { READY_AGAIN_MS = 100 };
 
 static void count_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,

@@ -223,7 +223,7 @@ struct elapse__hash_128 elapse__queue_token_hash(const struct elapse__queue *que
 /* Makes an empty token that is in no list. Returns its number; 0 if there is no memory. */
 uint32_t elapse__queue_token_make(struct elapse__queue *queue);
 
-/* Puts a token that token_make made, and that lives so long, at the end of its list. */
+/* Puts a token that token_make made, and that lives for `life_ms`, at the end of its list. */
 void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
                               struct elapse__queue_token token, uint64_t life_ms);
 

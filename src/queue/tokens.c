@@ -83,7 +83,7 @@ void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number)
     elapse__queue_slab_give(&queue->tokens, number);
 }
 
-/* Returns the list for tokens that live so long: list n has those of 2^n to 2^(n + 1) seconds. */
+/* Returns the list for tokens of this life: list n has those that live 2^n to 2^(n + 1) seconds. */
 static unsigned list_of(uint64_t life_ms)
 {
     unsigned list = 0;

@@ -42,7 +42,8 @@ static void make_ready(struct turning *turning, struct elapse__queue_entry *entr
     turning->done.ready++;
 }
 
-/* The ttr of a lease has passed. If the sink refuses, replay learns it from the lease's end. */
+/* Ends a lease whose ttr has passed. If the sink refuses, a replay learns that from the lease's
+ * end. */
 static void time_out(struct turning *turning, struct elapse__queue_entry *entry)
 {
     struct elapse__queue *queue = turning->queue;
@@ -78,7 +79,7 @@ static uint64_t lateness(const struct elapse_wheel *wheel)
     return next <= elapse_wheel_now(wheel) ? elapse_wheel_now(wheel) - next : 0;
 }
 
-/* Jobs come due in the order of their due times, whichever clock they go by. */
+/* Takes the timers that are due, in the order of their deadlines, whichever clock they go by. */
 static void turn_entries(struct turning *turning, bool steady)
 {
     struct elapse__queue_clocks *clocks = &turning->queue->clocks;

@@ -1,6 +1,7 @@
 /*
- * The ready jobs of a tube by their due times, so that the oldest one is known at once. Workers
- * take them by priority and id, so the oldest may be any of them.
+ * Keeps the ready jobs of a tube by their due times, so that the oldest one is known at once.
+ * Workers take jobs by priority and id, so the heap of the tube does not tell which job is the
+ * oldest.
  *
  *      waits --- the oldest --- ... --- last --- ... --- the youngest
  *

@@ -16,7 +16,7 @@ void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_
     if (watch == NULL || !watch->asked || !can_hand_out(tube))
         return;
     ELAPSE__ASSERT(watch->tube == tube);
-    ELAPSE__ASSERT(watch->news.next == NULL); /* who has news has not asked */
+    ELAPSE__ASSERT(watch->news.next == NULL); /* a watch with news does not ask */
     watch->asked = false;
     elapse__ring_append(&queue->watch_news, &watch->news);
 }
