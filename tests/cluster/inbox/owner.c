@@ -1,8 +1,8 @@
 /*
- * owner CONNECTION PART PARTS: the owner of a partition, for tests: the inbox and a real queue,
- * with a log in PostgreSQL, joined in the plainest way. It takes the partition over, reads the log,
- * and runs the inbox until its input ends and nothing waits. Then it says of each key in its input,
- * one a line, which job has it.
+ * owner CONNECTION PART PARTS: acts as the owner of a partition, for tests. Joins the inbox and a
+ * real queue with a log in PostgreSQL, in the plainest way. It takes the partition over, reads the
+ * log, and runs the inbox until its input ends and nothing waits. Then it says of each key in its
+ * input, one a line, which job has it.
  *
  * It may be killed at any time. It ends with 3 if another owner has taken over.
  */

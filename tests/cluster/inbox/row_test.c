@@ -1,5 +1,6 @@
 /*
- * Rows of the inbox as commands of a real queue: what each column becomes, and the refusals.
+ * Tests how rows of the inbox become commands of a real queue: what each column becomes, and which
+ * rows are refused.
  */
 #include "../../queue/fixture.h"
 

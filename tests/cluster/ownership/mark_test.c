@@ -1,6 +1,6 @@
 /*
- * Rule R11 of partition.h, statement by statement: a database that lost groups is marked, and a
- * mark stops all.
+ * Tests rule R11 of partition.h, statement by statement: a database that lost groups is marked, and
+ * a mark stops all nodes.
  */
 #include "partition_support.h"
 

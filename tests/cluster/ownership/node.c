@@ -1,5 +1,5 @@
 /*
- * A node of the simulation: the shell around the state machine.
+ * Makes a node of the simulation: the shell around the state machine of a partition.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * One partition, driven statement by statement.
+ * Drives one partition, statement by statement.
  */
 #include "partition_support.h"
 

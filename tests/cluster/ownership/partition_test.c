@@ -1,5 +1,6 @@
 /*
- * What one partition does, statement by statement: edges that the simulation meets too seldom.
+ * Tests what one partition does, statement by statement, at edges that the simulation meets too
+ * seldom.
  */
 #include "partition_support.h"
 

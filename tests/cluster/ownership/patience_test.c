@@ -1,5 +1,6 @@
 /*
- * How long a partition waits: for a statement, for a host, and for the database when it hands over.
+ * Tests how long a partition waits: for a statement, for a host, and for the database when it hands
+ * over.
  */
 #include "partition_support.h"
 

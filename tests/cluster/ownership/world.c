@@ -1,5 +1,5 @@
 /*
- * The beginning and the end of a run.
+ * Begins and ends a run of the simulation.
  */
 #include <stdio.h>
 #include <string.h>

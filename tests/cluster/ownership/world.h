@@ -15,11 +15,12 @@
  *   C6  The invariants of the state machine hold after each call.
  *   C7  If only the owner knows of groups that are lost, and it reaches the database within one and
  *       a half leases, then nobody else ever answers, and no group is confirmed any more.
- *   C8  If such an owner comes later, when others have gone on in a later epoch, then they still go
- *       on, and the row says that this node misses groups.
+ *   C8  If such an owner comes later, when others have gone on in a later epoch, then the others
+ *       still go on, and the row says that this node misses groups.
  *   C9  The cluster's time at an owner is the true time, as nearly as answers of the database tell,
  *       whatever the wall clocks of nodes show. If the database's clock is set, the cluster's time
- *       is at most ELAPSE__CLOCK_APART_MS more off, so a new owner is early by no more than this.
+ *       is off by at most ELAPSE__CLOCK_APART_MS more, so a new owner is early by no more than
+ *       this.
  *   C10 When all is well again, a node whose clock is wrong does not answer, if another one lives
  *       whose clock is right.
  */

@@ -1,5 +1,5 @@
 /*
- * Connection strings of several hosts become strings of one host each.
+ * Tests that connection strings of several hosts become strings of one host each.
  */
 #include "../../../src/cluster/postgres/hosts.h"
 #include "../../../src/cluster/postgres/link.h"

@@ -1,11 +1,12 @@
 /*
- * link_driver NAME LEASE_MS HOST...: a link, driven by lines. Each line on standard input is a
- * statement, which begins at once; another line while it is under way begins that one instead, as a
- * partition does that abandons a statement. Each result is a line of JSON on standard output.
+ * link_driver NAME LEASE_MS HOST...: drives a link by lines. Each line on standard input is a
+ * statement, which begins at once. A line that comes while a statement is under way begins its own
+ * statement in place of that one, as a partition does that abandons a statement. Each result is a
+ * line of JSON on standard output.
  *
- *     create PARTS | connect HOST | session | read_row | read_log GROUP | take_over EPOCH BEAT
- * GROUP beat EPOCH TAIL | append EPOCH GROUP PREVIOUS_HASH SIZE [ID...] | make_table TABLE
- *     drop_tables TABLE | release EPOCH | mark EPOCH GROUP | terminate
+ *     create PARTS | connect HOST | session | read_row | read_log GROUP
+ *     take_over EPOCH BEAT GROUP | beat EPOCH TAIL | append EPOCH GROUP PREVIOUS_HASH SIZE [ID...]
+ *     make_table TABLE | drop_tables TABLE | release EPOCH | mark EPOCH GROUP | terminate
  *
  * A group's bytes are SIZE times the last digit of its number. ID may be ID:REASON.
  */

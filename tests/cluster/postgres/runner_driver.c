@@ -1,6 +1,7 @@
 /*
- * runner_driver NAME LEASE_MS GENESIS HOST...: a node with one partition, without a disk: a runner,
- * driven by lines. It prints what happens as lines of JSON; times are those of the boot-time clock.
+ * runner_driver NAME LEASE_MS GENESIS HOST...: acts as a node with one partition, without a disk:
+ * drives a runner by lines. Prints what happens as lines of JSON; times are those of the boot-time
+ * clock.
  *
  *     submit TEXT     a group with these bytes, in the epoch that it owns
  *     trim TAIL | news | figures | handover | stop

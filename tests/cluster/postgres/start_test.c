@@ -1,5 +1,5 @@
 /*
- * A runner that cannot be started leaves nothing behind that could be used.
+ * Tests that a runner that cannot be started leaves nothing behind that could be used.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /*
- * Clients: they make commands, and know what the replies may be.
+ * Simulates clients, which make commands, and know what the replies may be.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * The router over real partitions: the core of the server, its queue and its journal, on a
+ * Tests the router over real partitions: the core of the server, its queue and its journal, on a
  * simulated disk. With one partition, each reply is the one that a server without a router gives.
  */
 #include "../../../src/base/buffer.h"

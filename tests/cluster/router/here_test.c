@@ -1,5 +1,5 @@
 /*
- * Links to cores of this process: they carry commands that were parsed once, and no bytes.
+ * Tests links to cores of this process, which carry commands that were parsed once, and no bytes.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * Memory that is bounded, clients that end, and pipes.
+ * Tests that memory is bounded, how clients end, and pipes.
  */
 #include "fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * Links that are lost, owners that change, and time that passes.
+ * Tests what happens when links are lost, when owners change, and when time passes.
  */
 #include "fixture.h"
 

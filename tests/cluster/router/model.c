@@ -1,5 +1,5 @@
 /*
- * A partition: it does what commands say, and remembers whose they were.
+ * Simulates a partition, which does what commands say, and remembers which client sent them.
  */
 #include <stdio.h>
 #include <stdlib.h>

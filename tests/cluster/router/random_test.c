@@ -1,7 +1,7 @@
 /*
  * router-random [--seed N] [--runs N] [--seconds S] [--trace]
  *
- * Runs of the router between simulated clients and partitions, each of which follows from its seed.
+ * Runs the router between simulated clients and partitions. Each run follows from its seed.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * RESERVE: which partitions are asked, waiting, and jobs that are given back.
+ * Tests RESERVE: which partitions are asked, how it waits, and which jobs are given back.
  */
 #include "fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * Which partition a command goes to, and what becomes of the answers.
+ * Tests which partition a command goes to, and what becomes of the answers.
  */
 #include "fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * The driver of a run: what happens next, and which facts hold after it.
+ * Drives a run: chooses what happens next, and checks which facts hold after it.
  */
 #include "world.h"
 

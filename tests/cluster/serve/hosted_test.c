@@ -1,5 +1,5 @@
 /*
- * A partition of a node whose disk, system or store refuses something.
+ * Tests a partition of a node whose disk, system or store refuses something.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /*
- * Lines for the log from the thread of a runner: none is lost while there is room, and then the
- * oldest ones are.
+ * Tests the lines that the thread of a runner leaves for the log: none is lost while there is room,
+ * and without room the oldest lines are lost.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /*
- * Calls side by side: each number once, on as many threads as there may be.
+ * Tests calls that run side by side: each number is called once, on as many threads as there may
+ * be.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /*
- * journal-crash [--seed N] [--runs N]: the journal alone, on a disk that loses its power anywhere,
- * also while it recovers. Each run has a seed of its own; a failing one is printed, and
- * `--seed N --runs 1` repeats it.
+ * journal-crash [--seed N] [--runs N]: runs the journal alone, on a disk that loses its power
+ * anywhere, also while the journal recovers. Each run has a seed of its own. The seed of a run that
+ * fails is printed, and `--seed N --runs 1` repeats the run.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * Damage in a journal that was cleanly stopped: bytes of its segments flipped in turn, and each
- * file removed in turn. The test knows beforehand which of these may happen:
+ * Tests damage in a journal that was cleanly stopped: flips bytes of its segments in turn, and
+ * removes each file in turn. The test knows beforehand which of these may happen:
  *
  *      refused     open names the file
- *      body        open is content, and the damage shows when the body is read
+ *      body        open succeeds, and the damage shows when the body is read
  *      harmless    nothing acknowledged lay there, and every job is whole
  */
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * The memory of groups: a group that was written gives its memory to the next ones, until the
+ * Tests the memory of groups: a group that was written gives its memory to the next ones, until the
  * journal rests.
  */
 #include "../../../src/engine/journal/journal.h"

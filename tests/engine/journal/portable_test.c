@@ -1,5 +1,6 @@
 /*
- * Groups as they lie in a replicated log: each is read as it was written, and nothing else is read.
+ * Tests groups as they lie in a replicated log: each group is read as it was written, and other
+ * bytes are not read as a group.
  */
 #include "../../../src/engine/journal/frame.h"
 #include "../../../src/engine/journal/portable.h"

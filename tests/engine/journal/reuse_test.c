@@ -1,5 +1,5 @@
 /*
- * Which files become spares, and when: a spare has all of its blocks, and nobody reads it.
+ * Tests which files become spares, and when: a spare has all of its blocks, and nobody reads it.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * How much space the files take while jobs come and go. After each command the lanes make so many
- * steps; nothing waits until all is done, so cleaning has to keep pace.
+ * Tests how much space the files take while jobs come and go. After each command the lanes make a
+ * fixed number of steps. Nothing waits until all work is done, so cleaning has to keep pace.
  */
 #include <errno.h>
 

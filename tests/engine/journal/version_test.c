@@ -1,5 +1,5 @@
 /*
- * Segments of an older version of the format, and records that this program does not know.
+ * Tests segments of an older version of the format, and records that this program does not know.
  */
 #include <errno.h>
 #define XXH_INLINE_ALL

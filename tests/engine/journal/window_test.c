@@ -1,6 +1,7 @@
 /*
- * Open reads the segments below the head through a window, which is smaller than they are: records
- * lie across its end, and bodies that are longer are not read.
+ * Tests that open reads the segments below the head through a window, which is smaller than a
+ * segment: records lie across the end of the window, and bodies that are longer than the window are
+ * not read.
  */
 #include "../../../src/engine/journal/walk.h"
 #include "../../support/test.h"

@@ -1,6 +1,6 @@
 /*
- * Open reads all of the head. Most of a head is zeros, for which it needs no memory: it does not
- * write to memory that has the bytes of the file already.
+ * Tests how much memory open takes to read all of the head. Most of a head is zeros, for which open
+ * needs no memory: it does not write to memory that has the bytes of the file already.
  */
 #include <sys/mman.h>
 

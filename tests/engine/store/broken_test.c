@@ -1,5 +1,6 @@
 /*
- * A disk that does not sync: fdatasync of this program fails when a test says so, for good.
+ * Tests a store on a disk that does not sync: fdatasync of this program fails from the moment that
+ * a test chooses.
  */
 #include "fixture.h"
 

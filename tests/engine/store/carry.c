@@ -1,9 +1,9 @@
 /*
  * store-carry PART DIRECTORY FOUND LEFT: opens the queue of a directory, checks that it has every
- * job of the parts before, and as it should be, lists them in the file FOUND, adds this part, and
- * lists in LEFT what there is now. It ends without closing the queue, as a process that is killed.
- * carry.sh lets two machines have their turns with one directory: what one has left, the other must
- * find. Exits with 1 at the first thing that is wrong.
+ * job of the parts before, as each should be, and lists these jobs in the file FOUND. Then adds the
+ * jobs of this part, and lists all jobs in LEFT. It ends without closing the queue, like a process
+ * that is killed. carry.sh gives one directory to two machines in turn: what one machine has left,
+ * the other must find. Exits with 1 at the first thing that is wrong.
  */
 #include <inttypes.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /*
- * store-damage [--step N] [--from N]: each Nth byte of a small journal, which was stopped cleanly,
- * is flipped, and each file removed. Before each trial the outcome is known:
+ * store-damage [--step N] [--from N]: flips each Nth byte of a small journal, which was stopped
+ * cleanly, and removes each file. Before each trial the outcome is known:
  *
  *   REFUSED   open refuses, and names this file and this offset
  *   BODY      open succeeds; the body of this job is reported as damaged when it is read, and every
@@ -8,8 +8,9 @@
  *   NOTHING   open succeeds, and every job is whole
  *
  * After a refusal, repair must save every job whose record is whole. A byte that makes open refuse
- * has a trial of its own. Of the others, which do not meet, many are flipped in one trial, at most
- * one of each body; if it fails, each of them gets its own, to say which it is.
+ * has a trial of its own. Of the other bytes, which do not disturb each other, many are flipped in
+ * one trial, at most one of each body. If that trial fails, each of its bytes gets a trial of its
+ * own, which tells the byte.
  */
 #include <dirent.h>
 #include <errno.h>

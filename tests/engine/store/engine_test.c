@@ -1,5 +1,5 @@
 /*
- * The engine without a store: records of other journals, and the memory of the queue.
+ * Tests the engine without a store: records of other journals, and the memory of the queue.
  */
 #include <errno.h>
 

@@ -1,6 +1,7 @@
 /*
- * Zeros past the page cache: whatever the file system thinks of that, they are where they should
- * be, and the file is written and read as before. And directories, whose names stay.
+ * Tests zeros that are written past the page cache: whether or not the file system allows that, the
+ * zeros are where they should be, and the file is written and read as before. Tests also that the
+ * names of directories stay.
  */
 #include <errno.h>
 #include <fcntl.h>

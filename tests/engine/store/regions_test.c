@@ -1,6 +1,6 @@
 /*
- * The memory of the process's stores: it comes in regions, and is gone with the last store. Where
- * the system has no memory, a command fails, and the store goes on.
+ * Tests the memory of the process's stores: it comes in regions, and is gone with the last store.
+ * Where the system has no memory, a command fails, and the store goes on.
  */
 #include "fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * The numbers that a node must not forget, over a disk that loses its power.
+ * Tests that the numbers which a node must not forget outlive a disk that loses its power.
  */
 #include <errno.h>
 

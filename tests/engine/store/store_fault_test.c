@@ -1,5 +1,6 @@
 /*
- * The store when the disk fails, at the limits of time, and when it closes while the journal works.
+ * Tests the store when the disk fails, at the limits of time, and when it closes while the journal
+ * works.
  */
 #include "fixture.h"
 #include "intercept.h"

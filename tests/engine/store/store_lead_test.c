@@ -1,7 +1,8 @@
 /*
- * A thread that commits writes and syncs by itself, while the commit thread looks, finds nothing to
- * do, and sleeps. When the committer leaves, what came meanwhile is the task of the commit thread
- * again: it must not sleep beside a record.
+ * Tests threads of the user that write and sync by themselves when they commit. Meanwhile the
+ * commit thread looks, finds nothing to do, and sleeps. When the thread of the user leaves, the
+ * records that came meanwhile are the task of the commit thread again, which must not sleep while
+ * there is a record.
  */
 #include "fixture.h"
 

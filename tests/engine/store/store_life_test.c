@@ -1,5 +1,5 @@
 /*
- * Opening, closing, and what stands in the way of either.
+ * Tests opening and closing, and what can prevent either.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * Stores with a replicated log, as a cluster's shell uses them: real files, real threads, and a log
- * in memory that answers when the test says so.
+ * Tests stores with a replicated log, as a cluster's shell uses them: real files, real threads, and
+ * a log in memory that answers when the test says so.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * Queues without a directory: they work as others do, do not meet each other, leave nothing behind,
- * and refuse new jobs when the process has no room for another segment.
+ * Tests queues without a directory: they work as others do, share nothing with each other, leave
+ * nothing behind, and refuse new jobs when the process has no room for another segment.
  */
 #include "fixture.h"
 

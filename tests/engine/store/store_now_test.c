@@ -1,6 +1,6 @@
 /*
- * The present of a queue: how the difference of its two clocks is chosen, on clocks that the test
- * sets.
+ * Tests the present of a queue: how the difference of its two clocks is chosen. The test sets the
+ * clocks.
  */
 #include "../../../src/engine/store/now.h"
 #include "../../../src/os/os.h"

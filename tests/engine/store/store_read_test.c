@@ -1,5 +1,5 @@
 /*
- * The bodies of jobs when the disk is slow, or cannot read them.
+ * Tests what happens to jobs when the disk is slow, or cannot read their bodies.
  */
 #include "fixture.h"
 #include "intercept.h"

@@ -1,7 +1,8 @@
 /*
- * A reserve that finds jobs and cannot hand one out at once: the journal has no room for the lease,
- * or more jobs have expired than one look drops. Even with a timeout of 0 it goes on. And an ack of
- * several jobs for which the journal has no room, or no more of it.
+ * Tests a reserve that finds jobs and cannot hand one out at once: the journal has no room for the
+ * lease, or more jobs have expired than one look drops. The reserve goes on, even with a timeout of
+ * 0. Tests also an ack of several jobs when the journal has no room for them, or room only for
+ * some.
  */
 #include "fixture.h"
 

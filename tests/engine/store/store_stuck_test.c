@@ -1,6 +1,6 @@
 /*
- * A journal that cannot clean for good: its owner fails to copy what lives. Commands must not wait
- * for ever.
+ * Tests a journal that can never clean again, because its owner fails to copy what lives. Commands
+ * must not wait for ever.
  */
 #include "fixture.h"
 

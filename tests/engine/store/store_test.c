@@ -1,5 +1,5 @@
 /*
- * The durable queue by its header: each verb once, alone and across a restart.
+ * Tests the durable queue by its header: each verb once, alone and across a restart.
  */
 #include "fixture.h"
 

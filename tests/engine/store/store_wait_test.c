@@ -1,6 +1,6 @@
 /*
- * Workers that wait: each job finds one, however their tubes overlap; several jobs at a time; and
- * the end of waiting before the end of the queue.
+ * Tests workers that wait: each job finds a worker, however the tubes of the workers overlap;
+ * several jobs come at a time; and waiting ends before the queue ends.
  */
 #include "fixture.h"
 

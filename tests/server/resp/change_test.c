@@ -1,6 +1,6 @@
 /*
- * Commands that change jobs by name: CANCEL, CANCELID, CANCELALL, RESCHEDULE, RESCHEDULEID, KICK,
- * KICKID, PAUSE.
+ * Tests the commands that change jobs by name: CANCEL, CANCELID, CANCELALL, RESCHEDULE,
+ * RESCHEDULEID, KICK, KICKID, PAUSE.
  */
 #include "talk.h"
 

@@ -1,5 +1,6 @@
 /*
- * What clients say when they connect; the table of commands; passwords; bytes that are no RESP.
+ * Tests what clients say when they connect, the table of commands, passwords, and bytes that are no
+ * RESP.
  */
 #include "core/guesses.h"
 #include "talk.h"

@@ -1,5 +1,5 @@
 /*
- * A client by hiredis:  hiredis-client PORT
+ * hiredis-client PORT: tests a server with a client that uses the library hiredis.
  */
 #include <stdio.h>
 #include <stdlib.h>

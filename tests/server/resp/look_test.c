@@ -1,5 +1,5 @@
 /*
- * Commands that change nothing: LOOKUP, LOOKUPID, LIST, STATS, TUBES.
+ * Tests the commands that change nothing: LOOKUP, LOOKUPID, LIST, STATS, TUBES.
  */
 #include "sim_disk.h"
 #include "talk.h"

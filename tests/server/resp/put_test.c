@@ -1,5 +1,5 @@
 /*
- * PUT: each option, each error, and each limit at its edge.
+ * Tests PUT: each option, each error, and each limit at its edge.
  */
 #include "talk.h"
 

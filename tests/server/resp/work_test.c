@@ -1,5 +1,5 @@
 /*
- * Commands of workers: RESERVE, ACK, NACK, EXTEND, BURY.
+ * Tests the commands of workers: RESERVE, ACK, NACK, EXTEND, BURY.
  */
 #include "talk.h"
 

@@ -1,5 +1,5 @@
 /*
- * Clients, and what they know.
+ * Simulates clients, and notes what they know of their jobs.
  */
 #include <errno.h>
 #include <stdio.h>

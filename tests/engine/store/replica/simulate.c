@@ -1,6 +1,7 @@
 /*
- * store-replica [--seed N] [--runs N] [--seconds N]: nodes that share a log. Each run has a seed of
- * its own; a failing one is printed, and `--seed N --runs 1` repeats it.
+ * store-replica [--seed N] [--runs N] [--seconds N]: simulates nodes that share a log. Each run has
+ * a seed of its own. The seed of a run that fails is printed, and `--seed N --runs 1` repeats the
+ * run.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * What the cluster's state machine does, in a few lines.
+ * Plays the state machine of the cluster, in a few lines: answers groups, and changes the owner.
  */
 #include <errno.h>
 #include <stdio.h>
