@@ -137,7 +137,7 @@ bool elapse__arena_add(struct elapse__arena *arena, void *memory)
     return true;
 }
 
-/* Gives an empty region back. The last one of the table gets its place. */
+/* Gives an empty region back. The last region of the table gets its place. */
 static void give_back(struct elapse__arena *arena, const struct elapse__region_source *source,
                       struct elapse__region *region)
 {

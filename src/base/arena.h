@@ -60,8 +60,8 @@ void *elapse__arena_allocate(struct elapse__arena *arena,
 void elapse__arena_release(struct elapse__arena *arena, const struct elapse__region_source *source,
                            void *block, size_t bytes);
 
-/* Returns whether little memory is free: elapse__arena_add before long saves the thread that
- * allocates the time to map a region. */
+/* Returns whether little memory is free. If elapse__arena_add is called then, the thread that
+ * allocates need not wait until a region is mapped. */
 bool elapse__arena_is_low(const struct elapse__arena *arena);
 
 /* Adds a region of the source. Returns false if there is no memory for that: the region stays the

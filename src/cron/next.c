@@ -151,7 +151,8 @@ static bool next_by_the_clock(const struct elapse_cron *cron, const struct elaps
         if (!next_local(cron, change_s + offset_s - 1, &local_s))
             return false;
     }
-    /* The moment is later than a repetition can reach. The loop turns once, as the one below. */
+    /* The moment is later than a repetition can reach. The loop turns once, as the loop in
+     * next_by_first_time does. */
     while ((*next_s = elapse__zone_moment_s(zone, local_s)) <= after_s) {
         if (!next_local(cron, local_s, &local_s))
             return false;

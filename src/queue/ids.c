@@ -106,7 +106,8 @@ static inline uint32_t find_span(const struct elapse__queue_ids *ids, uint64_t n
     return look_up_span(ids, number);
 }
 
-/* The place of the entry in a span: of the id at this place, or of the next one that is in use. */
+/* Returns where in a span the entry of the id at this place lies, or of the next id that is in
+ * use. */
 static uint32_t slot_of(const struct elapse__queue_span *span, uint32_t size, uint32_t place)
 {
     return size == LARGEST ? place : count_bits(span->used & ((UINT64_C(1) << place) - 1));
@@ -229,7 +230,7 @@ static uint32_t make_span(struct elapse__queue_ids *ids, uint64_t number,
     return item;
 }
 
-/* Makes the recent span the one with this number, with room for an id more. */
+/* Makes the span with this number the recent span, with room for one more id. */
 static void prepare_span(struct elapse__queue_ids *ids, uint64_t number,
                          const struct elapse_allocator *memory)
 {

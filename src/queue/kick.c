@@ -175,8 +175,8 @@ static enum elapse__queue_result choose_items(struct elapse__queue *queue,
     return ELAPSE__QUEUE_OK;
 }
 
-/* Kicks a slice of the jobs that the pass has chosen. Behind the last one another pass begins if
- * this one could not choose enough. */
+/* Kicks a slice of the jobs that the pass has chosen. After the last of them another pass begins,
+ * if this pass could not choose enough jobs. */
 static enum elapse__queue_result kick_items(struct elapse__queue *queue,
                                             struct elapse__queue_kick *kick)
 {

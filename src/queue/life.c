@@ -48,8 +48,8 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     elapse__queue_tubes_init(queue);
     elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
-    /* The counters take 18 MB of zeros. calloc gets so much from the system, without writing to it:
-     * only pages that are used take memory. An elapse_allocator cannot do that. */
+    /* The counters take 18 MB of zeros. calloc gets so much memory from the system, without writing
+     * to it: only pages that are used take memory. An elapse_allocator cannot do that. */
     if (options->foresees)
         queue->counters = calloc(2, sizeof *queue->counters);
     if (elapse__queue_clocks_init(&queue->clocks, 0, 0) &&

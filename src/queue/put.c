@@ -278,8 +278,8 @@ static void write_put_token(struct elapse__queue *queue, const struct put_plan *
 {
     uint64_t life_ms =
         plan->put->token_life_ms == 0 ? ELAPSE__QUEUE_TOKEN_MS : plan->put->token_life_ms;
-    /* Every reader takes a token to live for ten minutes. So the record of one that shall live for
-     * less says that it came earlier. */
+    /* Every reader takes a token to live for ten minutes. So the record of a token that shall live
+     * for less says that the token came earlier. */
     const struct elapse__queue_fields fields = {
         .id = plan->id,
         .token = plan->put->token,

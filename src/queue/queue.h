@@ -354,7 +354,7 @@ struct elapse__queue_reserve {
     struct elapse__queue_connection *connection; /* NULL: the lease lasts until its ttr */
     bool begin; /* ttr runs from now on; otherwise from elapse__queue_lease_begin on */
     /* Returns for how long the record at this position is not to be read; 0: it may be read now.
-     * The job of the record is delayed for so long, without a record. NULL: each record may be
+     * The job of the record is delayed for that time, without a record. NULL: each record may be
      * read. */
     uint64_t (*unread_ms)(const void *context, struct elapse__queue_now now, uint64_t position);
     const void *context;

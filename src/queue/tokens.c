@@ -1,9 +1,9 @@
 /*
  * Keeps tokens. For ten minutes, or for as long as the put says, the token of a put stands for the
  * job that the put made. Tokens are in lists by the time at which they came. The lives of the
- * tokens in a list differ by less than a factor of two. So a token that has ended waits behind
- * another one, to be released, for no longer than it lived. Tokens that were replayed are in the
- * list of the longest lives, and wait there for ten minutes at most.
+ * tokens in a list differ by less than a factor of two. So a token that has ended may wait behind
+ * another token before it is released, but for no longer than it lived. Tokens that were replayed
+ * are in the list of the longest lives, and wait there for ten minutes at most.
  */
 #include "tables.h"
 

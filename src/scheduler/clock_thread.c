@@ -42,7 +42,8 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     ELAPSE__ASSERT_THAT(count, <=, room);
     elapse__shard_note_next(shard, now); /* perhaps the last due task was just taken */
     elapse__shard_unlock(shard);
-    /* One worker for the first of them is made at once; make_missing_workers makes the others. */
+    /* One worker for the first of these tasks is made at once; make_missing_workers makes the
+     * others. */
     if (count > 0 && elapse__work_queue_put(&scheduler->queue, queued, count) > 0)
         (void)elapse__workers_make(scheduler, 1);
     return true;

@@ -64,7 +64,7 @@ struct collection {
     struct elapse_scheduler *scheduler;
     elapse_hand_back_function *hand_back; /* NULL: drop */
     void *hand_back_context;
-    bool leaves_delayed; /* tasks stay that run at their deadline: see is_delayed */
+    bool leaves_delayed; /* delayed tasks stay: see is_delayed */
 };
 
 /* Returns whether a task runs once, at a deadline that is not ELAPSE_NEVER. */
@@ -190,7 +190,8 @@ static void forget_wakes(struct elapse_scheduler *scheduler)
 }
 
 /* Begins to close, or goes on after a close that timed out. Returns OK if this thread closes, and
- * an error if another thread does or has, or if `how` asks for runs that can no longer be. */
+ * an error if another thread does or has, or if `how` asks for runs that are not possible any
+ * more. */
 static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, enum elapse_close how)
 {
     bool paused = true;
@@ -247,9 +248,9 @@ static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint
         return false;
     (void)elapse__change_life(scheduler, ELAPSE__LIFE_RUNS_DELAYED, ELAPSE__LIFE_CLOSING);
     if (!runs_tasks(how))
-        elapse__work_queue_end(&scheduler->queue); /* no worker takes another */
+        elapse__work_queue_end(&scheduler->queue); /* no worker takes another task */
     atomic_store(&scheduler->hurries, !runs_tasks(how));
-    close_shards(scheduler, scheduler->runs_all); /* true if a close timed out that runs all */
+    close_shards(scheduler, scheduler->runs_all); /* true if a close that runs all has timed out */
     if (!elapse__step_wait(scheduler, until_ns))
         return false;
     if (scheduler->options.pull && !elapse__pull_end(scheduler, until_ns))

@@ -20,9 +20,9 @@ static inline bool elapse__is_in_due_list(const struct elapse__task *task)
     return task->state == ELAPSE__TASK_QUEUED || task->state == ELAPSE__TASK_WAITING;
 }
 
-/* Returns how late the oldest task of the shard is that is due and has not begun, whether it is in
- * a list or still in a wheel; 0 if no task is due. `now_ns` and `wall_clock_ns` are the present by
- * the two clocks. */
+/* Looks at the tasks of the shard that are due and have not begun, in the lists and still in the
+ * wheels. Returns how late the oldest of them is; 0 if no task is due. `now_ns` and `wall_clock_ns`
+ * are the present by the two clocks. */
 uint64_t elapse__oldest_overdue_ns(const struct elapse__shard *shard, uint64_t now_ns,
                                    uint64_t wall_clock_ns);
 

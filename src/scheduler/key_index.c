@@ -152,8 +152,8 @@ static void split_next(struct elapse__key_index *index)
         __builtin_prefetch(bucket_at(index, index->split + SPLITS_AHEAD)->first);
 }
 
-/* Moves the keys of the last bucket back to the one that it was split from. Requires that there are
- * more buckets than at first. */
+/* Moves the keys of the last bucket back to the bucket that it was split from. Requires that there
+ * are more buckets than at first. */
 static void join_last(struct elapse__key_index *index)
 {
     ELAPSE__ASSERT_THAT(index->level + index->split, >, ELAPSE__FIRST_BUCKETS);

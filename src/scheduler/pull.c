@@ -163,7 +163,7 @@ bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
 /* ---- taking ---- */
 
 /* The tasks that one call takes. Their leases begin when the batch is complete. Until then no other
- * thread can take one of them: so none can be ended, come due again, and be in the batch twice. */
+ * thread can take one of them: so no task can end, come due again, and be in the batch twice. */
 struct batch {
     struct elapse_taken *taken;
     size_t capacity;
@@ -236,10 +236,11 @@ static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elap
     if (due == ELAPSE__DUE_NONE || due == ELAPSE__DUE_MORE)
         return due;
     if (due == ELAPSE__DUE_EXPIRED && task->cancelled) {
-        /* What was taken has no leases yet: a destructor that waits for it would wait for ever. */
+        /* The tasks of the batch have no leases yet: a destructor that waits for one of them would
+         * wait for ever. So the batch ends here. */
         batch->complete = batch->count > 0;
         if (batch->complete)
-            shard->wall_clock_first = false; /* or each take could begin with that clock's tasks */
+            shard->wall_clock_first = false; /* the next take begins with this task */
         else
             end_expired(scheduler, shard, task);
         return ELAPSE__DUE_MORE;
@@ -324,9 +325,9 @@ static void pass_turn_on(struct elapse_scheduler *scheduler)
 }
 
 /* Takes the turn if no thread has it, or waits until `until_ns` for a thread to pass it on. Returns
- * whether the calling thread has the turn; `*waited`: not at once. Also at the end of its time a
- * thread takes a turn that is free, because it may be the one that was woken for it; it passes the
- * turn on when it leaves. */
+ * whether the calling thread has the turn; `*waited`: not at once. A thread takes a free turn even
+ * if its time is over, because it may have been woken for this turn. It passes the turn on when it
+ * leaves. */
 static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
 {
     bool in_time = true;

@@ -141,8 +141,8 @@ struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elap
 bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns);
 
 /* Waits until no task is left, but no longer than until `until_ns` by the monotonic clock;
- * ELAPSE_NEVER: without end. Returns whether none is. Requires that the shard is closed, and no
- * lock. */
+ * ELAPSE_NEVER: without end. Returns whether no task is left. Requires that the shard is closed,
+ * and no lock. */
 bool elapse__shard_wait_until_empty(struct elapse__shard *shard, uint64_t until_ns);
 
 /* Returns the tick at which the clock thread must be awake, after a task was started for `tick`:

@@ -3,9 +3,9 @@
 #include "../base/assert.h"
 #include "shard_run.h"
 
-/* Returns the tick at which the action of a running task is to begin again; ELAPSE_NEVER if it is
- * not. The next occurrence of a task that recurs is the one that follows if its action returns
- * now. */
+/* Returns the tick at which the action of a running task is to begin again; ELAPSE_NEVER if it will
+ * not begin again. The next occurrence of a task that recurs is the one that follows if its action
+ * returns now. */
 static uint64_t next_run_tick(const struct elapse__shard *shard, const struct elapse__task *task,
                               uint64_t now_ns)
 {

@@ -46,8 +46,8 @@ static enum elapse__admitted admit_beside(struct elapse__shard *shard, struct el
     return ELAPSE__ADMITTED;
 }
 
-/* Makes the task the pending one of its key. `key`: the key in the index; NULL if the key is new.
- */
+/* Makes the task the pending task of its key. `key`: the key in the index; NULL if the key is
+ * new. */
 static void take_key(struct elapse__shard *shard, struct elapse__admission *admission,
                      struct elapse__key *key, struct elapse__task *task)
 {

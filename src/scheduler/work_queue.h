@@ -22,7 +22,7 @@
  *      left -> 3    3 leaves and joins 7
  *      left -> 5    5 leaves and joins 3: so all but one are joined, and their stacks are free
  *
- * The last one is joined by close, or when its number is needed for a new worker.
+ * The last worker is joined by close, or when its number is needed for a new worker.
  */
 #ifndef ELAPSE__WORK_QUEUE_H
 #define ELAPSE__WORK_QUEUE_H

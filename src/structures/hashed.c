@@ -204,8 +204,8 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
     timer->place = 0;
     hashed->count--;
     if (elapse__ring_remove(&timer->keep.ring_node)) {
-        /* The ring that is now empty is another one if the timer was due, set aside, or armed
-         * for ELAPSE_NEVER. */
+        /* The ring that is now empty is not that of the slot if the timer was due, set aside, or
+         * armed for ELAPSE_NEVER. */
         size_t slot = (size_t)(timer->deadline % hashed->slots);
         if (elapse__ring_empty(&hashed->rings[slot]))
             mark_empty(hashed, slot);

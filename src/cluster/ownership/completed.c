@@ -104,7 +104,7 @@ static void take_locked(struct elapse__partition *partition)
 }
 
 /* Called when the database refuses a statement (R13). TERMINATE may be refused: the other session
- * may belong to a database role that this one may not end. */
+ * may belong to a database role whose sessions this one may not end. */
 static void take_refused(struct elapse__partition *partition)
 {
     if (partition->role == ELAPSE__ROLE_MARKING || partition->role == ELAPSE__ROLE_HANDING_OVER ||

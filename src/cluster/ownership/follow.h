@@ -1,5 +1,5 @@
 /*
- * What a follower does: reads the row and the log, and takes over.
+ * Does the work of a follower: reads the row and the log, and takes over.
  */
 #ifndef ELAPSE__OWNERSHIP_FOLLOW_H
 #define ELAPSE__OWNERSHIP_FOLLOW_H
@@ -10,7 +10,7 @@
 void elapse__follow_row(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 
-/* Takes groups of the log, which a follower reads, or an owner that catches up. */
+/* Takes groups of the log that a follower has read, or an owner that catches up. */
 void elapse__follow_log(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 

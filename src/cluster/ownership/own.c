@@ -1,5 +1,6 @@
 /*
- * What an owner does: appends, beats, and after a barrier decides what an unclear outcome was.
+ * Does the work of an owner: appends, beats, and after a barrier decides what an unclear outcome
+ * was.
  */
 #include "own.h"
 

@@ -1,13 +1,13 @@
 /*
- * What an owner does: takes over, appends, beats, and finds out what an unclear outcome was.
+ * Does the work of an owner: takes over, appends, beats, and finds out what an unclear outcome was.
  */
 #ifndef ELAPSE__OWNERSHIP_OWN_H
 #define ELAPSE__OWNERSHIP_OWN_H
 
 #include "row.h"
 
-/* Take results of a node that owns the partition, or may: of READ_ROW, TAKE_OVER, BEAT and APPEND.
- */
+/* Take the results of READ_ROW, TAKE_OVER, BEAT and APPEND, at a node that owns the partition, or
+ * perhaps owns it. */
 void elapse__own_looked(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 void elapse__own_taken(struct elapse__partition *partition,

@@ -89,8 +89,8 @@
  *      elapse__partition_completed(partition, now, &result)          when its result is there
  *      elapse__partition_tick(partition, now)                        by elapse__partition_next_ms
  *
- * A statement that was given stays under way until it is completed or abandoned; abandoned ones are
- * followed by CONNECT, and their late results are ignored by their serial numbers.
+ * A statement that was given stays under way until it is completed or abandoned; CONNECT follows a
+ * statement that was abandoned, and a late result is ignored by its serial number.
  */
 #ifndef ELAPSE__OWNERSHIP_PARTITION_H
 #define ELAPSE__OWNERSHIP_PARTITION_H
@@ -207,8 +207,8 @@ struct elapse__partition *elapse__partition_new(const struct elapse__partition_o
                                                 uint64_t now_ms);
 void elapse__partition_free(struct elapse__partition *partition);
 
-/* Stores the statement that is to be sent now. Returns false if there is none: one is under way, or
- * nothing is due. */
+/* Stores the statement that is to be sent now. Returns false if there is none, because a statement
+ * is under way, or nothing is due. */
 bool elapse__partition_next(struct elapse__partition *partition, uint64_t now_ms,
                             struct elapse__statement *statement);
 
@@ -259,7 +259,7 @@ struct elapse__partition_memory elapse__partition_memory(const struct elapse__pa
 struct elapse__partition_figures {
     enum elapse__partition_role role;
     enum elapse__partition_stop stop; /* from MARKING on */
-    enum elapse__complaint complaint; /* the last one since all was well */
+    enum elapse__complaint complaint; /* the last complaint since all was well */
     unsigned complaint_host;          /* which server of the database it is about */
     uint64_t complaints;              /* how many there have been */
     uint64_t epoch;                   /* of the row when it was seen last */

@@ -132,11 +132,11 @@ void elapse__partition_left(struct elapse__partition *partition)
         elapse__partition_lose(partition);
 }
 
-/* Returns whether the next connection goes to the same host. A node that lost a good
- * connection tries the same host first: most often the connection alone is lost, or the
- * database is slow for a while, and a search of the other hosts takes longer. A host that has
- * failed before, and has done nothing well since, is left; so is one that answers with an
- * error. An owner's lease goes on, so the owner always stays. */
+/* Returns whether the next connection goes to the same host. A node that lost a good connection
+ * tries the same host first: most often the connection alone is lost, or the database is slow for a
+ * while, and a search of the other hosts takes longer. A host that has failed before, and has done
+ * nothing well since, is left. An owner, whose lease goes on, and a node that marks lost groups
+ * stay even then. A host that answers with an error is always left. */
 static bool stays(struct elapse__partition *partition, enum elapse__complaint why)
 {
     bool hurries =

@@ -1,7 +1,7 @@
 /*
- * What a partition asks of the database, and what it gets back. This is the contract between the
- * state machine (partition.h), which decides and knows no SQL, and the shell, which has the
- * connection and the text of each statement.
+ * Declares what a partition asks of the database, and what it gets back. This is the contract
+ * between the state machine (partition.h), which decides and knows no SQL, and the shell, which has
+ * the connection and the text of each statement.
  *
  *      partition ---> struct elapse__statement ---> shell: SQL, libpq
  *      partition <--- struct elapse__statement_result <---

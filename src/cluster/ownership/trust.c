@@ -12,7 +12,8 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == '\0';
 }
 
-/* A remote_write waits for the memory of a standby, not for its disk. */
+/* Returns whether a commit waits for the disk of a standby. With remote_write it waits only for the
+ * memory. */
 static bool waits_for_a_disk(const char *commit)
 {
     return strcmp(commit, "on") == 0 || strcmp(commit, "remote_apply") == 0;

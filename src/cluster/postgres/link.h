@@ -6,7 +6,7 @@
  *      elapse__database_link_watch(link, &watch)                what to wait for, until ...
  *      elapse__database_link_poll(link, is_ready, &result)      ... this returns true
  *
- * No statement is ever cancelled. Beginning CONNECT while another one is under way closes the
+ * No statement is ever cancelled. Beginning CONNECT while another statement is under way closes the
  * socket; what was sent may still happen, and its result is lost.
  *
  * A link connects directly to a server. A pooler may give a session's transactions to several

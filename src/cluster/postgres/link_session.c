@@ -4,8 +4,8 @@
  * The connection is in pipeline mode. Each statement is a query and a sync, which makes it a
  * transaction of its own (W1). A fenced write is two of them, which are given to libpq before
  * anything is awaited; the database runs the second one when the first is committed (W2). libpq
- * sends a message of more than 8 KiB as it comes, and keeps the rest until the sync: so the bytes
- * of a group may go ahead, but they do nothing until the end, which has the sync with it.
+ * sends a message of more than 8 KiB as it comes, and keeps the rest until the sync: so the first
+ * bytes of a group may leave early, but they do nothing until the rest comes, with the sync.
  */
 #include "link.h"
 

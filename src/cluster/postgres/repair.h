@@ -5,7 +5,7 @@
  *      elapse__repair_open(...)
  *      elapse__repair_look(...)        again and again: no node may live
  *      elapse__repair_begin(...)       a later epoch, without a mark; in a transaction
- *      elapse__repair_begin_anew(...)  or not: the log goes on with a later group than the next
+ *      elapse__repair_begin_anew(...)  if the log goes on with a later group than the next
  *      elapse__repair_append(...)      the lost groups, one by one
  *      elapse__repair_commit(...)      all of it, or nothing
  *      elapse__repair_close(...)

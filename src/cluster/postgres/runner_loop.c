@@ -55,7 +55,7 @@ static struct elapse__runner_figures publish_figures(struct elapse__runner *runn
     return figures;
 }
 
-/* Tells the caller if the cluster's time is another one (R12 of partition.h). */
+/* Tells the caller if the cluster's time has changed (R12 of partition.h). */
 static void tell_time(struct elapse__runner *runner)
 {
     struct elapse__partition_figures seen;

@@ -59,7 +59,7 @@ bool elapse__schema_upgrade(const char *host, const char *name, struct elapse__s
 
 /* Asks a server that takes writes for the transactional inbox (sql/inbox.sql), and enters the queue
  * into it. Stores whether there is one. Fails, with words, if this server takes no writes, or if
- * the queue cannot be entered: only then nothing is known. */
+ * the queue cannot be entered: only then `*has_inbox` means nothing. */
 bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t partitions,
                                uint32_t body_bytes_max, bool *has_inbox,
                                struct elapse__schema_why *why);

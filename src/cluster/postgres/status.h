@@ -1,7 +1,7 @@
 /*
- * What the database says of a queue, for people: its partitions, and the standbys of the server.
- * These functions wait for the database, 10 seconds at most to connect, and 12 for each statement
- * of a look.
+ * Reads what the database says of a queue, for people: its partitions, and the standbys of the
+ * server. These functions wait for the database, 10 seconds at most to connect, and 12 for each
+ * statement of a look.
  *
  *      elapse__status_open(...)
  *      elapse__status_look(...)     again and again: who owns a partition is seen by what changes
@@ -40,8 +40,8 @@ struct elapse__status {
     struct elapse__status_partition *partitions; /* queue.partitions elements */
     struct elapse__status_standby *standbys;
     size_t standby_count;
-    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* whose wall clock is the most wrong one of those
-                                                    more than ELAPSE__CLOCK_WARN_MS off; "": none */
+    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* the node whose wall clock is the most wrong;
+                                                    "": none is ELAPSE__CLOCK_WARN_MS off */
     int64_t clock_ahead_ms;                      /* that clock minus the database's */
     uint32_t timeline;
     char server[ELAPSE__STATUS_TEXT_BYTES]; /* host and port */

@@ -71,7 +71,7 @@ elapse__router_local_function elapse__router_local_node;
 
 /* ---- merge.c ---- */
 
-/* Replies with a page of one partition: its cursor becomes one of the router. */
+/* Replies with a page of one partition: the partition's cursor becomes a cursor of the router. */
 void elapse__router_merge_page(struct elapse__router_command *command, const unsigned char *value,
                                size_t size);
 

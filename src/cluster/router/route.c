@@ -101,8 +101,8 @@ static uint32_t count_at(const struct elapse__router *router, enum elapse__route
     return count;
 }
 
-/* Chooses a partition of this node, if there is any; otherwise one that another node owns;
- * otherwise any. Clients are spread evenly. */
+/* Chooses a partition that this node owns; if there is none, a partition that another node owns; if
+ * there is none either, any partition. Clients are spread evenly. */
 uint32_t elapse__router_home(struct elapse__router_client *client)
 {
     struct elapse__router *router = client->router;

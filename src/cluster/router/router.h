@@ -113,7 +113,7 @@ struct elapse__router_options {
     uint32_t lane_bytes_max;     /* 4 MiB */
     uint32_t reply_bytes_max;    /* of a partition; the two maxima before, and 8 MiB */
     uint32_t retry_ms;           /* how long a fragment waits for an owner; 10 s */
-    uint32_t answer_ms;          /* a link that owes an answer for so long is lost; 15 s */
+    uint32_t answer_ms;          /* a link that owes an answer for this time is lost; 15 s */
     uint32_t sweep_ms;           /* the same for commands that pass over many jobs; 10 min */
     uint32_t parting_ms;         /* how long an old owner may still answer; 1 s */
     uint32_t poll_ms;            /* how often a waiting RESERVE asks again, without news; 100 */

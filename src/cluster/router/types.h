@@ -43,7 +43,7 @@
 enum {
     ELAPSE__ROUTER_NAME_MAX = 64,       /* the longest name that CLIENT SETNAME takes */
     ELAPSE__ROUTER_TAKE_MAX = 256,      /* commands that a client has taken in one turn */
-    ELAPSE__ROUTER_LINK_OUT = 64 << 10, /* a link with so many unsent bytes takes no fragment */
+    ELAPSE__ROUTER_LINK_OUT = 64 << 10, /* a link with this many unsent bytes takes no fragment */
     ELAPSE__ROUTER_ERROR_MAX = 200,
     ELAPSE__ROUTER_RETRY_FIRST_MS = 50, /* before a link is opened again; doubles each time */
     ELAPSE__ROUTER_RETRY_LAST_MS = 1000,

@@ -11,7 +11,8 @@
 
 /* ---- on the thread of the loop ---- */
 
-/* Forgets the owner before, and begins to look for this one. The caller holds the lock. */
+/* Forgets the earlier owner, and begins to look for the owner at `address`. The caller holds the
+ * lock. */
 static void begin(struct elapse__cluster_way *way, const char *address)
 {
     struct elapse__loop_listen where;

@@ -1,7 +1,7 @@
 /*
  * The functions that the runner and the store of a partition call. Unless a comment says otherwise,
  * they run on the thread of the runner, which asks the database (src/cluster/postgres/runner.h).
- * Most of them call the store. What they ask of the loop, core.c does.
+ * Most of them call the store. core.c does what they ask of the loop.
  */
 #include <inttypes.h>
 

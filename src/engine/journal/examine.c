@@ -334,8 +334,8 @@ static bool examine_header(struct examiner *examiner, uint64_t number)
     return true;
 }
 
-/* Reads a segment into `bytes`, which are zeros before. What the file lacks and pages that cannot
- * be read stay zeros. After an error, reads page by page: only some of them may be bad. */
+/* Reads a segment into `bytes`, which are zeros before. Bytes that the file lacks, and pages that
+ * cannot be read, stay zeros. After an error, reads page by page: only some of them may be bad. */
 static bool read_segment(struct examiner *examiner, uint64_t number, int file)
 {
     const struct elapse__files *files = examiner->journal.files;

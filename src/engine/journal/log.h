@@ -26,8 +26,9 @@
  *       is in use. So the place is not lost with a segment that is retired.
  *   L4  All live records lie in groups from the log's tail on: the tail of a group is the first
  *       group of the segment that its COMMIT calls the tail, or an earlier one.
- *   L5  A follower cleans nothing. It retires a segment without live bytes. What it counts as live
- *       below the tail of the log has ended without a record: its owner forgets that first.
+ *   L5  A follower cleans nothing. It retires a segment without live bytes. Records that it counts
+ *       as live below the tail of the log belong to what has ended without a record: its owner
+ *       forgets them first.
  *   L6  A group that the log did not confirm is never written here. When the node is fenced, the
  *       group is put aside, and the journal is closed, and opened again as it was before that
  *       group.
@@ -41,8 +42,8 @@
  * Why recovery is possible
  *
  *   crash of the process, power cut   The files end with some group, and say where it lies (L2).
- *                      What the log has beyond is read from it. So groups are acknowledged when
- *                      they are written, not synced: the log has them.
+ *                      Groups that the log has beyond that one are read from the log. So groups are
+ *                      acknowledged when they are written, not synced: the log has them.
  *   crash between confirmation and writing   The same.
  *   torn local end     The same. Segments before the head were synced before it began, and the
  *                      tail of the log is at most the first group of the head: the log still has

@@ -76,7 +76,7 @@ void elapse__journal_read_failed(struct elapse__journal *journal, uint64_t now_m
 
     ELAPSE__ASSERT_THAT(reading->file, !=, ELAPSE__NO_FILE);
     unread->last_failed = true;
-    /* A record beside this one has told it already. */
+    /* Another record of this place has told the fault already. */
     if (place != NULL && now_ms < place->again_ms)
         return;
     if (place == NULL)

@@ -33,7 +33,7 @@ struct elapse__segment_view {
 
 struct elapse__walk {
     const struct elapse__segment_view *view;
-    uint64_t offset; /* of the next record; at the end: of the first that is none */
+    uint64_t offset; /* of the next record; at the end: of the first bytes that are no record */
     struct elapse__frame frame;
     const uint8_t *bytes; /* header and fields of the record that was found, until the next one */
     uint64_t position;    /* of the record that was found */

@@ -1,5 +1,5 @@
 /*
- * What the files of the core ask of a connection. What the shell asks of it is in core.h.
+ * Declares what the files of the core ask of a connection. core.h has what the shell asks of it.
  */
 #ifndef ELAPSE__CORE_CONNECTION_H
 #define ELAPSE__CORE_CONNECTION_H

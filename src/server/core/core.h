@@ -87,13 +87,13 @@ struct elapse__server_options {
     uint32_t body_bytes_max;  /* of a job; not above the queue's own limit */
     uint32_t connections_max; /* elapse__connection_new refuses more */
     uint32_t input_bytes_max; /* of a connection that wait to be run, beside one command's body */
-    /* While a connection has so many bytes of replies that are held, or that the client has not
+    /* While a connection has this many bytes of replies that are held, or that the client has not
      * read, none of its commands runs. A reply that has no bytes yet counts by its memory. */
     uint32_t output_bytes_max;
-    uint32_t idle_ms;          /* a connection without bytes, leases or a waiting reserve ends */
-    uint64_t tube_jobs_max;    /* PUT into a tube with so many jobs, without shadows, is refused */
-    uint64_t tube_bytes_max;   /* PUT into a tube whose bodies have so many bytes is refused */
-    uint64_t memory_bytes_max; /* PUT is refused while elapse__server_set_memory says so many */
+    uint32_t idle_ms;        /* a connection without bytes, leases or a waiting reserve ends */
+    uint64_t tube_jobs_max;  /* PUT into a tube with this many jobs, without shadows, is refused */
+    uint64_t tube_bytes_max; /* PUT into a tube whose bodies have this many bytes is refused */
+    uint64_t memory_bytes_max; /* PUT is refused while elapse__server_set_memory says this much */
 
     /* What statistics tell. The texts stay valid. */
     const char *version; /* NULL: "" */

@@ -57,9 +57,9 @@ enum {
     ELAPSE__TURN_BUDGET = 500,    /* units that a turn has at least */
     ELAPSE__HEARING_BUDGET = 250, /* units for received bytes at least, beside TURN_BUDGET */
     ELAPSE__QUANTUM = 250,        /* units of one connection in a call or in a turn */
-    ELAPSE__UNIT_BYTES = 1024,    /* so many bytes of a command cost one unit more */
+    ELAPSE__UNIT_BYTES = 1024,    /* this many bytes of a command cost one unit more */
     ELAPSE__COST_HAND_OUT = 2,    /* units for taking a job, and for reading it */
-    ELAPSE__OUT_BYTES = 64 << 10, /* while so many bytes wait in `out`, no reply gets bytes */
+    ELAPSE__OUT_BYTES = 64 << 10, /* while this many bytes wait in `out`, no reply gets bytes */
     ELAPSE__INLINE_READ_BYTES = 256 << 10, /* the longest body that is read without the shell */
     ELAPSE__DEADLINE_SOON_MS = 1000,
     ELAPSE__LEASES_EXAMINED = 4096,

@@ -11,7 +11,7 @@
 
 enum {
     TAKEN_AT_ONCE = 64,    /* jobs that one call of the queue takes */
-    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as much as these looks at a tube */
+    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as much as this many looks */
     LOOKS_A_UNIT = 256,
     LOOKS_MAX = 1 << 17 /* looks that one reserve may cost: about half a millisecond */
 };

@@ -152,7 +152,7 @@ static bool take_step(struct elapse__connection *connection, enum elapse__sessio
     return true;
 }
 
-/* Runs one command. Returns whether another one may follow. */
+/* Runs one command. Returns whether another command may follow. */
 static bool run_one(struct elapse__connection *connection, const uint8_t *bytes, size_t size,
                     size_t *used)
 {

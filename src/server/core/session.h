@@ -206,7 +206,7 @@ struct elapse__server_tube_figures elapse__server_tube_figures(const struct elap
 struct elapse__session_reserve {
     struct elapse__server_tube *const *tubes; /* the reserve has references of its own */
     uint32_t tube_count;                      /* 1 to ELAPSE__QUEUE_RESERVE_MAX */
-    uint32_t count;     /* at most so many jobs, 1 to ELAPSE__QUEUE_RESERVE_MAX: those that are
+    uint32_t count;     /* at most this many jobs, 1 to ELAPSE__QUEUE_RESERVE_MAX: those that are
                            ready, up to output_bytes_max of bodies */
     uint64_t wait_ms;   /* 0: do not wait; ELAPSE__SERVER_FOREVER */
     bool tell_deadline; /* end the wait with DEADLINE_SOON if a lease of the connection ends soon */

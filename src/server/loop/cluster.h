@@ -1,7 +1,8 @@
 /*
- * What the files of the server that show figures see of a cluster. `cluster` of struct elapse__loop
- * is NULL in a server alone. On a node of a cluster, the loop with `cluster` is the front of the
- * node. The front has neither a store nor a core. Each partition that the node owns has both.
+ * Declares the figures of a cluster, for the files of the server that show figures. `cluster` of
+ * struct elapse__loop is NULL in a server alone. On a node of a cluster, the loop with `cluster` is
+ * the front of the node. The front has neither a store nor a core. Each partition that the node
+ * owns has both.
  *
  * Requires, for every function: the thread of the loop, without a lock.
  */
@@ -40,7 +41,7 @@ struct elapse__loop_partition {
     char message[ELAPSE__LOOP_WORDS_BYTES];   /* the last error or notice of the database; "" */
 };
 
-/* What the router of this node does. A count is of the time since the start, unless `now` stands
+/* Figures of the router of this node. A count is of the time since the start, unless `now` stands
  * beside the count. */
 struct elapse__loop_router {
     uint64_t clients, waiting; /* now */

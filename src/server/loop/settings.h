@@ -1,5 +1,5 @@
 /*
- * What the server is asked to do: the options of `elapse serve`, read and checked one by one.
+ * Declares the options of `elapse serve`, and the functions that read and check them one by one.
  */
 #ifndef ELAPSE__LOOP_SETTINGS_H
 #define ELAPSE__LOOP_SETTINGS_H

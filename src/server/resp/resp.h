@@ -32,7 +32,7 @@
 #include "../core/session.h"
 
 enum {
-    /* An argument may always have so many bytes, even if bodies must be shorter, so that tube
+    /* An argument may always have this many bytes, even if bodies must be shorter, so that tube
      * names, keys and cron expressions fit. */
     ELAPSE__RESP_ARGUMENT_BYTES_MIN = 4096,
     ELAPSE__RESP_COUNT_MAX = 1000, /* the greatest COUNT of any command */

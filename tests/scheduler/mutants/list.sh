@@ -129,9 +129,9 @@ mutant turn_is_passed_on_to_all src/scheduler/pull.c \
 }
 [-
 /* Takes the turn if no thread has it, or waits until `until_ns` for a thread to pass it on. Returns
- * whether the calling thread has the turn; `*waited`: not at once. Also at the end of its time a
- * thread takes a turn that is free, because it may be the one that was woken for it; it passes the
- * turn on when it leaves. */-]
+ * whether the calling thread has the turn; `*waited`: not at once. A thread takes a free turn even
+ * if its time is over, because it may have been woken for this turn. It passes the turn on when it
+ * leaves. */-]
 static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
 {
     bool in_time = true;
@@ -219,7 +219,7 @@ mutant only_the_first_deadline_is_compared_with_a_lease src/scheduler/shard_run.
         if (before != ELAPSE_NEVER && elapse_wheel_next(wheel) >= before)
             return ELAPSE__DUE_NONE;-]'
 mutant wall_clock_gets_the_turn_of_a_cancelled_task src/scheduler/pull.c \
-    '[-shard->wall_clock_first = false-]{+(void)shard+}; /* or each'
+    '[-shard->wall_clock_first = false-]{+(void)shard+}; /* the next'
 
 # ---- cascades ahead of time ----
 
