@@ -102,8 +102,8 @@ bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t w
         elapse_wheel_for_each(&clocks->wall, collect_entry, &collecting);
         if (elapse_wheel_count(&clocks->wall) > 0)
             return false;
-        /* The wheel begins so early that no deadline of the ring has passed: it would forget the
-         * order of those. */
+        /* The wheel begins so early that no deadline of the ring has passed: the wheel would forget
+         * the order of deadlines that have passed. */
         ELAPSE__ASSERT_THAT(elapse_wheel_count(&clocks->wall), ==, 0);
         uint64_t begin = clocks->least_unplaced < wall_tick ? clocks->least_unplaced : wall_tick;
         enum elapse_error error = elapse_wheel_init(&clocks->wall, begin);

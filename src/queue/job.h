@@ -3,7 +3,7 @@
  *
  *      entry, 64 bytes, one for each job
  *        |-- nothing more: an unkeyed job that was never handed out
- *        |-- key record, 32 bytes: a job with a key or a tag
+ *        |-- key record, 28 bytes: a job with a key or a tag
  *        +-- side record, 128 bytes: a job that was handed out, or has EXPIRE, DEBOUNCE or a
  *              |                     recurrence; it takes over the link to the key record
  *              |-- key record

@@ -110,7 +110,7 @@ enum elapse__queue_result {
 struct elapse__queue_answer {
     enum elapse__queue_result result;
     uint64_t id;       /* put, and cancel or reschedule by key: the job; 0: none */
-    uint64_t position; /* where the command's records end in the journal; 0: it wrote nothing */
+    uint64_t position; /* where the command's records end in the journal; 0: there are none */
     const char *fault; /* ARGUMENT: one English phrase; static */
 };
 
@@ -146,7 +146,7 @@ struct elapse__queue_options {
     uint32_t tubes_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
-    /* In a cluster in which programs of 0.2 may be: what those refuse is not written. A put with
+    /* Programs of 0.2 may run in this cluster: records that they refuse are not written. A put with
      * headers is refused. */
     bool old_records;
     bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
@@ -280,7 +280,7 @@ struct elapse__queue_put {
     uint32_t priority;        /* the least is handed out first */
     uint64_t ttr_ms;          /* at least 1 */
     uint64_t expire_ms;       /* 0: never */
-    uint32_t retry;           /* how many hand-outs may fail; then it is buried; 0: no limit */
+    uint32_t retry;           /* hand-outs that may fail before the job is buried; 0: no limit */
     uint64_t backoff_min_ms;  /* 0 and 0: ready again at once */
     uint64_t backoff_max_ms;  /* at least backoff_min_ms */
 };
@@ -482,8 +482,8 @@ uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
 struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
                                                   struct elapse__queue_now now, uint64_t id);
 
-/* Does the same, but returns OK also for a job that is ready already, RUNNING for a job that a
- * worker has, and GONE only if there is no such job. */
+/* Makes a buried or delayed job ready. Returns OK also for a job that is ready already, RUNNING for
+ * a job that a worker has, and GONE only if there is no such job. */
 struct elapse__queue_answer elapse__queue_kick_any_id(struct elapse__queue *queue,
                                                       struct elapse__queue_now now, uint64_t id);
 
@@ -604,8 +604,8 @@ void elapse__queue_fetch(const struct elapse__queue *queue,
                          const struct elapse__queue_sought *sought,
                          enum elapse__queue_fetch_step step);
 
-/* beanstalkd's peek: the job of the tube that reserve would hand out, or the oldest buried one.
- * Returns OK or GONE. */
+/* Stores the job of the tube that a reserve would hand out, or the oldest buried job, as
+ * beanstalkd's peek-ready and peek-buried do. Returns OK or GONE. */
 enum elapse__queue_result elapse__queue_peek_ready(struct elapse__queue *queue,
                                                    struct elapse__queue_now now,
                                                    struct elapse__queue_text name,

@@ -79,7 +79,8 @@ static uint64_t lateness(const struct elapse_wheel *wheel)
     return next <= elapse_wheel_now(wheel) ? elapse_wheel_now(wheel) - next : 0;
 }
 
-/* Takes the timers that are due, in the order of their deadlines, whichever clock they go by. */
+/* Takes the timers that are due, each time from the wheel whose earliest timer is more overdue.
+ * Unless `steady`, leaves the wheel of the wall clock alone. */
 static void turn_entries(struct turning *turning, bool steady)
 {
     struct elapse__queue_clocks *clocks = &turning->queue->clocks;

@@ -141,9 +141,9 @@ static inline bool elapse__block_has_room(const struct elapse__task_block *block
            (block->fresh < ELAPSE__BLOCK_TASKS && block->generation < UINT32_MAX);
 }
 
-/* Takes a task out of a table that has room, and returns it. It is still FREE; its index and
- * generation are set. This and give are inline because every schedule and every cancel calls one.
- */
+/* Takes a task out of a table that has room, and returns it. The task is still FREE; its index and
+ * generation are set. This function and elapse__task_table_give are inline, because every schedule
+ * and every cancel calls one of them. */
 static inline struct elapse__task *elapse__task_table_take(struct elapse__task_table *table)
 {
     uint32_t number = table->with_room;

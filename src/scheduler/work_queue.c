@@ -198,7 +198,7 @@ static bool wait_until_filled(struct elapse__work_queue *queue)
         else if (queue->idle + queue->busy > queue->stay)
             return false;
         else
-            until_ns = ELAPSE__OS_NEVER; /* it stays, and need not wake up for that again */
+            until_ns = ELAPSE__OS_NEVER; /* the worker stays, and waits without a limit */
     }
     return true;
 }

@@ -10,13 +10,14 @@
  * When the queue is full, the clock thread leaves due tasks in their shards (back-pressure), and
  * sleeps until a worker wakes it, which does so when half of the queue is free.
  *
- * A worker that has waited for long enough leaves, if more workers are left than must stay. It
- * decides so with the lock held, while the queue is empty, and stops counting in the same step: a
- * handle that is put in later has another worker, or one is made for it. A worker that must stay
- * then waits without a time limit, so nobody wakes up again and again for nothing.
+ * A worker that has waited for long enough leaves, if more workers are left than must stay. The
+ * worker decides to leave with the lock held, while the queue is empty, and is not counted from the
+ * same step on. So a handle that is put in later gets another worker, or a new worker is made. A
+ * worker that must stay then waits without a time limit, so nobody wakes up again and again for
+ * nothing.
  *
- * Somebody has to join the thread of a worker that has left. The next worker that leaves does so,
- * before its thread ends:
+ * The thread of a worker that has left has to be joined. The next worker that leaves joins it,
+ * before its own thread ends:
  *
  *      left -> 7    7 leaves: nobody has left before
  *      left -> 3    3 leaves and joins 7

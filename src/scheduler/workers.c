@@ -140,7 +140,7 @@ bool elapse__workers_make(struct elapse_scheduler *scheduler, unsigned count)
 void elapse__workers_end(struct elapse_scheduler *scheduler)
 {
     elapse__work_queue_end(&scheduler->queue);
-    /* First those that have left, because they join each other. */
+    /* The worker that left last comes first: it joins the worker that left before it, and so on. */
     join_worker(scheduler, elapse__work_queue_take_left(&scheduler->queue));
     for (unsigned i = 0; i < scheduler->options.workers; i++) {
         if (atomic_load(&scheduler->workers[i].is_used))

@@ -64,22 +64,23 @@ static inline bool elapse__hashed_jumping(const struct elapse_hashed *hashed)
     return hashed->jump_origin != hashed->pointer;
 }
 
-/* The tick from which the rounds of the timers in the ring of `slot` are counted: that of the last
- * visit, or the tick up to which there was none. */
+/* The tick from which the rounds of the timers in the ring of `slot` are counted: the pointer, or
+ * where the jump under way began if the jump has yet to visit `slot`. */
 static inline uint64_t elapse__hashed_visited(const struct elapse_hashed *hashed, size_t slot)
 {
     ELAPSE__ASSERT(slot < hashed->slots);
     return slot < hashed->unvisited ? hashed->jump_origin : hashed->pointer;
 }
 
-/* Returns the same tick for the timers set aside, whose visit is not complete. */
+/* The tick from which the rounds of the timers set aside are counted. The visit to their slot is
+ * not complete. */
 static inline uint64_t elapse__hashed_visited_aside(const struct elapse_hashed *hashed)
 {
     return elapse__hashed_jumping(hashed) ? hashed->jump_origin : hashed->pointer - 1;
 }
 
-/* How many visits to `slot` there are after tick `before`, up to the pointer. Requires that
- * there is one. */
+/* How many visits to `slot` there are after tick `before`, up to the pointer. Requires at least one
+ * visit. */
 static inline uint64_t elapse__hashed_turns(const struct elapse_hashed *hashed, uint64_t before,
                                             size_t slot)
 {

@@ -176,7 +176,8 @@ void elapse__own_appended(struct elapse__partition *partition,
                           const struct elapse__statement_result *result)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
-    /* Fenced; or an earlier sending of the same group has arrived after all. A barrier tells. */
+    /* There is no row: this node is fenced, or an earlier sending of the same group has arrived
+     * after all. A barrier tells which. */
     if (result->count == 0)
         elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);
     else if (is_confirmed(partition, result))

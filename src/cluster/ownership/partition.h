@@ -266,10 +266,10 @@ struct elapse__partition_figures {
     struct elapse__partition_log_place local, confirmed;
     uint64_t last_group, tail; /* of the row; last_group - local.group is the lag */
     unsigned host;
-    uint32_t timeline; /* of the database where the row was seen; 0: it is to be seen again */
+    uint32_t timeline; /* of the database where the row was seen; 0: the row was not seen since */
     char owner[ELAPSE__NODE_NAME_BYTES]; /* cut if it is longer */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
-    char mark[ELAPSE__MARK_BYTES]; /* of the row; "": none. Cut, too */
+    char mark[ELAPSE__MARK_BYTES]; /* of the row, cut if it is longer; "": none */
     enum elapse__clock_verdict clock;
     int64_t ahead_ms; /* the wall clock of this node, before that of the database */
     bool has_offset;

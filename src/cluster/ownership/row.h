@@ -17,7 +17,8 @@ bool elapse__row_has_lost(const struct elapse__partition *partition);
 bool elapse__row_is_marked(struct elapse__partition *partition,
                            const struct elapse__partition_row *row);
 
-/* Compares what this node has and knows with the noted row. */
+/* Decides by the noted row. Stops if groups are lost, or if the row has a mark. Rebuilds if what
+ * this node has is not the beginning of the log. */
 void elapse__row_judge_end(struct elapse__partition *partition);
 
 /* Remembers that in this epoch the log continued what this node has. */

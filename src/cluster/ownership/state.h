@@ -34,8 +34,8 @@ struct elapse__partition {
     enum elapse__partition_role role;
     enum elapse__partition_stop stop;
     enum elapse__complaint complaint;
-    unsigned complaint_host; /* which server of the database it is about */
-    uint64_t complaints;     /* counted */
+    unsigned complaint_host; /* the server of the database that it is about */
+    uint64_t complaints;     /* how many there have been */
     uint64_t now_ms;
 
     /* The statement under way, or the last one. */
@@ -47,7 +47,7 @@ struct elapse__partition {
     unsigned host;
     uint64_t retry_ms;     /* CONNECT comes no earlier than this */
     bool blocked;          /* another session holds the row: TERMINATE comes next */
-    bool settings_trusted; /* by the last look at them */
+    bool settings_trusted; /* as the last look at the settings found */
     bool is_well;          /* the host has done what it should since it failed last */
 
     struct elapse__partition_memory memory;
@@ -55,7 +55,7 @@ struct elapse__partition {
 
     /* The row as it was seen last, and since when its three numbers are the same. */
     bool has_row;
-    struct elapse__partition_row row; /* its texts: below */
+    struct elapse__partition_row row; /* its texts are those of the three arrays below */
     uint64_t unchanged_since_ms;
     uint64_t wary_until_ms; /* a take-over comes no earlier than this: the timeline is new (R4) */
     uint64_t poll_ms;       /* when the row is read next */
@@ -141,7 +141,9 @@ static inline uint32_t elapse__poll_every_ms(const struct elapse__partition *par
  *  - An owner whose connection hangs shall keep the partition. It has sent its last write up to a
  *    quarter of a lease before, so a quarter is left for a new connection and a barrier.
  *  - Nodes that know of lost groups shall mark them before others take over (R11). Where two of
- *    three hosts do not answer, an owner reaches the third after three statements, of 2 L.
+ *    three hosts do not answer, an owner reaches the third after three statements: after 1.5 L,
+ *    and the others wait for 2 L (R4).
+ *
  * A database that is busy takes up to a second for a group. So leases begin at 2 s, and
  * `elapse cluster create` warns below. */
 static inline uint32_t elapse__statement_limit_ms(const struct elapse__partition *partition)

@@ -158,7 +158,7 @@ static void begin_connect(struct elapse__database_link *link, unsigned host)
     const int dbname_is_connection_string = 1;
 
     disconnect(link);
-    link->message[0] = '\0'; /* it was another server's */
+    link->message[0] = '\0'; /* the message was that of another server */
     link->connection = PQconnectStartParams(names, values, dbname_is_connection_string);
     if (link->connection == NULL || PQstatus(link->connection) == CONNECTION_BAD) {
         fail(link);

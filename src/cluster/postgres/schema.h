@@ -1,7 +1,7 @@
 /*
- * The tables in the database: making them, and finding a queue in them. For commands and for the
- * start of a node: these functions wait for the database, 10 seconds at most to connect, and 12 for
- * each statement.
+ * Makes the tables in the database, and finds a queue in them. These functions are for commands and
+ * for the start of a node, because they wait for the database: 10 seconds at most to connect, and
+ * 12 for each statement.
  *
  * schema.sql, which is in the program, has the tables. The schema has a version; a database that
  * has a later version is refused.

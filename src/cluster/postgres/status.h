@@ -1,6 +1,6 @@
 /*
- * Reads what the database says of a queue, for people: its partitions, and the standbys of the
- * server. These functions wait for the database, 10 seconds at most to connect, and 12 for each
+ * Reads what the database says of a queue, for people: the queue's partitions, and the standbys of
+ * the server. These functions wait for the database, 10 seconds at most to connect, and 12 for each
  * statement of a look.
  *
  *      elapse__status_open(...)

@@ -44,7 +44,7 @@ void elapse__visit_place(const PGconn *connection, char *text, size_t room);
 bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why);
 
 /* Commits. Fails, with words, if no standby has confirmed the transaction in 10 seconds, or if the
- * connection was lost; it may stay all the same. */
+ * connection was lost; the transaction may be committed all the same. */
 bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why);
 
 #endif

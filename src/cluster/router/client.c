@@ -17,8 +17,8 @@ static void refuse_bytes(struct elapse__router_client *client, const char *why)
     elapse__router_client_refuse(client, text);
 }
 
-/* Returns whether the next command may be taken. It may not after a barrier that is not done, or
- * while the replies are too many. */
+/* Returns whether the next command may be taken. No command may be taken after a barrier that is
+ * not done, or while the replies are too many. */
 static bool may_take(const struct elapse__router_client *client)
 {
     const struct elapse__ring_node *last = client->commands.previous;

@@ -141,7 +141,7 @@ static bool is_word(const struct elapse__wire_resp_item *item, const char *word)
 }
 
 /* Takes a push message of the owner. "ready": jobs may have become ready. "leaving": the owner is
- * about to hand over; it answers what it has got, and gets no more. */
+ * about to hand over; it answers the commands that it has, and gets no more. */
 static void take_push(struct elapse__router_link *link, const unsigned char *value, size_t size)
 {
     size_t at = 0;

@@ -115,8 +115,8 @@ static void add_statistics(struct elapse__router_command *command, const unsigne
         bool is_boolean =
             number.kind == ELAPSE__WIRE_RESP_TRUE || number.kind == ELAPSE__WIRE_RESP_FALSE;
         if (number.kind != ELAPSE__WIRE_RESP_INTEGER && !is_boolean) {
-            /* A partition of a later version has a figure that cannot be added up. It is left out.
-             */
+            /* A partition of a later version has a figure that cannot be added up. The figure is
+             * left out. */
             at = begin;
             elapse__wire_resp_skip(value, size, &at);
             continue;

@@ -203,7 +203,7 @@ static void begin_to_wait(struct elapse__router_command *command)
 enum asked {
     ASKED,
     CANNOT_ASK, /* the partition cannot be reached now */
-    ENDED,      /* there is no memory: the command has its reply, and may be gone */
+    ENDED,      /* there is no memory; the command has a reply, and may be gone */
 };
 
 static enum asked ask(struct elapse__router_command *command, uint32_t partition, bool by_chain)

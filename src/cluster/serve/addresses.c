@@ -55,7 +55,7 @@ bool elapse__addresses_find(struct elapse__cluster_partition *partition,
     return is_known;
 }
 
-/* After the last address of a name has failed, the name is looked up again: it may have other
+/* After the last address of a name has failed, the name is looked up again: the name may have other
  * addresses by now. */
 void elapse__addresses_failed(struct elapse__cluster_partition *partition)
 {

@@ -1,6 +1,6 @@
 /*
- * Does what may take long before the node serves: it waits for the database, for a name server, or
- * for the disk. A signal that asks to end does not wait for that.
+ * Runs tasks that may take long before the node serves: a task may wait for the database, for a
+ * name server, or for the disk. A signal that asks the process to end does not wait for the task.
  */
 #include "../../base/assert.h"
 #include "../../server/serve/listeners.h"

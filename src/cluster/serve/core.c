@@ -247,8 +247,9 @@ static void look_at_figures(struct elapse__cluster_partition *partition)
 
 /* ---- two nodes with one address ---- */
 
-/* Returns whether the owner is another life with this node's address. That may be an earlier life
- * of this process, but such a life does not renew its lease: TWIN_LEASES later it owns nothing. */
+/* Returns whether the owner is another life with this node's address. The other life may be an
+ * earlier one of this process, but such a life does not renew its lease: TWIN_LEASES later it owns
+ * nothing. */
 static bool has_twin(const struct elapse__cluster_partition *partition)
 {
     const struct elapse__partition_figures *seen = &partition->figures.partition;

@@ -94,7 +94,7 @@ struct elapse__cluster_way {
 struct elapse__cluster_partition {
     struct elapse__cluster *cluster;
     uint32_t number;
-    bool gave_up; /* the runner's thread alone: it does nothing any more */
+    bool gave_up; /* for the runner's thread alone, which does nothing any more */
     char directory[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
     struct elapse__journal_log log;
     struct elapse__inbox *inbox;   /* under the store's lock */
@@ -116,7 +116,7 @@ struct elapse__cluster_partition {
     bool has_failed;     /* the process has to end */
     bool has_lost; /* the process has to end because of lost groups; other partitions look before */
     const char *out; /* why this node goes on without the partition, until it is started again;
-                        NULL: it does not */
+                        NULL: this node does not */
     struct elapse__cluster_notice notices[ELAPSE__CLUSTER_PARTITION_NOTICES]; /* the oldest first */
     unsigned notice_count;
     unsigned notices_lost; /* older notices that were dropped, because there was no room */

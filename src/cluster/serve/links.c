@@ -297,7 +297,7 @@ static bool end_links(struct elapse__cluster *cluster)
         const struct elapse__cluster_link *own = peer->user;
         if (peer->is_connecting)
             elapse__addresses_failed(own->partition);
-        /* The owner has closed the link. It has handed the partition over, or it is dead. The
+        /* The owner has closed the link. The owner has handed the partition over, or is dead. The
          * runner shall look at the row of the partition in the database. */
         if (own->partition->runner != NULL)
             elapse__runner_news(own->partition->runner);

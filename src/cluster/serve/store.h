@@ -1,5 +1,6 @@
 /*
- * The store of a partition, and its inbox.
+ * Declares what opens the store of a partition, and what joins the partition's inbox with the store
+ * and the runner.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_STORE_H
 #define ELAPSE__CLUSTER_SERVE_STORE_H
@@ -13,18 +14,19 @@
 enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_partition *partition,
                                                        struct elapse_queue_fault *fault);
 
-/* Counts the files of the journal. Requires the same. */
+/* Counts the files of the journal. Requires the same as elapse__cluster_partition_open_store. */
 void elapse__cluster_partition_count_files(struct elapse__cluster_partition *partition);
 
 /* ---- inbox.c ---- */
 
 extern const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls;
 
-/* Returns false if there is no memory. */
+/* Makes the inbox of a partition. Returns false if there is no memory. */
 bool elapse__cluster_partition_make_inbox(struct elapse__cluster_partition *partition);
 void elapse__cluster_partition_free_inbox(struct elapse__cluster_partition *partition);
 
-/* Called on the runner's thread. These functions take the store's lock. */
+/* Tell the inbox that this node owns the partition, that it does not own it any more, and that the
+ * group in flight is confirmed. Called on the runner's thread. They take the store's lock. */
 void elapse__cluster_partition_own_inbox(struct elapse__cluster_partition *partition);
 void elapse__cluster_partition_disown_inbox(struct elapse__cluster_partition *partition);
 void elapse__cluster_partition_confirm_inbox(struct elapse__cluster_partition *partition);

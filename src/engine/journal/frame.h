@@ -81,8 +81,8 @@ struct elapse__frame {
 void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,
                           uint8_t *bytes);
 
-/* Reads what may be the header of a record, ELAPSE__RECORD_HEADER_BYTES. Returns false if its type
- * is unknown: then it is none, or one of a later version. */
+/* Reads what may be the header of a record, ELAPSE__RECORD_HEADER_BYTES. Returns false if the type
+ * is unknown: the bytes are no record, or a record of a later version. */
 bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame);
 
 /* Returns whether header and fields are those that were written at this position. `bytes` holds

@@ -12,7 +12,7 @@
 
 enum {
     GROUP_SHARE_BITS = 4, /* a group closes at this share of a segment: 4 MiB of 64 */
-    UNUSED_MAX = 2,       /* one forms and one is in flight: so no more are needed at a time */
+    UNUSED_MAX = 2, /* one group forms and one is in flight, so no more are needed at a time */
 };
 
 static struct elapse__journal *journal_of(struct elapse__record_sink *sink)
@@ -56,8 +56,8 @@ static bool make_room(const struct elapse__journal *journal, struct elapse__grou
     return true;
 }
 
-/* Closes the group that forms, if it has records: it may be written from now on. Its COMMIT says
- * the present tail, because copies in later groups do not count yet. */
+/* Closes the group that forms, if it has records: the group may be written from now on. Its COMMIT
+ * says the present tail, because copies in later groups do not count yet. */
 static void close_forming(struct elapse__journal *journal)
 {
     struct elapse__group *group = journal->forming;

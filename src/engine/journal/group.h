@@ -44,7 +44,8 @@ void elapse__log_note_group(struct elapse__journal *journal, uint64_t position, 
 int elapse__journal_log_replay_place(struct elapse__journal *journal, uint64_t position,
                                      const struct elapse__journal_place *place);
 
-/* Gives the group in flight its LOG_PLACE, if it needs one, and its COMMIT. It may be written. */
+/* Gives the group in flight its LOG_PLACE, if it needs one, and its COMMIT. After that the group
+ * may be written. */
 void elapse__commit_write(struct elapse__journal *journal);
 
 /* ---- spare.c ---- */

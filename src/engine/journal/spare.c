@@ -14,7 +14,7 @@
 enum { FULL_FOR_MS = 1000 };
 
 /* A file with another name belongs to a backup: it must not be written (F5). A file that is shorter
- * has not all of its blocks. */
+ * than a segment does not have all of its blocks. */
 bool elapse__journal_file_is_reusable(const struct elapse__journal *journal,
                                       const struct elapse__file_status *status)
 {
@@ -81,7 +81,7 @@ void elapse__spare_next(struct elapse__journal *journal, struct elapse__operatio
 }
 
 /* Returns whether there is no room on the disk, or in the process or the system for another file.
- * That may pass. */
+ * Room may come back. */
 static bool says_no_room(int error)
 {
     return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EMFILE ||

@@ -188,8 +188,8 @@ void elapse__remnants_find(const struct elapse__segment_view *view, uint64_t off
     for (; offset + ELAPSE__RECORD_HEADER_BYTES <= view->size;
          offset += ELAPSE__JOURNAL_ALIGNMENT) {
         struct elapse__frame frame;
-        /* A COMMIT that began in these bytes would have its sizes and its type there, or in the
-         * next ones: so only as many places are skipped as have them in the zeros. */
+        /* The sizes and the type of a COMMIT are not zeros, and lie ELAPSE__RECORD_SIZES_AT bytes
+         * behind its beginning. Each place that is skipped would have them in the zeros. */
         while (offset + ZEROS_AT_ONCE <= view->size && are_zeros(view->bytes + offset))
             offset += ZEROS_AT_ONCE - ELAPSE__RECORD_SIZES_AT;
         if (offset + ELAPSE__RECORD_HEADER_BYTES > view->size ||

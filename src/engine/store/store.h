@@ -152,7 +152,8 @@ static inline enum elapse_error elapse__store_may_hand_out(const struct elapse_q
 /* ---- due times, for an owner that turns the queue itself ---- */
 
 /* Returns the descriptor of an alarm, BOOT or WALL: it is readable when a job may be due by that
- * clock. Returns ELAPSE__OS_NO_DESCRIPTOR if the store has a clock thread, which does the rest. */
+ * clock. Returns ELAPSE__OS_NO_DESCRIPTOR if the store has a clock thread, which turns the
+ * queue. */
 int elapse__store_due(const struct elapse_queue *store, enum elapse__store_alarm alarm);
 
 /* Makes the descriptor unreadable. The turn that follows takes what is due, and sets the alarm

@@ -152,7 +152,7 @@ mutant trim_keeps_the_key_index src/scheduler/trim.c \
 # ---- workers that leave ----
 
 mutant worker_that_stays_wakes_up_again src/scheduler/work_queue.c \
-    '            until_ns = [-ELAPSE__OS_NEVER-]{+idle_until_ns(queue)+}; /* it stays'
+    '            until_ns = [-ELAPSE__OS_NEVER-]{+idle_until_ns(queue)+}; /* the worker stays'
 mutant fewer_workers_stay_than_must src/scheduler/work_queue.c \
     'queue->idle + queue->busy >{+=+} queue->stay'
 mutant worker_leaves_although_a_task_has_come src/scheduler/work_queue.c \
