@@ -363,13 +363,15 @@ ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const
                                                struct elapse_answer *answer);
 
 /*
- * Pauses a tube: no job of the tube is handed out for `pause_ms`; 0 ends a pause. A pause is not
- * durable.
- * Errors: GONE (there is no such tube), ARGUMENT, BROKEN, CLOSED.
+ * Pauses a tube: no job of the tube is handed out for `pause_ms`; 0 ends a pause. The tube is known
+ * while the pause lasts, also without jobs. A pause goes on after a restart, and then ends by the
+ * wall clock.
+ * Errors: GONE (there is no such tube), ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED;
+ * DISK_FULL.
  * Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
-                                                uint64_t pause_ms);
+                                                uint64_t pause_ms, struct elapse_answer *answer);
 
 /* ---- workers ---- */
 

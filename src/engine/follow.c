@@ -43,7 +43,7 @@ int elapse__engine_load(struct elapse__engine *engine, const struct elapse__reco
     uint64_t bytes = elapse__record_bytes_max(record->fields_size, record->body_size);
 
     ELAPSE__ASSERT(engine->loading);
-    ELAPSE__ASSERT_THAT(record->type, <, ELAPSE__RECORD_SEAL);
+    ELAPSE__ASSERT(elapse__record_has_owner(record->type));
     if (!is_record(engine, record))
         return EBADMSG;
     int error = engine->sink.begin(&engine->sink, bytes, ELAPSE__RECORD_FOR_GROWTH);

@@ -41,7 +41,8 @@ static int copy_record(struct elapse__engine *engine, uint64_t position,
                    : 0;
     /* All other records only say how a job went on. They are never copied, so the clocks need not
      * be read. */
-    if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
+    if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN &&
+        record->type != ELAPSE__RECORD_TUBE)
         return 0;
     enum elapse__queue_result result =
         elapse__queue_clean(engine->jobs, elapse__engine_present(engine), position, record);

@@ -19,7 +19,8 @@
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
  * 12. The indexes are whole. The tokens are in their lists.
- * 13. A tube has a job, a hold or a pause. One whose watch has asked has no job to hand out.
+ * 13. A tube has a job, a hold or settings. Settings say something, and have a pause if and only if
+ *     the tube is paused. A tube whose watch has asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live; every other job has one.
  */
 #include "moves.h"
@@ -169,6 +170,14 @@ static uint64_t ring_length(const struct elapse__ring_node *ring, uint64_t most)
     return length;
 }
 
+static bool settings_fit(const struct elapse__queue_tube *tube)
+{
+    if (tube->record == NULL)
+        return !elapse__queue_paused(tube);
+    return elapse__queue_settings_say(&tube->record->settings) &&
+           elapse__queue_paused(tube) == (tube->record->settings.pause_end_ms != 0);
+}
+
 /* Tubes and their counts. */
 static unsigned check_tubes(struct checking *checking)
 {
@@ -192,7 +201,9 @@ static unsigned check_tubes(struct checking *checking)
         urgent += tube->urgent;
         bytes += tube->body_bytes;
         paused += elapse__queue_paused(tube);
-        if (jobs == 0 && tube->holds == 0 && !elapse__queue_paused(tube))
+        if (jobs == 0 && tube->holds == 0 && tube->record == NULL)
+            return BROKEN_TUBE;
+        if (!settings_fit(tube))
             return BROKEN_TUBE;
         if (tube->watch != NULL && tube->watch->asked && tube->ready.count > 0 &&
             !elapse__queue_paused(tube))

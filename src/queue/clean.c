@@ -58,6 +58,25 @@ static enum elapse__queue_result clean_token(struct elapse__queue *queue, uint64
     return ELAPSE__QUEUE_OK;
 }
 
+static enum elapse__queue_result clean_tube(struct elapse__queue *queue, uint64_t position,
+                                            const struct elapse__record *record)
+{
+    struct elapse__queue_settings old;
+    struct elapse__queue_text name;
+    if (!elapse__queue_settings_decode(&old, &name, record))
+        return ELAPSE__QUEUE_ARGUMENT;
+    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    if (tube == NULL || tube->record == NULL || tube->record->position != position)
+        return ELAPSE__QUEUE_OK;
+    if (!elapse__queue_begin(queue, 0,
+                             elapse__record_bytes_max(ELAPSE__QUEUE_SETTINGS_BYTES_MAX, 0),
+                             ELAPSE__RECORD_FOR_COPY))
+        return ELAPSE__QUEUE_REFUSED;
+    elapse__queue_write_tube(queue, tube);
+    (void)elapse__queue_end(queue);
+    return ELAPSE__QUEUE_OK;
+}
+
 enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
                                               struct elapse__queue_now now, uint64_t position,
                                               const struct elapse__record *record)
@@ -65,6 +84,8 @@ enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
     struct elapse__queue_fields fields;
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
+    if (record->type == ELAPSE__RECORD_TUBE)
+        return clean_tube(queue, position, record);
     if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
         return ELAPSE__QUEUE_OK;
     if (!elapse__queue_fields_decode(&fields, record))

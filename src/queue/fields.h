@@ -7,11 +7,12 @@
  *      DELETE   the job ended
  *      TOKEN    a token, and the id that it stands for
  *
- * Each record begins with the id of a job. PUT, CHANGE and LEASE share the part that is the present
- * state. A part that is absent takes no bytes: the bits in `parts` say which parts follow. Bit 15
- * says that a second word of such bits follows, which programs of 0.2 refuse. The body of a PUT is
- * the body of the job, and behind it the headers, whose size the fields tell. So a reader that
- * wants the fields alone reads no headers.
+ * (TUBE has the settings of a tube: settings.h.) Each of these records begins with the id of a job.
+ * PUT, CHANGE and LEASE share the part that is the present state. A part that is absent takes no
+ * bytes: the bits in `parts` say which parts follow. Bit 15 says that a second word of such bits
+ * follows, which programs of 0.2 refuse. The body of a PUT is the body of the job, and behind it
+ * the headers, whose size the fields tell. So a reader that wants the fields alone reads no
+ * headers.
  */
 #ifndef ELAPSE__QUEUE_FIELDS_H
 #define ELAPSE__QUEUE_FIELDS_H

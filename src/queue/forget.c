@@ -1,6 +1,6 @@
 /*
- * Forgets jobs and tokens that ended without a record in the queue whose records this queue
- * replays: a token that ended by its time, or a job that expired while nothing could be written.
+ * Forgets what ended without a record in the queue whose records this queue replays: a token or a
+ * pause that ended by its time, or a job that expired while nothing could be written.
  * The cleaning of that queue did not copy their records, so the records lie below the place where
  * its log begins.
  */
@@ -21,4 +21,5 @@ void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position)
     ELAPSE__ASSERT_THAT(position % 8, ==, 0);
     elapse__queue_tokens_forget(queue, position);
     forget_jobs(queue, position);
+    elapse__queue_tube_records_forget(queue, position);
 }

@@ -1,12 +1,12 @@
 /*
  * The queue from inside: its tables as types. Calls go down only, and so does what a file includes:
  *
- *      commands.h   put cancel reserve lease kick list look_up turn replay clean occurrence
+ *      commands.h   put cancel reserve lease kick list look_up turn replay clean occurrence pause
  *         |
  *      moves.h      state.c: a job from one state into another      write.c: records
  *         |         watch.c: news for those who wait                build.c: a new job
  *         |
- *      tables.h     keys sides recurrence tokens tubes waits; now.c: the present
+ *      tables.h     keys sides recurrence tokens tubes tube_record waits; now.c: the present
  *         |
  *      inner.h      types
  */
@@ -19,11 +19,19 @@
 #include "fields.h"
 #include "heap.h"
 #include "jobs.h"
+#include "settings.h"
 
 /* The ready jobs of a tube whose due times go by one clock, the oldest first. */
 struct elapse__queue_waits {
     struct elapse__ring_node jobs;
     struct elapse__ring_node *last; /* the last job inserted elsewhere than at the end; or `jobs` */
+};
+
+/* The settings of a tube, and where they lie on the disk. */
+struct elapse__queue_tube_record {
+    struct elapse__queue_settings settings;
+    uint64_t position; /* of the TUBE; 0: there is none */
+    uint32_t size;     /* of the TUBE, in bytes */
 };
 
 struct elapse__queue_tube {
@@ -34,13 +42,13 @@ struct elapse__queue_tube {
     uint64_t hash;
     uint64_t counts[ELAPSE__QUEUE_SHADOW + 1]; /* jobs in each state */
     struct elapse__queue_heap ready;
-    struct elapse__queue_waits waits[2]; /* by the boot-time clock, and by the wall clock */
-    struct elapse__ring_node buried;     /* oldest first */
-    struct elapse_timer pause;           /* pending: nothing is handed out */
-    uint64_t pause_ms;
-    uint64_t body_bytes;                    /* of all jobs but shadows */
-    struct elapse__queue_watch *watch;      /* NULL: nobody waits here */
-    struct elapse__queue_statistics totals; /* only what counts up */
+    struct elapse__queue_waits waits[2];      /* by the boot-time clock, and by the wall clock */
+    struct elapse__ring_node buried;          /* oldest first */
+    struct elapse_timer pause;                /* pending: nothing is handed out */
+    struct elapse__queue_tube_record *record; /* NULL: the tube has no settings */
+    uint64_t body_bytes;                      /* of all jobs but shadows */
+    struct elapse__queue_watch *watch;        /* NULL: nobody waits here */
+    struct elapse__queue_statistics totals;   /* only what counts up */
     uint8_t name_size;
     unsigned char name[];
 };

@@ -118,6 +118,10 @@ void elapse__queue_write_put(struct elapse__queue *queue, struct elapse__queue_e
 uint64_t elapse__queue_write_token(struct elapse__queue *queue,
                                    const struct elapse__queue_fields *fields, uint32_t *size);
 
+/* Appends a TUBE with the settings of a tube. Requires that it has a record. The tube may end by
+ * that, if its settings say nothing. */
+void elapse__queue_write_tube(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
 /* ---- moves with their records (move.c); within a group, or without records if not `write` ---- */
 
 /* Makes a job in any state but SHADOW wait until `due`, or READY if `due` has come. Writes a record

@@ -146,8 +146,8 @@ struct elapse__queue_options {
     uint32_t tubes_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
-    /* Programs of 0.2 may run in this cluster: records that they refuse are not written. A put with
-     * headers is refused. */
+    /* In a cluster in which programs of 0.2 may be: what those refuse is not written. A put with
+     * headers is refused, and the settings of a tube are not durable. */
     bool old_records;
     bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
     bool present_is_rounded; /* `now` is rounded down, so a delay must take a millisecond more */
@@ -192,8 +192,8 @@ void elapse__queue_used_id(struct elapse__queue *queue, uint64_t id);
 /* Returns the greatest id that may have been given to a job. */
 uint64_t elapse__queue_last_id(const struct elapse__queue *queue);
 
-/* Ends the jobs and tokens whose records lie below this position, during a replay: those records
- * are not live, even if the queue has counted them as live. Cost: O(jobs). */
+/* Ends the jobs, tokens and settings whose records lie below this position, during a replay: those
+ * records are not live, even if the queue has counted them as live. Cost: O(jobs). */
 void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position);
 
 /*
@@ -687,11 +687,13 @@ struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue
 
 /* ---- tubes and statistics ---- */
 
-/* Pauses a tube: no job of the tube is handed out for `delay_ms`; 0 ends a pause. A pause is not
- * durable. Returns OK, GONE if there is no such tube, or an error. */
-enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
-                                              struct elapse__queue_now now,
-                                              struct elapse__queue_text name, uint64_t delay_ms);
+/* Pauses a tube: no job of the tube is handed out for `delay_ms`; 0 ends a pause. The tube is known
+ * while the pause lasts, also without jobs. After a restart the pause ends by the wall clock; with
+ * the option `old_records` a restart ends it. Returns OK, GONE if there is no such tube, or an
+ * error. */
+struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
+                                                struct elapse__queue_now now,
+                                                struct elapse__queue_text name, uint64_t delay_ms);
 
 /* Holds a tube: the tube stays, with its statistics, also without jobs. Makes the tube if there is
  * none. Returns OK or an error. Each hold needs a drop. */

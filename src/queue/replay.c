@@ -131,7 +131,8 @@ void elapse__queue_replay_fetch(const struct elapse__queue *queue,
 {
     enum { ID_BYTES = 8 };
     /* Jobs that are put mostly have new ids, one after another. */
-    if (record->type != ELAPSE__RECORD_PUT && record->fields_size >= ID_BYTES)
+    if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TUBE &&
+        record->fields_size >= ID_BYTES)
         elapse__queue_entry_fetch(&queue->jobs,
                                   elapse__little_endian_load(record->fields, ID_BYTES),
                                   is_near ? ELAPSE__QUEUE_FETCH_ENTRY : ELAPSE__QUEUE_FETCH_TABLE);
@@ -154,6 +155,9 @@ bool elapse__queue_is_own_record(const struct elapse__queue *queue,
                                  const struct elapse__record *record)
 {
     struct elapse__queue_fields fields;
+    struct elapse__queue_settings settings;
+    if (record->type == ELAPSE__RECORD_TUBE)
+        return elapse__queue_settings_decode(&settings, &fields.tube, record);
     return record->type == ELAPSE__RECORD_EPOCH || read_own(queue, record, &fields);
 }
 
@@ -164,8 +168,11 @@ enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint
     ELAPSE__ASSERT(!queue->open);
     if (record->type == ELAPSE__RECORD_EPOCH)
         return ELAPSE__QUEUE_OK;
-    if (position == 0 || position % 8 != 0 || position > ELAPSE__QUEUE_POSITION_MAX ||
-        !read_own(queue, record, &fields))
+    if (position == 0 || position % 8 != 0 || position > ELAPSE__QUEUE_POSITION_MAX)
+        return ELAPSE__QUEUE_ARGUMENT;
+    if (record->type == ELAPSE__RECORD_TUBE)
+        return elapse__queue_tube_record_replay(queue, position, record);
+    if (!read_own(queue, record, &fields))
         return ELAPSE__QUEUE_ARGUMENT;
     switch (record->type) {
     case ELAPSE__RECORD_PUT:
@@ -261,5 +268,6 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
         open_entry(queue, entry);
     ELAPSE__ASSERT_THAT(queue->totals.ready, ==, 0); /* the first turn makes jobs ready */
     elapse__queue_tokens_open(queue);
+    elapse__queue_tube_records_open(queue);
     return ELAPSE__QUEUE_OK;
 }

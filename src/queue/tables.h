@@ -68,7 +68,7 @@ enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
                                                  struct elapse__queue_text name,
                                                  struct elapse__queue_tube **tube);
 
-/* Releases the tube if it has no jobs, no holds and no pause. */
+/* Releases the tube if it has no jobs, no holds and no settings. */
 void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
 /* Drops one hold of the tube. Requires that it has one. */
@@ -80,6 +80,37 @@ static inline bool elapse__queue_paused(const struct elapse__queue_tube *tube)
 {
     return elapse_timer_pending(&tube->pause);
 }
+
+/* Returns the next tube after `*number`, which begins as 0; NULL: there is no more. */
+struct elapse__queue_tube *elapse__queue_next_tube(const struct elapse__queue *queue,
+                                                   uint32_t *number);
+
+/* ---- the settings of a tube (tube_record.c) ---- */
+
+/* Makes sure that the tube has a record. Returns it, or NULL if there is no memory. */
+struct elapse__queue_tube_record *elapse__queue_tube_record_get(struct elapse__queue *queue,
+                                                                struct elapse__queue_tube *tube);
+
+/* The TUBE of a tube lies at this position now, and has this size; 0 and 0: there is none. */
+void elapse__queue_tube_record_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                    uint64_t position, uint32_t size);
+
+/* Releases the record of a tube if its settings say nothing. The tube may end by that. */
+void elapse__queue_tube_record_settle(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Ends the pause of a tube, whose timer is idle. The tube may end by that. */
+void elapse__queue_pause_end(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Takes a TUBE that is replayed. Returns OK, NO_MEMORY or LIMIT. */
+enum elapse__queue_result elapse__queue_tube_record_replay(struct elapse__queue *queue,
+                                                           uint64_t position,
+                                                           const struct elapse__record *record);
+
+/* Starts the pauses that go on after a replay, and ends the others. */
+void elapse__queue_tube_records_open(struct elapse__queue *queue);
+
+/* Ends the settings whose records lie below this position. */
+void elapse__queue_tube_records_forget(struct elapse__queue *queue, uint64_t position);
 
 /* ---- waits (waits.c) ---- */
 

@@ -129,18 +129,20 @@ static uint64_t jobs_of_tube(const struct elapse__queue_tube *tube)
 
 static void free_tube(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
+    elapse__release_locked(&queue->memory, tube->record, sizeof *tube->record);
     elapse__queue_heap_free(&tube->ready, &queue->memory);
     elapse__release_locked(&queue->memory, tube, tube_bytes(tube));
 }
 
 void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
-    if (tube->holds > 0 || elapse__queue_paused(tube) || jobs_of_tube(tube) > 0)
+    if (tube->holds > 0 || tube->record != NULL || jobs_of_tube(tube) > 0)
         return;
     ELAPSE__ASSERT(elapse__ring_empty(&tube->buried));
     ELAPSE__ASSERT_THAT(tube->ready.count, ==, 0);
     ELAPSE__ASSERT_THAT(tube->body_bytes, ==, 0); /* invariant 9 */
     ELAPSE__ASSERT(tube->watch == NULL);          /* a watch holds its tube */
+    ELAPSE__ASSERT(!elapse__queue_paused(tube));
     if (queue->last_tube == tube)
         queue->last_tube = NULL;
     elapse__queue_index_remove(&queue->tube_index, tube->number, &queue->memory);
@@ -155,13 +157,23 @@ void elapse__queue_tube_release(struct elapse__queue *queue, struct elapse__queu
     elapse__queue_tube_end_if_empty(queue, tube);
 }
 
+struct elapse__queue_tube *elapse__queue_next_tube(const struct elapse__queue *queue,
+                                                   uint32_t *number)
+{
+    while (*number + 1 < queue->tubes.fresh) {
+        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, ++*number);
+        if (place->used != 0)
+            return place->tube;
+    }
+    return NULL;
+}
+
 void elapse__queue_tubes_free(struct elapse__queue *queue)
 {
-    for (uint32_t number = 1; number < queue->tubes.fresh; number++) {
-        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, number);
-        if (place->used != 0)
-            free_tube(queue, place->tube);
-    }
+    struct elapse__queue_tube *tube = NULL;
+    uint32_t number = 0;
+    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
+        free_tube(queue, tube);
     elapse__queue_index_free(&queue->tube_index, &queue->memory);
     elapse__queue_slab_free(&queue->tubes, &queue->memory);
 }
@@ -235,7 +247,7 @@ enum elapse__queue_result elapse__queue_tube_statistics(const struct elapse__que
     count_states(statistics, tube);
     statistics->overdue_ms = elapse__queue_longest_wait_ms(tube, now);
     if (elapse__queue_paused(tube)) {
-        statistics->pause_ms = tube->pause_ms;
+        statistics->pause_ms = tube->record->settings.pause_ms;
         statistics->pause_left_ms =
             elapse__queue_left(queue, now, elapse_timer_deadline(&tube->pause));
     }

@@ -115,7 +115,7 @@ static void turn_pauses(struct turning *turning)
             (void *)((unsigned char *)timer - offsetof(struct elapse__queue_tube, pause));
         elapse__queue_watch_tell(queue, tube);
         queue->readied++;
-        elapse__queue_tube_end_if_empty(queue, tube);
+        elapse__queue_pause_end(queue, tube);
     }
 }
 

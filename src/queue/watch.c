@@ -88,26 +88,3 @@ struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue
     take_out(watch);
     return watch;
 }
-
-enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
-                                              struct elapse__queue_now now,
-                                              struct elapse__queue_text name, uint64_t delay_ms)
-{
-    elapse__queue_take_now(queue, now);
-    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
-    if (tube == NULL)
-        return ELAPSE__QUEUE_GONE;
-    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
-        return ELAPSE__QUEUE_ARGUMENT;
-    (void)elapse_wheel_stop(&queue->clocks.pauses, &tube->pause);
-    queue->readied++;
-    tube->pause_ms = delay_ms;
-    tube->totals.pauses++;
-    queue->totals.pauses++;
-    if (delay_ms > 0)
-        elapse_wheel_start(&queue->clocks.pauses, &tube->pause,
-                           elapse__queue_after(queue, delay_ms));
-    elapse__queue_watch_tell(queue, tube);
-    elapse__queue_tube_end_if_empty(queue, tube);
-    return ELAPSE__QUEUE_OK;
-}

@@ -150,3 +150,19 @@ uint64_t elapse__queue_write_token(struct elapse__queue *queue,
     queue->sink->live(queue->sink, position, (int64_t)*size);
     return position;
 }
+
+void elapse__queue_write_tube(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    unsigned char bytes[ELAPSE__QUEUE_SETTINGS_BYTES_MAX];
+    struct elapse__queue_text name = {tube->name, tube->name_size};
+    ELAPSE__ASSERT(tube->record != NULL);
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_TUBE,
+        .fields_size = elapse__queue_settings_encode(&tube->record->settings, name, bytes),
+        .fields = bytes,
+    };
+    uint64_t position = queue->sink->append(queue->sink, &record);
+    elapse__queue_tube_record_move(queue, tube, position,
+                                   (uint32_t)elapse__frame_bytes(record.fields_size, 0));
+    elapse__queue_tube_record_settle(queue, tube);
+}

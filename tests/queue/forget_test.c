@@ -51,6 +51,7 @@ TEST_GIVEN(test_each_place, struct fixture, f, set_up, tear_down)
     (void)put_with_token(f, "two");
     (void)put(f, job("last"), ELAPSE__QUEUE_SCHEDULED);
     (void)take(f);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 60000).result);
     size_t count = f->log.count;
     for (size_t i = 0; i <= count; i++) {
         uint64_t below = i < count ? f->log.records[i].position : f->log.next_position;
@@ -61,6 +62,7 @@ TEST_GIVEN(test_each_place, struct fixture, f, set_up, tear_down)
         f->log.tail = 0;
         assert_int_equal(elapse__queue_jobs(queue), elapse__queue_jobs(rest));
         assert_int_equal(elapse__queue_tokens(queue), elapse__queue_tokens(rest));
+        assert_int_equal(elapse__queue_tube_count(queue), elapse__queue_tube_count(rest));
         assert_int_equal(sink.live, rest_sink.live);
         assert_ok(elapse__queue_replay_done(queue, f->now, UINT32_MAX));
         assert_int_equal(elapse__queue_check(queue), 0);

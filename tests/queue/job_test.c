@@ -654,8 +654,9 @@ QUEUE_TEST(list_and_cancel_all_pass_over_what_cannot_match)
 QUEUE_TEST(a_paused_tube_hands_nothing_out)
 {
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
-    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 5000));
-    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("x"), 1), ELAPSE__QUEUE_GONE);
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 5000).result);
+    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("x"), 1).result,
+                     ELAPSE__QUEUE_GONE);
     nothing_ready(f);
     assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, f->now.boot_ms + 5000);
     struct elapse__queue_statistics statistics;

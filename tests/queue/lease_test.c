@@ -595,7 +595,7 @@ QUEUE_TEST(has_ready_says_what_reserve_would_find)
     assert_false(elapse__queue_has_ready(f->queue, &none));
     assert_int_equal(elapse__queue_ready(f->queue), 1);
     assert_true(elapse__queue_readied(f->queue) > readied);
-    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 5000));
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 5000).result);
     assert_false(elapse__queue_has_ready(f->queue, &both));
     readied = elapse__queue_readied(f->queue);
     pass(f, 5000);

@@ -12,7 +12,6 @@ static struct log *log_of(struct elapse__record_sink *sink)
 static int log_begin(struct elapse__record_sink *sink, uint64_t bytes,
                      enum elapse__record_purpose purpose)
 {
-    (void)purpose;
     struct log *log = log_of(sink);
     if (log->in_group)
         abort(); /* groups do not nest */
@@ -23,6 +22,7 @@ static int log_begin(struct elapse__record_sink *sink, uint64_t bytes,
     }
     log->in_group = true;
     log->group_left = bytes;
+    log->purpose = purpose;
     log->groups++;
     return 0;
 }
@@ -136,23 +136,22 @@ bool log_clean(struct log *log, struct elapse__queue *queue, struct elapse__queu
     return true;
 }
 
-static int64_t live_between(const struct log *log, size_t from, size_t to)
+int64_t log_live(const struct log *log)
 {
     int64_t live = 0;
-    for (size_t i = from; i < to; i++)
+    for (size_t i = log->tail; i < log->count; i++)
         if (log->records[i].record.type == ELAPSE__RECORD_PUT)
             live += log->records[i].live;
     return live;
 }
 
-int64_t log_live(const struct log *log)
-{
-    return live_between(log, log->tail, log->count);
-}
-
 int64_t log_live_dropped(const struct log *log)
 {
-    return live_between(log, 0, log->tail);
+    int64_t live = 0;
+    for (size_t i = 0; i < log->tail; i++)
+        if (log->records[i].record.type != ELAPSE__RECORD_TOKEN)
+            live += log->records[i].live;
+    return live;
 }
 
 bool log_is_put(const struct log *log, uint64_t position)

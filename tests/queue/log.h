@@ -29,6 +29,7 @@ struct log {
     uint64_t group_left; /* bytes that the open group may still take */
     unsigned refusals;   /* how many of the next groups are refused */
     unsigned begins;
+    enum elapse__record_purpose purpose; /* of the last group */
 };
 
 void log_init(struct log *log);
@@ -45,8 +46,8 @@ bool log_clean(struct log *log, struct elapse__queue *queue, struct elapse__queu
 bool log_is_put(const struct log *log, uint64_t position);
 
 /* The first returns the live bytes of the records of jobs from the tail on, the second those of the
- * dropped records, which must be 0. Tokens are left out, because the moment of their end depends on
- * the rounding of two clocks. */
+ * dropped records of jobs and tubes, which must be 0. Tokens are left out, because the moment of
+ * their end depends on the rounding of two clocks. */
 int64_t log_live(const struct log *log);
 int64_t log_live_dropped(const struct log *log);
 

@@ -578,7 +578,8 @@ static void do_pause(struct model *m)
 {
     int tube = (int)random_below(&m->random, 2);
     uint64_t delay_ms = random_below(&m->random, 30);
-    if (elapse__queue_pause(m->queue, m->now, text_of(tubes[tube]), delay_ms) == ELAPSE__QUEUE_OK)
+    if (elapse__queue_pause(m->queue, m->now, text_of(tubes[tube]), delay_ms).result ==
+        ELAPSE__QUEUE_OK)
         m->paused_until[tube] = (int64_t)(m->now.boot_ms + delay_ms);
 }
 
@@ -619,7 +620,11 @@ static void restart_plain(struct model *m, const struct elapse__queue_now *old)
         job->handed_before = false;
         job->lease_end = (int64_t)m->now.boot_ms + (left > 0 ? left : 0);
     }
-    m->paused_until[0] = m->paused_until[1] = 0;
+    /* A pause ends by the wall clock. These runs do not set it back. */
+    for (int tube = 0; tube < 2; tube++)
+        if (m->paused_until[tube] != 0)
+            m->paused_until[tube] +=
+                (int64_t)m->now.boot_ms - (int64_t)old->boot_ms - (m->now.wall_ms - old->wall_ms);
 }
 
 static void do_restart(struct model *m)

@@ -77,17 +77,17 @@ QUEUE_TEST(a_pause_delays_the_news)
     struct elapse__queue_watch watch;
     assert_ok(elapse__queue_watch_begin(f->queue, text("t"), &watch));
     elapse__queue_watch_ask(f->queue, &watch);
-    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 100));
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 100).result);
     put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
     pass(f, 99);
     assert_null(next(f));
     pass(f, 1);
     assert_ptr_equal(next(f), &watch);
     /* A pause that is taken back makes news, too. */
-    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 100));
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 100).result);
     elapse__queue_watch_ask(f->queue, &watch);
     assert_null(next(f));
-    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 0));
+    assert_ok(elapse__queue_pause(f->queue, f->now, text("t"), 0).result);
     assert_ptr_equal(next(f), &watch);
     elapse__queue_watch_end(f->queue, &watch);
     ok(f);

@@ -149,7 +149,8 @@ SERVER_TEST(a_pause_holds_back_waiting_reserves)
     connect(&a);
     connect(&producer);
     say(&a, "r 100000 1 t\n");
-    assert_int_equal(elapse__queue_pause(f.engine.jobs, present(), name, 500), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_pause(f.engine.jobs, present(), name, 500).result,
+                     ELAPSE__QUEUE_OK);
     say(&producer, "p t one\n");
     commit();
     expect(&a, "");

@@ -72,7 +72,7 @@ void clients_forget_replies(void)
 
 /* ---- commands ---- */
 
-enum verb { PUT, CANCEL, RESCHEDULE, KICK, HOLDER };
+enum verb { PUT, CANCEL, RESCHEDULE, KICK, PAUSE, HOLDER };
 
 struct command {
     enum verb verb;
@@ -150,6 +150,8 @@ static struct elapse__queue_answer perform(struct elapse__queue *jobs, struct el
                                                   model_key(command->key), command->time);
     case KICK:
         return elapse__queue_kick_id(jobs, now, command->id);
+    case PAUSE:
+        return elapse__queue_pause(jobs, now, model_tube(command->tube), (uint64_t)command->delay);
     default:
         return hold(jobs, now, command);
     }
@@ -170,6 +172,9 @@ static void judge(const struct command *command, struct elapse__queue_answer ans
     case KICK:
         model_do_kick(command->id, answer);
         break;
+    case PAUSE:
+        model_do_pause(command->tube, command->delay, answer);
+        break;
     default:
         model_do_holder(command->holder_verb, command->id, command->lease, command->delay, answer);
         break;
@@ -178,7 +183,9 @@ static void judge(const struct command *command, struct elapse__queue_answer ans
 
 static void trace_command(const struct command *command, struct elapse__queue_answer answer)
 {
-    static const char *const verbs[] = {"put", "cancel", "reschedule", "kick", "lease"};
+    static const char *const verbs[] = {"put", "cancel", "reschedule", "kick", "pause", "lease"};
+    if (command->verb == PAUSE)
+        TRACE("t %lld: pause for %lld ms\n", (long long)model.t, (long long)command->delay);
     TRACE("t %lld: %s (%d) job %llu tube %u key %u: result %d, job %llu\n", (long long)model.t,
           verbs[command->verb],
           command->verb == HOLDER ? (int)command->holder_verb : (int)command->put.when,
@@ -554,6 +561,17 @@ static void send_named(struct random_source *random, enum verb verb)
     (void)run(&command);
 }
 
+static void send_pause(struct random_source *random)
+{
+    struct command command = {
+        .verb = PAUSE,
+        .tube = (unsigned)random_below(random, MODEL_TUBES),
+        .delay = random_one_in(random, 2) ? 0 : some_delay(random),
+    };
+    if (model_takes_pauses(command.tube))
+        (void)run(&command);
+}
+
 static void send_holder(struct random_source *random)
 {
     if (clients.lease_count == 0)
@@ -583,8 +601,10 @@ void clients_send(struct random_source *random)
         send_named(random, CANCEL);
     else if (kind < 56)
         send_named(random, RESCHEDULE);
-    else if (kind < 60)
+    else if (kind < 59)
         send_named(random, KICK);
+    else if (kind < 61)
+        send_pause(random);
     else if (kind < 78)
         (void)take(1 + (unsigned)random_below(random, (1 << MODEL_TUBES) - 1),
                    random_one_in(random, 2) ? 0 : 1 + (unsigned)random_below(random, CONNECTIONS),

@@ -730,7 +730,8 @@ static struct model_job *first_ready(unsigned tubes)
     struct model_job *first = NULL;
     for (unsigned i = 0; i < model.job_count; i++) {
         struct model_job *job = model_at(i);
-        if (job->state != ELAPSE__QUEUE_READY || (tubes >> job->put.tube & 1) == 0)
+        if (job->state != ELAPSE__QUEUE_READY || (tubes >> job->put.tube & 1) == 0 ||
+            model_is_paused(job->put.tube))
             continue;
         if (first == NULL || job->put.priority < first->put.priority ||
             (job->put.priority == first->put.priority && job->id < first->id))

@@ -61,6 +61,20 @@ struct model_job {
     int64_t expiry;        /* t, of a ready job */
 };
 
+/* What one PAUSE did. */
+struct model_pause {
+    uint64_t seq;
+    int64_t end, length; /* t; 0: the pause was ended */
+    bool is_open;        /* the wall clock was set, and the process started anew */
+};
+
+enum { MODEL_PAUSES = 256 };
+
+struct model_pauses {
+    struct model_pause versions[MODEL_PAUSES];
+    unsigned count;
+};
+
 struct model_history {
     struct model_job *versions;
     unsigned count, capacity;
@@ -86,6 +100,7 @@ struct model {
         bool fuzzy, may_be_lost;
     } tokens[MODEL_TOKENS][16];
     unsigned token_counts[MODEL_TOKENS];
+    struct model_pauses pauses[MODEL_TUBES];
     char violation[320];
 };
 
@@ -128,6 +143,10 @@ void model_do_cancel(uint64_t id, unsigned tube, unsigned key, model_answer answ
 void model_do_reschedule(uint64_t id, unsigned tube, unsigned key, struct elapse__queue_time time,
                          model_answer answer);
 void model_do_kick(uint64_t id, model_answer answer);
+void model_do_pause(unsigned tube, int64_t delay, model_answer answer);
+
+/* Returns whether the model has room for another pause of the tube. */
+bool model_takes_pauses(unsigned tube);
 
 enum model_verb { MODEL_ACK, MODEL_NACK, MODEL_NACK_IN, MODEL_EXTEND, MODEL_BURY };
 void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lease lease,

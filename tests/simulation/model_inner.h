@@ -20,6 +20,12 @@ bool model_recurs(const struct model_job *job);
 struct model_job *model_find_key(unsigned tube, unsigned key, bool shadow);
 void model_enter_waiting(struct model_job *job, bool by_wall, int64_t due);
 void model_put_aside(uint64_t id, int64_t due);
+bool model_is_paused(unsigned tube);
+
+/* Return whether a pause with so much left is the one behind a cut; and take it over. */
+bool model_pause_fits(unsigned tube, uint64_t cut, int64_t left);
+void model_adopt_pause(unsigned tube, uint64_t cut, int64_t left);
+
 const char *model_name_of(enum elapse__queue_result result);
 
 #endif

@@ -206,12 +206,31 @@ static const struct model_found *found_of(const struct model_found *found, unsig
     return NULL;
 }
 
-/* Returns the number of jobs that fit a cut; `*wrong` is the first that does not. */
-static bool cut_fits(uint64_t cut, const struct model_found *found, unsigned count, uint64_t *wrong)
+/* Returns how much of the pause of a tube is left. */
+static int64_t pause_left(struct elapse__queue *queue, struct elapse__queue_now now, unsigned tube)
 {
+    struct elapse__queue_statistics statistics = {.pause_left_ms = 0};
+    (void)elapse__queue_tube_statistics(queue, now, model_tube(tube), &statistics);
+    return (int64_t)statistics.pause_left_ms;
+}
+
+/* What was found after a start. */
+struct seen {
+    const struct model_found *jobs;
+    unsigned count;
+    int64_t pauses[MODEL_TUBES];
+};
+
+/* Returns whether all jobs and pauses fit a cut; `*wrong` is the first job that does not, or 0. */
+static bool cut_fits(uint64_t cut, const struct seen *seen, uint64_t *wrong)
+{
+    *wrong = 0;
+    for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
+        if (!model_pause_fits(tube, cut, seen->pauses[tube]))
+            return false;
     for (unsigned i = 0; i < model.job_count; i++) {
         uint64_t id = model.jobs[i].versions[0].id;
-        if (version_at(&model.jobs[i], cut, found_of(found, count, id)) == NULL) {
+        if (version_at(&model.jobs[i], cut, found_of(seen->jobs, seen->count, id)) == NULL) {
             *wrong = id;
             return false;
         }
@@ -302,6 +321,9 @@ void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, ui
                    const struct model_found *found, unsigned count)
 {
     uint64_t wrong = 0, most = model.seq;
+    struct seen seen = {found, count, {0}};
+    for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
+        seen.pauses[tube] = pause_left(queue, now, tube);
     if (least < model.certain)
         model.told_id = 0; /* with `interval` the replies may be lost */
     if (least < model.life_start)
@@ -312,10 +334,15 @@ void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, ui
             return;
         }
     }
-    while (!cut_fits(most, found, count, &wrong)) {
+    while (!cut_fits(most, &seen, &wrong)) {
+        if (most == least && wrong == 0) {
+            model_violate("after a start the tubes are paused for %lld, %lld and %lld ms",
+                          (long long)seen.pauses[0], (long long)seen.pauses[1],
+                          (long long)seen.pauses[2]);
+            return;
+        }
         if (most == least) {
-            const struct model_found *seen = found_of(found, count, wrong);
-            explain(wrong, seen, least);
+            explain(wrong, found_of(found, count, wrong), least);
             return;
         }
         most--;
@@ -323,9 +350,11 @@ void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, ui
     /* Several may fit: what they differ in, tokens of jobs that came and went, stays open. */
     uint64_t lowest = most;
     for (uint64_t cut = least; cut < most && lowest == most; cut++)
-        if (cut_fits(cut, found, count, &wrong))
+        if (cut_fits(cut, &seen, &wrong))
             lowest = cut;
     model.seq++;
+    for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
+        model_adopt_pause(tube, most, seen.pauses[tube]);
     go_back(most, found, count);
     cut_tokens(lowest, most);
     model.certain = model.life_start = model.seq;

@@ -9,12 +9,14 @@
 #include "../common/options.h"
 #include "../common/output.h"
 #include "job_json.h"
+#include "tube_json.h"
 
 static const struct command_help help = {
     .usage = "Usage: elapse export DIRECTORY\n",
     .purpose = "Prints every job in the directory of a durable queue as one line of JSON, by\n"
-               "increasing ids, with its options and its body. Texts that are not UTF-8 are\n"
-               "base64. No process may have the directory open. 'elapse import' reads it.\n",
+               "increasing ids, with its options and its body, and before them one line for\n"
+               "the settings of each tube that has some. Texts that are not UTF-8 are base64.\n"
+               "No process may have the directory open. 'elapse import' reads it.\n",
     .example = "Example:\n"
                "  elapse export orders-data | grep '\"key\":\"4711\"'\n",
 };
@@ -40,6 +42,14 @@ static bool print_job(void *context, const struct elapse__upkeep_job *job)
     return !output_failed();
 }
 
+static bool print_tube(void *context, const struct elapse__upkeep_tube *tube)
+{
+    (void)context;
+    tube_json_write(output_begin_json(), tube);
+    output_end_json();
+    return !output_failed();
+}
+
 enum exit_status export_command(int argc, char **argv)
 {
     struct command_line line = {.help = &help};
@@ -53,7 +63,8 @@ enum exit_status export_command(int argc, char **argv)
         return usage_error("give one directory");
     struct elapse__upkeep_data *data =
         elapse__upkeep_open(line.arguments[0], false, 1U << 26, &fault);
-    bool is_done = data != NULL && elapse__upkeep_each(data, print_job, &exporting, &fault);
+    bool is_done = data != NULL && elapse__upkeep_each_tube(data, print_tube, NULL, &fault) &&
+                   elapse__upkeep_each(data, print_job, &exporting, &fault);
     if (!is_done)
         print_error("%s", fault.text);
     status = output_finish();

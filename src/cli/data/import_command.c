@@ -20,9 +20,10 @@ enum { LINE_BYTES_MAX = 256 << 20, READ_BYTES = 1 << 16 };
 static const struct command_help help = {
     .usage = "Usage: elapse import [OPTION]... DIRECTORY\n",
     .purpose = "Reads lines of JSON from standard input, as 'elapse export' prints them, and\n"
-               "adds each as a job to the directory of a durable queue, which is made if it does\n"
-               "not exist. No process may have the directory open. A bad line is reported with\n"
-               "its number and left out; the others are added. All are on the disk at the end.\n",
+               "adds each as a job, or as the settings of a tube, to the directory of a durable\n"
+               "queue, which is made if it does not exist. No process may have the directory\n"
+               "open. A bad line is reported with its number and left out; the others are added.\n"
+               "All are on the disk at the end.\n",
     .example = "Example:\n"
                "  elapse export orders-data | elapse import copy-data\n",
 };
@@ -59,9 +60,10 @@ static void take_line(struct importing *importing, const char *text, size_t leng
         report(importing, words);
         return;
     }
-    switch (elapse__upkeep_add(importing->data, &line.job, &fault)) {
+    switch (line.is_tube ? elapse__upkeep_add_tube(importing->data, &line.tube, &fault)
+                         : elapse__upkeep_add(importing->data, &line.job, &fault)) {
     case ELAPSE__UPKEEP_ADDED:
-        importing->added++;
+        importing->added += !line.is_tube;
         break;
     case ELAPSE__UPKEEP_REFUSED:
         report(importing, fault.text);

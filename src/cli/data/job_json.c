@@ -12,6 +12,7 @@
 #include "../../protocol/put_options.h"
 #include "../common/message.h"
 #include "../common/text.h"
+#include "tube_json.h"
 
 /* The members that are whole numbers. */
 static const struct number_member {
@@ -283,7 +284,10 @@ bool job_json_read(struct job_json *line, const char *text, size_t length, char 
     /* No text is longer than the line. */
     line->memory = allocate(length + 1);
     reading.next = line->memory;
-    bool is_read = read_members(&reading, object);
+    line->is_tube = tube_json_is_meant(object);
+    bool is_read = line->is_tube
+                       ? tube_json_read(&line->tube, object, line->memory, fault, fault_bytes)
+                       : read_members(&reading, object);
     json_decref(object);
     if (!is_read)
         job_json_free(line);

@@ -1,5 +1,5 @@
 /*
- * Writes a job of a durable queue as one line of JSON, and reads such a line.
+ * Writes a job of a durable queue as one line of JSON, and reads such a line, or one of a tube.
  *
  * A text that is not UTF-8 is written as base64, as a member whose name ends with _base64. Fields
  * that are zero or empty, or have their default, are left out, so most jobs are short lines.
@@ -16,8 +16,10 @@
 /* Writes a job as an object. */
 void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *job);
 
-/* A line that was read. The job's texts point into `memory`. */
+/* A line that was read: a job, or the settings of a tube. Their texts point into `memory`. */
 struct job_json {
+    bool is_tube;
+    struct elapse__upkeep_tube tube;
     struct elapse__upkeep_job job;
     void *memory;
 };

@@ -97,7 +97,7 @@ static bool examine(struct elapse__journal *journal)
         move_tail(journal);
         return true;
     }
-    if (frame.type < ELAPSE__RECORD_SEAL && !hand_over(journal, bytes, &frame))
+    if (elapse__record_has_owner(frame.type) && !hand_over(journal, bytes, &frame))
         return false;
     pass_record(journal, &frame);
     return true;

@@ -235,7 +235,7 @@ static bool take_record(struct examiner *examiner, uint64_t segment,
         elapse__name_segment(finding.file, segment);
         return tell(examiner, &finding);
     }
-    if (record.type >= ELAPSE__RECORD_SEAL)
+    if (!elapse__record_has_owner(record.type))
         return take_own(examiner, walk);
     examination->records++;
     if (examination->record != NULL)

@@ -54,7 +54,7 @@ static uint64_t body_checksum(const void *body, uint32_t body_size, uint64_t pos
 void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,
                           uint8_t *bytes)
 {
-    ELAPSE__ASSERT(record->type >= ELAPSE__RECORD_PUT && record->type <= ELAPSE__RECORD_LOG_PLACE);
+    ELAPSE__ASSERT(record->type >= ELAPSE__RECORD_PUT && record->type <= ELAPSE__RECORD_LAST);
     ELAPSE__ASSERT(record->body_size == 0 || record->body != NULL);
     uint8_t *fields = bytes + ELAPSE__RECORD_HEADER_BYTES;
     uint8_t *body = fields + record->fields_size;
@@ -85,7 +85,7 @@ bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame)
     frame->body_size = (uint32_t)elapse__little_endian_load(bytes + BODY_SIZE_AT, 4);
     frame->body_checksum = elapse__little_endian_load(bytes + BODY_CHECKSUM_AT, 8);
     frame->bytes = elapse__frame_bytes(frame->fields_size, frame->body_size);
-    return type >= ELAPSE__RECORD_PUT && type <= ELAPSE__RECORD_LOG_PLACE;
+    return type >= ELAPSE__RECORD_PUT && type <= ELAPSE__RECORD_LAST;
 }
 
 bool elapse__frame_header_is_whole(const uint8_t *bytes, const struct elapse__frame *frame,

@@ -94,15 +94,14 @@ static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, ui
                                          elapse__segment_bytes(journal);
 }
 
-/* Returns whether records of this purpose go to the next segment because the present one is of an
- * older version, although they would fit. All records do as soon as a spare is free. Growth, and
- * what comes from a log, may have what a program of that version does not know, and waits for a
- * spare. */
+/* Returns whether records of this purpose leave a segment of an older version, where they would
+ * fit: all do as soon as a spare is free. Growth, a setting, and what comes from a log may have
+ * what a program of that version does not know, and wait for a spare. */
 static bool must_leave(const struct elapse__journal *journal, enum elapse__record_purpose purpose)
 {
     return elapse__segment_of(journal, journal->place) == journal->old_head &&
-           (purpose == ELAPSE__RECORD_FOR_GROWTH || journal->is_placed ||
-            elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true));
+           (purpose == ELAPSE__RECORD_FOR_GROWTH || purpose == ELAPSE__RECORD_FOR_SETTING ||
+            journal->is_placed || elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true));
 }
 
 /* Finds the place for `bytes` bytes of records, and memory for them. */
@@ -171,7 +170,7 @@ static uint64_t append_record(struct elapse__record_sink *sink, const struct ela
     uint64_t bytes = elapse__frame_bytes(record->fields_size, record->body_size);
     uint64_t position = journal->place;
     ELAPSE__ASSERT(journal->begun);
-    ELAPSE__ASSERT(record->type < ELAPSE__RECORD_SEAL);
+    ELAPSE__ASSERT(elapse__record_has_owner(record->type));
     ELAPSE__ASSERT_THAT(group->size + bytes + ELAPSE__COMMIT_BYTES, <=, group->capacity);
     ELAPSE__ASSERT_THAT(group->position + group->size, ==, position);
     elapse__frame_encode(record, position, journal->seed, group->bytes + group->size);

@@ -65,7 +65,7 @@ size_t elapse__portable_encode(const struct elapse__portable_facts *facts, const
     for (size_t at = 0; at < size; records++) {
         struct elapse__frame frame;
         bool is_record = elapse__frame_decode(frames + at, &frame);
-        ELAPSE__ASSERT(is_record && frame.type < ELAPSE__RECORD_SEAL);
+        ELAPSE__ASSERT(is_record && elapse__record_has_owner(frame.type));
         ELAPSE__ASSERT_THAT(frame.bytes, <=, size - at);
         (void)is_record;
         end += encode_record(&frame, frames + at + ELAPSE__RECORD_HEADER_BYTES, bytes + end);
@@ -85,7 +85,8 @@ static size_t decode_record(const uint8_t *bytes, size_t size, struct elapse__re
     uint64_t fields_size = elapse__little_endian_load(bytes + PORTABLE_FIELDS_SIZE_AT, 2);
     uint8_t type = bytes[PORTABLE_TYPE_AT];
     uint64_t whole = ELAPSE__PORTABLE_RECORD_BYTES + fields_size + body_size;
-    if (type < ELAPSE__RECORD_PUT || type >= ELAPSE__RECORD_SEAL || whole > size)
+    if (type < ELAPSE__RECORD_PUT || type > ELAPSE__RECORD_LAST ||
+        !elapse__record_has_owner((enum elapse__record_type)type) || whole > size)
         return 0;
     *record = (struct elapse__record){
         .type = (enum elapse__record_type)type,

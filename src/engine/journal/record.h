@@ -12,6 +12,7 @@
 #ifndef ELAPSE__JOURNAL_RECORD_H
 #define ELAPSE__JOURNAL_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* These numbers lie on disk: never change one, never use one again. */
@@ -25,7 +26,15 @@ enum elapse__record_type {
     ELAPSE__RECORD_SEAL,      /* the journal's own: the next segment exists */
     ELAPSE__RECORD_COMMIT,    /* the journal's own: a group ends here */
     ELAPSE__RECORD_LOG_PLACE, /* the journal's own: where in a replicated log this group lies */
+    ELAPSE__RECORD_TUBE,      /* the settings of a tube; also written again by cleaning */
+    ELAPSE__RECORD_LAST = ELAPSE__RECORD_TUBE,
 };
+
+/* Returns whether a record of this type is one of an owner, and not one of the journal's own. */
+static inline bool elapse__record_has_owner(enum elapse__record_type type)
+{
+    return type < ELAPSE__RECORD_SEAL || type > ELAPSE__RECORD_LOG_PLACE;
+}
 
 /* A flag of PUT: the body was damaged when the job was copied, and is lost. The record has none. */
 enum { ELAPSE__RECORD_BODY_LOST = 1 };
@@ -43,10 +52,11 @@ struct elapse__record {
  * the jobs that were handed out would grow more than there is room for; the last spare segment is
  * for copies. */
 enum elapse__record_purpose {
-    ELAPSE__RECORD_FOR_GROWTH, /* new jobs */
-    ELAPSE__RECORD_FOR_LEASE,  /* hand-outs: a job has more to remember afterwards */
-    ELAPSE__RECORD_FOR_RELIEF, /* all that lets jobs go on or end: deletes, changes */
-    ELAPSE__RECORD_FOR_COPY,   /* what cleaning appends again */
+    ELAPSE__RECORD_FOR_GROWTH,  /* new jobs */
+    ELAPSE__RECORD_FOR_LEASE,   /* hand-outs: a job has more to remember afterwards */
+    ELAPSE__RECORD_FOR_RELIEF,  /* all that lets jobs go on or end: deletes, changes */
+    ELAPSE__RECORD_FOR_SETTING, /* as relief; but a program of 0.2 does not know the record */
+    ELAPSE__RECORD_FOR_COPY,    /* what cleaning appends again */
 };
 
 /* Where the records of an owner go. The positions of records grow; 0 is no record's position. */

@@ -26,7 +26,7 @@ static void tell_owner(const struct elapse__journal_owner *owner, const uint8_t 
         .body_size = frame->body_size,
         .fields = bytes + ELAPSE__RECORD_HEADER_BYTES,
     };
-    if (frame->type < ELAPSE__RECORD_SEAL)
+    if (elapse__record_has_owner(frame->type))
         owner->fetch(owner->context, &record, is_near);
 }
 

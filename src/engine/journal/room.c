@@ -63,6 +63,7 @@ bool elapse__journal_admits(const struct elapse__journal *journal,
         [ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),
         [ELAPSE__RECORD_FOR_LEASE] = 1,
         [ELAPSE__RECORD_FOR_RELIEF] = 1,
+        [ELAPSE__RECORD_FOR_SETTING] = 1,
         [ELAPSE__RECORD_FOR_COPY] = 0,
     };
     return spares - crossing >= to_keep[purpose];

@@ -254,19 +254,27 @@ enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube
     return error;
 }
 
-enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
-                                     uint64_t pause_ms)
-{
-    enum elapse_error error = elapse__store_enter(queue);
+struct pausing {
+    struct elapse__queue_text tube;
+    uint64_t pause_ms;
+};
 
-    if (error != ELAPSE_OK)
-        return error;
-    enum elapse__queue_result result = elapse__queue_pause(queue->engine.jobs, elapse__store_now(),
-                                                           elapse__store_text(tube), pause_ms);
-    error = result == ELAPSE__QUEUE_GONE ? ELAPSE_ERROR_GONE : elapse__store_error(queue, result);
-    elapse__store_tell_watcher(queue);
-    elapse__store_leave(queue);
-    return error;
+static struct elapse__queue_answer do_pause(struct elapse__queue *jobs,
+                                            struct elapse__queue_now now, const void *arguments)
+{
+    const struct pausing *pausing = arguments;
+    return elapse__queue_pause(jobs, now, pausing->tube, pausing->pause_ms);
+}
+
+enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
+                                     uint64_t pause_ms, struct elapse_answer *answer)
+{
+    const struct pausing pausing = {elapse__store_text(tube), pause_ms};
+    struct elapse_answer own;
+
+    answer = answer == NULL ? &own : answer;
+    enum elapse_error error = elapse__store_run(queue, do_pause, &pausing, answer);
+    return error == ELAPSE_OK && answer->result == ELAPSE_RESULT_GONE ? ELAPSE_ERROR_GONE : error;
 }
 
 /* ---- tubes and counts ---- */

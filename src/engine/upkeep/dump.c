@@ -1,5 +1,5 @@
 /*
- * Exports and imports the jobs of a queue, one by one.
+ * Exports and imports the jobs of a queue, and the settings of its tubes, one by one.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -97,17 +97,42 @@ static int show_job(struct elapse__upkeep_data *data, uint64_t id,
     return 0;
 }
 
+/* Opens the queue, which then takes no more records. */
+static bool open_jobs(struct elapse__upkeep_data *data, struct elapse__upkeep_fault *fault)
+{
+    struct elapse__engine *engine = &data->engine;
+    return engine->jobs->open ||
+           elapse__queue_replay_done(engine->jobs, engine->now(), engine->life + 1) ==
+               ELAPSE__QUEUE_OK ||
+           elapse__upkeep_fail(fault, data->directory, "the leases make no sense");
+}
+
+bool elapse__upkeep_each_tube(struct elapse__upkeep_data *data,
+                              bool (*each)(void *context, const struct elapse__upkeep_tube *tube),
+                              void *context, struct elapse__upkeep_fault *fault)
+{
+    const struct elapse__queue_tube *tube = NULL;
+    uint32_t number = 0;
+    bool goes_on = true;
+    if (!open_jobs(data, fault))
+        return false;
+    while (goes_on && (tube = elapse__queue_next_tube(data->engine.jobs, &number)) != NULL) {
+        if (tube->record == NULL)
+            continue;
+        goes_on = each(context, &(struct elapse__upkeep_tube){{tube->name, tube->name_size},
+                                                              tube->record->settings});
+    }
+    return true;
+}
+
 bool elapse__upkeep_each(struct elapse__upkeep_data *data,
                          bool (*each)(void *context, const struct elapse__upkeep_job *job),
                          void *context, struct elapse__upkeep_fault *fault)
 {
     size_t count;
     bool goes_on = true;
-    struct elapse__engine *engine = &data->engine;
-    if (!engine->jobs->open && elapse__queue_replay_done(engine->jobs, engine->now(),
-                                                         engine->life + 1) != ELAPSE__QUEUE_OK)
-        return elapse__upkeep_fail(fault, data->directory, "the leases make no sense");
-    ELAPSE__ASSERT(engine->jobs->open);
+    if (!open_jobs(data, fault))
+        return false;
     uint64_t *ids = list_ids(data, &count);
     int error = ids == NULL ? ENOMEM : 0;
     for (size_t i = 0; i < count && error == 0 && goes_on; i++)
@@ -198,6 +223,18 @@ static unsigned char *join_headers(const struct elapse__upkeep_job *job)
     return joined;
 }
 
+/* Says how loading a record has gone. */
+static enum elapse__upkeep_added judge_load(const struct elapse__upkeep_data *data, int error,
+                                            struct elapse__upkeep_fault *fault)
+{
+    if (error == 0)
+        return ELAPSE__UPKEEP_ADDED;
+    if (error == EBADMSG)
+        return refuse(fault, "a number is out of its range");
+    (void)elapse__upkeep_fail(fault, data->directory, strerror(error));
+    return ELAPSE__UPKEEP_FAILED;
+}
+
 enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
                                              struct elapse__upkeep_job *job,
                                              struct elapse__upkeep_fault *fault)
@@ -228,10 +265,22 @@ enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
     };
     int error = elapse__data_load(data, &record);
     free(joined);
-    if (error == 0)
-        return ELAPSE__UPKEEP_ADDED;
-    if (error == EBADMSG)
+    return judge_load(data, error, fault);
+}
+
+enum elapse__upkeep_added elapse__upkeep_add_tube(struct elapse__upkeep_data *data,
+                                                  const struct elapse__upkeep_tube *tube,
+                                                  struct elapse__upkeep_fault *fault)
+{
+    unsigned char bytes[ELAPSE__QUEUE_SETTINGS_BYTES_MAX];
+    if (tube->name.size < 1 || tube->name.size > ELAPSE__QUEUE_TUBE_BYTES_MAX)
+        return refuse(fault, "settings_of: a name has 1 to 200 bytes");
+    if (!elapse__queue_settings_fit(&tube->settings))
         return refuse(fault, "a number is out of its range");
-    (void)elapse__upkeep_fail(fault, data->directory, strerror(error));
-    return ELAPSE__UPKEEP_FAILED;
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_TUBE,
+        .fields_size = elapse__queue_settings_encode(&tube->settings, tube->name, bytes),
+        .fields = bytes,
+    };
+    return judge_load(data, elapse__data_load(data, &record), fault);
 }

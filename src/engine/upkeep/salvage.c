@@ -53,6 +53,8 @@ int elapse__salvage_record(struct elapse__salvage *salvage, const struct elapse_
             learn_life(salvage, (uint32_t)elapse__little_endian_load(bytes, LIFE_BYTES));
         return load(salvage, record);
     }
+    if (record->type == ELAPSE__RECORD_TUBE)
+        return load(salvage, record);
     if (!elapse__queue_fields_decode(&fields, record))
         return 0;
     learn(salvage, record, &fields);

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "../../queue/fields.h"
+#include "../../queue/settings.h"
 
 struct elapse__upkeep_fault {
     char text[768];
@@ -79,6 +80,18 @@ bool elapse__upkeep_each(struct elapse__upkeep_data *data,
                          bool (*each)(void *context, const struct elapse__upkeep_job *job),
                          void *context, struct elapse__upkeep_fault *fault);
 
+/* The settings of a tube. */
+struct elapse__upkeep_tube {
+    struct elapse__queue_text name;
+    struct elapse__queue_settings settings;
+};
+
+/* Calls each(context, tube) for every tube that has settings, until it returns false. After this
+ * call nothing can be added. */
+bool elapse__upkeep_each_tube(struct elapse__upkeep_data *data,
+                              bool (*each)(void *context, const struct elapse__upkeep_tube *tube),
+                              void *context, struct elapse__upkeep_fault *fault);
+
 enum elapse__upkeep_added {
     ELAPSE__UPKEEP_ADDED,
     ELAPSE__UPKEEP_REFUSED, /* the job is wrong; nothing has changed */
@@ -90,6 +103,11 @@ enum elapse__upkeep_added {
 enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
                                              struct elapse__upkeep_job *job,
                                              struct elapse__upkeep_fault *fault);
+
+/* Adds the settings of a tube, in place of those that it had. */
+enum elapse__upkeep_added elapse__upkeep_add_tube(struct elapse__upkeep_data *data,
+                                                  const struct elapse__upkeep_tube *tube,
+                                                  struct elapse__upkeep_fault *fault);
 
 /* ---- backup ---- */
 

@@ -71,10 +71,9 @@ elapse__beanstalkd_put(struct elapse__connection *connection,
 
 /* ---- commands on one job ---- */
 
-/* Replies to a command that acts on one job. */
-static enum elapse__session_step say_of_job(struct elapse__connection *connection,
-                                            enum elapse__queue_result result,
-                                            enum elapse__wire_beanstalkd_reply good)
+enum elapse__session_step elapse__beanstalkd_say_of(struct elapse__connection *connection,
+                                                    enum elapse__queue_result result,
+                                                    enum elapse__wire_beanstalkd_reply good)
 {
     switch (result) {
     case ELAPSE__QUEUE_OK:
@@ -162,7 +161,7 @@ elapse__beanstalkd_change(struct elapse__connection *connection,
         return ELAPSE__STEP_BEHIND;
     if (!elapse__session_run(connection, change->run, &arguments, &answer))
         return ELAPSE__STEP_LATER;
-    return say_of_job(connection, answer.result, change->good);
+    return elapse__beanstalkd_say_of(connection, answer.result, change->good);
 }
 
 /* ---- kick ---- */
@@ -210,7 +209,8 @@ elapse__beanstalkd_kick(struct elapse__connection *connection,
     ELAPSE__ASSERT_THAT(kicked, <=, session->kick->wanted);
     elapse__beanstalkd_end_kick(connection);
     if (answer.result != ELAPSE__QUEUE_OK && kicked == 0)
-        return say_of_job(connection, answer.result, ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED);
+        return elapse__beanstalkd_say_of(connection, answer.result,
+                                         ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED);
     elapse__reply_bytes(connection, line, elapse__wire_beanstalkd_kicked(line, kicked));
     return ELAPSE__STEP_RAN;
 }
@@ -252,7 +252,7 @@ elapse__beanstalkd_reserve_job(struct elapse__connection *connection,
         return ELAPSE__STEP_LATER;
     if (result == ELAPSE__QUEUE_OK)
         return ELAPSE__STEP_RAN;
-    return say_of_job(connection, result, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
+    return elapse__beanstalkd_say_of(connection, result, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
 }
 
 /* ---- peek ---- */

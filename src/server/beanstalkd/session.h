@@ -61,6 +61,11 @@ elapse__beanstalkd_say(struct elapse__connection *connection,
     return ELAPSE__STEP_RAN;
 }
 
+/* Replies to a command of the queue: with `good`, or with why it was not done. */
+enum elapse__session_step elapse__beanstalkd_say_of(struct elapse__connection *connection,
+                                                    enum elapse__queue_result result,
+                                                    enum elapse__wire_beanstalkd_reply good);
+
 beanstalkd_function elapse__beanstalkd_put;
 beanstalkd_function elapse__beanstalkd_change; /* delete release bury touch kick-job */
 beanstalkd_function elapse__beanstalkd_kick;

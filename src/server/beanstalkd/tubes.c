@@ -197,19 +197,23 @@ void elapse__beanstalkd_tubes_end(struct elapse__connection *connection)
 
 /* ---- pause-tube ---- */
 
+static struct elapse__queue_answer do_pause(struct elapse__queue *jobs,
+                                            struct elapse__queue_now now, const void *arguments)
+{
+    const struct elapse__wire_beanstalkd_command *command = arguments;
+    return elapse__queue_pause(jobs, now, name_of(command), (uint64_t)command->delay_s * 1000);
+}
+
 enum elapse__session_step
 elapse__beanstalkd_pause_tube(struct elapse__connection *connection,
                               const struct elapse__wire_beanstalkd_command *command)
 {
-    enum elapse__queue_result result =
-        elapse__queue_pause(elapse__session_queue(connection), elapse__session_now(connection),
-                            name_of(command), (uint64_t)command->delay_s * 1000);
+    struct elapse__queue_answer answer;
 
-    if (result == ELAPSE__QUEUE_OK)
-        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_PAUSED);
-    if (result == ELAPSE__QUEUE_GONE)
-        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
-    return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR);
+    if (!elapse__session_run(connection, do_pause, command, &answer))
+        return ELAPSE__STEP_LATER;
+    return elapse__beanstalkd_say_of(connection, answer.result,
+                                     ELAPSE__WIRE_BEANSTALKD_SAYS_PAUSED);
 }
 
 /* ---- lists ---- */

@@ -190,17 +190,14 @@ enum elapse__session_step elapse__resp_kick(const struct elapse__resp_call *call
     return ELAPSE__STEP_RAN;
 }
 
+ELAPSE__RESP_QUEUE_COMMAND(do_pause, struct named,
+                           elapse__queue_pause(queue, now, with->tube, with->time.delay_ms))
+
 enum elapse__session_step elapse__resp_pause(const struct elapse__resp_call *call)
 {
-    uint64_t delay_ms = 0;
+    struct named named = {.tube = elapse__resp_text(call->arguments[1])};
 
-    if (!elapse__resp_read_duration(call, 2, &delay_ms))
+    if (!elapse__resp_read_duration(call, 2, &named.time.delay_ms))
         return ELAPSE__STEP_RAN;
-    struct elapse__queue_answer answer = {
-        .result = elapse__queue_pause(elapse__session_queue(call->connection),
-                                      elapse__session_now(call->connection),
-                                      elapse__resp_text(call->arguments[1]), delay_ms)};
-    elapse__session_count(call->connection, ELAPSE__VERB_PAUSE_TUBE);
-    elapse__resp_reply_result(call, &answer);
-    return ELAPSE__STEP_RAN;
+    return elapse__resp_run_one(call, do_pause, &named);
 }

@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import sys
+import time
 import unittest
 
 import support
@@ -94,6 +95,34 @@ class ExportImportTest(DataTest):
             self.assertEqual(outcome.output, "2 jobs added\n", (text, outcome))
             self.assertRegex(outcome.errors, r"^elapse import: standard input: line 2: .+\n$")
         self.assertEqual(len(self.exported("d")), 2 * len(bad))
+
+    def test_the_settings_of_a_tube_come_through(self):
+        end = int(time.time() * 1000) + 3600000
+        tube = '{"settings_of":"mails","pause_ms":3600000,"pause_end_ms":%d}\n' % end
+        over = '{"settings_of":"over","pause_ms":1000,"pause_end_ms":5}\n'
+        outcome = self.run_program("import", "d", stdin=line(body="a") + tube + over)
+        self.assertEqual((outcome.status, outcome.output), (0, "1 jobs added\n"), outcome)
+        first = self.succeed("export", "d")
+        self.assertEqual(first.split("\n")[0] + "\n", tube)
+        self.assertEqual(len(first.splitlines()), 2)
+        self.assertEqual(self.succeed("check", "d"), "all is whole: 3 records\n")
+        for text in ['{"settings_of":"t","colour":1}', '{"settings_of":7}', '{"settings_of":""}',
+                     '{"settings_of":"t","pause_ms":5}', '{"settings_of":"t","pause_ms":-1}',
+                     '{"settings_of":"t","pause_ms":1,"pause_end_ms":%d}' % 2**62,
+                     '{"settings_of":"%s"}' % ("x" * 201), '{"settings_of_base64":"/x"}']:
+            outcome = self.run_program("import", "d", stdin=text)
+            self.assertEqual(outcome.status, STATUS_USAGE, (text, outcome))
+            self.assertRegex(outcome.errors, r"^elapse import: standard input: line 1: .+\n$")
+
+    def test_settings_of_a_tube_are_saved_by_a_repair(self):
+        end = int(time.time() * 1000) + 3600000
+        tube = '{"settings_of":"mails","pause_ms":3600000,"pause_end_ms":%d}\n' % end
+        self.make("d", tube + many(3))
+        path = self.segments("d")[0]
+        self.flip(path, path.read_bytes().index(b"0" * 90))
+        outcome = self.run_program("check", "--repair", "d")
+        self.assertIn("d.repaired has the 2 jobs that are whole\n", outcome.output)
+        self.assertIn(tube, self.succeed("export", "d.repaired"))
 
     def test_a_key_that_is_taken_is_a_bad_line(self):
         outcome = self.run_program("import", "d", stdin=line(key="k", body="1") + line(key="k"))

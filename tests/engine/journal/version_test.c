@@ -160,8 +160,8 @@ static void remove_spares(void)
     }
 }
 
-/* Without a spare the new life goes on in the old segment. Growth, which alone may have what an
- * older program does not know, waits until there is a spare. */
+/* Without a spare the new life goes on in the old segment. Growth and settings, which may have what
+ * an older program does not know, wait until there is a spare. */
 TEST(an_old_segment_takes_no_growth)
 {
     make_journal();
@@ -169,6 +169,7 @@ TEST(an_old_segment_takes_no_growth)
     remove_spares();
     assert_true(open_journal());
     assert_int_equal(owner_put(&owner, BODY, ELAPSE__RECORD_FOR_GROWTH), EAGAIN);
+    assert_int_equal(owner_put(&owner, BODY, ELAPSE__RECORD_FOR_SETTING), EAGAIN);
     assert_int_equal(owner_delete(&owner, 1), 0);
     work();
     assert_null(segment_bytes(2));

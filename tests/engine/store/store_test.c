@@ -330,12 +330,33 @@ STORE_TEST(a_paused_tube_hands_out_nothing)
     struct elapse_reserved job;
 
     put_job(NULL, "x", 0);
-    assert_int_equal(elapse_queue_pause(queue, "tube", 3600000), ELAPSE_OK);
+    assert_int_equal(elapse_queue_pause(queue, "tube", 3600000, NULL), ELAPSE_OK);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
-    assert_int_equal(elapse_queue_pause(queue, "tube", 0), ELAPSE_OK);
+    assert_int_equal(elapse_queue_pause(queue, "tube", 0, NULL), ELAPSE_OK);
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
     elapse_reserved_free(&job);
-    assert_int_equal(elapse_queue_pause(queue, "no", 5), ELAPSE_ERROR_GONE);
+    assert_int_equal(elapse_queue_pause(queue, "no", 5, NULL), ELAPSE_ERROR_GONE);
+}
+
+STORE_TEST(a_pause_is_durable_as_every_change_is)
+{
+    struct elapse_answer answer;
+    struct elapse_reserved job;
+    struct elapse_queue_counts counts;
+
+    put_job(NULL, "x", 0);
+    assert_int_equal(elapse_queue_pause(queue, "tube", 3600000, &answer), ELAPSE_OK);
+    assert_true(answer.position > 0);
+    assert_int_equal(elapse_queue_commit(queue, answer.position, ELAPSE_QUEUE_FOREVER_MS),
+                     ELAPSE_OK);
+    reopen();
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(elapse_queue_statistics(queue, "tube", &counts), ELAPSE_OK);
+    assert_int_equal(counts.ready, 1);
+    assert_int_equal(elapse_queue_pause(queue, "tube", 0, NULL), ELAPSE_OK);
+    reopen();
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    elapse_reserved_free(&job);
 }
 
 STORE_TEST(the_descriptor_tells_when_a_job_is_due)

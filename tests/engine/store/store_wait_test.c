@@ -257,15 +257,15 @@ STORE_TEST(what_becomes_ready_by_a_verb_wakes_a_worker)
     wait_until_done(expected);
 
     assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
-    assert_int_equal(elapse_queue_pause(queue, "a", 3600000), ELAPSE_OK);
+    assert_int_equal(elapse_queue_pause(queue, "a", 3600000, NULL), ELAPSE_OK);
     assert_int_equal(elapse_queue_kick_id(queue, answer.id, NULL), ELAPSE_OK);
     (void)usleep(5000);
-    assert_int_equal(elapse_queue_pause(queue, "a", 0), ELAPSE_OK);
+    assert_int_equal(elapse_queue_pause(queue, "a", 0, NULL), ELAPSE_OK);
     expected[0]++;
     wait_until_done(expected);
 
     assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
-    assert_int_equal(elapse_queue_pause(queue, "a", 30), ELAPSE_OK);
+    assert_int_equal(elapse_queue_pause(queue, "a", 30, NULL), ELAPSE_OK);
     assert_int_equal(elapse_queue_kick_id(queue, answer.id, NULL), ELAPSE_OK);
     expected[0]++;
     wait_until_done(expected);

@@ -155,3 +155,21 @@ mutant record_of_a_brief_token_says_ten_minutes src/queue/put.c \
     'queue->now.wall_ms[- - (int64_t)(ELAPSE__QUEUE_TOKEN_MS - life_ms)-]'
 mutant brief_token_waits_behind_a_lasting_one src/queue/tokens.c \
     'while ([-life_ms / 1000 >> (list + 1) != 0-]{+list + 1 < ELAPSE__QUEUE_TOKEN_LISTS+})'
+
+mutant clean_copies_every_tube src/queue/clean.c \
+    'tube->record == NULL[- || tube->record->position != position-])'
+mutant pause_begins_anew_at_a_start src/queue/tube_record.c \
+    '(uint64_t)left_ms < settings->pause_ms ? [-(uint64_t)left_ms-]{+settings->pause_ms+} : settings->pause_ms;'
+mutant clock_set_back_makes_a_pause_longer src/queue/tube_record.c \
+    '(uint64_t)left_ms [-< settings->pause_ms-]{+> 0+} ? (uint64_t)left_ms : settings->pause_ms;'
+mutant settings_of_before_stay_live src/queue/tube_record.c \
+    '    if (record->position != 0{+ && !queue->open+})
+        queue->sink->live(queue->sink, record->position,'
+mutant settings_are_written_into_old_logs src/queue/pause.c \
+    '    if (queue->options.old_records ||
+        elapse__queue_begin(queue, 0, bytes, ELAPSE__RECORD_FOR_[-SETTING-]{+RELIEF+}))'
+mutant settings_below_the_log_are_kept src/queue/forget.c \
+    '    forget_jobs(queue, position);[-
+    elapse__queue_tube_records_forget(queue, position);-]'
+mutant paused_tube_without_jobs_ends src/queue/tubes.c \
+    'tube->holds > 0 || [-tube->record != NULL-]{+elapse__queue_paused(tube)+} || jobs_of_tube'

@@ -117,3 +117,15 @@ mutant replaced_in_two_groups src/queue/put.c \
             (void)elapse__queue_end(queue);
             (void)elapse__queue_begin(queue, 0, 8192, ELAPSE__RECORD_FOR_GROWTH);
         }+}'
+
+# ---- the settings of tubes ----
+
+mutant tube_is_dropped_by_cleaning src/engine/life.c \
+    'record->type != ELAPSE__RECORD_TOKEN[- &&
+        record->type != ELAPSE__RECORD_TUBE-])'
+mutant end_of_a_pause_is_not_written src/queue/pause.c \
+    '    if (queue->options.old_records{+ || tube->record->settings.pause_ms == 0+}) {
+        elapse__queue_tube_record_settle(queue, tube);'
+mutant pause_is_not_written src/queue/pause.c \
+    '    if (queue->options.old_records{+ || tube->record->position == 0+}) {
+        elapse__queue_tube_record_settle(queue, tube);'

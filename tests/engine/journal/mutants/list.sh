@@ -56,9 +56,9 @@ mutant torn_end_counts_as_damage src/engine/journal/recover.c \
 mutant unknown_type_is_a_torn_end src/engine/journal/recover.c \
     'if ([-recovery->top.is_unknown || -]remnants.durable > bad)'
 mutant growth_goes_to_an_old_segment src/engine/journal/group.c \
-    '[-purpose == ELAPSE__RECORD_FOR_GROWTH-]{+false+} || journal->is_placed ||'
+    '[-purpose == ELAPSE__RECORD_FOR_GROWTH-]{+false+} || purpose == ELAPSE__RECORD_FOR_SETTING ||'
 mutant old_segment_goes_on src/engine/journal/group.c \
-    '            [-elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true)-]{+false+});'
+    'journal->is_placed || [-elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true)-]{+false+});'
 mutant torn_body_counts src/engine/journal/recover.c \
     '[-elapse__damaged_group_find(view, from, -]recovery->top.end[-)-]'
 mutant group_without_commit_counts src/engine/journal/walk.c \

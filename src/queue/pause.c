@@ -1,0 +1,72 @@
+/*
+ * Changes the settings of a tube.
+ */
+#include "commands.h"
+
+/* Begins the change of a tube's settings: makes room for them, and begins a group if they are
+ * durable. */
+static enum elapse__queue_result begin_change(struct elapse__queue *queue,
+                                              struct elapse__queue_tube *tube)
+{
+    uint64_t bytes = elapse__record_bytes_max(ELAPSE__QUEUE_SETTINGS_BYTES_MAX, 0);
+    if (elapse__queue_tube_record_get(queue, tube) == NULL)
+        return ELAPSE__QUEUE_NO_MEMORY;
+    if (queue->options.old_records ||
+        elapse__queue_begin(queue, 0, bytes, ELAPSE__RECORD_FOR_SETTING))
+        return ELAPSE__QUEUE_OK;
+    elapse__queue_tube_record_settle(queue, tube);
+    return ELAPSE__QUEUE_REFUSED;
+}
+
+/* Ends the change. The tube may end by that. */
+static struct elapse__queue_answer end_change(struct elapse__queue *queue,
+                                              struct elapse__queue_tube *tube)
+{
+    struct elapse__queue_answer answer = {.result = ELAPSE__QUEUE_OK};
+    if (queue->options.old_records) {
+        elapse__queue_tube_record_settle(queue, tube);
+        return answer;
+    }
+    elapse__queue_write_tube(queue, tube);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+static void set_pause(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                      uint64_t delay_ms)
+{
+    struct elapse__queue_settings *settings = &tube->record->settings;
+    (void)elapse_wheel_stop(&queue->clocks.pauses, &tube->pause);
+    settings->pause_ms = delay_ms;
+    settings->pause_end_ms = 0;
+    if (delay_ms == 0)
+        return;
+    uint64_t end = elapse__queue_after(queue, delay_ms);
+    int64_t end_ms = elapse__queue_tick_to_ms(queue, false, end);
+    /* A clock that shows a time before 1970 is wrong, and is set forward soon. */
+    settings->pause_end_ms = end_ms > 0 ? (uint64_t)end_ms : 1;
+    elapse_wheel_start(&queue->clocks.pauses, &tube->pause, end);
+}
+
+struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
+                                                struct elapse__queue_now now,
+                                                struct elapse__queue_text name, uint64_t delay_ms)
+{
+    elapse__queue_take_now(queue, now);
+    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    if (tube == NULL)
+        return elapse__queue_say(ELAPSE__QUEUE_GONE, 0);
+    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return elapse__queue_fault("a pause is at most 292 years");
+    /* The end of a pause that is over is written, too: the pause that the log has would come back
+     * if the wall clock is set back. */
+    enum elapse__queue_result result = begin_change(queue, tube);
+    if (result != ELAPSE__QUEUE_OK)
+        return elapse__queue_say(result, 0);
+    tube->totals.pauses++;
+    queue->totals.pauses++;
+    set_pause(queue, tube, delay_ms);
+    queue->readied++;
+    elapse__queue_watch_tell(queue, tube);
+    return end_change(queue, tube);
+}

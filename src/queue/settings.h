@@ -1,0 +1,55 @@
+/*
+ * The settings of a tube, and the record TUBE that has them all. A newer record replaces the one
+ * before it. A tube whose newest record says nothing has no settings.
+ *
+ *      parts     4 bytes; bit n says that the n-th row of the table below follows
+ *      name      of the tube: 1 byte with its size, then its bytes
+ *      values    8 bytes for each bit that is set, the lowest bit first
+ */
+#ifndef ELAPSE__QUEUE_SETTINGS_H
+#define ELAPSE__QUEUE_SETTINGS_H
+
+#include "queue.h"
+
+/* X(setting, the greatest value). A value of 0 says nothing. The rows lie on disk in this order:
+ * never change one, and add new ones at the end. */
+#define ELAPSE__QUEUE_SETTINGS(X)           \
+    X(pause_ms, ELAPSE__QUEUE_DELAY_MS_MAX) \
+    X(pause_end_ms, ELAPSE__QUEUE_SETTING_END) /* wall clock */
+
+/* No pause ends later. */
+#define ELAPSE__QUEUE_SETTING_END (ELAPSE__QUEUE_WALL_MS_MAX + ELAPSE__QUEUE_DELAY_MS_MAX)
+
+struct elapse__queue_settings {
+#define FIELD(setting, most) uint64_t setting;
+    ELAPSE__QUEUE_SETTINGS(FIELD)
+#undef FIELD
+};
+
+enum {
+#define COUNT(setting, most) +1
+    ELAPSE__QUEUE_SETTING_COUNT = ELAPSE__QUEUE_SETTINGS(COUNT),
+#undef COUNT
+    /* The most bytes that the fields of a TUBE take. */
+    ELAPSE__QUEUE_SETTINGS_BYTES_MAX =
+        4 + 1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + 8 * ELAPSE__QUEUE_SETTING_COUNT,
+};
+
+/* Returns whether any of the settings is set. */
+bool elapse__queue_settings_say(const struct elapse__queue_settings *settings);
+
+/* Returns whether each setting is within its range, and all go together. */
+bool elapse__queue_settings_fit(const struct elapse__queue_settings *settings);
+
+/* Writes the fields of a TUBE. Returns how many bytes. `bytes` has room for
+ * ELAPSE__QUEUE_SETTINGS_BYTES_MAX. Requires that the settings fit. */
+uint16_t elapse__queue_settings_encode(const struct elapse__queue_settings *settings,
+                                       struct elapse__queue_text name, unsigned char *bytes);
+
+/* Reads a TUBE. The name points into the record. Returns false if elapse__queue_settings_encode
+ * cannot have written its fields. */
+bool elapse__queue_settings_decode(struct elapse__queue_settings *settings,
+                                   struct elapse__queue_text *name,
+                                   const struct elapse__record *record);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * The settings of tubes in memory. Only a tube that has settings takes memory for them. Their
+ * record is live while they say something.
+ */
+#include "tables.h"
+
+struct elapse__queue_tube_record *elapse__queue_tube_record_get(struct elapse__queue *queue,
+                                                                struct elapse__queue_tube *tube)
+{
+    if (tube->record != NULL)
+        return tube->record;
+    tube->record = elapse__allocate_locked(
+        &queue->memory, _Alignof(struct elapse__queue_tube_record), sizeof *tube->record);
+    if (tube->record != NULL)
+        *tube->record = (struct elapse__queue_tube_record){.position = 0};
+    return tube->record;
+}
+
+void elapse__queue_tube_record_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                    uint64_t position, uint32_t size)
+{
+    struct elapse__queue_tube_record *record = tube->record;
+    ELAPSE__ASSERT((position == 0) == (size == 0));
+    if (record->position != 0)
+        queue->sink->live(queue->sink, record->position, -(int64_t)record->size);
+    record->position = position;
+    record->size = size;
+    if (position != 0)
+        queue->sink->live(queue->sink, position, (int64_t)size);
+}
+
+static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    elapse__queue_tube_record_move(queue, tube, 0, 0);
+    elapse__release_locked(&queue->memory, tube->record, sizeof *tube->record);
+    tube->record = NULL;
+    elapse__queue_tube_end_if_empty(queue, tube);
+}
+
+void elapse__queue_tube_record_settle(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    ELAPSE__ASSERT(tube->record != NULL);
+    if (!elapse__queue_settings_say(&tube->record->settings))
+        end_record(queue, tube);
+}
+
+void elapse__queue_pause_end(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    ELAPSE__ASSERT(!elapse__queue_paused(tube));
+    tube->record->settings.pause_ms = tube->record->settings.pause_end_ms = 0;
+    elapse__queue_tube_record_settle(queue, tube);
+}
+
+enum elapse__queue_result elapse__queue_tube_record_replay(struct elapse__queue *queue,
+                                                           uint64_t position,
+                                                           const struct elapse__record *record)
+{
+    struct elapse__queue_settings settings;
+    struct elapse__queue_text name;
+    struct elapse__queue_tube *tube = NULL;
+    ELAPSE__ASSERT(!queue->open);
+    if (!elapse__queue_settings_decode(&settings, &name, record))
+        return ELAPSE__QUEUE_ARGUMENT;
+    enum elapse__queue_result result = elapse__queue_tube_get(queue, name, &tube);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
+    if (elapse__queue_tube_record_get(queue, tube) == NULL) {
+        elapse__queue_tube_end_if_empty(queue, tube);
+        return ELAPSE__QUEUE_NO_MEMORY;
+    }
+    tube->record->settings = settings;
+    elapse__queue_tube_record_move(queue, tube, position,
+                                   (uint32_t)elapse__frame_bytes(record->fields_size, 0));
+    elapse__queue_tube_record_settle(queue, tube);
+    return ELAPSE__QUEUE_OK;
+}
+
+/* A pause lasts no longer than it was given for, also if the wall clock was set back. */
+static void open_pause(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    const struct elapse__queue_settings *settings = &tube->record->settings;
+    int64_t left_ms = (int64_t)settings->pause_end_ms - queue->now.wall_ms;
+    if (left_ms <= 0) {
+        elapse__queue_pause_end(queue, tube);
+        return;
+    }
+    uint64_t lasts_ms =
+        (uint64_t)left_ms < settings->pause_ms ? (uint64_t)left_ms : settings->pause_ms;
+    elapse_wheel_start(&queue->clocks.pauses, &tube->pause, elapse__queue_after(queue, lasts_ms));
+}
+
+void elapse__queue_tube_records_open(struct elapse__queue *queue)
+{
+    struct elapse__queue_tube *tube = NULL;
+    uint32_t number = 0;
+    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
+        if (tube->record != NULL && tube->record->settings.pause_ms != 0)
+            open_pause(queue, tube);
+}
+
+void elapse__queue_tube_records_forget(struct elapse__queue *queue, uint64_t position)
+{
+    struct elapse__queue_tube *tube = NULL;
+    uint32_t number = 0;
+    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
+        if (tube->record != NULL && tube->record->position < position)
+            end_record(queue, tube);
+}
