@@ -12,6 +12,7 @@
 
 #include <event2/event.h>
 
+#include "../../src/os/memory_files.h"
 #include "../support/test.h"
 #include "core/session.h"
 #include "loop/loop.h"
@@ -287,6 +288,58 @@ LOOP_TEST(warnings_use_up_no_line_of_an_error)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     assert_int_equal(fclose(file), 0);
     assert_non_null(strstr(text, "cannot go on"));
+}
+
+/* ---- readers ---- */
+
+enum { SLOW_FILE = 1 << 20 };
+
+static struct elapse__files slow_files;
+static int slow_pipe[2];
+
+/* A disk that answers for one file when the test says so, with an error. */
+static int read_slowly(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
+{
+    char byte;
+
+    if (file != SLOW_FILE)
+        return elapse__files_in_memory.read_at(file, offset, bytes, count, done);
+    while (read(slow_pipe[0], &byte, 1) != 1)
+        ;
+    return EIO;
+}
+
+/* One thread reads for all partitions of a node. */
+LOOP_TEST(a_reader_that_closes_does_not_wait_for_readings_of_others)
+{
+    const struct elapse__store_wishes wishes = {.files = &slow_files, .turns_itself = true};
+    struct elapse_queue_options queue;
+    struct elapse_queue *slow;
+    struct elapse__server_reading readings[2] = {{.reading.file = SLOW_FILE},
+                                                 {.reading.file = SLOW_FILE}};
+    struct elapse__body_reader *other;
+
+    slow_files = elapse__files_in_memory;
+    slow_files.read_at = read_slowly;
+    assert_int_equal(pipe(slow_pipe), 0);
+    elapse_queue_options_init(&queue);
+    queue.durability = ELAPSE_DURABILITY_MEMORY;
+    queue.segment_bytes = 1 << 20;
+    assert_int_equal(elapse__store_open("slow", &queue, &wishes, &slow, NULL), ELAPSE_OK);
+    other = elapse__body_reader_open(loop.body_thread, slow->engine.journal);
+    assert_non_null(other);
+    assert_true(elapse__body_reader_give(other, &readings[0]));
+    assert_true(elapse__body_reader_give(loop.reader, &readings[1]));
+    elapse__body_reader_withdraw(loop.reader);
+    assert_ptr_equal(elapse__body_reader_take(loop.reader), &readings[1]);
+    assert_int_equal(elapse__body_reader_count(loop.reader), 0);
+    assert_true(elapse__body_reader_give(loop.reader, &readings[1]));
+    elapse__body_reader_close(loop.reader); /* returns before the disk has answered */
+    loop.reader = elapse__body_reader_open(loop.body_thread, loop.store->engine.journal);
+    assert_int_equal(write(slow_pipe[1], "12", 2), 2);
+    elapse__body_reader_close(other);
+    assert_int_equal(elapse_queue_close(slow), ELAPSE_OK);
+    assert_int_equal(close(slow_pipe[0]) + close(slow_pipe[1]), 0);
 }
 
 TEST_MAIN("loop")

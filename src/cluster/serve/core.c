@@ -56,6 +56,8 @@ static void end_readings(struct elapse__loop *loop)
     struct elapse__os_watch watch = {.file = elapse__body_reader_descriptor(loop->reader),
                                      .for_data = true};
 
+    /* The disk may be slow, and the partition must not wait for the readings of others. */
+    elapse__body_reader_withdraw(loop->reader);
     elapse__loop_with_core(loop, take_readings, NULL);
     while (elapse__body_reader_count(loop->reader) > 0) {
         (void)elapse__os_wait(&watch, 1, READING_NS);

@@ -159,11 +159,30 @@ struct elapse__body_reader *elapse__body_reader_open(struct elapse__body_thread 
     return reader;
 }
 
+/* Takes the readings of `reader` out of the line, but for the one that the thread performs. */
+static void withdraw(struct elapse__body_reader *reader)
+{
+    struct line *line = &reader->thread->to_read;
+
+    for (size_t left = line->count; left > 0; left--) {
+        struct item item = line_take(line);
+        line_add(item.reader == reader ? &reader->read : line, item);
+    }
+}
+
+void elapse__body_reader_withdraw(struct elapse__body_reader *reader)
+{
+    elapse__os_monitor_enter(reader->thread->monitor);
+    withdraw(reader);
+    elapse__os_monitor_leave(reader->thread->monitor);
+}
+
 void elapse__body_reader_close(struct elapse__body_reader *reader)
 {
     struct elapse__body_thread *thread = reader->thread;
 
     elapse__os_monitor_enter(thread->monitor);
+    withdraw(reader);
     while (reader->read.count < reader->count)
         elapse__os_monitor_wait(thread->monitor);
     ELAPSE__ASSERT_THAT(reader->read.count, ==, reader->count);

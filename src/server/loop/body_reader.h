@@ -23,8 +23,13 @@ void elapse__body_thread_stop(struct elapse__body_thread *thread);
 struct elapse__body_reader *elapse__body_reader_open(struct elapse__body_thread *thread,
                                                      const struct elapse__journal *journal);
 
-/* Waits until the readings that were given are performed, and releases the reader. Readings that
- * were not taken are lost. */
+/* Drops the readings that have not begun, so that nobody waits for readings of other readers: they
+ * are taken like those that are done, and were not performed. For a core that hands out nothing any
+ * more. */
+void elapse__body_reader_withdraw(struct elapse__body_reader *reader);
+
+/* Withdraws the readings that have not begun, waits for the one that has, and releases the reader.
+ * Readings that were not taken are lost. */
 void elapse__body_reader_close(struct elapse__body_reader *reader);
 
 /* Returns a descriptor that is readable from the end of a reading until elapse__body_reader_quiet.
