@@ -260,7 +260,8 @@ struct elapse_put {
     uint32_t priority;         /* ready jobs with smaller numbers are handed out first */
     uint64_t ttr_ms;           /* how long a lease lasts; 0: 60,000 */
     uint64_t expire_ms;        /* dropped when due for so long and not handed out; 0: never */
-    uint32_t retry; /* hand-outs, with the first, that may fail; then it is buried. 0: no limit */
+    uint32_t retry; /* hand-outs, with the first, that may fail; then it is buried. 0: no limit. A
+                       recurring job is not buried: its next occurrence comes when it is due */
     uint64_t backoff_min_ms; /* the least wait before the first retry; it doubles each time. The
                                 wait is chosen at random, up to twice as long */
     uint64_t backoff_max_ms; /* no wait is longer; at least backoff_min_ms */
@@ -400,7 +401,7 @@ struct elapse_reserved {
     uint32_t priority; /* as it was put */
     uint32_t attempt;  /* of this occurrence, from 1; after a crash it may be too low */
     uint32_t missed;   /* recurring: occurrences that passed since the hand-out before */
-    uint32_t retry;    /* as it was put: hand-outs that may fail; 0: no limit */
+    uint32_t retry;    /* as it was put: hand-outs of an occurrence that may fail; 0: no limit */
     bool recurring;    /* it comes again */
     char tube[ELAPSE_TUBE_BYTES_MAX + 1]; /* the name of its tube */
 };
@@ -494,8 +495,10 @@ ELAPSE_API enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue,
 
 /*
  * Gives a job back, because its work failed: the job waits as its retry and back-off say, and is
- * buried if no retry is left. Errors: GONE; CANCELLED (the job was cancelled while it ran, and has
- * ended now); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock.
+ * buried if no retry is left. A recurring job is never buried for this: its occurrence has failed,
+ * and the next one comes when it is due, with all retries. Errors: GONE; CANCELLED (the job was
+ * cancelled while it ran, and has ended now); those of every change: MEMORY, BROKEN, CLOSED;
+ * DISK_FULL. Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,
                                                struct elapse_lease lease,

@@ -98,13 +98,16 @@ static void end_guess(struct elapse__router_alarm *alarm)
     elapse__router_command_done(guess);
 }
 
-/* Replies to a wrong password. The reply waits, and so does all that the client sends behind it. */
+/* Replies to a wrong user or password. The reply waits, and so does all that the client sends
+ * behind it. */
 static void refuse_guess(struct elapse__router_command *command)
 {
     struct elapse__router_client *client = command->client;
     struct elapse__router *router = client->router;
-    uint64_t wait_ms = router->options.wrong_password(router->options.context, client->shell);
+    uint64_t wait_ms = 0; /* without passwords the user was wrong: there is nothing to guess */
 
+    if (router->options.wrong_password != NULL)
+        wait_ms = router->options.wrong_password(router->options.context, client->shell);
     elapse__router_reply_fail(command,
                               "WRONGPASS invalid username-password pair or user is disabled.");
     client->ending = ++client->guesses >= ELAPSE__WIRE_GUESSES_MAX;

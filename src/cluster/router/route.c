@@ -137,6 +137,16 @@ static bool token_lasts(struct elapse__wire_resp_argument life)
            life_ns >= least_ns;
 }
 
+static void note_old_name(struct elapse__router_client *client, const uint32_t *places)
+{
+    const struct elapse__router_options *options = &client->router->options;
+
+    if (places[ELAPSE__PUT_RETRY] == 0 || client->said_retry || options->old_name == NULL)
+        return;
+    client->said_retry = true;
+    options->old_name(options->context, client->shell);
+}
+
 uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                   const struct elapse__wire_resp_argument *arguments,
                                   uint32_t count, bool *has_token)
@@ -150,6 +160,7 @@ uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                         ELAPSE__PUT_OPTION_COUNT, places, NULL) ||
         arguments[1].size > TUBE_BYTES_MAX)
         return elapse__router_home(client);
+    note_old_name(client, places);
     struct elapse__wire_resp_argument key = arguments[places[ELAPSE__PUT_KEY]];
     struct elapse__wire_resp_argument token = arguments[places[ELAPSE__PUT_TOKEN]];
     bool is_named = places[ELAPSE__PUT_TOKEN] != 0 && token.size > 0;

@@ -97,9 +97,14 @@ struct elapse__router_options {
     /* Returns whether a client may do everything. NULL: there are no passwords. */
     bool (*knows_password)(void *context, const void *password, size_t size);
 
-    /* Notes a wrong password of the client of this shell. Returns how many milliseconds its answer
-     * waits. Meanwhile no command of the client is taken. NULL only if there are no passwords. */
+    /* Notes a wrong user or password of the client of this shell. Returns how many milliseconds its
+     * answer waits. Meanwhile no command of the client is taken. NULL: nobody counts, and no answer
+     * waits, which is possible only if there are no passwords. */
     uint64_t (*wrong_password)(void *context, void *shell);
+
+    /* Notes that the client of this shell has put with RETRY, the old name of ATTEMPTS. Called once
+     * a client. NULL: nobody wants to know. */
+    void (*old_name)(void *context, void *shell);
     void *context;
 
     /* Returns the password of a greeting of a link, and stores how long it is; NULL: none. */

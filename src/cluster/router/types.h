@@ -273,7 +273,8 @@ struct elapse__router_client {
     enum elapse__router_client_speech speech;
     bool may_use_beanstalkd;
     bool resp3;
-    bool known; /* the client has given a password, or none is needed */
+    bool known;      /* the client has given a password, or none is needed */
+    bool said_retry; /* the shell knows that the client uses the old name of ATTEMPTS */
     bool input_ended;
     bool ending; /* no command is taken any more */
     bool dead;   /* the shell closes the socket now */

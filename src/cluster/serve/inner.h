@@ -157,6 +157,7 @@ struct elapse__cluster {
     struct elapse__loop_cluster shown;
     struct elapse__hosts hosts; /* of the database */
     struct elapse__guesses guesses;
+    struct elapse__guesses old_names; /* clients that put with RETRY */
     struct elapse__schema_queue queue;
     struct elapse__cluster_partition *partitions; /* queue.partitions elements */
     uint32_t partition_count;                     /* how many have been opened */

@@ -67,6 +67,14 @@ static uint64_t wrong_password(void *context, void *shell)
     return cluster->shown.wrong_password(cluster->shown.context, peer->place);
 }
 
+static void note_old_name(void *context, void *shell)
+{
+    struct elapse__cluster *cluster = context;
+    const struct elapse__peer *peer = shell;
+
+    (void)elapse__guesses_note(&cluster->old_names, peer->place, elapse__runner_now_ms());
+}
+
 /* Nodes greet each other with the first password. The passwords may have changed since the start.
  */
 static const void *link_password(void *context, size_t *size)
@@ -88,6 +96,7 @@ static bool make_router(struct elapse__cluster *cluster)
         .queue = options->queue,
         .knows_password = has_passwords ? knows_password : NULL,
         .wrong_password = wrong_password,
+        .old_name = note_old_name,
         .context = cluster,
         .link_password = link_password,
         .argument_bytes_max = (uint32_t)options->body_bytes_max,
@@ -123,6 +132,7 @@ static void on_second(evutil_socket_t file, short what, void *argument)
     (void)what;
     look_at_partitions(cluster);
     elapse__service_say_guesses(elapse__cluster_logger(cluster), &cluster->guesses);
+    elapse__service_say_old_names(elapse__cluster_logger(cluster), &cluster->old_names);
     elapse__cluster_count_files(argument);
 }
 

@@ -151,8 +151,9 @@ uint64_t elapse__server_wrong_password(struct elapse__server *server, struct ela
 /* Returns the wrong passwords of this server. */
 struct elapse__guesses *elapse__server_guesses(struct elapse__server *server);
 
-/* Does the same for connections that use the old name of an option. */
-bool elapse__server_take_old_names(struct elapse__server *server, uint64_t *place, uint32_t *count);
+/* Returns the connections of this server that used the old name of an option. Links of other nodes
+ * are not among them: their routers know the clients. */
+struct elapse__guesses *elapse__server_old_names(struct elapse__server *server);
 
 /* Replaces the passwords of the options. The texts stay valid until the next call. Requires that
  * the server had passwords, and that `count` is not 0: so a connection that has not given a

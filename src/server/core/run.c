@@ -366,16 +366,19 @@ struct elapse__guesses *elapse__server_guesses(struct elapse__server *server)
     return &server->guesses;
 }
 
-bool elapse__server_take_old_names(struct elapse__server *server, uint64_t *place, uint32_t *count)
+struct elapse__guesses *elapse__server_old_names(struct elapse__server *server)
 {
-    return elapse__guesses_take(&server->old_names, place, count);
+    return &server->old_names;
 }
 
 void elapse__session_old_name(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
 
-    (void)elapse__guesses_note(&server->old_names, connection->facts.place, server->now.boot_ms);
+    /* The router of a node has told who its client is. */
+    if (!connection->facts.speaks_resp3)
+        (void)elapse__guesses_note(&server->old_names, connection->facts.place,
+                                   server->now.boot_ms);
 }
 
 void elapse__session_wrong_password(struct elapse__connection *connection)

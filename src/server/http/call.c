@@ -13,6 +13,7 @@
 #include "../../base/assert.h"
 #include "guard.h"
 #include "reply.h"
+#include "stream.h"
 #include "translate.h"
 #include "wait.h"
 
@@ -129,6 +130,9 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
         ELAPSE__ASSERT_THAT(call->pipe.input_bytes, >, 0);
         peer = elapse__peer_new_pipe(&http->loop->peers, &call->pipe);
         if (peer != NULL) {
+            const struct elapse__http_stream *stream =
+                elapse__http_stream_of(http, evhttp_request_get_connection(request));
+            peer->place = stream->place;
             /* The peer may end during the call. Then on_ended has answered the request. */
             elapse__loop_welcome(http->loop, peer);
             return;

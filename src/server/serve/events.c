@@ -158,13 +158,13 @@ void elapse__service_say_guesses(struct elapse__logger *logger, struct elapse__g
                        elapse__os_place_text(place).text);
 }
 
-static void say_old_names(struct elapse__loop *loop)
+void elapse__service_say_old_names(struct elapse__logger *logger, struct elapse__guesses *names)
 {
     uint64_t place;
     uint32_t count;
 
-    while (elapse__server_take_old_names(loop->server, &place, &count))
-        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_OLD_NAME,
+    while (elapse__guesses_take(names, &place, &count))
+        elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_OLD_NAME,
                        "%" PRIu32 " connections from %s put with RETRY: its name is ATTEMPTS, and "
                        "the next minor version knows RETRY no more",
                        count, elapse__os_place_text(place).text);
@@ -180,7 +180,7 @@ static void say_usage(struct elapse__loop *loop, void *argument)
     elapse__server_set_memory(loop->server,
                               elapse__os_memory_bytes() + bytes_of_memory_files(loop));
     elapse__service_say_guesses(&loop->peers.logger, elapse__server_guesses(loop->server));
-    say_old_names(loop);
+    elapse__service_say_old_names(&loop->peers.logger, elapse__server_old_names(loop->server));
     elapse__service_count_files(loop, argument);
 }
 

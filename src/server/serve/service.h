@@ -69,6 +69,9 @@ void elapse__service_tick(struct elapse__service *service, uint64_t interval_ns)
 /* Writes into the log which places have guessed passwords since the last call. */
 void elapse__service_say_guesses(struct elapse__logger *logger, struct elapse__guesses *guesses);
 
+/* The same for connections that put with RETRY, the old name of ATTEMPTS. */
+void elapse__service_say_old_names(struct elapse__logger *logger, struct elapse__guesses *names);
+
 /* Counts the files of the journal. Requires the store's lock. `argument` is not used. */
 void elapse__service_count_files(struct elapse__loop *loop, void *argument);
 

@@ -429,6 +429,43 @@ ROUTER_TEST(what_is_behind_a_wrong_password_waits_with_its_reply)
     assert_int_equal(wrong_passwords, 1);
 }
 
+/* HELLO takes AUTH without passwords, too. There is one user. */
+ROUTER_TEST(another_user_is_refused_without_passwords)
+{
+    struct elapse__router_client *c = client(f);
+    say(f, c, "HELLO 2 AUTH somebody x\nPING\nHELLO 2 AUTH default x");
+    pass(f, 0);
+    const char *all = got(f, c);
+    assert_int_equal(strncmp(all, refusal, strlen(refusal)), 0);
+    assert_int_equal(strncmp(all + strlen(refusal), "+PONG\r\n*14\r\n", 12), 0);
+}
+
+static unsigned old_names;
+
+static void note_old_name(void *context, void *shell)
+{
+    (void)context;
+    old_names++;
+    guesser = shell;
+}
+
+/* The partitions do not know who the client is. */
+ROUTER_TEST(the_old_name_of_attempts_is_noted_once_a_client)
+{
+    f->options.old_name = note_old_name;
+    begin(f);
+    struct elapse__router_client *c = client(f), *other = client(f);
+    old_names = 0;
+    say(f, c, "PUT t b ATTEMPTS 1\nPUT t RETRY KEY 1");
+    assert_int_equal(old_names, 0);
+    say(f, other, "PUT t b RETRY 1\nPUT t b retry 1 KEY k");
+    assert_int_equal(old_names, 1);
+    assert_ptr_equal(guesser, elapse__router_client_shell(other));
+    say(f, c, "PUT t b RETRY 1");
+    assert_int_equal(old_names, 2);
+    assert_ptr_equal(guesser, elapse__router_client_shell(c));
+}
+
 ROUTER_TEST(a_client_closes_while_its_wrong_password_waits)
 {
     begin_with_password(f);

@@ -1,6 +1,7 @@
 /*
  * Tests PUT: each option, each error, and each limit at its edge.
  */
+#include "core/guesses.h"
 #include "talk.h"
 
 static int64_t wall(void)
@@ -94,16 +95,16 @@ RESP_TEST(the_old_name_of_attempts)
     uint32_t count;
 
     says("PUT t b ATTEMPTS 7", "*2|:1|+scheduled|");
-    assert_false(elapse__server_take_old_names(f.server, &place, &count));
+    assert_false(elapse__guesses_take(elapse__server_old_names(f.server), &place, &count));
     says("PUT t b RETRY 7", "*2|:2|+scheduled|");
     says("PUT t b RETRY 0", "*2|:3|+scheduled|");
     assert_int_equal(look_at(2).retry, 7);
     assert_int_equal(look_at(3).retry, 0);
     connect(&other);
     answers(&other, "PUT t b RETRY 1", "*2|:4|+scheduled|");
-    assert_true(elapse__server_take_old_names(f.server, &place, &count));
+    assert_true(elapse__guesses_take(elapse__server_old_names(f.server), &place, &count));
     assert_int_equal(count, 2);
-    assert_false(elapse__server_take_old_names(f.server, &place, &count));
+    assert_false(elapse__guesses_take(elapse__server_old_names(f.server), &place, &count));
     says("PUT t b RETRY 1 ATTEMPTS 1",
          "-ERR syntax error: RETRY is the old name of ATTEMPTS: give one|");
 }
