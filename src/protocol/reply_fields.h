@@ -72,6 +72,7 @@ enum {
     X(missed,         "missed",      NUMBER)     \
     X(failures,       "failures",    NUMBER)     \
     X(lease,          "lease",       LEASE)      \
+    X(holder,         "holder",      NAME)       \
     X(reason,         "reason",      REASON)
 
 /* The texts that LIST with KEYS has behind its fields, and those of LOOKUP. */

@@ -18,7 +18,8 @@
  *     of all bodies.
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
- * 12. The indexes are whole. The tokens are in their lists.
+ * 12. The indexes are whole. The tokens are in their lists. The name of a holder has at least as
+ *     many references as leases that use it; others are of callers.
  * 13. A tube has a job, a hold or settings. Settings say something, and have a pause if and only if
  *     the tube is paused. A tube whose watch has asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live; every other job has one.
@@ -50,6 +51,7 @@ struct checking {
     uint64_t bytes;              /* of bodies */
     uint64_t boot, wall, expiry; /* timers that run */
     uint64_t sides, keys, hashed_keys, profiles, unplaced;
+    uint64_t named; /* leases whose holder has a name */
 };
 
 static unsigned check_ready(const struct elapse__queue *queue,
@@ -112,6 +114,7 @@ static unsigned check_side(struct checking *checking, const struct elapse__queue
                    elapse__queue_profile_of(checking->queue, entry)->expire_ms > 0;
     checking->sides++;
     checking->expiry += expires;
+    checking->named += leased && side->connection == NULL && side->holder != 0;
     if (side->entry != elapse__queue_number(entry))
         return BROKEN_LINKS;
     if (!leased && (side->lease != 0 || side->connection != NULL || side->begun || side->replayed))
@@ -243,6 +246,17 @@ static unsigned check_wheels(const struct checking *checking)
     return 0;
 }
 
+static bool names_are_whole(const struct checking *checking)
+{
+    const struct elapse__queue *queue = checking->queue;
+    uint64_t references = 0;
+    for (uint32_t number = 1; number < queue->names.fresh; number++) {
+        const struct elapse__queue_name *name = elapse__queue_slab_at(&queue->names, number);
+        references += name->references;
+    }
+    return references >= checking->named;
+}
+
 static unsigned check_tables(const struct checking *checking)
 {
     const struct elapse__queue *queue = checking->queue;
@@ -267,12 +281,14 @@ static unsigned check_tables(const struct checking *checking)
     if (!elapse__queue_ids_check(&queue->jobs.ids) ||
         !elapse__queue_index_check(&queue->key_index) ||
         !elapse__queue_index_check(&queue->profile_index) ||
+        !elapse__queue_index_check(&queue->name_index) ||
         !elapse__queue_index_check(&queue->tube_index) ||
         !elapse__queue_index_check(&queue->token_index))
         return BROKEN_INDEXES;
     if (queue->jobs.ids.count != queue->jobs.count ||
         queue->key_index.count != checking->hashed_keys ||
         queue->profile_index.count != queue->profiles.count ||
+        queue->name_index.count != queue->names.count || !names_are_whole(checking) ||
         queue->tube_index.count != queue->tubes.count || tokens != queue->tokens.count ||
         queue->token_index.count != queue->tokens.count)
         return BROKEN_INDEXES;

@@ -88,6 +88,8 @@ struct elapse__queue {
     struct elapse__queue_slab profiles;
     struct elapse__queue_index profile_index;
     uint32_t last_profile; /* of the job built last, which the next mostly has, too; 0: none */
+    struct elapse__queue_slab names; /* of holders of leases */
+    struct elapse__queue_index name_index;
     struct elapse__queue_slab tubes; /* pointers */
     struct elapse__queue_index tube_index;
     struct elapse__queue_tube *last_tube; /* of the job that was built last; NULL: none */

@@ -24,6 +24,7 @@
 #include <elapse/wheel.h>
 
 #include "fields.h"
+#include "names.h"
 #include "slab.h"
 
 enum {
@@ -104,10 +105,14 @@ enum elapse__queue_reason {
 };
 
 struct elapse__queue_side {
-    struct elapse_timer expiry;          /* READY, never handed out: when EXPIRE drops the job. Idle
-                                            after a hand-out: then `deadline` is the delay of the
-                                            last release, in milliseconds; 0: none yet */
-    struct elapse__ring_node lease_node; /* in the ring of `connection` */
+    struct elapse_timer expiry; /* READY, never handed out: when EXPIRE drops the job. Idle
+                                   after a hand-out: then `deadline` is the delay of the
+                                   last release, in milliseconds; 0: none yet */
+    union {
+        struct elapse__ring_node lease_node; /* in the ring of `connection` */
+        uint32_t holder; /* without a connection: the number of the name of who holds the lease; 0:
+                            not known */
+    };
     const struct elapse__queue_connection *connection;
     struct elapse__queue_recurrence *recurrence; /* NULL: none */
     uint64_t lease;                              /* number; 0: none */
@@ -133,6 +138,14 @@ struct elapse__queue_side {
 
 _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__queue_side) == 128,
                "a side record takes two cache lines");
+
+/* The name of who holds leases, which they share: holders.c. */
+struct elapse__queue_name {
+    uint32_t link;       /* in the index of names */
+    uint32_t references; /* leases, and callers of elapse__queue_name_get */
+    uint8_t size;
+    char text[ELAPSE__QUEUE_NAME_BYTES_MAX];
+};
 
 struct elapse__queue_recurrence {
     enum elapse__queue_when kind; /* EVERY or CRON */

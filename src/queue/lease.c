@@ -265,6 +265,7 @@ struct elapse__queue_answer elapse__queue_bury_damaged(struct elapse__queue *que
 void elapse__queue_connection_init(struct elapse__queue_connection *connection)
 {
     elapse__ring_init(&connection->leases);
+    connection->name = 0;
 }
 
 bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__queue_now now,

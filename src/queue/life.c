@@ -45,6 +45,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
                             queue->options.partitions);
     elapse__queue_keys_init(queue);
     elapse__queue_sides_init(queue);
+    elapse__queue_names_init(queue);
     elapse__queue_tubes_init(queue);
     elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
@@ -84,6 +85,8 @@ void elapse__queue_free(struct elapse__queue *queue)
     elapse__queue_slab_free(&queue->sides, &memory);
     elapse__queue_index_free(&queue->profile_index, &memory);
     elapse__queue_slab_free(&queue->profiles, &memory);
+    elapse__queue_slab_free(&queue->names, &memory);
+    elapse__queue_index_free(&queue->name_index, &memory);
     elapse__queue_index_free(&queue->token_index, &memory);
     elapse__queue_slab_free(&queue->tokens, &memory);
     free(queue->counters);

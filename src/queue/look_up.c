@@ -45,6 +45,7 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
         .buries = fields.buries,
         .kicks = fields.kicks,
         .reason = text_of_reason(fields.reason),
+        .holder = elapse__queue_name_of(queue, fields.id, fields.lease),
         .tube = fields.tube,
     };
     if (side != NULL && side->handed_out)

@@ -124,6 +124,7 @@ struct elapse__queue_lease {
  * allocates the struct. */
 struct elapse__queue_connection {
     struct elapse__ring_node leases;
+    uint32_t name; /* for the leases in the ring: names.h; 0: none */
 };
 
 /* ---- life ---- */
@@ -352,7 +353,8 @@ struct elapse__queue_reserve {
     size_t tube_count;
     uint32_t count;                              /* at most this many jobs */
     struct elapse__queue_connection *connection; /* NULL: the lease lasts until its ttr */
-    bool begin; /* ttr runs from now on; otherwise from elapse__queue_lease_begin on */
+    bool begin;    /* ttr runs from now on; otherwise from elapse__queue_lease_begin on */
+    uint32_t name; /* without a connection, who gets the jobs: names.h; 0: unknown */
     /* Returns for how long the record at this position is not to be read; 0: it may be read now.
      * The job of the record is delayed for that time, without a record. NULL: each record may be
      * read. */
@@ -549,8 +551,9 @@ struct elapse__queue_view {
     uint32_t releases;
     uint32_t buries;
     uint32_t kicks;
-    const char *reason;             /* BURIED: why; static */
-    struct elapse__queue_text tube; /* valid until the next call */
+    const char *reason;               /* BURIED: why; static */
+    struct elapse__queue_text holder; /* of the lease, if it is known; valid until the next call */
+    struct elapse__queue_text tube;   /* valid until the next call */
 };
 
 /* Returns OK, RUNNING for a shadow, or GONE. */

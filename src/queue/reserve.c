@@ -4,8 +4,8 @@
 static enum elapse__queue_result hand_out(struct elapse__queue *queue,
                                           struct elapse__queue_entry *entry,
                                           const struct elapse__queue_connection *connection,
-                                          bool begin, struct elapse__queue_handed *handed,
-                                          uint64_t *position)
+                                          uint32_t name, bool begin,
+                                          struct elapse__queue_handed *handed, uint64_t *position)
 {
     struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
     if (side == NULL)
@@ -21,6 +21,10 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     side->lease = ++queue->last_lease;
     side->life = queue->life;
     side->reserves++;
+    if (connection == NULL) {
+        side->holder = name;
+        elapse__queue_name_share(queue, name);
+    }
     if (side->recurrence != NULL) {
         side->recurrence->reported = side->recurrence->missed;
         side->recurrence->missed = 0;
@@ -149,8 +153,9 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
         struct elapse__queue_entry *entry = first_job(queue, reserve, tubes, found, &drops);
         if (entry == NULL)
             break;
-        enum elapse__queue_result result = hand_out(
-            queue, entry, reserve->connection, reserve->begin, &handed[*count], &answer.position);
+        enum elapse__queue_result result =
+            hand_out(queue, entry, reserve->connection, reserve->name, reserve->begin,
+                     &handed[*count], &answer.position);
         if (result != ELAPSE__QUEUE_OK) {
             answer.result = *count > 0 ? ELAPSE__QUEUE_OK : result;
             break;
@@ -204,6 +209,6 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     }
     struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_OK, id);
-    answer.result = hand_out(queue, entry, connection, begin, handed, &answer.position);
+    answer.result = hand_out(queue, entry, connection, 0, begin, handed, &answer.position);
     return answer;
 }

@@ -87,6 +87,9 @@ static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *e
     (void)elapse_wheel_stop(&queue->clocks.boot, &entry->timer);
     if (side->connection != NULL)
         (void)elapse__ring_remove(&side->lease_node);
+    else
+        elapse__queue_name_drop(queue, side->holder);
+    side->lease_node = (struct elapse__ring_node){NULL, NULL};
     side->connection = NULL;
     side->lease = 0;
     side->life = 0;

@@ -172,6 +172,13 @@ bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue
 void elapse__queue_recurrence_end(struct elapse__queue *queue,
                                   struct elapse__queue_recurrence *recurrence);
 
+/* ---- names of holders (holders.c) ---- */
+
+void elapse__queue_names_init(struct elapse__queue *queue);
+
+/* Counts one more user of a name. 0 does nothing. */
+void elapse__queue_name_share(struct elapse__queue *queue, uint32_t number);
+
 /* ---- keys (keys.c) ---- */
 
 void elapse__queue_keys_init(struct elapse__queue *queue);

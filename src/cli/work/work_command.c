@@ -71,7 +71,7 @@ static enum exit_status check_tubes(const struct command_line *line)
     /* Behind the first tube the server takes these for options of RESERVE. */
     for (int i = 1; i < line->argument_count; i++)
         if (is_word(line->arguments[i], "count") || is_word(line->arguments[i], "wait") ||
-            is_word(line->arguments[i], "details"))
+            is_word(line->arguments[i], "details") || is_word(line->arguments[i], "holder"))
             return usage_error("a tube named %s has to be the first",
                                quote_string(line->arguments[i]).text);
     return STATUS_OK;

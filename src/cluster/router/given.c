@@ -22,7 +22,8 @@ static void give(struct elapse__router_command *command, uint32_t partition, boo
     elapse__router_reply_word(command, "OK");
 }
 
-/* Takes NODE HELLO 1 queue partition, and the same with PIPE instead of HELLO. */
+/* Takes NODE HELLO 2 queue partition, and NODE PIPE 1 queue partition. A node of version 1 says
+ * HELLO 1, and sends less. */
 void elapse__router_local_node(struct elapse__router_command *command,
                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
@@ -31,8 +32,10 @@ void elapse__router_local_node(struct elapse__router_command *command,
     bool is_hello = count == 5 && is_text(arguments[1], "HELLO");
     uint64_t partition = 0;
 
-    if ((!is_pipe && !is_hello) || !is_text(arguments[2], "1"))
-        elapse__router_reply_fail(command, "ERR NODE is what nodes of version 1 say to each other");
+    if ((!is_pipe && !is_hello) ||
+        !(is_text(arguments[2], "1") || (is_hello && is_text(arguments[2], "2"))))
+        elapse__router_reply_fail(command,
+                                  "ERR NODE is what nodes of versions 1 and 2 say to each other");
     else if (!is_text(arguments[3], router->options.queue) ||
              !elapse__decimal_read(arguments[4].bytes, arguments[4].size,
                                    router->options.partitions - 1, &partition) ||

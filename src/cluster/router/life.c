@@ -174,6 +174,7 @@ void elapse__router_owner(struct elapse__router *router, uint64_t now, uint32_t 
     changed->place = place;
     changed->epoch = epoch;
     changed->trouble[0] = '\0';
+    changed->is_old = false;
     router->serial++;
     elapse__router_lane_moved(&changed->quick);
     elapse__router_lane_moved(&changed->slow);

@@ -127,6 +127,17 @@ bool elapse__router_link_write(struct elapse__router_link *link,
     return true;
 }
 
+/* Returns how many arguments of a fragment the other side understands: HOLDER stands at the end. */
+static uint32_t understood(const struct elapse__router_link *link,
+                           const struct elapse__router_fragment *fragment)
+{
+    uint32_t count = fragment->count;
+    bool has_holder = count > 3 && elapse__wire_resp_is(fragment->arguments[0], "RESERVE") &&
+                      elapse__wire_resp_is(fragment->arguments[count - 2], "HOLDER");
+
+    return link->is_old && has_holder ? count - 2 : count;
+}
+
 bool elapse__router_link_send(struct elapse__router_link *link,
                               struct elapse__router_fragment *fragment)
 {
@@ -134,7 +145,7 @@ bool elapse__router_link_send(struct elapse__router_link *link,
     ELAPSE__ASSERT(!elapse__ring_has_node(&fragment->ring_node));
     if (link->is_here)
         link->out_end += fragment->memory;
-    else if (!elapse__router_link_write(link, fragment->arguments, fragment->count))
+    else if (!elapse__router_link_write(link, fragment->arguments, understood(link, fragment)))
         return false;
     elapse__ring_append(&link->sent, &fragment->ring_node);
     if (link->is_here && link->to_run == &link->sent)

@@ -54,6 +54,7 @@ static bool write_greeting(struct elapse__router_link *link)
     size_t password_size = 0;
     char partition[ELAPSE__DECIMAL_BYTES];
 
+    link->is_old = link->router->partitions[link->partition].is_old;
     if (options->link_password != NULL)
         password = options->link_password(options->context, &password_size);
     const struct elapse__wire_resp_argument hello[] = {
@@ -63,7 +64,8 @@ static bool write_greeting(struct elapse__router_link *link)
     const struct elapse__wire_resp_argument who[] = {
         elapse__router_argument_text("NODE"),
         elapse__router_argument_text(link->is_pipe ? "PIPE" : "HELLO"),
-        elapse__router_argument_text("1"), elapse__router_argument_text(options->queue),
+        elapse__router_argument_text(link->is_pipe || link->is_old ? "1" : "2"),
+        elapse__router_argument_text(options->queue),
         elapse__router_argument(partition, elapse__decimal_write(partition, link->partition))};
     return greet(link, hello, password == NULL ? 2 : 5) && greet(link, who, 5);
 }
@@ -165,6 +167,11 @@ static bool take_value(struct elapse__router_link *link, const unsigned char *va
     }
     if (link->greetings == 0)
         return take_answer(link, value, size);
+    /* A node of before does not know version 2. The next link says 1. */
+    if (!link->is_pipe && !link->is_old && begins_with(value, size, "-ERR NODE ")) {
+        link->router->partitions[link->partition].is_old = true;
+        return false;
+    }
     if (value[0] == '-') {
         /* -NOTOWNER comes while the owner changes, and is no trouble. The shell will say who owns
          * the partition. */

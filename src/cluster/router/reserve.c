@@ -42,7 +42,8 @@ static uint32_t count_tubes(const struct elapse__wire_resp_argument *arguments, 
 
     while (place < count && !elapse__wire_resp_is(arguments[place], "COUNT") &&
            !elapse__wire_resp_is(arguments[place], "WAIT") &&
-           !elapse__wire_resp_is(arguments[place], "DETAILS"))
+           !elapse__wire_resp_is(arguments[place], "DETAILS") &&
+           !elapse__wire_resp_is(arguments[place], "HOLDER"))
         place++;
     ELAPSE__ASSERT_THAT(place, <=, count);
     return place - 1;
@@ -67,12 +68,28 @@ static bool read_options(const struct elapse__wire_resp_argument *arguments, con
     return true;
 }
 
-/* Makes the question for partitions: the command without WAIT. */
-static bool make_question(struct elapse__router_reserve *reserve,
+/* Returns who gets the jobs: as the command says, the name of the client, or its address. */
+static struct elapse__wire_resp_argument holder_of(struct elapse__router_client *client,
+                                                   const struct elapse__wire_resp_argument *given)
+{
+    const struct elapse__router_options *options = &client->router->options;
+
+    if (given != NULL && given->size > 0)
+        return *given;
+    if (client->name_size > 0)
+        return elapse__router_argument(client->name, client->name_size);
+    if (client->address[0] == '\0' && options->address != NULL)
+        options->address(client->shell, client->address);
+    return elapse__router_argument_text(client->address);
+}
+
+/* Makes the question for partitions: the command without WAIT, and with HOLDER at its end. */
+static bool make_question(struct elapse__router_client *client,
+                          struct elapse__router_reserve *reserve,
                           const struct elapse__wire_resp_argument *arguments, uint32_t tubes,
                           const uint32_t *places)
 {
-    struct elapse__wire_resp_argument asked[1 + TUBES_MAX + 3];
+    struct elapse__wire_resp_argument asked[1 + TUBES_MAX + 5];
     uint32_t count = 1 + tubes;
 
     ELAPSE__ASSERT_THAT(tubes, <=, TUBES_MAX);
@@ -83,6 +100,9 @@ static bool make_question(struct elapse__router_reserve *reserve,
     }
     if (places[2] != 0)
         asked[count++] = elapse__router_argument_text("DETAILS");
+    asked[count] = elapse__router_argument_text("HOLDER");
+    asked[count + 1] = holder_of(client, places[3] == 0 ? NULL : &arguments[places[3]]);
+    count += asked[count + 1].size > 0 ? 2 : 0;
     reserve->question = elapse__router_fragment_new(asked, count);
     return reserve->question != NULL;
 }
@@ -106,15 +126,15 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
                                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}};
+        {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}, {"HOLDER", 1}};
     struct elapse__router *router = client->router;
     uint32_t partitions = router->options.partitions;
     uint32_t tubes = count_tubes(arguments, count);
-    uint32_t places[3];
+    uint32_t places[4];
     uint64_t wait_ms = 0;
 
     if (tubes > TUBES_MAX ||
-        !elapse__wire_resp_find_options(arguments, count, 1 + tubes, options, 3, places, NULL) ||
+        !elapse__wire_resp_find_options(arguments, count, 1 + tubes, options, 4, places, NULL) ||
         !read_options(arguments, places, &wait_ms))
         return false;
     struct elapse__router_command *command =
@@ -123,7 +143,8 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
         return true;
     command->is_barrier = true;
     command->reserve = calloc(1, sizeof *command->reserve);
-    if (command->reserve == NULL || !make_question(command->reserve, arguments, tubes, places)) {
+    if (command->reserve == NULL ||
+        !make_question(client, command->reserve, arguments, tubes, places)) {
         elapse__router_client_fail(client);
         return true;
     }

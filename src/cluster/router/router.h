@@ -90,6 +90,8 @@ static inline uint32_t elapse__router_partition_of_id(uint32_t partitions, uint6
 
 /* ---- options ---- */
 
+enum { ELAPSE__ROUTER_ADDRESS_BYTES = 64 };
+
 struct elapse__router_options {
     uint32_t partitions; /* 1 to ELAPSE__ROUTER_PARTITIONS_MAX */
     const char *queue;   /* the name of the queue, in the greetings of links; no blanks */
@@ -106,6 +108,10 @@ struct elapse__router_options {
      * a client. NULL: nobody wants to know. */
     void (*old_name)(void *context, void *shell);
     void *context;
+
+    /* Stores the address of the client of this shell in words. NULL: jobs do not show who holds
+     * them, unless the client has a name. */
+    void (*address)(void *shell, char text[ELAPSE__ROUTER_ADDRESS_BYTES]);
 
     /* Returns the password of a greeting of a link, and stores how long it is; NULL: none. */
     const void *(*link_password)(void *context, size_t *size);

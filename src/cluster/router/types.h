@@ -117,6 +117,7 @@ struct elapse__router_partition {
     enum elapse__router_place place;
     uint64_t epoch;
     char trouble[ELAPSE__ROUTER_TROUBLE_MAX]; /* why no link works, in words; "": no trouble */
+    bool is_old; /* the owner understands NODE HELLO 1 alone, and no HOLDER */
     struct elapse__router_lane quick, slow;
     struct elapse__router_chain chain;
 };
@@ -141,6 +142,7 @@ struct elapse__router_link {
     uint32_t greetings; /* answers to the greeting that are still expected */
     bool is_pipe;
     bool is_here; /* leads to a core of this process, and hands over commands instead of bytes */
+    bool is_old;  /* the other node has version 1 */
     bool had_room;
     struct elapse__buffer input, out;
     struct elapse__wire_resp_scanner scanner;
@@ -283,6 +285,7 @@ struct elapse__router_client {
     struct elapse__router_given given;
     uint8_t name_size;
     char name[ELAPSE__ROUTER_NAME_MAX];
+    char address[ELAPSE__ROUTER_ADDRESS_BYTES]; /* ""; as of its first RESERVE without a name */
     void *shell;
 };
 

@@ -97,6 +97,7 @@ static bool make_router(struct elapse__cluster *cluster)
         .knows_password = has_passwords ? knows_password : NULL,
         .wrong_password = wrong_password,
         .old_name = note_old_name,
+        .address = elapse__peer_address,
         .context = cluster,
         .link_password = link_password,
         .argument_bytes_max = (uint32_t)options->body_bytes_max,

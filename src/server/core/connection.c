@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../queue/names.h"
 #include "connection.h"
 #include "hand_over.h"
 #include "marks.h"
@@ -80,6 +81,7 @@ void elapse__connection_free(struct elapse__connection *connection)
     elapse__buffer_free(&connection->input);
     elapse__buffer_free(&connection->held);
     elapse__buffer_free(&connection->out);
+    elapse__queue_name_drop(connection->server->engine->jobs, connection->leases.name);
     free(connection->marks.memory);
     free(connection->leavings.memory);
     free(connection);

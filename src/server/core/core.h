@@ -70,6 +70,8 @@ enum {
     ELAPSE__SERVER_OUTPUT_BYTES = 1 << 20 /* the default of output_bytes_max */
 };
 
+enum { ELAPSE__SERVER_ADDRESS_BYTES = 64 };
+
 struct elapse__server_options {
     struct elapse__engine *engine; /* its life has begun */
 
@@ -82,6 +84,10 @@ struct elapse__server_options {
      * With passwords a connection speaks beanstalkd's protocol only if its facts allow it. */
     const struct elapse__queue_text *passwords;
     size_t password_count;
+
+    /* Stores the address of the client of this shell in words, up to the size of `text`. NULL: jobs
+     * do not show who holds them, unless the client has a name. */
+    void (*address)(void *shell, char text[ELAPSE__SERVER_ADDRESS_BYTES]);
 
     /* Limits; 0 is the default, or no limit where none is named above. */
     uint32_t body_bytes_max;  /* of a job; not above the queue's own limit */

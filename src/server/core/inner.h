@@ -128,6 +128,8 @@ struct elapse__server_reply {
     uint32_t hand_count;
     uint32_t hand_room;
     uint32_t unread; /* readings that are with the shell */
+    uint32_t
+        holder; /* RESERVE: the number of a name, of which the reply has a reference; 0: none */
     struct elapse__waiter *waiters;
     struct elapse__hand *hands;
     struct elapse__queue_view view; /* LOOK; its tube is not kept */

@@ -4,7 +4,9 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../../queue/names.h"
 #include "marks.h"
 #include "reserve.h"
 #include "tubes.h"
@@ -66,6 +68,7 @@ void elapse__reply_give(struct elapse__server_reply *reply)
     ELAPSE__ASSERT_THAT(reply->unread, ==, 0);
     for (uint32_t i = 0; i < reply->waiter_count; i++)
         elapse__server_tube_give(server, reply->waiters[i].tube);
+    elapse__queue_name_drop(server->engine->jobs, reply->holder);
     ELAPSE__ASSERT_THAT(memory_of(reply), <=, reply->connection->reply_bytes);
     reply->connection->reply_bytes -= memory_of(reply);
     reply->connection->named -= reply->kind == ELAPSE__REPLY_RESERVE_ID;
@@ -137,6 +140,18 @@ static void count_worker(struct elapse__connection *connection)
     connection->server->figures.workers++;
     ELAPSE__ASSERT_THAT(connection->server->figures.workers, <=,
                         connection->server->figures.connections);
+}
+
+/* Makes sure that a client which reserves has a name: its address, unless it has given one. */
+static void name_client(struct elapse__connection *connection)
+{
+    const struct elapse__server_options *options = &connection->server->options;
+    char text[ELAPSE__SERVER_ADDRESS_BYTES] = "";
+
+    if (connection->leases.name != 0 || options->address == NULL)
+        return;
+    options->address(connection->facts.shell, text);
+    elapse__session_set_name(connection, (struct elapse__queue_text){text, strlen(text)});
 }
 
 static void add_hand(struct elapse__server_reply *reply, const struct elapse__queue_handed *handed)
@@ -246,6 +261,7 @@ bool elapse__reply_try(struct elapse__server_reply *reply, bool *again)
         .tube_count = reply->waiter_count,
         .count = 1,
         .connection = elapse__session_leases(connection),
+        .name = reply->holder != 0 ? reply->holder : connection->leases.name,
     };
     enum elapse__queue_result result = take_jobs(reply, &reserve);
     *again = result == ELAPSE__QUEUE_OK && reply->hand_count == 0 && engine->refused == EAGAIN;
@@ -405,6 +421,10 @@ bool elapse__session_reserve(struct elapse__connection *connection,
         elapse__connection_fail(connection);
         return true;
     }
+    if (request->holder.size == 0)
+        name_client(connection);
+    else
+        reply->holder = elapse__queue_name_get(server->engine->jobs, request->holder);
     reply->wanted = request->count;
     reply->tell_deadline = request->tell_deadline;
     reply->until_ms = until_ms(server, request->wait_ms);
@@ -442,6 +462,7 @@ bool elapse__session_reserve_id(struct elapse__connection *connection, uint64_t 
         return true;
     }
     (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
+    name_client(connection);
     if (elapse__engine_take_id(server->engine, id, elapse__session_leases(connection), &handed,
                                result, &gate)) {
         count_worker(connection);

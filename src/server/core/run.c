@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../protocol/resp_parse.h"
+#include "../../queue/names.h"
 #include "ahead.h"
 #include "marks.h"
 #include "run.h"
@@ -353,6 +354,15 @@ bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_
         known |= differs == 0;
     }
     return known != 0;
+}
+
+void elapse__session_set_name(struct elapse__connection *connection, struct elapse__queue_text name)
+{
+    struct elapse__queue *jobs = connection->server->engine->jobs;
+    uint32_t before = connection->leases.name;
+
+    connection->leases.name = elapse__queue_name_get(jobs, name);
+    elapse__queue_name_drop(jobs, before);
 }
 
 uint64_t elapse__server_wrong_password(struct elapse__server *server, struct elapse__queue_now now,

@@ -117,6 +117,11 @@ struct elapse__queue_connection *elapse__session_leases(struct elapse__connectio
  * connection ends if it has given too many wrong passwords. */
 void elapse__session_wrong_password(struct elapse__connection *connection);
 
+/* Gives the client a name, as which the jobs show who holds them. An empty name: the address of the
+ * client takes its place, when it reserves. */
+void elapse__session_set_name(struct elapse__connection *connection,
+                              struct elapse__queue_text name);
+
 /* Notes, for the log, that a client uses the old name of an option. Called once a connection. */
 void elapse__session_old_name(struct elapse__connection *connection);
 
@@ -206,9 +211,11 @@ struct elapse__server_tube_figures elapse__server_tube_figures(const struct elap
 struct elapse__session_reserve {
     struct elapse__server_tube *const *tubes; /* the reserve has references of its own */
     uint32_t tube_count;                      /* 1 to ELAPSE__QUEUE_RESERVE_MAX */
-    uint32_t count;     /* at most this many jobs, 1 to ELAPSE__QUEUE_RESERVE_MAX: those that are
-                           ready, up to output_bytes_max of bodies */
-    uint64_t wait_ms;   /* 0: do not wait; ELAPSE__SERVER_FOREVER */
+    uint32_t count;   /* at most this many jobs, 1 to ELAPSE__QUEUE_RESERVE_MAX: those that are
+                         ready, up to output_bytes_max of bodies */
+    uint64_t wait_ms; /* 0: do not wait; ELAPSE__SERVER_FOREVER */
+    struct elapse__queue_text
+        holder;         /* who gets the jobs, in place of the client; empty: the client does */
     bool tell_deadline; /* end the wait with DEADLINE_SOON if a lease of the connection ends soon */
     uint64_t context;   /* is passed to the function that formats the reply */
 };

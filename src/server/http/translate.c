@@ -169,7 +169,7 @@ static bool build_pause(struct elapse__building *building)
 /* Returns whether a tube of this name ends the tubes of a RESERVE, unless the tube is the first. */
 static bool is_option_name(const json_t *tube)
 {
-    static const char *const names[] = {"count", "wait", "details"};
+    static const char *const names[] = {"count", "wait", "details", "holder"};
     const char *text = json_is_string(tube) ? json_string_value(tube) : "";
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -194,7 +194,7 @@ static bool add_tubes(struct elapse__building *building)
             continue;
         if (first != SIZE_MAX)
             return elapse__build_refuse(building, "tubes",
-                                        "only one of them may be count, wait or details");
+                                        "only one of them may be count, wait, details or holder");
         first = i;
     }
     if (first != SIZE_MAX && !elapse__build_string(building, "tubes", json_array_get(tubes, first)))
@@ -209,7 +209,8 @@ static bool build_reserve(struct elapse__building *building)
 {
     return elapse__build_word(building, "RESERVE") && add_tubes(building) &&
            elapse__build_count(building) && elapse__build_option(building, "WAIT", "wait") &&
-           elapse__build_flag(building, "DETAILS", "details");
+           elapse__build_flag(building, "DETAILS", "details") &&
+           elapse__build_option(building, "HOLDER", "holder");
 }
 
 /* Adds each id with its lease. An id begins with a digit: otherwise it could be taken for an option

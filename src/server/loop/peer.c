@@ -196,6 +196,19 @@ struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
     return peer;
 }
 
+void elapse__peer_address(void *peer, char text[ELAPSE__SERVER_ADDRESS_BYTES])
+{
+    const struct elapse__peer *own = peer;
+    struct elapse__os_address_text words = elapse__os_place_text(own->place);
+    struct elapse__os_address address;
+
+    if (own->pipe == NULL && elapse__os_peer_address(own->socket, &address) == 0 &&
+        !elapse__os_address_is_path(&address))
+        words = elapse__os_address_text(&address);
+    (void)snprintf(text, ELAPSE__SERVER_ADDRESS_BYTES, "%.*s", ELAPSE__SERVER_ADDRESS_BYTES - 1,
+                   words.text);
+}
+
 void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent)
 {
     struct elapse__peer *peer = pipe->peer;

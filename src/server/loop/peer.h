@@ -125,6 +125,10 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
 struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
                                            struct elapse__loop_pipe *pipe);
 
+/* Stores the address of the client of a peer in words: with the port if the peer has a socket. Its
+ * type is that of `address` in src/server/core/core.h. */
+void elapse__peer_address(void *peer, char text[ELAPSE__SERVER_ADDRESS_BYTES]);
+
 /* Ends a pipe for its owner. The first `sent` bytes of the output have reached the
  * client; hand-outs behind them are undone. */
 void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent);

@@ -54,6 +54,7 @@ enum elapse__session_step elapse__resp_reset(const struct elapse__resp_call *cal
     call->session->resp3 = false;
     call->session->known = options->password_count == 0;
     call->session->name_size = 0;
+    elapse__session_set_name(call->connection, (struct elapse__queue_text){NULL, 0});
     elapse__resp_reply_word(call, "RESET");
     return ELAPSE__STEP_RAN;
 }
@@ -116,6 +117,7 @@ static bool set_name(const struct elapse__resp_call *call, struct elapse__wire_r
     ELAPSE__ASSERT_THAT(name.size, <=, sizeof call->session->name);
     memcpy(call->session->name, name.bytes, name.size);
     call->session->name_size = (uint8_t)name.size;
+    elapse__session_set_name(call->connection, elapse__resp_text(name));
     return true;
 }
 

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "../../queue/names.h"
 #include "commands.h"
 #include "options.h"
 #include "reply.h"
@@ -13,7 +14,7 @@ enum {
     NAME_PAIRS = ELAPSE__JOB_NAMES(ELAPSE__RESP_COUNT_ROW),
     LIST_NAMES = 100,           /* jobs of one LIST with KEYS, at most */
     LIST_NAMES_BYTES = 1 << 20, /* bytes of their bodies, which are read with the names */
-    JOB_BYTES = 1400, /* room for JOB_PAIRS, with the longest tube and the longest reason */
+    JOB_BYTES = 1600,           /* room for JOB_PAIRS, with the longest tube, reason and holder */
     LIST_BATCH = 32,
     TUBE_PLACES = 1 << 16, /* places of tubes that one TUBES examines */
     LIST_COST = 500,       /* a LIST takes as long as this many short commands */
@@ -79,7 +80,8 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
 
     ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) != 0);
     ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
-    shown.tube = texts->tube; /* the text of the view is no longer valid */
+    shown.tube = texts->tube; /* the texts of the view are no longer valid */
+    shown.holder = elapse__queue_name_of(elapse__session_queue(connection), view->id, view->lease);
     elapse__wire_resp_write_map(&writer, JOB_PAIRS + (is_item ? NAME_PAIRS : TEXT_PAIRS));
     write_job(&writer, &shown);
     if (is_item)

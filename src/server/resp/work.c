@@ -14,7 +14,8 @@ static uint32_t count_tubes(const struct elapse__resp_call *call)
 
     while (place < call->count && !elapse__wire_resp_is(call->arguments[place], "COUNT") &&
            !elapse__wire_resp_is(call->arguments[place], "WAIT") &&
-           !elapse__wire_resp_is(call->arguments[place], "DETAILS"))
+           !elapse__wire_resp_is(call->arguments[place], "DETAILS") &&
+           !elapse__wire_resp_is(call->arguments[place], "HOLDER"))
         place++;
     return place - 1;
 }
@@ -49,14 +50,14 @@ static void give_tubes(const struct elapse__resp_call *call, uint32_t count,
 enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}};
+        {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}, {"HOLDER", 1}};
     struct elapse__server_tube *tubes[ELAPSE__QUEUE_RESERVE_MAX];
     uint32_t tube_count = count_tubes(call);
-    uint32_t places[3];
+    uint32_t places[4];
     uint64_t count = 1;
     uint64_t wait_ms = 0;
 
-    if (!elapse__resp_find_options(call, 1 + tube_count, options, 3, places) ||
+    if (!elapse__resp_find_options(call, 1 + tube_count, options, 4, places) ||
         (places[0] != 0 &&
          !elapse__resp_read_number(call, places[0], ELAPSE__RESP_COUNT_MAX, &count)) ||
         (places[1] != 0 && !elapse__resp_read_duration(call, places[1], &wait_ms)))
@@ -77,6 +78,8 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
             .tube_count = tube_count,
             .count = (uint32_t)count,
             .wait_ms = wait_ms,
+            .holder = places[3] == 0 ? (struct elapse__queue_text){NULL, 0}
+                                     : elapse__resp_text(call->arguments[places[3]]),
             .context = (call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0U) |
                        (places[2] != 0 ? ELAPSE__RESP_CONTEXT_DETAILS : 0U),
         };

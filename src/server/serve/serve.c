@@ -192,6 +192,7 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
         .engine = &loop->store->engine,
         .beanstalkd = options->no_beanstalkd ? NULL : &elapse__beanstalkd,
         .resp = &elapse__resp,
+        .address = elapse__peer_address,
         .passwords = loop->tokens.texts,
         .password_count = loop->tokens.count,
         .body_bytes_max = (uint32_t)options->body_bytes_max,

@@ -65,7 +65,7 @@ class Operations(HttpTest):
         self.assertEqual(job, {
             "id": "1", "tube": "mails", "key": "k", "tag": "t", "headers": None, "body": "hé\0llo \u2028\"\\\n",
             "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "attempts_max": 3, "retry": 3,
-            "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None,
+            "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None, "holder": None,
             "reason": None})
         self.assertEqual(self.post("put", tube="mails", body="x", token="x"),
                          {"id": "1", "result": "known"})
@@ -212,6 +212,13 @@ class Operations(HttpTest):
         # An id is not taken for the name of an option.
         refused = self.post("nack", status=400, jobs=[holders[2], {"id": "in", "lease": "1h"}])
         self.assertEqual(refused["error"]["message"], "jobs: an id is a number in a string")
+
+    def test_who_holds_a_job(self):
+        """The address of the client of HTTP, which has no port here; or whom it names."""
+        for named, holder in ({}, "127.0.0.1"), ({"holder": "shop"}, "shop"):
+            self.put(key="k")
+            [job] = self.post("reserve", tubes=["a"], **named)["jobs"]
+            self.assertEqual(self.get("/api/v1/jobs/" + job["id"])["holder"], holder)
 
     def test_details(self):
         self.put(headers='{"traceparent":"00-1"}', tag="x", retry=2)

@@ -292,16 +292,16 @@ CLIENT_TEST(a_node_that_gives_wrong_facts_stays_a_client)
 
     say(f, c,
         "NODE HELLO 1 orders 1\nNODE HELLO 1 orders 2\nNODE HELLO 1 others 0\n"
-        "NODE HELLO 2 orders 0\nNODE PIPE 1 orders 0\nNODE HELLO 1 orders\nNODE PING 1 orders "
+        "NODE HELLO 3 orders 0\nNODE PIPE 1 orders 0\nNODE HELLO 1 orders\nNODE PING 1 orders "
         "0\nPING");
     expect(f, c,
            "-NOTOWNER this node does not own the partition\r\n"
            "-ERR this node has another queue, or other partitions\r\n"
            "-ERR this node has another queue, or other partitions\r\n"
-           "-ERR NODE is what nodes of version 1 say to each other\r\n"
+           "-ERR NODE is what nodes of versions 1 and 2 say to each other\r\n"
            "-ERR this node has another queue, or other partitions\r\n"
-           "-ERR NODE is what nodes of version 1 say to each other\r\n"
-           "-ERR NODE is what nodes of version 1 say to each other\r\n+PONG\r\n");
+           "-ERR NODE is what nodes of versions 1 and 2 say to each other\r\n"
+           "-ERR NODE is what nodes of versions 1 and 2 say to each other\r\n+PONG\r\n");
     assert_false(elapse__router_client_given(c, &given));
     assert_true(elapse__router_client_room(c) > 0);
 }
@@ -487,7 +487,7 @@ ROUTER_TEST(links_greet)
     f->router = elapse__router_new(&f->options, f->now);
     elapse__router_owner(f->router, f->now, 11, ELAPSE__ROUTER_THERE, 7);
     turn(f);
-    expect_sent(f, last(f), "HELLO 3 AUTH default sesame\nNODE HELLO 1 orders 11\n");
+    expect_sent(f, last(f), "HELLO 3 AUTH default sesame\nNODE HELLO 2 orders 11\n");
     struct elapse__router_client *c = client(f);
     say(f, c, "KICKID 11");
     /* Nothing is sent before it is known who is there. */
@@ -497,6 +497,65 @@ ROUTER_TEST(links_greet)
     expect_sent(f, last(f), "KICKID 11\n");
 }
 
+/* A node of before refuses version 2. It gets version 1, and no words that it does not know. */
+ROUTER_TEST(a_node_of_before_is_greeted_as_it_was)
+{
+    struct elapse__router_client *c = client(f);
+
+    cut(f, f->links[1]);
+    pass(f, 100);
+    expect_sent(f, last(f), "HELLO 3\nNODE HELLO 2 orders 1\n");
+    answer(f, last(f), "%0\r\n-ERR NODE is what nodes of version 1 say to each other\r\n");
+    assert_true(elapse__router_link_wants_end(last(f)));
+    assert_string_equal(elapse__router_trouble(f->router, 1), "");
+    cut(f, last(f));
+    pass(f, 100);
+    expect_sent(f, last(f), "HELLO 3\nNODE HELLO 1 orders 1\n");
+    answer(f, last(f), "%0\r\n+OK\r\n");
+    elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_NOWHERE, 2);
+    say(f, c, "CLIENT SETNAME mailer\nRESERVE t COUNT 2 WAIT 1s");
+    expect_sent(f, last(f), "RESERVE t COUNT 2\n");
+    answer(f, last(f), "*0\r\n");
+    /* The next owner is asked anew what it understands. */
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_THERE, 9);
+    pass(f, 0);
+    cut(f, last(f));
+    pass(f, 100);
+    expect_sent(f, last(f), "HELLO 3\nNODE HELLO 2 orders 1\n");
+    answer(f, last(f), "%0\r\n+OK\r\n");
+    expect_sent(f, last(f), "RESERVE t COUNT 2 HOLDER mailer\n");
+}
+
+static unsigned addresses;
+
+static void write_address(void *shell, char text[ELAPSE__ROUTER_ADDRESS_BYTES])
+{
+    (void)shell;
+    addresses++;
+    strcpy(text, "10.0.0.7:4711");
+}
+
+/* The partitions see links alone. */
+ROUTER_TEST(a_partition_hears_who_reserves)
+{
+    f->options.address = write_address;
+    f->options.partitions = 1;
+    begin(f);
+    struct elapse__router_client *c = client(f);
+    for (int i = 0; i < 2; i++) {
+        say(f, c, "RESERVE t WAIT 1ms DETAILS");
+        expect_sent(f, f->links[0], "RESERVE t DETAILS HOLDER 10.0.0.7:4711\n");
+        answer(f, f->links[0], "*0\r\n");
+        pass(f, 1);
+    }
+    assert_int_equal(addresses, 1);
+    say(f, c, "CLIENT SETNAME mailer\nRESERVE t");
+    expect_sent(f, f->links[0], "RESERVE t HOLDER mailer\n");
+    answer(f, f->links[0], "*0\r\n");
+    say(f, c, "RESERVE t HOLDER me COUNT 3");
+    expect_sent(f, f->links[0], "RESERVE t COUNT 3 HOLDER me\n");
+}
+
 ROUTER_TEST(each_greeting_has_the_password_of_its_time)
 {
     f->options.link_password = link_password;
@@ -504,7 +563,7 @@ ROUTER_TEST(each_greeting_has_the_password_of_its_time)
     password_of_links = "barley";
     cut(f, f->links[1]);
     pass(f, 100);
-    expect_sent(f, last(f), "HELLO 3 AUTH default barley\nNODE HELLO 1 orders 1\n");
+    expect_sent(f, last(f), "HELLO 3 AUTH default barley\nNODE HELLO 2 orders 1\n");
     password_of_links = "sesame";
 }
 

@@ -156,6 +156,25 @@ class TwoNodes(NodesTest):
             self.assertEqual(connection.ask("ACK", number, jobs[0][1]), ["ok"])
         self.assertEqual(first.ask("LOOKUPID", number), None)
 
+    def holder(self, node, number):
+        looked = node.ask("LOOKUPID", number)
+        return looked[looked.index("holder") + 1]
+
+    def test_who_holds_a_job_is_seen_through_any_node(self):
+        nodes = [self.owner(), self.follower()]
+        for reserving in nodes:
+            number = self.put(reserving, "tea")
+            with reserving.connect() as connection:
+                self.assertEqual(connection.ask("RESERVE", "tube")[0][0], number)
+                for node in nodes:
+                    self.assertRegex(self.holder(node, number), r"\A127\.0\.0\.1:\d+\Z")
+            number = self.put(reserving, "tea")
+            with reserving.connect() as connection:
+                connection.ask("CLIENT", "SETNAME", "mailer")
+                connection.ask("RESERVE", "tube")
+                for node in nodes:
+                    self.assertEqual(self.holder(node, number), "mailer")
+
     def test_the_other_node_takes_over_from_one_that_is_killed(self):
         first = self.owner()
         second = self.follower()

@@ -9,11 +9,11 @@ RESP_TEST(look_up)
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
          "*2|:1|+scheduled|");
     says("LOOKUP t k",
-         "*44|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "*46|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
          "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$12|attempts_max|:3|$5|retry|:3|$11|"
          "backoff_min|:2000|$11|"
          "backoff_max|:60000|$8|attempts|:0|"
-         "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|"
+         "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-1|"
          "$3|key|$1|k|$3|tag|$6|spring|$7|headers|$-1|$4|body|$4|body|");
     says("LOOKUP t other", "$-1|");
     says("LOOKUPID 2", "$-1|");
@@ -21,10 +21,10 @@ RESP_TEST(look_up)
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%22|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "%23|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
          "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
          "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|"
-         "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|"
+         "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|"
          "$3|key|_|$3|tag|_|$7|headers|_|$4|body|$0||");
     says("LOOKUP u x", "_|");
 }
@@ -144,14 +144,14 @@ RESP_TEST(list_with_keys)
     says("PUT t one KEY k1 TAG spring IN 1h", "*2|:1|+scheduled|");
     says("PUT t two IN 1h", "*2|:2|+scheduled|");
     says("PUT t three KEY k3 IN 1h", "*2|:3|+scheduled|");
-    shows("LIST t KEYS", "*2|:0|*3|*40|$2|id|:1|$4|tube|$1|t|");
-    shows("LIST t KEYS", "$3|key|$2|k1|$3|tag|$6|spring|*40|$2|id|:2|");
-    shows("LIST t KEYS", "$3|key|$-1|$3|tag|$-1|*40|$2|id|:3|");
+    shows("LIST t KEYS", "*2|:0|*3|*42|$2|id|:1|$4|tube|$1|t|");
+    shows("LIST t KEYS", "$3|key|$2|k1|$3|tag|$6|spring|*42|$2|id|:2|");
+    shows("LIST t KEYS", "$3|key|$-1|$3|tag|$-1|*42|$2|id|:3|");
     shows("LIST t KEYS TAG spring", "$3|key|$2|k1|$3|tag|$6|spring|");
-    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*40|$2|id|:1|");
-    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*40|$2|id|:3|");
+    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*42|$2|id|:1|");
+    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*42|$2|id|:3|");
     begins(&c, "HELLO 3", "%7|");
-    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%20|$2|id|:3|");
+    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%21|$2|id|:3|");
     says("LIST t KEYS KEYS", "-ERR syntax error: twice the option 'KEYS'|");
 }
 
@@ -168,7 +168,7 @@ RESP_TEST(list_with_keys_of_a_damaged_job)
     for (size_t i = 0; i + 12 < size; i++)
         if (memcmp(content + i, "damaged-body", 12) == 0)
             content[i] ^= 1;
-    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*40|$2|id|:2|");
+    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*42|$2|id|:2|");
     shows("LIST t KEYS", "$3|key|$1|m|$3|tag|$-1|");
 }
 
@@ -181,8 +181,50 @@ RESP_TEST(list_with_keys_in_a_pipeline)
     ask(&c, "PING");
     commit();
     const char *reply = hear_some(&c, 5000);
-    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*40\r\n"));
+    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*42\r\n"));
     assert_non_null(strstr(reply, "$3\r\nkey\r\n$1\r\nk\r\n$3\r\ntag\r\n$-1\r\n+PONG\r\n"));
+}
+
+static void write_address(void *shell, char text[ELAPSE__SERVER_ADDRESS_BYTES])
+{
+    (void)shell;
+    strcpy(text, "10.0.0.7:4711");
+}
+
+/* By the name of the client, by its address, or as the command says. */
+RESP_TEST(who_holds_a_job)
+{
+    struct client other;
+
+    options.address = write_address;
+    elapse__server_free(f.server);
+    f.server = NULL;
+    serve();
+    connect(&c);
+    says("PUT t a", "*2|:1|+scheduled|");
+    says("PUT t b", "*2|:2|+scheduled|");
+    says("PUT t c", "*2|:3|+scheduled|");
+    begins(&c, "RESERVE t", "*1|");
+    shows("LOOKUPID 1", "$6|holder|$13|10.0.0.7:4711|");
+    shows("LIST t STATE reserved", "$6|holder|$13|10.0.0.7:4711|");
+    says("CLIENT SETNAME mailer", "+OK|");
+    begins(&c, "RESERVE t HOLDER shop-7/web", "*1|");
+    begins(&c, "RESERVE t", "*1|");
+    shows("LOOKUPID 1", "$6|holder|$13|10.0.0.7:4711|");
+    shows("LOOKUPID 2", "$6|holder|$10|shop-7/web|");
+    shows("LOOKUPID 3", "$6|holder|$6|mailer|");
+    /* The lease outlives the connection; what waits for a job is named, too. */
+    says("PUT u d IN 1s", "*2|:4|+scheduled|");
+    connect(&other);
+    ask(&other, "RESERVE u WAIT 5s HOLDER waiter");
+    elapse__connection_closed(c.connection, present());
+    connect(&c);
+    shows("LOOKUPID 3", "$6|holder|$6|mailer|");
+    pass(1000);
+    shows("LOOKUPID 4", "$6|holder|$6|waiter|");
+    says("NACK 3 1-3 IN 0s", "+ok|");
+    shows("LOOKUPID 3", "$6|holder|$-1|");
+    says("RESERVE t HOLDER", "-ERR syntax error: a value is missing behind 'HOLDER'|");
 }
 
 RESP_TEST(list_in_both_versions)
@@ -194,11 +236,14 @@ RESP_TEST(list_in_both_versions)
     char expected[600];
 
     says("PUT t b", "*2|:1|+scheduled|");
-    sprintf(expected, "*2|:0|*1|*36|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|",
-            job);
+    sprintf(
+        expected,
+        "*2|:0|*1|*38|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-1|",
+        job);
     says("LIST t", expected);
     begins(&c, "HELLO 3", "%7|");
-    sprintf(expected, "*2|:0|*1|%%18|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|",
+    sprintf(expected,
+            "*2|:0|*1|%%19|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|",
             job);
     says("LIST t", expected);
 }

@@ -105,7 +105,7 @@ mutant sent_reply_is_given_back src/cluster/router/client.c \
 mutant partly_sent_reply_is_sent src/cluster/router/client.c \
     'if (command->end_at > client->out_sent{+ + 1+})'
 mutant partition_is_asked_to_wait src/cluster/router/reserve.c \
-    'make_question(command->reserve, arguments, [-tubes, places-]{+count - 1, (const uint32_t[3]){0}+})'
+    'make_question(client, command->reserve, arguments, [-tubes, places-]{+count - 1, (const uint32_t[4]){0}+})'
 mutant waiter_is_asked_twice src/cluster/router/reserve.c \
     '[-        if (reserve->asks) {
             reserve->missed = true;
