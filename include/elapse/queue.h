@@ -107,7 +107,7 @@ extern "C" {
 
 /* Limits. What exceeds one is refused with ARGUMENT. */
 #define ELAPSE_TUBE_BYTES_MAX     200      /* the name of a tube, at least 1 */
-#define ELAPSE_JOB_KEY_BYTES_MAX  250      /* a key, a tag or a token */
+#define ELAPSE_JOB_KEY_BYTES_MAX  250      /* a key, a tag, a group or a token */
 #define ELAPSE_HEADERS_BYTES_MAX  4096     /* beside a body */
 #define ELAPSE_JOB_BODY_BYTES_MAX 33554432 /* a body, 32 MiB; segments below 64 MiB hold less */
 #define ELAPSE_JOB_DELAY_MS_MAX   INT64_C(9223372036854) /* a delay, 292 years */
@@ -141,6 +141,7 @@ struct elapse_queue_options {
     uint32_t body_bytes_max; /* the longest body, up to ELAPSE_JOB_BODY_BYTES_MAX. Default 65,535 */
     uint32_t jobs_max;       /* most jobs, up to 268,435,455, which is the default */
     uint32_t tubes_max;      /* most tubes, up to 16,777,215, which is the default */
+    uint32_t groups_max;     /* most groups of jobs, up to 16,777,215, which is the default */
     uint32_t tokens_max;     /* most tokens, up to 10,000,000, which is the default */
 };
 
@@ -240,6 +241,10 @@ struct elapse_put {
     size_t key_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a key */
     const void *tag;   /* NULL: none; for elapse_queue_cancel_all and elapse_queue_list */
     size_t tag_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a tag */
+    /* NULL: none; otherwise for whom the job is. Within a priority the groups of a tube take turns,
+     * one job each; a group is handed out by id. Jobs without a group take one turn together. */
+    const void *group;
+    size_t group_bytes; /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a group */
     /* NULL, or data beside the body, which the queue does not look at. By convention an object of
      * JSON with texts, such as traceparent. */
     const void *headers;
@@ -392,6 +397,8 @@ struct elapse_reserved {
     size_t body_bytes;         /* 0: the body is empty */
     const void *tag;           /* NULL: it has none */
     size_t tag_bytes;          /* 0 without a tag */
+    const void *group;         /* NULL: it has none */
+    size_t group_bytes;        /* 0 without a group */
     const void *headers;       /* NULL: it has none */
     size_t headers_bytes;      /* 0 without headers */
     int64_t due_ms;            /* when it was due, by the wall clock */
@@ -407,16 +414,17 @@ struct elapse_reserved {
 };
 
 /*
- * Hands out the ready job of a tube with the least (priority, id). Waits for a job for at most
- * `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). If a job is ready, the
- * call may wait longer: until everything that led to the job is durable, and until the journal has
- * room for the lease. A job whose body is damaged, which its checksum tells, is buried, and the
- * next job is handed out. A job whose body the disk cannot read now is not buried. It is tried
- * again after a second, or up to a minute if other jobs can be read, for as long as it takes. Other
- * jobs are handed out meanwhile. If the time-out comes while there is such a job, the call waits
- * for up to 2 s more. Of the threads that wait, the one that came first is woken first. Each call
- * waits for a sync if something was changed since the last sync. The lease of the last reserve is
- * such a change, so in a loop each call costs a sync. To take more than one job, call
+ * Hands out the ready job of a tube that comes first: the one with the least (priority, id), or, if
+ * jobs of the least priority have groups, that of the group whose turn it is. Waits for a job for
+ * at most `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). If a job is
+ * ready, the call may wait longer: until everything that led to the job is durable, and until the
+ * journal has room for the lease. A job whose body is damaged, which its checksum tells, is buried,
+ * and the next job is handed out. A job whose body the disk cannot read now is not buried. It is
+ * tried again after a second, or up to a minute if other jobs can be read, for as long as it takes.
+ * Other jobs are handed out meanwhile. If the time-out comes while there is such a job, the call
+ * waits for up to 2 s more. Of the threads that wait, the one that came first is woken first. Each
+ * call waits for a sync if something was changed since the last sync. The lease of the last reserve
+ * is such a change, so in a loop each call costs a sync. To take more than one job, call
  * elapse_queue_reserve_many.
  * Errors: NOTHING_DUE (time-out), ARGUMENT, DISK_FULL, SYSTEM (time-out, and a job is ready that
  * the disk cannot read); those of every change: MEMORY, BROKEN, CLOSED (also after
@@ -642,6 +650,8 @@ struct elapse_queue_counts {
      * tube, key or tag. */
     uint64_t live_bytes;
     uint64_t groups; /* written and synced since open */
+    /* The groups of jobs of one tube; 0 for the whole queue. */
+    uint64_t job_groups;
 };
 
 /*
@@ -659,6 +669,26 @@ ELAPSE_API enum elapse_error elapse_queue_statistics(struct elapse_queue *queue,
  */
 ELAPSE_API bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
                                    char name[ELAPSE_TUBE_BYTES_MAX + 1]);
+
+/* A group of a tube, and how many jobs it has. */
+struct elapse_job_group {
+    uint32_t delayed;                    /* jobs that wait until they are due */
+    uint32_t ready;                      /* jobs that wait for a worker */
+    uint32_t running;                    /* jobs that a worker has, cancelled ones included */
+    uint32_t buried;                     /* jobs that were set aside */
+    uint64_t name_bytes;                 /* how long the name is */
+    char name[ELAPSE_JOB_KEY_BYTES_MAX]; /* no zero ends it */
+};
+
+/*
+ * Stores the next group of a tube in `group`. `*cursor` begins as 0. Returns false at the end, and
+ * if there is no such tube. A group that is there from the first call to the last appears exactly
+ * once.
+ * Cost: all calls together take O(most tubes and groups there ever were), in slices, each holding
+ * the lock. Cannot fail.
+ */
+ELAPSE_API bool elapse_queue_groups(struct elapse_queue *queue, const char *tube, uint64_t *cursor,
+                                    struct elapse_job_group *group);
 
 /*
  * Returns a descriptor for poll, epoll and event loops. It becomes readable when a job may be

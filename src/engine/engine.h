@@ -131,7 +131,7 @@ bool elapse__engine_lacks_room(const struct elapse__engine *engine);
 
 /* The texts of a job as they were read from the journal. */
 struct elapse__engine_job {
-    struct elapse__queue_text tube, key, tag, body, headers;
+    struct elapse__queue_text tube, key, tag, group, body, headers;
     int64_t put_ms; /* when the job was put, wall clock */
     int64_t due_ms; /* when it was due, as this record has it */
     void *memory;   /* released by free() */

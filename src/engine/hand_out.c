@@ -160,6 +160,7 @@ int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_r
     job->tube = fields.tube;
     job->key = fields.key;
     job->tag = fields.tag;
+    job->group = fields.group;
     job->put_ms = fields.put_ms;
     job->due_ms = fields.due_ms;
     job->body = elapse__queue_body_of(&record, &fields);

@@ -26,6 +26,7 @@
     X(IFKEY,    if_key,   TEXT,   1)   \
     X(MAX,      max,      TEXT,   1)   \
     X(TAG,      tag,      TEXT,   1)   \
+    X(GROUP,    group,    TEXT,   1)   \
     X(TTR,      ttr,      TEXT,   1)   \
     X(EXPIRE,   expire,   TEXT,   1)   \
     X(TOKEN,    token,    TEXT,   1)   \

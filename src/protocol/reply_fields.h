@@ -49,6 +49,7 @@ enum {
 #define ELAPSE__DETAIL_FIELDS(X)                  \
     X(ttr_ms,        "ttr",           DURATION)   \
     X(tag,           "tag",           NAME)       \
+    X(group,         "group",         NAME)       \
     X(headers,       "headers",       NAME)       \
     X(attempts_left, "attempts_left", NUMBER)     \
     X(recurring,     "recurring",     YES_OR_NO)
@@ -77,8 +78,9 @@ enum {
 
 /* The texts that LIST with KEYS has behind its fields, and those of LOOKUP. */
 #define ELAPSE__JOB_NAMES(X)  \
-    X(key,  "key",  NAME)     \
-    X(tag,  "tag",  NAME)
+    X(key,   "key",   NAME)   \
+    X(tag,   "tag",   NAME)   \
+    X(group, "group", NAME)
 #define ELAPSE__JOB_TEXTS(X)        \
     ELAPSE__JOB_NAMES(X)            \
     X(headers, "headers", NAME)     \
@@ -103,11 +105,20 @@ enum {
     X(failures,   "total_failures",    NUMBER)        \
     X(pauses,     "total_pauses",      NUMBER)
 
-/* The pause of the tube, which STATS of one tube has after the jobs: fields of struct
+/* The pause and the groups of the tube, which STATS of one tube has after the jobs: fields of struct
  * elapse__queue_statistics. */
 #define ELAPSE__TUBE_STATISTICS(X)              \
     X(pause_ms,      "pause",      DURATION)    \
-    X(pause_left_ms, "pause_left", DURATION)
+    X(pause_left_ms, "pause_left", DURATION)    \
+    X(groups,        "groups",     NUMBER)
+
+/* A group in GROUPS, a map: X(field, name, kind): fields of struct elapse__queue_group_view. */
+#define ELAPSE__GROUP_FIELDS(X)         \
+    X(name,    "group",   NAME)         \
+    X(delayed, "delayed", NUMBER)       \
+    X(ready,   "ready",   NUMBER)       \
+    X(running, "running", NUMBER)       \
+    X(buried,  "buried",  NUMBER)
 
 /* The server, which STATS without a tube has after the jobs: fields of struct
  * elapse__server_statistics. */

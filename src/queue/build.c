@@ -43,6 +43,14 @@ static enum elapse__queue_result build_extras(struct elapse__queue *queue,
     return elapse__queue_recurrence_make(queue, fields, &side->recurrence, fault);
 }
 
+/* Takes an entry out of its group, if it has one. The entry keeps the number. */
+static void leave_group(struct elapse__queue *queue, const struct elapse__queue_entry *entry)
+{
+    uint32_t number = entry->tube_state & ELAPSE__QUEUE_TUBE_MASK;
+    if (number != 0 && elapse__queue_place_at(queue, number)->kind == ELAPSE__QUEUE_PLACE_GROUP)
+        elapse__queue_group_leave(queue, elapse__queue_group_at(queue, number));
+}
+
 enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
                                               const struct elapse__queue_fields *fields,
                                               struct elapse__queue_built *built, const char **fault)
@@ -58,9 +66,13 @@ enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
         elapse__queue_build_undo(queue, built);
         return ELAPSE__QUEUE_NO_MEMORY;
     }
-    built->entry->tube_state |= built->tube->number;
     built->entry->priority = fields->priority;
-    result = build_extras(queue, fields, built, fault);
+    if (fields->group.size == 0)
+        built->entry->tube_state |= built->tube->number;
+    else
+        result = elapse__queue_group_join(queue, built->tube, fields->group, built->entry);
+    if (result == ELAPSE__QUEUE_OK)
+        result = build_extras(queue, fields, built, fault);
     if (result != ELAPSE__QUEUE_OK)
         elapse__queue_build_undo(queue, built);
     return result;
@@ -73,6 +85,7 @@ void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_
         elapse__queue_key_end(queue, built->key);
     if (built->entry != NULL) {
         elapse__queue_extras_end(queue, built->entry);
+        leave_group(queue, built->entry);
         elapse__queue_entry_give(&queue->jobs, built->entry);
     }
     elapse__queue_tube_release(queue, built->tube);
@@ -96,6 +109,7 @@ void elapse__queue_build_replace(struct elapse__queue *queue, struct elapse__que
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(old), ==, ELAPSE__QUEUE_FREE);
     ELAPSE__ASSERT(!elapse_timer_pending(&old->timer));
     elapse__queue_extras_end(queue, old);
+    leave_group(queue, old);
     old->priority = fresh->priority;
     old->extra = fresh->extra;
     old->tube_state = (old->tube_state & ~moved) | (fresh->tube_state & moved);

@@ -96,7 +96,7 @@ static struct elapse__queue_answer reschedule_job(struct elapse__queue *queue,
         due.tick = elapse__queue_wall_tick(time.at_ms);
     else
         due = (struct elapse__queue_tick){false, elapse__queue_after(queue, time.delay_ms)};
-    if (!elapse__queue_waiting_room(queue, elapse__queue_tube_of(queue, entry), due))
+    if (!elapse__queue_waiting_room(queue, entry, due))
         return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
     if (!elapse__queue_begin_relief(queue))
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);

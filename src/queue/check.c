@@ -23,6 +23,9 @@
  * 13. A tube has a job, a hold or settings. Settings say something, and have a pause if and only if
  *     the tube is paused. A tube whose watch has asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live; every other job has one.
+ * 15. A group has as many references as jobs, and at least one; its counts are right. Each group
+ *     with ready jobs, and no other, stands in the heap of its tube, with the priority of its first
+ *     job. A tube without groups has no turns.
  */
 #include "moves.h"
 
@@ -41,6 +44,7 @@ enum {
     BROKEN_INDEXES,
     BROKEN_TUBE,
     BROKEN_RECORD,
+    BROKEN_GROUP,
 };
 
 /* Sums that are made while the jobs are examined. */
@@ -54,13 +58,11 @@ struct checking {
     uint64_t named; /* leases whose holder has a name */
 };
 
-static unsigned check_ready(const struct elapse__queue *queue,
-                            const struct elapse__queue_entry *entry)
+static unsigned check_in_heap(const struct elapse__queue_heap *heap,
+                              const struct elapse__queue_entry *entry)
 {
-    const struct elapse__queue_heap *heap = &elapse__queue_tube_of(queue, entry)->ready;
-    const struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
     uint64_t place = entry->timer.place;
-    if (ring_node->next == NULL || ring_node->next->previous != ring_node || place >= heap->count)
+    if (place >= heap->count)
         return BROKEN_READY;
     const struct elapse__queue_heap_item *item = elapse__queue_heap_at(heap, (uint32_t)place);
     if (item->id != elapse__queue_id(entry) || item->priority != entry->priority ||
@@ -70,6 +72,40 @@ static unsigned check_ready(const struct elapse__queue *queue,
         !elapse__queue_heap_before(elapse__queue_heap_at(heap, (uint32_t)(place - 1) / 4), item))
         return BROKEN_READY;
     return 0;
+}
+
+/* A job in a group that keeps its ready jobs inside. */
+static unsigned check_inside(const struct elapse__queue *queue,
+                             const struct elapse__queue_group *group,
+                             const struct elapse__queue_entry *entry)
+{
+    uint32_t number = elapse__queue_number(entry);
+    for (uint32_t place = 0; place < group->ready; place++) {
+        if (group->jobs.inside[place] != number)
+            continue;
+        if (place == 0)
+            return 0;
+        const struct elapse__queue_entry *before =
+            elapse__queue_entry_at(&queue->jobs, group->jobs.inside[place - 1]);
+        bool in_order = before->priority != entry->priority
+                            ? before->priority < entry->priority
+                            : elapse__queue_id(before) < elapse__queue_id(entry);
+        return in_order ? 0 : BROKEN_READY;
+    }
+    return BROKEN_READY;
+}
+
+static unsigned check_ready(const struct elapse__queue *queue,
+                            const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    const struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
+    const struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
+    if (ring_node->next == NULL || ring_node->next->previous != ring_node)
+        return BROKEN_READY;
+    if (group != NULL && !group->has_heap)
+        return check_inside(queue, group, entry);
+    return check_in_heap(group != NULL ? group->jobs.heap : &tube->ready, entry);
 }
 
 static unsigned check_state(struct checking *checking, const struct elapse__queue_entry *entry)
@@ -181,6 +217,76 @@ static bool settings_fit(const struct elapse__queue_tube *tube)
            elapse__queue_paused(tube) == (tube->record->settings.pause_end_ms != 0);
 }
 
+/* The place of a group, or of the jobs without one, in the heap of its tube. */
+static unsigned check_turn(const struct elapse__queue *queue, const struct elapse__queue_tube *tube,
+                           uint32_t number)
+{
+    const struct elapse__queue_turns *turns = tube->turns;
+    const struct elapse__queue_group *group =
+        number == 0 ? NULL : elapse__queue_group_at(queue, number);
+    uint32_t ready = group == NULL ? tube->ready.count : group->ready;
+    uint32_t place = group == NULL ? turns->place : group->place;
+    if (ready == 0)
+        return place == ELAPSE__QUEUE_NO_PLACE ? 0 : BROKEN_GROUP;
+    if (place >= turns->heap.count)
+        return BROKEN_GROUP;
+    const struct elapse__queue_heap_item *item = elapse__queue_heap_at(&turns->heap, place);
+    struct elapse__queue_heap_item first =
+        group == NULL     ? *elapse__queue_heap_first(&tube->ready)
+        : group->has_heap ? *elapse__queue_heap_first(group->jobs.heap)
+                          : (struct elapse__queue_heap_item){.entry = group->jobs.inside[0]};
+    if (item->entry != number || item->id != (group == NULL ? turns->turn : group->turn) ||
+        item->priority != elapse__queue_entry_at(&queue->jobs, first.entry)->priority)
+        return BROKEN_GROUP;
+    return place == 0 || elapse__queue_heap_before(
+                             elapse__queue_heap_at(&turns->heap, (place - 1) / 4), item)
+               ? 0
+               : BROKEN_GROUP;
+}
+
+/* What is counted of the groups of one tube. */
+struct group_sums {
+    uint64_t groups, standing, ready, jobs;
+};
+
+static unsigned check_group(const struct elapse__queue *queue,
+                            const struct elapse__queue_tube *tube,
+                            const struct elapse__queue_group *group, struct group_sums *sums)
+{
+    sums->groups++;
+    sums->standing += group->ready > 0;
+    sums->ready += group->ready;
+    sums->jobs += group->references;
+    if (group->references == 0 || group->ready + group->running + group->buried > group->references)
+        return BROKEN_GROUP;
+    if (group->has_heap && group->jobs.heap->count != group->ready)
+        return BROKEN_GROUP;
+    return check_turn(queue, tube, group->number);
+}
+
+/* The groups of a tube. Cost: O(places of the table of tubes), if it has any. */
+static unsigned check_groups(const struct elapse__queue *queue,
+                             const struct elapse__queue_tube *tube)
+{
+    struct group_sums sums = {0};
+    if (tube->turns == NULL)
+        return tube->counts[ELAPSE__QUEUE_READY] == tube->ready.count ? 0 : BROKEN_COUNTS;
+    for (uint32_t number = 1; number < queue->tubes.fresh; number++) {
+        const struct elapse__queue_place *place = elapse__queue_place_at(queue, number);
+        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube)
+            continue;
+        unsigned broken = check_group(queue, tube, place->at.group, &sums);
+        if (broken != 0)
+            return broken;
+    }
+    if (tube->counts[ELAPSE__QUEUE_READY] != tube->ready.count + sums.ready)
+        return BROKEN_COUNTS;
+    if (sums.groups == 0 || tube->turns->groups != sums.groups ||
+        tube->turns->heap.count != sums.standing + (tube->ready.count > 0))
+        return BROKEN_GROUP;
+    return check_turn(queue, tube, 0);
+}
+
 /* Tubes and their counts. */
 static unsigned check_tubes(struct checking *checking)
 {
@@ -208,16 +314,17 @@ static unsigned check_tubes(struct checking *checking)
             return BROKEN_TUBE;
         if (!settings_fit(tube))
             return BROKEN_TUBE;
-        if (tube->watch != NULL && tube->watch->asked && tube->ready.count > 0 &&
-            !elapse__queue_paused(tube))
+        if (tube->watch != NULL && tube->watch->asked && elapse__queue_may_hand_out(tube))
             return BROKEN_TUBE;
-        if (tube->counts[ELAPSE__QUEUE_READY] != tube->ready.count ||
-            tube->counts[ELAPSE__QUEUE_READY] !=
+        if (tube->counts[ELAPSE__QUEUE_READY] !=
                 ring_length(&tube->waits[0].jobs, tube->counts[ELAPSE__QUEUE_READY]) +
                     ring_length(&tube->waits[1].jobs, tube->counts[ELAPSE__QUEUE_READY]) ||
             tube->counts[ELAPSE__QUEUE_BURIED] !=
                 ring_length(&tube->buried, tube->counts[ELAPSE__QUEUE_BURIED]))
             return BROKEN_COUNTS;
+        unsigned broken = check_groups(queue, tube);
+        if (broken != 0)
+            return broken;
     }
     for (int state = ELAPSE__QUEUE_DELAYED; state <= ELAPSE__QUEUE_SHADOW; state++)
         if (states[state] != checking->states[state])
@@ -283,14 +390,15 @@ static unsigned check_tables(const struct checking *checking)
         !elapse__queue_index_check(&queue->profile_index) ||
         !elapse__queue_index_check(&queue->name_index) ||
         !elapse__queue_index_check(&queue->tube_index) ||
+        !elapse__queue_index_check(&queue->group_index) ||
         !elapse__queue_index_check(&queue->token_index))
         return BROKEN_INDEXES;
     if (queue->jobs.ids.count != queue->jobs.count ||
         queue->key_index.count != checking->hashed_keys ||
         queue->profile_index.count != queue->profiles.count ||
         queue->name_index.count != queue->names.count || !names_are_whole(checking) ||
-        queue->tube_index.count != queue->tubes.count || tokens != queue->tokens.count ||
-        queue->token_index.count != queue->tokens.count)
+        queue->tube_index.count + queue->group_index.count != queue->tubes.count ||
+        tokens != queue->tokens.count || queue->token_index.count != queue->tokens.count)
         return BROKEN_INDEXES;
     return 0;
 }
@@ -317,6 +425,24 @@ static unsigned check_blocks(const struct elapse__queue *queue)
     return 0;
 }
 
+/* Each job counts once in its group. */
+static unsigned check_references(const struct elapse__queue *queue)
+{
+    uint64_t references = 0;
+    uint32_t number = 0;
+    const struct elapse__queue_entry *entry = NULL;
+    while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL) {
+        const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+        references += elapse__queue_group_of(queue, tube, entry) != NULL;
+    }
+    for (uint32_t place = 1; place < queue->tubes.fresh; place++) {
+        const struct elapse__queue_place *at = elapse__queue_place_at(queue, place);
+        if (at->kind == ELAPSE__QUEUE_PLACE_GROUP)
+            references -= at->at.group->references;
+    }
+    return references == 0 ? 0 : BROKEN_GROUP;
+}
+
 unsigned elapse__queue_check(const struct elapse__queue *queue)
 {
     struct checking checking = {.queue = queue};
@@ -328,6 +454,8 @@ unsigned elapse__queue_check(const struct elapse__queue *queue)
             return broken;
     }
     unsigned broken = check_blocks(queue);
+    if (broken == 0)
+        broken = check_references(queue);
     if (broken == 0)
         broken = check_tubes(&checking);
     if (broken == 0)

@@ -18,6 +18,7 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
     elapse__queue_describe(queue, entry, &fields);
     fields.key = old->key;
     fields.tag = old->tag;
+    fields.group = old->group;
     fields.cron = old->cron;
     fields.zone = old->zone;
     fields.put_ms = old->put_ms;

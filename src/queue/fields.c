@@ -20,8 +20,9 @@ enum {
     PART_PUT_TIME = 1 << 10, /* absent: it was due at once */
     PART_SECOND_WORD = 1 << 15,
     PART_HEADERS = 1 << 16, /* the first bit of the second word */
+    PART_GROUP = 1 << 19,
     PARTS_OF_STATE = (1 << 5) - 1,
-    PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS,
+    PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS | PART_GROUP,
 };
 
 /* ---- bytes ---- */
@@ -125,6 +126,8 @@ static uint32_t parts_of_put(const struct elapse__queue_fields *fields)
         parts |= PART_PUT_TIME;
     if (fields->headers_size > 0)
         parts |= PART_HEADERS;
+    if (fields->group.size > 0)
+        parts |= PART_GROUP;
     return parts;
 }
 
@@ -230,6 +233,8 @@ static void write_job(struct field_writer *writer, const struct elapse__queue_fi
         write_number(writer, (uint64_t)fields->put_ms, 8);
     if ((parts & PART_HEADERS) != 0)
         write_number(writer, fields->headers_size, 2);
+    if ((parts & PART_GROUP) != 0)
+        write_text(writer, fields->group, 1);
     if ((parts & PART_RECURRENCE) != 0) {
         write_number(writer, (uint64_t)fields->kind, 1);
         write_number(writer, fields->period_ms, 8);
@@ -292,6 +297,8 @@ static void read_job(struct field_reader *reader, struct elapse__queue_fields *f
         reader->bad |=
             fields->headers_size == 0 || fields->headers_size > ELAPSE__QUEUE_HEADERS_BYTES_MAX;
     }
+    if ((parts & PART_GROUP) != 0)
+        fields->group = read_text(reader, 1, 1, ELAPSE__QUEUE_KEY_BYTES_MAX);
     if ((parts & PART_RECURRENCE) != 0)
         read_recurrence(reader, fields);
 }

@@ -19,7 +19,7 @@
 
 #include "queue.h"
 
-enum { ELAPSE__QUEUE_FIELDS_MAX = 2016 };
+enum { ELAPSE__QUEUE_FIELDS_MAX = 2272 };
 
 /* Counters of what has happened to a job: X(field). They are numbers of 32 bits, and lie on disk in
  * this order. Never change the rows; a new number needs a bit of its own in `parts`. */
@@ -49,7 +49,7 @@ struct elapse__queue_fields {
 
     /* the rest of the job: PUT */
     int64_t put_ms; /* when the job was put, wall clock; 0: not known, due_ms is used instead */
-    struct elapse__queue_text tube, key, tag, cron, zone;
+    struct elapse__queue_text tube, key, tag, group, cron, zone;
     enum elapse__queue_when kind; /* EVERY or CRON, if it is recurring */
     uint64_t period_ms;
     uint64_t ttr_ms, expire_ms, backoff_min_ms, backoff_max_ms;

@@ -27,25 +27,34 @@ bool elapse__queue_heap_reserve(struct elapse__queue_heap *heap, uint32_t more,
     return elapse__queue_chunks_reserve(&heap->items, (uint64_t)heap->count + more, memory);
 }
 
-static void place_item(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
-                       uint32_t place, struct elapse__queue_heap_item item)
+/* Tells a job its place. `owner` has the jobs. The functions below get this function as a constant:
+ * the compiler makes them anew for it, without a call. */
+static inline void move_job(void *owner, uint32_t entry, uint32_t place)
 {
-    *(struct elapse__queue_heap_item *)elapse__queue_chunks_at(&heap->items, place) = item;
-    elapse__queue_entry_at(jobs, item.entry)->timer.place = place;
+    elapse__queue_entry_at(owner, entry)->timer.place = place;
 }
 
-static void sift_up(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
-                    uint32_t place, struct elapse__queue_heap_item item)
+static inline void place_item(struct elapse__queue_heap *heap, void *owner,
+                              elapse__queue_heap_moved *moved, uint32_t place,
+                              struct elapse__queue_heap_item item)
+{
+    *(struct elapse__queue_heap_item *)elapse__queue_chunks_at(&heap->items, place) = item;
+    moved(owner, item.entry, place);
+}
+
+static inline void sift_up(struct elapse__queue_heap *heap, void *owner,
+                           elapse__queue_heap_moved *moved, uint32_t place,
+                           struct elapse__queue_heap_item item)
 {
     while (place > 0) {
         uint32_t parent = (place - 1) / CHILDREN;
         const struct elapse__queue_heap_item *above = elapse__queue_heap_at(heap, parent);
         if (!elapse__queue_heap_before(&item, above))
             break;
-        place_item(heap, jobs, place, *above);
+        place_item(heap, owner, moved, place, *above);
         place = parent;
     }
-    place_item(heap, jobs, place, item);
+    place_item(heap, owner, moved, place, item);
 }
 
 /* Returns the item at `place`, which follows `item`: beside it, or in the next chunk. */
@@ -77,8 +86,9 @@ static struct elapse__queue_heap_item *first_child(struct elapse__queue_heap *he
     return first;
 }
 
-static void sift_down(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
-                      uint32_t place, struct elapse__queue_heap_item item)
+static inline void sift_down(struct elapse__queue_heap *heap, void *owner,
+                             elapse__queue_heap_moved *moved, uint32_t place,
+                             struct elapse__queue_heap_item item)
 {
     struct elapse__queue_heap_item *hole = elapse__queue_chunks_at(&heap->items, place);
     uint32_t child = 0;
@@ -87,14 +97,43 @@ static void sift_down(struct elapse__queue_heap *heap, struct elapse__queue_jobs
         if (first == NULL || elapse__queue_heap_before(&item, first))
             break;
         *hole = *first;
-        elapse__queue_entry_at(jobs, first->entry)->timer.place = place;
+        moved(owner, first->entry, place);
         hole = first;
         place = child;
     }
     ELAPSE__ASSERT(place == 0 || elapse__queue_heap_before(
                                      elapse__queue_heap_at(heap, (place - 1) / CHILDREN), &item));
     *hole = item;
-    elapse__queue_entry_at(jobs, item.entry)->timer.place = place;
+    moved(owner, item.entry, place);
+}
+
+static inline void remove_at(struct elapse__queue_heap *heap, void *owner,
+                             elapse__queue_heap_moved *moved, uint32_t place)
+{
+    ELAPSE__ASSERT_THAT(place, <, heap->count);
+    struct elapse__queue_heap_item last = *elapse__queue_heap_at(heap, heap->count - 1);
+    heap->count--;
+    if (place >= heap->count)
+        return;
+    if (place > 0 &&
+        elapse__queue_heap_before(&last, elapse__queue_heap_at(heap, (place - 1) / CHILDREN)))
+        sift_up(heap, owner, moved, place, last);
+    else
+        sift_down(heap, owner, moved, place, last);
+}
+
+void elapse__queue_heap_push_item(struct elapse__queue_heap *heap, void *owner,
+                                  elapse__queue_heap_moved *moved,
+                                  struct elapse__queue_heap_item item)
+{
+    ELAPSE__ASSERT_THAT(heap->count, <, elapse__queue_chunks_items(&heap->items));
+    sift_up(heap, owner, moved, heap->count++, item);
+}
+
+void elapse__queue_heap_remove_at(struct elapse__queue_heap *heap, void *owner,
+                                  elapse__queue_heap_moved *moved, uint32_t place)
+{
+    remove_at(heap, owner, moved, place);
 }
 
 void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
@@ -106,7 +145,7 @@ void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__que
         .priority = entry->priority,
         .entry = elapse__queue_number(entry),
     };
-    sift_up(heap, jobs, heap->count++, item);
+    sift_up(heap, jobs, move_job, heap->count++, item);
 }
 
 /* Releases what is not needed. One chunk stays in reserve, so that a count that goes up and down
@@ -128,14 +167,6 @@ void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__q
     ELAPSE__ASSERT_THAT(entry->timer.place, <, heap->count); /* invariant 3 */
     uint32_t place = (uint32_t)entry->timer.place;
     ELAPSE__ASSERT_THAT(elapse__queue_heap_at(heap, place)->id, ==, elapse__queue_id(entry));
-    struct elapse__queue_heap_item last = *elapse__queue_heap_at(heap, heap->count - 1);
-    heap->count--;
-    if (place < heap->count) {
-        if (place > 0 &&
-            elapse__queue_heap_before(&last, elapse__queue_heap_at(heap, (place - 1) / CHILDREN)))
-            sift_up(heap, jobs, place, last);
-        else
-            sift_down(heap, jobs, place, last);
-    }
+    remove_at(heap, jobs, move_job, place);
     release_chunk(heap, memory);
 }

@@ -1,7 +1,8 @@
 /*
  * The ready jobs of a tube, as a heap ordered by (priority, id). A node has four children, and the
  * items lie in chunks. Each entry knows its place in the heap, so that a job in the middle can be
- * taken out.
+ * taken out. The groups of a tube are in a heap, too: a turn stands in the place of the id, and the
+ * number of a group in the place of the entry (turns.c).
  */
 #ifndef ELAPSE__QUEUE_HEAP_H
 #define ELAPSE__QUEUE_HEAP_H
@@ -35,6 +36,17 @@ void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__que
 void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
                                struct elapse__queue_entry *entry,
                                const struct elapse_allocator *memory);
+
+/* Called with the new place of an item that the heap has moved. */
+typedef void elapse__queue_heap_moved(void *owner, uint32_t item, uint32_t place);
+
+/* Push an item, which requires that there is room; and remove the one at a place. The room stays.
+ */
+void elapse__queue_heap_push_item(struct elapse__queue_heap *heap, void *owner,
+                                  elapse__queue_heap_moved *moved,
+                                  struct elapse__queue_heap_item item);
+void elapse__queue_heap_remove_at(struct elapse__queue_heap *heap, void *owner,
+                                  elapse__queue_heap_moved *moved, uint32_t place);
 
 /* Returns the first item. Requires that the heap is not empty. */
 static inline const struct elapse__queue_heap_item *

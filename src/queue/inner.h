@@ -6,7 +6,7 @@
  *      moves.h      state.c: a job from one state into another      write.c: records
  *         |         watch.c: news for those who wait                build.c: a new job
  *         |
- *      tables.h     keys sides recurrence tokens tubes tube_record waits; now.c: the present
+ *      tables.h     keys sides recurrence tokens tubes tube_record groups turns waits; now.c
  *         |
  *      inner.h      types
  */
@@ -34,6 +34,42 @@ struct elapse__queue_tube_record {
     uint32_t size;     /* of the TUBE, in bytes */
 };
 
+enum { ELAPSE__QUEUE_GROUP_INSIDE = 4 };
+
+#define ELAPSE__QUEUE_NO_PLACE UINT32_MAX
+
+/* The jobs of a tube that are for one customer. A group exists while it has jobs, in any state. It
+ * has a number in the table of tubes, and the entries of its jobs have this number in the place of
+ * their tube's. */
+struct elapse__queue_group {
+    struct elapse__queue_tube *tube;
+    uint64_t turn; /* while it has ready jobs: of two groups the lesser turn comes first */
+    union {
+        uint32_t inside[ELAPSE__QUEUE_GROUP_INSIDE]; /* entries by (priority, id) */
+        struct elapse__queue_heap *heap;             /* if `has_heap` */
+    } jobs;                                          /* that are ready */
+    uint32_t link;                                   /* in the index of groups */
+    uint32_t number;
+    uint32_t references; /* entries that have this number */
+    uint32_t place;      /* in the heap of the tube's groups; or NO_PLACE */
+    uint32_t ready;
+    uint32_t running; /* RESERVED and SHADOW */
+    uint32_t buried;
+    bool has_heap;
+    uint8_t name_size;
+    unsigned char name[];
+};
+
+/* The turns of a tube's groups. Only a tube with a group has them. The jobs without a group count
+ * as one group, whose number is 0. */
+struct elapse__queue_turns {
+    struct elapse__queue_heap heap; /* of the groups with ready jobs, by (priority, turn) */
+    uint64_t drawn;                 /* the last turn that was drawn */
+    uint64_t turn;                  /* of the jobs without a group */
+    uint32_t place;                 /* of the jobs without a group, in the heap; or NO_PLACE */
+    uint32_t groups;
+};
+
 struct elapse__queue_tube {
     uint32_t link; /* in the index of tubes */
     uint32_t number;
@@ -41,14 +77,15 @@ struct elapse__queue_tube {
     uint32_t urgent;
     uint64_t hash;
     uint64_t counts[ELAPSE__QUEUE_SHADOW + 1]; /* jobs in each state */
-    struct elapse__queue_heap ready;
-    struct elapse__queue_waits waits[2];      /* by the boot-time clock, and by the wall clock */
-    struct elapse__ring_node buried;          /* oldest first */
-    struct elapse_timer pause;                /* pending: nothing is handed out */
-    struct elapse__queue_tube_record *record; /* NULL: the tube has no settings */
-    uint64_t body_bytes;                      /* of all jobs but shadows */
-    struct elapse__queue_watch *watch;        /* NULL: nobody waits here */
-    struct elapse__queue_statistics totals;   /* only what counts up */
+    struct elapse__queue_heap ready;           /* the jobs without a group */
+    struct elapse__queue_turns *turns;         /* NULL: there is no group */
+    struct elapse__queue_waits waits[2];       /* by the boot-time clock, and by the wall clock */
+    struct elapse__ring_node buried;           /* oldest first */
+    struct elapse_timer pause;                 /* pending: nothing is handed out */
+    struct elapse__queue_tube_record *record;  /* NULL: the tube has no settings */
+    uint64_t body_bytes;                       /* of all jobs but shadows */
+    struct elapse__queue_watch *watch;         /* NULL: nobody waits here */
+    struct elapse__queue_statistics totals;    /* only what counts up */
     uint8_t name_size;
     unsigned char name[];
 };
@@ -90,8 +127,9 @@ struct elapse__queue {
     uint32_t last_profile; /* of the job built last, which the next mostly has, too; 0: none */
     struct elapse__queue_slab names; /* of holders of leases */
     struct elapse__queue_index name_index;
-    struct elapse__queue_slab tubes; /* pointers */
+    struct elapse__queue_slab tubes; /* pointers to tubes and groups */
     struct elapse__queue_index tube_index;
+    struct elapse__queue_index group_index;
     struct elapse__queue_tube *last_tube; /* of the job that was built last; NULL: none */
     struct elapse__queue_slab tokens;
     struct elapse__queue_index token_index;

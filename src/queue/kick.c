@@ -7,8 +7,7 @@ static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
     uint64_t id = elapse__queue_id(entry);
     struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
     struct elapse__queue_tick due = {false, elapse__queue_present(queue, false)};
-    if (side == NULL ||
-        !elapse__queue_waiting_room(queue, elapse__queue_tube_of(queue, entry), due))
+    if (side == NULL || !elapse__queue_waiting_room(queue, entry, due))
         return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
     if (!elapse__queue_begin_relief(queue))
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
@@ -132,7 +131,7 @@ static struct elapse__queue_entry *next_delayed(const struct elapse__queue *queu
     while (++*cursor < end) {
         struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, *cursor);
         if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED &&
-            (entry->tube_state & ELAPSE__QUEUE_TUBE_MASK) == tube->number)
+            elapse__queue_is_in(queue, entry, tube))
             return entry;
     }
     --*cursor;

@@ -12,6 +12,7 @@ static bool options_in_range(const struct elapse__queue_options *options)
 {
     return options->sink != NULL && options->jobs_max <= ELAPSE__QUEUE_JOBS_MAX &&
            options->tubes_max <= ELAPSE__QUEUE_TUBES_MAX &&
+           options->groups_max <= ELAPSE__QUEUE_TUBES_MAX &&
            options->tokens_max <= ELAPSE__QUEUE_TOKENS_MAX &&
            options->body_bytes_max <= ELAPSE__QUEUE_BODY_BYTES_MAX &&
            options->partition < (options->partitions == 0 ? 1 : options->partitions);
@@ -36,6 +37,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     queue->options.partitions = limit_or(options->partitions, 1);
     queue->options.jobs_max = limit_or(options->jobs_max, ELAPSE__QUEUE_JOBS_MAX);
     queue->options.tubes_max = limit_or(options->tubes_max, ELAPSE__QUEUE_TUBES_MAX);
+    queue->options.groups_max = limit_or(options->groups_max, ELAPSE__QUEUE_TUBES_MAX);
     queue->options.tokens_max = limit_or(options->tokens_max, ELAPSE__QUEUE_TOKENS_MAX);
     queue->options.body_bytes_max = limit_or(options->body_bytes_max, ELAPSE__QUEUE_BODY_BYTES_MAX);
     queue->secret = options->secret;
@@ -47,6 +49,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     elapse__queue_sides_init(queue);
     elapse__queue_names_init(queue);
     elapse__queue_tubes_init(queue);
+    elapse__queue_groups_init(queue);
     elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
     /* The counters take 18 MB of zeros. calloc gets so much memory from the system, without writing
@@ -120,7 +123,7 @@ uint64_t elapse__queue_jobs(const struct elapse__queue *queue)
 
 uint64_t elapse__queue_tube_count(const struct elapse__queue *queue)
 {
-    return queue->tubes.count;
+    return queue->tube_index.count;
 }
 
 uint64_t elapse__queue_tokens(const struct elapse__queue *queue)

@@ -14,13 +14,13 @@
 
 enum {
     ELAPSE__QUEUE_JOBS_MAX = (1 << 28) - 1,
-    ELAPSE__QUEUE_TUBES_MAX = (1 << 24) - 1,
+    ELAPSE__QUEUE_TUBES_MAX = (1 << 24) - 1, /* tubes and groups together, too */
     ELAPSE__QUEUE_TOKENS_MAX = 10000000,
     ELAPSE__QUEUE_TOKEN_MS = 600000, /* 10 minutes, the longest life of a token and the default */
     ELAPSE__QUEUE_TOKEN_MS_MIN = 1000,
     ELAPSE__QUEUE_BODY_BYTES_MAX = 32 << 20,
     ELAPSE__QUEUE_TUBE_BYTES_MAX = 200,
-    ELAPSE__QUEUE_KEY_BYTES_MAX = 250, /* of a key, a tag and a token */
+    ELAPSE__QUEUE_KEY_BYTES_MAX = 250, /* of a key, a tag, a token and a group */
     ELAPSE__QUEUE_HEADERS_BYTES_MAX = 4096,
     ELAPSE__QUEUE_CRON_BYTES_MAX = 1023,
     ELAPSE__QUEUE_ZONE_BYTES_MAX = 64,

@@ -2,8 +2,8 @@
 
 /* A filter with its texts looked up. */
 struct prepared_filter {
-    bool nothing;  /* no job can fit */
-    uint32_t tube; /* 0: all */
+    bool nothing;                          /* no job can fit */
+    const struct elapse__queue_tube *tube; /* NULL: all */
     enum elapse__queue_state state;
     uint64_t tag; /* 0: any */
 };
@@ -19,7 +19,7 @@ static struct prepared_filter prepare_filter(const struct elapse__queue *queue,
         const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, filter->tube);
         prepared.nothing = tube == NULL || (filter->state != ELAPSE__QUEUE_FREE &&
                                             tube->counts[filter->state] == 0);
-        prepared.tube = tube != NULL ? tube->number : 0;
+        prepared.tube = tube;
     }
     return prepared;
 }
@@ -47,7 +47,7 @@ static bool job_fits(const struct elapse__queue *queue, const struct elapse__que
         return false;
     if (filter->state != ELAPSE__QUEUE_FREE && filter->state != state)
         return false;
-    if (filter->tube != 0 && filter->tube != (entry->tube_state & ELAPSE__QUEUE_TUBE_MASK))
+    if (filter->tube != NULL && !elapse__queue_is_in(queue, entry, filter->tube))
         return false;
     if (filter->tag == 0)
         return true;
@@ -105,4 +105,30 @@ struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue
     }
     *cursor = 0;
     return answer;
+}
+
+bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_text name,
+                          uint32_t *cursor, uint32_t *most, struct elapse__queue_group_view *view)
+{
+    const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    for (; tube != NULL && tube->turns != NULL && *most > 0; --*most) {
+        if (*cursor + 1 >= queue->tubes.fresh)
+            break;
+        const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*cursor);
+        if (place->kind != ELAPSE__QUEUE_PLACE_GROUP || place->at.group->tube != tube)
+            continue;
+        const struct elapse__queue_group *group = place->at.group;
+        --*most;
+        *view = (struct elapse__queue_group_view){
+            .name = {group->name, group->name_size},
+            .delayed = group->references - group->ready - group->running - group->buried,
+            .ready = group->ready,
+            .running = group->running,
+            .buried = group->buried,
+        };
+        return true;
+    }
+    if (*most > 0)
+        *cursor = 0;
+    return false;
 }

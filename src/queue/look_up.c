@@ -48,6 +48,10 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
         .holder = elapse__queue_name_of(queue, fields.id, fields.lease),
         .tube = fields.tube,
     };
+    const struct elapse__queue_group *group =
+        elapse__queue_group_of(queue, elapse__queue_tube_of(queue, entry), entry);
+    if (group != NULL)
+        view->group = (struct elapse__queue_text){group->name, group->name_size};
     if (side != NULL && side->handed_out)
         view->release_ms = side->expiry.deadline;
     bool leased = elapse__queue_is_leased(state);
@@ -111,10 +115,10 @@ enum elapse__queue_result elapse__queue_peek_ready(struct elapse__queue *queue,
 {
     elapse__queue_take_now(queue, now);
     const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
-    if (tube == NULL || tube->ready.count == 0)
+    if (tube == NULL || tube->counts[ELAPSE__QUEUE_READY] == 0)
         return ELAPSE__QUEUE_GONE;
     return view_entry(
-        queue, elapse__queue_entry_at(&queue->jobs, elapse__queue_heap_first(&tube->ready)->entry),
+        queue, elapse__queue_entry_at(&queue->jobs, elapse__queue_first_ready(queue, tube).entry),
         view);
 }
 

@@ -59,9 +59,10 @@ void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__que
 /* Ends a job or a shadow in any state. */
 void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
-/* Makes sure that a job of the tube can wait until `due`. A job that is due now becomes ready, and
- * needs room in the heap. Returns false if there is no memory. */
-bool elapse__queue_waiting_room(const struct elapse__queue *queue, struct elapse__queue_tube *tube,
+/* Makes sure that a job can wait until `due`. A job that is due now becomes ready, and needs room
+ * in the heap. Returns false if there is no memory. */
+bool elapse__queue_waiting_room(struct elapse__queue *queue,
+                                const struct elapse__queue_entry *entry,
                                 struct elapse__queue_tick due);
 
 /* Starts the timer of a lease, for `lasts_ms` from now. */

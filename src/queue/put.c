@@ -11,12 +11,16 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
         return "the body is too long";
     if (put->headers.size > ELAPSE__QUEUE_HEADERS_BYTES_MAX)
         return "headers have at most 4096 bytes";
-    if (put->headers.size > 0 && queue->options.old_records)
+    if (put->group.size > 0 && queue->options.partitions > 1)
+        return "a group needs a queue with one partition";
+    if (put->headers.size + put->group.size > 0 && queue->options.old_records)
         return "upgrade all nodes first";
     if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a key has at most 250 bytes";
     if (put->tag.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a tag has at most 250 bytes";
+    if (put->group.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "a group has at most 250 bytes";
     if (put->token.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a token has at most 250 bytes";
     if (put->token_life_ms != 0 && (put->token_life_ms < ELAPSE__QUEUE_TOKEN_MS_MIN ||
@@ -158,6 +162,7 @@ static void plan_fields(struct put_plan *plan)
     fields->tube = put->tube;
     fields->key = put->key;
     fields->tag = put->tag;
+    fields->group = put->group;
     fields->kind = put->when;
     fields->ttr_ms = put->ttr_ms;
     fields->expire_ms = put->expire_ms;
@@ -222,7 +227,7 @@ static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct
             result = ELAPSE__QUEUE_NO_MEMORY;
     }
     if (result == ELAPSE__QUEUE_OK &&
-        !elapse__queue_waiting_room(queue, plan->built.tube, plan->due))
+        !elapse__queue_waiting_room(queue, plan->built.entry, plan->due))
         result = ELAPSE__QUEUE_NO_MEMORY;
     if (result == ELAPSE__QUEUE_OK && !join_headers(queue, plan))
         result = ELAPSE__QUEUE_NO_MEMORY;
@@ -251,6 +256,7 @@ static bool describes(const struct elapse__queue *queue, const struct elapse__qu
     elapse__queue_describe(queue, entry, &described);
     described.key = fields->key;
     described.tag = fields->tag;
+    described.group = fields->group;
     described.cron = fields->cron;
     described.zone = fields->zone;
     described.put_ms = fields->put_ms;

@@ -103,6 +103,7 @@ enum elapse__queue_result {
     ELAPSE__QUEUE_ARGUMENT,    /* `fault` says which argument is wrong */
     ELAPSE__QUEUE_NO_MEMORY,
     ELAPSE__QUEUE_LIMIT,       /* as many jobs or tubes as there may be */
+    ELAPSE__QUEUE_GROUPS_FULL, /* as many groups as there may be */
     ELAPSE__QUEUE_TOKENS_FULL, /* as many tokens as there may be; try again later */
     ELAPSE__QUEUE_REFUSED,     /* the sink refused: the disk is full */
 };
@@ -144,11 +145,11 @@ struct elapse__queue_options {
     uint32_t partitions;               /* each id is `partition` modulo `partitions` (0: 1) */
     uint32_t partition;                /* below `partitions` */
     uint32_t jobs_max; /* 0: ELAPSE__QUEUE_JOBS_MAX; the next limits have such defaults, too */
-    uint32_t tubes_max;
+    uint32_t tubes_max, groups_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
     /* In a cluster in which programs of 0.2 may be: what those refuse is not written. A put with
-     * headers is refused, and the settings of a tube are not durable. */
+     * headers or a group is refused, and the settings of a tube are not durable. */
     bool old_records;
     bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
     bool present_is_rounded; /* `now` is rounded down, so a delay must take a millisecond more */
@@ -266,8 +267,9 @@ struct elapse__queue_put {
     struct elapse__queue_text tube;
     struct elapse__queue_text body;
     struct elapse__queue_text headers; /* beside the body, not looked at; empty: none */
-    struct elapse__queue_text key;     /* empty: none; the same for tag and token */
+    struct elapse__queue_text key;     /* empty: none; the same for tag, group and token */
     struct elapse__queue_text tag;
+    struct elapse__queue_text group; /* for whom the job is: groups of a tube take turns */
     struct elapse__queue_text token;
     uint64_t token_life_ms; /* 0: ELAPSE__QUEUE_TOKEN_MS; otherwise 1 s to that */
     enum elapse__queue_when when;
@@ -362,8 +364,9 @@ struct elapse__queue_reserve {
     const void *context;
 };
 
-/* Hands out the jobs with the least (priority, id) over all tubes that are not paused. Stores them
- * in `handed`, and their number in `*count`, which may be 0. Returns OK, or an error. */
+/* Hands out jobs: of each tube that is not paused the job whose turn it is (turns.c), and of these
+ * the one with the least (priority, id) first. Stores them in `handed`, and their number in
+ * `*count`, which may be 0. Returns OK, or an error. */
 struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
                                                   struct elapse__queue_now now,
                                                   const struct elapse__queue_reserve *reserve,
@@ -553,7 +556,8 @@ struct elapse__queue_view {
     uint32_t kicks;
     const char *reason;               /* BURIED: why; static */
     struct elapse__queue_text holder; /* of the lease, if it is known; valid until the next call */
-    struct elapse__queue_text tube;   /* valid until the next call */
+    struct elapse__queue_text tube;   /* valid until the next call; the same for the group */
+    struct elapse__queue_text group;  /* empty: none */
 };
 
 /* Returns OK, RUNNING for a shadow, or GONE. */
@@ -710,6 +714,17 @@ void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_t
 struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor,
                                               uint32_t *most);
 
+/* A group of a tube, and its jobs. */
+struct elapse__queue_group_view {
+    struct elapse__queue_text name;           /* valid until the next call */
+    uint32_t delayed, ready, running, buried; /* a worker has those that run, cancelled or not */
+};
+
+/* Looks for a group of a tube as elapse__queue_tubes looks for tubes. Returns whether one was
+ * found, and stores it in `*view`. */
+bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_text name,
+                          uint32_t *cursor, uint32_t *most, struct elapse__queue_group_view *view);
+
 struct elapse__queue_statistics {
     uint64_t delayed, ready, reserved, buried, shadows;
     uint64_t urgent;     /* ready, with a priority below 1024 */
@@ -720,10 +735,10 @@ struct elapse__queue_statistics {
     uint64_t cancelled;
     uint64_t replaced;
     uint64_t expired;
-    uint64_t dead;     /* buried because no retry was left */
-    uint64_t missed;   /* occurrences */
-    uint64_t failures; /* occurrences */
+    uint64_t dead;             /* buried because no retry was left */
+    uint64_t missed, failures; /* occurrences */
     uint64_t pauses;
+    uint64_t groups;        /* of one tube; 0 for all tubes together */
     uint64_t pause_ms;      /* the length of the pause that runs */
     uint64_t pause_left_ms; /* what is left of that pause */
     uint64_t

@@ -13,10 +13,11 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_LEASE))
         return ELAPSE__QUEUE_REFUSED;
     struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
-    const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     ELAPSE__ASSERT(!elapse__queue_is_leased(elapse__queue_state_of(entry)));
     elapse__queue_leave_state(queue, entry);
+    elapse__queue_turn_passes(queue, tube, entry);
     elapse__queue_enter_reserved(queue, entry, due, connection);
     side->lease = ++queue->last_lease;
     side->life = queue->life;
@@ -50,18 +51,21 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     return ELAPSE__QUEUE_OK;
 }
 
-/* Returns the tube whose first job comes out first; NULL: no job is ready. */
-static struct elapse__queue_tube *first_tube(struct elapse__queue_tube *const *tubes, size_t count)
+/* Of the jobs that each tube would hand out next, returns the one with the least (priority, id);
+ * NULL: no job may be handed out. */
+static struct elapse__queue_entry *first_entry(const struct elapse__queue *queue,
+                                               struct elapse__queue_tube *const *tubes,
+                                               size_t count)
 {
-    struct elapse__queue_tube *first = NULL;
+    struct elapse__queue_heap_item first = {.entry = 0};
     for (size_t i = 0; i < count; i++) {
-        if (tubes[i]->ready.count == 0 || elapse__queue_paused(tubes[i]))
+        if (!elapse__queue_may_hand_out(tubes[i]))
             continue;
-        if (first == NULL || elapse__queue_heap_before(elapse__queue_heap_first(&tubes[i]->ready),
-                                                       elapse__queue_heap_first(&first->ready)))
-            first = tubes[i];
+        struct elapse__queue_heap_item item = elapse__queue_first_ready(queue, tubes[i]);
+        if (first.entry == 0 || elapse__queue_heap_before(&item, &first))
+            first = item;
     }
-    return first;
+    return first.entry == 0 ? NULL : elapse__queue_entry_at(&queue->jobs, first.entry);
 }
 
 /* Makes a job that is ready wait. The copy of its record may get longer by that, so the job needs a
@@ -95,11 +99,9 @@ static struct elapse__queue_entry *first_job(struct elapse__queue *queue,
                                              uint32_t *drops)
 {
     for (;;) {
-        const struct elapse__queue_tube *tube = first_tube(tubes, count);
-        if (tube == NULL)
+        struct elapse__queue_entry *entry = first_entry(queue, tubes, count);
+        if (entry == NULL)
             return NULL;
-        struct elapse__queue_entry *entry =
-            elapse__queue_entry_at(&queue->jobs, elapse__queue_heap_first(&tube->ready)->entry);
         bool has_expired = elapse__queue_has_expired(queue, entry);
         uint64_t delay_ms = has_expired ? 0 : unread_ms(queue, reserve, entry);
         if (!has_expired && delay_ms == 0)
@@ -179,7 +181,7 @@ bool elapse__queue_has_ready(const struct elapse__queue *queue,
         return false;
     for (size_t i = 0; i < reserve->tube_count; i++) {
         const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, reserve->tubes[i]);
-        if (tube != NULL && tube->ready.count > 0 && !elapse__queue_paused(tube))
+        if (tube != NULL && elapse__queue_may_hand_out(tube))
             return true;
     }
     return false;

@@ -3,7 +3,7 @@
  * that its state keeps it in; one of enter_... puts it into the next:
  *
  *      DELAYED    the wheel of its clock, or the ring `unplaced`
- *      READY      the heap of its tube; with EXPIRE also the wheel `expiry`
+ *      READY      the heap of its tube, or its group; with EXPIRE also the wheel `expiry`
  *      RESERVED   the wheel `boot` once its lease has begun; the ring of its connection
  *      BURIED     the ring of its tube
  *      SHADOW     as RESERVED
@@ -12,6 +12,19 @@
 
 /* How long a job waits that found no room in the heap of its tube. */
 enum { READY_AGAIN_MS = 100 };
+
+/* The ready jobs of a group are counted where they are kept, and the others are DELAYED. */
+static void count_in_group(struct elapse__queue_group *group, enum elapse__queue_state state,
+                           int change)
+{
+    if (group == NULL)
+        return;
+    if (elapse__queue_is_leased(state))
+        group->running += (uint32_t)change;
+    else if (state == ELAPSE__QUEUE_BURIED)
+        group->buried += (uint32_t)change;
+    ELAPSE__ASSERT_THAT(group->running + group->buried, <=, group->references);
+}
 
 static void count_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                         enum elapse__queue_state state, int change)
@@ -29,6 +42,8 @@ static void count_state(struct elapse__queue *queue, const struct elapse__queue_
     ELAPSE__ASSERT(change > 0 || *totals[state] > 0);
     tube->counts[state] += (uint64_t)change;
     *totals[state] += (uint64_t)change;
+    if (state > ELAPSE__QUEUE_READY)
+        count_in_group(elapse__queue_group_of(queue, tube, entry), state, change);
     if (state == ELAPSE__QUEUE_READY)
         elapse__queue_block_around(entry)->ready += (uint32_t)change;
     else if (state == ELAPSE__QUEUE_BURIED)
@@ -109,8 +124,7 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
         break;
     case ELAPSE__QUEUE_READY:
         elapse__queue_wait_end(elapse__queue_tube_of(queue, entry), entry);
-        elapse__queue_heap_remove(&elapse__queue_tube_of(queue, entry)->ready, &queue->jobs, entry,
-                                  &queue->memory);
+        elapse__queue_ready_remove(queue, elapse__queue_tube_of(queue, entry), entry);
         if (side != NULL)
             (void)elapse_wheel_stop(&queue->clocks.expiry, &side->expiry);
         break;
@@ -165,7 +179,7 @@ static void start_expiry(struct elapse__queue *queue, struct elapse__queue_entry
                        elapse__queue_present(queue, false) + left_ms);
 }
 
-/* Requires room in the heap of the tube. */
+/* Requires room for a ready job. */
 static void enter_ready(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                         struct elapse__queue_tick due)
 {
@@ -176,7 +190,7 @@ static void enter_ready(struct elapse__queue *queue, struct elapse__queue_entry 
     entry->timer.deadline = due.tick;
     elapse__queue_count_in(queue, entry);
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
-    elapse__queue_heap_push(&tube->ready, &queue->jobs, entry);
+    elapse__queue_ready_add(queue, tube, entry);
     elapse__queue_wait_begin(tube, entry);
     queue->readied++;
     elapse__queue_watch_tell(queue, tube);
@@ -189,7 +203,7 @@ void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__que
     uint64_t present = elapse__queue_present(queue, due.by_wall);
     if (due.tick > present) {
         elapse__queue_enter_delayed(queue, entry, due);
-    } else if (elapse__queue_waiting_room(queue, elapse__queue_tube_of(queue, entry), due)) {
+    } else if (elapse__queue_waiting_room(queue, entry, due)) {
         enter_ready(queue, entry, due);
     } else {
         due.tick = present + READY_AGAIN_MS;
@@ -265,15 +279,19 @@ void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_ent
         elapse__queue_count_live(queue, entry, false);
     elapse__queue_leave_state(queue, entry);
     elapse__queue_extras_end(queue, entry);
+    struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
+    if (group != NULL)
+        elapse__queue_group_leave(queue, group);
     elapse__queue_entry_end(&queue->jobs, entry, &queue->memory);
     elapse__queue_tube_end_if_empty(queue, tube);
 }
 
-bool elapse__queue_waiting_room(const struct elapse__queue *queue, struct elapse__queue_tube *tube,
+bool elapse__queue_waiting_room(struct elapse__queue *queue,
+                                const struct elapse__queue_entry *entry,
                                 struct elapse__queue_tick due)
 {
     return due.tick > elapse__queue_present(queue, due.by_wall) ||
-           elapse__queue_heap_reserve(&tube->ready, 1, &queue->memory);
+           elapse__queue_ready_reserve(queue, entry);
 }
 
 struct elapse__queue_tick elapse__queue_due_of(const struct elapse__queue *queue,

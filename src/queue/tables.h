@@ -46,6 +46,30 @@ uint64_t elapse__queue_ms_to_tick(const struct elapse__queue *queue, bool by_wal
 
 /* ---- tubes (tubes.c) ---- */
 
+enum elapse__queue_place_kind {
+    ELAPSE__QUEUE_PLACE_FREE,
+    ELAPSE__QUEUE_PLACE_TUBE,
+    ELAPSE__QUEUE_PLACE_GROUP,
+};
+
+/* A place in the table of tubes and groups. Its first four bytes belong to the table while it is
+ * free. */
+struct elapse__queue_place {
+    uint32_t unused;
+    uint32_t kind;
+    union {
+        struct elapse__queue_tube *tube;
+        struct elapse__queue_group *group;
+    } at;
+};
+
+static inline struct elapse__queue_place *elapse__queue_place_at(const struct elapse__queue *queue,
+                                                                 uint32_t number)
+{
+    return elapse__queue_slab_at(&queue->tubes, number);
+}
+
+/* Returns the tube with this number, or that of the group with this number. */
 struct elapse__queue_tube *elapse__queue_tube_at(const struct elapse__queue *queue,
                                                  uint32_t number);
 
@@ -57,6 +81,16 @@ elapse__queue_tube_of(const struct elapse__queue *queue, const struct elapse__qu
     if (queue->last_tube != NULL && queue->last_tube->number == number)
         return queue->last_tube;
     return elapse__queue_tube_at(queue, number);
+}
+
+/* Returns whether a job is in the tube, in any group. */
+static inline bool elapse__queue_is_in(const struct elapse__queue *queue,
+                                       const struct elapse__queue_entry *entry,
+                                       const struct elapse__queue_tube *tube)
+{
+    uint32_t number = entry->tube_state & ELAPSE__QUEUE_TUBE_MASK;
+    return number == tube->number ||
+           (tube->turns != NULL && elapse__queue_tube_at(queue, number) == tube);
 }
 
 /* Returns the tube with this name, or NULL. */
@@ -111,6 +145,121 @@ void elapse__queue_tube_records_open(struct elapse__queue *queue);
 
 /* Ends the settings whose records lie below this position. */
 void elapse__queue_tube_records_forget(struct elapse__queue *queue, uint64_t position);
+
+/* ---- groups (groups.c) ---- */
+
+void elapse__queue_groups_init(struct elapse__queue *queue);
+
+static inline struct elapse__queue_group *elapse__queue_group_at(const struct elapse__queue *queue,
+                                                                 uint32_t number)
+{
+    const struct elapse__queue_place *place = elapse__queue_place_at(queue, number);
+    ELAPSE__ASSERT_THAT(place->kind, ==, ELAPSE__QUEUE_PLACE_GROUP);
+    return place->at.group;
+}
+
+/* Returns the group of a job of the tube; NULL: the job has none. */
+static inline struct elapse__queue_group *
+elapse__queue_group_of(const struct elapse__queue *queue, const struct elapse__queue_tube *tube,
+                       const struct elapse__queue_entry *entry)
+{
+    uint32_t number = entry->tube_state & ELAPSE__QUEUE_TUBE_MASK;
+    return number == tube->number ? NULL : elapse__queue_group_at(queue, number);
+}
+
+/* Gives an entry that has no number yet the number of its group, which is made if there is none.
+ * Returns OK, NO_MEMORY or GROUPS_FULL. */
+enum elapse__queue_result elapse__queue_group_join(struct elapse__queue *queue,
+                                                   struct elapse__queue_tube *tube,
+                                                   struct elapse__queue_text name,
+                                                   struct elapse__queue_entry *entry);
+
+/* Drops the reference of an entry of the group. A group without references ends. */
+void elapse__queue_group_leave(struct elapse__queue *queue, struct elapse__queue_group *group);
+
+/* Releases the memory of a group. */
+void elapse__queue_group_free(const struct elapse__queue *queue, struct elapse__queue_group *group);
+
+/* ---- turns: which job of a tube is handed out next (turns.c) ---- */
+
+/* Makes the turns of a tube, if it has none, and room for one more group. Returns false if there is
+ * no memory. */
+bool elapse__queue_turns_reserve(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Releases what the turns of a tube do not need; without groups, all of them. */
+void elapse__queue_turns_trim(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+void elapse__queue_turns_free(const struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* The next functions for a tube that has turns. */
+bool elapse__queue_turns_ready_reserve(struct elapse__queue *queue,
+                                       struct elapse__queue_group *group);
+void elapse__queue_turns_add(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                             struct elapse__queue_entry *entry);
+void elapse__queue_turns_remove(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                struct elapse__queue_entry *entry);
+void elapse__queue_turns_pass(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                              const struct elapse__queue_entry *entry);
+
+/* Makes room for a ready job. Returns false if there is no memory. */
+static inline bool elapse__queue_ready_reserve(struct elapse__queue *queue,
+                                               const struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
+    return group == NULL ? elapse__queue_heap_reserve(&tube->ready, 1, &queue->memory)
+                         : elapse__queue_turns_ready_reserve(queue, group);
+}
+
+/* Adds a job to those of its tube that are ready, which requires that there is room; and takes one
+ * out. */
+static inline void elapse__queue_ready_add(struct elapse__queue *queue,
+                                           struct elapse__queue_tube *tube,
+                                           struct elapse__queue_entry *entry)
+{
+    if (tube->turns == NULL)
+        elapse__queue_heap_push(&tube->ready, &queue->jobs, entry);
+    else
+        elapse__queue_turns_add(queue, tube, entry);
+}
+
+static inline void elapse__queue_ready_remove(struct elapse__queue *queue,
+                                              struct elapse__queue_tube *tube,
+                                              struct elapse__queue_entry *entry)
+{
+    if (tube->turns == NULL)
+        elapse__queue_heap_remove(&tube->ready, &queue->jobs, entry, &queue->memory);
+    else
+        elapse__queue_turns_remove(queue, tube, entry);
+}
+
+/* Draws a new turn for the group of a job that was handed out: the other groups come first. */
+static inline void elapse__queue_turn_passes(struct elapse__queue *queue,
+                                             struct elapse__queue_tube *tube,
+                                             const struct elapse__queue_entry *entry)
+{
+    if (tube->turns != NULL)
+        elapse__queue_turns_pass(queue, tube, entry);
+}
+
+/* Returns whether a job of the tube may be handed out now. Whoever waits for jobs asks this: a tube
+ * that has ready jobs may be paused. */
+static inline bool elapse__queue_may_hand_out(const struct elapse__queue_tube *tube)
+{
+    uint32_t count = tube->turns == NULL ? tube->ready.count : tube->turns->heap.count;
+    return count > 0 && !elapse__queue_paused(tube);
+}
+
+/* Returns the item of the job that leaves the tube first. Requires that the tube has a ready job.
+ */
+struct elapse__queue_heap_item elapse__queue_first_of_turns(const struct elapse__queue *queue,
+                                                            const struct elapse__queue_tube *tube);
+
+static inline struct elapse__queue_heap_item
+elapse__queue_first_ready(const struct elapse__queue *queue, const struct elapse__queue_tube *tube)
+{
+    return tube->turns == NULL ? *elapse__queue_heap_first(&tube->ready)
+                               : elapse__queue_first_of_turns(queue, tube);
+}
 
 /* ---- waits (waits.c) ---- */
 

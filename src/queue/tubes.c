@@ -9,19 +9,11 @@ static uint64_t tube_name_hash(const struct elapse__queue *queue, struct elapse_
     return elapse__sip_hash_64(&queue->secret, name.bytes, name.size);
 }
 
-/* A place in the table of tubes. Its first four bytes belong to the table while it is free. */
-struct tube_place {
-    uint32_t unused;
-    uint32_t used; /* 1, or 0: free */
-    struct elapse__queue_tube *tube;
-};
-
 struct elapse__queue_tube *elapse__queue_tube_at(const struct elapse__queue *queue, uint32_t number)
 {
-    const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, number);
-    ELAPSE__ASSERT_THAT(place->used, ==, 1);
-    ELAPSE__ASSERT_THAT(place->tube->number, ==, number);
-    return place->tube;
+    const struct elapse__queue_place *place = elapse__queue_place_at(queue, number);
+    ELAPSE__ASSERT_THAT(place->kind, !=, ELAPSE__QUEUE_PLACE_FREE);
+    return place->kind == ELAPSE__QUEUE_PLACE_TUBE ? place->at.tube : place->at.group->tube;
 }
 
 static uint32_t *tube_link(void *owner, uint32_t number)
@@ -38,14 +30,16 @@ static const struct elapse__queue_index_owner tube_calls = {tube_link, tube_hash
 
 void elapse__queue_tubes_init(struct elapse__queue *queue)
 {
-    elapse__queue_slab_init(&queue->tubes, TUBES_CHUNK_BITS, sizeof(struct tube_place),
-                            queue->options.tubes_max);
+    elapse__queue_slab_init(&queue->tubes, TUBES_CHUNK_BITS, sizeof(struct elapse__queue_place),
+                            ELAPSE__QUEUE_TUBES_MAX);
     elapse__queue_index_init(&queue->tube_index, &tube_calls, queue);
 }
 
-static size_t tube_bytes(const struct elapse__queue_tube *tube)
+/* The name begins in the last bytes of the struct. */
+static size_t tube_bytes(size_t name_size)
 {
-    return sizeof *tube + tube->name_size;
+    size_t bytes = offsetof(struct elapse__queue_tube, name) + name_size;
+    return bytes < sizeof(struct elapse__queue_tube) ? sizeof(struct elapse__queue_tube) : bytes;
 }
 
 static bool has_name(const struct elapse__queue_tube *tube, struct elapse__queue_text name)
@@ -70,11 +64,11 @@ static enum elapse__queue_result make_tube(struct elapse__queue *queue,
                                            struct elapse__queue_text name,
                                            struct elapse__queue_tube **made)
 {
-    if (queue->tubes.count >= queue->options.tubes_max)
+    if (queue->tube_index.count >= queue->options.tubes_max)
         return ELAPSE__QUEUE_LIMIT;
     if (!elapse__queue_index_prepare(&queue->tube_index, &queue->memory))
         return ELAPSE__QUEUE_NO_MEMORY;
-    size_t bytes = sizeof(struct elapse__queue_tube) + name.size;
+    size_t bytes = tube_bytes(name.size);
     struct elapse__queue_tube *tube =
         elapse__allocate_locked(&queue->memory, _Alignof(struct elapse__queue_tube), bytes);
     if (tube == NULL)
@@ -95,8 +89,8 @@ static enum elapse__queue_result make_tube(struct elapse__queue *queue,
     elapse__queue_waits_init(&tube->waits[0]);
     elapse__queue_waits_init(&tube->waits[1]);
     elapse__ring_init(&tube->buried);
-    struct tube_place *place = elapse__queue_slab_at(&queue->tubes, number);
-    *place = (struct tube_place){.used = 1, .tube = tube};
+    *elapse__queue_place_at(queue, number) =
+        (struct elapse__queue_place){.kind = ELAPSE__QUEUE_PLACE_TUBE, .at.tube = tube};
     elapse__queue_index_insert(&queue->tube_index, number, &queue->memory);
     *made = tube;
     return ELAPSE__QUEUE_OK;
@@ -131,7 +125,8 @@ static void free_tube(struct elapse__queue *queue, struct elapse__queue_tube *tu
 {
     elapse__release_locked(&queue->memory, tube->record, sizeof *tube->record);
     elapse__queue_heap_free(&tube->ready, &queue->memory);
-    elapse__release_locked(&queue->memory, tube, tube_bytes(tube));
+    elapse__queue_turns_free(queue, tube);
+    elapse__release_locked(&queue->memory, tube, tube_bytes(tube->name_size));
 }
 
 void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube)
@@ -143,6 +138,7 @@ void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse_
     ELAPSE__ASSERT_THAT(tube->body_bytes, ==, 0); /* invariant 9 */
     ELAPSE__ASSERT(tube->watch == NULL);          /* a watch holds its tube */
     ELAPSE__ASSERT(!elapse__queue_paused(tube));
+    ELAPSE__ASSERT(tube->turns == NULL); /* invariant 15: no group without a job */
     if (queue->last_tube == tube)
         queue->last_tube = NULL;
     elapse__queue_index_remove(&queue->tube_index, tube->number, &queue->memory);
@@ -161,20 +157,24 @@ struct elapse__queue_tube *elapse__queue_next_tube(const struct elapse__queue *q
                                                    uint32_t *number)
 {
     while (*number + 1 < queue->tubes.fresh) {
-        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, ++*number);
-        if (place->used != 0)
-            return place->tube;
+        const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*number);
+        if (place->kind == ELAPSE__QUEUE_PLACE_TUBE)
+            return place->at.tube;
     }
     return NULL;
 }
 
 void elapse__queue_tubes_free(struct elapse__queue *queue)
 {
-    struct elapse__queue_tube *tube = NULL;
-    uint32_t number = 0;
-    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
-        free_tube(queue, tube);
+    for (uint32_t number = 1; number < queue->tubes.fresh; number++) {
+        const struct elapse__queue_place *place = elapse__queue_place_at(queue, number);
+        if (place->kind == ELAPSE__QUEUE_PLACE_GROUP)
+            elapse__queue_group_free(queue, place->at.group);
+        else if (place->kind == ELAPSE__QUEUE_PLACE_TUBE)
+            free_tube(queue, place->at.tube);
+    }
     elapse__queue_index_free(&queue->tube_index, &queue->memory);
+    elapse__queue_index_free(&queue->group_index, &queue->memory);
     elapse__queue_slab_free(&queue->tubes, &queue->memory);
 }
 
@@ -207,10 +207,10 @@ struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue,
             *cursor = 0;
             break;
         }
-        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, ++*cursor);
-        if (place->used != 0) {
+        const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*cursor);
+        if (place->kind == ELAPSE__QUEUE_PLACE_TUBE) {
             --*most;
-            return (struct elapse__queue_text){place->tube->name, place->tube->name_size};
+            return (struct elapse__queue_text){place->at.tube->name, place->at.tube->name_size};
         }
     }
     return (struct elapse__queue_text){0};
@@ -228,6 +228,7 @@ static void count_states(struct elapse__queue_statistics *statistics,
     statistics->shadows = tube->counts[ELAPSE__QUEUE_SHADOW];
     statistics->urgent = tube->urgent;
     statistics->body_bytes = tube->body_bytes;
+    statistics->groups = tube->turns == NULL ? 0 : tube->turns->groups;
 }
 
 struct elapse__queue_statistics elapse__queue_statistics(const struct elapse__queue *queue)

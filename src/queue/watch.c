@@ -5,15 +5,10 @@
  */
 #include "moves.h"
 
-static bool can_hand_out(const struct elapse__queue_tube *tube)
-{
-    return tube->ready.count > 0 && !elapse__queue_paused(tube);
-}
-
 void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
     struct elapse__queue_watch *watch = tube->watch;
-    if (watch == NULL || !watch->asked || !can_hand_out(tube))
+    if (watch == NULL || !watch->asked || !elapse__queue_may_hand_out(tube))
         return;
     ELAPSE__ASSERT(watch->tube == tube);
     ELAPSE__ASSERT(watch->news.next == NULL); /* a watch with news does not ask */

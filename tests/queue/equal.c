@@ -96,6 +96,10 @@ static const char *views_differ(const struct elapse__queue_view *left,
     if (left->tube.size != right->tube.size ||
         memcmp(left->tube.bytes, right->tube.bytes, left->tube.size) != 0)
         return differ("tube", left->id, left->tube.size, right->tube.size);
+    if (left->group.size != right->group.size ||
+        (left->group.size > 0 &&
+         memcmp(left->group.bytes, right->group.bytes, left->group.size) != 0))
+        return differ("group", left->id, left->group.size, right->group.size);
     return NULL;
 }
 

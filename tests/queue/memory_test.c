@@ -236,6 +236,58 @@ QUEUE_TEST(a_tube_with_a_delayed_job_takes_no_more_memory_than_promised)
     assert_int_equal(counting.blocks, 0);
 }
 
+enum { GROUPS = 20000, INSIDE = 4 };
+
+/* Puts a job into the tube "t"; and there into a group whose name has 40 bytes, if `is_grouped`. */
+static void put_into_group(struct elapse__queue *queue, struct elapse__queue_now now,
+                           uint32_t number, bool is_grouped)
+{
+    char name[41];
+    struct elapse__queue_put put_it = job("b");
+    (void)snprintf(name, sizeof name, "%040u", (unsigned)number);
+    if (is_grouped)
+        put_it.group = text(name);
+    assert_int_equal(elapse__queue_put(queue, now, &put_it).result, ELAPSE__QUEUE_SCHEDULED);
+}
+
+/* Puts four ready jobs of each of many groups, or as many jobs without a group. Returns how many
+ * bytes that takes. Then `*after` is what is left when these jobs and more have ended. */
+static size_t bytes_of_groups(bool is_grouped, size_t *after)
+{
+    struct counting counting = {0};
+    struct elapse_allocator memory = {count_allocate, count_release, &counting};
+    struct elapse__queue_options options = {
+        .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
+    struct elapse__queue_now now = {1000, 1700000000000};
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    assert_ok(elapse__queue_replay_done(queue, now, 1));
+    for (uint32_t i = 0; i < INSIDE * GROUPS; i++)
+        put_into_group(queue, now, i % GROUPS, is_grouped);
+    size_t bytes = all_bytes(&counting);
+    for (uint32_t i = 0; i < GROUPS; i++)
+        put_into_group(queue, now, i, is_grouped);
+    for (uint64_t id = 1; id <= elapse__queue_last_id(queue); id++)
+        (void)elapse__queue_cancel_id(queue, now, id);
+    *after = all_bytes(&counting);
+    elapse__queue_free(queue);
+    assert_int_equal(counting.blocks, 0);
+    return bytes;
+}
+
+QUEUE_TEST(a_group_takes_no_more_memory_than_promised)
+{
+    enum { IN_HEAP = INSIDE * sizeof(struct elapse__queue_heap_item) };
+    size_t plain_after = 0, after = 0;
+    size_t plain = bytes_of_groups(false, &plain_after);
+    size_t bytes = (bytes_of_groups(true, &after) + GROUPS * IN_HEAP - plain) / GROUPS;
+    print_message("bytes a group: %zu, and its jobs %u less; once it has ended: %zu\n", bytes,
+                  (unsigned)IN_HEAP, (after - plain_after) / GROUPS);
+    if (sizeof(void *) == 8)
+        assert_in_range(bytes, 100, 160);
+    /* The table of numbers stays, for the next groups and tubes. */
+    assert_in_range(after - plain_after, 0, 20 * GROUPS);
+}
+
 enum { ROUND = 50000 };
 
 /* Puts many jobs: delayed ones, ones with keys, and some that are handed out. Returns the bytes

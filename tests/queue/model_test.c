@@ -13,61 +13,17 @@
 #include <string.h>
 
 #include "equal.h"
-#include "queue.h"
-#include "random.h"
-
-enum { JOBS = 64, HANDS = 32 };
-
-struct plain_job {
-    uint64_t id;   /* 0: the place is free */
-    int tube, key; /* key -1: none */
-    enum elapse__queue_state state;
-    bool by_wall, begun, begun_later, handed_out, handed_before, replayed;
-    int64_t due; /* by the clock of the job */
-    int64_t lease_end, expiry;
-    uint32_t priority, retry, attempts, reserves;
-    int64_t ttr, expire, period, occurrence, first, backoff_min, backoff_max;
-    uint32_t missed, reported;
-    struct elapse__queue_lease lease;
-};
-
-struct model {
-    struct random_source random;
-    struct log log;
-    struct elapse__queue_options options;
-    struct elapse__queue *queue;
-    struct elapse__queue_now now;
-    uint32_t life;
-    uint64_t last_id, last_lease;
-    bool sets_clock;
-    struct plain_job jobs[JOBS];
-    struct elapse__queue_handed hands[HANDS]; /* old and new leases */
-    size_t hand_count;
-    uint64_t seed, step;
-    int64_t paused_until[2];
-    const char *doing;
-};
+#include "model.h"
 
 static const char *const tubes[] = {"one", "two"};
 static const char *const keys[] = {"a", "b", "c", "d"};
 
-static void wrong(const struct model *m, const char *what, uint64_t left, uint64_t right)
+void wrong(const struct model *m, const char *what, uint64_t left, uint64_t right)
 {
     (void)fprintf(stderr, "seed %llu, step %llu, %s: %s: queue %lld, model %lld\n",
                   (unsigned long long)m->seed, (unsigned long long)m->step, m->doing, what,
                   (long long)left, (long long)right);
     abort();
-}
-
-#define SAME(queue_says, model_says)                                               \
-    do {                                                                           \
-        if ((uint64_t)(queue_says) != (uint64_t)(model_says))                      \
-            wrong(m, #queue_says, (uint64_t)(queue_says), (uint64_t)(model_says)); \
-    } while (0)
-
-static struct elapse__queue_text text_of(const char *bytes)
-{
-    return (struct elapse__queue_text){bytes, strlen(bytes)};
 }
 
 static int64_t present(const struct model *m, bool by_wall)
@@ -110,6 +66,8 @@ static size_t free_places(const struct model *m)
 
 static void wait_for(struct model *m, struct plain_job *job, bool by_wall, int64_t due)
 {
+    job->state = ELAPSE__QUEUE_FREE;
+    draw_turns(m);
     job->by_wall = by_wall;
     job->due = due;
     job->state = due <= present(m, by_wall) ? ELAPSE__QUEUE_READY : ELAPSE__QUEUE_DELAYED;
@@ -118,6 +76,7 @@ static void wait_for(struct model *m, struct plain_job *job, bool by_wall, int64
         int64_t left = due + job->expire - present(m, by_wall);
         job->expiry = (int64_t)m->now.boot_ms + (left > 0 ? left : 0);
     }
+    draw_turns(m);
 }
 
 static void end_occurrence(struct model *m, struct plain_job *job)
@@ -185,6 +144,9 @@ static void plain_turn(struct model *m)
             else
                 fail_attempt(m, job);
         }
+    }
+    for (size_t i = 0; i < JOBS; i++) {
+        struct plain_job *job = &m->jobs[i];
         if (job->id != 0 && job->state == ELAPSE__QUEUE_READY && job->expire > 0 &&
             !job->handed_out && job->expiry <= (int64_t)m->now.boot_ms) {
             job->missed += job->period > 0;
@@ -197,7 +159,10 @@ static void turn(struct model *m)
 {
     while (elapse__queue_turn(m->queue, m->now).more)
         ;
+    m->event++;
     plain_turn(m);
+    draw_turns(m);
+    m->event++;
 }
 
 /* ---- commands to both ---- */
@@ -216,11 +181,12 @@ static enum elapse__queue_result expected_put(const struct elapse__queue_put *pu
     return old->state == ELAPSE__QUEUE_BURIED ? ELAPSE__QUEUE_WAS_BURIED : ELAPSE__QUEUE_KEPT;
 }
 
-static struct elapse__queue_put random_put(struct model *m, int tube, int key)
+static struct elapse__queue_put random_put(struct model *m, int tube, int key, int group)
 {
     struct random_source *random = &m->random;
     struct elapse__queue_put put = {
         .tube = text_of(tubes[tube]),
+        .group = text_of(model_groups[group]),
         .body = {"0123456789", random_index(random, 11)},
         .priority = (uint32_t)random_below(random, 3),
         .ttr_ms = 1 + random_below(random, 50),
@@ -249,13 +215,14 @@ static struct elapse__queue_put random_put(struct model *m, int tube, int key)
 }
 
 static void fill_plain(struct model *m, struct plain_job *job, const struct elapse__queue_put *put,
-                       int tube, int key, int64_t first)
+                       int tube, int key, int group, int64_t first)
 {
     int64_t boot = (int64_t)m->now.boot_ms;
     *job = (struct plain_job){
         .id = job->id,
         .tube = tube,
         .key = key,
+        .group = group,
         .priority = put->priority,
         .retry = put->retry,
         .ttr = (int64_t)put->ttr_ms,
@@ -299,11 +266,12 @@ static void do_put(struct model *m)
 {
     int tube = (int)random_below(&m->random, 2);
     int key = (int)random_below(&m->random, 6) - 2;
+    int group = m->has_groups ? (int)random_below(&m->random, GROUPS) : 0;
     if (key < 0)
         key = -1;
     if (free_places(m) == 0)
         return;
-    struct elapse__queue_put put = random_put(m, tube, key);
+    struct elapse__queue_put put = random_put(m, tube, key, group);
     struct plain_job *old = key >= 0 ? job_of_key(m, tube, key, false) : NULL;
     enum elapse__queue_result expected = expected_put(&put, old);
     struct elapse__queue_answer answer = elapse__queue_put(m->queue, m->now, &put);
@@ -317,18 +285,19 @@ static void do_put(struct model *m)
     if (old != NULL && debounce &&
         (old->state == ELAPSE__QUEUE_DELAYED || old->state == ELAPSE__QUEUE_READY)) {
         SAME(answer.id, old->id);
-        fill_plain(m, old, &put, tube, key, old->first != 0 ? old->first : first);
+        fill_plain(m, old, &put, tube, key, group, old->first != 0 ? old->first : first);
         return;
     }
     if (old != NULL)
         cancel_plain(old);
+    draw_turns(m);
     m->last_id = next_id(m);
     SAME(answer.id, m->last_id);
     for (size_t i = 0; i < JOBS; i++) {
         if (m->jobs[i].id != 0)
             continue;
         m->jobs[i].id = answer.id;
-        fill_plain(m, &m->jobs[i], &put, tube, key, first);
+        fill_plain(m, &m->jobs[i], &put, tube, key, group, first);
         return;
     }
 }
@@ -390,22 +359,6 @@ static void do_reschedule(struct model *m)
         wait_for(m, job, false, (int64_t)(m->now.boot_ms + time.delay_ms));
 }
 
-/* Returns the job that comes out first of one tube, or of both. */
-static struct plain_job *first_ready(struct model *m, bool both, int tube)
-{
-    struct plain_job *first = NULL;
-    for (size_t i = 0; i < JOBS; i++) {
-        struct plain_job *job = &m->jobs[i];
-        if (job->id == 0 || job->state != ELAPSE__QUEUE_READY || (!both && job->tube != tube) ||
-            m->paused_until[job->tube] > (int64_t)m->now.boot_ms)
-            continue;
-        if (first == NULL || job->priority < first->priority ||
-            (job->priority == first->priority && job->id < first->id))
-            first = job;
-    }
-    return first;
-}
-
 static void take_plain(struct model *m, struct plain_job *job,
                        const struct elapse__queue_handed *handed, bool begin)
 {
@@ -427,6 +380,9 @@ static void take_plain(struct model *m, struct plain_job *job,
     job->begun_later = false;
     job->lease_end = (int64_t)m->now.boot_ms + job->ttr;
     m->hands[m->hand_count++ % HANDS] = *handed;
+    m->turns[job->tube][job->group] = ++m->event;
+    draw_turns(m);
+    m->event++;
 }
 
 static void do_reserve(struct model *m)
@@ -445,7 +401,7 @@ static void do_reserve(struct model *m)
     SAME(elapse__queue_reserve(m->queue, m->now, &reserve, handed, &count).result,
          ELAPSE__QUEUE_OK);
     for (uint32_t i = 0; i < reserve.count; i++) {
-        struct plain_job *job = first_ready(m, both, tube);
+        struct plain_job *job = first_ready(m, both, tube, i < count ? handed[i].id : 0);
         SAME(i < count, job != NULL);
         if (job == NULL)
             return;
@@ -625,6 +581,7 @@ static void restart_plain(struct model *m, const struct elapse__queue_now *old)
         if (m->paused_until[tube] != 0)
             m->paused_until[tube] +=
                 (int64_t)m->now.boot_ms - (int64_t)old->boot_ms - (m->now.wall_ms - old->wall_ms);
+    draw_turns(m); /* no job is ready */
 }
 
 static void do_restart(struct model *m)
@@ -659,6 +616,8 @@ static void do_time(struct model *m)
 
 static void compare(struct model *m)
 {
+    for (int tube = 0; tube < 2; tube++)
+        compare_groups(m, tube, text_of(tubes[tube]));
     uint64_t jobs = 0;
     for (size_t i = 0; i < JOBS; i++) {
         const struct plain_job *job = &m->jobs[i];
@@ -669,6 +628,7 @@ static void compare(struct model *m)
         SAME(view.state, job->state);
         jobs += job->state != ELAPSE__QUEUE_SHADOW;
         SAME(view.priority, job->priority);
+        SAME(view.group.size, strlen(model_groups[job->group]));
         SAME(view.attempts, job->attempts);
         SAME(view.reserves, job->reserves);
         SAME(view.by_wall_clock, job->by_wall);
@@ -723,6 +683,7 @@ static void one_step(struct model *m)
     m->doing = commands[i].name;
     turn(m);
     commands[i].perform(m);
+    draw_turns(m);
     turn(m);
     compare(m);
 }
@@ -743,6 +704,7 @@ static void run(uint64_t seed, uint64_t steps)
         (struct elapse__queue_options){.sink = &m->log.sink, .secret = {seed, 5}, .seed = seed};
     m->options.partitions = seed % 3 == 0 ? 1 + (uint32_t)(seed % 8) : 1;
     m->options.partition = (uint32_t)(seed / 8) % m->options.partitions;
+    m->has_groups = seed % 4 >= 2 && m->options.partitions == 1;
     m->queue = elapse__queue_new(&m->options);
     if (m->queue == NULL ||
         elapse__queue_replay_done(m->queue, m->now, m->life) != ELAPSE__QUEUE_OK)

@@ -96,6 +96,7 @@ static struct elapse__queue_answer put(struct elapse__queue *jobs, struct elapse
         .body = {body, put->body_size},
         .headers = {headers, model_headers(put, headers)},
         .key = model_key(put->key),
+        .group = model_group(put),
         .token = model_token_text(put->token),
         .when = put->when,
         .delay_ms = (uint64_t)put->delay,
@@ -379,6 +380,7 @@ static void receive_job(const struct reply *reply)
         size_t headers_size = model_headers(&expected->put, headers);
         if (!same_text(job.tube, model_tube(expected->put.tube)) ||
             !same_text(job.key, model_key(expected->put.key)) ||
+            !same_text(job.group, model_group(&expected->put)) ||
             !same_text(job.headers, (struct elapse__queue_text){headers, headers_size}) ||
             !same_text(job.body, (struct elapse__queue_text){body, expected->put.body_size}))
             model_violate("job %llu is handed out with other bytes",

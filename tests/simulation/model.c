@@ -73,6 +73,18 @@ struct elapse__queue_text model_key(unsigned number)
     return (struct elapse__queue_text){names[number], strlen(names[number])};
 }
 
+unsigned model_group_of(const struct model_put *put)
+{
+    return put->tube == MODEL_TUBES - 1 ? 0 : put->serial % MODEL_GROUPS;
+}
+
+struct elapse__queue_text model_group(const struct model_put *put)
+{
+    static const char *const names[MODEL_GROUPS] = {"", "ann", "bob", "a customer"};
+    const char *name = names[model_group_of(put)];
+    return (struct elapse__queue_text){name, strlen(name)};
+}
+
 struct elapse__queue_text model_token_text(unsigned number)
 {
     static const char *const names[MODEL_TOKENS] = {"", "t1", "t2", "t3", "t4", "t5", "t6", "t7"};
@@ -724,26 +736,10 @@ bool model_do_closed(unsigned connection)
     return is_free;
 }
 
-/* Returns the job that must be handed out, or NULL. */
-static struct model_job *first_ready(unsigned tubes)
-{
-    struct model_job *first = NULL;
-    for (unsigned i = 0; i < model.job_count; i++) {
-        struct model_job *job = model_at(i);
-        if (job->state != ELAPSE__QUEUE_READY || (tubes >> job->put.tube & 1) == 0 ||
-            model_is_paused(job->put.tube))
-            continue;
-        if (first == NULL || job->put.priority < first->put.priority ||
-            (job->put.priority == first->put.priority && job->id < first->id))
-            first = job;
-    }
-    return first;
-}
-
 void model_do_take(unsigned tubes, unsigned connection, const struct elapse__queue_handed *handed)
 {
     model.seq++;
-    struct model_job *job = first_ready(tubes);
+    struct model_job *job = model_first_ready(tubes, handed == NULL ? 0 : handed->id);
     if (handed == NULL) {
         if (job != NULL)
             model_violate("job %llu is due and is not handed out", (unsigned long long)job->id);

@@ -22,7 +22,7 @@
 #include "../../src/queue/queue.h"
 
 enum { MODEL_TUBES = 3, MODEL_KEYS = 5, MODEL_TOKENS = 8, MODEL_BODY_MAX = 4096 };
-enum { MODEL_HEADERS_MAX = 512 };
+enum { MODEL_HEADERS_MAX = 512, MODEL_GROUPS = 4 };
 
 #define MODEL_NEVER INT64_MAX
 
@@ -125,6 +125,10 @@ void model_body(const struct model_put *put, uint8_t *bytes);
 struct elapse__queue_text model_tube(unsigned number);
 struct elapse__queue_text model_key(unsigned number);
 struct elapse__queue_text model_token_text(unsigned number);
+
+/* The number of a put's group, 0: none, and its name. The last tube has no groups. */
+unsigned model_group_of(const struct model_put *put);
+struct elapse__queue_text model_group(const struct model_put *put);
 
 /* Returns the present version of a job, or NULL. A job that ended may be found or not. */
 struct model_job *model_find(uint64_t id);

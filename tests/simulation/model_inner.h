@@ -26,6 +26,9 @@ bool model_is_paused(unsigned tube);
 bool model_pause_fits(unsigned tube, uint64_t cut, int64_t left);
 void model_adopt_pause(unsigned tube, uint64_t cut, int64_t left);
 
+/* Returns the job that must be handed out of these tubes (a bit each), or NULL: the job `id` if it
+ * may be. */
+struct model_job *model_first_ready(unsigned tubes, uint64_t id);
 const char *model_name_of(enum elapse__queue_result result);
 
 #endif

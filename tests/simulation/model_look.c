@@ -18,7 +18,64 @@ static bool matches(const struct model_job *job, const struct elapse__queue_view
            view->by_wall_clock == job->by_wall && view->recurring == model_recurs(job) &&
            view->attempts == job->attempts && view->missed == job->missed &&
            view->failures == job->failures && view->tube.size == model_tube(job->put.tube).size &&
-           memcmp(view->tube.bytes, model_tube(job->put.tube).bytes, view->tube.size) == 0;
+           memcmp(view->tube.bytes, model_tube(job->put.tube).bytes, view->tube.size) == 0 &&
+           view->group.size == model_group(&job->put).size &&
+           (view->group.size == 0 ||
+            memcmp(view->group.bytes, model_group(&job->put).bytes, view->group.size) == 0);
+}
+
+static bool comes_before(const struct model_job *job, const struct model_job *other)
+{
+    return other == NULL || job->put.priority < other->put.priority ||
+           (job->put.priority == other->put.priority && job->id < other->id);
+}
+
+/* Returns the ready job of a group of a tube that comes first, or NULL. */
+static struct model_job *first_of_group(unsigned tube, unsigned group)
+{
+    struct model_job *first = NULL;
+    for (unsigned i = 0; i < model.job_count; i++) {
+        struct model_job *job = model_at(i);
+        if (job->state == ELAPSE__QUEUE_READY && job->put.tube == tube &&
+            model_group_of(&job->put) == group && comes_before(job, first))
+            first = job;
+    }
+    return first;
+}
+
+/* Returns the job that a tube hands out next. The model knows no turns: that may be the first job
+ * of any group that has one of the least priority. If the job `id` may be, returns it; otherwise
+ * the one that comes last. */
+static struct model_job *first_of_tube(unsigned tube, uint64_t id)
+{
+    struct model_job *first[MODEL_GROUPS], *found = NULL;
+    uint32_t least = UINT32_MAX;
+    for (unsigned group = 0; group < MODEL_GROUPS; group++) {
+        first[group] = first_of_group(tube, group);
+        if (first[group] != NULL && first[group]->put.priority < least)
+            least = first[group]->put.priority;
+    }
+    for (unsigned group = 0; group < MODEL_GROUPS; group++) {
+        if (first[group] == NULL || first[group]->put.priority != least)
+            continue;
+        if (first[group]->id == id)
+            return first[group];
+        if (found == NULL || comes_before(found, first[group]))
+            found = first[group];
+    }
+    return found;
+}
+
+struct model_job *model_first_ready(unsigned tubes, uint64_t id)
+{
+    struct model_job *first = NULL;
+    for (unsigned tube = 0; tube < MODEL_TUBES; tube++) {
+        bool is_asked = (tubes >> tube & 1) != 0 && !model_is_paused(tube);
+        struct model_job *job = is_asked ? first_of_tube(tube, id) : NULL;
+        if (job != NULL && comes_before(job, first))
+            first = job;
+    }
+    return first;
 }
 
 void model_read_drawn(struct elapse__queue *queue, struct elapse__queue_now now)

@@ -54,6 +54,7 @@ static const struct text_member {
     {"tube", FIELDS + offsetof(struct elapse__queue_fields, tube)},
     {"key", FIELDS + offsetof(struct elapse__queue_fields, key)},
     {"tag", FIELDS + offsetof(struct elapse__queue_fields, tag)},
+    {"group", FIELDS + offsetof(struct elapse__queue_fields, group)},
     {"cron", FIELDS + offsetof(struct elapse__queue_fields, cron)},
     {"zone", FIELDS + offsetof(struct elapse__queue_fields, zone)},
     {"headers", offsetof(struct elapse__upkeep_job, headers)},

@@ -338,6 +338,8 @@ enum exit_status serve_command(int argc, char **argv)
                       "refuse further jobs; 268435455 unless given"),
         option_number("max-tubes", "COUNT", &serve->tubes_max, 1, 16777215,
                       "refuse further tubes; 16777215 unless given"),
+        option_number("max-groups", "COUNT", &serve->groups_max, 1, 16777215,
+                      "refuse further groups of jobs; 16777215 unless given"),
         option_number("max-tube-jobs", "COUNT", &serve->tube_jobs_max, 1, 268435455,
                       "refuse further jobs in a tube that has so many"),
         option_bytes("max-tube-bytes", &serve->tube_bytes_max, UINT64_MAX >> 1,

@@ -195,6 +195,7 @@ static enum elapse__inbox_wait wait_of(enum elapse__queue_result result)
     case ELAPSE__QUEUE_NO_MEMORY:
         return ELAPSE__INBOX_WAITS_MEMORY;
     case ELAPSE__QUEUE_LIMIT:
+    case ELAPSE__QUEUE_GROUPS_FULL:
     case ELAPSE__QUEUE_TOKENS_FULL:
         return ELAPSE__INBOX_WAITS_LIMIT;
     case ELAPSE__QUEUE_REFUSED:

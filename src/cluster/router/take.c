@@ -263,21 +263,20 @@ static enum elapse__router_taken take_items(const struct call *call)
 
 /* ---- pages ---- */
 
-/* Takes LIST or TUBES. A cursor of the router is 0 at the beginning. Otherwise the cursor modulo
- * the partitions is the partition, and the quotient is the cursor of that partition. */
+/* Takes LIST, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Otherwise the cursor
+ * modulo the partitions is the partition, and the quotient is the cursor of that partition. */
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
         {"CURSOR", 1}, {"STATE", 1}, {"TAG", 1}, {"COUNT", 1}, {"KEYS", 0}};
-    bool is_list = elapse__wire_resp_is(call->arguments[0], "LIST");
     uint32_t partitions = call->client->router->options.partitions;
     uint32_t places[5];
     uint64_t cursor = 0;
     char text[ELAPSE__DECIMAL_BYTES];
     struct elapse__wire_resp_argument asked[PAGE_ARGUMENTS_MAX];
 
-    if (!elapse__wire_resp_find_options(call->arguments, call->count, is_list ? 2 : 1, options, 5,
-                                        places, NULL) ||
+    if (!elapse__wire_resp_find_options(call->arguments, call->count, call->route->least, options,
+                                        5, places, NULL) ||
         (places[0] != 0 &&
          !elapse__decimal_read(call->arguments[places[0]].bytes, call->arguments[places[0]].size,
                                UINT64_MAX / 2, &cursor)))

@@ -21,6 +21,7 @@ static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct ela
         .body = {put->body, put->body_bytes},
         .key = bytes_of(put->key, put->key_bytes),
         .tag = bytes_of(put->tag, put->tag_bytes),
+        .group = bytes_of(put->group, put->group_bytes),
         .headers = bytes_of(put->headers, put->headers_bytes),
         .token = bytes_of(put->token, put->token_bytes),
         .when = (enum elapse__queue_when)put->due,

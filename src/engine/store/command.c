@@ -58,6 +58,7 @@ enum elapse_error elapse__store_error(const struct elapse_queue *store,
     case ELAPSE__QUEUE_NO_MEMORY:
         return ELAPSE_ERROR_MEMORY;
     case ELAPSE__QUEUE_LIMIT:
+    case ELAPSE__QUEUE_GROUPS_FULL:
     case ELAPSE__QUEUE_TOKENS_FULL:
         return ELAPSE_ERROR_LIMIT;
     case ELAPSE__QUEUE_CANCELLED:

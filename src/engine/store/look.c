@@ -303,6 +303,35 @@ bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
     return tube.size > 0;
 }
 
+bool elapse_queue_groups(struct elapse_queue *queue, const char *tube, uint64_t *cursor,
+                         struct elapse_job_group *group)
+{
+    struct elapse__queue_group_view view = {.ready = 0};
+    uint32_t place = (uint32_t)*cursor;
+    bool is_found = false;
+
+    if (*cursor == CURSOR_END)
+        return false;
+    do {
+        uint32_t most = TUBES_SLICE;
+        if (elapse__store_enter(queue) != ELAPSE_OK)
+            return false;
+        is_found = elapse__queue_groups(queue->engine.jobs, elapse__store_text(tube), &place, &most,
+                                        &view);
+        *group = (struct elapse_job_group){.delayed = view.delayed,
+                                           .ready = view.ready,
+                                           .running = view.running,
+                                           .buried = view.buried,
+                                           .name_bytes = view.name.size};
+        ELAPSE__ASSERT_THAT(view.name.size, <, sizeof group->name);
+        if (is_found)
+            memcpy(group->name, view.name.bytes, view.name.size);
+        elapse__store_leave(queue);
+    } while (!is_found && place != 0);
+    *cursor = !is_found || place == 0 ? CURSOR_END : place;
+    return is_found;
+}
+
 static void fill_statistics(struct elapse_queue_counts *statistics,
                             const struct elapse__queue_statistics *counts)
 {
@@ -319,6 +348,7 @@ static void fill_statistics(struct elapse_queue_counts *statistics,
         .expired = counts->expired,
         .dead = counts->dead,
         .missed = counts->missed,
+        .job_groups = counts->groups,
     };
 }
 

@@ -36,6 +36,7 @@ void elapse_queue_options_init_sized(struct elapse_queue_options *options, size_
         .body_bytes_max = BODY_BYTES_DEFAULT,
         .jobs_max = ELAPSE__QUEUE_JOBS_MAX,
         .tubes_max = ELAPSE__QUEUE_TUBES_MAX,
+        .groups_max = ELAPSE__QUEUE_TUBES_MAX,
         .tokens_max = ELAPSE__QUEUE_TOKENS_MAX,
     };
 
@@ -59,6 +60,7 @@ static bool options_are_sound(const struct elapse_queue_options *options)
            options->body_bytes_max > 0 && options->body_bytes_max <= ELAPSE_JOB_BODY_BYTES_MAX &&
            options->jobs_max > 0 && options->jobs_max <= ELAPSE__QUEUE_JOBS_MAX &&
            options->tubes_max > 0 && options->tubes_max <= ELAPSE__QUEUE_TUBES_MAX &&
+           options->groups_max > 0 && options->groups_max <= ELAPSE__QUEUE_TUBES_MAX &&
            options->tokens_max > 0 && options->tokens_max <= ELAPSE__QUEUE_TOKENS_MAX;
 }
 
@@ -77,6 +79,7 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
     struct elapse__queue_options inner = {
         .jobs_max = options->jobs_max,
         .tubes_max = options->tubes_max,
+        .groups_max = options->groups_max,
         .tokens_max = options->tokens_max,
         .body_bytes_max = options->body_bytes_max,
         .old_records = wishes->log != NULL && !wishes->new_records,

@@ -147,6 +147,8 @@ static void fill(struct elapse_reserved *job, const struct elapse__queue_handed 
         .body_bytes = texts->body.size,
         .tag = texts->tag.size > 0 ? texts->tag.bytes : NULL,
         .tag_bytes = texts->tag.size,
+        .group = texts->group.size > 0 ? texts->group.bytes : NULL,
+        .group_bytes = texts->group.size,
         .headers = texts->headers.bytes,
         .headers_bytes = texts->headers.size,
         .due_ms = handed->due_ms,

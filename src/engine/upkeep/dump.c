@@ -58,6 +58,7 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
     elapse__queue_describe(jobs, elapse__queue_entry_find(&jobs->jobs, id), &job->fields);
     job->fields.key = old->key;
     job->fields.tag = old->tag;
+    job->fields.group = old->group;
     job->fields.cron = old->cron;
     job->fields.zone = old->zone;
     /* A put_ms of 0 stands for the due time, as in the records. */
@@ -201,6 +202,8 @@ static const char *check_job(const struct elapse__upkeep_data *data,
         return "key: it has at most 250 bytes";
     if (fields->tag.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "tag: it has at most 250 bytes";
+    if (fields->group.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "group: it has at most 250 bytes";
     const char *fault =
         fields->recurring && fields->kind == ELAPSE__QUEUE_CRON ? check_cron(fields) : NULL;
     if (fault == NULL && fields->key.size > 0 &&

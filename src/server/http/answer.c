@@ -317,6 +317,9 @@ static void write_answer(enum elapse__http_operation operation, struct elapse__j
     case ELAPSE__HTTP_LIST:
         write_page(json, reader, "jobs", false);
         break;
+    case ELAPSE__HTTP_GROUPS:
+        write_page(json, reader, "groups", false);
+        break;
     case ELAPSE__HTTP_TUBES:
         write_page(json, reader, "tubes", true);
         break;

@@ -33,6 +33,7 @@ static const struct path {
     {"/api/v1/tubes", ELAPSE__HTTP_TUBES, false, false},
     {"/api/v1/tubes/*", ELAPSE__HTTP_TUBE, false, false},
     {"/api/v1/tubes/*/jobs", ELAPSE__HTTP_LIST, false, false},
+    {"/api/v1/tubes/*/groups", ELAPSE__HTTP_GROUPS, false, false},
     {"/api/v1/stats", ELAPSE__HTTP_STATS, false, false},
 };
 

@@ -40,6 +40,7 @@ enum elapse__http_operation {
     ELAPSE__HTTP_LIST,
     ELAPSE__HTTP_TUBES,
     ELAPSE__HTTP_TUBE,
+    ELAPSE__HTTP_GROUPS,
     ELAPSE__HTTP_STATS,
     ELAPSE__HTTP_OPERATIONS,
 };

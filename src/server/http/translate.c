@@ -316,6 +316,12 @@ static bool build_tube(struct elapse__building *building)
     return elapse__build_word(building, "STATS") && elapse__build_path_name(building);
 }
 
+static bool build_groups(struct elapse__building *building)
+{
+    return elapse__build_word(building, "GROUPS") && elapse__build_path_name(building) &&
+           elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building);
+}
+
 static bool build_stats(struct elapse__building *building)
 {
     return elapse__build_word(building, "STATS");
@@ -342,6 +348,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_LIST] = build_list,
     [ELAPSE__HTTP_TUBES] = build_tubes,
     [ELAPSE__HTTP_TUBE] = build_tube,
+    [ELAPSE__HTTP_GROUPS] = build_groups,
     [ELAPSE__HTTP_STATS] = build_stats,
 };
 

@@ -62,6 +62,7 @@ struct elapse__loop_options {
     uint64_t connections_max;
     uint64_t jobs_max;
     uint64_t tubes_max;
+    uint64_t groups_max;
     uint64_t tube_jobs_max;
     uint64_t tube_bytes_max;
     uint64_t output_bytes_max;

@@ -25,7 +25,8 @@ static elapse__resp_function describe;
 static const struct elapse__resp_command commands[] = {
     {"PUT", elapse__resp_put, -3, WRITES, ELAPSE__VERB_PUT, "jobs",
      "tube body [IN duration | AT milliseconds | EVERY duration | CRON expression [ZONE zone]] "
-     "[KEY key] [TAG tag] [IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] [PRIORITY number] "
+     "[KEY key] [TAG tag] [GROUP group] [IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] "
+     "[PRIORITY number] "
      "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token [FOR "
      "duration]] [HEADERS headers]",
      "Puts a job, due at once unless it says when"},
@@ -60,6 +61,8 @@ static const struct elapse__resp_command commands[] = {
      "Hands out nothing of a tube for so long; 0s ends a pause"},
     {"RESET", elapse__resp_reset, 1, BEFORE_AUTH, ELAPSE__VERB_OTHER, "connection", "",
      "Makes the connection as it was at its beginning"},
+    {"GROUPS", elapse__resp_groups, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
+     "tube [CURSOR cursor] [COUNT count]", "Lists groups of a tube"},
     {"CANCEL", elapse__resp_cancel, -3, WRITES, ELAPSE__VERB_CANCEL, "jobs", "tube key [key ...]",
      "Cancels jobs by their keys"},
     {"EXTEND", elapse__resp_extend, -3, WRITES, ELAPSE__VERB_EXTEND, "workers",
@@ -97,8 +100,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 /* In the table, names of n letters begin at place first_of_length[n] and end before
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
-    [3] = 0,  [4] = 2,   [5] = 11,  [6] = 16,  [7] = 23,        [8] = 25,
-    [9] = 27, [10] = 28, [11] = 29, [12] = 29, [13] = COMMANDS,
+    [3] = 0,  [4] = 2,   [5] = 11,  [6] = 16,  [7] = 24,        [8] = 26,
+    [9] = 28, [10] = 29, [11] = 30, [12] = 30, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

@@ -74,7 +74,7 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
     elapse__resp_begin_items(connection, context);
     struct elapse__wire_resp_writer writer =
         elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
-                           JOB_BYTES + texts->key.size + texts->tag.size +
+                           JOB_BYTES + texts->key.size + texts->tag.size + texts->group.size +
                                (is_item ? 0 : texts->headers.size + texts->body.size) +
                                (size_t)(2 * TEXT_PAIRS + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
 
@@ -233,8 +233,8 @@ static uint32_t find_named(const struct elapse__resp_call *call,
     return found;
 }
 
-/* Lists jobs with their keys and tags, which lie on the disk. So the core reads each job by a look
- * of its own. */
+/* Lists jobs with their keys, tags and groups, which lie on the disk. So the core reads each job by
+ * a look of its own. */
 static enum elapse__session_step list_names(const struct elapse__resp_call *call,
                                             const struct elapse__queue_filter *filter,
                                             uint32_t cursor, uint32_t count)
@@ -310,6 +310,48 @@ enum elapse__session_step elapse__resp_tubes(const struct elapse__resp_call *cal
     } while (cursor != 0 && listed < count && most > 0);
     ELAPSE__ASSERT_THAT(listed, <=, count);
     elapse__session_count(call->connection, ELAPSE__VERB_LIST_TUBES);
+    elapse__session_spend(call->connection, LIST_COST / 4);
+    end_list(call, cursor, listed);
+    return ELAPSE__STEP_RAN;
+}
+
+/* Writes one group of a list. */
+static void reply_group(const struct elapse__resp_call *call,
+                        const struct elapse__queue_group_view *from)
+{
+    enum { PAIRS = ELAPSE__GROUP_FIELDS(ELAPSE__RESP_COUNT_ROW) };
+    struct elapse__wire_resp_writer head =
+        elapse__resp_begin(call->connection, call->session->resp3,
+                           from->name.size + (3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer *writer = &head;
+
+    elapse__wire_resp_write_map(writer, PAIRS);
+    ELAPSE__GROUP_FIELDS(WRITE)
+    elapse__resp_end(call->connection, writer);
+}
+
+enum elapse__session_step elapse__resp_groups(const struct elapse__resp_call *call)
+{
+    static const struct elapse__wire_resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
+    struct elapse__queue_group_view view;
+    uint32_t places[2];
+    uint32_t cursor = 0;
+    uint32_t count = ELAPSE__RESP_LIST_COUNT;
+    uint32_t listed = 0;
+    uint32_t most = TUBE_PLACES;
+
+    if (!elapse__resp_find_options(call, 2, options, 2, places) ||
+        !read_page(call, places[0], places[1], &cursor, &count) || !begin_list(call))
+        return ELAPSE__STEP_RAN;
+    do {
+        if (elapse__queue_groups(elapse__session_queue(call->connection),
+                                 elapse__resp_text(call->arguments[1]), &cursor, &most, &view)) {
+            reply_group(call, &view);
+            listed++;
+        }
+    } while (cursor != 0 && listed < count && most > 0);
+    ELAPSE__ASSERT_THAT(listed, <=, count);
+    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
     elapse__session_spend(call->connection, LIST_COST / 4);
     end_list(call, cursor, listed);
     return ELAPSE__STEP_RAN;

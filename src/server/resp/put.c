@@ -159,6 +159,8 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
            read_when(call, places, put) &&
            read_text(call, places[ELAPSE__PUT_KEY], "ERR a key has 1 to 250 bytes", &put->key) &&
            read_text(call, places[ELAPSE__PUT_TAG], "ERR a tag has 1 to 250 bytes", &put->tag) &&
+           read_text(call, places[ELAPSE__PUT_GROUP], "ERR a group has 1 to 250 bytes",
+                     &put->group) &&
            read_token(call, places, put) &&
            read_text(call, places[ELAPSE__PUT_HEADERS], "ERR headers have 1 to 4096 bytes",
                      &put->headers) &&

@@ -201,6 +201,7 @@ void elapse__resp_reply_result(const struct elapse__resp_call *call,
     static const char *const errors[] = {
         [ELAPSE__QUEUE_NO_MEMORY] = "OOM there is no memory",
         [ELAPSE__QUEUE_LIMIT] = "LIMIT there are as many jobs or tubes as there may be",
+        [ELAPSE__QUEUE_GROUPS_FULL] = "LIMIT there are as many groups as there may be",
         [ELAPSE__QUEUE_TOKENS_FULL] =
             "LIMIT there are as many tokens as there may be; try again later",
         [ELAPSE__QUEUE_REFUSED] = "DISKFULL the disk is full, and nothing has changed",

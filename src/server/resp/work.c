@@ -106,7 +106,7 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
 
 struct details {
     uint64_t ttr_ms;
-    struct elapse__queue_text tag, headers;
+    struct elapse__queue_text tag, group, headers;
     uint64_t attempts_left; /* after this one; NO_NUMBER: there is no limit */
     bool recurring;
 };
@@ -124,6 +124,7 @@ static void write_details(struct elapse__wire_resp_writer *writer,
     const struct details details = {
         .ttr_ms = handed->ttr_ms,
         .tag = job->texts.tag,
+        .group = job->texts.group,
         .headers = job->texts.headers,
         .attempts_left = handed->retry == 0                ? NO_NUMBER
                          : handed->retry > handed->attempt ? handed->retry - handed->attempt
@@ -158,7 +159,7 @@ static void hand_out(struct elapse__connection *connection, uint64_t context,
     size_t size = texts->tube.size + texts->key.size + texts->body.size +
                   (size_t)(FIELDS + 2) * 2 * ELAPSE__WIRE_RESP_FRAME_MAX;
     if (has_details)
-        size += texts->tag.size + texts->headers.size +
+        size += texts->tag.size + texts->group.size + texts->headers.size +
                 (size_t)(1 + 2 * DETAILS) * ELAPSE__WIRE_RESP_FRAME_MAX;
     struct elapse__wire_resp_writer writer =
         elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, size);

@@ -146,6 +146,8 @@ elapse__service_queue_options(const struct elapse__loop_options *options)
         queue.jobs_max = (uint32_t)options->jobs_max;
     if (options->tubes_max > 0)
         queue.tubes_max = (uint32_t)options->tubes_max;
+    if (options->groups_max > 0)
+        queue.groups_max = (uint32_t)options->groups_max;
     return queue;
 }
 

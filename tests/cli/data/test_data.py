@@ -52,7 +52,7 @@ class DataTest(support.ProgramTest):
 class ExportImportTest(DataTest):
     def test_round_trip_is_equal(self):
         lines = [
-            line(body="plain é\u2028\0 text", key="k", tag="g"),
+            line(body="plain é\u2028\0 text", key="k", tag="g", group="ann"),
             line(body_base64=base64.b64encode(bytes(range(256))).decode(), priority=4294967295),
             line(key_base64="/w==", retry=3, backoff_min_ms=10, backoff_max_ms=99, ttr_ms=1),
             line(cron="*/5 * * * *", zone="Europe/Berlin", missed=2, failures=1),

@@ -34,7 +34,7 @@ class Description(HttpTest):
                     other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
                     self.assertEqual(other.status, 405)
         self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(len(names), 24)
+        self.assertEqual(len(names), 25)
 
 
 class Operations(HttpTest):
@@ -63,7 +63,7 @@ class Operations(HttpTest):
         due_ms = job.pop("due_ms")
         self.assertTrue(before + 3600000 <= due_ms <= time.time() * 1000 + 3600001)
         self.assertEqual(job, {
-            "id": "1", "tube": "mails", "key": "k", "tag": "t", "headers": None, "body": "hé\0llo \u2028\"\\\n",
+            "id": "1", "tube": "mails", "key": "k", "tag": "t", "group": None, "headers": None, "body": "hé\0llo \u2028\"\\\n",
             "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "attempts_max": 3, "retry": 3,
             "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None, "holder": None,
             "reason": None})
@@ -254,6 +254,22 @@ class Operations(HttpTest):
         self.assertEqual(self.post("cancel_all", tube="a", state="ready"),
                          {"removed": 0, "running": 0})
         self.assertEqual(self.get("/api/v1/tubes/a")["delayed"], 4)
+
+    def test_groups(self):
+        for group in ("a", "a", "b"):
+            self.put(group=group)
+        jobs = self.post("reserve", tubes=["a"], count=3, details=True)["jobs"]
+        self.assertEqual([job["details"]["group"] for job in jobs], ["a", "b", "a"])
+        self.assertEqual(self.get("/api/v1/jobs/1")["group"], "a")
+        self.put(group="b", **{"in": "1h"})
+        page = self.get("/api/v1/tubes/a/groups?count=1")
+        rest = self.get(f"/api/v1/tubes/a/groups?cursor={page['cursor']}")
+        self.assertEqual(page["groups"] + rest["groups"],
+                         [{"group": "a", "delayed": 0, "ready": 0, "running": 2, "buried": 0},
+                          {"group": "b", "delayed": 1, "ready": 0, "running": 1, "buried": 0}])
+        self.assertEqual(rest["cursor"], None)
+        self.assertEqual(self.get("/api/v1/tubes/a")["groups"], 2)
+        self.assertEqual(self.get("/api/v1/tubes/none/groups"), {"groups": [], "cursor": None})
 
     def test_tubes(self):
         for tube in ("a", "b", "c"):

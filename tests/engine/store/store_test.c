@@ -301,6 +301,42 @@ STORE_TEST(list_and_cancel_all_by_tag)
     assert_int_equal(listed, JOBS / 2);
 }
 
+static void put_in_group(const char *group)
+{
+    struct elapse_put put = {.tube = "tube", .group = group, .group_bytes = strlen(group)};
+
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+}
+
+STORE_TEST(groups_take_turns)
+{
+    struct elapse_reserved jobs[3];
+    struct elapse_job_group group;
+    struct elapse_queue_counts counts;
+    uint64_t cursor = 0;
+
+    put_in_group("ann");
+    put_in_group("ann");
+    put_in_group("bob");
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &jobs[i]), ELAPSE_OK);
+    assert_memory_equal(jobs[0].group, "ann", 3);
+    assert_memory_equal(jobs[1].group, "bob", 3);
+    assert_int_equal(jobs[2].group_bytes, 3);
+    for (unsigned i = 0; i < 3; i++)
+        elapse_reserved_free(&jobs[i]);
+    assert_int_equal(elapse_queue_statistics(queue, "tube", &counts), ELAPSE_OK);
+    assert_int_equal(counts.job_groups, 2);
+    assert_true(elapse_queue_groups(queue, "tube", &cursor, &group));
+    assert_int_equal(group.name_bytes, 3);
+    assert_memory_equal(group.name, "ann", 3);
+    assert_int_equal(group.running, 2);
+    assert_true(elapse_queue_groups(queue, "tube", &cursor, &group));
+    assert_false(elapse_queue_groups(queue, "tube", &cursor, &group));
+    cursor = 0;
+    assert_false(elapse_queue_groups(queue, "none", &cursor, &group));
+}
+
 STORE_TEST(statistics_and_tubes)
 {
     struct elapse_queue_counts statistics;

@@ -33,10 +33,28 @@ mutant clean_forgets_the_lease src/queue/write.c \
 mutant clean_forgets_the_headers src/queue/clean.c \
     '[-    fields.headers_size = old->headers_size;
 -]    struct elapse__queue_text body'
+mutant clean_forgets_the_group src/queue/clean.c \
+    '[-    fields.group = old->group;
+-]    fields.cron'
+mutant a_hand_out_keeps_the_turn src/queue/reserve.c \
+    '[-    elapse__queue_turn_passes(queue, tube, entry);
+-]    elapse__queue_enter_reserved'
+mutant each_ready_job_draws_a_turn src/queue/turns.c \
+    'if ((group == NULL ? tube->ready.count : group->ready) [-== 1-]{+>= 1+})'
+mutant turns_ignore_priority src/queue/turns.c \
+    'item.priority = [-first_of_group(queue, tube, group).priority-]{+0+};'
+mutant a_first_job_changes_no_turn src/queue/turns.c \
+    'if (stands && old->id == item.id[- && old->priority == item.priority-])'
+mutant an_ended_group_stays src/queue/state.c \
+    '[-    if (group != NULL)
+        elapse__queue_group_leave(queue, group);
+-]    elapse__queue_entry_end'
+mutant jobs_without_a_group_get_no_turn src/queue/turns.c \
+    'if (tube->turns == NULL && [-tube->ready.count > 0-]{+false+}) {'
 mutant headers_count_as_body src/queue/job.h \
     'uint32_t body_size = record_body_size[- - headers_size-];'
 mutant headers_are_written_into_old_logs src/queue/put.c \
-    'put->headers.size > 0 && [-queue->options.old_records-]{+false+}'
+    'put->headers.size + put->group.size > 0 && [-queue->options.old_records-]{+false+}'
 mutant unknown_flag_is_left_out src/queue/fields.c \
     '(record->flags & ~(unsigned)ELAPSE__RECORD_BODY_LOST) != 0[- ||
         (record->flags != 0 && record->type != ELAPSE__RECORD_PUT)-]{+ && record->flags == 0+}'

@@ -9,23 +9,23 @@ RESP_TEST(look_up)
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
          "*2|:1|+scheduled|");
     says("LOOKUP t k",
-         "*46|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "*48|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
          "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$12|attempts_max|:3|$5|retry|:3|$11|"
          "backoff_min|:2000|$11|"
          "backoff_max|:60000|$8|attempts|:0|"
          "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-1|"
-         "$3|key|$1|k|$3|tag|$6|spring|$7|headers|$-1|$4|body|$4|body|");
+         "$3|key|$1|k|$3|tag|$6|spring|$5|group|$-1|$7|headers|$-1|$4|body|$4|body|");
     says("LOOKUP t other", "$-1|");
     says("LOOKUPID 2", "$-1|");
     says("LOOKUPID x", "-ERR not the id of a job: 'x'|");
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%23|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "%24|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
          "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
          "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|"
          "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|"
-         "$3|key|_|$3|tag|_|$7|headers|_|$4|body|$0||");
+         "$3|key|_|$3|tag|_|$5|group|_|$7|headers|_|$4|body|$0||");
     says("LOOKUP u x", "_|");
 }
 
@@ -144,14 +144,14 @@ RESP_TEST(list_with_keys)
     says("PUT t one KEY k1 TAG spring IN 1h", "*2|:1|+scheduled|");
     says("PUT t two IN 1h", "*2|:2|+scheduled|");
     says("PUT t three KEY k3 IN 1h", "*2|:3|+scheduled|");
-    shows("LIST t KEYS", "*2|:0|*3|*42|$2|id|:1|$4|tube|$1|t|");
-    shows("LIST t KEYS", "$3|key|$2|k1|$3|tag|$6|spring|*42|$2|id|:2|");
-    shows("LIST t KEYS", "$3|key|$-1|$3|tag|$-1|*42|$2|id|:3|");
+    shows("LIST t KEYS", "*2|:0|*3|*44|$2|id|:1|$4|tube|$1|t|");
+    shows("LIST t KEYS", "$3|key|$2|k1|$3|tag|$6|spring|$5|group|$-1|*44|$2|id|:2|");
+    shows("LIST t KEYS", "$3|key|$-1|$3|tag|$-1|$5|group|$-1|*44|$2|id|:3|");
     shows("LIST t KEYS TAG spring", "$3|key|$2|k1|$3|tag|$6|spring|");
-    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*42|$2|id|:1|");
-    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*42|$2|id|:3|");
+    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*44|$2|id|:1|");
+    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*44|$2|id|:3|");
     begins(&c, "HELLO 3", "%7|");
-    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%21|$2|id|:3|");
+    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%22|$2|id|:3|");
     says("LIST t KEYS KEYS", "-ERR syntax error: twice the option 'KEYS'|");
 }
 
@@ -168,7 +168,7 @@ RESP_TEST(list_with_keys_of_a_damaged_job)
     for (size_t i = 0; i + 12 < size; i++)
         if (memcmp(content + i, "damaged-body", 12) == 0)
             content[i] ^= 1;
-    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*42|$2|id|:2|");
+    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*44|$2|id|:2|");
     shows("LIST t KEYS", "$3|key|$1|m|$3|tag|$-1|");
 }
 
@@ -181,8 +181,9 @@ RESP_TEST(list_with_keys_in_a_pipeline)
     ask(&c, "PING");
     commit();
     const char *reply = hear_some(&c, 5000);
-    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*42\r\n"));
-    assert_non_null(strstr(reply, "$3\r\nkey\r\n$1\r\nk\r\n$3\r\ntag\r\n$-1\r\n+PONG\r\n"));
+    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*44\r\n"));
+    assert_non_null(strstr(
+        reply, "$3\r\nkey\r\n$1\r\nk\r\n$3\r\ntag\r\n$-1\r\n$5\r\ngroup\r\n$-1\r\n+PONG\r\n"));
 }
 
 static void write_address(void *shell, char text[ELAPSE__SERVER_ADDRESS_BYTES])
@@ -289,12 +290,12 @@ RESP_TEST(statistics)
     begins(&c, "RESERVE t", "*1|");
     says("PAUSE t 10s", "+ok|");
     pass(1000);
-    says("STATS t", "*34|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
+    says("STATS t", "*36|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
                     "$17|cancelled_running|:0|$9|total_put|:3|$10|total_done|:0|"
                     "$14|total_timeouts|:0|$15|total_cancelled|:0|$14|total_replaced|:1|"
                     "$13|total_expired|:0|$10|total_dead|:0|$12|total_missed|:0|"
                     "$14|total_failures|:0|$12|total_pauses|:1|$5|pause|:10000|"
-                    "$10|pause_left|:9000|");
+                    "$10|pause_left|:9000|$6|groups|:0|");
     begins(&c, "STATS", "*66|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
     shows("STATS", "$9|producers|:1|$7|workers|:1|$7|waiting|:0|");
     shows("STATS", "$8|draining|:0|");
@@ -302,6 +303,25 @@ RESP_TEST(statistics)
     begins(&c, "STATS", "%33|$7|delayed|:1|");
     shows("STATS", "$9|disk_full|#f|");
     says("STATS a b", "-ERR syntax error: STATS [tube]|");
+}
+
+RESP_TEST(groups_take_turns)
+{
+    says("PUT t 1 GROUP a", "*2|:1|+scheduled|");
+    says("PUT t 2 GROUP a", "*2|:2|+scheduled|");
+    says("PUT t 3 GROUP b", "*2|:3|+scheduled|");
+    says("PUT t 4 GROUP ''", "-ERR a group has 1 to 250 bytes|");
+    says("RESERVE t DETAILS", "*1|*9|:1|$3|1-1|$1|t|$-1|$1|1|:1700000000000|:1|:0|"
+                              "*6|$3|ttr|:60000|$5|group|$1|a|$13|attempts_left|:19|");
+    says("RESERVE t", "*1|*8|:3|$3|1-2|$1|t|$-1|$1|3|:1700000000000|:1|:0|");
+    shows("LOOKUPID 3", "$5|group|$1|b|");
+    shows("STATS t", "$6|groups|:2|");
+    says("GROUPS t COUNT 1",
+         "*2|:2|*1|*10|$5|group|$1|a|$7|delayed|:0|$5|ready|:1|$7|running|:1|$6|buried|:0|");
+    says("GROUPS t CURSOR 2",
+         "*2|:0|*1|*10|$5|group|$1|b|$7|delayed|:0|$5|ready|:0|$7|running|:1|$6|buried|:0|");
+    says("GROUPS u", "*2|:0|*0|");
+    says("GROUPS t COUNT 0", "-ERR COUNT is 1 to 1000|");
 }
 
 TEST_MAIN("look")

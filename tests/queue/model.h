@@ -1,0 +1,78 @@
+/*
+ * The plain queue of the model test: an array of jobs. model_test.c gives commands to it and to the
+ * queue; model_turns.c says which job comes first.
+ */
+#ifndef ELAPSE_TESTS_QUEUE_MODEL_H
+#define ELAPSE_TESTS_QUEUE_MODEL_H
+
+#include <string.h>
+
+#include "log.h"
+#include "queue.h"
+#include "random.h"
+
+enum { JOBS = 64, HANDS = 32, GROUPS = 3 };
+
+struct plain_job {
+    uint64_t id;   /* 0: the place is free */
+    int tube, key; /* key -1: none */
+    int group;     /* 0: none */
+    enum elapse__queue_state state;
+    bool by_wall, begun, begun_later, handed_out, handed_before, replayed;
+    int64_t due; /* by the clock of the job */
+    int64_t lease_end, expiry;
+    uint32_t priority, retry, attempts, reserves;
+    int64_t ttr, expire, period, occurrence, first, backoff_min, backoff_max;
+    uint32_t missed, reported;
+    struct elapse__queue_lease lease;
+};
+
+struct model {
+    struct random_source random;
+    struct log log;
+    struct elapse__queue_options options;
+    struct elapse__queue *queue;
+    struct elapse__queue_now now;
+    uint32_t life;
+    uint64_t last_id, last_lease;
+    bool sets_clock, has_groups;
+    struct plain_job jobs[JOBS];
+    struct elapse__queue_handed hands[HANDS]; /* old and new leases */
+    size_t hand_count;
+    uint64_t seed, step;
+    int64_t paused_until[2];
+    /* When each group has got its first ready job, or when it has handed one out: as a number that
+     * grows. Groups that get their first job in one turn have one number, because the model does
+     * not know their order. */
+    uint64_t event, turns[2][GROUPS];
+    bool was_ready[2][GROUPS];
+    const char *doing;
+};
+
+/* The names of groups; 0: none. */
+extern const char *const model_groups[GROUPS];
+
+/* Ends the program with what the queue and the model say. */
+_Noreturn void wrong(const struct model *m, const char *what, uint64_t left, uint64_t right);
+
+#define SAME(queue_says, model_says)                                               \
+    do {                                                                           \
+        if ((uint64_t)(queue_says) != (uint64_t)(model_says))                      \
+            wrong(m, #queue_says, (uint64_t)(queue_says), (uint64_t)(model_says)); \
+    } while (0)
+
+static inline struct elapse__queue_text text_of(const char *bytes)
+{
+    return (struct elapse__queue_text){bytes, strlen(bytes)};
+}
+
+/* Draws turns for the groups that have begun to have ready jobs. */
+void draw_turns(struct model *m);
+
+/* Returns the job that comes out first of one tube, or of both: the job `id` if it may. */
+struct plain_job *first_ready(struct model *m, bool both, int tube, uint64_t id);
+
+/* Compares how many jobs each group of a tube has. `name` is the tube's. */
+void compare_groups(const struct model *m, int tube, struct elapse__queue_text name);
+
+#endif

@@ -1,0 +1,111 @@
+#include "model.h"
+
+const char *const model_groups[GROUPS] = {"", "x", "y"};
+
+static bool group_is_ready(const struct model *m, int tube, int group)
+{
+    for (size_t i = 0; i < JOBS; i++)
+        if (m->jobs[i].id != 0 && m->jobs[i].state == ELAPSE__QUEUE_READY &&
+            m->jobs[i].tube == tube && m->jobs[i].group == group)
+            return true;
+    return false;
+}
+
+void draw_turns(struct model *m)
+{
+    for (int tube = 0; tube < 2; tube++) {
+        for (int group = 0; group < GROUPS; group++) {
+            bool is_ready = group_is_ready(m, tube, group);
+            if (is_ready && !m->was_ready[tube][group])
+                m->turns[tube][group] = m->event;
+            m->was_ready[tube][group] = is_ready;
+        }
+    }
+}
+
+static bool comes_before(const struct plain_job *job, const struct plain_job *other)
+{
+    return other == NULL || job->priority < other->priority ||
+           (job->priority == other->priority && job->id < other->id);
+}
+
+/* Returns the ready job of a group that comes first, or NULL. */
+static struct plain_job *first_of_group(struct model *m, int tube, int group)
+{
+    struct plain_job *first = NULL;
+    for (size_t i = 0; i < JOBS; i++) {
+        struct plain_job *job = &m->jobs[i];
+        if (job->id != 0 && job->state == ELAPSE__QUEUE_READY && job->tube == tube &&
+            job->group == group && comes_before(job, first))
+            first = job;
+    }
+    return first;
+}
+
+/* Returns whether another group of the tube must come before the group of this job. */
+static bool has_to_wait(struct model *m, const struct plain_job *job)
+{
+    for (int group = 0; group < GROUPS; group++) {
+        const struct plain_job *other = first_of_group(m, job->tube, group);
+        if (other != NULL && (other->priority < job->priority ||
+                              (other->priority == job->priority &&
+                               m->turns[job->tube][group] < m->turns[job->tube][job->group])))
+            return true;
+    }
+    return false;
+}
+
+/* Returns the job that one tube hands out next: the job `id` if it may be, otherwise the one with
+ * the greatest id that may. */
+static struct plain_job *first_of_tube(struct model *m, int tube, uint64_t id)
+{
+    struct plain_job *found = NULL;
+    if (m->paused_until[tube] > (int64_t)m->now.boot_ms)
+        return NULL;
+    for (int group = 0; group < GROUPS; group++) {
+        struct plain_job *job = first_of_group(m, tube, group);
+        if (job == NULL || has_to_wait(m, job))
+            continue;
+        if (job->id == id)
+            return job;
+        if (found == NULL || comes_before(found, job))
+            found = job;
+    }
+    return found;
+}
+
+struct plain_job *first_ready(struct model *m, bool both, int tube, uint64_t id)
+{
+    struct plain_job *first = first_of_tube(m, tube, id);
+    struct plain_job *other = both ? first_of_tube(m, 1 - tube, id) : NULL;
+    return other != NULL && comes_before(other, first) ? other : first;
+}
+
+void compare_groups(const struct model *m, int tube, struct elapse__queue_text name)
+{
+    uint32_t cursor = 0, most = UINT32_MAX, found = 0;
+    struct elapse__queue_group_view view;
+    while (elapse__queue_groups(m->queue, name, &cursor, &most, &view)) {
+        struct elapse__queue_group_view plain = {0};
+        int group = view.name.size == 1 && *(const char *)view.name.bytes == 'x' ? 1 : 2;
+        for (size_t i = 0; i < JOBS; i++) {
+            const struct plain_job *job = &m->jobs[i];
+            if (job->id == 0 || job->tube != tube || job->group != group)
+                continue;
+            plain.delayed += job->state == ELAPSE__QUEUE_DELAYED;
+            plain.ready += job->state == ELAPSE__QUEUE_READY;
+            plain.buried += job->state == ELAPSE__QUEUE_BURIED;
+            plain.running +=
+                job->state >= ELAPSE__QUEUE_RESERVED && job->state != ELAPSE__QUEUE_BURIED;
+        }
+        SAME(view.delayed, plain.delayed);
+        SAME(view.ready, plain.ready);
+        SAME(view.buried, plain.buried);
+        SAME(view.running, plain.running);
+        SAME(view.delayed + view.ready + view.buried + view.running > 0, true);
+        found |= 1U << group;
+    }
+    for (size_t i = 0; i < JOBS; i++)
+        if (m->jobs[i].id != 0 && m->jobs[i].tube == tube && m->jobs[i].group != 0)
+            SAME(found >> m->jobs[i].group & 1, 1);
+}
