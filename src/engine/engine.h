@@ -41,6 +41,7 @@ struct elapse__engine {
     uint64_t epoch_position;
     int64_t header_wall_ms; /* of the newest header that open has found; 0: there was none */
     uint64_t records;       /* how many were appended in this life */
+    uint64_t begun_records; /* `records` when the last group was begun */
     uint64_t copies;
     enum elapse__record_purpose purpose; /* of the group that was begun last */
     uint64_t groups;                     /* how many groups of the queue this life has ended */

@@ -21,6 +21,7 @@ static int engine_begin(struct elapse__record_sink *sink, uint64_t bytes,
 {
     struct elapse__engine *engine = engine_of(sink);
     engine->purpose = purpose;
+    engine->begun_records = engine->records;
     engine->refused = engine->below->begin(engine->below, bytes, purpose);
     return engine->refused;
 }
@@ -41,6 +42,10 @@ static uint64_t engine_end(struct elapse__record_sink *sink)
     struct elapse__engine *engine = engine_of(sink);
     uint64_t position = engine->below->end(engine->below);
 
+    /* A transaction may find nothing to change. Its place, in a new segment perhaps, becomes
+     * durable only with later records, so no reply may wait for it. */
+    if (engine->records == engine->begun_records)
+        return engine->last_position;
     ELAPSE__ASSERT_THAT(engine->last_position, <, position);
     engine->previous_position = engine->last_position;
     engine->last_position = position;

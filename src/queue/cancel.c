@@ -61,12 +61,12 @@ struct elapse__queue_answer elapse__queue_cancel_id(struct elapse__queue *queue,
 {
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    return cancel_job(queue, elapse__queue_entry_find(&queue->jobs, id));
+    return cancel_job(queue, elapse__queue_named(queue, id));
 }
 
 /* ---- reschedule ---- */
 
-static const char *time_fault(struct elapse__queue_time time)
+const char *elapse__queue_time_fault(struct elapse__queue_time time)
 {
     if (time.when == ELAPSE__QUEUE_IN)
         return time.delay_ms <= (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX
@@ -83,7 +83,7 @@ static struct elapse__queue_answer reschedule_job(struct elapse__queue *queue,
                                                   struct elapse__queue_entry *entry,
                                                   struct elapse__queue_time time)
 {
-    const char *fault = time_fault(time);
+    const char *fault = elapse__queue_time_fault(time);
     if (fault != NULL)
         return elapse__queue_fault(fault);
     if (entry == NULL)
@@ -122,5 +122,5 @@ struct elapse__queue_answer elapse__queue_reschedule_id(struct elapse__queue *qu
 {
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    return reschedule_job(queue, elapse__queue_entry_find(&queue->jobs, id), time);
+    return reschedule_job(queue, elapse__queue_named(queue, id), time);
 }

@@ -11,6 +11,9 @@
 enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue,
                                                      struct elapse__queue_entry *entry);
 
+/* cancel.c: returns what is wrong with a new due time, or NULL. */
+const char *elapse__queue_time_fault(struct elapse__queue_time time);
+
 /* occurrence.c: ends the occurrence of a job: the job waits for its next occurrence, or ends. Call
  * it within a group; if `write` is false, it writes no records. */
 void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -33,6 +36,34 @@ void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queu
 void elapse__queue_fill_view(const struct elapse__queue *queue,
                              const struct elapse__queue_entry *entry,
                              struct elapse__queue_view *view);
+
+/* put.c: allocates what a put needs, for a transaction. Returns OK; or ARGUMENT with `*fault`,
+ * NO_MEMORY or LIMIT: then nothing has changed. The texts of the put stay valid. */
+enum elapse__queue_result elapse__queue_put_prepare(struct elapse__queue *queue,
+                                                    const struct elapse__queue_put *put,
+                                                    struct elapse__queue_prepared *prepared,
+                                                    const char **fault);
+
+/* put.c: releases what was prepared. */
+void elapse__queue_put_unprepare(struct elapse__queue *queue,
+                                 struct elapse__queue_prepared *prepared);
+
+/* put.c: returns how many bytes the records of this put take at most. */
+uint64_t elapse__queue_put_bytes(const struct elapse__queue_put *put);
+
+/* Returns the job with an id that a client gave, or NULL. A client that guesses the id of a job
+ * that its own transaction has put finds no job: room was made for the jobs that were there. */
+static inline struct elapse__queue_entry *elapse__queue_named(const struct elapse__queue *queue,
+                                                              uint64_t id)
+{
+    if (queue->transaction != NULL && id > queue->transaction->last_id)
+        return NULL;
+    return elapse__queue_entry_find(&queue->jobs, id);
+}
+
+/* lease.c: returns whether a worker holds this lease, of a job that was not cancelled. */
+bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queue_now now,
+                                const struct elapse__queue_holder *holder);
 
 /* Returns the answer of a command that wrote nothing. */
 static inline struct elapse__queue_answer elapse__queue_say(enum elapse__queue_result result,

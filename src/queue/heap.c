@@ -152,11 +152,30 @@ void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__que
  * does not allocate. A tube without ready jobs keeps nothing: there may be very many of them. */
 static void release_chunk(struct elapse__queue_heap *heap, const struct elapse_allocator *memory)
 {
+    if (heap->kept > 0)
+        return;
     if (heap->count == 0)
         elapse__queue_chunks_free(&heap->items, memory);
     else if (elapse__queue_chunks_items(&heap->items) >=
              (uint64_t)heap->count + (2u << HEAP_CHUNK_BITS))
         elapse__queue_chunks_shrink(&heap->items, memory);
+}
+
+bool elapse__queue_heap_keep(struct elapse__queue_heap *heap, const struct elapse_allocator *memory)
+{
+    if (!elapse__queue_heap_reserve(heap, heap->kept + 1, memory))
+        return false;
+    heap->kept++;
+    return true;
+}
+
+void elapse__queue_heap_unkeep(struct elapse__queue_heap *heap,
+                               const struct elapse_allocator *memory)
+{
+    if (heap->kept == 0)
+        return;
+    heap->kept = 0;
+    release_chunk(heap, memory);
 }
 
 void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,

@@ -18,6 +18,8 @@ struct elapse__queue_heap_item {
 struct elapse__queue_heap {
     struct elapse__queue_chunks items;
     uint32_t count;
+    uint32_t kept; /* places that a transaction has made room for; while there are any, no room is
+                      released */
 };
 
 struct elapse__queue_jobs; /* how the heap finds entries */
@@ -29,6 +31,13 @@ void elapse__queue_heap_free(struct elapse__queue_heap *heap,
 /* Makes room for `more` items. Returns false if there is no memory. */
 bool elapse__queue_heap_reserve(struct elapse__queue_heap *heap, uint32_t more,
                                 const struct elapse_allocator *memory);
+
+/* Keeps room for one item more, beside those that there is room kept for, until
+ * elapse__queue_heap_unkeep ends this for all of them. Returns false if there is no memory. */
+bool elapse__queue_heap_keep(struct elapse__queue_heap *heap,
+                             const struct elapse_allocator *memory);
+void elapse__queue_heap_unkeep(struct elapse__queue_heap *heap,
+                               const struct elapse_allocator *memory);
 
 /* Push an entry, which requires that there is room; and remove one. */
 void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,

@@ -220,6 +220,18 @@ bool elapse__queue_ids_reserve(struct elapse__queue_ids *ids, uint64_t id,
     return span_has_room(ids->recent_span, size) || reserve_span(ids, size + 1, memory);
 }
 
+/* A span that finds no record of its size takes one of the largest, and each of the ids' spans
+ * needs one of those at most. */
+bool elapse__queue_ids_reserve_many(struct elapse__queue_ids *ids, uint64_t id, uint32_t count,
+                                    const struct elapse_allocator *memory)
+{
+    uint64_t first = ordinal(ids, id);
+    uint64_t spans = (first + count) / ELAPSE__QUEUE_SPAN_IDS - first / ELAPSE__QUEUE_SPAN_IDS + 1;
+
+    return elapse__queue_index_prepare(&ids->index, memory) &&
+           elapse__queue_slab_reserve_many(&ids->spans[LARGEST], (uint32_t)spans, memory);
+}
+
 static uint32_t make_span(struct elapse__queue_ids *ids, uint64_t number,
                           const struct elapse_allocator *memory)
 {

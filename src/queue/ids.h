@@ -53,8 +53,14 @@ void elapse__queue_ids_free(struct elapse__queue_ids *ids, const struct elapse_a
 bool elapse__queue_ids_reserve(struct elapse__queue_ids *ids, uint64_t id,
                                const struct elapse_allocator *memory);
 
-/* Inserts an id that has this entry. Requires that it was reserved last, and that the table does
- * not hold it. */
+/* Makes sure that so many ids can be inserted from this one on, which the table does not hold,
+ * whichever ids are removed before or between. They lie `step` apart. Returns false if there is no
+ * memory. */
+bool elapse__queue_ids_reserve_many(struct elapse__queue_ids *ids, uint64_t id, uint32_t count,
+                                    const struct elapse_allocator *memory);
+
+/* Inserts an id that has this entry. Requires that it was reserved last, alone or with others, and
+ * that the table does not hold it. */
 void elapse__queue_ids_insert(struct elapse__queue_ids *ids, uint64_t id, uint32_t entry,
                               const struct elapse_allocator *memory);
 

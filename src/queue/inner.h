@@ -1,6 +1,8 @@
 /*
  * The queue from inside: its tables as types. Calls go down only, and so does what a file includes:
  *
+ *      transact     many changes in one group
+ *         |
  *      commands.h   put cancel reserve lease kick list look_up turn replay clean occurrence pause
  *         |
  *      moves.h      state.c: a job from one state into another      write.c: records
@@ -55,6 +57,7 @@ struct elapse__queue_group {
     uint32_t ready;
     uint32_t running; /* RESERVED and SHADOW */
     uint32_t buried;
+    uint16_t kept; /* places for more ready jobs that a transaction keeps */
     bool has_heap;
     uint8_t name_size;
     unsigned char name[];
@@ -90,6 +93,28 @@ struct elapse__queue_tube {
     unsigned char name[];
 };
 
+/* An entry that is in no index yet, with everything that it will need. */
+struct elapse__queue_built {
+    struct elapse__queue_tube *tube; /* held */
+    struct elapse__queue_entry *entry;
+    uint32_t key; /* 0: none */
+};
+
+/* What a put has allocated before it changes anything. */
+struct elapse__queue_prepared {
+    struct elapse__queue_built built; /* its tube is NULL: nothing, or it was used */
+    uint32_t token;                   /* 0: none */
+    struct elapse__queue_text body;   /* of the record: the job's, and the headers behind it */
+    unsigned char *joined;            /* the memory of both; NULL: there are no headers */
+};
+
+/* A transaction while its changes are made. It has begun the one group that they all write to. */
+struct elapse__queue_transaction {
+    uint64_t last_id; /* a job that the transaction itself puts cannot be named in it */
+    uint64_t bytes_left;
+    struct elapse__queue_prepared *prepared; /* for the change that is made now, if it is a put */
+};
+
 struct elapse__queue_token {
     uint32_t size;  /* of the record, in bytes */
     uint32_t link;  /* in the index of tokens */
@@ -117,7 +142,8 @@ struct elapse__queue {
     uint32_t life;
     uint32_t greatest_life; /* of a lease that was replayed */
     bool open;
-    struct elapse__queue_now now; /* the present of the last call */
+    struct elapse__queue_now now;                  /* the present of the last call */
+    struct elapse__queue_transaction *transaction; /* NULL: none runs */
     struct elapse__queue_jobs jobs;
     struct elapse__queue_slab keys;
     struct elapse__queue_index key_index;

@@ -27,7 +27,7 @@ struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
 {
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    struct elapse__queue_entry *entry = elapse__queue_named(queue, id);
     if (entry == NULL || (elapse__queue_state_of(entry) != ELAPSE__QUEUE_BURIED &&
                           elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED))
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
@@ -38,7 +38,7 @@ struct elapse__queue_answer elapse__queue_kick_any_id(struct elapse__queue *queu
                                                       struct elapse__queue_now now, uint64_t id)
 {
     struct elapse__queue_answer answer = elapse__queue_kick_id(queue, now, id);
-    const struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    const struct elapse__queue_entry *entry = elapse__queue_named(queue, id);
 
     if (answer.result != ELAPSE__QUEUE_GONE || entry == NULL)
         return answer;

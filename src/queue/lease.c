@@ -7,7 +7,7 @@ static struct elapse__queue_entry *held_entry(struct elapse__queue *queue,
 {
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, holder->id);
+    struct elapse__queue_entry *entry = elapse__queue_named(queue, holder->id);
     if (entry == NULL)
         return NULL;
     if (!elapse__queue_is_leased(elapse__queue_state_of(entry)))
@@ -19,6 +19,13 @@ static struct elapse__queue_entry *held_entry(struct elapse__queue *queue,
     if (holder->connection != NULL)
         return side->connection == holder->connection ? entry : NULL;
     return side->life == holder->lease.life && side->lease == holder->lease.number ? entry : NULL;
+}
+
+bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queue_now now,
+                                const struct elapse__queue_holder *holder)
+{
+    const struct elapse__queue_entry *entry = held_entry(queue, now, holder);
+    return entry != NULL && elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED;
 }
 
 /* Begins a command of a worker: finds the job, and begins a group if the job is RESERVED. A shadow

@@ -92,7 +92,8 @@ void elapse__queue_describe_state(const struct elapse__queue *queue,
                                   struct elapse__queue_fields *fields);
 
 /* Begins a group of `small_records` small records, and of `bytes` bytes beside them. Returns false
- * if the sink refuses. */
+ * if the sink refuses. A transaction has begun one group for all its changes: then this returns
+ * true, and elapse__queue_end returns 0. */
 bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, uint64_t bytes,
                          enum elapse__record_purpose purpose);
 
@@ -135,13 +136,6 @@ void elapse__queue_bury_job(struct elapse__queue *queue, struct elapse__queue_en
                             enum elapse__queue_reason reason, bool write);
 
 /* ---- new jobs (build.c) ---- */
-
-/* An entry that is in no index yet, with everything that it will need. */
-struct elapse__queue_built {
-    struct elapse__queue_tube *tube; /* held */
-    struct elapse__queue_entry *entry;
-    uint32_t key; /* 0: none */
-};
 
 /* Makes a job. A field `id` of 0 says that the job will take the place of another one. */
 enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,

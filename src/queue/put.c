@@ -87,16 +87,13 @@ static const char *put_fault(const struct elapse__queue *queue, const struct ela
 struct put_plan {
     const struct elapse__queue_put *put;
     struct elapse__queue_fields fields;
-    struct elapse__queue_built built;
+    struct elapse__queue_prepared prepared;
     struct elapse__hash_128 token_hash;
-    uint32_t token;                       /* 0: none */
     struct elapse__queue_entry *existing; /* the job that has the key, or NULL */
     bool debounce;                        /* the existing job stays, with a new body */
     struct elapse__queue_tick due;
-    uint64_t id;                    /* of the new job; with `debounce`, that of the existing one */
-    uint64_t first;                 /* DEBOUNCE: the tick of the first put; 0: none */
-    struct elapse__queue_text body; /* of the record: the job's, and the headers behind it */
-    unsigned char *joined;          /* the memory of both; NULL: there are no headers */
+    uint64_t id;    /* of the new job; with `debounce`, that of the existing one */
+    uint64_t first; /* DEBOUNCE: the tick of the first put; 0: none */
 };
 
 static uint64_t next_id(const struct elapse__queue *queue)
@@ -113,10 +110,10 @@ static enum elapse__queue_result check_limits(struct elapse__queue *queue, struc
 {
     bool ends =
         plan->existing != NULL && elapse__queue_state_of(plan->existing) != ELAPSE__QUEUE_RESERVED;
-    if (queue->jobs.count - ends >= queue->options.jobs_max)
-        return ELAPSE__QUEUE_LIMIT;
     plan->id = plan->debounce ? elapse__queue_id(plan->existing) : next_id(queue);
-    if (plan->id > ELAPSE__QUEUE_ID_MAX)
+    if (queue->transaction != NULL)
+        return ELAPSE__QUEUE_OK; /* it has checked them for all of its puts */
+    if (queue->jobs.count - ends >= queue->options.jobs_max || plan->id > ELAPSE__QUEUE_ID_MAX)
         return ELAPSE__QUEUE_LIMIT;
     if (plan->put->token.size == 0)
         return ELAPSE__QUEUE_OK;
@@ -180,69 +177,137 @@ static void plan_fields(struct put_plan *plan)
 }
 
 /* Puts the headers behind the body. Returns false if there is no memory. */
-static bool join_headers(struct elapse__queue *queue, struct put_plan *plan)
+static bool join_headers(struct elapse__queue *queue, const struct elapse__queue_put *put,
+                         struct elapse__queue_prepared *prepared)
 {
-    const struct elapse__queue_put *put = plan->put;
-    plan->body = put->body;
+    prepared->body = put->body;
     if (put->headers.size == 0)
         return true;
-    plan->body.size += put->headers.size;
-    plan->joined = elapse__allocate_locked(&queue->memory, 1, plan->body.size);
-    if (plan->joined == NULL)
+    prepared->body.size += put->headers.size;
+    prepared->joined = elapse__allocate_locked(&queue->memory, 1, prepared->body.size);
+    if (prepared->joined == NULL)
         return false;
     if (put->body.size > 0)
-        memcpy(plan->joined, put->body.bytes, put->body.size);
-    memcpy(plan->joined + put->body.size, put->headers.bytes, put->headers.size);
-    plan->body.bytes = plan->joined;
+        memcpy(prepared->joined, put->body.bytes, put->body.size);
+    memcpy(prepared->joined + put->body.size, put->headers.bytes, put->headers.size);
+    prepared->body.bytes = prepared->joined;
     return true;
 }
 
-static void release_joined(struct elapse__queue *queue, const struct put_plan *plan)
+static void release_joined(struct elapse__queue *queue,
+                           const struct elapse__queue_prepared *prepared)
 {
-    if (plan->joined != NULL)
-        elapse__release_locked(&queue->memory, plan->joined, plan->body.size);
+    if (prepared->joined != NULL)
+        elapse__release_locked(&queue->memory, prepared->joined, prepared->body.size);
 }
 
-/* Allocates all that the put needs. Nothing has changed if this fails. */
+static struct elapse__queue_recurrence *recurrence_of(const struct elapse__queue *queue,
+                                                      const struct elapse__queue_built *built)
+{
+    return elapse__queue_side_of(queue, built->entry)->recurrence;
+}
+
+/* Allocates what the put needs beside room in the heap and in the journal. Nothing has changed if
+ * this fails. */
+static enum elapse__queue_result prepare(struct elapse__queue *queue, struct put_plan *plan,
+                                         const char **fault)
+{
+    struct elapse__queue_prepared *prepared = &plan->prepared;
+    enum elapse__queue_result result =
+        elapse__queue_build(queue, &plan->fields, &prepared->built, fault);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
+    if (plan->fields.recurring && !elapse__queue_recurrence_first(
+                                      recurrence_of(queue, &prepared->built), queue->now.wall_ms)) {
+        *fault = "the cron expression names no moment from now on";
+        result = ELAPSE__QUEUE_ARGUMENT;
+    }
+    if (result == ELAPSE__QUEUE_OK && plan->put->token.size > 0) {
+        prepared->token = elapse__queue_token_make(queue);
+        if (prepared->token == 0)
+            result = ELAPSE__QUEUE_NO_MEMORY;
+    }
+    if (result == ELAPSE__QUEUE_OK && !join_headers(queue, plan->put, prepared))
+        result = ELAPSE__QUEUE_NO_MEMORY;
+    if (result != ELAPSE__QUEUE_OK)
+        elapse__queue_put_unprepare(queue, prepared);
+    return result;
+}
+
+void elapse__queue_put_unprepare(struct elapse__queue *queue,
+                                 struct elapse__queue_prepared *prepared)
+{
+    release_joined(queue, prepared);
+    if (prepared->token != 0)
+        elapse__queue_token_give(queue, prepared->token);
+    elapse__queue_build_undo(queue, &prepared->built);
+    *prepared = (struct elapse__queue_prepared){0};
+}
+
+enum elapse__queue_result elapse__queue_put_prepare(struct elapse__queue *queue,
+                                                    const struct elapse__queue_put *put,
+                                                    struct elapse__queue_prepared *prepared,
+                                                    const char **fault)
+{
+    *fault = put_fault(queue, put);
+    if (*fault != NULL)
+        return ELAPSE__QUEUE_ARGUMENT;
+    /* Whether a job has the key, which its id depends on, is not known yet. */
+    struct put_plan plan = {.put = put, .first = put->if_key == ELAPSE__QUEUE_DEBOUNCE};
+    plan_fields(&plan);
+    enum elapse__queue_result result = prepare(queue, &plan, fault);
+    *prepared = plan.prepared;
+    return result;
+}
+
+uint64_t elapse__queue_put_bytes(const struct elapse__queue_put *put)
+{
+    enum {
+        TEXTS_MAX = ELAPSE__QUEUE_TUBE_BYTES_MAX + 3 * ELAPSE__QUEUE_KEY_BYTES_MAX +
+                    ELAPSE__QUEUE_CRON_BYTES_MAX + ELAPSE__QUEUE_ZONE_BYTES_MAX,
+        FIXED_MAX = ELAPSE__QUEUE_FIELDS_MAX - TEXTS_MAX,
+    };
+    uint64_t texts = (uint64_t)put->tube.size + put->key.size + put->tag.size + put->group.size +
+                     put->cron.size + put->zone.size + put->headers.size + put->body.size;
+    uint64_t frame = elapse__record_bytes_max(FIXED_MAX, 0);
+    uint64_t ended = elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0);
+    return frame + texts + ended + (put->token.size > 0 ? frame + put->token.size : 0);
+}
+
+/* Makes room in the heap and in the journal. */
+static enum elapse__queue_result make_room(struct elapse__queue *queue, struct put_plan *plan)
+{
+    const struct elapse__queue_prepared *prepared = &plan->prepared;
+    uint64_t bytes =
+        elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, (uint32_t)prepared->body.size) +
+        elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, 0);
+    if (plan->fields.recurring)
+        plan->due = (struct elapse__queue_tick){
+            true, elapse__queue_wall_tick(recurrence_of(queue, &prepared->built)->occurrence_ms)};
+    if (!elapse__queue_waiting_room(queue, prepared->built.entry, plan->due))
+        return ELAPSE__QUEUE_NO_MEMORY;
+    return elapse__queue_begin(queue, 1, bytes, ELAPSE__RECORD_FOR_GROWTH) ? ELAPSE__QUEUE_OK
+                                                                           : ELAPSE__QUEUE_REFUSED;
+}
+
+/* Allocates all that the put needs, and begins its group. Nothing has changed if this fails. */
 static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct put_plan *plan,
                                              const char **fault)
 {
-    enum elapse__queue_result result =
-        elapse__queue_build(queue, &plan->fields, &plan->built, fault);
+    struct elapse__queue_transaction *transaction = queue->transaction;
+    enum elapse__queue_result result = ELAPSE__QUEUE_OK;
+    if (transaction == NULL) {
+        result = prepare(queue, plan, fault);
+        if (result != ELAPSE__QUEUE_OK)
+            return result;
+    } else {
+        plan->prepared = *transaction->prepared;
+        *transaction->prepared = (struct elapse__queue_prepared){0};
+    }
+    result = make_room(queue, plan);
+    ELAPSE__ASSERT(result == ELAPSE__QUEUE_OK || transaction == NULL);
     if (result != ELAPSE__QUEUE_OK)
-        return result;
-    if (plan->fields.recurring) {
-        struct elapse__queue_recurrence *recurrence =
-            elapse__queue_side_of(queue, plan->built.entry)->recurrence;
-        if (!elapse__queue_recurrence_first(recurrence, queue->now.wall_ms)) {
-            *fault = "the cron expression names no moment from now on";
-            result = ELAPSE__QUEUE_ARGUMENT;
-        }
-        plan->due =
-            (struct elapse__queue_tick){true, elapse__queue_wall_tick(recurrence->occurrence_ms)};
-    }
-    if (result == ELAPSE__QUEUE_OK && plan->put->token.size > 0) {
-        plan->token = elapse__queue_token_make(queue);
-        if (plan->token == 0)
-            result = ELAPSE__QUEUE_NO_MEMORY;
-    }
-    if (result == ELAPSE__QUEUE_OK &&
-        !elapse__queue_waiting_room(queue, plan->built.entry, plan->due))
-        result = ELAPSE__QUEUE_NO_MEMORY;
-    if (result == ELAPSE__QUEUE_OK && !join_headers(queue, plan))
-        result = ELAPSE__QUEUE_NO_MEMORY;
-    if (result == ELAPSE__QUEUE_OK) {
-        uint64_t bytes =
-            elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, (uint32_t)plan->body.size) +
-            elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, 0);
-        if (elapse__queue_begin(queue, 1, bytes, ELAPSE__RECORD_FOR_GROWTH))
-            return ELAPSE__QUEUE_OK;
-        result = ELAPSE__QUEUE_REFUSED;
-    }
-    release_joined(queue, plan);
-    if (plan->token != 0)
-        elapse__queue_token_give(queue, plan->token);
-    elapse__queue_build_undo(queue, &plan->built);
+        elapse__queue_put_unprepare(queue, &plan->prepared);
     return result;
 }
 
@@ -272,12 +337,12 @@ static bool describes(const struct elapse__queue *queue, const struct elapse__qu
 static void write_job(struct elapse__queue *queue, struct put_plan *plan)
 {
     struct elapse__queue_fields *fields = &plan->fields;
-    elapse__queue_describe_state(queue, plan->built.entry, fields);
+    elapse__queue_describe_state(queue, plan->prepared.built.entry, fields);
     fields->put_ms = queue->now.wall_ms;
     fields->headers_size = (uint16_t)plan->put->headers.size;
-    ELAPSE__ASSERT(describes(queue, plan->built.entry, fields));
-    elapse__queue_write_put(queue, plan->built.entry, fields, plan->body, 0);
-    release_joined(queue, plan);
+    ELAPSE__ASSERT(describes(queue, plan->prepared.built.entry, fields));
+    elapse__queue_write_put(queue, plan->prepared.built.entry, fields, plan->prepared.body, 0);
+    release_joined(queue, &plan->prepared);
 }
 
 static void write_put_token(struct elapse__queue *queue, const struct put_plan *plan)
@@ -297,41 +362,41 @@ static void write_put_token(struct elapse__queue *queue, const struct put_plan *
         .id = plan->id,
     };
     token.position = elapse__queue_write_token(queue, &fields, &token.size);
-    elapse__queue_token_link(queue, plan->token, token, life_ms);
+    elapse__queue_token_link(queue, plan->prepared.token, token, life_ms);
 }
 
 /* Performs the plan. Cannot fail. */
 static struct elapse__queue_answer perform_put(struct elapse__queue *queue, struct put_plan *plan)
 {
     enum elapse__queue_result result = ELAPSE__QUEUE_SCHEDULED;
-    ELAPSE__ASSERT(plan->built.tube != NULL && plan->built.entry != NULL);
-    ELAPSE__ASSERT((plan->token != 0) == (plan->put->token.size > 0));
+    ELAPSE__ASSERT(plan->prepared.built.tube != NULL && plan->prepared.built.entry != NULL);
+    ELAPSE__ASSERT((plan->prepared.token != 0) == (plan->put->token.size > 0));
     ELAPSE__ASSERT(!plan->debounce || plan->existing != NULL);
     if (plan->existing != NULL) {
         result = ELAPSE__QUEUE_REPLACED;
         queue->totals.replaced++;
-        plan->built.tube->totals.replaced++;
+        plan->prepared.built.tube->totals.replaced++;
     }
     if (plan->debounce) {
         elapse__queue_leave_state(queue, plan->existing);
-        elapse__queue_build_replace(queue, &plan->built, plan->existing);
+        elapse__queue_build_replace(queue, &plan->prepared.built, plan->existing);
     } else {
         if (plan->existing != NULL)
             (void)elapse__queue_cancel_entry(queue, plan->existing);
         ELAPSE__ASSERT_THAT(plan->id, ==, next_id(queue));
         queue->last_id = plan->id;
-        elapse__queue_build_enter(queue, &plan->built, plan->id);
+        elapse__queue_build_enter(queue, &plan->prepared.built, plan->id);
         queue->totals.total_jobs++;
-        plan->built.tube->totals.total_jobs++;
+        plan->prepared.built.tube->totals.total_jobs++;
     }
-    struct elapse__queue_entry *entry = plan->built.entry;
+    struct elapse__queue_entry *entry = plan->prepared.built.entry;
     if (plan->first != 0)
         elapse__queue_side_of(queue, entry)->first = plan->first;
     elapse__queue_enter_waiting(queue, entry, plan->due);
     write_job(queue, plan);
-    if (plan->token != 0)
+    if (plan->prepared.token != 0)
         write_put_token(queue, plan);
-    elapse__queue_tube_release(queue, plan->built.tube);
+    elapse__queue_tube_release(queue, plan->prepared.built.tube);
     return (struct elapse__queue_answer){
         .result = result, .id = plan->id, .position = elapse__queue_end(queue)};
 }

@@ -23,6 +23,14 @@ bool elapse__queue_slab_reserve(struct elapse__queue_slab *slab,
             elapse__queue_chunks_reserve(&slab->chunks, (uint64_t)slab->fresh + 1, memory));
 }
 
+bool elapse__queue_slab_reserve_many(struct elapse__queue_slab *slab, uint32_t records,
+                                     const struct elapse_allocator *memory)
+{
+    uint64_t end = (uint64_t)slab->fresh + records;
+    return end <= (uint64_t)slab->most + 1 &&
+           elapse__queue_chunks_reserve(&slab->chunks, end, memory);
+}
+
 uint32_t elapse__queue_slab_take(struct elapse__queue_slab *slab,
                                  const struct elapse_allocator *memory)
 {

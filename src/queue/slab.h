@@ -24,6 +24,11 @@ void elapse__queue_slab_free(struct elapse__queue_slab *slab,
 bool elapse__queue_slab_reserve(struct elapse__queue_slab *slab,
                                 const struct elapse_allocator *memory);
 
+/* Makes sure that so many records can be taken. Returns false as elapse__queue_slab_reserve does.
+ */
+bool elapse__queue_slab_reserve_many(struct elapse__queue_slab *slab, uint32_t records,
+                                     const struct elapse_allocator *memory);
+
 /* Returns the number of a record, whose bytes are zero; 0 if there is no memory, or all are in
  * use. */
 uint32_t elapse__queue_slab_take(struct elapse__queue_slab *slab,

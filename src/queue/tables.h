@@ -193,6 +193,12 @@ void elapse__queue_turns_free(const struct elapse__queue *queue, struct elapse__
 /* The next functions for a tube that has turns. */
 bool elapse__queue_turns_ready_reserve(struct elapse__queue *queue,
                                        struct elapse__queue_group *group);
+
+/* Keeps a place for one more ready job of a group, and the group itself, until
+ * elapse__queue_turns_unkeep. Returns false if there is no memory. */
+bool elapse__queue_turns_keep(struct elapse__queue *queue, struct elapse__queue_group *group);
+void elapse__queue_turns_unkeep(struct elapse__queue *queue, struct elapse__queue_group *group);
+
 void elapse__queue_turns_add(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                              struct elapse__queue_entry *entry);
 void elapse__queue_turns_remove(struct elapse__queue *queue, struct elapse__queue_tube *tube,

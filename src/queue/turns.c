@@ -14,6 +14,8 @@
  */
 #include "tables.h"
 
+#include <string.h>
+
 /* A tube's turns, as the owner of their heap. */
 struct turning_tube {
     struct elapse__queue *queue;
@@ -48,8 +50,8 @@ static struct elapse__queue_heap_item inside_item(const struct elapse__queue *qu
     return item_of(elapse__queue_entry_at(&queue->jobs, group->jobs.inside[place]));
 }
 
-/* Moves the jobs of a group from inside into a heap with room for one more. Returns false if there
- * is no memory. */
+/* Moves the jobs of a group from inside into a heap with room for one more, beside those that room
+ * is kept for. Returns false if there is no memory. */
 static bool begin_heap(struct elapse__queue *queue, struct elapse__queue_group *group)
 {
     struct elapse__queue_heap *heap =
@@ -57,7 +59,7 @@ static bool begin_heap(struct elapse__queue *queue, struct elapse__queue_group *
     if (heap == NULL)
         return false;
     elapse__queue_heap_init(heap);
-    if (!elapse__queue_heap_reserve(heap, group->ready + 1, &queue->memory)) {
+    if (!elapse__queue_heap_reserve(heap, group->ready + group->kept + 1, &queue->memory)) {
         elapse__release_locked(&queue->memory, heap, sizeof *heap);
         return false;
     }
@@ -69,17 +71,18 @@ static bool begin_heap(struct elapse__queue *queue, struct elapse__queue_group *
     return true;
 }
 
-/* Moves the two jobs of a heap inside. */
+/* Moves the jobs of a heap inside. Requires that there are at most two, so that a count that goes
+ * up and down does not allocate each time. */
 static void end_heap(struct elapse__queue *queue, struct elapse__queue_group *group)
 {
     struct elapse__queue_heap *heap = group->jobs.heap;
-    uint32_t first = elapse__queue_heap_at(heap, 0)->entry;
-    uint32_t second = elapse__queue_heap_at(heap, 1)->entry;
-    ELAPSE__ASSERT_THAT(heap->count, ==, 2);
+    uint32_t entries[2] = {0, 0};
+    ELAPSE__ASSERT_THAT(heap->count, <=, 2u);
+    for (uint32_t i = 0; i < heap->count; i++)
+        entries[i] = elapse__queue_heap_at(heap, i)->entry;
     elapse__queue_heap_free(heap, &queue->memory);
     elapse__release_locked(&queue->memory, heap, sizeof *heap);
-    group->jobs.inside[0] = first;
-    group->jobs.inside[1] = second;
+    memcpy(group->jobs.inside, entries, sizeof entries);
     group->has_heap = false;
 }
 
@@ -111,7 +114,7 @@ static void remove_from_group(struct elapse__queue *queue, struct elapse__queue_
     group->ready--;
     if (group->has_heap) {
         elapse__queue_heap_remove(group->jobs.heap, &queue->jobs, entry, &queue->memory);
-        if (group->ready == 2)
+        if (group->ready == 2 && group->kept == 0)
             end_heap(queue, group);
         return;
     }
@@ -230,6 +233,33 @@ bool elapse__queue_turns_ready_reserve(struct elapse__queue *queue,
     if (group->has_heap)
         return elapse__queue_heap_reserve(group->jobs.heap, 1, &queue->memory);
     return group->ready < ELAPSE__QUEUE_GROUP_INSIDE || begin_heap(queue, group);
+}
+
+bool elapse__queue_turns_keep(struct elapse__queue *queue, struct elapse__queue_group *group)
+{
+    bool is_inside = !group->has_heap;
+    if (is_inside && group->ready + group->kept >= ELAPSE__QUEUE_GROUP_INSIDE) {
+        if (!begin_heap(queue, group))
+            return false;
+    } else if (!is_inside &&
+               !elapse__queue_heap_reserve(group->jobs.heap, group->kept + 1u, &queue->memory))
+        return false;
+    group->kept++;
+    if (group->has_heap)
+        group->jobs.heap->kept = group->kept;
+    group->references++;
+    return true;
+}
+
+void elapse__queue_turns_unkeep(struct elapse__queue *queue, struct elapse__queue_group *group)
+{
+    ELAPSE__ASSERT_THAT(group->kept, >, 0);
+    group->kept--;
+    if (group->has_heap)
+        elapse__queue_heap_unkeep(group->jobs.heap, &queue->memory);
+    if (group->has_heap && group->kept == 0 && group->ready <= 2)
+        end_heap(queue, group);
+    elapse__queue_group_leave(queue, group);
 }
 
 void elapse__queue_turns_add(struct elapse__queue *queue, struct elapse__queue_tube *tube,

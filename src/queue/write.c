@@ -77,13 +77,15 @@ bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, ui
                          enum elapse__record_purpose purpose)
 {
     ELAPSE__ASSERT(queue->open);
+    if (queue->transaction != NULL)
+        return true;
     uint64_t most = bytes + small_records * elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0);
     return queue->sink->begin(queue->sink, most, purpose) == 0;
 }
 
 uint64_t elapse__queue_end(struct elapse__queue *queue)
 {
-    return queue->sink->end(queue->sink);
+    return queue->transaction != NULL ? 0 : queue->sink->end(queue->sink);
 }
 
 static uint64_t append_fields(struct elapse__queue *queue, enum elapse__record_type type,
@@ -103,6 +105,11 @@ static uint64_t append_fields(struct elapse__queue *queue, enum elapse__record_t
                    record.fields_size <= ELAPSE__QUEUE_SMALL_MAX);
     ELAPSE__ASSERT_THAT(fields->id, <=, queue->last_id); /* invariant 1 */
     *fields_size = record.fields_size;
+    if (queue->transaction != NULL) {
+        uint64_t most = elapse__record_bytes_max(record.fields_size, record.body_size);
+        ELAPSE__ASSERT_THAT(most, <=, queue->transaction->bytes_left);
+        queue->transaction->bytes_left -= most;
+    }
     return queue->sink->append(queue->sink, &record);
 }
 

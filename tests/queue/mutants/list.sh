@@ -191,3 +191,20 @@ mutant settings_below_the_log_are_kept src/queue/forget.c \
     elapse__queue_tube_records_forget(queue, position);-]'
 mutant paused_tube_without_jobs_ends src/queue/tubes.c \
     'tube->holds > 0 || [-tube->record != NULL-]{+elapse__queue_paused(tube)+} || jobs_of_tube'
+mutant group_of_a_transaction_is_split src/queue/write.c \
+    'if ([-queue->transaction != NULL-]{+false+})
+        return true;'
+mutant lease_of_a_cancelled_job_guards src/queue/lease.c \
+    'entry != NULL[- && elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED-];'
+mutant transaction_keeps_no_room_for_ready_jobs src/queue/transact.c \
+    'if ([-!elapse__queue_heap_keep(&tube->ready, &queue->memory)-]{+queue == NULL+})'
+mutant transaction_keeps_no_room_for_a_kick src/queue/transact.c \
+    'return [-(!kicks || elapse__queue_side_get(queue, entry) != NULL)-]{+(kicks || !kicks)+} &&'
+mutant transaction_keeps_no_room_for_ids src/queue/transact.c \
+    '[-result == ELAPSE__QUEUE_OK && plan->puts > 0-]{+plan->puts > 1000000+} &&'
+mutant room_of_a_transaction_is_released src/queue/heap.c \
+    'if ([-heap->kept > 0-]{+false+})'
+mutant new_job_has_a_name_in_its_transaction src/queue/commands.h \
+    'if ([-queue->transaction != NULL && id > queue->transaction->last_id-]{+queue == NULL+})'
+mutant limits_forget_the_puts_before src/queue/transact.c \
+    'queue->jobs.count + [-plan->puts-]{+1+} > queue->options.jobs_max'
