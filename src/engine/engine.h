@@ -93,6 +93,10 @@ typedef struct elapse__queue_answer elapse__engine_command(struct elapse__queue 
 bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *command,
                         const void *arguments, struct elapse__queue_answer *answer);
 
+/* Returns how many bytes the records of a transaction may take at most: so many that its group is
+ * not much longer than others, and fits into a segment. */
+uint64_t elapse__engine_transaction_bytes_max(const struct elapse__engine *engine);
+
 /* ---- hand-outs ---- */
 
 /* Takes the first job that is due. Its lease begins in elapse__engine_hand_over. Returns whether

@@ -34,6 +34,16 @@ bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *c
     return true;
 }
 
+uint64_t elapse__engine_transaction_bytes_max(const struct elapse__engine *engine)
+{
+    /* PostgreSQL takes a group of the replicated log as one value of a statement. */
+    uint64_t most =
+        elapse__journal_has_log(engine->journal) ? UINT64_C(3) << 20 : UINT64_C(4) << 20;
+    uint64_t share = elapse__journal_segment_bytes(engine->journal) / 4;
+
+    return share < most ? share : most;
+}
+
 /* ---- hand-outs ---- */
 
 bool elapse__engine_lacks_room(const struct elapse__engine *engine)

@@ -271,7 +271,8 @@ uint64_t elapse__queue_put_bytes(const struct elapse__queue_put *put)
                      put->cron.size + put->zone.size + put->headers.size + put->body.size;
     uint64_t frame = elapse__record_bytes_max(FIXED_MAX, 0);
     uint64_t ended = elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0);
-    return frame + texts + ended + (put->token.size > 0 ? frame + put->token.size : 0);
+    return frame + texts + (put->key.size > 0 ? ended : 0) +
+           (put->token.size > 0 ? frame + put->token.size : 0);
 }
 
 /* Makes room in the heap and in the journal. */

@@ -209,6 +209,17 @@ QUEUE_TEST(a_full_disk_refuses_all_of_a_transaction)
     assert_int_equal(answers[0].result, ELAPSE__QUEUE_REMOVED);
 }
 
+QUEUE_TEST(a_transaction_has_at_most_1000_changes)
+{
+    static struct elapse__queue_change changes[ELAPSE__QUEUE_CHANGES_MAX + 1];
+    for (unsigned i = 0; i <= ELAPSE__QUEUE_CHANGES_MAX; i++)
+        changes[i] = put_of(job("b"));
+    assert_int_equal(transact(f, changes, ELAPSE__QUEUE_CHANGES_MAX + 1), ELAPSE__QUEUE_ARGUMENT);
+    assert_ok(transact(f, changes, ELAPSE__QUEUE_CHANGES_MAX));
+    assert_int_equal(answers[999].id, 1000);
+    assert_int_equal(f->log.groups, 1);
+}
+
 QUEUE_TEST(a_transaction_that_changes_nothing_writes_nothing)
 {
     const struct elapse__queue_change change = by_key(ELAPSE__QUEUE_CANCEL, "nobody");

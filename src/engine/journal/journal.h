@@ -279,6 +279,10 @@ int elapse__journal_error(const struct elapse__journal *journal);
 /* Returns the number of the segment in which this position lies. */
 uint64_t elapse__journal_segment_of(const struct elapse__journal *journal, uint64_t position);
 
+/* Returns the size of a segment, and whether the journal has a replicated log (log.h). */
+uint64_t elapse__journal_segment_bytes(const struct elapse__journal *journal);
+bool elapse__journal_has_log(const struct elapse__journal *journal);
+
 void elapse__journal_figures(const struct elapse__journal *journal,
                              struct elapse__journal_figures *figures);
 

@@ -291,6 +291,16 @@ uint64_t elapse__journal_segment_of(const struct elapse__journal *journal, uint6
     return elapse__segment_of(journal, position);
 }
 
+uint64_t elapse__journal_segment_bytes(const struct elapse__journal *journal)
+{
+    return elapse__segment_bytes(journal);
+}
+
+bool elapse__journal_has_log(const struct elapse__journal *journal)
+{
+    return journal->is_placed;
+}
+
 void elapse__journal_figures(const struct elapse__journal *journal,
                              struct elapse__journal_figures *figures)
 {

@@ -29,7 +29,7 @@ enum {
 };
 
 struct sums {
-    uint64_t connections, producers, workers, waiting;
+    uint64_t connections, producers, workers, waiting, kept_bytes;
 };
 
 static bool sits(const struct elapse__server_reply *reply, bool waits)
@@ -82,6 +82,7 @@ static unsigned check_open(const struct elapse__connection *connection, struct s
     sums->producers += connection->is_producer;
     sums->workers += connection->is_worker;
     sums->waiting += connection->waiting;
+    sums->kept_bytes += connection->kept_bytes;
     if (broken != 0 || connection->dead)
         return broken;
     if (waiting != connection->waiting)
@@ -119,7 +120,7 @@ unsigned elapse__server_check(const struct elapse__server *server)
         sums.waiting += connection->waiting;
     }
     return sums.producers == figures->producers && sums.workers == figures->workers &&
-                   sums.waiting == figures->waiting
+                   sums.waiting == figures->waiting && sums.kept_bytes == server->kept_bytes
                ? 0
                : BROKEN_FIGURES;
 }

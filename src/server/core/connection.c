@@ -54,6 +54,7 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
     connection->had_room = true;
     connection->idle.idle = connection;
     connection->guess.idle = connection;
+    connection->kept.idle = connection;
     ELAPSE__ASSERT_THAT(figures->connections, <, server->options.connections_max);
     connection->number = ++figures->total_connections;
     figures->connections++;
@@ -71,6 +72,7 @@ static void leave_rings(struct elapse__connection *connection)
     elapse__ring_leave(&connection->gated);
     (void)elapse_wheel_stop(&connection->server->wheel, &connection->idle.timer);
     (void)elapse_wheel_stop(&connection->server->wheel, &connection->guess.timer);
+    elapse__session_keep_nothing(connection);
 }
 
 /* Frees a connection that has nothing to undo, or whose process ends. */

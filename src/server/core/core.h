@@ -64,10 +64,11 @@ struct elapse__protocol; /* session.h */
 /* ---- options ---- */
 
 enum {
-    ELAPSE__SERVER_BODY_BYTES = 65535,    /* the default of body_bytes_max */
-    ELAPSE__SERVER_CONNECTIONS = 100000,  /* the default of connections_max */
-    ELAPSE__SERVER_INPUT_BYTES = 1 << 18, /* the default of input_bytes_max */
-    ELAPSE__SERVER_OUTPUT_BYTES = 1 << 20 /* the default of output_bytes_max */
+    ELAPSE__SERVER_BODY_BYTES = 65535,     /* the default of body_bytes_max */
+    ELAPSE__SERVER_CONNECTIONS = 100000,   /* the default of connections_max */
+    ELAPSE__SERVER_INPUT_BYTES = 1 << 18,  /* the default of input_bytes_max */
+    ELAPSE__SERVER_OUTPUT_BYTES = 1 << 20, /* the default of output_bytes_max */
+    ELAPSE__SERVER_KEPT_BYTES = 64 << 20   /* the default of kept_bytes_max */
 };
 
 enum { ELAPSE__SERVER_ADDRESS_BYTES = 64 };
@@ -96,6 +97,8 @@ struct elapse__server_options {
     /* While a connection has this many bytes of replies that are held, or that the client has not
      * read, none of its commands runs. A reply that has no bytes yet counts by its memory. */
     uint32_t output_bytes_max;
+    uint64_t kept_bytes_max; /* of commands of transactions that are not ended, of all connections
+                                together; the default is ELAPSE__SERVER_KEPT_BYTES */
     uint32_t idle_ms;        /* a connection without bytes, leases or a waiting reserve ends */
     uint64_t tube_jobs_max;  /* PUT into a tube with this many jobs, without shadows, is refused */
     uint64_t tube_bytes_max; /* PUT into a tube whose bodies have this many bytes is refused */

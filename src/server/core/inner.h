@@ -174,6 +174,7 @@ struct elapse__connection {
     struct elapse__ring_node gated;
     struct elapse__server_alarm idle;
     struct elapse__server_alarm guess; /* when the answer to a wrong password may leave */
+    struct elapse__server_alarm kept;  /* when the session has kept a transaction too long */
     struct elapse__server *server;
     const struct elapse__protocol *protocol; /* NULL: not known yet */
     struct elapse__connection_facts facts;
@@ -193,6 +194,7 @@ struct elapse__connection {
     size_t need;        /* bytes that the next command needs at least */
     uint32_t waiting;   /* replies that wait for a job: no command runs */
     uint32_t named;     /* replies of reserve_id that have no bytes yet */
+    size_t kept_bytes;  /* that the session keeps */
     size_t reply_bytes; /* of memory, of the replies that have no bytes yet */
     uint32_t guesses;   /* wrong passwords */
     bool is_guessing;   /* the answer to a wrong password waits: nothing leaves or runs */
@@ -219,9 +221,10 @@ struct elapse__server {
     uint64_t turned_ms; /* when the last turn was */
     uint64_t durable;   /* everything before this position of the journal is durable */
     uint64_t memory_bytes;
-    uint32_t budget; /* units left in this call */
-    uint32_t round;  /* units left in this round */
-    bool refused;    /* the journal took no lease in this turn: its news come first */
+    uint64_t kept_bytes; /* that the sessions keep */
+    uint32_t budget;     /* units left in this call */
+    uint32_t round;      /* units left in this round */
+    bool refused;        /* the journal took no lease in this turn: its news come first */
     bool draining;
     bool stopped;
     struct elapse__ring_node open, closing, work, stalled, gated, attention, readings;

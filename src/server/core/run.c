@@ -325,6 +325,29 @@ bool elapse__session_run(struct elapse__connection *connection, elapse__engine_c
     return elapse__engine_run(connection->server->engine, command, arguments, answer);
 }
 
+bool elapse__session_keep(struct elapse__connection *connection, size_t bytes)
+{
+    struct elapse__server *server = connection->server;
+
+    if (bytes > server->options.kept_bytes_max - server->kept_bytes)
+        return false;
+    server->kept_bytes += bytes;
+    connection->kept_bytes += bytes;
+    elapse_wheel_start(&server->wheel, &connection->kept.timer,
+                       server->now.boot_ms + ELAPSE__KEPT_MS);
+    return true;
+}
+
+void elapse__session_keep_nothing(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+
+    ELAPSE__ASSERT_THAT(connection->kept_bytes, <=, server->kept_bytes);
+    server->kept_bytes -= connection->kept_bytes;
+    connection->kept_bytes = 0;
+    (void)elapse_wheel_stop(&server->wheel, &connection->kept.timer);
+}
+
 void elapse__session_need(struct elapse__connection *connection, size_t size)
 {
     connection->need = size;
@@ -404,27 +427,27 @@ void elapse__session_wrong_password(struct elapse__connection *connection)
 }
 
 static bool tube_is_full(const struct elapse__server *server, struct elapse__queue_text tube,
-                         size_t body_bytes)
+                         size_t body_bytes, struct elapse__server_puts before)
 {
     const struct elapse__server_options *options = &server->options;
     struct elapse__queue_statistics figures;
+    uint64_t bytes = before.bytes + body_bytes;
 
     if (options->tube_jobs_max == 0 && options->tube_bytes_max == 0)
         return false;
-    if (options->tube_bytes_max > 0 && body_bytes > options->tube_bytes_max)
-        return true;
     if (elapse__queue_tube_statistics(server->engine->jobs, server->now, tube, &figures) !=
         ELAPSE__QUEUE_OK)
-        return false;
-    uint64_t jobs = figures.delayed + figures.ready + figures.reserved + figures.buried;
+        figures = (struct elapse__queue_statistics){.ready = 0};
+    uint64_t jobs =
+        figures.delayed + figures.ready + figures.reserved + figures.buried + before.jobs;
     return (options->tube_jobs_max > 0 && jobs >= options->tube_jobs_max) ||
-           (options->tube_bytes_max > 0 &&
-            figures.body_bytes + body_bytes > options->tube_bytes_max);
+           (options->tube_bytes_max > 0 && figures.body_bytes + bytes > options->tube_bytes_max);
 }
 
 enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *connection,
                                                     struct elapse__queue_text tube,
-                                                    size_t body_bytes)
+                                                    size_t body_bytes,
+                                                    struct elapse__server_puts before)
 {
     struct elapse__server *server = connection->server;
     const struct elapse__server_options *options = &server->options;
@@ -440,5 +463,5 @@ enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *c
         return ELAPSE__PUT_DRAINING;
     if (options->memory_bytes_max > 0 && server->memory_bytes >= options->memory_bytes_max)
         return ELAPSE__PUT_NO_MEMORY;
-    return tube_is_full(server, tube, body_bytes) ? ELAPSE__PUT_TUBE_FULL : ELAPSE__MAY_PUT;
+    return tube_is_full(server, tube, body_bytes, before) ? ELAPSE__PUT_TUBE_FULL : ELAPSE__MAY_PUT;
 }

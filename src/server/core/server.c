@@ -31,6 +31,8 @@ struct elapse__server *elapse__server_new(const struct elapse__server_options *o
     own->connections_max = or_default(own->connections_max, ELAPSE__SERVER_CONNECTIONS);
     own->input_bytes_max = or_default(own->input_bytes_max, ELAPSE__SERVER_INPUT_BYTES);
     own->output_bytes_max = or_default(own->output_bytes_max, ELAPSE__SERVER_OUTPUT_BYTES);
+    if (own->kept_bytes_max == 0)
+        own->kept_bytes_max = ELAPSE__SERVER_KEPT_BYTES;
     server->engine = options->engine;
     server->now = now;
     server->started_ms = now.boot_ms;
@@ -176,6 +178,8 @@ static bool turn_timers(struct elapse__server *server)
         (void)elapse__server_spend(server, 1);
         if (alarm->idle != NULL && alarm == &alarm->idle->guess)
             come_free(alarm->idle);
+        else if (alarm->idle != NULL && alarm == &alarm->idle->kept)
+            alarm->idle->protocol->kept_too_long(alarm->idle);
         else if (alarm->idle != NULL)
             come_idle(alarm->idle);
         else

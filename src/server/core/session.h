@@ -72,6 +72,10 @@ struct elapse__protocol {
     enum elapse__session_step (*run)(struct elapse__connection *connection, const uint8_t *bytes,
                                      size_t size, size_t *used);
 
+    /* The client has said nothing for ELAPSE__KEPT_MS since elapse__session_keep. The session calls
+     * elapse__session_keep_nothing. NULL: the protocol keeps nothing. */
+    void (*kept_too_long)(struct elapse__connection *connection);
+
     /* Runs a command that was parsed elsewhere. Never returns NEED. NULL: the protocol takes no
      * such commands. */
     enum elapse__session_step (*command)(struct elapse__connection *connection,
@@ -125,6 +129,15 @@ void elapse__session_set_name(struct elapse__connection *connection,
 /* Notes, for the log, that a client uses the old name of an option. Called once a connection. */
 void elapse__session_old_name(struct elapse__connection *connection);
 
+/* Counts `bytes` more bytes that the session keeps of commands that its client has begun and not
+ * ended, and begins to wait for the client anew. Returns false, and counts nothing, if all sessions
+ * would keep more than `kept_bytes_max` together. */
+enum { ELAPSE__KEPT_MS = 60000 };
+bool elapse__session_keep(struct elapse__connection *connection, size_t bytes);
+
+/* Notes that the session keeps nothing any more. */
+void elapse__session_keep_nothing(struct elapse__connection *connection);
+
 /* Counts a command. */
 void elapse__session_count(struct elapse__connection *connection, enum elapse__server_verb verb);
 
@@ -142,7 +155,15 @@ bool elapse__session_run(struct elapse__connection *connection, elapse__engine_c
  * `size` is above body_bytes_max + 1 MiB, the connection ends. */
 void elapse__session_need(struct elapse__connection *connection, size_t size);
 
-/* Returns whether a put may be run, or why not. Counts the connection as a producer. */
+/* Puts into a tube that come before, in the same transaction. */
+struct elapse__server_puts {
+    uint64_t jobs;
+    uint64_t bytes; /* of their bodies */
+};
+
+/* Returns whether a put may be run behind `before`, or why not. Counts the connection as a
+ * producer.
+ */
 enum elapse__server_refusal {
     ELAPSE__MAY_PUT,
     ELAPSE__PUT_DRAINING,
@@ -152,7 +173,8 @@ enum elapse__server_refusal {
 };
 enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *connection,
                                                     struct elapse__queue_text tube,
-                                                    size_t body_bytes);
+                                                    size_t body_bytes,
+                                                    struct elapse__server_puts before);
 
 /* ---- replies ---- */
 

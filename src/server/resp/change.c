@@ -11,47 +11,45 @@ enum { PLACES_A_STEP = 256 }; /* places of jobs that one step of CANCELALL exami
 
 /* ---- cancel ---- */
 
-struct named {
-    struct elapse__queue_text tube;
-    struct elapse__queue_text key;
-    uint64_t id;
-    struct elapse__queue_time time;
-};
-
-ELAPSE__RESP_QUEUE_COMMAND(do_cancel, struct named,
-                           elapse__queue_cancel_key(queue, now, with->tube, with->key))
-ELAPSE__RESP_QUEUE_COMMAND(do_cancel_id, struct named,
-                           elapse__queue_cancel_id(queue, now, with->id))
+/* Returns a change of a job that is named by its key or id. */
+static struct elapse__queue_change named_change(enum elapse__queue_verb verb)
+{
+    struct elapse__queue_change change;
+    change.verb = verb;
+    change.named = (struct elapse__queue_change_named){.id = 0};
+    return change;
+}
 
 enum elapse__session_step elapse__resp_cancel(const struct elapse__resp_call *call)
 {
-    struct named named = {.tube = elapse__resp_text(call->arguments[1])};
+    struct elapse__queue_change change = named_change(ELAPSE__QUEUE_CANCEL);
     enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
 
+    change.named.tube = elapse__resp_text(call->arguments[1]);
     while (goes_on) {
         ELAPSE__ASSERT_THAT(2 + call->session->done, <, call->count);
-        named.key = elapse__resp_text(call->arguments[2 + call->session->done]);
-        step = elapse__resp_run_part(call, call->count - 2, do_cancel, &named, &goes_on);
+        change.named.key = elapse__resp_text(call->arguments[2 + call->session->done]);
+        step = elapse__resp_run_part(call, call->count - 2, &change, &goes_on);
     }
     return step;
 }
 
 enum elapse__session_step elapse__resp_cancel_id(const struct elapse__resp_call *call)
 {
-    struct named named = {.id = 0};
+    struct elapse__queue_change change = named_change(ELAPSE__QUEUE_CANCEL_ID);
     enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
 
     for (uint32_t i = 1; i < call->count && call->session->done == 0; i++) {
-        if (!elapse__resp_read_id(call, i, &named.id))
+        if (!elapse__resp_read_id(call, i, &change.named.id))
             return ELAPSE__STEP_RAN;
     }
     while (goes_on) {
-        bool is_read = elapse__resp_read_id(call, 1 + call->session->done, &named.id);
+        bool is_read = elapse__resp_read_id(call, 1 + call->session->done, &change.named.id);
         ELAPSE__ASSERT(is_read); /* the same text was read before the first part */
         (void)is_read;
-        step = elapse__resp_run_part(call, call->count - 1, do_cancel_id, &named, &goes_on);
+        step = elapse__resp_run_part(call, call->count - 1, &change, &goes_on);
     }
     return step;
 }
@@ -99,43 +97,36 @@ enum elapse__session_step elapse__resp_cancel_all(const struct elapse__resp_call
 
 /* ---- reschedule ---- */
 
-ELAPSE__RESP_QUEUE_COMMAND(do_reschedule, struct named,
-                           elapse__queue_reschedule_key(queue, now, with->tube, with->key,
-                                                        with->time))
-ELAPSE__RESP_QUEUE_COMMAND(do_reschedule_id, struct named,
-                           elapse__queue_reschedule_id(queue, now, with->id, with->time))
-
 enum elapse__session_step elapse__resp_reschedule(const struct elapse__resp_call *call)
 {
-    struct named named = {.tube = elapse__resp_text(call->arguments[1]),
-                          .key = elapse__resp_text(call->arguments[2])};
+    struct elapse__queue_change change = named_change(ELAPSE__QUEUE_RESCHEDULE);
 
-    if (!elapse__resp_read_time(call, 3, &named.time))
+    change.named.tube = elapse__resp_text(call->arguments[1]);
+    change.named.key = elapse__resp_text(call->arguments[2]);
+    if (!elapse__resp_read_time(call, 3, &change.named.time))
         return ELAPSE__STEP_RAN;
-    return elapse__resp_run_one(call, do_reschedule, &named);
+    return elapse__resp_run_one(call, &change);
 }
 
 enum elapse__session_step elapse__resp_reschedule_id(const struct elapse__resp_call *call)
 {
-    struct named named = {.id = 0};
+    struct elapse__queue_change change = named_change(ELAPSE__QUEUE_RESCHEDULE_ID);
 
-    if (!elapse__resp_read_id(call, 1, &named.id) || !elapse__resp_read_time(call, 2, &named.time))
+    if (!elapse__resp_read_id(call, 1, &change.named.id) ||
+        !elapse__resp_read_time(call, 2, &change.named.time))
         return ELAPSE__STEP_RAN;
-    return elapse__resp_run_one(call, do_reschedule_id, &named);
+    return elapse__resp_run_one(call, &change);
 }
 
 /* ---- kick and pause ---- */
 
-ELAPSE__RESP_QUEUE_COMMAND(do_kick_id, struct named,
-                           elapse__queue_kick_any_id(queue, now, with->id))
-
 enum elapse__session_step elapse__resp_kick_id(const struct elapse__resp_call *call)
 {
-    struct named named = {.id = 0};
+    struct elapse__queue_change change = named_change(ELAPSE__QUEUE_KICK_ID);
 
-    if (!elapse__resp_read_id(call, 1, &named.id))
+    if (!elapse__resp_read_id(call, 1, &change.named.id))
         return ELAPSE__STEP_RAN;
-    return elapse__resp_run_one(call, do_kick_id, &named);
+    return elapse__resp_run_one(call, &change);
 }
 
 struct kicking {

@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "options.h"
 #include "reply.h"
+#include "transaction.h"
 
 /* ---- PING, ECHO and the like ---- */
 
@@ -55,6 +56,7 @@ enum elapse__session_step elapse__resp_reset(const struct elapse__resp_call *cal
     call->session->known = options->password_count == 0;
     call->session->name_size = 0;
     elapse__session_set_name(call->connection, (struct elapse__queue_text){NULL, 0});
+    elapse__resp_transaction_end(call->connection);
     elapse__resp_reply_word(call, "RESET");
     return ELAPSE__STEP_RAN;
 }

@@ -1,6 +1,8 @@
 /*
  * Runs PUT.
  */
+#include <string.h>
+
 #include "commands.h"
 #include "options.h"
 #include "reply.h"
@@ -167,11 +169,31 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
            read_if_key(call, places, put) && read_work(call, places, put);
 }
 
+/* Sums up the puts into the same tube that come before in the transaction, if there is one. */
+static struct elapse__server_puts puts_before(const struct elapse__resp_call *call,
+                                              struct elapse__queue_text tube)
+{
+    const struct elapse__server_options *options = elapse__session_options(call->connection);
+    bool has_limits = options->tube_jobs_max > 0 || options->tube_bytes_max > 0;
+    struct elapse__server_puts before = {.jobs = 0};
+
+    for (uint32_t i = 0; has_limits && call->pass != NULL && i < call->pass->count; i++) {
+        const struct elapse__queue_change *change = &call->pass->changes[i];
+        if (change->verb != ELAPSE__QUEUE_PUT || change->put.tube.size != tube.size ||
+            memcmp(change->put.tube.bytes, tube.bytes, tube.size) != 0)
+            continue;
+        before.jobs++;
+        before.bytes += change->put.body.size;
+    }
+    return before;
+}
+
 /* Returns why this put is refused, NULL if it may run. */
 static const char *refusal(const struct elapse__resp_call *call,
                            const struct elapse__queue_put *put)
 {
-    switch (elapse__session_may_put(call->connection, put->tube, put->body.size)) {
+    switch (elapse__session_may_put(call->connection, put->tube, put->body.size,
+                                    puts_before(call, put->tube))) {
     case ELAPSE__PUT_DRAINING:
         return "DRAINING the server takes no new jobs";
     case ELAPSE__PUT_TOO_BIG:
@@ -186,21 +208,22 @@ static const char *refusal(const struct elapse__resp_call *call,
     return NULL;
 }
 
-ELAPSE__RESP_QUEUE_COMMAND(do_put, struct elapse__queue_put, elapse__queue_put(queue, now, with))
-
 enum elapse__session_step elapse__resp_put(const struct elapse__resp_call *call)
 {
-    struct elapse__queue_put put;
+    struct elapse__queue_change change;
+    const struct elapse__queue_put *put = &change.put;
     struct elapse__queue_answer answer;
 
-    if (!read_put(call, &put))
+    change.verb = ELAPSE__QUEUE_PUT;
+    if (!read_put(call, &change.put))
         return ELAPSE__STEP_RAN;
-    ELAPSE__ASSERT(put.key.size > 0 || put.if_key == ELAPSE__QUEUE_REPLACE);
-    ELAPSE__ASSERT((put.cron.size == 0 && put.zone.size == 0) || put.when == ELAPSE__QUEUE_CRON);
-    const char *refused = refusal(call, &put);
+    ELAPSE__ASSERT(put->key.size > 0 || put->if_key == ELAPSE__QUEUE_REPLACE);
+    ELAPSE__ASSERT((put->cron.size == 0 && put->zone.size == 0) || put->when == ELAPSE__QUEUE_CRON);
+    bool is_made = call->pass == NULL || call->pass->kind == ELAPSE__RESP_COLLECTS;
+    const char *refused = is_made ? refusal(call, put) : NULL;
     if (refused != NULL)
         return elapse__resp_reply_error(call->connection, refused, NULL);
-    if (!elapse__session_run(call->connection, do_put, &put, &answer))
+    if (!elapse__resp_make(call, &change, &answer))
         return ELAPSE__STEP_LATER;
     elapse__session_count(call->connection, ELAPSE__VERB_PUT);
     if (answer.result < ELAPSE__QUEUE_KEY_TAKEN)

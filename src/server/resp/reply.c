@@ -92,6 +92,14 @@ void elapse__resp_reply_null(const struct elapse__resp_call *call)
     elapse__resp_end(call->connection, &writer);
 }
 
+void elapse__resp_reply_no_array(const struct elapse__resp_call *call)
+{
+    if (call->session->resp3)
+        elapse__resp_reply_null(call);
+    else
+        elapse__reply_text(call->connection, "*-1\r\n");
+}
+
 void elapse__resp_reply_array(const struct elapse__resp_call *call, size_t count)
 {
     struct elapse__wire_resp_writer writer = begin_frame(call);
@@ -259,13 +267,36 @@ void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
     elapse__wire_resp_write_bytes(writer, text, size);
 }
 
+static struct elapse__queue_answer do_change(struct elapse__queue *queue,
+                                             struct elapse__queue_now now, const void *arguments)
+{
+    return elapse__queue_change(queue, now, arguments);
+}
+
+bool elapse__resp_make(const struct elapse__resp_call *call,
+                       const struct elapse__queue_change *change,
+                       struct elapse__queue_answer *answer)
+{
+    struct elapse__resp_pass *pass = call->pass;
+
+    if (pass == NULL)
+        return elapse__session_run(call->connection, do_change, change, answer);
+    uint32_t place = pass->count++;
+    if (pass->kind == ELAPSE__RESP_COUNTS)
+        pass->bytes += elapse__queue_change_bytes(change);
+    else if (pass->kind == ELAPSE__RESP_COLLECTS)
+        pass->changes[place] = *change;
+    else
+        *answer = pass->answers[place];
+    return pass->kind == ELAPSE__RESP_REPLIES;
+}
+
 enum elapse__session_step elapse__resp_run_one(const struct elapse__resp_call *call,
-                                               elapse__engine_command *command,
-                                               const void *arguments)
+                                               const struct elapse__queue_change *change)
 {
     struct elapse__queue_answer answer;
 
-    if (!elapse__session_run(call->connection, command, arguments, &answer))
+    if (!elapse__resp_make(call, change, &answer))
         return ELAPSE__STEP_LATER;
     elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
     elapse__resp_reply_result(call, &answer);
@@ -273,8 +304,9 @@ enum elapse__session_step elapse__resp_run_one(const struct elapse__resp_call *c
 }
 
 enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
-                                                uint32_t parts, elapse__engine_command *command,
-                                                const void *arguments, bool *goes_on)
+                                                uint32_t parts,
+                                                const struct elapse__queue_change *change,
+                                                bool *goes_on)
 {
     struct elapse__resp_session *session = call->session;
     struct elapse__queue_answer answer;
@@ -282,8 +314,11 @@ enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *
     ELAPSE__ASSERT_THAT(session->done, <, parts);
     ELAPSE__ASSERT_THAT(parts, <, call->count);
     *goes_on = false;
-    if (!elapse__session_run(call->connection, command, arguments, &answer))
+    if (!elapse__resp_make(call, change, &answer)) {
+        if (call->pass != NULL)
+            *goes_on = ++session->done < parts;
         return ELAPSE__STEP_LATER;
+    }
     elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
     if (session->done == 0)
         elapse__resp_reply_array(call, parts);
@@ -294,6 +329,6 @@ enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *
     ELAPSE__ASSERT_THAT(session->done, <=, parts);
     if (session->done == parts)
         return ELAPSE__STEP_RAN;
-    *goes_on = session->done % ELAPSE__RESP_PARTS_A_STEP != 0;
+    *goes_on = call->pass != NULL || session->done % ELAPSE__RESP_PARTS_A_STEP != 0;
     return ELAPSE__STEP_MORE;
 }

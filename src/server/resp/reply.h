@@ -31,6 +31,9 @@ void elapse__resp_reply_word(const struct elapse__resp_call *call, const char *w
 void elapse__resp_reply_integer(const struct elapse__resp_call *call, uint64_t value);
 void elapse__resp_reply_bytes(const struct elapse__resp_call *call, const void *bytes, size_t size);
 void elapse__resp_reply_null(const struct elapse__resp_call *call);
+
+/* Replies with the nothing that stands in the place of an array. */
+void elapse__resp_reply_no_array(const struct elapse__resp_call *call);
 void elapse__resp_reply_array(const struct elapse__resp_call *call, size_t count);
 void elapse__resp_reply_map(const struct elapse__resp_call *call, size_t pairs);
 
@@ -83,17 +86,23 @@ void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
 
 /* ---- commands of the queue, and their words ---- */
 
-/* Runs a command with one answer, counts it, and replies with its word or its error. Returns LATER
- * if the journal takes nothing now. */
-enum elapse__session_step elapse__resp_run_one(const struct elapse__resp_call *call,
-                                               elapse__engine_command *command,
-                                               const void *arguments);
+/* Makes a change. Returns false if the journal takes nothing now, or if the pass over a transaction
+ * has noted the change: the caller then returns LATER. */
+bool elapse__resp_make(const struct elapse__resp_call *call,
+                       const struct elapse__queue_change *change,
+                       struct elapse__queue_answer *answer);
 
-/* Runs the next of the `parts` parts of a command, and appends its word to the array that is the
- * reply. Returns RAN after the last part, LATER if the journal takes nothing now, or MORE: then the
- * caller returns MORE, or goes on with the next part if `*goes_on`. */
+/* Makes the one change of a command, counts it, and replies with its word or its error. Returns
+ * LATER as elapse__resp_make says. */
+enum elapse__session_step elapse__resp_run_one(const struct elapse__resp_call *call,
+                                               const struct elapse__queue_change *change);
+
+/* Makes the next of the `parts` changes of a command, and appends its word to the array that is the
+ * reply. Returns RAN after the last part, LATER if the journal takes nothing now, or MORE. If
+ * `*goes_on`, the caller goes on with the next part; otherwise it returns the step. */
 enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
-                                                uint32_t parts, elapse__engine_command *command,
-                                                const void *arguments, bool *goes_on);
+                                                uint32_t parts,
+                                                const struct elapse__queue_change *change,
+                                                bool *goes_on);
 
 #endif

@@ -7,8 +7,9 @@
  *
  * Each file calls only files below it:
  *
- *   session.c   a connection: parsing, who may do what, which function
- *   commands.c  (commands.h) the table of commands, and COMMAND, which tells it
+ *   session.c   a connection: parsing, which function
+ *   transaction.c  (transaction.h) MULTI, EXEC and what is between
+ *   commands.c  (commands.h) the table of commands, who may run them, and COMMAND, which tells it
  *   put.c       PUT
  *   change.c    commands that change jobs by name
  *   work.c      commands of workers
@@ -29,6 +30,7 @@
 #include "../../protocol/resp_options.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_write.h"
+#include "../../queue/transact.h"
 #include "../core/session.h"
 
 enum {
@@ -49,12 +51,28 @@ struct elapse__resp_session {
     bool known;      /* the client has said AUTH, or nobody has to */
     bool said_retry; /* the client has used the old name of ATTEMPTS, and the log knows */
     /* The command that was begun and comes again; all 0 between commands. */
-    uint32_t done;                   /* parts of the command that are done */
-    uint32_t cursor;                 /* of a pass over the jobs */
-    uint64_t counts[2];              /* jobs that the pass has found */
-    struct elapse__queue_kick *kick; /* a KICK under way */
+    uint32_t done;                                /* parts of the command that are done */
+    uint32_t cursor;                              /* of a pass over the jobs */
+    uint64_t counts[2];                           /* jobs that the pass has found */
+    struct elapse__queue_kick *kick;              /* a KICK under way */
+    struct elapse__resp_transaction *transaction; /* between MULTI and EXEC; otherwise NULL */
     uint8_t name_size;
     char name[ELAPSE__RESP_CLIENT_NAME_MAX]; /* CLIENT SETNAME */
+};
+
+/* A pass over the commands of a transaction. The function of a command does not change the queue
+ * then: the first passes stop it at the point where it would, and the last one gives it the answers
+ * of changes that were made. */
+struct elapse__resp_pass {
+    enum {
+        ELAPSE__RESP_COUNTS,   /* how many changes a command has, and how many bytes they take */
+        ELAPSE__RESP_COLLECTS, /* the changes */
+        ELAPSE__RESP_REPLIES,  /* with the answers */
+    } kind;
+    uint32_t count; /* changes up to now */
+    uint64_t bytes; /* COUNTS: of their records, at most */
+    struct elapse__queue_change *changes;
+    const struct elapse__queue_answer *answers;
 };
 
 /* A command that runs. */
@@ -64,6 +82,7 @@ struct elapse__resp_call {
     const struct elapse__resp_command *command;
     const struct elapse__wire_resp_argument *arguments; /* the first one is the command's name */
     uint32_t count;
+    struct elapse__resp_pass *pass; /* NULL: it runs */
 };
 
 typedef enum elapse__session_step elapse__resp_function(const struct elapse__resp_call *call);
@@ -75,7 +94,9 @@ enum elapse__resp_flag {
     ELAPSE__RESP_READS = 1 << 1,
     ELAPSE__RESP_BLOCKS = 1 << 2,
     ELAPSE__RESP_FAST = 1 << 3,
-    ELAPSE__RESP_NO_AUTH = 1 << 4, /* may be said before AUTH */
+    ELAPSE__RESP_NO_AUTH = 1 << 4,  /* may be said before AUTH */
+    ELAPSE__RESP_QUEUES = 1 << 5,   /* between MULTI and EXEC it waits for EXEC */
+    ELAPSE__RESP_CONTROLS = 1 << 6, /* between MULTI and EXEC it runs at once */
 };
 
 struct elapse__resp_command {
@@ -88,16 +109,6 @@ struct elapse__resp_command {
     const char *syntax;  /* of the arguments */
     const char *summary; /* one sentence, without a full stop */
 };
-
-/* Defines the function `name`, an elapse__engine_command, which returns `call`. In `call` the
- * variable `with` is a pointer to the arguments, of the given type. */
-#define ELAPSE__RESP_QUEUE_COMMAND(name, type, call)                                             \
-    static struct elapse__queue_answer name(struct elapse__queue *queue,                         \
-                                            struct elapse__queue_now now, const void *arguments) \
-    {                                                                                            \
-        const type *with = arguments;                                                            \
-        return call;                                                                             \
-    }
 
 /* ---- what `context` says to the functions that format ---- */
 

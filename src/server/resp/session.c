@@ -5,6 +5,8 @@
 
 #include "commands.h"
 #include "reply.h"
+#include "rights.h"
+#include "transaction.h"
 
 static bool begin(struct elapse__connection *connection)
 {
@@ -37,6 +39,13 @@ static void forget(struct elapse__connection *connection)
     session->kick = NULL;
 }
 
+/* Releases what the session has. */
+static void end(struct elapse__connection *connection)
+{
+    forget(connection);
+    elapse__resp_transaction_end(connection);
+}
+
 static enum elapse__session_step refuse_arity(const struct elapse__resp_call *call)
 {
     struct elapse__resp_line line = {.size = 0};
@@ -47,16 +56,14 @@ static enum elapse__session_step refuse_arity(const struct elapse__resp_call *ca
     elapse__resp_add(&line, call->command->name);
     elapse__resp_add(&line, " ");
     elapse__resp_add(&line, call->command->syntax);
+    elapse__resp_spoil(call->connection);
     return elapse__resp_reply_error(call->connection, line.text, NULL);
 }
 
 static enum elapse__session_step refuse_unknown(const struct elapse__resp_call *call)
 {
-    if (!elapse__wire_resp_is_transaction(call->arguments[0]))
-        return elapse__resp_reply_error(call->connection, "ERR unknown command",
-                                        &call->arguments[0]);
-    (void)elapse__resp_reply_error(call->connection, ELAPSE__WIRE_RESP_NO_TRANSACTIONS, NULL);
-    return ELAPSE__STEP_END;
+    elapse__resp_spoil(call->connection);
+    return elapse__resp_reply_error(call->connection, "ERR unknown command", &call->arguments[0]);
 }
 
 static enum elapse__session_step run_call(struct elapse__resp_call *call)
@@ -64,11 +71,16 @@ static enum elapse__session_step run_call(struct elapse__resp_call *call)
     call->command = elapse__resp_find(call->arguments[0]);
     if (call->command == NULL)
         return refuse_unknown(call);
-    if (!call->session->known && (call->command->flags & ELAPSE__RESP_NO_AUTH) == 0)
-        return elapse__resp_reply_error(call->connection, "NOAUTH Authentication required.", NULL);
+    const char *refused = elapse__resp_refusal(call);
+    if (refused != NULL) {
+        elapse__resp_spoil(call->connection);
+        return elapse__resp_reply_error(call->connection, refused, NULL);
+    }
     int arity = call->command->arity;
     if (arity >= 0 ? call->count != (uint32_t)arity : call->count < (uint32_t)-arity)
         return refuse_arity(call);
+    if (call->session->transaction != NULL && (call->command->flags & ELAPSE__RESP_CONTROLS) == 0)
+        return elapse__resp_queue(call);
     return call->command->run(call);
 }
 
@@ -121,9 +133,11 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     case ELAPSE__WIRE_RESP_EMPTY:
         return ELAPSE__STEP_RAN;
     case ELAPSE__WIRE_RESP_TOO_MANY:
+        elapse__resp_spoil(connection);
         return elapse__resp_reply_error(connection,
                                         "ERR too many arguments: a command may have 2048", NULL);
     case ELAPSE__WIRE_RESP_TOO_LONG:
+        elapse__resp_spoil(connection);
         return elapse__resp_reply_error(
             connection, "ERR too long: a body, or all arguments together, exceed the limit", NULL);
     case ELAPSE__WIRE_RESP_BROKEN:
@@ -139,8 +153,9 @@ const struct elapse__protocol elapse__resp = {
     .name = "resp",
     .session_bytes = sizeof(struct elapse__resp_session),
     .begin = begin,
-    .end = forget,
+    .end = end,
     .run = run,
+    .kept_too_long = elapse__resp_kept_too_long,
     .command = run_command,
     .handed_out = elapse__resp_handed_out,
     .nothing = elapse__resp_nothing,

@@ -219,18 +219,14 @@ void elapse__resp_nothing(struct elapse__connection *connection, uint64_t contex
 
 /* ---- the end of a lease ---- */
 
-struct held {
-    struct elapse__queue_holder holder;
-    uint64_t delay_ms;
-};
-
-ELAPSE__RESP_QUEUE_COMMAND(do_ack, struct held, elapse__queue_ack(queue, now, with->holder))
-ELAPSE__RESP_QUEUE_COMMAND(do_nack, struct held,
-                           elapse__queue_nack_after(queue, now, with->holder, with->delay_ms))
-ELAPSE__RESP_QUEUE_COMMAND(do_nack_in, struct held,
-                           elapse__queue_nack_in(queue, now, with->holder, with->delay_ms))
-ELAPSE__RESP_QUEUE_COMMAND(do_extend, struct held, elapse__queue_extend(queue, now, with->holder))
-ELAPSE__RESP_QUEUE_COMMAND(do_bury, struct held, elapse__queue_bury(queue, now, with->holder, NULL))
+/* Returns a change of a worker. */
+static struct elapse__queue_change held_change(enum elapse__queue_verb verb)
+{
+    struct elapse__queue_change change;
+    change.verb = verb;
+    change.held = (struct elapse__queue_change_held){.delay_ms = 0};
+    return change;
+}
 
 static enum elapse__session_step refuse_lone_id(const struct elapse__resp_call *call)
 {
@@ -240,52 +236,53 @@ static enum elapse__session_step refuse_lone_id(const struct elapse__resp_call *
 
 /* Runs a command for each pair of a job and its lease, and replies with an array. */
 static enum elapse__session_step run_pairs(const struct elapse__resp_call *call, uint32_t pairs,
-                                           elapse__engine_command *command, struct held *held)
+                                           struct elapse__queue_change *change)
 {
     enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
 
     for (uint32_t i = 0; i < pairs && call->session->done == 0; i++) {
-        if (!elapse__resp_read_holder(call, 1 + 2 * i, &held->holder))
+        if (!elapse__resp_read_holder(call, 1 + 2 * i, &change->held.holder))
             return ELAPSE__STEP_RAN;
     }
     while (goes_on) {
-        bool is_read = elapse__resp_read_holder(call, 1 + 2 * call->session->done, &held->holder);
+        bool is_read =
+            elapse__resp_read_holder(call, 1 + 2 * call->session->done, &change->held.holder);
         ELAPSE__ASSERT(is_read); /* the same text was read before the first part */
         (void)is_read;
-        step = elapse__resp_run_part(call, pairs, command, held, &goes_on);
+        step = elapse__resp_run_part(call, pairs, change, &goes_on);
     }
     return step;
 }
 
 enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
 {
-    struct held held = {.delay_ms = 0};
+    struct elapse__queue_change change = held_change(ELAPSE__QUEUE_ACK);
 
     if (call->count % 2 == 0)
         return refuse_lone_id(call);
-    return run_pairs(call, (call->count - 1) / 2, do_ack, &held);
+    return run_pairs(call, (call->count - 1) / 2, &change);
 }
 
 /* Runs a command for each pair. The reply to one pair is a word, the reply to several pairs is an
  * array. */
 static enum elapse__session_step run_held(const struct elapse__resp_call *call, uint32_t pairs,
-                                          elapse__engine_command *command, struct held *held)
+                                          struct elapse__queue_change *change)
 {
     if (pairs == 0)
         return refuse_lone_id(call);
     if (pairs > 1)
-        return run_pairs(call, pairs, command, held);
-    if (!elapse__resp_read_holder(call, 1, &held->holder))
+        return run_pairs(call, pairs, change);
+    if (!elapse__resp_read_holder(call, 1, &change->held.holder))
         return ELAPSE__STEP_RAN;
-    return elapse__resp_run_one(call, command, held);
+    return elapse__resp_run_one(call, change);
 }
 
 enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {{"IN", 1}, {"AFTER", 1}};
     uint32_t pairs = elapse__wire_resp_count_pairs(call->arguments, call->count);
-    struct held held = {.delay_ms = 0};
+    struct elapse__queue_change change = held_change(ELAPSE__QUEUE_NACK);
     uint32_t places[2] = {0, 0};
 
     if (pairs > 0 && !elapse__resp_find_options(call, 1 + 2 * pairs, options, 2, places))
@@ -294,30 +291,41 @@ enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call
         return elapse__resp_reply_error(call->connection,
                                         "ERR syntax error: only one of IN and AFTER", NULL);
     uint32_t place = places[0] + places[1];
-    if (place != 0 && !elapse__resp_read_duration(call, place, &held.delay_ms))
+    if (place != 0 && !elapse__resp_read_duration(call, place, &change.held.delay_ms))
         return ELAPSE__STEP_RAN;
-    return run_held(call, pairs, places[0] == 0 ? do_nack : do_nack_in, &held);
+    if (places[0] != 0)
+        change.verb = ELAPSE__QUEUE_NACK_IN;
+    return run_held(call, pairs, &change);
 }
 
 /* Runs a command that has no options. */
 static enum elapse__session_step run_plain(const struct elapse__resp_call *call,
-                                           elapse__engine_command *command)
+                                           enum elapse__queue_verb verb)
 {
     uint32_t pairs = elapse__wire_resp_count_pairs(call->arguments, call->count);
-    struct held held = {.delay_ms = 0};
+    struct elapse__queue_change change = held_change(verb);
     uint32_t place;
 
     if (pairs > 0 && !elapse__resp_find_options(call, 1 + 2 * pairs, NULL, 0, &place))
         return ELAPSE__STEP_RAN;
-    return run_held(call, pairs, command, &held);
+    return run_held(call, pairs, &change);
 }
 
 enum elapse__session_step elapse__resp_extend(const struct elapse__resp_call *call)
 {
-    return run_plain(call, do_extend);
+    return run_plain(call, ELAPSE__QUEUE_EXTEND);
 }
 
 enum elapse__session_step elapse__resp_bury(const struct elapse__resp_call *call)
 {
-    return run_plain(call, do_bury);
+    return run_plain(call, ELAPSE__QUEUE_BURY);
+}
+
+enum elapse__session_step elapse__resp_leased(const struct elapse__resp_call *call)
+{
+    if (call->pass == NULL)
+        return elapse__resp_reply_error(
+            call->connection, "ERR LEASED guards a transaction: it stands between MULTI and EXEC",
+            NULL);
+    return run_plain(call, ELAPSE__QUEUE_LEASED);
 }

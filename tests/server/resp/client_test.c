@@ -21,32 +21,6 @@ static void with_passwords(void)
     connect(&c);
 }
 
-/* A client sends a transaction at once, and takes its commands for undone when it reads the error
- * of MULTI: so nothing behind it may run. */
-RESP_TEST(a_transaction_ends_the_connection_before_anything_in_it_runs)
-{
-    static const char *const words[] = {"MULTI", "exec", "WATCH", "Discard"};
-    char bytes[200];
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        struct client other;
-        connect(&other);
-        snprintf(bytes, sizeof bytes,
-                 "*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\na\r\n*1\r\n$%zu\r\n%s\r\n"
-                 "*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\nb\r\n*1\r\n$4\r\nEXEC\r\n",
-                 strlen(words[i]), words[i]);
-        say(&other, bytes);
-        commit();
-        snprintf(bytes, sizeof bytes,
-                 "*2\r\n:%zu\r\n+scheduled\r\n-ERR there are no transactions here", i + 1);
-        const char *reply = hear_some(&other, 5000);
-        assert_int_equal(strncmp(reply, bytes, strlen(bytes)), 0);
-        assert_string_equal(strchr(strstr(reply, "-ERR"), '\r'), "\r\n");
-        assert_true(elapse__connection_wants_end(other.connection));
-        assert_int_equal(elapse__queue_jobs(f.engine.jobs), i + 1);
-    }
-}
-
 RESP_TEST(small_ones)
 {
     says("PING", "+PONG|");

@@ -46,12 +46,35 @@ try:
 except redis.ResponseError as error:
     assert str(error).startswith("unknown command"), error
 transaction = client.pipeline()
-transaction.execute_command("PUT", "unsaid", "one")
+transaction.execute_command("PUT", "steps", "one")
+transaction.execute_command("PUT", "steps", "never", "KEY", "k")
+transaction.execute_command("CANCEL", "steps", "k")
+assert transaction.execute() == [[1002, b"scheduled"], [1003, b"scheduled"], [b"removed"]]
+[job] = client.execute_command("RESERVE", "steps")
+for expected in True, False:
+    step = client.pipeline()
+    step.execute_command("LEASED", job[0], job[1])
+    step.execute_command("ACK", job[0], job[1])
+    step.execute_command("PUT", "steps", "two")
+    try:
+        assert step.execute() == [b"ok", [b"ok"], [1004, b"scheduled"]] and expected
+    except redis.WatchError:
+        assert not expected
+refused = client.pipeline()
+refused.execute_command("PUT", "unsaid", "one")
+refused.execute_command("RESERVE", "unsaid")
 try:
-    transaction.execute()
-    raise SystemExit("a transaction did not fail")
-except (redis.ResponseError, redis.ConnectionError):
+    refused.execute()
+    raise SystemExit("a RESERVE in a transaction did not fail")
+except redis.ResponseError as error:
+    assert "pipeline(transaction=False)" in str(error), error
     assert client.execute_command("STATS", "unsaid") is None
+try:
+    refused.watch("k")
+    raise SystemExit("WATCH did not fail")
+except redis.ResponseError as error:
+    assert "LEASED" in str(error), error
+refused.reset()
 assert client.info()["loading"] == 0
 assert client.client_setname("name") and client.client_getname() in ("name", b"name")
 assert client.config_get("*") == {}
