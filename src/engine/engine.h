@@ -21,7 +21,7 @@
 
 #include <elapse/error.h>
 
-#include "../queue/queue.h"
+#include "../queue/transact.h"
 #include "journal/journal.h"
 
 /* Returns the present by both clocks, rounded down. */

@@ -14,7 +14,8 @@ enum {
     LEASE_BYTES = 48,
     LEASES_MAX = 1 << 15,
     BODY_MAX = 700,
-    TOKENS_MAX = 4
+    TOKENS_MAX = 4,
+    CHAINS_MAX = 4096
 };
 
 /* What the clients know of a job. The body of a job begins with its number. */
@@ -26,8 +27,18 @@ static struct job {
     bool was_refused;
     bool may_be_ended; /* a command that ends it lost its connection before the reply */
     bool is_found;
+    unsigned chain;   /* the transaction that puts it, from 1; 0: none */
+    unsigned done_by; /* the transaction that ended it, guarded by its lease; 0: none */
 } jobs[JOBS_MAX];
 static unsigned job_count;
+
+/* A transaction: the ack of a job, and puts of some others. Sent again, it puts other ones. */
+static struct chain {
+    unsigned ended, first, count; /* the job that it ends; those that it puts */
+    bool is_guarded;              /* by LEASED */
+    bool is_done;
+} chains[CHAINS_MAX];
+static unsigned chain_count; /* the first is not used */
 
 /* Jobs that were handed out. A later command ends them or gives them back. */
 static struct held {
@@ -60,7 +71,9 @@ __attribute__((format(printf, 1, 2))) static void violate(const char *format, ..
 void power_begin(void)
 {
     memset(jobs, 0, sizeof jobs);
+    memset(chains, 0, sizeof chains);
     job_count = held_count = 0;
+    chain_count = 1;
     lease_count = 0;
     step = 0;
     power_now_ms = 0;
@@ -68,6 +81,41 @@ void power_begin(void)
 }
 
 /* ---- the book of the jobs ---- */
+
+static void end_job(unsigned number)
+{
+    power_figures.ended++;
+    if (jobs[number].ended_at == 0)
+        jobs[number].ended_at = step;
+}
+
+/* Notes that a transaction was done: so all of it was done (Q14), and it stays done. */
+static void chain_is_done(unsigned number)
+{
+    struct chain *chain = &chains[number];
+    struct job *ended = &jobs[chain->ended];
+
+    if (chain->is_done || number == 0)
+        return;
+    chain->is_done = true;
+    for (unsigned i = 0; i < chain->count; i++)
+        jobs[chain->first + i].is_certain = true;
+    if (!chain->is_guarded)
+        return;
+    if (ended->done_by != 0)
+        violate("Q14 the step behind job %u was done twice", chain->ended);
+    ended->done_by = number;
+    end_job(chain->ended);
+}
+
+/* Notes that a transaction was refused: so nothing of it was done (Q14). */
+static void chain_is_refused(const struct chain *chain)
+{
+    if (chain->is_done)
+        violate("Q14 the transaction behind job %u was done, and refused", chain->ended);
+    for (unsigned i = 0; i < chain->count; i++)
+        jobs[chain->first + i].was_refused = true;
+}
 
 static void name(unsigned number, uint64_t id)
 {
@@ -82,13 +130,7 @@ static void name(unsigned number, uint64_t id)
                 (unsigned long long)id);
     job->id = id;
     job->is_certain = true;
-}
-
-static void end_job(unsigned number)
-{
-    power_figures.ended++;
-    if (jobs[number].ended_at == 0)
-        jobs[number].ended_at = step;
+    chain_is_done(job->chain);
 }
 
 static void note_lease(const char *lease)
@@ -153,6 +195,8 @@ void power_connect(struct power_client *client, bool speaks_resp)
         const struct power_command *command = &client->commands[client->first];
         if (command->verb == POWER_END)
             jobs[command->job].may_be_ended = true;
+        if (command->verb == POWER_EXEC)
+            jobs[chains[command->job].ended].may_be_ended = true;
         client->first = (client->first + 1) % POWER_UNDER_WAY;
     }
     for (unsigned i = 0; i < held_count;) {
@@ -246,6 +290,47 @@ static size_t say_of_held(struct power_client *client, struct random_source *ran
     return write_words(client, to, words);
 }
 
+/* Writes a transaction: a job that was handed out ends, and the next ones begin. Often a client
+ * keeps the lease, and tries again later: that must not put more. */
+static size_t say_chain(struct power_client *client, struct random_source *random, char *to)
+{
+    char words[128];
+    struct chain *chain = &chains[chain_count];
+    unsigned place = (unsigned)random_below(random, held_count);
+    const struct held one = held[place];
+    size_t size = 0;
+
+    chain->count = 1 + (unsigned)random_below(random, 3);
+    if (!client->speaks_resp || one.lease[0] == '\0' || chain_count == CHAINS_MAX - 1 ||
+        job_count + chain->count > JOBS_MAX || client->count + chain->count + 4 > POWER_UNDER_WAY)
+        return 0;
+    if (random_one_in(random, 2))
+        held[place] = held[--held_count];
+    chain->is_guarded = !random_one_in(random, 4);
+    chain->ended = one.job;
+    chain->first = job_count;
+    size += write_words(client, to + size, "MULTI");
+    remember(client, POWER_OTHER, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        if (i == 0 && !chain->is_guarded)
+            continue;
+        (void)snprintf(words, sizeof words, "%s %llu %s", i == 0 ? "LEASED" : "ACK",
+                       (unsigned long long)one.id, one.lease);
+        size += write_words(client, to + size, words);
+        remember(client, POWER_OTHER, 0);
+    }
+    for (unsigned i = 0; i < chain->count; i++) {
+        jobs[job_count].due_ms = power_now_ms;
+        jobs[job_count].chain = chain_count;
+        (void)snprintf(words, sizeof words, "PUT t j%u TTR 5s BACKOFF 0s 0s", job_count++);
+        size += write_words(client, to + size, words);
+        remember(client, POWER_OTHER, 0);
+    }
+    size += write_words(client, to + size, "EXEC");
+    remember(client, POWER_EXEC, chain_count++);
+    return size;
+}
+
 /* Writes a command that ends a job, or looks at it, by its id. The job may be in any state. */
 static size_t say_of_any(struct power_client *client, struct random_source *random, char *to)
 {
@@ -268,7 +353,7 @@ size_t power_say(struct power_client *client, struct random_source *random, char
 {
     if (client->count == POWER_UNDER_WAY)
         return 0;
-    switch (random_below(random, 10)) {
+    switch (random_below(random, 12)) {
     case 0:
     case 1:
     case 2:
@@ -281,6 +366,9 @@ size_t power_say(struct power_client *client, struct random_source *random, char
     case 7:
     case 8:
         return held_count > 0 ? say_of_held(client, random, to) : 0;
+    case 9:
+    case 10:
+        return held_count > 0 ? say_chain(client, random, to) : 0;
     default:
         return job_count > 0 ? say_of_any(client, random, to) : 0;
     }
@@ -330,6 +418,35 @@ static void hear_jobs(struct power_client *client, struct reply *reply, uint64_t
     }
 }
 
+/* Takes the reply to EXEC, of which `items` is what stands behind its first line. */
+static void hear_exec(unsigned number, const char *line, struct reply *items)
+{
+    const struct chain *chain = &chains[number];
+    size_t size;
+
+    if (line[0] != '*' || line[1] == '-') {
+        if (line[0] == '-' && !reply_begins(line, "-DISKFULL"))
+            violate("a transaction is answered by %.30s", line);
+        power_figures.stopped++;
+        chain_is_refused(chain);
+        return;
+    }
+    power_figures.chained++;
+    if (chain->is_guarded)
+        (void)reply_skip(items);
+    (void)reply_line(items, &size);
+    if (reply_begins(reply_line(items, &size), "+ok\r"))
+        end_job(chain->ended);
+    else if (chain->is_guarded)
+        violate("Q14 a lease that guards had ended");
+    for (unsigned i = 0; i < chain->count; i++) {
+        (void)reply_line(items, &size);
+        power_figures.acknowledged++;
+        name(chain->first + i, strtoull(reply_value(items, &size), NULL, 10));
+        (void)reply_line(items, &size);
+    }
+}
+
 static void hear_resp(struct power_client *client, const struct power_command *command,
                       struct reply *reply)
 {
@@ -346,6 +463,9 @@ static void hear_resp(struct power_client *client, const struct power_command *c
         return;
     (void)reply_line(&second, &size);
     switch (command->verb) {
+    case POWER_EXEC:
+        hear_exec(command->job, line, &second);
+        break;
     case POWER_PUT:
         hear_put(command, line, line[0] == '*', strtoull(second.at + 1, NULL, 10));
         break;

@@ -18,9 +18,10 @@ struct power_command {
         POWER_RESERVE,
         POWER_END, /* delete, ACK, CANCELID: nobody gets the job any more */
         POWER_LOOK,
+        POWER_EXEC,
         POWER_OTHER,
     } verb;
-    unsigned job;  /* PUT, END, LOOK */
+    unsigned job;  /* PUT, END, LOOK; EXEC: the number of the chain */
     uint64_t step; /* when it was sent */
 };
 
@@ -33,7 +34,7 @@ struct power_client {
 };
 
 struct power_figures {
-    uint64_t commands, replies, acknowledged, handed_out, ended;
+    uint64_t commands, replies, acknowledged, handed_out, ended, chained, stopped;
 };
 
 /* The first promise that was broken; "" if none. */

@@ -399,8 +399,10 @@ int main(int count, char **arguments)
     }
     (void)printf("%" PRIu64 " runs, %" PRIu64 " crashes, %" PRIu64 " of them power cuts; %" PRIu64
                  " commands, %" PRIu64 " replies, %" PRIu64 " puts acknowledged, %" PRIu64
-                 " jobs handed out, %" PRIu64 " ended: nothing was lost\n",
+                 " jobs handed out, %" PRIu64 " ended, %" PRIu64 " transactions and %" PRIu64
+                 " refused: nothing was lost\n",
                  runs, s.crashes, s.power_cuts, power_figures.commands, power_figures.replies,
-                 power_figures.acknowledged, power_figures.handed_out, power_figures.ended);
+                 power_figures.acknowledged, power_figures.handed_out, power_figures.ended,
+                 power_figures.chained, power_figures.stopped);
     return 0;
 }

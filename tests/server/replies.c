@@ -53,7 +53,7 @@ const char *reply_skip(struct reply *reply)
         return "";
     if (line[0] == '$' && line[1] != '-')
         (void)reply_bytes(reply, strtoul(line + 1, NULL, 10));
-    else if (line[0] == '*' || line[0] == '%')
+    else if ((line[0] == '*' || line[0] == '%') && line[1] != '-')
         for (unsigned long i = strtoul(line + 1, NULL, 10) << (line[0] == '%');
              i > 0 && !reply->is_short; i--)
             (void)reply_skip(reply);

@@ -117,3 +117,27 @@ mutant default_has_the_place_of_another_tube src/server/beanstalkd/tubes.c \
             return ELAPSE__STEP_END;
     }
     uint32_t places'
+
+# ---- transactions ----
+
+mutant half_an_exec_by_a_refusal_in_the_middle src/queue/write.c \
+    'if ([-queue->transaction != NULL-]{+false+})
+        return true;'
+mutant half_an_exec_is_replayed src/queue/write.c \
+    'return queue->transaction != NULL ? [-0-]{+(queue->sink->end(queue->sink), (uint64_t)queue->sink->begin(queue->sink, 600, ELAPSE__RECORD_FOR_GROWTH))+} : queue->sink->end'
+mutant leased_is_not_looked_at_by_exec src/queue/transact.c \
+    '[-!elapse__queue_is_leased_by(queue, queue->now, &change->held.holder)-]{+queue == NULL+}'
+mutant reply_waits_for_an_empty_group src/engine/jobs.c \
+    'if ([-engine->records == engine->begun_records-]{+false+})'
+mutant refused_command_spoils_nothing src/server/resp/transaction.c \
+    '[-    transaction->spoiled = why;
+-]    elapse__session_keep_nothing(connection);'
+mutant too_long_command_spoils_nothing src/server/resp/session.c \
+    '[-        elapse__resp_spoil(connection);
+-]        return elapse__resp_reply_error(
+            connection, "ERR too long'
+mutant transaction_outlives_its_silence src/server/core/run.c \
+    'server->now.boot_ms + [-ELAPSE__KEPT_MS-]{+2 * ELAPSE__KEPT_MS+}'
+mutant puts_before_do_not_fill_the_tube src/server/resp/put.c \
+    '[-        before.jobs++;
+-]'

@@ -83,6 +83,21 @@ RESP_TEST(a_wrong_command_spoils_its_transaction)
     }
 }
 
+/* The bytes of such a command are never kept, and it is not known which command it was. */
+RESP_TEST(a_command_beyond_the_limits_spoils_its_transaction)
+{
+    static char body[70000];
+    const char *const put[] = {"PUT", "t", body};
+    const size_t sizes[] = {3, 1, sizeof body};
+
+    says("MULTI", "+OK|");
+    says("PUT t one", QUEUED);
+    ask_bytes(&c, 3, put, sizes);
+    hear(&c, "-ERR too long: a body, or all arguments together, exceed the limit|");
+    says("EXEC", DISCARDED);
+    says("RESERVE t", "*0|");
+}
+
 RESP_TEST(an_argument_that_only_the_queue_refuses_is_the_answer_of_exec)
 {
     says("MULTI", "+OK|");
@@ -223,6 +238,25 @@ RESP_TEST(a_transaction_is_no_longer_than_a_quarter_of_a_segment)
                                "\r\n");
     assert_in_range(queued, most / (sizeof body + 300), most / sizeof body + 1);
     says("EXEC", DISCARDED);
+}
+
+/* Room for it was made in the next segment, which nothing has reached. */
+RESP_TEST(a_transaction_that_changes_nothing_waits_for_nothing)
+{
+    static char body[60000];
+    const char *const put[] = {"PUT", "t", body};
+    const size_t sizes[] = {3, 1, sizeof body};
+    uint64_t segment = elapse__journal_segment_bytes(f.engine.journal);
+
+    for (uint64_t bytes = 2 * sizeof body; bytes < segment; bytes += sizeof body) {
+        ask_bytes(&c, 3, put, sizes);
+        commit();
+        (void)hear_some(&c, 100);
+    }
+    says("MULTI", "+OK|");
+    ask_many(&c, 1000, "CANCEL t k%u");
+    begins(&c, "EXEC", "*1000|*1|+gone|*1|+gone|");
+    assert_true(elapse__engine_may_reply(&f.engine, f.engine.last_position));
 }
 
 RESP_TEST(open_transactions_share_a_limit)
