@@ -21,7 +21,7 @@
 
 #include <elapse/error.h>
 
-#include "../queue/transact.h"
+#include "../queue/queue.h"
 #include "journal/journal.h"
 
 /* Returns the present by both clocks, rounded down. */

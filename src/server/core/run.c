@@ -338,6 +338,11 @@ bool elapse__session_keep(struct elapse__connection *connection, size_t bytes)
     return true;
 }
 
+uint64_t elapse__session_transaction_bytes_max(const struct elapse__connection *connection)
+{
+    return elapse__engine_transaction_bytes_max(connection->server->engine);
+}
+
 void elapse__session_keep_nothing(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;

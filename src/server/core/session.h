@@ -135,6 +135,9 @@ void elapse__session_old_name(struct elapse__connection *connection);
 enum { ELAPSE__KEPT_MS = 60000 };
 bool elapse__session_keep(struct elapse__connection *connection, size_t bytes);
 
+/* Returns how many bytes the records of a transaction may take at most. */
+uint64_t elapse__session_transaction_bytes_max(const struct elapse__connection *connection);
+
 /* Notes that the session keeps nothing any more. */
 void elapse__session_keep_nothing(struct elapse__connection *connection);
 

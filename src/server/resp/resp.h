@@ -30,6 +30,7 @@
 #include "../../protocol/resp_options.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_write.h"
+#include "../../queue/transact.h"
 #include "../core/session.h"
 
 enum {

@@ -151,7 +151,6 @@ static bool fits(const struct elapse__resp_call *call)
 {
     struct elapse__resp_transaction *transaction = call->session->transaction;
     const struct elapse__resp_pass *pass = call->pass;
-    const struct elapse__engine *engine = elapse__session_options(call->connection)->engine;
 
     if (changes_jobs(call->command) && !passes(call)) {
         elapse__resp_spoil(call->connection);
@@ -166,7 +165,7 @@ static bool fits(const struct elapse__resp_call *call)
                      NULL);
         return false;
     }
-    if (transaction->record_bytes > elapse__engine_transaction_bytes_max(engine)) {
+    if (transaction->record_bytes > elapse__session_transaction_bytes_max(call->connection)) {
         (void)refuse(call, "ERR the transaction is too long; docs/protocol.md has the limit", NULL);
         return false;
     }
