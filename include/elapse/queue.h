@@ -112,6 +112,7 @@ extern "C" {
 #define ELAPSE_JOB_BODY_BYTES_MAX 33554432 /* a body, 32 MiB; segments below 64 MiB hold less */
 #define ELAPSE_JOB_DELAY_MS_MAX   INT64_C(9223372036854) /* a delay, 292 years */
 #define ELAPSE_RESERVE_MAX        1000 /* jobs, and tubes, of one reserve; jobs of one ack */
+#define ELAPSE_CHANGES_MAX        1000 /* changes of a transaction */
 
 /* A durable queue. Its contents are private to the library. */
 struct elapse_queue;
@@ -539,6 +540,60 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_extend(struct elapse
 ELAPSE_API enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,
                                                struct elapse_lease lease,
                                                struct elapse_answer *answer);
+
+/* ---- transactions ---- */
+
+/* What a change of a transaction does. */
+enum elapse_change_verb {
+    ELAPSE_CHANGE_PUT = 0,    /* elapse_queue_put of `put` */
+    ELAPSE_CHANGE_CANCEL = 1, /* elapse_queue_cancel; elapse_queue_cancel_id if `tube` is NULL */
+    ELAPSE_CHANGE_RESCHEDULE = 2, /* elapse_queue_reschedule, or _id, to `time` */
+    ELAPSE_CHANGE_KICK_ID = 3,    /* elapse_queue_kick_id */
+    ELAPSE_CHANGE_ACK = 4,        /* elapse_queue_ack of `id` and `lease`, as all behind it */
+    ELAPSE_CHANGE_NACK = 5,       /* elapse_queue_nack */
+    ELAPSE_CHANGE_NACK_IN = 6,    /* elapse_queue_nack_in, with `delay_ms` */
+    ELAPSE_CHANGE_EXTEND = 7,     /* elapse_queue_extend */
+    ELAPSE_CHANGE_BURY = 8,       /* elapse_queue_bury */
+    ELAPSE_CHANGE_LEASED = 9,     /* nothing: the transaction depends on the lease */
+};
+
+/* A change of a transaction. Fields that its verb does not name are ignored. */
+struct elapse_change {
+    enum elapse_change_verb verb; /* what it does */
+    const struct elapse_put *put; /* PUT: the job */
+    const char *tube;             /* CANCEL, RESCHEDULE: the tube of the key; NULL: by `id` */
+    const void *key;              /* CANCEL, RESCHEDULE: the key of the job */
+    size_t key_bytes;             /* its size */
+    uint64_t id;                  /* the job, of all verbs but PUT */
+    struct elapse_lease lease;    /* from ACK on: the lease of the job */
+    struct elapse_due_time time;  /* RESCHEDULE: the new due time */
+    uint64_t delay_ms;            /* NACK_IN: how long the worker asks for */
+};
+
+/* What became of a change of a transaction. */
+struct elapse_change_answer {
+    enum elapse_error error;   /* as of the verb alone: OK, GONE, CANCELLED or KEY_PENDING */
+    enum elapse_result result; /* as of the verb alone */
+    uint64_t id;               /* the job; 0: there is none */
+};
+
+/*
+ * Makes all changes, in their order, or none of them: they become durable together, and nobody sees
+ * a part of them. Stores in `answers` what became of each; an error there stops nothing. A change
+ * finds what those before it have done; but a job that the transaction itself puts has no id for
+ * them. `count` is 1 to ELAPSE_CHANGES_MAX.
+ * First the leases of all changes LEASED are looked at. If one has ended, or its job was cancelled,
+ * the call returns GONE, and nothing has changed. So a worker that acknowledges a job and puts the
+ * next one, behind LEASED, does so exactly once.
+ * Then room is made for everything, as if each put made a job and nothing ended.
+ * Errors, after which nothing has changed: GONE (a lease has ended), ARGUMENT (answer->fault says
+ * which; also if the changes are longer than a quarter of a segment), LIMIT (jobs, tubes or
+ * tokens), DISK_FULL; those of every change: MEMORY, BROKEN, CLOSED (also after elapse_queue_stop).
+ * Cost: O(count), a lock, and copying the bodies.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_transact(struct elapse_queue *queue, const struct elapse_change *changes, size_t count,
+                      struct elapse_change_answer *answers, struct elapse_answer *answer);
 
 /* ---- look ---- */
 

@@ -150,7 +150,7 @@ static bool keep_job(struct elapse__queue *queue, struct room *room, uint64_t id
 /* Keeps what the job with a key needs. The job may be one that the transaction puts, whose place is
  * kept for the put. */
 static bool keep_named(struct elapse__queue *queue, struct room *room,
-                       const struct elapse__queue_named *named)
+                       const struct elapse__queue_change_named *named)
 {
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, named->tube);
     if (tube == NULL)

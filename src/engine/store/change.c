@@ -7,23 +7,16 @@
 /* How long a lease lasts unless the put says so. */
 #define TTR_DEFAULT_MS UINT64_C(60000)
 
-static struct elapse__queue_text bytes_of(const void *bytes, size_t size)
+struct elapse__queue_put elapse__store_put(const struct elapse_put *put)
 {
-    return (struct elapse__queue_text){bytes, bytes == NULL ? 0 : size};
-}
-
-static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct elapse__queue_now now,
-                                          const void *arguments)
-{
-    const struct elapse_put *put = arguments;
-    struct elapse__queue_put inner = {
+    return (struct elapse__queue_put){
         .tube = elapse__store_text(put->tube),
         .body = {put->body, put->body_bytes},
-        .key = bytes_of(put->key, put->key_bytes),
-        .tag = bytes_of(put->tag, put->tag_bytes),
-        .group = bytes_of(put->group, put->group_bytes),
-        .headers = bytes_of(put->headers, put->headers_bytes),
-        .token = bytes_of(put->token, put->token_bytes),
+        .key = elapse__store_bytes(put->key, put->key_bytes),
+        .tag = elapse__store_bytes(put->tag, put->tag_bytes),
+        .group = elapse__store_bytes(put->group, put->group_bytes),
+        .headers = elapse__store_bytes(put->headers, put->headers_bytes),
+        .token = elapse__store_bytes(put->token, put->token_bytes),
         .when = (enum elapse__queue_when)put->due,
         .delay_ms = put->delay_ms,
         .at_ms = put->at_ms,
@@ -39,8 +32,13 @@ static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct ela
         .backoff_min_ms = put->backoff_min_ms,
         .backoff_max_ms = put->backoff_max_ms,
     };
+}
 
-    return elapse__queue_put(jobs, now, &inner);
+static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                          const void *arguments)
+{
+    struct elapse__queue_put put = elapse__store_put(arguments);
+    return elapse__queue_put(jobs, now, &put);
 }
 
 _Static_assert((int)ELAPSE_DUE_IN == ELAPSE__QUEUE_IN && (int)ELAPSE_DUE_AT == ELAPSE__QUEUE_AT &&
@@ -99,7 +97,7 @@ do_reschedule_id(struct elapse__queue *jobs, struct elapse__queue_now now, const
     return elapse__queue_reschedule_id(jobs, now, named->id, named->time);
 }
 
-static struct elapse__queue_time time_of(const struct elapse_due_time *time)
+struct elapse__queue_time elapse__store_time(const struct elapse_due_time *time)
 {
     return (struct elapse__queue_time){
         .when = (enum elapse__queue_when)time->due,
@@ -111,7 +109,8 @@ static struct elapse__queue_time time_of(const struct elapse_due_time *time)
 enum elapse_error elapse_queue_cancel(struct elapse_queue *queue, const char *tube, const void *key,
                                       size_t key_bytes, struct elapse_answer *answer)
 {
-    struct named named = {.tube = elapse__store_text(tube), .key = bytes_of(key, key_bytes)};
+    struct named named = {.tube = elapse__store_text(tube),
+                          .key = elapse__store_bytes(key, key_bytes)};
     return elapse__store_run(queue, do_cancel, &named, answer);
 }
 
@@ -127,8 +126,9 @@ enum elapse_error elapse_queue_reschedule(struct elapse_queue *queue, const char
                                           const struct elapse_due_time *time,
                                           struct elapse_answer *answer)
 {
-    struct named named = {
-        .tube = elapse__store_text(tube), .key = bytes_of(key, key_bytes), .time = time_of(time)};
+    struct named named = {.tube = elapse__store_text(tube),
+                          .key = elapse__store_bytes(key, key_bytes),
+                          .time = elapse__store_time(time)};
     return elapse__store_run(queue, do_reschedule, &named, answer);
 }
 
@@ -136,7 +136,7 @@ enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *queue, uint64_
                                              const struct elapse_due_time *time,
                                              struct elapse_answer *answer)
 {
-    struct named named = {.id = id, .time = time_of(time)};
+    struct named named = {.id = id, .time = elapse__store_time(time)};
     return elapse__store_run(queue, do_reschedule_id, &named, answer);
 }
 

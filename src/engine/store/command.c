@@ -13,6 +13,11 @@ struct elapse__queue_text elapse__store_text(const char *text)
     return (struct elapse__queue_text){text, text == NULL ? 0 : strlen(text)};
 }
 
+struct elapse__queue_text elapse__store_bytes(const void *bytes, size_t size)
+{
+    return (struct elapse__queue_text){bytes, bytes == NULL ? 0 : size};
+}
+
 void elapse__store_arrive(struct elapse_queue *store)
 {
     (void)atomic_fetch_add(&store->calls, 1);
@@ -72,8 +77,7 @@ enum elapse_error elapse__store_error(const struct elapse_queue *store,
     }
 }
 
-/* Translates a result of the queue that is no error. */
-static enum elapse_result result_of(enum elapse__queue_result result)
+enum elapse_result elapse__store_result(enum elapse__queue_result result)
 {
     switch (result) {
     case ELAPSE__QUEUE_SCHEDULED:
@@ -132,7 +136,7 @@ static enum elapse_error run(struct elapse_queue *store, life_function *life,
     enum elapse_error error = run_locked(store, life, command, arguments, &result);
     if (error == ELAPSE_OK) {
         *answer = (struct elapse_answer){
-            .result = result_of(result.result),
+            .result = elapse__store_result(result.result),
             .id = result.id,
             .position = result.position,
             .fault = result.fault,

@@ -4,6 +4,7 @@
 #ifndef ELAPSE__STORE_COMMAND_H
 #define ELAPSE__STORE_COMMAND_H
 
+#include "../../queue/transact.h"
 #include "threads.h"
 
 /* Runs a command of the queue, and translates its answer. If the journal is full, waits until it
@@ -20,6 +21,18 @@ enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
 /* Returns the error that a result of the queue is; OK if it is none. */
 enum elapse_error elapse__store_error(const struct elapse_queue *store,
                                       enum elapse__queue_result result);
+
+/* Returns a put as the queue takes it. */
+struct elapse__queue_put elapse__store_put(const struct elapse_put *put);
+
+/* Returns a due time as the queue takes it. */
+struct elapse__queue_time elapse__store_time(const struct elapse_due_time *time);
+
+/* Returns a result of the queue that is no error. */
+enum elapse_result elapse__store_result(enum elapse__queue_result result);
+
+/* Returns bytes as a text of the queue. */
+struct elapse__queue_text elapse__store_bytes(const void *bytes, size_t size);
 
 /* Returns a C string as a text of the queue; NULL as an empty text. */
 struct elapse__queue_text elapse__store_text(const char *text);

@@ -150,6 +150,53 @@ STORE_TEST(a_cancelled_job_tells_its_worker)
     elapse_reserved_free(&job);
 }
 
+STORE_TEST(a_transaction_changes_all_or_nothing)
+{
+    struct elapse_reserved job;
+    struct elapse_job found;
+    struct elapse_answer answer;
+    struct elapse_change_answer answers[4];
+    const struct elapse_put next = {.tube = "tube",
+                                    .body = "next",
+                                    .body_bytes = 4,
+                                    .delay_ms = 3600000,
+                                    .key = "next",
+                                    .key_bytes = 4};
+    const struct elapse_put again = {
+        .tube = "tube", .key = "next", .key_bytes = 4, .if_key = ELAPSE_IF_KEY_FAIL};
+
+    put_job("key", "x", 0);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    const struct elapse_change changes[] = {
+        {.verb = ELAPSE_CHANGE_LEASED, .id = job.id, .lease = job.lease},
+        {.verb = ELAPSE_CHANGE_ACK, .id = job.id, .lease = job.lease},
+        {.verb = ELAPSE_CHANGE_PUT, .put = &next},
+        {.verb = ELAPSE_CHANGE_PUT, .put = &again},
+    };
+    assert_int_equal(elapse_queue_transact(queue, changes, 4, answers, &answer), ELAPSE_OK);
+    assert_int_equal(answers[1].error, ELAPSE_OK);
+    assert_int_equal(answers[2].result, ELAPSE_RESULT_SCHEDULED);
+    assert_int_equal(answers[3].error, ELAPSE_ERROR_KEY_PENDING);
+    assert_int_equal(answers[3].id, answers[2].id);
+    commit(&answer);
+    reopen();
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "next", 4, &found), ELAPSE_OK);
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "key", 3, &found), ELAPSE_ERROR_GONE);
+    /* The lease has ended, so this does nothing. */
+    const struct elapse_change later[] = {
+        {.verb = ELAPSE_CHANGE_CANCEL, .tube = "tube", .key = "next", .key_bytes = 4},
+        {.verb = ELAPSE_CHANGE_LEASED, .id = job.id, .lease = job.lease},
+    };
+    assert_int_equal(elapse_queue_transact(queue, later, 2, answers, NULL), ELAPSE_ERROR_GONE);
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "next", 4, &found), ELAPSE_OK);
+    assert_int_equal(elapse_queue_transact(queue, later, 1, answers, NULL), ELAPSE_OK);
+    assert_int_equal(answers[0].result, ELAPSE_RESULT_REMOVED);
+    assert_int_equal(elapse_queue_transact(queue, later, 0, answers, &answer),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_non_null(answer.fault);
+    elapse_reserved_free(&job);
+}
+
 STORE_TEST(nack_in_and_bury_and_kick)
 {
     struct elapse_reserved job;
