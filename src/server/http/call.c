@@ -14,13 +14,14 @@
 #include "guard.h"
 #include "reply.h"
 #include "stream.h"
-#include "translate.h"
+#include "transaction.h"
 #include "wait.h"
 
 struct call {
     struct elapse__http_wait wait; /* first */
     struct elapse__loop_pipe pipe;
     enum elapse__http_operation operation;
+    struct elapse__http_parts parts; /* TRANSACTION: its commands */
     struct elapse__buffer command;
     struct elapse__http_scan hello; /* the reply to HELLO comes first */
     struct elapse__http_scan reply; /* the reply to the command, behind the one to HELLO */
@@ -40,6 +41,7 @@ static void finish(struct call *call, size_t sent)
     ELAPSE__ASSERT(call->pipe.peer == NULL);
     elapse__http_wait_end(&call->wait);
     elapse__buffer_free(&call->command);
+    free(call->parts.answered_as);
     free(call);
 }
 
@@ -73,11 +75,17 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     if (!elapse__http_scan(&call->hello, bytes, size))
         return 0;
     size_t hello = call->hello.size;
+    /* Behind an error of MULTI nothing comes. */
+    if (size > hello && call->reply.size == 0 && bytes[hello] == '-')
+        call->reply.left = 1;
     if (!elapse__http_scan(&call->reply, bytes + hello, size - hello))
         return 0;
     call->reply_bytes = hello + call->reply.size;
     ELAPSE__ASSERT(call->reply.size > 0 && call->reply_bytes <= size);
-    int status = elapse__http_answer(call->operation, bytes + hello, call->reply.size, &json);
+    int status =
+        call->operation == ELAPSE__HTTP_TRANSACTION
+            ? elapse__http_answer_transaction(&call->parts, bytes + hello, call->reply.size, &json)
+            : elapse__http_answer(call->operation, bytes + hello, call->reply.size, &json);
     evhttp_request_set_on_complete_cb(call->wait.request, on_sent, call);
     elapse__http_send_json(call->wait.request, status, &json);
     return 0;
@@ -115,15 +123,19 @@ static struct call *new_call(struct elapse__http *http, struct evhttp_request *r
     return NULL;
 }
 
-/* Begins a call with this command, and takes the command over. */
+/* Begins a call with this command, and takes the command and the parts over. */
 static void start(struct elapse__http *http, struct evhttp_request *request,
-                  enum elapse__http_operation operation, struct elapse__buffer *command)
+                  enum elapse__http_operation operation, const struct elapse__http_parts *parts,
+                  struct elapse__buffer *command)
 {
     struct call *call = new_call(http, request);
     struct elapse__peer *peer = NULL;
 
     if (call != NULL) {
         call->operation = operation;
+        call->parts = *parts;
+        if (operation == ELAPSE__HTTP_TRANSACTION)
+            call->reply.left = elapse__http_transaction_replies(parts);
         call->command = *command;
         call->pipe.input = elapse__buffer_first(command);
         call->pipe.input_bytes = elapse__buffer_size(command);
@@ -140,8 +152,20 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
         finish(call, 0);
     } else {
         elapse__buffer_free(command);
+        free(parts->answered_as);
     }
     elapse__http_send_no_memory(request);
+}
+
+/* Translates the request, of either kind. */
+static bool translate(const struct elapse__http_request *asked, struct elapse__buffer *command,
+                      enum elapse__http_operation *answered_as, struct elapse__http_parts *parts,
+                      struct elapse__http_fault *fault)
+{
+    *answered_as = asked->route.operation;
+    return *answered_as == ELAPSE__HTTP_TRANSACTION
+               ? elapse__http_translate_transaction(asked, command, parts, fault)
+               : elapse__http_translate(asked, command, answered_as, fault);
 }
 
 void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *request,
@@ -152,6 +176,7 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
     const char *authorization =
         evhttp_find_header(evhttp_request_get_input_headers(request), "Authorization");
     struct elapse__buffer command = {.bytes = NULL};
+    struct elapse__http_parts parts = {.count = 0};
     enum elapse__http_operation answered_as;
     struct elapse__http_fault fault;
     struct elapse__http_request asked = {
@@ -168,12 +193,13 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
     const char *password = options->auth == NULL ? NULL : elapse__http_bearer(authorization);
     if (!elapse__http_add_hello(&command, password)) {
         elapse__http_send_no_memory(request);
-    } else if (!elapse__http_translate(&asked, &command, &answered_as, &fault)) {
+    } else if (!translate(&asked, &command, &answered_as, &parts, &fault)) {
         elapse__http_send_error(request, fault.status, fault.code, fault.message);
     } else {
-        start(http, request, answered_as, &command);
+        start(http, request, answered_as, &parts, &command);
         return;
     }
+    free(parts.answered_as);
     elapse__buffer_free(&command);
 }
 

@@ -28,6 +28,7 @@ static const struct path {
     {"/api/v1/kick", ELAPSE__HTTP_KICK, true, false},
     {"/api/v1/cancel_all", ELAPSE__HTTP_CANCEL_ALL, true, false},
     {"/api/v1/pause", ELAPSE__HTTP_PAUSE, true, false},
+    {"/api/v1/transaction", ELAPSE__HTTP_TRANSACTION, true, false},
     {"/api/v1/jobs", ELAPSE__HTTP_LOOK_UP, false, false},
     {"/api/v1/jobs/*", ELAPSE__HTTP_LOOK_UP_ID, false, false},
     {"/api/v1/tubes", ELAPSE__HTTP_TUBES, false, false},

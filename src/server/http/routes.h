@@ -35,6 +35,8 @@ enum elapse__http_operation {
     ELAPSE__HTTP_KICK,
     ELAPSE__HTTP_CANCEL_ALL,
     ELAPSE__HTTP_PAUSE,
+    ELAPSE__HTTP_LEASED, /* only within a transaction: it has no path */
+    ELAPSE__HTTP_TRANSACTION,
     ELAPSE__HTTP_LOOK_UP,
     ELAPSE__HTTP_LOOK_UP_ID,
     ELAPSE__HTTP_LIST,

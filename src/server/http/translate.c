@@ -270,6 +270,11 @@ static bool build_bury(struct elapse__building *building)
     return add_holder(building, "BURY");
 }
 
+static bool build_leased(struct elapse__building *building)
+{
+    return add_holder(building, "LEASED");
+}
+
 /* ---- looks ---- */
 
 static bool build_look_up(struct elapse__building *building)
@@ -343,6 +348,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_KICK] = build_kick,
     [ELAPSE__HTTP_CANCEL_ALL] = build_cancel_all,
     [ELAPSE__HTTP_PAUSE] = build_pause,
+    [ELAPSE__HTTP_LEASED] = build_leased,
     [ELAPSE__HTTP_LOOK_UP] = build_look_up,
     [ELAPSE__HTTP_LOOK_UP_ID] = build_look_up_id,
     [ELAPSE__HTTP_LIST] = build_list,
@@ -354,7 +360,29 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
 
 static bool is_change(enum elapse__http_operation operation)
 {
-    return operation >= ELAPSE__HTTP_PUT && operation <= ELAPSE__HTTP_PAUSE;
+    return operation >= ELAPSE__HTTP_PUT && operation <= ELAPSE__HTTP_LEASED;
+}
+
+bool elapse__http_translate_members(const struct elapse__http_request *request,
+                                    enum elapse__http_operation operation, json_t *members,
+                                    struct elapse__buffer *command,
+                                    enum elapse__http_operation *answered_as,
+                                    struct elapse__http_fault *fault)
+{
+    struct elapse__building building = {.request = request,
+                                        .fault = fault,
+                                        .members = members == NULL ? NULL : json_incref(members),
+                                        .is_query = !is_change(operation)};
+
+    ELAPSE__ASSERT(operation >= ELAPSE__HTTP_PUT && operation < ELAPSE__HTTP_OPERATIONS);
+    ELAPSE__ASSERT(builders[operation] != NULL);
+    bool is_whole = building.members != NULL && builders[operation](&building) &&
+                    elapse__build_check_names(&building) &&
+                    elapse__build_finish(&building, command);
+    ELAPSE__ASSERT(is_whole || (fault->status >= 400 && fault->message[0] != '\0'));
+    *answered_as = building.has_jobs ? ELAPSE__HTTP_ACK : operation;
+    elapse__build_free(&building);
+    return is_whole;
 }
 
 bool elapse__http_translate(const struct elapse__http_request *request,
@@ -363,19 +391,22 @@ bool elapse__http_translate(const struct elapse__http_request *request,
                             struct elapse__http_fault *fault)
 {
     enum elapse__http_operation operation = request->route.operation;
-    struct elapse__building building = {
-        .request = request, .fault = fault, .is_query = !is_change(operation)};
+    json_t *members = is_change(operation)
+                          ? elapse__http_members_of_body(request->body, request->body_bytes, fault)
+                          : elapse__http_members_of_query(request->query, fault);
+    bool is_whole =
+        elapse__http_translate_members(request, operation, members, command, answered_as, fault);
 
-    ELAPSE__ASSERT(operation >= ELAPSE__HTTP_PUT && operation < ELAPSE__HTTP_OPERATIONS);
-    ELAPSE__ASSERT(builders[operation] != NULL);
-    building.members =
-        building.is_query ? elapse__http_members_of_query(request->query, fault)
-                          : elapse__http_members_of_body(request->body, request->body_bytes, fault);
-    bool is_whole = building.members != NULL && builders[operation](&building) &&
-                    elapse__build_check_names(&building) &&
-                    elapse__build_finish(&building, command);
-    ELAPSE__ASSERT(is_whole || (fault->status >= 400 && fault->message[0] != '\0'));
-    *answered_as = building.has_jobs ? ELAPSE__HTTP_ACK : operation;
+    json_decref(members);
+    return is_whole;
+}
+
+bool elapse__http_add_word(struct elapse__buffer *command, const char *word)
+{
+    struct elapse__http_fault fault;
+    struct elapse__building building = {.fault = &fault};
+    bool is_whole = elapse__build_word(&building, word) && elapse__build_finish(&building, command);
+
     elapse__build_free(&building);
     return is_whole;
 }

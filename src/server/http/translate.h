@@ -15,10 +15,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "../../base/buffer.h"
 #include "../../base/json_writer.h"
 #include "../../protocol/resp_value.h"
 #include "request.h"
+
+/* Appends the command of an operation whose members are these, which stay the caller's; otherwise
+ * does what elapse__http_translate does. */
+bool elapse__http_translate_members(const struct elapse__http_request *request,
+                                    enum elapse__http_operation operation, json_t *members,
+                                    struct elapse__buffer *command,
+                                    enum elapse__http_operation *answered_as,
+                                    struct elapse__http_fault *fault);
 
 /* Appends the command to `command`, and stores the operation whose form the answer has: for an
  * array of jobs that of ACK, an array. Requires an operation that becomes a command. On failure
@@ -27,6 +37,9 @@ bool elapse__http_translate(const struct elapse__http_request *request,
                             struct elapse__buffer *command,
                             enum elapse__http_operation *answered_as,
                             struct elapse__http_fault *fault);
+
+/* Appends a command without arguments. */
+bool elapse__http_add_word(struct elapse__buffer *command, const char *word);
 
 /* Appends the command that begins a connection: HELLO, with a password unless it is NULL. */
 bool elapse__http_add_hello(struct elapse__buffer *command, const char *password);

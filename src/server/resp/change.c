@@ -181,14 +181,28 @@ enum elapse__session_step elapse__resp_kick(const struct elapse__resp_call *call
     return ELAPSE__STEP_RAN;
 }
 
-ELAPSE__RESP_QUEUE_COMMAND(do_pause, struct named,
-                           elapse__queue_pause(queue, now, with->tube, with->time.delay_ms))
+struct pausing {
+    struct elapse__queue_text tube;
+    uint64_t duration_ms;
+};
+
+static struct elapse__queue_answer do_pause(struct elapse__queue *queue,
+                                            struct elapse__queue_now now, const void *arguments)
+{
+    const struct pausing *pausing = arguments;
+    return elapse__queue_pause(queue, now, pausing->tube, pausing->duration_ms);
+}
 
 enum elapse__session_step elapse__resp_pause(const struct elapse__resp_call *call)
 {
-    struct named named = {.tube = elapse__resp_text(call->arguments[1])};
+    struct pausing pausing = {.tube = elapse__resp_text(call->arguments[1])};
+    struct elapse__queue_answer answer;
 
-    if (!elapse__resp_read_duration(call, 2, &named.time.delay_ms))
+    if (!elapse__resp_read_duration(call, 2, &pausing.duration_ms))
         return ELAPSE__STEP_RAN;
-    return elapse__resp_run_one(call, do_pause, &named);
+    if (!elapse__session_run(call->connection, do_pause, &pausing, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, ELAPSE__VERB_PAUSE_TUBE);
+    elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
 }

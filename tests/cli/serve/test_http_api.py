@@ -220,6 +220,34 @@ class Operations(HttpTest):
             [job] = self.post("reserve", tubes=["a"], **named)["jobs"]
             self.assertEqual(self.get("/api/v1/jobs/" + job["id"])["holder"], holder)
 
+    def test_transaction(self):
+        self.put("one")
+        job = self.take()
+        holder = {"id": job["id"], "lease": job["lease"]}
+        commands = [{"command": "leased", **holder}, {"command": "ack", "jobs": [holder]},
+                    {"command": "put", "tube": "b", "body": "two", "key": "k", "in": "1h"},
+                    {"command": "put", "tube": "b", "body": "two", "key": "k", "if_key": "fail"},
+                    {"command": "cancel", "tube": "b", "keys": ["k", "l"]},
+                    {"command": "put", "tube": "b", "body": "next"}]
+        done = self.post("transaction", commands=commands)["results"]
+        self.assertEqual(done[:3], [{"result": "ok"}, {"results": ["ok"]},
+                                    {"id": "2", "result": "scheduled"}])
+        self.assertEqual(done[3]["error"]["code"], "BUSY_KEY")
+        self.assertEqual(done[4:], [{"results": ["removed", "gone"]}, {"id": "3", "result": "scheduled"}])
+        refused = self.post("transaction", status=409, commands=commands)
+        self.assertEqual(refused["error"]["code"], "LEASE_ENDED")
+        self.assertEqual(self.get("/api/v1/tubes/b")["ready"], 1)
+        # Whatever is wrong, nothing is done.
+        put = {"command": "put", "tube": "b", "body": "x"}
+        for wrong in ([], [7] * 501, [put, {"command": "reserve", "tubes": ["b"]}], [put, {}], [put, 7],
+                      [put, {**put, "in": "5"}], [put, {**put, "cron": "61 * * * *"}],
+                      [put, {"command": "kick", "tube": "b", "count": 1}], [put, {**put, "size": 1}]):
+            with self.subTest(wrong=str(wrong)[:80]):
+                refused = self.post("transaction", status=400, commands=wrong)
+                self.assertEqual(refused["error"]["code"], "BAD_ARGUMENT")
+        self.post("transaction", status=400, commands=[put], more=1)
+        self.assertEqual(self.get("/api/v1/tubes/b")["ready"], 1)
+
     def test_details(self):
         self.put(headers='{"traceparent":"00-1"}', tag="x", retry=2)
         [job] = self.post("reserve", tubes=["a"], details=True)["jobs"]
