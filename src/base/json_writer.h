@@ -22,7 +22,7 @@ struct elapse__json {
 
 void elapse__json_free(struct elapse__json *json);
 
-/* Text as it is, which is no value. */
+/* Text as it is, which does not count as a value: no comma comes before it. */
 void elapse__json_raw(struct elapse__json *json, const char *text);
 
 /* Begin an object or an array, by '{' or '['; end it, by '}' or ']'. */

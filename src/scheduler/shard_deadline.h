@@ -1,5 +1,5 @@
 /*
- * Returns for when a task is pending. The functions require the lock of the shard.
+ * Returns when a task is due, and whether it recurs. The functions require the lock of the shard.
  */
 #ifndef ELAPSE__SHARD_DEADLINE_H
 #define ELAPSE__SHARD_DEADLINE_H

@@ -5,9 +5,9 @@
  * The slots of the ring are the lowest digit of a deadline already, in base `slots`: deadline %
  * slots is the slot, and deadline / slots is the turn. A jump visits the slots from the last to the
  * first, and puts the due timers in front. So within a turn the timers come by slot, and within a
- * slot in the order of arming; it remains to sort them by turn without changing that. This is a
- * radix sort by the turn, the highest digit first. Digits have 6 bits, and turns are counted from
- * that of `jump_origin` at the beginning of the jump:
+ * slot in the order of arming; it remains to sort the timers by turn, and to keep the order within
+ * each turn. This is a radix sort by the turn, the highest digit first. Digits have 6 bits, and
+ * turns are counted from the turn of `jump_origin` at the beginning of the jump:
  *
  *      due_turn 3          digits[0]          digits[1]          digits[2] ...
  *      [due: turn 3]       [4] [5] .. [63]    [1] [2] .. [63]    [1] [2] .. [63]
@@ -16,17 +16,17 @@
  * The timers of `due_turn` are in the due ring. Another timer lies in the bucket of the highest
  * digit in which its turn differs from `due_turn`. When the due ring is empty, the least bucket of
  * the lowest digit that has timers is next. If the digit is the lowest of all, the bucket becomes
- * the due ring as a whole. If not, `due_turn` becomes the bucket's first turn, and its timers are
- * divided among the buckets of the digits below, and the due ring, from the newest to the oldest,
- * each to the front:
+ * the due ring as a whole. If not, `due_turn` becomes the bucket's first turn, and the bucket is
+ * divided: its timers go, from the newest to the oldest, to the front of the due ring or of the
+ * buckets of the digits below:
  *
  *      bucket 2 of digits[1]  ->  dividing  ->  the due ring (turn 128),
  *                                               digits[0] (turns 129 to 191)
  *
  * So a timer is moved once by the visit, and then at most once for each further digit of the turns
  * that the jump passed. The first timer can be popped when the buckets before and around it are
- * divided; all the others wait in theirs. Nothing here depends on the neighbours of a timer, so
- * timers may be stopped and started at any moment.
+ * divided; all other timers wait in their buckets. Nothing here depends on the neighbours of a
+ * timer, so timers may be stopped and started at any moment.
  *
  * Source: the radix sort of lists by the most significant digit; the buckets are those of a
  * hierarchical wheel whose ticks are turns.
@@ -127,8 +127,8 @@ static inline void elapse__hashed_note_stopped(struct elapse_hashed *hashed, uin
         elapse__hashed_mark_bucket_empty(hashed, bucket);
 }
 
-/* Goes on to the next bucket: its timers become the due ring, or are to be divided. Requires that
- * both are empty. Returns false if there is no bucket with timers. */
+/* Goes on to the next bucket: its timers become the due ring, or `dividing`. Requires that both
+ * rings are empty. Returns false if there is no bucket with timers. */
 static inline bool elapse__hashed_take_bucket(struct elapse_hashed *hashed)
 {
     ELAPSE__ASSERT(elapse__ring_empty(&hashed->due));

@@ -105,10 +105,10 @@ static inline unsigned elapse__wheel_first_in_word(const uint64_t *bitmap, unsig
 }
 
 /*
- * The words of the slots that may come first, as bits, `words` being those that have timers: the
- * first one of the present blocks, and those of the next blocks of its level and of lower levels.
- * What lies on the levels above comes later, unless a slot there is at the pointer and is
- * being cascaded.
+ * Of `words`, the words that have timers, returns those in which the slot that comes first may be:
+ * the first word of a present block, and the words of the next blocks of its level and of lower
+ * levels. Slots of the levels above come later, unless a slot there is at the pointer and is being
+ * cascaded.
  */
 static inline uint64_t elapse__wheel_first_words(const struct elapse_wheel *wheel, uint64_t words)
 {
@@ -195,9 +195,8 @@ static inline void elapse__wheel_enter_blocks(struct elapse_wheel *wheel, uint64
 
 /*
  * Moves the pointer to `tick`, not backwards and not beyond `least`: no timer has a deadline before
- * it, and pop goes on from there to `least`.
- * Where a block begins, a slot of the level above may have timers that have
- * to be cascaded before one is popped: notes its level in `cascading`.
+ * `least`, and pop goes on from `tick` to `least`. Where a block begins, a slot of the level above
+ * may have timers that have to be cascaded before one is popped: notes its level in `cascading`.
  */
 static inline void elapse__wheel_set_pointer(struct elapse_wheel *wheel, uint64_t tick)
 {
@@ -269,9 +268,9 @@ static inline struct elapse__wheel_slot *elapse__wheel_slot_at(struct elapse_whe
 
 /*
  * Puts a timer that is in no ring into an open slot, as the newest, with its deadline. Returns true
- * if the slot has more than a few timers from now on. All reads
- * come before the first store, and the stores have an order that was found by measuring: a start
- * takes 8 % less (docs/decisions/0003-start-and-stop.md).
+ * if the slot has more than a few timers from now on. All reads come before the first store, and
+ * the stores have an order that was found by measuring: a start takes 8 % less
+ * (docs/decisions/0003-start-and-stop.md).
  */
 static inline bool elapse__wheel_append(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                         unsigned slot, struct elapse__wheel_slot *entered,

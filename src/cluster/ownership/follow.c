@@ -66,8 +66,8 @@ void elapse__follow_row(struct elapse__partition *partition,
 
 /* ---- the log ---- */
 
-/* Called when the log does not continue what this node has. The group above the last durable one
- * may have gone back. Durable groups may not. */
+/* Called when the log does not continue what this node has. The database may have lost the group
+ * above the last durable one (R6). It must not lose durable groups. */
 static void take_fork(struct elapse__partition *partition)
 {
     if (partition->local.group > partition->confirmed.group)

@@ -45,8 +45,8 @@ static unsigned count_hosts(const PQconninfoOption *options)
     return most;
 }
 
-/* Stores where item number `i` of the list is. If the list has only one item, stores where that one
- * is. Returns the size of the item. */
+/* Stores where item number `i` of the list is. If the list has only one item, that item stands for
+ * each number. Returns the size of the item. */
 static size_t find_item(const char *list, unsigned i, const char **item)
 {
     if (count_items(list) == 1)

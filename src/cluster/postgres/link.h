@@ -1,6 +1,6 @@
 /*
  * A connection to the database that performs the statements of one partition, one at a time, and
- * never waits: statements.h has the contract, rules W1 to W5.
+ * never waits: statements.h has the contract, rules W1 to W6.
  *
  *      elapse__database_link_begin(link, &statement)
  *      elapse__database_link_watch(link, &watch)                what to wait for, until ...
@@ -57,15 +57,15 @@ void elapse__database_link_free(struct elapse__database_link *link);
 void elapse__database_link_begin(struct elapse__database_link *link,
                                  const struct elapse__statement *statement);
 
-/* Stores what to wait for; no file if nothing is under way. Ask again after each poll: connecting
- * goes from file to file. */
+/* Stores what to wait for; no file if nothing is under way. Ask again after each poll: libpq may
+ * use another file while it connects. */
 void elapse__database_link_watch(const struct elapse__database_link *link,
                                  struct elapse__os_watch *watch);
 
 /* Goes on with what is under way. `is_ready`: the file of elapse__database_link_watch was ready.
- * Returns true, once, when the statement's result is there, which is valid until the next one
- * begins. Call it with false after each begin: a statement that fails at once never makes the file
- * ready. */
+ * Returns true, once, when the statement's result is there. The result is valid until the next
+ * statement begins. Call it with false after each begin: a statement that fails at once never makes
+ * the file ready. */
 bool elapse__database_link_poll(struct elapse__database_link *link, bool is_ready,
                                 struct elapse__statement_result *result);
 

@@ -1,5 +1,5 @@
 /*
- * What results of the database say, for the files of a link.
+ * Declares what reads the results of a statement, for the other files of a link.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_LINK_RESULTS_H
 #define ELAPSE__CLUSTER_POSTGRES_LINK_RESULTS_H

@@ -58,8 +58,8 @@ bool elapse__repair_server(struct elapse__repair *repair, struct elapse__repair_
 bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t system_identifier,
                           uint32_t timeline, struct elapse__schema_why *why);
 
-/* Returns whether a commit waits for a standby. With `single_copy` it need not. If not, `why` says
- * why. */
+/* Returns whether a commit waits for a standby. With `single_copy` a commit need not wait. After
+ * false, `why` says why. */
 bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
                           struct elapse__schema_why *why);
 
@@ -72,8 +72,8 @@ bool elapse__repair_hash(struct elapse__repair *repair, uint32_t partition,
                          const struct elapse__repair_row *row, uint64_t group, uint64_t *hash,
                          bool *is_there, struct elapse__schema_why *why);
 
-/* Returns the group that the words of a mark name: the last one that its node knew to be durable.
- * 0: they name none. */
+/* Returns the group that the words of a mark name: the last one that the node which wrote the mark
+ * knew to be durable. 0: the words name no group. */
 uint64_t elapse__repair_marked_group(const char *mark);
 
 /* Begins a transaction that takes `stopped` and `missed` away, and begins a later epoch, unless the

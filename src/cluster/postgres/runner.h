@@ -96,7 +96,7 @@ void elapse__runner_aside(struct elapse__runner *runner);
 
 /* The process is about to end: hands over, and then calls `ended`. This takes a third of the lease
  * at most, and no more than ELAPSE__RUNNER_HAND_OVER_MS: the service manager does not wait for
- * ever. elapse__runner_figures tells whether the database has written that. */
+ * ever. elapse__runner_figures tells whether the database has written the hand-over. */
 void elapse__runner_hand_over(struct elapse__runner *runner);
 
 /* Returns until when answers may leave, strictly before that time; 0: not at all. Cost: one atomic

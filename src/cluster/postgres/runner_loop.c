@@ -1,6 +1,6 @@
 /*
- * The thread of a runner: asks the state machine (partition.h) for the next statement, and gives it
- * to the link (link.h) and the result back.
+ * The thread of a runner: asks the state machine (partition.h) for the next statement, gives the
+ * statement to the link (link.h), and gives the result back to the state machine.
  */
 #include <string.h>
 
@@ -330,7 +330,7 @@ static void end(struct elapse__runner *runner)
 {
     struct elapse__partition_group waiting;
     bool gives_up = !is_final(runner);
-    bool owns = runner->epoch > 0; /* this thread alone changes it */
+    bool owns = runner->epoch > 0; /* this thread alone changes `epoch` */
     elapse__database_link_free(runner->link);
     runner->link = NULL;
     if (gives_up && !runner->hands_over)

@@ -6,10 +6,10 @@
  * schema.sql, which is in the program, has the tables. The schema has a version; a database that
  * has a later version is refused.
  *
- * A queue has a level: which records its log may have. Level 0: those that programs of 0.2 read.
- * Level 1: headers, too. elapse__schema_upgrade raises it, and the version with it, so that
- * programs of 0.2 refuse the database instead of a record. A queue that is made where the version
- * is 3 has level 1 from the beginning.
+ * A queue has a level: which records its log may have. Level 0: records that programs of 0.2 read.
+ * Level 1: records with headers, too. elapse__schema_upgrade raises the level, and the version with
+ * it, so that programs of 0.2 refuse the database instead of a record. A queue that is made where
+ * the version is 3 has level 1 from the beginning.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
 #define ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
@@ -24,7 +24,7 @@ struct pg_conn;
 
 enum {
     ELAPSE__SCHEMA_VERSION_LEAST = 2,
-    ELAPSE__SCHEMA_VERSION = 3, /* no program of 0.2 is in use any more */
+    ELAPSE__SCHEMA_VERSION = 3, /* where no program of 0.2 is in use any more */
     ELAPSE__SCHEMA_LEVEL = 1,   /* of a queue; a later one is refused */
 };
 
@@ -58,8 +58,8 @@ bool elapse__schema_read(const char *host, const char *name, struct elapse__sche
 bool elapse__schema_upgrade(const char *host, const char *name, struct elapse__schema_why *why);
 
 /* Asks a server that takes writes for the transactional inbox (sql/inbox.sql), and enters the queue
- * into it. Stores whether there is one. Fails, with words, if this server takes no writes, or if
- * the queue cannot be entered: only then `*has_inbox` means nothing. */
+ * into it. Stores whether there is an inbox. Fails, with words, if this server takes no writes, or
+ * if the queue cannot be entered. Then `*has_inbox` means nothing. */
 bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t partitions,
                                uint32_t body_bytes_max, bool *has_inbox,
                                struct elapse__schema_why *why);

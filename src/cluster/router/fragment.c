@@ -112,7 +112,8 @@ void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
 
 /* ---- the link is lost ---- */
 
-/* Puts the fragments of a ring before those that wait in the lane. They keep their order. */
+/* Puts the fragments of a ring before those that wait in the lane. The fragments keep their
+ * order. */
 static void put_in_front(struct elapse__router_lane *lane, struct elapse__ring_node *ring)
 {
     ELAPSE__ASSERT(ring != &lane->queued);

@@ -30,7 +30,7 @@ typedef void elapse__router_local_function(struct elapse__router_command *comman
 struct elapse__router_route {
     char name[16]; /* in capitals, and zeros */
     enum elapse__router_route_kind kind;
-    uint32_t least;   /* with fewer arguments, the name included, any partition refuses it */
+    uint32_t least;   /* arguments, with the name; any partition refuses fewer */
     bool looks;       /* the command changes nothing */
     bool before_auth; /* the command may be said before AUTH */
     bool slow;        /* the command may take long */
@@ -50,7 +50,7 @@ uint32_t elapse__router_home(struct elapse__router_client *client);
 bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id);
 
 /* Returns the partition of a PUT. `*has_token`: the put may be sent again, because its token makes
- * one job of both. */
+ * one job of both puts. */
 uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                   const struct elapse__wire_resp_argument *arguments,
                                   uint32_t count, bool *has_token);

@@ -12,10 +12,10 @@ struct elapse__upkeep_local_group {
     uint64_t number;
     uint64_t hash, previous_hash;
     /* The group's bytes in the log. NULL: they were not wanted, or the directory does not have them
-     * any more. The latter may be so for the first group alone. */
+     * any more. Only the first group may lack its bytes for the second reason. */
     uint8_t *bytes;
     size_t size;
-    bool has_records; /* in the directory */
+    bool has_records; /* the directory has records of the group */
 };
 
 struct elapse__upkeep_local_log {

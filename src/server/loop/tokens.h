@@ -1,6 +1,6 @@
 /*
- * The file of passwords: one a line. Empty lines, and lines that begin with '#', are no passwords;
- * blanks around one do not count.
+ * Reads the file of passwords, which has one password a line. Empty lines, and lines that begin
+ * with '#', are no passwords. Blanks around a password do not count.
  */
 #ifndef ELAPSE__LOOP_TOKENS_H
 #define ELAPSE__LOOP_TOKENS_H

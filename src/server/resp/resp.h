@@ -48,7 +48,7 @@ enum {
 struct elapse__resp_session {
     struct elapse__wire_resp_parser parser;
     bool resp3;      /* the client has said HELLO 3 */
-    bool known;      /* the client has said AUTH, or nobody has to */
+    bool known;      /* the client has said AUTH, or the server has no passwords */
     bool said_retry; /* the client has used the old name of ATTEMPTS, and the log knows */
     /* The command that was begun and comes again; all 0 between commands. */
     uint32_t done;                                /* parts of the command that are done */
@@ -117,7 +117,7 @@ enum {
     ELAPSE__RESP_CONTEXT_LOOK = 1 << 1,    /* LOOKUP; otherwise RESERVE */
     ELAPSE__RESP_CONTEXT_DETAILS = 1 << 2, /* RESERVE with DETAILS */
     ELAPSE__RESP_CONTEXT_ITEM = 1 << 3,    /* with LOOK: one job of LIST with KEYS */
-    /* With ITEM: the first one, before which the head of the list stands. */
+    /* With ITEM: the job is the first one of the list, and the head of the list comes before it. */
     ELAPSE__RESP_CONTEXT_FIRST = 1 << 4,
     /* Where the head is, with FIRST: the number of items, of 16 bits, and the cursor, of 32. */
     ELAPSE__RESP_CONTEXT_COUNT_SHIFT = 16,
