@@ -148,7 +148,7 @@ struct elapse__queue_options {
     uint32_t tubes_max, groups_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
-    /* In a cluster in which programs of 0.2 may be: what those refuse is not written. A put with
+    /* Programs of 0.2 may run in this cluster: records that they refuse are not written. A put with
      * headers or a group is refused, and the settings of a tube are not durable. */
     bool old_records;
     bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
@@ -173,11 +173,9 @@ void elapse__queue_free(struct elapse__queue *queue);
 bool elapse__queue_is_own_record(const struct elapse__queue *queue,
                                  const struct elapse__record *record);
 
-/*
- * Takes in a record of the journal, in the order of the log. Requires that the queue is not open.
+/* Takes in a record of the journal, in the order of the log. Requires that the queue is not open.
  * Errors: ARGUMENT if the record is no record of a queue, or of another partition; NO_MEMORY;
- * LIMIT. After an error nothing has changed.
- */
+ * LIMIT. After an error nothing has changed. */
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record);
 
@@ -198,21 +196,17 @@ uint64_t elapse__queue_last_id(const struct elapse__queue *queue);
  * records are not live, even if the queue has counted them as live. Cost: O(jobs). */
 void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position);
 
-/*
- * Opens the queue. `life` is greater than that of every earlier process on these records, so that
+/* Opens the queue. `life` is greater than that of every earlier process on these records, so that
  * no lease's name repeats. Leases whose time is over by the wall clock end at the next turn.
  * Errors: ARGUMENT if a record has a lease of this life or of a later one; NO_MEMORY, after which
- * the call may be repeated. Cost: O(jobs).
- */
+ * the call may be repeated. Cost: O(jobs). */
 enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
                                                     struct elapse__queue_now now, uint32_t life);
 
-/*
- * Called for each record of a segment that is cleaned. If the record is live, appends it again,
+/* Called for each record of a segment that is cleaned. If the record is live, appends it again,
  * with the present state of its job. `record` has the body. If the body is NULL and has a size, it
  * is damaged, and the copy has the flag ELAPSE__RECORD_BODY_LOST. Returns OK, also for a record
- * that is not live; REFUSED; or NO_MEMORY.
- */
+ * that is not live; REFUSED; or NO_MEMORY. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): a test has one of its own */
 enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
                                               struct elapse__queue_now now, uint64_t position,
@@ -437,8 +431,7 @@ struct elapse__queue_answer elapse__queue_nack_in(struct elapse__queue *queue,
                                                   struct elapse__queue_holder holder,
                                                   uint64_t delay_ms);
 
-/* Ends the lease as beanstalkd's release does: the job is ready after a delay, with this priority.
- */
+/* Ends the lease as beanstalkd's release does: the job is ready after a delay, with `priority`. */
 struct elapse__queue_answer elapse__queue_release(struct elapse__queue *queue,
                                                   struct elapse__queue_now now,
                                                   struct elapse__queue_holder holder,
@@ -512,13 +505,11 @@ struct elapse__queue_kick {
     struct elapse__queue_chunks soonest; /* the jobs that the pass has chosen */
 };
 
-/*
- * Makes jobs of a tube ready: the buried jobs, the oldest first; if there are none, the soonest
+/* Makes jobs of a tube ready: the buried jobs, the oldest first; if there are none, the soonest
  * delayed jobs. Does a slice of the work. Returns OK when all is done; KEPT when it must be called
  * again; or an error, and then the jobs counted in `kicked` are ready.
  * Cost of n delayed jobs: one pass over all jobs of the queue for each ELAPSE__QUEUE_KICK_PASS_MAX
- * of n, O(log n) for each job of the tube, and 16 bytes of memory for each job of a pass.
- */
+ * of n, O(log n) for each job of the tube, and 16 bytes of memory for each job of a pass. */
 enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
                                              struct elapse__queue_now now,
                                              struct elapse__queue_kick *kick);
@@ -629,11 +620,9 @@ struct elapse__queue_filter {
     struct elapse__queue_text tag;
 };
 
-/*
- * Looks at up to `most` places of the table of jobs from `*cursor` on, which begins as 0. Stores
+/* Looks at up to `most` places of the table of jobs from `*cursor` on, which begins as 0. Stores
  * the jobs that fit the filter in `views`, at most `room` of them, and returns how many. `*cursor`
- * is 0 again at the end. A job that exists from the first call to the last appears exactly once.
- */
+ * is 0 again at the end. A job that exists from the first call to the last appears exactly once. */
 uint32_t elapse__queue_list(struct elapse__queue *queue, struct elapse__queue_now now,
                             const struct elapse__queue_filter *filter, uint32_t *cursor,
                             uint32_t most, struct elapse__queue_view *views, uint32_t room);
