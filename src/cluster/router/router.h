@@ -75,9 +75,9 @@ struct elapse__router_link;
 enum { ELAPSE__ROUTER_PARTITIONS_MAX = 1024 };
 
 /* Returns the partition of a key in a tube; tokens of puts without a key have an empty tube. The
- * rule never changes, because data lie where it said: FNV-1a of 64 bits over one byte with the
- * tube's size, the tube, and the key; then (h ^ h >> 32) modulo the partitions. Requires that the
- * tube has up to 255 bytes. */
+ * rule never changes, because the data lie where the rule has put them: FNV-1a of 64 bits over one
+ * byte with the tube's size, the tube, and the key; then (h ^ h >> 32) modulo the partitions.
+ * Requires that the tube has up to 255 bytes. */
 uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
                                          const void *key, size_t key_size);
 
@@ -196,8 +196,8 @@ void elapse__router_client_closed(struct elapse__router_client *client, uint64_t
 
 /* ---- links ---- */
 
-/* Returns a link that the shell should open, NULL: none is left. It leads to the owner of its
- * partition as elapse__router_owner said last. */
+/* Returns a link that the shell should open, NULL: none is left. The link leads to the owner of its
+ * partition that elapse__router_owner named last. */
 struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *router, uint64_t now);
 
 uint32_t elapse__router_link_partition(const struct elapse__router_link *link);
@@ -210,7 +210,8 @@ void *elapse__router_link_shell(const struct elapse__router_link *link);
 void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now, bool is_here);
 
 /* Returns the arguments of the command that the core of this process has to run next, and stores
- * how many; NULL: none. They stay until the core has done the command, or the link is lost. */
+ * how many; NULL: none. The arguments stay until the core has done the command, or the link is
+ * lost. */
 const struct elapse__wire_resp_argument *
 elapse__router_link_command(const struct elapse__router_link *link, uint32_t *count);
 

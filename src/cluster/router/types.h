@@ -285,7 +285,7 @@ struct elapse__router_client {
     struct elapse__router_given given;
     uint8_t name_size;
     char name[ELAPSE__ROUTER_NAME_MAX];
-    char address[ELAPSE__ROUTER_ADDRESS_BYTES]; /* ""; as of its first RESERVE without a name */
+    char address[ELAPSE__ROUTER_ADDRESS_BYTES]; /* ""; set by a RESERVE without a name */
     void *shell;
 };
 

@@ -55,8 +55,8 @@ bool elapse__cluster_read_queue(struct elapse__cluster *cluster);
 /* The thread that asks, again and again, whether the database has an inbox. */
 void *elapse__cluster_errand_inbox(void *argument);
 
-/* On the thread of the loop: if that thread has found something new, logs it and wakes the runners.
- */
+/* Called on the thread of the loop. If elapse__cluster_errand_inbox has found something new, logs
+ * it and wakes the runners. */
 void elapse__cluster_errand_inbox_look(struct elapse__cluster *cluster);
 
 /* ---- addresses.c ---- */

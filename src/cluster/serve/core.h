@@ -1,5 +1,6 @@
 /*
- * The core of a partition, and what the loop does for its runner.
+ * Declares what makes and frees the core of a partition, and what the loop does for the partition's
+ * runner.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_CORE_H
 #define ELAPSE__CLUSTER_SERVE_CORE_H

@@ -76,7 +76,7 @@ struct elapse__cluster_errand {
     struct elapse__cluster_monitor monitor;
     struct elapse__os_thread thread;
     bool is_running; /* there is a thread */
-    bool stops;      /* under the lock, as the next one */
+    bool stops;      /* under the lock, as `has_ended` */
     bool has_ended;  /* the thread does nothing any more */
 };
 
@@ -114,7 +114,7 @@ struct elapse__cluster_partition {
     bool is_opening;     /* the runner's thread closes the store, and opens it again */
     bool has_ended;      /* the runner has handed over, or stopped: it calls nothing more */
     bool has_failed;     /* the process has to end */
-    bool has_lost; /* the process has to end because of lost groups; other partitions look before */
+    bool has_lost; /* the process has to end because of lost groups; first other partitions look */
     const char *out; /* why this node goes on without the partition, until it is started again;
                         NULL: this node does not */
     struct elapse__cluster_notice notices[ELAPSE__CLUSTER_PARTITION_NOTICES]; /* the oldest first */
@@ -163,7 +163,7 @@ struct elapse__cluster {
     uint32_t partition_count;                     /* how many have been opened */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char name[ELAPSE__NODE_NAME_BYTES];
-    _Atomic bool has_inbox;                  /* the database has one */
+    _Atomic bool has_inbox;                  /* the database has an inbox */
     struct elapse__cluster_errand inbox;     /* looks for the inbox */
     struct elapse__cluster_errand addresses; /* looks names up */
     bool has_inbox_notice;                   /* under the lock of `inbox` */
@@ -174,8 +174,8 @@ struct elapse__cluster {
     bool cores_close;         /* the router gives no more commands to the cores of this node */
     _Atomic bool is_stopping; /* stores are not opened anew */
     bool has_failed;
-    uint64_t search_until_ms; /* until when the others look, because a partition has lost groups; 0:
-                                 none has */
+    uint64_t search_until_ms; /* until when the other partitions look for lost groups, because one
+                                 has lost some; 0: none has */
     _Atomic bool is_refused;  /* because of the options, or of what the directory has */
     unsigned char *batch;
 };

@@ -19,8 +19,9 @@ extern const struct elapse__runner_calls elapse__cluster_partition_calls;
 /* ---- partition_life.c ---- */
 
 /* Makes the partition with this number of the cluster that is `context`, and opens its store, if
- * its files belong to the partition. On any thread, for other partitions at the same time. There is
- * no store if that failed; the partition has a line for the log then, or there was no memory. */
+ * its files belong to the partition. Runs on any thread, for other partitions at the same time. If
+ * that fails, there is no store, and the partition has a line for the log, unless there was no
+ * memory. */
 void elapse__cluster_partition_open(void *context, uint32_t number);
 
 /* Starts the runner. Requires a store. Returns false after a line for the log. */
@@ -33,8 +34,8 @@ void elapse__cluster_partition_end(struct elapse__cluster_partition *partition);
  * other partitions at the same time. Requires that there is no runner. */
 void elapse__cluster_partition_close(void *context, uint32_t number);
 
-/* Releases the rest, and logs its lines. Returns false if not everything that is confirmed became
- * durable here. Requires that the store was closed. */
+/* Releases what is left of the partition, and logs the lines that it has for the log. Returns false
+ * if not everything that is confirmed became durable here. Requires that the store was closed. */
 bool elapse__cluster_partition_free(struct elapse__cluster_partition *partition);
 
 #endif

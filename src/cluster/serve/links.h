@@ -1,5 +1,5 @@
 /*
- * Declares what joins the router with sockets and cores: its clients and its links.
+ * Declares what joins the router with sockets and cores: the router's clients and links.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_LINKS_H
 #define ELAPSE__CLUSTER_SERVE_LINKS_H

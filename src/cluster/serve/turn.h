@@ -1,5 +1,5 @@
 /*
- * Turns of the loop.
+ * Declares the turns of the loop of a cluster's node.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_TURN_H
 #define ELAPSE__CLUSTER_SERVE_TURN_H

@@ -1,5 +1,5 @@
 /*
- * Makes a backup of a journal that may be in use. It takes no lock.
+ * Makes a backup of a journal that may be in use. No lock is taken.
  *
  *      source                     backup
  *      tail .. head - 1    --->   the same files under second names (hard links); on another file
@@ -7,9 +7,9 @@
  *      head                --->   a copy up to its last whole COMMIT, zeros behind it
  *                                 and a file `backup`, which marks it
  *
- * The files below the head are sealed: nobody writes them again. The journal does not use a
- * file again that has a second name: it unlinks the file. So the files of a backup never change. If
- * the tail moves while files are linked, the first of them may be gone: then all is done again.
+ * The files below the head are sealed: nobody writes them again. The journal does not use a file
+ * again that has a second name: it unlinks the file. So the files of a backup never change. If the
+ * tail moves while files are linked, the first of them may be gone: then the backup begins again.
  *
  * The mark tells open that the original may go on beside this copy. The number of the copy's next
  * life is then drawn at random, so that no lease of the copy has the name of one of the original's.

@@ -44,7 +44,7 @@ struct elapse__group {
     size_t size;       /* of the records, later with the COMMIT */
     size_t padding;    /* zeros behind that, which are written too */
     size_t capacity;
-    bool has_place; /* it came from the log, or was submitted: `log_place` says where it lies */
+    bool has_place; /* the group came from the log, or was submitted: `log_place` says where */
     struct elapse__journal_place log_place;
 };
 

@@ -22,11 +22,11 @@
  * Both checksums of a record are XXH3-64 with a seed made of its position and the identity, so the
  * checksum does not fit a record that lies where it was not written, or in another queue's journal.
  *
- * Versions. Elapse 0.2 wrote 1 and 2, and reads no other. They have the same bytes as 3 and 4, but
- * less in them: PUTs without headers, CHANGEs without errors, no TUBEs. So a segment of version 1
- * or 2 is read, and is never given what a program of 0.2 does not know: growth goes to the next
- * segment (group.c). A whole record of a type that this program does not know is damage: a later
- * program wrote it. Taken for a torn end it would be cut.
+ * Versions. Elapse 0.2 wrote 1 and 2, and reads no other. Their layout is that of 3 and 4, but
+ * their PUTs have no headers, their CHANGEs have no errors, and they have no TUBEs. So a segment of
+ * version 1 or 2 is read, and is never given what a program of 0.2 does not know: growth goes to
+ * the next segment (group.c). A whole record of a type that this program does not know is damage: a
+ * later program wrote it. If the record counted as a torn end, open would cut it.
  */
 #ifndef ELAPSE__JOURNAL_FRAME_H
 #define ELAPSE__JOURNAL_FRAME_H

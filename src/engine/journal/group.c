@@ -94,9 +94,10 @@ static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, ui
                                          elapse__segment_bytes(journal);
 }
 
-/* Returns whether records of this purpose leave a segment of an older version, where they would
- * fit: all do as soon as a spare is free. Growth, a setting, and what comes from a log may have
- * what a program of that version does not know, and wait for a spare. */
+/* Returns whether records of this purpose go to the next segment because the present one is of an
+ * older version, although they would fit. All records do as soon as a spare is free. Growth, a
+ * setting, and what comes from a log may have what a program of that version does not know, and
+ * wait for a spare. */
 static bool must_leave(const struct elapse__journal *journal, enum elapse__record_purpose purpose)
 {
     return elapse__segment_of(journal, journal->place) == journal->old_head &&

@@ -110,8 +110,8 @@ struct elapse__journal_owner {
 
     /* Cleaning is about to lose the record at this position: appends it again if it is live. If
      * `body` is NULL although there is a size, the body is damaged. Returns an error (EAGAIN,
-     * ENOSPC of begin) if it cannot append now; it is then asked again. EBADMSG: the record must
-     * stay as it is; the tail is pinned until the next start. */
+     * ENOSPC of begin) if it cannot append now; then this function is called again. EBADMSG: the
+     * record must stay as it is; the tail is pinned until the next start. */
     int (*clean)(void *context, uint64_t position, const struct elapse__record *record);
 
     /* Stores the facts for the header of a new segment. */
@@ -339,7 +339,7 @@ void elapse__journal_read_worked(struct elapse__journal *journal,
 /* Notes that a body has a wrong checksum. */
 void elapse__journal_body_damaged(struct elapse__journal *journal, uint64_t position);
 
-/* Returns for how long the record at this position is not to be read; 0: it may be. */
+/* Returns for how long the record at this position is not to be read; 0: it may be read now. */
 uint64_t elapse__journal_unread_ms(const struct elapse__journal *journal, uint64_t now_ms,
                                    uint64_t position);
 

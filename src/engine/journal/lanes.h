@@ -35,7 +35,7 @@ bool elapse__journal_log_wants(const struct elapse__journal *journal,
 /* replica.c: begins to submit the group in flight. */
 void elapse__journal_log_start(struct elapse__journal *journal);
 
-/* replica.c: submits it. The caller need not hold the lock. */
+/* replica.c: submits that group. The caller need not hold the lock. */
 void elapse__journal_log_perform(struct elapse__journal *journal,
                                  struct elapse__operation *operation);
 void elapse__journal_log_completed(struct elapse__journal *journal,

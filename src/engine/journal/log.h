@@ -54,7 +54,8 @@
  *                      its tail on (L4).
  *
  * A journal with places has version 4 of the format in its headers (or 2, see frame.h). Opened
- * without a log, for reading, it takes no records: they would not be in the log.
+ * without a log, for reading, such a journal takes no records, because these would not be in the
+ * log.
  */
 #ifndef ELAPSE__JOURNAL_LOG_H
 #define ELAPSE__JOURNAL_LOG_H

@@ -58,8 +58,8 @@ struct elapse__portable {
     size_t rest_bytes;
 };
 
-/* Reads the header, and looks whether records of an owner follow, exactly as many as it says and as
- * there are bytes. Returns false if not. The bytes stay where they are. */
+/* Reads the header, and checks that as many records of an owner follow as the header says, and
+ * nothing else. Returns false if not. The bytes stay where they are. */
 bool elapse__portable_open(struct elapse__portable *portable, const void *bytes, size_t size);
 
 /* Stores the next record, which points into the bytes. Returns false at the end. */

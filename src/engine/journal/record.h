@@ -84,8 +84,8 @@ struct elapse__record_sink {
 enum {
     ELAPSE__RECORD_HEADER_BYTES = 24,
     ELAPSE__JOURNAL_ALIGNMENT = 8,
-    /* What a record has beside its fields and its body: its header, and zeros up to the next one.
-     */
+    /* What a record has beside its fields and its body: its header, and zeros up to the next
+     * record. */
     ELAPSE__RECORD_FRAME_MAX = ELAPSE__RECORD_HEADER_BYTES + ELAPSE__JOURNAL_ALIGNMENT - 1,
 };
 

@@ -42,8 +42,8 @@ bool elapse__directory_has(const struct elapse__recovery *recovery, uint64_t seg
 bool elapse__directory_create(struct elapse__recovery *recovery,
                               const struct elapse__journal_options *options);
 
-/* Makes `view` that of a segment, and opens its file into `*file`. Load reads all of it into
- * `bytes` unless it is there already; stream reads as the view is walked over. */
+/* Make `view` show a segment, and open the segment's file into `*file`. Load reads all of the file
+ * into `bytes`, unless `bytes` has it already; stream reads as the view is walked over. */
 bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, int *file);
 bool elapse__segment_stream(struct elapse__recovery *recovery, uint64_t number, int *file);
 

@@ -1,5 +1,5 @@
 /*
- * Reading a segment record by record, and what that tells about it. Either all of it lies in
+ * Reads a segment record by record, and tells what it has. Either all of the segment lies in
  * memory, or a window moves over its file: then bodies that are longer than the window are never
  * read.
  */
@@ -60,7 +60,7 @@ void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_
 bool elapse__walk_next(struct elapse__walk *walk);
 
 /* Reads what may be the record at this offset, if its header and its fields are in memory. Nothing
- * is checked: it may be no record at all. Returns its header, or NULL. */
+ * is checked: the bytes may be no record at all. Returns its header, or NULL. */
 const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64_t offset,
                                  struct elapse__frame *frame);
 

@@ -46,9 +46,9 @@ struct elapse_queue;
 
 /* ---- the store: any thread; not from within calls of the log ---- */
 
-/* Call the function of engine.h with the same last word. They wait for room in the journal for a
- * while: after DISK_FULL the caller may try again. CLOSED: the store does not follow. ARGUMENT: the
- * bytes are no group of this format, or too long. */
+/* Call the function of engine.h with the same last word. The functions wait for room in the journal
+ * for a while: after DISK_FULL the caller may try again. CLOSED: the store does not follow.
+ * ARGUMENT: the bytes are no group of this format, or too long. */
 enum elapse_error elapse__store_follow(struct elapse_queue *store,
                                        const struct elapse__engine_group *group);
 enum elapse_error elapse__store_rebuild(struct elapse_queue *store);
