@@ -19,7 +19,7 @@
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
  * 12. The indexes are whole. The tokens are in their lists. The name of a holder has at least as
- *     many references as leases that use it; others are of callers.
+ *     many references as leases that use it; callers have the others.
  * 13. A tube has a job, a hold or settings. Settings say something, and have a pause if and only if
  *     the tube is paused. A tube whose watch has asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live; every other job has one.

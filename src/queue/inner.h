@@ -131,7 +131,7 @@ enum { ELAPSE__QUEUE_TOKEN_LISTS = 10 };
 struct elapse__queue {
     struct elapse_allocator memory;
     struct elapse__record_sink *sink;
-    uint64_t live_excess; /* by so many bytes the sink may have counted too many as live */
+    uint64_t live_excess; /* bytes that the sink counts as live, and that may not be live */
     struct elapse__queue_options options;
     struct elapse__hash_secret secret;
     uint64_t random;      /* state of the jitter's generator */

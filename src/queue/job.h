@@ -139,7 +139,7 @@ struct elapse__queue_side {
 _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__queue_side) == 128,
                "a side record takes two cache lines");
 
-/* The name of who holds leases, which they share: holders.c. */
+/* A name of somebody who holds leases. Many leases share a name: holders.c. */
 struct elapse__queue_name {
     uint32_t link;       /* in the index of names */
     uint32_t references; /* leases, and callers of elapse__queue_name_get */

@@ -216,8 +216,8 @@ enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
  * them again: records grow because jobs that were handed out have counters. Cost: O(1). */
 uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue);
 
-/* Returns how many of the bytes that `sink->live` was told may not live: where the texts of a job
- * beside its body are long, only a bound of their size is known. */
+/* Returns how many of the bytes that the sink counts as live may not be live: where the texts of a
+ * job beside its body are long, only a bound of their size is known. */
 uint64_t elapse__queue_excess_bytes(const struct elapse__queue *queue);
 
 /* ---- time ---- */

@@ -190,7 +190,7 @@ bool elapse__queue_turns_reserve(struct elapse__queue *queue, struct elapse__que
 void elapse__queue_turns_trim(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 void elapse__queue_turns_free(const struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
-/* The next functions for a tube that has turns. */
+/* The next functions require that the tube has turns. */
 bool elapse__queue_turns_ready_reserve(struct elapse__queue *queue,
                                        struct elapse__queue_group *group);
 
@@ -216,8 +216,7 @@ static inline bool elapse__queue_ready_reserve(struct elapse__queue *queue,
                          : elapse__queue_turns_ready_reserve(queue, group);
 }
 
-/* Adds a job to those of its tube that are ready, which requires that there is room; and takes one
- * out. */
+/* Add a ready job to its tube, which requires that there is room; and take a ready job out. */
 static inline void elapse__queue_ready_add(struct elapse__queue *queue,
                                            struct elapse__queue_tube *tube,
                                            struct elapse__queue_entry *entry)

@@ -1,6 +1,6 @@
 /*
- * The settings of tubes in memory. Only a tube that has settings takes memory for them. Their
- * record is live while they say something.
+ * The settings of tubes in memory. Only a tube that has settings takes memory for them. The record
+ * of a tube is live while its settings say something.
  */
 #include "tables.h"
 

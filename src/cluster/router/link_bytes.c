@@ -167,7 +167,7 @@ static bool take_value(struct elapse__router_link *link, const unsigned char *va
     }
     if (link->greetings == 0)
         return take_answer(link, value, size);
-    /* A node of before does not know version 2. The next link says 1. */
+    /* A node of an earlier version does not know version 2. The next link says 1. */
     if (!link->is_pipe && !link->is_old && begins_with(value, size, "-ERR NODE ")) {
         link->router->partitions[link->partition].is_old = true;
         return false;

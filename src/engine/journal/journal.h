@@ -122,7 +122,7 @@ struct elapse__journal_owner {
      * live records before it comes to a record that has ended. Called often. */
     uint64_t (*growth)(void *context);
 
-    /* NULL, or returns how many of the bytes that the sink was told as live may not live. */
+    /* NULL, or returns how many of the bytes that the sink counts as live may not be live. */
     uint64_t (*excess)(void *context);
 
     /* NULL; or, during open of a journal with LOG_PLACEs: forgets everything that was replayed

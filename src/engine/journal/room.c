@@ -69,7 +69,7 @@ bool elapse__journal_admits(const struct elapse__journal *journal,
     return spares - crossing >= to_keep[purpose];
 }
 
-/* Returns how many bytes of the log do not live; perhaps too many. */
+/* Returns how many bytes of the log are not live; the result may be too great. */
 static uint64_t dead_at_most(const struct elapse__journal *journal)
 {
     const struct elapse__journal_owner *owner = &journal->owner;

@@ -121,8 +121,8 @@ struct elapse__queue_connection *elapse__session_leases(struct elapse__connectio
  * connection ends if it has given too many wrong passwords. */
 void elapse__session_wrong_password(struct elapse__connection *connection);
 
-/* Gives the client a name, as which the jobs show who holds them. An empty name: the address of the
- * client takes its place, when it reserves. */
+/* Gives the client a name, by which jobs show who holds them. If the name is empty, the address of
+ * the client takes its place when the client reserves. */
 void elapse__session_set_name(struct elapse__connection *connection,
                               struct elapse__queue_text name);
 

@@ -1,6 +1,6 @@
 /*
- * Readers: they read bodies which are not in the page cache, on a thread, so that the loop never
- * waits for the disk. Each core has a reader. All readers of a process share one thread.
+ * Reads, on a thread, bodies that are not in the page cache, so that the loop never waits for the
+ * disk. Each core has a reader. All readers of a process share one thread.
  *
  *      loop --give--> [to read] --thread--> [read, of its reader] --take--> loop
  *                                   \--> descriptor of the reader becomes readable
@@ -23,9 +23,9 @@ void elapse__body_thread_stop(struct elapse__body_thread *thread);
 struct elapse__body_reader *elapse__body_reader_open(struct elapse__body_thread *thread,
                                                      const struct elapse__journal *journal);
 
-/* Drops the readings that have not begun, so that nobody waits for readings of other readers: they
- * are taken like those that are done, and were not performed. For a core that hands out nothing any
- * more. */
+/* Drops the readings that have not begun: elapse__body_reader_take returns them as done, although
+ * they were not performed. So a core that hands out nothing any more does not wait for the readings
+ * of other cores. */
 void elapse__body_reader_withdraw(struct elapse__body_reader *reader);
 
 /* Withdraws the readings that have not begun, waits for the one that has, and releases the reader.
@@ -37,7 +37,7 @@ void elapse__body_reader_close(struct elapse__body_reader *reader);
 int elapse__body_reader_descriptor(const struct elapse__body_reader *reader);
 void elapse__body_reader_quiet(const struct elapse__body_reader *reader);
 
-/* Returns false if there is no memory: nothing has changed. */
+/* Gives a reading to the thread. Returns false if there is no memory: nothing has changed. */
 bool elapse__body_reader_give(struct elapse__body_reader *reader,
                               struct elapse__server_reading *reading);
 
