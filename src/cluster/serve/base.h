@@ -35,21 +35,22 @@ enum { ELAPSE__CLUSTER_TOGETHER = 16 };
 typedef void elapse__cluster_call(void *context, uint32_t number);
 
 /* Calls call(context, number) once for each number below `count`, up to ELAPSE__CLUSTER_TOGETHER of
- * them at a time, on this thread and on others. Returns when all have returned. Where the system
- * refuses threads fewer are made at a time. */
+ * them at a time, on this thread and on others. Returns when all have returned. If the system
+ * refuses a thread, fewer calls are made at a time. */
 void elapse__cluster_each(uint32_t count, elapse__cluster_call *call, void *context);
 
 /* ---- begin.c ---- */
 
 /* Calls call(context, 0) on a thread of its own, and returns when that has returned. If a signal
- * asks to end meanwhile, ends the process at once. Requires that no partition has a runner. */
+ * asks the process to end meanwhile, ends the process at once. Requires that no partition has a
+ * runner. */
 void elapse__cluster_begin(struct elapse__cluster *cluster, elapse__cluster_call *call,
                            void *context);
 
 /* ---- inbox_errand.c ---- */
 
-/* Asks one database server after the other for the facts of the queue, until one of them tells.
- * Returns false if a signal asks to end. */
+/* Asks one database server after the other for the facts of the queue, until a server has told
+ * them. Returns false if a signal asks the process to end. */
 bool elapse__cluster_read_queue(struct elapse__cluster *cluster);
 
 /* The thread that asks, again and again, whether the database has an inbox. */
@@ -75,7 +76,7 @@ void elapse__addresses_failed(struct elapse__cluster_partition *partition);
 
 /* ---- notices.c ---- */
 
-/* Wakes the loop: it has something to look at. */
+/* Wakes the loop, so that it looks at the partition. */
 static inline void elapse__cluster_partition_wake_loop(struct elapse__cluster_partition *partition)
 {
     elapse__os_event_set(partition->cluster->event);
