@@ -76,9 +76,8 @@ bool elapse__http_translate_transaction(const struct elapse__http_request *reque
         return false;
     if (!json_is_array(commands) || json_array_size(commands) == 0 ||
         json_array_size(commands) > ELAPSE__HTTP_ITEMS_MAX || json_object_size(members) != 1)
-        (void)elapse__http_refuse(
-            fault, 400, "BAD_ARGUMENT", "commands",
-            "this has to be an array of 1 to 500 commands, and all there is");
+        (void)elapse__http_refuse(fault, 400, "BAD_ARGUMENT", "commands",
+                                  "this has to be an array of 1 to 500 commands, and all there is");
     else
         is_whole = translate_parts(request, commands, command, parts, fault);
     json_decref(members);

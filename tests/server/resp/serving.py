@@ -77,7 +77,7 @@ class Connection:
         if kind == b"$":
             return self.bulk(int(rest))
         if kind == b"*":
-            return [self.receive() for _ in range(int(rest))]
+            return None if rest == "-1" else [self.receive() for _ in range(int(rest))]
         if kind == b"%":
             return {self.receive(): self.receive() for _ in range(int(rest))}
         if kind == b"_" and rest == "":

@@ -26,6 +26,14 @@ RESP_TEST(a_transaction_is_done_at_exec)
     says("EXEC", "-ERR EXEC without MULTI|");
 }
 
+/* go-redis sends a TxPipeline as one piece, and its names in small letters. */
+RESP_TEST(a_transaction_comes_in_one_piece)
+{
+    say(&c, "*1\r\n$5\r\nmulti\r\n*3\r\n$3\r\nput\r\n$1\r\nt\r\n$1\r\nb\r\n"
+            "*3\r\n$6\r\ncancel\r\n$1\r\nt\r\n$1\r\nk\r\n*1\r\n$4\r\nexec\r\n");
+    hear(&c, "+OK|+QUEUED|+QUEUED|*2|*2|:1|+scheduled|*1|+gone|");
+}
+
 RESP_TEST(a_transaction_has_no_reply_before_it_is_durable)
 {
     ask(&c, "MULTI");
