@@ -179,13 +179,13 @@ QUEUE_TEST(limits_count_the_whole_transaction)
     f->options.tubes_max = 2;
     f->options.tokens_max = 1;
     restart(f, 0);
-    struct elapse__queue_put elsewhere[] = {job("b"), job("b"), job("b")};
-    elsewhere[1].tube = text("u");
-    elsewhere[2].tube = text("v");
+    struct elapse__queue_put second = job("b");
+    struct elapse__queue_put third = job("b");
+    second.tube = text("u");
+    third.tube = text("v");
     const struct elapse__queue_change jobs[] = {put_of(job("1")), put_of(job("2")),
                                                 put_of(job("3")), put_of(job("4"))};
-    const struct elapse__queue_change tubes[] = {put_of(elsewhere[0]), put_of(elsewhere[1]),
-                                                 put_of(elsewhere[2])};
+    const struct elapse__queue_change tubes[] = {put_of(job("b")), put_of(second), put_of(third)};
     const struct elapse__queue_change tokens[] = {put_of(with_token("a")), put_of(with_token("b"))};
     assert_int_equal(transact(f, jobs, 4), ELAPSE__QUEUE_LIMIT);
     assert_int_equal(transact(f, tubes, 3), ELAPSE__QUEUE_LIMIT);

@@ -102,6 +102,30 @@ static const char *const commands[] = {
     "CLIENT LIST",
     "QUIT",
     "NONSENSE a b",
+    "MULTI",
+    "EXEC",
+    "DISCARD",
+    "LEASED %1 1-%1",
+};
+
+/* Commands that may stand between MULTI and EXEC. */
+static const char *const queued[] = {
+    "PUT %t body",
+    "PUT %t body IN %1s KEY k%1",
+    "PUT %t body KEY k%1 IFKEY fail TOKEN t%1",
+    "PUT %t body IN 1s KEY k%1 IFKEY debounce MAX 3s",
+    "PUT %t body EVERY 3s HEADERS h=%1",
+    "CANCEL %t k%1 k%1",
+    "CANCELID %1",
+    "RESCHEDULE %t k%1 IN %1s",
+    "RESCHEDULEID %1 IN 0s",
+    "ACK %1 1-%1 %1 1-%1",
+    "NACK %1 1-%1",
+    "EXTEND %1 1-%1",
+    "BURY %1 1-%1",
+    "KICKID %1",
+    "LEASED %1 1-%1",
+    "PING",
 };
 
 /* Writes a text with its numbers and tubes filled in. Returns its length. */
@@ -135,18 +159,8 @@ static size_t write_resp(char *to, const char *command)
     return (size_t)sprintf(to, "*%zu\r\n%s", count, rest);
 }
 
-static void add_send(void)
+static void add_text(unsigned client, char *text, size_t size)
 {
-    char text[LINE_BYTES * 2];
-    unsigned client = (unsigned)random_below(&source, SCRIPT_CLIENTS);
-    size_t size;
-
-    /* Half of the clients speak each protocol. */
-    if (client % 2 == 0)
-        size = fill_in(text, lines[random_index(&source, sizeof lines / sizeof *lines)]);
-    else
-        size =
-            write_resp(text, commands[random_index(&source, sizeof commands / sizeof *commands)]);
     if (random_one_in(&source, 40))
         text[random_index(&source, size)] = (char)random_below(&source, 256);
     /* The text comes in one piece, or in two with another step in between. */
@@ -164,6 +178,37 @@ static void add_send(void)
     add((unsigned)(size - cut));
     for (size_t i = cut; i < size; i++)
         add((uint8_t)text[i]);
+}
+
+static void add_resp(unsigned client, const char *command)
+{
+    char text[LINE_BYTES * 2];
+    size_t size = write_resp(text, command);
+
+    add_text(client, text, size);
+}
+
+static void add_transaction(unsigned client)
+{
+    add_resp(client, "MULTI");
+    for (uint64_t left = 1 + random_below(&source, 4); left > 0; left--)
+        add_resp(client, queued[random_index(&source, sizeof queued / sizeof *queued)]);
+    add_resp(client, "EXEC");
+}
+
+static void add_send(void)
+{
+    char text[LINE_BYTES * 2];
+    unsigned client = (unsigned)random_below(&source, SCRIPT_CLIENTS);
+
+    /* Half of the clients speak each protocol. */
+    if (client % 2 == 0)
+        add_text(client, text,
+                 fill_in(text, lines[random_index(&source, sizeof lines / sizeof *lines)]));
+    else if (random_one_in(&source, 6))
+        add_transaction(client);
+    else
+        add_resp(client, commands[random_index(&source, sizeof commands / sizeof *commands)]);
 }
 
 static void add_step(void)
