@@ -50,6 +50,8 @@ struct put {
     bool has_priority;
     uint64_t attempts;
     bool has_attempts;
+    uint64_t retry;
+    bool has_retry;
 
     struct elapse__buffer body;
     uint64_t line_sent;
@@ -121,6 +123,8 @@ static enum exit_status check(const struct put *put)
         return usage_error("--ifkey needs --key");
     if (if_key_is(put, "debounce") != has(put, ELAPSE__PUT_MAX))
         return usage_error("--ifkey debounce and --max need each other");
+    if (put->has_attempts && put->has_retry)
+        return usage_error("--retry is the old name of --attempts: give one");
     if (has(put, ELAPSE__PUT_FOR) && !has(put, ELAPSE__PUT_TOKEN))
         return usage_error("--put-token-for needs --put-token");
     if (put->lines && (has(put, ELAPSE__PUT_KEY) || has(put, ELAPSE__PUT_TOKEN)))
@@ -379,6 +383,8 @@ static enum exit_status run(void *context, const struct command_line *line)
         set_number(&put->options[ELAPSE__PUT_PRIORITY], put->priority);
     if (put->has_attempts)
         set_number(&put->options[ELAPSE__PUT_ATTEMPTS], put->attempts);
+    if (put->has_retry) /* a server of 0.2 knows this name alone */
+        set_number(&put->options[ELAPSE__PUT_RETRY], put->retry);
     if (!put->lines)
         return put_one(put, line->argument_count > 1 ? line->arguments[1] : NULL);
     if (put->file != NULL)
@@ -452,9 +458,9 @@ enum exit_status put_command(int argc, char **argv)
         {.name = "retry",
          .value = "COUNT",
          .kind = OPTION_NUMBER,
-         .number = &put.attempts,
+         .number = &put.retry,
          .most = UINT32_MAX,
-         .given = &put.has_attempts,
+         .given = &put.has_retry,
          .help = "the old name of --attempts"},
         {.name = "backoff",
          .value = "MIN..MAX",

@@ -9,6 +9,7 @@
 #include "../../cluster/postgres/names.h"
 #include "../../os/os.h"
 #include "../common/duration.h"
+#include "../common/message.h"
 #include "../common/output.h"
 #include "cluster.h"
 
@@ -53,8 +54,8 @@ enum exit_status cluster_create(const struct cluster_options *options)
                       queue.partitions, queue.partitions == 1 ? "" : "s",
                       duration_format(options->lease_ns).text, is_new ? "" : "; it exists already");
     if (options->lease_ns < LEASE_NS_SURE)
-        output_add_format("warning: a lease below 2s gives a statement less than a second, and a "
-                          "busy database takes longer at times: the node then begins anew\n");
+        print_error("warning: a lease below 2s gives a statement less than a second, and a busy "
+                    "database takes longer at times: the node then begins anew");
     return output_finish();
 }
 

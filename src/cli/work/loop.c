@@ -235,11 +235,9 @@ static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
 static void take_extended(struct loop *loop, struct work_job *job, const redisReply *reply,
                           uint64_t now_ns)
 {
-    bool is_many = job->next_extended != NULL;
-
     for (size_t place = 0; job != NULL; place++) {
         struct work_job *next = job->next_extended;
-        worker_extended(&loop->worker, job, now_ns, protocol_read_word(reply, place), is_many);
+        worker_extended(&loop->worker, job, now_ns, protocol_read_word(reply, place));
         job = next;
     }
 }

@@ -128,12 +128,11 @@ enum exit_status work_command(int argc, char **argv)
                       "up to so many jobs at once, 1 to 1000 (default 1)"),
         option_duration("time-limit", &work.limit_ns, MILLISECOND_NS, LIMIT_NS_MAX,
                         "the work on a job fails after so long; --post: 30s unless given"),
-        option_noting(
-            &work.options.worker.has_backoff,
-            option_duration(
-                "backoff", &work.backoff_ns, 0, LIMIT_NS_MAX,
-                "a job that failed waits so long, in place of its own back-off, and loses none of "
-                "its retries")),
+        option_noting(&work.options.worker.has_backoff,
+                      option_duration("backoff", &work.backoff_ns, 0, LIMIT_NS_MAX,
+                                      "a job that failed waits so long, in place of its own "
+                                      "back-off, and the attempt does "
+                                      "not count, unless the answer of --post has Retry-After")),
         option_text("secret-file", "FILE", &work.secret_file,
                     "sign each request with the secret in this file (HMAC-SHA256)"),
         option_text("content-type", "TYPE", &work.options.hooks.content_type,

@@ -64,7 +64,7 @@ static bool asks_about(const struct worker *worker, const struct work_job *job)
  * fall near each other become one. */
 static void gather_extensions(struct worker *worker, struct work_job *last, uint64_t now_ns)
 {
-    for (size_t i = 0; !worker->extends_singly && i < worker->options.concurrency; i++) {
+    for (size_t i = 0; i < worker->options.concurrency; i++) {
         struct work_job *job = &worker->jobs[i];
         if (!asks_about(worker, job) || job->ttr_ns == 0 ||
             job->ask_ns > later(now_ns, job->ttr_ns / 6))
@@ -308,13 +308,11 @@ void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
 }
 
 void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_ns,
-                     enum work_answer answer, bool is_one_of_many)
+                     enum work_answer answer)
 {
     check_job(job);
     ELAPSE__ASSERT(job->asks);
     job->asks = false;
-    if (answer == ANSWER_ERROR && is_one_of_many)
-        worker->extends_singly = true;
     note(worker, job, now_ns, answer);
     if (answer == ANSWER_OK)
         plan_extension(job, now_ns);
@@ -328,7 +326,6 @@ void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
     job->tell_sent = false;
     if (answer == ANSWER_ERROR) {
         job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
-        job->after_ms = 0; /* a server of an older version refuses it */
         return;
     }
     worker->lost += answer == ANSWER_GONE && !job->told_once;

@@ -64,7 +64,8 @@ struct work_job {
 struct worker_options {
     size_t concurrency; /* 1 to WORKER_JOBS_MAX */
     uint64_t limit_ns;  /* how long the work on a job may last; 0: for ever */
-    bool has_backoff;   /* a failed job waits for `backoff_ms`, in place of its own back-off */
+    bool has_backoff;   /* a failed job waits for `backoff_ms`, in place of its own back-off. The
+                         * attempt does not count, unless the job has a wish: `after_ms`. */
     uint64_t backoff_ms;
     bool until_empty; /* the worker ends when there is no job */
 };
@@ -79,9 +80,8 @@ struct worker {
     bool asks_again;  /* a job has ended while a reserve was under way */
     bool can_reserve; /* there is a connection for reserves */
     bool can_tell;
-    bool extends_singly; /* a server that is older takes one lease in a command */
-    bool stops;          /* takes no more jobs */
-    bool gives_up;       /* ends the jobs that it has */
+    bool stops;    /* takes no more jobs */
+    bool gives_up; /* ends the jobs that it has */
 
     uint64_t done;
     uint64_t failed;
@@ -143,7 +143,7 @@ enum work_answer { ANSWER_OK, ANSWER_CANCELLED, ANSWER_GONE, ANSWER_ERROR };
 void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
                    enum work_answer answer, uint64_t ttr_ns);
 void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_ns,
-                     enum work_answer answer, bool is_one_of_many);
+                     enum work_answer answer);
 void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer);
 

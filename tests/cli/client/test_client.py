@@ -387,6 +387,18 @@ class Connections(ClientTest):
         stranger = Stranger(self, answer)
         self.fails(NO_SERVER, "not of the protocol", "put", "t", "x", "--server", stranger.address)
 
+    def test_the_old_name_of_attempts_is_sent_as_it_is(self):
+        """A server of 0.2 knows RETRY alone."""
+        said = []
+        def answer(connection):
+            said.append(connection.recv(1000))
+            connection.sendall(b"*2\r\n:1\r\n+scheduled\r\n")
+        for option, word in (("--retry", b"RETRY"), ("--attempts", b"ATTEMPTS")):
+            self.assertEqual(self.client("put", "t", "x", option, "3", "--server",
+                                         Stranger(self, answer).address).status, 0)
+            self.assertIn(b"\r\n%s\r\n$1\r\n3\r\n" % word, said[-1])
+        self.fails(USAGE, "--retry is the old name of --attempts", "put", "t", "x", "--retry", "3", "--attempts", "3")
+
     def test_replies_that_would_write_to_the_terminal(self):
         """What the server sends is checked before it is printed, and errors are masked."""
         for reply, *arguments in (

@@ -103,6 +103,18 @@ class Hooks(WorkTest):
             b"the secret", signed, hashlib.sha256).hexdigest())
         self.assertLess(abs(int(headers["Elapse-Time-Ms"]) / 1000 - time.time()), 3600)
 
+    def test_headers_that_say_whose_a_request_is_stay(self):
+        """A hook, or the proxy before it, trusts them. Names that only begin so travel."""
+        hook = Hook(self, lambda number: 200)
+        names = ("Proxy", "Proxy-Authorization", "Forwarded", "X-Forwarded-For", "x-forwarded-host", "Via", "Origin", "Referer",
+                 "X-Real-IP", "X-Client-IP", "True-Client-IP", "X-HTTP-Method-Override", "Keep-Alive", "TE", "Trailer",
+                 "Upgrade", "Set-Cookie", "Accept", "Accept-Encoding", "Proxied", "Vial", "Originator")
+        for part in range(0, len(names), 8):
+            self.done("put", "t", "x", "--headers", json.dumps({name: "evil" for name in names[part:part + 8]}))
+        self.until_empty("t", "--post", hook.url)
+        got = {name for _, headers, _ in hook.requests for name, value in headers.items() if value == "evil"}
+        self.assertEqual(got, {"Accept-Encoding", "Proxied", "Vial", "Originator"})
+
     def test_headers_that_may_travel_do(self):
         hook = Hook(self, lambda number: 200)
         self.done("put", "t", "x", "--headers", json.dumps({

@@ -109,10 +109,6 @@ TEST(test_who_did_the_work_may_ask_for_time)
     job->after_ms = 7000;
     worker_ran(&worker, job, WORK_FAILED);
     assert_int_equal(next(EFFECT_NACK).delay_ms, 7000);
-    /* An older server knows no such delay. */
-    worker_told(&worker, job, now_ns, ANSWER_ERROR);
-    now_ns += WORKER_AGAIN_NS;
-    assert_int_equal(next(EFFECT_NACK).delay_ms, 0);
     begin(1);
     worker.options.has_backoff = true;
     worker.options.backoff_ms = 9000;
@@ -120,6 +116,21 @@ TEST(test_who_did_the_work_may_ask_for_time)
     job->after_ms = 7000;
     worker_ran(&worker, job, WORK_FAILED);
     assert_int_equal(next(EFFECT_NACK).delay_ms, 9000);
+}
+
+/* An error of the server, say -TRYAGAIN, does not change what the worker has to say. */
+TEST(test_the_wish_for_time_outlives_an_error)
+{
+    begin(1);
+    worker.options.has_backoff = true;
+    worker.options.backoff_ms = 5000;
+    struct work_job *job = start_one(1);
+    job->after_ms = 7000;
+    worker_ran(&worker, job, WORK_FAILED);
+    assert_int_equal(next(EFFECT_NACK).delay_ms, 7000);
+    worker_told(&worker, job, now_ns, ANSWER_ERROR);
+    now_ns += WORKER_AGAIN_NS;
+    assert_int_equal(next(EFFECT_NACK).delay_ms, 7000);
 }
 
 TEST(test_what_could_not_begin_has_not_failed)
@@ -152,7 +163,7 @@ TEST(test_a_lease_is_extended_three_times)
         now_ns = wake_ns;
         assert_ptr_equal(next(EFFECT_EXTEND).job, job);
         expect_nothing();
-        worker_extended(&worker, job, now_ns, ANSWER_OK, false);
+        worker_extended(&worker, job, now_ns, ANSWER_OK);
     }
     worker_ran(&worker, job, WORK_DONE);
     (void)next(EFFECT_ACK);
@@ -189,16 +200,15 @@ TEST(test_one_command_extends_all_leases)
     assert_ptr_equal(first->next_extended, jobs[1]);
     assert_null(jobs[1]->next_extended);
     expect_nothing();
-    worker_extended(&worker, jobs[0], now_ns, ANSWER_OK, true);
-    worker_extended(&worker, jobs[1], now_ns, ANSWER_GONE, true);
+    worker_extended(&worker, jobs[0], now_ns, ANSWER_OK);
+    worker_extended(&worker, jobs[1], now_ns, ANSWER_GONE);
     assert_ptr_equal(next(EFFECT_STOP).job, jobs[1]);
     /* From now on it has the company of none. */
     now_ns = worker_wake_ns(&worker);
     assert_null(next(EFFECT_EXTEND).job->next_extended);
 }
 
-/* A server of an older version refuses a command with many leases. */
-TEST(test_after_a_refusal_each_lease_is_extended_by_itself)
+TEST(test_after_an_error_one_command_extends_all_leases_again)
 {
     struct work_job *jobs[2];
 
@@ -210,11 +220,11 @@ TEST(test_after_a_refusal_each_lease_is_extended_by_itself)
     look(jobs[1], 6000000000);
     now_ns = worker_wake_ns(&worker);
     assert_ptr_equal(next(EFFECT_EXTEND).job->next_extended, jobs[1]);
-    worker_extended(&worker, jobs[0], now_ns, ANSWER_ERROR, true);
-    worker_extended(&worker, jobs[1], now_ns, ANSWER_ERROR, true);
-    now_ns = worker_wake_ns(&worker);
-    assert_null(next(EFFECT_EXTEND).job->next_extended);
-    assert_null(next(EFFECT_EXTEND).job->next_extended);
+    worker_extended(&worker, jobs[0], now_ns, ANSWER_ERROR);
+    worker_extended(&worker, jobs[1], now_ns, ANSWER_ERROR);
+    expect_nothing();
+    now_ns += WORKER_AGAIN_NS;
+    assert_ptr_equal(next(EFFECT_EXTEND).job->next_extended, jobs[1]);
     expect_nothing();
 }
 
@@ -524,7 +534,7 @@ static void happen_to_job(struct follow *follow, uint64_t *seed, size_t place)
         if (job->ttr_ns == 0)
             worker_looked(&worker, job, now_ns, answer, 1 + random_below(seed, 1000000000));
         else
-            worker_extended(&worker, job, now_ns, answer, job->next_extended != NULL);
+            worker_extended(&worker, job, now_ns, answer);
     } else if (follow->told[place] && !follow->asked[place]) {
         follow->told[place] = false;
         worker_told(&worker, job, now_ns, any_answer(seed));
