@@ -36,6 +36,7 @@ static const struct command commands[] = {
     {"cron", "check a cron expression, and list its next times", cron_command},
     {"check", "find damage in the directory of a durable queue", check_command},
     {"export", "print the jobs of a durable queue as lines of JSON", export_command},
+    {"ended", "find jobs that have ended", ended_command},
     {"import", "add jobs to a durable queue, from lines of JSON", import_command},
     {"backup", "copy the directory of a durable queue, also while it is in use", backup_command},
     {"show", "draw a timing wheel, and what happens in it", show_command},

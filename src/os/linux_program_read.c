@@ -1,11 +1,19 @@
 /*
- * Implements the functions of program.h that read whole files, and files that may be non-blocking.
+ * Implements the functions of program.h that read whole files, and files that may be non-blocking,
+ * and the one that opens a file to append to it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 
 #include "program.h"
+
+int elapse__os_open_to_append(const char *path, int *file)
+{
+    *file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0640);
+    return *file < 0 ? errno : 0;
+}
 
 int elapse__os_read_waiting(int file, void *buffer, size_t bytes, size_t *got)
 {

@@ -104,6 +104,9 @@ int elapse__os_open_to_read(const char *path, int *file);
 /* Opens a file to be written from its beginning. Makes the file, or empties it. */
 int elapse__os_open_to_write(const char *path, int *file);
 
+/* Opens a file to be written at its end. Makes the file if there is none. */
+int elapse__os_open_to_append(const char *path, int *file);
+
 /* Opens a new, empty file in memory, to be read and written. */
 int elapse__os_open_in_memory(int *file);
 

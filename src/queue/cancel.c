@@ -29,6 +29,7 @@ static struct elapse__queue_answer cancel_job(struct elapse__queue *queue,
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     queue->totals.cancelled++;
     elapse__queue_tube_of(queue, entry)->totals.cancelled++;
+    elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_CANCELLED);
     struct elapse__queue_answer answer =
         elapse__queue_say(elapse__queue_cancel_entry(queue, entry), id);
     answer.position = elapse__queue_end(queue);

@@ -14,6 +14,10 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
 /* cancel.c: returns what is wrong with a new due time, or NULL. */
 const char *elapse__queue_time_fault(struct elapse__queue_time time);
 
+/* tell.c: tells who asked for it that a job ends, or its occurrence. Call it before the end. */
+void elapse__queue_tell(const struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                        enum elapse__queue_outcome outcome);
+
 /* occurrence.c: ends the occurrence of a job: the job waits for its next occurrence, or ends. Call
  * it within a group; if `write` is false, it writes no records. */
 void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__queue_entry *entry,

@@ -18,6 +18,7 @@
 #include "../base/ring.h"
 #include "clocks.h"
 #include "counters.h"
+#include "ended.h"
 #include "fields.h"
 #include "heap.h"
 #include "jobs.h"
@@ -163,6 +164,8 @@ struct elapse__queue {
     uint32_t oldest_token[ELAPSE__QUEUE_TOKEN_LISTS], newest_token[ELAPSE__QUEUE_TOKEN_LISTS];
     struct elapse__queue_statistics totals;
     struct elapse__queue_counters *counters; /* of both clocks; NULL: nobody asks */
+    elapse__queue_ended_function *ended;     /* NULL: nobody wants to know which jobs end */
+    void *ended_context;
     struct elapse__queue_clocks clocks;
     struct elapse__ring_node watch_news; /* watches that elapse__queue_watch_next returns */
 };

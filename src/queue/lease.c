@@ -117,6 +117,7 @@ struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
         return answer;
     queue->totals.deletes++;
     elapse__queue_tube_of(queue, entry)->totals.deletes++;
+    elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_DONE);
     elapse__queue_end_occurrence(queue, entry, true);
     answer.position = elapse__queue_end(queue);
     return answer;

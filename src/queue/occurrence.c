@@ -69,6 +69,7 @@ void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queu
         side->recurrence->failures++;
         queue->totals.failures++;
         elapse__queue_tube_of(queue, entry)->totals.failures++;
+        elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_FAILED);
         elapse__queue_end_occurrence(queue, entry, write);
         return;
     }
@@ -99,6 +100,7 @@ void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queu
     ELAPSE__ASSERT(!elapse__queue_is_leased(elapse__queue_state_of(entry)));
     queue->totals.expired++;
     elapse__queue_tube_of(queue, entry)->totals.expired++;
+    elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_EXPIRED);
     struct elapse__queue_recurrence *recurrence = elapse__queue_side_of(queue, entry)->recurrence;
     if (recurrence != NULL && recurrence->missed < UINT32_MAX)
         recurrence->missed++;

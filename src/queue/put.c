@@ -382,8 +382,10 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
         elapse__queue_leave_state(queue, plan->existing);
         elapse__queue_build_replace(queue, &plan->prepared.built, plan->existing);
     } else {
-        if (plan->existing != NULL)
+        if (plan->existing != NULL) {
+            elapse__queue_tell(queue, plan->existing, ELAPSE__OUTCOME_REPLACED);
             (void)elapse__queue_cancel_entry(queue, plan->existing);
+        }
         ELAPSE__ASSERT_THAT(plan->id, ==, next_id(queue));
         queue->last_id = plan->id;
         elapse__queue_build_enter(queue, &plan->prepared.built, plan->id);

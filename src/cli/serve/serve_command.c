@@ -353,6 +353,10 @@ enum exit_status serve_command(int argc, char **argv)
             "wait for one"),
         option_function("log", "FORM", read_log, serve,
                         "text or json: a line an event on standard error"),
+        option_text("ended", "FILE", &serve->ended,
+                    "append a line of JSON to this file for each job that has ended"),
+        option_bytes("max-ended", &serve->ended_bytes_max, UINT64_MAX >> 1,
+                     "the size at which that file gets the name FILE.1, 64M unless given"),
         option_letter('u', option_text("user", "NAME", &serve->user,
                                        "become this user once all addresses are listened at")),
         option_noting(

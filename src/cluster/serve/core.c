@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../server/loop/ended_log.h"
 #include "core.h"
 
 #define READING_NS UINT64_C(100000000) /* the longest pause before readings are looked at again */
@@ -74,6 +75,8 @@ static void free_loop(struct elapse__loop *loop)
     if (loop->reader != NULL)
         end_readings(loop);
     elapse__loop_close(loop);
+    if (loop->ended != NULL)
+        elapse__ended_source_close(loop->ended, false);
     elapse__loop_with_core(loop, free_core, NULL);
     if (loop->alarm.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
         elapse__os->alarm_close(&loop->alarm);

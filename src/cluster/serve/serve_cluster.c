@@ -476,7 +476,7 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
 
     if (!elapse__cluster_check_options(cluster) || !elapse__service_read_files(service) ||
         !elapse__listeners_open(&service->loop) || !elapse__service_become_user(service) ||
-        !elapse__cluster_choose_address(cluster)) {
+        !elapse__service_open_ended(service) || !elapse__cluster_choose_address(cluster)) {
         (void)release(cluster);
         return ELAPSE__SERVE_REFUSED;
     }

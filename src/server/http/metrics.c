@@ -196,6 +196,10 @@ void elapse__http_write_metrics(struct elapse__json *text,
     write_process(text, metrics);
     write_totals(text, &metrics->server->jobs);
     ELAPSE__ASSERT_THAT(metrics->tubes_left_out, <=, metrics->tubes);
+    counter(text, "ended_lines_total", metrics->ended_written,
+            "Jobs that have ended, in the file of --ended.");
+    counter(text, "ended_lines_dropped_total", metrics->ended_dropped,
+            "Jobs that have ended and are not in that file.");
     gauge(text, "tubes", metrics->tubes, "Tubes.");
     gauge(text, "tubes_left_out", metrics->tubes_left_out,
           "Tubes that elapse_jobs does not have, because there are too many.");

@@ -16,6 +16,7 @@ struct elapse__http_metrics {
     uint64_t memory_bytes;
     uint64_t disk_free_bytes;
     bool has_disk;
+    uint64_t ended_written, ended_dropped;
     uint64_t tubes;
     uint64_t tubes_left_out; /* for which elapse_jobs has no values */
 };

@@ -10,6 +10,7 @@
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
+#include "../loop/ended_log.h"
 #include "cores.h"
 #include "figures.h"
 #include "metrics.h"
@@ -104,6 +105,12 @@ static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
     metrics->has_disk =
         elapse__http_has_disk(loop) &&
         elapse__os_disk_free(loop->options->directory, &metrics->disk_free_bytes) == 0;
+    if (loop->ended_log != NULL) {
+        struct elapse__ended_figures figures;
+        elapse__ended_log_figures(loop->ended_log, &figures);
+        metrics->ended_written = figures.written;
+        metrics->ended_dropped = figures.dropped;
+    }
     elapse__http_write_metrics(&scrape->text, metrics);
     if (cluster != NULL)
         elapse__http_write_cluster_metrics(&scrape->text, cluster);

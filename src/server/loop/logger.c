@@ -45,6 +45,7 @@ static const struct {
     [ELAPSE__EVENT_CLUSTER] = {"cluster", true},
     [ELAPSE__EVENT_DISK] = {"disk", true},
     [ELAPSE__EVENT_OLD_NAME] = {"old_name", true},
+    [ELAPSE__EVENT_ENDED] = {"ended", true},
 };
 
 /* Writes the wall-clock time in the form of RFC 3339. */

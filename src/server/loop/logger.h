@@ -46,6 +46,7 @@ enum elapse__logger_event {
     ELAPSE__EVENT_CLUSTER,
     ELAPSE__EVENT_DISK,
     ELAPSE__EVENT_OLD_NAME,
+    ELAPSE__EVENT_ENDED,
     ELAPSE__LOGGER_EVENTS,
 };
 

@@ -1,4 +1,5 @@
 #include "loop.h"
+#include "ended_log.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -264,7 +265,11 @@ static bool talk(struct elapse__loop *loop)
         loop->next_ms > now.boot_ms + ROOM_LOOK_MS)
         loop->next_ms = now.boot_ms + ROOM_LOOK_MS;
     elapse__journal_troubles(store->engine.journal, &troubles);
+    if (loop->ended != NULL)
+        elapse__ended_source_collect(loop->ended);
     elapse__store_leave(store);
+    if (loop->ended != NULL)
+        elapse__ended_source_pass(loop->ended);
     tell_troubles(loop, &troubles);
     return more;
 }

@@ -55,6 +55,8 @@ struct elapse__loop {
     struct elapse__peers peers;
     struct elapse_queue *store;
     struct elapse__server *server;
+    struct elapse__ended_log *ended_log; /* of a server, or of the front of a node; NULL: none */
+    struct elapse__ended_source *ended;  /* NULL: the jobs that end are not logged */
     struct elapse__body_thread *body_thread; /* of a server, or of the front of a node */
     struct elapse__body_reader *reader;
     struct elapse__tls_keys *keys; /* NULL: no TLS */

@@ -42,7 +42,9 @@ struct elapse__loop_options {
     const char *auth;            /* the file of passwords; NULL: none */
     const char *tls_certificate; /* NULL: none */
     const char *tls_key;
-    const char *user; /* to become; NULL: the process stays as it is */
+    const char *ended;        /* the file of jobs that have ended; NULL: none */
+    uint64_t ended_bytes_max; /* of that file; 0: 64 MiB */
+    const char *user;         /* to become; NULL: the process stays as it is */
     const char *clusters[ELAPSE__LOOP_CLUSTER_MAX]; /* connection strings of the databases */
     size_t cluster_count;                           /* 0: one server alone */
     const char *queue;                              /* of the cluster; its name */

@@ -8,6 +8,7 @@
 #include "../../base/assert.h"
 #include "../../os/sockets.h"
 #include "../core/session.h"
+#include "../loop/ended_log.h"
 #include "../loop/tls.h"
 
 #define NS_PER_MS     UINT64_C(1000000)
@@ -184,12 +185,30 @@ static void say_usage(struct elapse__loop *loop, void *argument)
     elapse__service_count_files(loop, argument);
 }
 
+static void say_dropped(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+    struct elapse__ended_figures figures;
+
+    if (loop->ended_log == NULL)
+        return;
+    elapse__ended_log_figures(loop->ended_log, &figures);
+    if (figures.dropped > service->ended_dropped)
+        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ENDED,
+                       "%s: %" PRIu64 " lines were dropped: %s", loop->options->ended,
+                       figures.dropped - service->ended_dropped,
+                       figures.error != 0 ? elapse__os_error_text(figures.error)
+                                          : "jobs end faster than the lines are written");
+    service->ended_dropped = figures.dropped;
+}
+
 static void on_usage_check(evutil_socket_t file, short what, void *argument)
 {
     struct elapse__service *service = argument;
 
     (void)file;
     (void)what;
+    say_dropped(service);
     with_cores(service, say_usage);
 }
 

@@ -20,6 +20,7 @@
 #include "../../base/assert.h"
 #include "../core/session.h"
 #include "../http/http.h"
+#include "../loop/ended_log.h"
 #include "hints.h"
 #include "listeners.h"
 #include "service.h"
@@ -115,6 +116,21 @@ bool elapse__service_become_user(struct elapse__service *service)
         elapse__logger(logger_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION,
                        "user %s: %s", user, elapse__os_error_text(error));
     return error == 0;
+}
+
+bool elapse__service_open_ended(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+    const struct elapse__loop_options *options = loop->options;
+    int error = 0;
+
+    if (options->ended == NULL)
+        return true;
+    loop->ended_log = elapse__ended_log_open(options->ended, options->ended_bytes_max, &error);
+    if (loop->ended_log == NULL)
+        elapse__logger(logger_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION,
+                       "--ended %s: %s", options->ended, elapse__os_error_text(error));
+    return loop->ended_log != NULL;
 }
 
 bool elapse__service_wants_http(const struct elapse__loop *loop)
@@ -216,8 +232,11 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
     loop->server = elapse__server_new(&core, elapse__store_now());
     if (loop->server != NULL && service->drains)
         elapse__server_drain(loop->server);
+    struct elapse__ended_log *log = service->loop.ended_log;
+    if (loop->server != NULL && log != NULL)
+        loop->ended = elapse__ended_source_open(log, loop->store);
     elapse__store_depart(loop->store);
-    return loop->server != NULL;
+    return loop->server != NULL && (log == NULL || loop->ended != NULL);
 }
 
 /* Starts everything that needs the open store. */
@@ -317,6 +336,8 @@ void elapse__service_close(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
+    if (loop->ended_log != NULL)
+        elapse__ended_log_close(loop->ended_log);
     elapse__loop_event_free(service->on_signal);
     elapse__loop_event_free(service->watchdog);
     elapse__loop_event_free(service->usage_check);
@@ -350,6 +371,8 @@ static bool release(struct elapse__service *service)
             elapse__body_thread_stop(loop->body_thread);
         elapse__loop_close(loop);
         elapse__http_close(loop->http);
+        if (loop->ended != NULL)
+            elapse__ended_source_close(loop->ended, true);
         elapse__loop_with_core(loop, free_core, NULL);
         if (loop->alarm.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
             elapse__os->alarm_close(&loop->alarm);
@@ -410,7 +433,7 @@ static enum elapse__serve_end serve(struct elapse__service *service)
     struct elapse__loop *loop = &service->loop;
 
     if (!elapse__service_read_files(service) || !elapse__listeners_open(loop) ||
-        !elapse__service_become_user(service)) {
+        !elapse__service_become_user(service) || !elapse__service_open_ended(service)) {
         (void)release(service);
         return ELAPSE__SERVE_REFUSED;
     }

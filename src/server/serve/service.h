@@ -22,7 +22,8 @@ struct elapse__service {
     char kernel[65];
     char platform[65];
     bool has_waited_for_clock;
-    bool drains; /* cores refuse puts */
+    bool drains;            /* cores refuse puts */
+    uint64_t ended_dropped; /* lines of the log of ended jobs that were dropped, as the log knows */
 
     /* Runs `call` for each core, with the lock of its store. NULL: the loop has the only core. */
     void (*with_cores)(struct elapse__service *service,
@@ -37,6 +38,9 @@ bool elapse__service_read_files(struct elapse__service *service);
 
 /* Becomes the user of the options. Returns false after a message. */
 bool elapse__service_become_user(struct elapse__service *service);
+
+/* Opens the log of jobs that have ended, if the options name one. Returns false after a message. */
+bool elapse__service_open_ended(struct elapse__service *service);
 
 /* Returns the options of the store. */
 struct elapse_queue_options

@@ -8,7 +8,7 @@ import support
 
 LACKING_PROGRAM = os.environ.get("ELAPSE_LACKING_PROGRAM", "elapse-lacking")
 
-COMMANDS = ("replay", "generate", "run", "cron", "check", "export", "import", "backup",
+COMMANDS = ("replay", "generate", "run", "cron", "check", "export", "ended", "import", "backup",
             "show") + (("serve",) if support.HAS_SERVER else ())
 
 
@@ -42,7 +42,7 @@ class Main(support.ProgramTest):
                    "generate": ("orders", "--orders", "--paid", "--seed"),
                    "show": ("--structure", "--slots", "--now", "--random", "--path", "--step"),
                    "check": ("DIRECTORY", "--repair"), "export": ("DIRECTORY",),
-                   "import": ("DIRECTORY", "--segment-bits"), "backup": ("TARGET",),
+                   "ended": ("FILE", "--key", "--tube", "--since"), "import": ("DIRECTORY", "--segment-bits"), "backup": ("TARGET",),
                    "serve": ("--listen", "--data", "--durability", "--auth", "--tls-key", "-l", "-F"),
                    "run": ("--data", "every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
         for name in COMMANDS:

@@ -175,6 +175,21 @@ class TwoNodes(NodesTest):
                 for node in nodes:
                     self.assertEqual(self.holder(node, number), "mailer")
 
+    def test_jobs_that_ended_are_in_the_file_of_the_owner(self):
+        files = [self.folder / "ended0", self.folder / "ended1"]
+        first = self.owner("--ended", files[0])
+        second = self.follower("--ended", files[1])
+        self.put(second, "tea", "KEY", "k1", "IN", "1h")
+        self.assertEqual(second.ask("CANCEL", "tube", "k1"), ["removed"])
+        self.wait_until(lambda: b"k1" in files[0].read_bytes(), "the line")
+        first.stop()
+        self.wait_until(lambda: second.owned() == 1, "the other node takes over")
+        self.put(second, "tea", "KEY", "k2", "IN", "1h")
+        self.assertEqual(second.ask("CANCEL", "tube", "k2"), ["removed"])
+        self.wait_until(lambda: b"k2" in files[1].read_bytes(), "the line")
+        self.assertIn(b'"key":"k1","outcome":"cancelled"', files[0].read_bytes())
+        self.assertNotIn(b"k1", files[1].read_bytes())
+
     def test_the_other_node_takes_over_from_one_that_is_killed(self):
         first = self.owner()
         second = self.follower()
