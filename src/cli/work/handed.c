@@ -23,12 +23,14 @@ static bool is_of_kind(const redisReply *value, enum elapse__field_kind kind)
     }
 }
 
-/* Takes the headers from the details behind the fields; NULL: there are none. */
-static void read_headers(const redisReply *details, struct handed *handed)
+/* Takes the headers and the ttr from the details behind the fields; NULL: there are none. */
+static void read_details(const redisReply *details, struct handed *handed)
 {
+    const redisReply *ttr = details != NULL ? answer_member(details, "ttr") : NULL;
     const redisReply *headers = details != NULL ? answer_member(details, "headers") : NULL;
     bool is_there = headers != NULL && headers->type == REDIS_REPLY_STRING;
 
+    handed->ttr_ms = ttr != NULL && ttr->type == REDIS_REPLY_INTEGER ? number_of(ttr) : 0;
     handed->headers = is_there ? headers->str : NULL;
     handed->headers_length = is_there ? headers->len : 0;
 }
@@ -60,6 +62,6 @@ bool handed_read(const redisReply *reply, struct handed *handed)
 #define READ_NAME         READ_TEXT /* for a null hiredis has NULL and 0 here */
 #define READ(field, kind) READ_##kind(field)
     ELAPSE__HANDED_FIELDS(READ)
-    read_headers(reply->elements > COUNT ? *next : NULL, handed);
+    read_details(reply->elements > COUNT ? *next : NULL, handed);
     return true;
 }

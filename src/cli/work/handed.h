@@ -24,11 +24,12 @@
 #define HANDED_NAME                HANDED_TEXT /* NULL: none */
 #define HANDED_MEMBER(field, kind) HANDED_##kind(field)
 
-/* The fields of the reply: id, lease, tube, key, body, due_ms, attempt, missed; and the headers in
- * its details. The texts are those of the reply. */
+/* The fields of the reply: id, lease, tube, key, body, due_ms, attempt, missed; and the headers and
+ * the ttr in its details. The texts are those of the reply. */
 struct handed {
     ELAPSE__HANDED_FIELDS(HANDED_MEMBER)
     HANDED_NAME(headers)
+    HANDED_DURATION(ttr_ms) /* 0: the server does not tell */
 };
 
 /* Reads a job. Returns false if the reply is no job. */

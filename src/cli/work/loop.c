@@ -17,6 +17,7 @@
 
 #define LAST_WORDS_NS        UINT64_C(3000000000)
 #define LOOK_AT_PROCESSES_NS UINT64_C(10000000)
+#define NS_PER_MS            UINT64_C(1000000)
 
 #define TAKEN_SIGNALS                                                            \
     (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
@@ -205,6 +206,7 @@ static void take_jobs(struct loop *loop, redisReply *reply, uint64_t now_ns)
         struct work_job *job = worker_handed(&loop->worker, now_ns, handed.id, handed.lease);
         if (job == NULL)
             continue;
+        worker_knows_ttr(job, handed.ttr_ms * NS_PER_MS);
         *task_of(loop, job) = (struct task){.reply = reply->element[i], .handed = handed};
         reply->element[i] = NULL;
         count++;
@@ -227,8 +229,9 @@ static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
     loop->tries_again = tries_again;
     worker_reserve_failed(&loop->worker, now_ns);
     /* If the server has answered a reserve before, the command line is not at fault. */
-    if (answer.status == STATUS_USAGE && !loop->has_reserved)
-        fail(loop, STATUS_USAGE);
+    bool is_refused = answer.status == STATUS_USAGE || answer.status == STATUS_NOT_AUTHORISED;
+    if (is_refused && !loop->has_reserved)
+        fail(loop, answer.status);
 }
 
 /* Takes the answer to an extension: for each of its jobs, or an error for all. */

@@ -40,6 +40,16 @@ static bool say(struct work_effect *effect, enum work_effect_kind kind, struct w
     return true;
 }
 
+/* Plans to extend the lease when a third of it is over. */
+static void plan_extension(struct work_job *job, uint64_t since_ns)
+{
+    const uint64_t least_ns = 1000000;
+    uint64_t third_ns = job->ttr_ns / 3;
+
+    ELAPSE__ASSERT_THAT(job->ttr_ns, >, 0U);
+    job->ask_ns = later(since_ns, third_ns > least_ns ? third_ns : least_ns);
+}
+
 static bool start(const struct worker *worker, struct work_job *job, uint64_t now_ns,
                   struct work_effect *effect)
 {
@@ -47,7 +57,10 @@ static bool start(const struct worker *worker, struct work_job *job, uint64_t no
 
     ELAPSE__ASSERT(job->state == WORK_TAKEN);
     job->state = WORK_RUNNING;
-    job->ask_ns = later(now_ns, WORKER_LOOK_AFTER_NS);
+    if (job->ttr_ns > 0)
+        plan_extension(job, job->taken_ns);
+    else
+        job->ask_ns = later(now_ns, WORKER_LOOK_AFTER_NS);
     job->limit_ns = limit_ns == 0 ? WORKER_NEVER : later(now_ns, limit_ns);
     job->kill_ns = WORKER_NEVER;
     return say(effect, EFFECT_START, job);
@@ -272,15 +285,6 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
 
 /* Plans the next extension: a third of the lease after `since_ns`, when the worker heard that the
  * lease had begun. */
-static void plan_extension(struct work_job *job, uint64_t since_ns)
-{
-    const uint64_t least_ns = 1000000;
-    uint64_t third_ns = job->ttr_ns / 3;
-
-    ELAPSE__ASSERT_THAT(job->ttr_ns, >, 0U);
-    job->ask_ns = later(since_ns, third_ns > least_ns ? third_ns : least_ns);
-}
-
 /* Notes what an answer means for the job, unless it is ANSWER_OK. */
 static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer)
@@ -292,6 +296,12 @@ static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
     }
     if (answer == ANSWER_ERROR)
         job->ask_ns = later(now_ns, WORKER_AGAIN_NS);
+}
+
+void worker_knows_ttr(struct work_job *job, uint64_t ttr_ns)
+{
+    ELAPSE__ASSERT(job->state != WORK_RUNNING && !job->asks);
+    job->ttr_ns = ttr_ns;
 }
 
 void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,

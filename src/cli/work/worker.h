@@ -128,6 +128,10 @@ bool worker_is_finished(const struct worker *worker);
 struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t id,
                                const char *lease);
 
+/* Notes how long the leases of a job are that was just handed out. Then the worker extends the
+ * lease without a look, for which its user may lack the right. 0: it is not known. */
+void worker_knows_ttr(struct work_job *job, uint64_t ttr_ns);
+
 /* Note the answer to a reserve: `count` jobs, which worker_handed has taken before; or an error,
  * after which the worker waits for WORKER_AGAIN_NS. */
 void worker_reserved(struct worker *worker, size_t count);

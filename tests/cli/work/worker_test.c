@@ -169,6 +169,26 @@ TEST(test_a_lease_is_extended_three_times)
     (void)next(EFFECT_ACK);
 }
 
+TEST(test_a_lease_whose_length_is_known_is_extended_without_a_look)
+{
+    const uint64_t ttr_ns = 30000000000;
+
+    begin(1);
+    (void)next(EFFECT_RESERVE);
+    struct work_job *job = worker_handed(&worker, now_ns, 1, "1-1");
+    worker_knows_ttr(job, ttr_ns);
+    worker_reserved(&worker, 1);
+    assert_ptr_equal(next(EFFECT_START).job, job);
+    expect_nothing();
+    now_ns += ttr_ns / 3 - 1;
+    expect_nothing();
+    now_ns += 1;
+    assert_ptr_equal(next(EFFECT_EXTEND).job, job);
+    worker_extended(&worker, job, now_ns, ANSWER_OK, false);
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_ACK);
+}
+
 /* Looks a job up after its start, and stores how long its leases are. */
 static void look(struct work_job *job, uint64_t ttr_ns)
 {
