@@ -18,10 +18,10 @@
 #include "time_zone.h"
 
 /*
- * A change of the clock matters to the moments that are nearer to it than this. It is more
- * than local time differs from UTC anywhere (25 hours at most), and more than one change
- * amounts to (a day, where the date line was moved). No zone has had two changes within
- * twice this time: the closest are Freetown's in September 1939, four days apart.
+ * A change of the clock matters to the moments that are nearer to it than this. No local time
+ * differs from UTC by so much (25 hours at most), and no change of the clock is so great (a day at
+ * most, where the date line was moved). No zone has had two changes within twice this time: the
+ * closest are Freetown's in September 1939, four days apart.
  */
 enum { ELAPSE__ZONE_REACH_S = 26 * 3600 };
 

@@ -7,7 +7,7 @@
  *      shard_schedule.h   a new task
  *      shard_change.h     a task is rescheduled or cancelled
  *      shard_run.h        a task becomes due, begins and finishes
- *      shard_deadline.h   for when a task is pending
+ *      shard_deadline.h   when a task is due, and whether it recurs
  *      shard_steps.h      the steps that these share
  *      due_list.h         the tasks that are due and have not begun
  *      shard_check.c      what must hold of a shard whenever its lock is released

@@ -24,7 +24,7 @@
  * When the wall clock is set, its alarm goes off. The clock thread then reads the clock again.
  *
  * A kick wakes the clock thread for another reason than a deadline: there is room in the work queue
- * again, or the scheduler is closing. It has an alarm of its own, which no clock sets off.
+ * again, or the scheduler is closing. A kick has an alarm of its own, which no clock sets off.
  *
  * If the system refuses to set an alarm at the start, the scheduler is not started. If the system
  * refuses it later, no deadline is missed: the clock thread waits with a time-out in place of its

@@ -8,7 +8,7 @@
  * run a few or short tasks, and many or long tasks soon occupy all workers.
  *
  * When the queue is full, the clock thread leaves due tasks in their shards (back-pressure), and
- * sleeps until a worker wakes it, which does so when half of the queue is free.
+ * sleeps. A worker wakes the clock thread when half of the queue is free.
  *
  * A worker that has waited for long enough leaves, if more workers are left than must stay. The
  * worker decides to leave with the lock held, while the queue is empty, and is not counted from the

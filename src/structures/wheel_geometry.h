@@ -155,10 +155,10 @@ static inline uint64_t elapse__wheel_last_of_level(uint64_t pointer, unsigned le
 }
 
 /*
- * The slot of a deadline that is not before the pointer: on the lowest level whose present or
- * next block has it. Most deadlines lie on the lowest levels, so these are tried one by one, with
- * constants to shift by. Of the others, the distance from the pointer gives the level, or the one
- * above it.
+ * The slot of a deadline that is not before the pointer: on the lowest level whose present or next
+ * block has it. Most deadlines lie on the lowest levels, so these are tried one by one, with
+ * constants to shift by. For other deadlines the distance from the pointer gives a level: the slot
+ * is on this level, or on the level above.
  */
 static inline unsigned elapse__wheel_slot_for(const struct elapse_wheel *wheel, uint64_t deadline)
 {
