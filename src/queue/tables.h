@@ -194,8 +194,8 @@ void elapse__queue_turns_free(const struct elapse__queue *queue, struct elapse__
 bool elapse__queue_turns_ready_reserve(struct elapse__queue *queue,
                                        struct elapse__queue_group *group);
 
-/* Keeps a place for one more ready job of a group, and the group itself, until
- * elapse__queue_turns_unkeep. Returns false if there is no memory. */
+/* Keeps a place for one more ready job of a group until elapse__queue_turns_unkeep. Returns false
+ * if there is no memory. */
 bool elapse__queue_turns_keep(struct elapse__queue *queue, struct elapse__queue_group *group);
 void elapse__queue_turns_unkeep(struct elapse__queue *queue, struct elapse__queue_group *group);
 

@@ -133,6 +133,8 @@ static bool keep_place(struct elapse__queue *queue, struct room *room,
     struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
     if (group != NULL && !elapse__queue_turns_keep(queue, group))
         return false;
+    if (group != NULL)
+        group->references++;
     room->group = group;
     return keep_tube(queue, room, tube);
 }
@@ -186,8 +188,10 @@ static void give_room(struct elapse__queue *queue, struct room *room)
 {
     if (room->put.built.tube != NULL)
         elapse__queue_put_unprepare(queue, &room->put);
-    if (room->group != NULL)
+    if (room->group != NULL) {
         elapse__queue_turns_unkeep(queue, room->group);
+        elapse__queue_group_leave(queue, room->group);
+    }
     if (room->tube == NULL)
         return;
     elapse__queue_heap_unkeep(&room->tube->ready, &queue->memory);

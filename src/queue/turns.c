@@ -247,7 +247,6 @@ bool elapse__queue_turns_keep(struct elapse__queue *queue, struct elapse__queue_
     group->kept++;
     if (group->has_heap)
         group->jobs.heap->kept = group->kept;
-    group->references++;
     return true;
 }
 
@@ -259,7 +258,6 @@ void elapse__queue_turns_unkeep(struct elapse__queue *queue, struct elapse__queu
         elapse__queue_heap_unkeep(group->jobs.heap, &queue->memory);
     if (group->has_heap && group->kept == 0 && group->ready <= 2)
         end_heap(queue, group);
-    elapse__queue_group_leave(queue, group);
 }
 
 void elapse__queue_turns_add(struct elapse__queue *queue, struct elapse__queue_tube *tube,
