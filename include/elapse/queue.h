@@ -380,6 +380,19 @@ ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const
 ELAPSE_API enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
                                                 uint64_t pause_ms, struct elapse_answer *answer);
 
+/*
+ * Sets how many jobs of a tube may run at a time, in whichever process; 0: any number. A job runs
+ * from its hand-out until it is acknowledged, given back or buried, or its lease ends, also if it
+ * was cancelled meanwhile. If more run already, nothing ends, and nothing new begins. The limit is
+ * kept across restarts, and makes the tube if there is none. While a tube has a limit,
+ * elapse_queue_reserve also waits until its own hand-out is durable.
+ * Errors: those of every change: ARGUMENT (`fault` says what), MEMORY, LIMIT, DISK_FULL, BROKEN,
+ * CLOSED.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
+                                                uint32_t concurrency, struct elapse_answer *answer);
+
 /* ---- workers ---- */
 
 /* Names one hand-out of a job. No other hand-out ever has the same name, also after a restart. */
@@ -705,8 +718,10 @@ struct elapse_queue_counts {
      * tube, key or tag. */
     uint64_t live_bytes;
     uint64_t groups; /* written and synced since open */
-    /* The groups of jobs of one tube; 0 for the whole queue. */
-    uint64_t job_groups;
+    /* Of one tube; 0 for the whole queue. */
+    uint64_t job_groups; /* groups of jobs */
+    uint64_t held;       /* ready jobs that wait for a place: see elapse_queue_limit */
+    uint64_t running;    /* jobs that a worker has, cancelled ones included */
 };
 
 /*

@@ -111,6 +111,10 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
         *gate = engine->previous_position;
     else
         *gate = engine->groups - groups_before == *count ? before : engine->last_position;
+    /* A crash must not forget that the job has a place. */
+    for (uint32_t i = 0; i < *count; i++)
+        if (handed[i].is_limited)
+            *gate = engine->last_position;
     ELAPSE__ASSERT_THAT(*gate, <=, engine->last_position);
     return *count > 0;
 }
@@ -136,7 +140,8 @@ bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
     struct elapse__queue_answer answer = elapse__queue_reserve_id(
         engine->jobs, elapse__engine_present(engine), id, connection, false, handed);
     *result = answer.result;
-    *gate = answer.result == ELAPSE__QUEUE_OK ? before : engine->last_position;
+    bool is_excepted = answer.result == ELAPSE__QUEUE_OK && !handed->is_limited;
+    *gate = is_excepted ? before : engine->last_position;
     ELAPSE__ASSERT(answer.result != ELAPSE__QUEUE_OK || engine->last_position > before);
     return answer.result == ELAPSE__QUEUE_OK;
 }

@@ -105,12 +105,19 @@ enum {
     X(failures,   "total_failures",    NUMBER)        \
     X(pauses,     "total_pauses",      NUMBER)
 
-/* The pause and the groups of the tube, which STATS of one tube has after the jobs: fields of struct
+/* The pause, the groups and the limits of the tube, which STATS of one tube has after the jobs: fields of struct
  * elapse__queue_statistics. */
 #define ELAPSE__TUBE_STATISTICS(X)              \
     X(pause_ms,      "pause",      DURATION)    \
     X(pause_left_ms, "pause_left", DURATION)    \
-    X(groups,        "groups",     NUMBER)
+    X(groups,        "groups",     NUMBER)      \
+    X(held,          "held",       NUMBER)      \
+    X(running,       "running",    NUMBER)
+
+/* What LIMIT of a tube shows, a map: X(field, name, kind): fields of struct elapse__queue_limits. A
+ * number of 0 is null there: it does not limit. */
+#define ELAPSE__LIMIT_FIELDS(X) \
+    X(concurrency, "concurrency", NUMBER)
 
 /* A group in GROUPS, a map: X(field, name, kind): fields of struct elapse__queue_group_view. */
 #define ELAPSE__GROUP_FIELDS(X)         \

@@ -7,9 +7,15 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
     if (state == ELAPSE__QUEUE_SHADOW)
         return ELAPSE__QUEUE_RUNNING;
     ELAPSE__ASSERT_THAT(state, !=, ELAPSE__QUEUE_FREE);
+    if (state == ELAPSE__QUEUE_RESERVED &&
+        elapse__queue_is_limited(elapse__queue_tube_of(queue, entry))) {
+        elapse__queue_become_shadow(queue, entry, true);
+        elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+        return ELAPSE__QUEUE_RUNNING;
+    }
     elapse__queue_write_delete(queue, entry);
     if (state == ELAPSE__QUEUE_RESERVED) {
-        elapse__queue_become_shadow(queue, entry);
+        elapse__queue_become_shadow(queue, entry, false);
         return ELAPSE__QUEUE_RUNNING;
     }
     elapse__queue_end_job(queue, entry);

@@ -21,8 +21,9 @@
  * 12. The indexes are whole. The tokens are in their lists. The name of a holder has at least as
  *     many references as leases that use it; callers have the others.
  * 13. A tube has a job, a hold or settings. Settings say something, and have a pause if and only if
- *     the tube is paused. A tube whose watch has asked has no job to hand out.
- * 14. A SHADOW has no record that counts as live; every other job has one.
+ *     the tube is paused; the ready jobs without a place are counted. A tube whose watch has asked
+ * has no job to hand out.
+ * 14. A SHADOW has no record that counts as live, unless it was kept; every other job has one.
  * 15. A group has as many references as jobs, and at least one; its counts are right. Each group
  *     with ready jobs, and no other, stands in the heap of its tube, with the priority of its first
  *     job. A tube without groups has no turns.
@@ -213,7 +214,10 @@ static bool settings_fit(const struct elapse__queue_tube *tube)
 {
     if (tube->record == NULL)
         return !elapse__queue_paused(tube);
+    uint64_t places = elapse__queue_places(tube);
+    uint64_t ready = tube->counts[ELAPSE__QUEUE_READY];
     return elapse__queue_settings_say(&tube->record->settings) &&
+           tube->record->held == (ready > places ? ready - places : 0) &&
            elapse__queue_paused(tube) == (tube->record->settings.pause_end_ms != 0);
 }
 

@@ -8,7 +8,7 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
     struct elapse__queue_fields fields;
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, old->id);
     if (entry == NULL || elapse__queue_position(entry) != position ||
-        elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
+        !elapse__queue_has_record(entry))
         return ELAPSE__QUEUE_OK;
     ELAPSE__ASSERT_THAT(record->body_size - old->headers_size, ==, elapse__queue_body_size(entry));
     if (!elapse__queue_begin(queue, 0,
@@ -25,9 +25,14 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
     fields.headers_size = old->headers_size;
     struct elapse__queue_text body = {.bytes = record->body, .size = record->body_size};
     uint8_t flags = record->flags;
+    /* Of a shadow the place and the lease are kept: another job may have its key. */
+    if (fields.state == ELAPSE__QUEUE_SHADOW) {
+        fields.key = fields.tag = body = (struct elapse__queue_text){0};
+        fields.headers_size = 0;
+    }
     /* From the flag, a command that reserves the job later learns that there is no body to hand
      * out. */
-    if (record->body == NULL && record->body_size > 0) {
+    else if (record->body == NULL && record->body_size > 0) {
         body.size = fields.headers_size = 0;
         flags |= ELAPSE__RECORD_BODY_LOST;
     }

@@ -91,6 +91,11 @@ static int64_t read_wall_ms(struct field_reader *reader)
 
 /* ---- the parts ---- */
 
+static bool has_lease(uint64_t state)
+{
+    return state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW;
+}
+
 static uint32_t parts_of_state(const struct elapse__queue_fields *fields)
 {
     uint32_t parts = 0;
@@ -102,7 +107,7 @@ static uint32_t parts_of_state(const struct elapse__queue_fields *fields)
     if (ELAPSE__QUEUE_COUNTERS(IS_COUNTED) false)
         parts |= PART_COUNTERS;
 #undef IS_COUNTED
-    if (fields->state == ELAPSE__QUEUE_RESERVED)
+    if (has_lease(fields->state))
         parts |= PART_LEASE;
     if (fields->recurring)
         parts |= PART_RECURRENCE;
@@ -181,11 +186,10 @@ static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fie
     uint64_t reason = read_number(reader, 1);
     fields->due_ms = read_wall_ms(reader);
     fields->priority = (uint32_t)read_number(reader, 4);
-    if (state != ELAPSE__QUEUE_DELAYED && state != ELAPSE__QUEUE_RESERVED &&
-        state != ELAPSE__QUEUE_BURIED)
+    if (state != ELAPSE__QUEUE_DELAYED && !has_lease(state) && state != ELAPSE__QUEUE_BURIED)
         reader->bad = true;
     if (reason > 4 || (parts & ~(uint32_t)PARTS_ALL) != 0 ||
-        ((parts & PART_LEASE) != 0) != (state == ELAPSE__QUEUE_RESERVED))
+        ((parts & PART_LEASE) != 0) != has_lease(state))
         reader->bad = true;
     fields->state = (enum elapse__queue_state)state;
     fields->reason = (uint8_t)reason;

@@ -32,7 +32,7 @@ struct elapse__queue_fields {
     uint64_t id;
 
     /* the present state: PUT, CHANGE, LEASE */
-    enum elapse__queue_state state; /* DELAYED (ready jobs too), RESERVED or BURIED */
+    enum elapse__queue_state state; /* DELAYED (ready jobs too), RESERVED, BURIED or SHADOW */
     bool by_wall;
     bool handed_out;
     uint8_t reason;

@@ -35,6 +35,7 @@ struct elapse__queue_tube_record {
     struct elapse__queue_settings settings;
     uint64_t position; /* of the TUBE; 0: there is none */
     uint32_t size;     /* of the TUBE, in bytes */
+    uint64_t held;     /* ready jobs for which the limit leaves no place */
 };
 
 enum { ELAPSE__QUEUE_GROUP_INSIDE = 4 };
@@ -140,6 +141,8 @@ struct elapse__queue {
     uint64_t replayed_id; /* the greatest id of a job that was replayed */
     uint64_t last_lease;
     uint64_t readied; /* jobs that became ready, and pauses that ended */
+    uint64_t freed;   /* places that became free in tubes with a limit */
+    uint64_t held;    /* ready jobs of all tubes for which limits leave no place */
     uint32_t life;
     uint32_t greatest_life; /* of a lease that was replayed */
     bool open;

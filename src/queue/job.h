@@ -48,8 +48,11 @@ enum {
 #define ELAPSE__QUEUE_BY_WALL     (UINT32_C(1) << 27) /* the due time follows the wall clock */
 #define ELAPSE__QUEUE_HAS_SIDE    (UINT32_C(1) << 28) /* `extra` is a side record */
 #define ELAPSE__QUEUE_HAS_KEY     (UINT32_C(1) << 29) /* `extra` is a key record */
-#define ELAPSE__QUEUE_BODY_BITS   26
-#define ELAPSE__QUEUE_BODY_MASK   ((UINT32_C(1) << ELAPSE__QUEUE_BODY_BITS) - 1)
+/* A SHADOW whose record is live, because the tube has a limit: the place is taken after a restart,
+ * too. In other states the bit is one of those in counters.h. */
+#define ELAPSE__QUEUE_HAS_PLACE (UINT32_C(1) << 30)
+#define ELAPSE__QUEUE_BODY_BITS 26
+#define ELAPSE__QUEUE_BODY_MASK ((UINT32_C(1) << ELAPSE__QUEUE_BODY_BITS) - 1)
 
 struct elapse__queue_entry {
     /*

@@ -42,7 +42,7 @@ static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
         answer->result = ELAPSE__QUEUE_CANCELLED;
         if (ends)
-            elapse__queue_end_job(queue, entry);
+            elapse__queue_end_shadow(queue, entry);
         return NULL;
     }
     answer->result = ELAPSE__QUEUE_REFUSED;
@@ -288,7 +288,7 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
         ELAPSE__ASSERT(elapse__queue_is_leased(elapse__queue_state_of(entry))); /* invariant 5 */
         /* A shadow ends without a record, as it also does when its ttr has passed. */
         if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
-            elapse__queue_end_job(queue, entry);
+            elapse__queue_end_shadow(queue, entry);
             continue;
         }
         bool write = elapse__queue_begin_relief(queue);

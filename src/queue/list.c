@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "tubes.h"
 
 /* A filter with its texts looked up. */
 struct prepared_filter {

@@ -22,3 +22,14 @@ void elapse__queue_bury_job(struct elapse__queue *queue, struct elapse__queue_en
     if (write)
         elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
 }
+
+void elapse__queue_end_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_SHADOW);
+    bool write = elapse__queue_has_record(entry) && elapse__queue_begin_relief(queue);
+    if (write)
+        elapse__queue_write_delete(queue, entry);
+    elapse__queue_end_job(queue, entry);
+    if (write)
+        (void)elapse__queue_end(queue);
+}

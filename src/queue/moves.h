@@ -53,8 +53,17 @@ void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__qu
 void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                  struct elapse__queue_tick due);
 
-/* Makes a reserved job a shadow: its lease goes on, its key is free, and its record is dead. */
-void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+/* Makes a reserved job a shadow: its lease goes on, and its key is free. Its record is dead, unless
+ * it `keeps_record`. */
+void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                 bool keeps_record);
+
+/* Returns whether the job has a record that counts as live. */
+static inline bool elapse__queue_has_record(const struct elapse__queue_entry *entry)
+{
+    return elapse__queue_state_of(entry) != ELAPSE__QUEUE_SHADOW ||
+           (entry->tube_state & ELAPSE__QUEUE_HAS_PLACE) != 0;
+}
 
 /* Ends a job or a shadow in any state. */
 void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_entry *entry);
@@ -130,6 +139,10 @@ void elapse__queue_write_tube(struct elapse__queue *queue, struct elapse__queue_
  * if `write`. */
 void elapse__queue_wait_again(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                               struct elapse__queue_tick due, bool write);
+
+/* Ends a shadow, because its lease ends. If its record is live, writes in a group of its own
+ * that it has ended; if the sink refuses, a replay learns it from the lease's end. */
+void elapse__queue_end_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
 /* Makes a job in any state but SHADOW BURIED. It keeps its due time. Writes a record if `write`. */
 void elapse__queue_bury_job(struct elapse__queue *queue, struct elapse__queue_entry *entry,

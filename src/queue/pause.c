@@ -1,7 +1,8 @@
 /*
- * Changes the settings of a tube.
+ * Changes the settings of a tube: its pause, and its limits.
  */
 #include "commands.h"
+#include "tubes.h"
 
 /* Begins the change of a tube's settings: makes room for them, and begins a group if they are
  * durable. */
@@ -69,4 +70,54 @@ struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
     queue->readied++;
     elapse__queue_watch_tell(queue, tube);
     return end_change(queue, tube);
+}
+
+static const char *limit_fault(const struct elapse__queue *queue, struct elapse__queue_text name)
+{
+    if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
+        return "the tube's name must have 1 to 200 bytes";
+    if (queue->options.partitions > 1)
+        return "a limit needs a queue with one partition";
+    return queue->options.old_records ? "upgrade all nodes first" : NULL;
+}
+
+struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
+                                                struct elapse__queue_now now,
+                                                struct elapse__queue_text name,
+                                                const struct elapse__queue_limits *limits)
+{
+    struct elapse__queue_tube *tube = NULL;
+    ELAPSE__ASSERT(queue->open);
+    elapse__queue_take_now(queue, now);
+    const char *fault = limit_fault(queue, name);
+    if (fault != NULL)
+        return elapse__queue_fault(fault);
+    enum elapse__queue_result result = elapse__queue_tube_get(queue, name, &tube);
+    if (result != ELAPSE__QUEUE_OK)
+        return elapse__queue_say(result, 0);
+    tube->holds++;
+    result = begin_change(queue, tube);
+    struct elapse__queue_answer answer = elapse__queue_say(result, 0);
+    if (result == ELAPSE__QUEUE_OK) {
+        tube->record->settings.concurrency = limits->concurrency;
+        elapse__queue_count_held(queue, tube);
+        queue->freed++;
+        elapse__queue_watch_tell(queue, tube);
+        answer = end_change(queue, tube);
+    }
+    elapse__queue_tube_release(queue, tube);
+    return answer;
+}
+
+enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *queue,
+                                                  struct elapse__queue_text name,
+                                                  struct elapse__queue_limits *limits)
+{
+    const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    if (tube == NULL)
+        return ELAPSE__QUEUE_GONE;
+    *limits = (struct elapse__queue_limits){0};
+    if (tube->record != NULL)
+        limits->concurrency = (uint32_t)tube->record->settings.concurrency;
+    return ELAPSE__QUEUE_OK;
 }

@@ -341,6 +341,7 @@ struct elapse__queue_handed {
     uint32_t missed;  /* occurrences that passed since the hand-out before */
     uint32_t retry;   /* as it was put */
     bool recurring;
+    bool is_limited; /* by its tube: the reply waits for the record of the lease, too */
     struct elapse__queue_text tube; /* valid until the next call */
 };
 
@@ -367,20 +368,23 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
                                                   struct elapse__queue_handed *handed,
                                                   uint32_t *count);
 
-/* Returns whether there is a ready job for a reserve, as of the last call with `now`. The job may
- * have expired since. Cost: O(tube_count), if any job is ready. */
+/* Returns whether a job may be handed out for a reserve, as of the last call with `now`. The job
+ * may have expired since. Cost: O(tube_count), if any job is ready. */
 bool elapse__queue_has_ready(const struct elapse__queue *queue,
                              const struct elapse__queue_reserve *reserve);
 
-/* Returns a number that grows whenever elapse__queue_has_ready may begin to be true of a reserve: a
- * job has become ready, or a pause has ended. */
+/* Returns a number that grows whenever elapse__queue_has_ready may begin to be true of a reserve.
+ */
 uint64_t elapse__queue_readied(const struct elapse__queue *queue);
 
-/* Returns how many jobs are ready, also in tubes that are paused. */
+/* Returns how many jobs have become ready, and pauses have ended. */
+uint64_t elapse__queue_came_due(const struct elapse__queue *queue);
+
+/* Returns how many ready jobs limits let run, also in tubes that are paused. */
 uint64_t elapse__queue_ready(const struct elapse__queue *queue);
 
-/* Hands out one job that is ready, delayed or buried, whatever its due time. Returns OK, GONE or
- * RUNNING, or an error. */
+/* Hands out one job that is ready, delayed or buried, whatever its due time. Returns OK, GONE (also
+ * if the limit of its tube leaves no place) or RUNNING, or an error. */
 struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue,
                                                      struct elapse__queue_now now, uint64_t id,
                                                      struct elapse__queue_connection *connection,
@@ -703,17 +707,6 @@ void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_t
 struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor,
                                               uint32_t *most);
 
-/* A group of a tube, and its jobs. */
-struct elapse__queue_group_view {
-    struct elapse__queue_text name;           /* valid until the next call */
-    uint32_t delayed, ready, running, buried; /* a worker has those that run, cancelled or not */
-};
-
-/* Looks for a group of a tube as elapse__queue_tubes looks for tubes. Returns whether one was
- * found, and stores it in `*view`. */
-bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_text name,
-                          uint32_t *cursor, uint32_t *most, struct elapse__queue_group_view *view);
-
 struct elapse__queue_statistics {
     uint64_t delayed, ready, reserved, buried, shadows;
     uint64_t urgent;     /* ready, with a priority below 1024 */
@@ -727,11 +720,10 @@ struct elapse__queue_statistics {
     uint64_t dead;             /* buried because no retry was left */
     uint64_t missed, failures; /* occurrences */
     uint64_t pauses;
-    uint64_t groups;        /* of one tube; 0 for all tubes together */
-    uint64_t pause_ms;      /* the length of the pause that runs */
-    uint64_t pause_left_ms; /* what is left of that pause */
-    uint64_t
-        overdue_ms; /* how long the oldest ready job of one tube has been due; 0 for all tubes */
+    uint64_t groups, held, running; /* of one tube. held: ready jobs without a place */
+    uint64_t pause_ms;              /* the length of the pause that runs */
+    uint64_t pause_left_ms;         /* what is left of that pause */
+    uint64_t overdue_ms;            /* how long the oldest ready job of one tube has been due */
 };
 
 /* Return the statistics of all tubes together, and of one tube: OK, or GONE. */

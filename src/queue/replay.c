@@ -4,6 +4,7 @@
  *
  *      DELAYED    timer.deadline is the tick of the wall clock at which it is due
  *      RESERVED   timer.deadline is the tick of the wall clock at which the lease ends
+ *      SHADOW     as RESERVED: the job was cancelled in a tube with a limit, where it has a place
  *      BURIED     in the ring of its tube
  *
  * elapse__queue_replay_done starts the timers. A CHANGE or DELETE whose job does not exist means
@@ -41,7 +42,7 @@ static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_ent
         elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_ZONE);
     } else if (fields->state == ELAPSE__QUEUE_BURIED) {
         elapse__queue_enter_buried(queue, entry, due, (enum elapse__queue_reason)fields->reason);
-    } else if (fields->state == ELAPSE__QUEUE_RESERVED) {
+    } else if (elapse__queue_is_leased(fields->state)) {
         elapse__queue_enter_reserved(queue, entry, due, NULL);
         ELAPSE__ASSERT(side != NULL);
         side->lease = fields->lease.number;
@@ -50,6 +51,8 @@ static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_ent
         entry->timer.deadline = elapse__queue_wall_tick(fields->lease_end_ms);
         if (fields->lease.life > queue->greatest_life)
             queue->greatest_life = fields->lease.life;
+        if (fields->state == ELAPSE__QUEUE_SHADOW)
+            elapse__queue_become_shadow(queue, entry, true);
     } else {
         elapse__queue_enter_replayed(queue, entry, due);
     }
@@ -207,7 +210,7 @@ static void open_entry(struct elapse__queue *queue, struct elapse__queue_entry *
     bool by_wall = elapse__queue_by_wall(entry);
     if (side != NULL && side->first != 0)
         side->first = opened_tick(queue, false, side->first);
-    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED) {
+    if (elapse__queue_is_leased(elapse__queue_state_of(entry))) {
         uint64_t ttr_ms = elapse__queue_profile_of(queue, entry)->ttr_ms;
         uint64_t present = elapse__queue_present(queue, true);
         uint64_t end = entry->timer.deadline;

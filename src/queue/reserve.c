@@ -44,6 +44,7 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
         .missed = side->recurrence != NULL ? side->recurrence->reported : 0,
         .retry = profile->retry,
         .recurring = side->recurrence != NULL,
+        .is_limited = elapse__queue_is_limited(tube),
         .tube = {tube->name, tube->name_size},
     };
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_LEASE);
@@ -171,13 +172,18 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
 
 uint64_t elapse__queue_readied(const struct elapse__queue *queue)
 {
+    return queue->readied + queue->freed;
+}
+
+uint64_t elapse__queue_came_due(const struct elapse__queue *queue)
+{
     return queue->readied;
 }
 
 bool elapse__queue_has_ready(const struct elapse__queue *queue,
                              const struct elapse__queue_reserve *reserve)
 {
-    if (queue->totals.ready == 0)
+    if (queue->totals.ready == queue->held)
         return false;
     for (size_t i = 0; i < reserve->tube_count; i++) {
         const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, reserve->tubes[i]);
@@ -189,7 +195,8 @@ bool elapse__queue_has_ready(const struct elapse__queue *queue,
 
 uint64_t elapse__queue_ready(const struct elapse__queue *queue)
 {
-    return queue->totals.ready;
+    ELAPSE__ASSERT_THAT(queue->totals.ready, >=, queue->held);
+    return queue->totals.ready - queue->held;
 }
 
 struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue,
@@ -210,6 +217,8 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
         elapse__queue_drop_expired(queue, entry);
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     }
+    if (elapse__queue_places(elapse__queue_tube_of(queue, entry)) == 0)
+        return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_OK, id);
     answer.result = hand_out(queue, entry, connection, 0, begin, handed, &answer.position);
     return answer;

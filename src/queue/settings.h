@@ -13,9 +13,10 @@
 
 /* X(setting, the greatest value). A value of 0 says nothing. The rows lie on disk in this order:
  * never change one, and add new ones at the end. */
-#define ELAPSE__QUEUE_SETTINGS(X)           \
-    X(pause_ms, ELAPSE__QUEUE_DELAY_MS_MAX) \
-    X(pause_end_ms, ELAPSE__QUEUE_SETTING_END) /* wall clock */
+#define ELAPSE__QUEUE_SETTINGS(X)                               \
+    X(pause_ms, ELAPSE__QUEUE_DELAY_MS_MAX)                     \
+    X(pause_end_ms, ELAPSE__QUEUE_SETTING_END) /* wall clock */ \
+    X(concurrency, UINT32_MAX)
 
 /* No pause ends later. */
 #define ELAPSE__QUEUE_SETTING_END (ELAPSE__QUEUE_WALL_MS_MAX + ELAPSE__QUEUE_DELAY_MS_MAX)

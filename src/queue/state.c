@@ -52,6 +52,8 @@ static void count_state(struct elapse__queue *queue, const struct elapse__queue_
         tube->urgent += (uint32_t)change;
         queue->totals.urgent += (uint64_t)change;
     }
+    if (tube->record != NULL)
+        elapse__queue_count_held(queue, tube);
 }
 
 static void enter_state(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -112,11 +114,20 @@ static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *e
     side->replayed = 0;
 }
 
+/* A job that ran has left a tube with a limit: the tube may have another job to hand out. */
+static void free_place(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    queue->freed++;
+    elapse__queue_watch_tell(queue, tube);
+}
+
 void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue_entry *entry)
 {
     enum elapse__queue_state state = elapse__queue_state_of(entry);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     count_state(queue, entry, state, -1);
+    if (state == ELAPSE__QUEUE_SHADOW)
+        entry->tube_state &= ~ELAPSE__QUEUE_HAS_PLACE;
     count_out(queue, entry);
     switch (state) {
     case ELAPSE__QUEUE_DELAYED:
@@ -141,6 +152,9 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
     elapse_timer_init(&entry->timer);
     entry->timer.deadline = deadline;
     elapse__queue_set_state(entry, ELAPSE__QUEUE_FREE);
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    if (elapse__queue_is_leased(state) && elapse__queue_is_limited(tube))
+        free_place(queue, tube);
 }
 
 void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -263,19 +277,24 @@ void elapse__queue_start_ttr(struct elapse__queue *queue, struct elapse__queue_e
     elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
 }
 
-void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                 bool keeps_record)
 {
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_RESERVED);
     count_state(queue, entry, ELAPSE__QUEUE_RESERVED, -1);
     elapse__queue_count_live(queue, entry, false);
     elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);
+    if (keeps_record) {
+        entry->tube_state |= ELAPSE__QUEUE_HAS_PLACE;
+        elapse__queue_count_live(queue, entry, true);
+    }
     count_state(queue, entry, ELAPSE__QUEUE_SHADOW, 1);
 }
 
 void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_entry *entry)
 {
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
-    if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_SHADOW)
+    if (elapse__queue_has_record(entry))
         elapse__queue_count_live(queue, entry, false);
     elapse__queue_leave_state(queue, entry);
     elapse__queue_extras_end(queue, entry);
@@ -311,9 +330,11 @@ void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__
     uint64_t body_bytes = elapse__queue_body_size(entry);
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
 
-    ELAPSE__ASSERT(live || tube->body_bytes >= body_bytes);
     ELAPSE__ASSERT_THAT(elapse__queue_position(entry), !=, 0);
-    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), !=, ELAPSE__QUEUE_SHADOW); /* invariant 14 */
+    ELAPSE__ASSERT(elapse__queue_has_record(entry)); /* invariant 14 */
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
+        body_bytes = 0; /* the statistics leave shadows out */
+    ELAPSE__ASSERT(live || tube->body_bytes >= body_bytes);
     tube->body_bytes += live ? body_bytes : -body_bytes;
     uint64_t excess = elapse__queue_live_excess(entry);
     ELAPSE__ASSERT(live || queue->live_excess >= excess);

@@ -129,6 +129,9 @@ struct elapse__queue_tube_record *elapse__queue_tube_record_get(struct elapse__q
 void elapse__queue_tube_record_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                     uint64_t position, uint32_t size);
 
+/* Counts anew for how many ready jobs there is no place. Requires that the tube has a record. */
+void elapse__queue_count_held(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
 /* Releases the record of a tube if its settings say nothing. The tube may end by that. */
 void elapse__queue_tube_record_settle(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
@@ -246,12 +249,35 @@ static inline void elapse__queue_turn_passes(struct elapse__queue *queue,
         elapse__queue_turns_pass(queue, tube, entry);
 }
 
+/* Returns whether at most so many jobs of the tube may have a worker at a time. */
+static inline bool elapse__queue_is_limited(const struct elapse__queue_tube *tube)
+{
+    return tube->record != NULL && tube->record->settings.concurrency != 0;
+}
+
+/* Returns how many jobs of a tube run: a worker has them, cancelled or not. */
+static inline uint64_t elapse__queue_running(const struct elapse__queue_tube *tube)
+{
+    return tube->counts[ELAPSE__QUEUE_RESERVED] + tube->counts[ELAPSE__QUEUE_SHADOW];
+}
+
+/* Returns how many more jobs of a tube the limit lets run. */
+static inline uint64_t elapse__queue_places(const struct elapse__queue_tube *tube)
+{
+    uint64_t running = elapse__queue_running(tube);
+    if (!elapse__queue_is_limited(tube))
+        return UINT64_MAX;
+    uint64_t most = tube->record->settings.concurrency;
+    return running < most ? most - running : 0;
+}
+
 /* Returns whether a job of the tube may be handed out now. Whoever waits for jobs asks this: a tube
- * that has ready jobs may be paused. */
+ * that has ready jobs may be paused, or have no place. */
 static inline bool elapse__queue_may_hand_out(const struct elapse__queue_tube *tube)
 {
     uint32_t count = tube->turns == NULL ? tube->ready.count : tube->turns->heap.count;
-    return count > 0 && !elapse__queue_paused(tube);
+    return count > 0 && (tube->record == NULL ||
+                         (!elapse__queue_paused(tube) && elapse__queue_places(tube) > 0));
 }
 
 /* Returns the item of the job that leaves the tube first. Requires that the tube has a ready job.

@@ -29,8 +29,20 @@ void elapse__queue_tube_record_move(struct elapse__queue *queue, struct elapse__
         queue->sink->live(queue->sink, position, (int64_t)size);
 }
 
+void elapse__queue_count_held(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    uint64_t ready = tube->counts[ELAPSE__QUEUE_READY];
+    uint64_t places = elapse__queue_places(tube);
+    uint64_t held = ready > places ? ready - places : 0;
+    ELAPSE__ASSERT_THAT(queue->held, >=, tube->record->held);
+    queue->held += held - tube->record->held;
+    tube->record->held = held;
+}
+
 static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
+    tube->record->settings = (struct elapse__queue_settings){0};
+    elapse__queue_count_held(queue, tube);
     elapse__queue_tube_record_move(queue, tube, 0, 0);
     elapse__release_locked(&queue->memory, tube->record, sizeof *tube->record);
     tube->record = NULL;
@@ -69,6 +81,7 @@ enum elapse__queue_result elapse__queue_tube_record_replay(struct elapse__queue 
         return ELAPSE__QUEUE_NO_MEMORY;
     }
     tube->record->settings = settings;
+    elapse__queue_count_held(queue, tube);
     elapse__queue_tube_record_move(queue, tube, position,
                                    (uint32_t)elapse__frame_bytes(record->fields_size, 0));
     elapse__queue_tube_record_settle(queue, tube);

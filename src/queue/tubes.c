@@ -229,6 +229,8 @@ static void count_states(struct elapse__queue_statistics *statistics,
     statistics->urgent = tube->urgent;
     statistics->body_bytes = tube->body_bytes;
     statistics->groups = tube->turns == NULL ? 0 : tube->turns->groups;
+    statistics->held = tube->record == NULL ? 0 : tube->record->held;
+    statistics->running = elapse__queue_running(tube);
 }
 
 struct elapse__queue_statistics elapse__queue_statistics(const struct elapse__queue *queue)

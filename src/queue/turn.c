@@ -51,7 +51,7 @@ static void time_out(struct turning *turning, struct elapse__queue_entry *entry)
     ELAPSE__ASSERT(elapse__queue_side_of(queue, entry)->begun);
     turning->done.ended++;
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
-        elapse__queue_end_job(queue, entry);
+        elapse__queue_end_shadow(queue, entry);
         return;
     }
     bool write = elapse__queue_begin_relief(queue);

@@ -26,7 +26,7 @@ static void describe_side(const struct elapse__queue *queue,
         fields->reported = recurrence->reported;
         fields->failures = recurrence->failures;
     }
-    if (fields->state == ELAPSE__QUEUE_RESERVED) {
+    if (elapse__queue_is_leased(fields->state)) {
         ELAPSE__ASSERT_THAT(side->lease, !=, 0);
         ELAPSE__ASSERT_THAT(side->life, <=, queue->life);
         uint64_t end =

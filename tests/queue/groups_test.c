@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include "fields.h"
+#include "tubes.h"
 
 static struct elapse__queue_put grouped(const char *group)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "log.h"
-#include "queue.h"
 #include "random.h"
+#include "tubes.h"
 
 enum { JOBS = 64, HANDS = 32, GROUPS = 3 };
 
@@ -18,6 +18,7 @@ struct plain_job {
     int tube, key; /* key -1: none */
     int group;     /* 0: none */
     enum elapse__queue_state state;
+    bool kept; /* SHADOW: a restart does not end it */
     bool by_wall, begun, begun_later, handed_out, handed_before, replayed;
     int64_t due; /* by the clock of the job */
     int64_t lease_end, expiry;
@@ -46,6 +47,7 @@ struct model {
      * not know their order. */
     uint64_t event, turns[2][GROUPS];
     bool was_ready[2][GROUPS];
+    uint32_t limits[2]; /* 0: none */
     const char *doing;
 };
 

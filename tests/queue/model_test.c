@@ -18,6 +18,9 @@
 static const char *const tubes[] = {"one", "two"};
 static const char *const keys[] = {"a", "b", "c", "d"};
 
+/* A job without a first put of DEBOUNCE. Any other number may be a time of the boot-time clock. */
+#define NO_FIRST INT64_MIN
+
 void wrong(const struct model *m, const char *what, uint64_t left, uint64_t right)
 {
     (void)fprintf(stderr, "seed %llu, step %llu, %s: %s: queue %lld, model %lld\n",
@@ -245,12 +248,14 @@ static void fill_plain(struct model *m, struct plain_job *job, const struct elap
     }
 }
 
-static void cancel_plain(struct plain_job *job)
+static void cancel_plain(const struct model *m, struct plain_job *job)
 {
-    if (job->state == ELAPSE__QUEUE_RESERVED)
+    if (job->state == ELAPSE__QUEUE_RESERVED) {
         job->state = ELAPSE__QUEUE_SHADOW;
-    else if (job->state != ELAPSE__QUEUE_SHADOW)
+        job->kept = m->limits[job->tube] > 0;
+    } else if (job->state != ELAPSE__QUEUE_SHADOW) {
         job->id = 0;
+    }
 }
 
 /* The least number above all others that leaves the partition when it is divided. */
@@ -281,15 +286,15 @@ static void do_put(struct model *m)
         return;
     }
     bool debounce = put.if_key == ELAPSE__QUEUE_DEBOUNCE;
-    int64_t first = debounce ? (int64_t)m->now.boot_ms : 0;
+    int64_t first = debounce ? (int64_t)m->now.boot_ms : NO_FIRST;
     if (old != NULL && debounce &&
         (old->state == ELAPSE__QUEUE_DELAYED || old->state == ELAPSE__QUEUE_READY)) {
         SAME(answer.id, old->id);
-        fill_plain(m, old, &put, tube, key, group, old->first != 0 ? old->first : first);
+        fill_plain(m, old, &put, tube, key, group, old->first != NO_FIRST ? old->first : first);
         return;
     }
     if (old != NULL)
-        cancel_plain(old);
+        cancel_plain(m, old);
     draw_turns(m);
     m->last_id = next_id(m);
     SAME(answer.id, m->last_id);
@@ -335,7 +340,7 @@ static void do_cancel(struct model *m)
     }
     SAME(answer.result, cancelled(job));
     if (job != NULL)
-        cancel_plain(job);
+        cancel_plain(m, job);
 }
 
 static void do_reschedule(struct model *m)
@@ -539,6 +544,17 @@ static void do_pause(struct model *m)
         m->paused_until[tube] = (int64_t)(m->now.boot_ms + delay_ms);
 }
 
+static void do_limit(struct model *m)
+{
+    int tube = (int)random_below(&m->random, 2);
+    struct elapse__queue_limits limits = {.concurrency = (uint32_t)random_below(&m->random, 4)};
+    bool takes = m->options.partitions == 1;
+    SAME(elapse__queue_limit(m->queue, m->now, text_of(tubes[tube]), &limits).result,
+         takes ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_ARGUMENT);
+    if (takes)
+        m->limits[tube] = limits.concurrency;
+}
+
 static void do_clean(struct model *m)
 {
     if (!log_clean(&m->log, m->queue, m->now, random_index(&m->random, 20)))
@@ -553,13 +569,14 @@ static void restart_plain(struct model *m, const struct elapse__queue_now *old)
             (int64_t)m->now.boot_ms - (int64_t)old->boot_ms - (m->now.wall_ms - old->wall_ms);
         if (!job->by_wall)
             job->due += shift;
-        if (job->first != 0)
+        if (job->first != NO_FIRST)
             job->first += shift;
-        if (job->state == ELAPSE__QUEUE_SHADOW)
+        if (job->state == ELAPSE__QUEUE_SHADOW && !job->kept)
             job->id = 0;
         if (job->state == ELAPSE__QUEUE_READY)
             job->state = ELAPSE__QUEUE_DELAYED;
-        if (job->id == 0 || job->state != ELAPSE__QUEUE_RESERVED)
+        if (job->id == 0 ||
+            (job->state != ELAPSE__QUEUE_RESERVED && job->state != ELAPSE__QUEUE_SHADOW))
             continue;
         int64_t left = job->lease_end + shift - (int64_t)m->now.boot_ms;
         /* The record of a hand-out counts the ttr from the hand-out. So after a restart the lease
@@ -668,13 +685,14 @@ static const struct {
     {"kick", do_kick, 3, false},
     {"time", do_time, 10, false},
     {"pause", do_pause, 1, false},
+    {"limit", do_limit, 1, false},
     {"clean", do_clean, 3, true},
     {"restart", do_restart, 1, true},
 };
 
 static void one_step(struct model *m)
 {
-    uint64_t choice = random_below(&m->random, 55);
+    uint64_t choice = random_below(&m->random, 56);
     size_t i = 0;
     while (choice >= commands[i].weight)
         choice -= commands[i++].weight;

@@ -55,12 +55,24 @@ static bool has_to_wait(struct model *m, const struct plain_job *job)
     return false;
 }
 
+/* Returns how many jobs of a tube a worker has. */
+static uint32_t running(const struct model *m, int tube)
+{
+    uint32_t jobs = 0;
+    for (size_t i = 0; i < JOBS; i++)
+        jobs += m->jobs[i].id != 0 && m->jobs[i].tube == tube &&
+                (m->jobs[i].state == ELAPSE__QUEUE_RESERVED ||
+                 m->jobs[i].state == ELAPSE__QUEUE_SHADOW);
+    return jobs;
+}
+
 /* Returns the job that one tube hands out next: the job `id` if it may be, otherwise the one with
  * the greatest id that may. */
 static struct plain_job *first_of_tube(struct model *m, int tube, uint64_t id)
 {
     struct plain_job *found = NULL;
-    if (m->paused_until[tube] > (int64_t)m->now.boot_ms)
+    if (m->paused_until[tube] > (int64_t)m->now.boot_ms ||
+        (m->limits[tube] > 0 && running(m, tube) >= m->limits[tube]))
         return NULL;
     for (int group = 0; group < GROUPS; group++) {
         struct plain_job *job = first_of_group(m, tube, group);

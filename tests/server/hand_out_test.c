@@ -4,6 +4,7 @@
  */
 #include "fixture.h"
 
+#include "../../src/queue/tubes.h"
 #include "sim_disk.h"
 
 static void put_jobs(const char *lines)
@@ -159,6 +160,38 @@ SERVER_TEST(a_pause_holds_back_waiting_reserves)
     pass(1);
     commit();
     expect(&a, "=1 one\n");
+}
+
+/* Of those that wait, as many get a job as there are places. Their replies wait for their own
+ * leases: no crash may forget who has a place. */
+SERVER_TEST(a_place_that_is_free_serves_one_that_waits)
+{
+    struct client workers[3];
+    struct elapse__queue_text name = {"t", 1};
+    struct elapse__queue_limits limits = {.concurrency = 1};
+    for (int i = 0; i < 3; i++)
+        connect(&workers[i]);
+    assert_int_equal(elapse__queue_limit(f.engine.jobs, present(), name, &limits).result,
+                     ELAPSE__QUEUE_OK);
+    commit();
+    put_jobs("p t one\np t two\np t three\n");
+    say(&workers[0], "r 0 1 t\n");
+    expect(&workers[0], "");
+    commit();
+    expect(&workers[0], "=1 one\n");
+    say(&workers[1], "r 100000 1 t\n");
+    say(&workers[2], "r 100000 1 t\n");
+    commit();
+    expect(&workers[1], "");
+    struct elapse__queue_view view;
+    assert_int_equal(elapse__queue_look_up_id(f.engine.jobs, present(), 1, &view),
+                     ELAPSE__QUEUE_OK);
+    struct elapse__queue_holder holder = {.id = 1, .lease = view.lease};
+    assert_int_equal(elapse__queue_ack(f.engine.jobs, present(), holder).result, ELAPSE__QUEUE_OK);
+    rest();
+    commit();
+    expect(&workers[1], "=2 two\n");
+    expect(&workers[2], "");
 }
 
 SERVER_TEST(a_thousand_waiting_reserves_of_many_tubes)

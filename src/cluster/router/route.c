@@ -58,6 +58,7 @@ static const struct elapse__router_route routes[] = {
      .kind = ELAPSE__ROUTER_ROUTE_ALL,
      .least = 3,
      .command = ELAPSE__ROUTER_COMMAND_PAUSE},
+    {.name = "LIMIT", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 2},
     {.name = "CANCELALL",
      .kind = ELAPSE__ROUTER_ROUTE_ALL,
      .least = 2,

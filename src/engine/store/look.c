@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../queue/tubes.h"
 #include "command.h"
 
 /* How many places of the queue's tables are examined while the lock is held: of jobs, and of tubes.
@@ -277,6 +278,27 @@ enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tub
     return error == ELAPSE_OK && answer->result == ELAPSE_RESULT_GONE ? ELAPSE_ERROR_GONE : error;
 }
 
+struct limiting {
+    struct elapse__queue_text tube;
+    struct elapse__queue_limits limits;
+};
+
+static struct elapse__queue_answer do_limit(struct elapse__queue *jobs,
+                                            struct elapse__queue_now now, const void *arguments)
+{
+    const struct limiting *limiting = arguments;
+    return elapse__queue_limit(jobs, now, limiting->tube, &limiting->limits);
+}
+
+enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
+                                     uint32_t concurrency, struct elapse_answer *answer)
+{
+    const struct limiting limiting = {elapse__store_text(tube), {.concurrency = concurrency}};
+    struct elapse_answer own;
+
+    return elapse__store_run(queue, do_limit, &limiting, answer == NULL ? &own : answer);
+}
+
 /* ---- tubes and counts ---- */
 
 bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
@@ -349,6 +371,8 @@ static void fill_statistics(struct elapse_queue_counts *statistics,
         .dead = counts->dead,
         .missed = counts->missed,
         .job_groups = counts->groups,
+        .held = counts->held,
+        .running = counts->running,
     };
 }
 

@@ -344,8 +344,10 @@ int elapse__http_answer(enum elapse__http_operation operation, const uint8_t *by
     if (value.kind == ELAPSE__WIRE_RESP_ERROR)
         return answer_error(json, &value);
     if (value.kind == ELAPSE__WIRE_RESP_NULL)
-        return answer_gone(json, operation == ELAPSE__HTTP_TUBE ? "there is no such tube"
-                                                                : "there is no such job");
+        return answer_gone(json,
+                           operation == ELAPSE__HTTP_TUBE || operation == ELAPSE__HTTP_LIMIT_OF
+                               ? "there is no such tube"
+                               : "there is no such job");
     elapse__json_open(json, '{');
     write_answer(operation, json, &reader, value);
     elapse__json_close(json, '}');

@@ -68,7 +68,7 @@ static void gather(struct elapse__loop *loop, void *argument)
     all->totals.cancelled += jobs.cancelled;
     all->totals.handed_out += elapse__server_lateness(loop->server)->count;
     all->totals.acknowledged += jobs.deletes;
-    all->totals.due += elapse__queue_readied(queue);
+    all->totals.due += elapse__queue_came_due(queue);
     all->totals.syncs += loop->store->syncs.count;
     elapse__http_add_histogram(&all->lateness, elapse__server_lateness(loop->server));
     elapse__http_add_histogram(&all->syncs, &loop->store->syncs);

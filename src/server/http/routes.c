@@ -29,12 +29,14 @@ static const struct path {
     {"/api/v1/cancel_all", ELAPSE__HTTP_CANCEL_ALL, true, false},
     {"/api/v1/pause", ELAPSE__HTTP_PAUSE, true, false},
     {"/api/v1/transaction", ELAPSE__HTTP_TRANSACTION, true, false},
+    {"/api/v1/limit", ELAPSE__HTTP_LIMIT, true, false},
     {"/api/v1/jobs", ELAPSE__HTTP_LOOK_UP, false, false},
     {"/api/v1/jobs/*", ELAPSE__HTTP_LOOK_UP_ID, false, false},
     {"/api/v1/tubes", ELAPSE__HTTP_TUBES, false, false},
     {"/api/v1/tubes/*", ELAPSE__HTTP_TUBE, false, false},
     {"/api/v1/tubes/*/jobs", ELAPSE__HTTP_LIST, false, false},
     {"/api/v1/tubes/*/groups", ELAPSE__HTTP_GROUPS, false, false},
+    {"/api/v1/tubes/*/limit", ELAPSE__HTTP_LIMIT_OF, false, false},
     {"/api/v1/stats", ELAPSE__HTTP_STATS, false, false},
 };
 

@@ -34,6 +34,7 @@ enum elapse__http_operation {
     ELAPSE__HTTP_BURY,
     ELAPSE__HTTP_KICK,
     ELAPSE__HTTP_CANCEL_ALL,
+    ELAPSE__HTTP_LIMIT,
     ELAPSE__HTTP_PAUSE,
     ELAPSE__HTTP_LEASED, /* only within a transaction: it has no path */
     ELAPSE__HTTP_TRANSACTION,
@@ -43,6 +44,7 @@ enum elapse__http_operation {
     ELAPSE__HTTP_TUBES,
     ELAPSE__HTTP_TUBE,
     ELAPSE__HTTP_GROUPS,
+    ELAPSE__HTTP_LIMIT_OF,
     ELAPSE__HTTP_STATS,
     ELAPSE__HTTP_OPERATIONS,
 };

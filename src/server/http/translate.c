@@ -164,6 +164,16 @@ static bool build_pause(struct elapse__building *building)
            elapse__build_required(building, "for");
 }
 
+/* A request without a limit takes all limits away. */
+static bool build_limit(struct elapse__building *building)
+{
+    if (!elapse__build_word(building, "LIMIT") || !elapse__build_required(building, "tube"))
+        return false;
+    return elapse__build_find(building, "concurrency") == NULL
+               ? elapse__build_word(building, "NONE")
+               : elapse__build_number_option(building, "CONCURRENCY", "concurrency");
+}
+
 /* ---- workers ---- */
 
 /* Returns whether a tube of this name ends the tubes of a RESERVE, unless the tube is the first. */
@@ -327,6 +337,11 @@ static bool build_groups(struct elapse__building *building)
            elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building);
 }
 
+static bool build_limit_of(struct elapse__building *building)
+{
+    return elapse__build_word(building, "LIMIT") && elapse__build_path_name(building);
+}
+
 static bool build_stats(struct elapse__building *building)
 {
     return elapse__build_word(building, "STATS");
@@ -347,6 +362,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_BURY] = build_bury,
     [ELAPSE__HTTP_KICK] = build_kick,
     [ELAPSE__HTTP_CANCEL_ALL] = build_cancel_all,
+    [ELAPSE__HTTP_LIMIT] = build_limit,
     [ELAPSE__HTTP_PAUSE] = build_pause,
     [ELAPSE__HTTP_LEASED] = build_leased,
     [ELAPSE__HTTP_LOOK_UP] = build_look_up,
@@ -355,6 +371,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_TUBES] = build_tubes,
     [ELAPSE__HTTP_TUBE] = build_tube,
     [ELAPSE__HTTP_GROUPS] = build_groups,
+    [ELAPSE__HTTP_LIMIT_OF] = build_limit_of,
     [ELAPSE__HTTP_STATS] = build_stats,
 };
 

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "../../queue/tubes.h"
 #include "commands.h"
 #include "options.h"
 #include "reply.h"
@@ -205,4 +206,65 @@ enum elapse__session_step elapse__resp_pause(const struct elapse__resp_call *cal
     elapse__session_count(call->connection, ELAPSE__VERB_PAUSE_TUBE);
     elapse__resp_reply_result(call, &answer);
     return ELAPSE__STEP_RAN;
+}
+
+/* ---- limits ---- */
+
+struct limiting {
+    struct elapse__queue_text tube;
+    struct elapse__queue_limits limits;
+};
+
+ELAPSE__RESP_QUEUE_COMMAND(do_limit, struct limiting,
+                           elapse__queue_limit(queue, now, with->tube, &with->limits))
+
+#define WRITE(field, name, kind)                 \
+    elapse__wire_resp_write_text(&writer, name); \
+    if (limits.field == 0)                       \
+        elapse__wire_resp_write_null(&writer);   \
+    else                                         \
+        elapse__wire_resp_write_integer(&writer, limits.field);
+
+/* Replies with the limits of the tube. */
+static enum elapse__session_step show_limits(const struct elapse__resp_call *call)
+{
+    enum { PAIRS = ELAPSE__LIMIT_FIELDS(ELAPSE__RESP_COUNT_ROW) };
+    struct elapse__queue_limits limits;
+
+    elapse__session_count(call->connection, ELAPSE__VERB_STATS_TUBE);
+    if (elapse__queue_limits_of(elapse__session_queue(call->connection),
+                                elapse__resp_text(call->arguments[1]),
+                                &limits) != ELAPSE__QUEUE_OK) {
+        elapse__resp_reply_null(call);
+        return ELAPSE__STEP_RAN;
+    }
+    struct elapse__wire_resp_writer writer =
+        elapse__resp_begin(call->connection, call->session->resp3,
+                           (size_t)(3 * PAIRS + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_map(&writer, PAIRS);
+    ELAPSE__LIMIT_FIELDS(WRITE)
+    elapse__resp_end(call->connection, &writer);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *call)
+{
+    static const struct elapse__wire_resp_option options[] = {{"CONCURRENCY", 1}, {"NONE", 0}};
+    struct limiting limiting = {.tube = elapse__resp_text(call->arguments[1])};
+    uint32_t places[2];
+    uint64_t concurrency = 0;
+
+    if (call->count == 2)
+        return show_limits(call);
+    if (!elapse__resp_find_options(call, 2, options, 2, places) ||
+        (places[0] != 0 && !elapse__resp_read_number(call, places[0], UINT32_MAX, &concurrency)))
+        return ELAPSE__STEP_RAN;
+    if (places[0] != 0 && places[1] != 0)
+        return elapse__resp_reply_error(call->connection, "ERR syntax error: NONE stands alone",
+                                        NULL);
+    if (places[0] != 0 && concurrency == 0)
+        return elapse__resp_reply_error(
+            call->connection, "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube", NULL);
+    limiting.limits.concurrency = (uint32_t)concurrency;
+    return elapse__resp_run_one(call, do_limit, &limiting);
 }

@@ -69,6 +69,8 @@ static const struct elapse__resp_command commands[] = {
      "Begins a transaction: the commands up to EXEC wait for it"},
     {"WATCH", elapse__resp_watch, -2, CONTROLS, ELAPSE__VERB_OTHER, "transactions", "key [key ...]",
      "Answers that LEASED guards transactions here"},
+    {"LIMIT", elapse__resp_limit, -2, WRITES, ELAPSE__VERB_PAUSE_TUBE, "jobs",
+     "tube [CONCURRENCY count | NONE]", "Limits how many jobs of a tube run at a time"},
     {"RESET", elapse__resp_reset, 1, ALWAYS, ELAPSE__VERB_OTHER, "connection", "",
      "Makes the connection as it was at its beginning"},
     {"GROUPS", elapse__resp_groups, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
@@ -114,8 +116,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 /* In the table, names of n letters begin at place first_of_length[n] and end before
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
-    [3] = 0,  [4] = 2,   [5] = 12,  [6] = 19,  [7] = 28,        [8] = 31,
-    [9] = 33, [10] = 34, [11] = 35, [12] = 35, [13] = COMMANDS,
+    [3] = 0,  [4] = 2,   [5] = 12,  [6] = 20,  [7] = 29,        [8] = 32,
+    [9] = 34, [10] = 35, [11] = 36, [12] = 36, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

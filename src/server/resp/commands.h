@@ -39,6 +39,7 @@ elapse__resp_function elapse__resp_list;
 elapse__resp_function elapse__resp_stats;
 elapse__resp_function elapse__resp_tubes;
 elapse__resp_function elapse__resp_groups;
+elapse__resp_function elapse__resp_limit;
 elapse__resp_function elapse__resp_ping;
 elapse__resp_function elapse__resp_echo;
 elapse__resp_function elapse__resp_hello;

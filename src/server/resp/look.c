@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../../queue/names.h"
+#include "../../queue/tubes.h"
 #include "commands.h"
 #include "options.h"
 #include "reply.h"

@@ -34,7 +34,7 @@ class Description(HttpTest):
                     other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
                     self.assertEqual(other.status, 405)
         self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(len(names), 26)
+        self.assertEqual(len(names), 28)
 
 
 class Operations(HttpTest):
@@ -282,6 +282,21 @@ class Operations(HttpTest):
         self.assertEqual(self.post("cancel_all", tube="a", state="ready"),
                          {"removed": 0, "running": 0})
         self.assertEqual(self.get("/api/v1/tubes/a")["delayed"], 4)
+
+    def test_limit(self):
+        self.assertEqual(self.post("limit", tube="a", concurrency=1), {"result": "ok"})
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"), {"concurrency": 1})
+        self.put()
+        self.put()
+        self.assertEqual(len(self.post("reserve", tubes=["a"], count=2)["jobs"]), 1)
+        stats = self.get("/api/v1/tubes/a")
+        self.assertEqual((stats["ready"], stats["held"], stats["running"]), (1, 1, 1))
+        self.assertEqual(self.post("limit", tube="a"), {"result": "ok"})
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"), {"concurrency": None})
+        self.take()
+        self.post("limit", status=400, tube="a", concurrency=0)
+        self.post("limit", status=400, tube="a", concurrency="1")
+        self.get("/api/v1/tubes/none/limit", status=404)
 
     def test_groups(self):
         for group in ("a", "a", "b"):

@@ -273,6 +273,53 @@ STORE_TEST(what_becomes_ready_by_a_verb_wakes_a_worker)
     assert_int_equal(pthread_join(worker.thread, NULL), 0);
 }
 
+/* Nine workers, and a limit: no more of them have a job than the limit says, and none sleeps beside
+ * a place. A worker that does is never woken again: the test then ends by its time limit. */
+enum { PLACES = 2 };
+
+static atomic_uint now_running, most_running;
+
+static void *work_in_a_place(void *argument)
+{
+    struct elapse_reserved job;
+
+    (void)argument;
+    while (elapse_queue_reserve(queue, "a", ELAPSE_QUEUE_FOREVER_MS, &job) == ELAPSE_OK) {
+        unsigned running = atomic_fetch_add(&now_running, 1) + 1;
+        if (running > most_running)
+            most_running = running;
+        atomic_fetch_sub(&now_running, 1);
+        assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_OK);
+        elapse_reserved_free(&job);
+        done[0]++;
+    }
+    return NULL;
+}
+
+STORE_TEST(a_limit_is_neither_exceeded_nor_idle)
+{
+    pthread_t workers[WORKERS];
+    struct elapse_put put = {.tube = "a"};
+    struct elapse_queue_counts counts;
+    unsigned expected[TUBES] = {JOBS / 3};
+
+    for (unsigned i = 0; i < TUBES; i++)
+        done[i] = 0;
+    now_running = most_running = 0;
+    assert_int_equal(elapse_queue_limit(queue, "a", PLACES, NULL), ELAPSE_OK);
+    for (unsigned i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_create(&workers[i], NULL, work_in_a_place, NULL), 0);
+    for (unsigned i = 0; i < JOBS / 3; i++)
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    wait_until_done(expected);
+    assert_in_range(most_running, 1, PLACES);
+    assert_int_equal(elapse_queue_statistics(queue, "a", &counts), ELAPSE_OK);
+    assert_int_equal(counts.held + counts.running, 0);
+    elapse_queue_stop(queue);
+    for (unsigned i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_join(workers[i], NULL), 0);
+}
+
 /* ---- what nobody waits for ---- */
 
 static void wait_until_durable(uint64_t position)

@@ -51,6 +51,22 @@ mutant an_ended_group_stays src/queue/state.c \
 -]    elapse__queue_entry_end'
 mutant jobs_without_a_group_get_no_turn src/queue/turns.c \
     'if (tube->turns == NULL && [-tube->ready.count > 0-]{+false+}) {'
+mutant ready_is_taken_for_may_run src/queue/tables.h \
+    '(!elapse__queue_paused(tube) && [-elapse__queue_places(tube) > 0-]{+true+})'
+mutant a_cancel_frees_the_place src/queue/tables.h \
+    'return tube->counts[ELAPSE__QUEUE_RESERVED][- + tube->counts[ELAPSE__QUEUE_SHADOW]-];'
+mutant a_restart_frees_the_place_of_a_cancelled_job src/queue/cancel.c \
+    'if (state == ELAPSE__QUEUE_RESERVED &&
+        [-elapse__queue_is_limited(elapse__queue_tube_of(queue, entry))-]{+false+}) {'
+mutant a_shadow_of_a_replay_is_reserved src/queue/replay.c \
+    '        if ([-fields->state == ELAPSE__QUEUE_SHADOW-]{+false+})
+            elapse__queue_become_shadow'
+mutant a_free_place_is_no_news src/queue/state.c \
+    'if ([-elapse__queue_is_leased(state) && elapse__queue_is_limited(tube)-]{+false+})'
+mutant a_copied_shadow_keeps_its_key src/queue/clean.c \
+    'if ([-fields.state == ELAPSE__QUEUE_SHADOW-]{+false+}) {'
+mutant the_end_of_a_shadow_is_not_written src/queue/move.c \
+    'bool write = [-elapse__queue_has_record(entry) && elapse__queue_begin_relief(queue)-]{+false+};'
 mutant headers_count_as_body src/queue/job.h \
     'uint32_t body_size = record_body_size[- - headers_size-];'
 mutant headers_are_written_into_old_logs src/queue/put.c \

@@ -290,12 +290,12 @@ RESP_TEST(statistics)
     begins(&c, "RESERVE t", "*1|");
     says("PAUSE t 10s", "+ok|");
     pass(1000);
-    says("STATS t", "*36|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
+    says("STATS t", "*40|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
                     "$17|cancelled_running|:0|$9|total_put|:3|$10|total_done|:0|"
                     "$14|total_timeouts|:0|$15|total_cancelled|:0|$14|total_replaced|:1|"
                     "$13|total_expired|:0|$10|total_dead|:0|$12|total_missed|:0|"
                     "$14|total_failures|:0|$12|total_pauses|:1|$5|pause|:10000|"
-                    "$10|pause_left|:9000|$6|groups|:0|");
+                    "$10|pause_left|:9000|$6|groups|:0|$4|held|:0|$7|running|:1|");
     begins(&c, "STATS", "*66|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
     shows("STATS", "$9|producers|:1|$7|workers|:1|$7|waiting|:0|");
     shows("STATS", "$8|draining|:0|");
@@ -322,6 +322,25 @@ RESP_TEST(groups_take_turns)
          "*2|:0|*1|*10|$5|group|$1|b|$7|delayed|:0|$5|ready|:0|$7|running|:1|$6|buried|:0|");
     says("GROUPS u", "*2|:0|*0|");
     says("GROUPS t COUNT 0", "-ERR COUNT is 1 to 1000|");
+}
+
+RESP_TEST(a_limit)
+{
+    says("LIMIT t", "$-1|");
+    says("LIMIT t CONCURRENCY 1", "+ok|");
+    says("LIMIT t", "*2|$11|concurrency|:1|");
+    says("PUT t 1", "*2|:1|+scheduled|");
+    says("PUT t 2", "*2|:2|+scheduled|");
+    begins(&c, "RESERVE t COUNT 2", "*1|*8|:1|");
+    says("RESERVE t", "*0|");
+    shows("STATS t", "$4|held|:1|$7|running|:1|");
+    says("ACK 1 1-1", "*1|+ok|");
+    begins(&c, "RESERVE t", "*1|*8|:2|");
+    says("LIMIT t NONE", "+ok|");
+    says("LIMIT t", "*2|$11|concurrency|$-1|");
+    says("LIMIT t CONCURRENCY 0", "-ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
+    says("LIMIT t CONCURRENCY 1 NONE", "-ERR syntax error: NONE stands alone|");
+    begins(&c, "LIMIT t WHATEVER", "-ERR syntax error");
 }
 
 TEST_MAIN("look")

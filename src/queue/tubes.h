@@ -1,0 +1,35 @@
+/*
+ * What is asked of whole tubes, beside what queue.h has: their groups, and their limits.
+ */
+#ifndef ELAPSE__QUEUE_TUBES_H
+#define ELAPSE__QUEUE_TUBES_H
+
+#include "queue.h"
+
+/* A group of a tube, and its jobs. */
+struct elapse__queue_group_view {
+    struct elapse__queue_text name;           /* valid until the next call */
+    uint32_t delayed, ready, running, buried; /* a worker has those that run, cancelled or not */
+};
+
+/* Looks for a group of a tube as elapse__queue_tubes looks for tubes. Returns whether one was
+ * found, and stores it in `*view`. */
+bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queue_text name,
+                          uint32_t *cursor, uint32_t *most, struct elapse__queue_group_view *view);
+
+/* Sets the limits of a tube, all at once; those that are 0 do not limit. Makes the tube if there is
+ * none. Returns OK, or an error. */
+struct elapse__queue_limits {
+    uint32_t concurrency; /* so many jobs of the tube have a worker at a time, at most */
+};
+struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
+                                                struct elapse__queue_now now,
+                                                struct elapse__queue_text name,
+                                                const struct elapse__queue_limits *limits);
+
+/* Stores the limits of a tube. Returns OK, or GONE if there is no such tube. */
+enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *queue,
+                                                  struct elapse__queue_text name,
+                                                  struct elapse__queue_limits *limits);
+
+#endif
