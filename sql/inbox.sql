@@ -58,8 +58,8 @@ begin
     if current_setting('server_version_num')::integer < 150000 then
         raise exception 'the inbox needs PostgreSQL 15 or later';
     end if;
-    if present > 1 then
-        raise exception 'the inbox in this database has version %, and this script is of version 1',
+    if present > 2 then
+        raise exception 'the inbox in this database has version %, and this script is of version 2',
             present
             using hint = 'Use the script of the newer version.';
     end if;
@@ -103,6 +103,7 @@ create table if not exists elapse.inbox (
     retry bigint,
     backoff_min_ms bigint,
     backoff_max_ms bigint,
+    headers bytea,
     primary key (queue, part, id)
 );
 
@@ -131,6 +132,27 @@ create table if not exists elapse.inbox_refused (
     primary key (id)
 );
 alter table elapse.inbox_refused alter column body set storage external;
+
+-- Version 1 had no headers. A table that has them is left alone, because to alter it waits for all who
+-- use it. elapse.put had one argument less; `create or replace` would make a second function, and calls
+-- that fit both would fail.
+do $$
+declare
+    name text;
+begin
+    foreach name in array array['elapse.inbox', 'elapse.inbox_refused'] loop
+        if not exists (select from pg_attribute
+                where attrelid = name::regclass and attname = 'headers') then
+            execute format('alter table %s add headers bytea', name);
+        end if;
+    end loop;
+    foreach name in array array['bytea', 'text'] loop
+        execute format('drop function if exists elapse.put(text, %s, interval, timestamptz, interval,'
+            ' text, text, text, text, text, interval, bigint, interval, interval, bigint, interval,'
+            ' interval, text, text)', name);
+    end loop;
+end
+$$;
 
 -- ---- checks ----
 
@@ -254,6 +276,27 @@ begin
 end
 $$;
 
+-- Refuses headers while there may be nodes of version 0.2, which know none: they would refuse the row.
+-- A row of elapse.queue without a level is of such a version.
+create or replace function elapse.inbox_check_level(queue_name text)
+returns void language plpgsql stable
+as $$
+declare
+    level integer := 1;
+begin
+    if to_regclass('elapse.queue') is not null then
+        execute 'select coalesce(to_jsonb(q) ->> ''level'', ''0'')::integer'
+            ' from elapse.queue q where q.name = $1'
+        into level using queue_name;
+    end if;
+    if level < 1 then
+        raise exception 'upgrade all nodes first: the queue takes no headers yet'
+            using errcode = 'invalid_parameter_value',
+                hint = 'elapse cluster upgrade says that no node of version 0.2 is left.';
+    end if;
+end
+$$;
+
 -- ---- what applications call ----
 
 -- Each returns the number of its call, which a refused row keeps.
@@ -277,7 +320,8 @@ create or replace function elapse.put(
     backoff_min interval default null,
     backoff_max interval default null,
     token text default null,
-    queue text default 'main'
+    queue text default 'main',
+    headers text default null
 )
 returns bigint language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -288,6 +332,7 @@ declare
     tube_bytes bytea;
     key_bytes bytea;
     token_bytes bytea;
+    headers_bytes bytea;
     due text;
     due_ms bigint;
     if_key text := lower(coalesce(ifkey, 'replace'));
@@ -312,6 +357,10 @@ begin
     end if;
     if token is not null then
         token_bytes := elapse.inbox_text('a token', token, 250);
+    end if;
+    if headers is not null then
+        perform elapse.inbox_check_level(home.queue);
+        headers_bytes := elapse.inbox_text('headers', headers, 4096);
     end if;
 
     if num_nonnulls(delay, at, every, cron) > 1 then
@@ -377,7 +426,7 @@ begin
     number := nextval('elapse.inbox_id');
     insert into elapse.inbox (queue, part, id, what, tube, key, tag, token, body, due, due_ms, cron,
                               zone, ifkey, max_ms, priority, ttr_ms, expire_ms, retry,
-                              backoff_min_ms, backoff_max_ms)
+                              backoff_min_ms, backoff_max_ms, headers)
     values (home.queue,
             elapse.inbox_part(home.parts, tube_bytes, key_bytes, token_bytes, number), number,
             'put', tube, key, tag, token, body, due, due_ms, cron, zone, if_key, debounce_ms,
@@ -385,7 +434,7 @@ begin
             elapse.inbox_ms('ttr', coalesce(ttr, '60 s'), 1),
             elapse.inbox_ms('expire', coalesce(expire, '0 s'), 0),
             elapse.inbox_number('retry', coalesce(retry, 20)),
-            backoff_min_ms, backoff_max_ms);
+            backoff_min_ms, backoff_max_ms, headers_bytes);
     return number;
 end
 $$;
@@ -410,13 +459,14 @@ create or replace function elapse.put(
     backoff_min interval default null,
     backoff_max interval default null,
     token text default null,
-    queue text default 'main'
+    queue text default 'main',
+    headers text default null
 )
 returns bigint language sql
 as $$
     select elapse.put(tube, pg_catalog.convert_to(body, 'UTF8'), delay, at, every, cron, zone, key,
                       tag, ifkey, max, priority, ttr, expire, retry, backoff_min, backoff_max,
-                      token, queue)
+                      token, queue, headers)
 $$;
 
 create or replace function elapse.cancel(tube text, key text, queue text default 'main')
@@ -534,6 +584,9 @@ $$;
 -- The delay of a row began when the function was called, and counts by one clock alone, that of
 -- this server: `age_ms` is how much of it has passed.
 --
+-- Headers stand before the body, behind their length in four bytes, the greatest first, and `what` says
+-- so: the function has had these columns since version 1, and nodes of then refuse the word.
+--
 -- Statistics of a table that is empty most of the time make no good plans, so there is no choice.
 create or replace function elapse.inbox_rows(
     queue_name text,
@@ -565,8 +618,12 @@ begin
     )
     select c.id,
         greatest(floor(extract(epoch from present - c.made) * 1000), 0)::bigint,
-        c.what, convert_to(c.tube, 'UTF8'), convert_to(c.key, 'UTF8'), convert_to(c.tag, 'UTF8'),
-        convert_to(c.token, 'UTF8'), c.body, c.due, c.due_ms, convert_to(c.cron, 'UTF8'),
+        case when c.headers is null then c.what else 'put+headers' end,
+        convert_to(c.tube, 'UTF8'), convert_to(c.key, 'UTF8'), convert_to(c.tag, 'UTF8'),
+        convert_to(c.token, 'UTF8'),
+        case when c.headers is null then c.body
+            else int4send(octet_length(c.headers)) || c.headers || c.body end,
+        c.due, c.due_ms, convert_to(c.cron, 'UTF8'),
         convert_to(c.zone, 'UTF8'), c.ifkey, c.max_ms, c.priority, c.ttr_ms, c.expire_ms, c.retry,
         c.backoff_min_ms, c.backoff_max_ms
     from counted c where c.bytes_before < bytes_max order by c.id;
@@ -596,8 +653,13 @@ declare
 begin
     for place in 1 .. cardinality(ids) loop
         if reasons[place] is not null then
-            insert into elapse.inbox_refused
-            select i.*, reasons[place] from elapse.inbox i
+            insert into elapse.inbox_refused (queue, part, id, made, what, tube, key, tag, token, body,
+                due, due_ms, cron, zone, ifkey, max_ms, priority, ttr_ms, expire_ms, retry,
+                backoff_min_ms, backoff_max_ms, headers, reason)
+            select i.queue, i.part, i.id, i.made, i.what, i.tube, i.key, i.tag, i.token, i.body,
+                i.due, i.due_ms, i.cron, i.zone, i.ifkey, i.max_ms, i.priority, i.ttr_ms, i.expire_ms,
+                i.retry, i.backoff_min_ms, i.backoff_max_ms, i.headers, reasons[place]
+            from elapse.inbox i
             where i.queue = queue_name and i.part = part_number and i.id = ids[place];
         end if;
         delete from elapse.inbox i
@@ -657,10 +719,10 @@ begin
     if exists (select from pg_roles where rolname = 'elapse_caller') then
         grant execute on function elapse.put(
                 text, bytea, interval, timestamptz, interval, text, text, text, text, text,
-                interval, bigint, interval, interval, bigint, interval, interval, text, text),
+                interval, bigint, interval, interval, bigint, interval, interval, text, text, text),
             elapse.put(
                 text, text, interval, timestamptz, interval, text, text, text, text, text,
-                interval, bigint, interval, interval, bigint, interval, interval, text, text),
+                interval, bigint, interval, interval, bigint, interval, interval, text, text, text),
             elapse.cancel(text, text, text),
             elapse.reschedule(text, text, interval, timestamptz, text)
             to elapse_caller;
@@ -675,7 +737,7 @@ begin
 end
 $$;
 
-insert into elapse.version values ('inbox', 1)
+insert into elapse.version values ('inbox', 2)
 on conflict (component) do update set version = excluded.version;
 
 commit;

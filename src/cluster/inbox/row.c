@@ -19,6 +19,12 @@ static unsigned find(struct elapse__queue_text text, const char *const *words, u
     return i;
 }
 
+/* Returns whether the body of a put begins with its headers. */
+static bool has_headers(const struct elapse__inbox_row *row)
+{
+    return is(row->what, "put+headers");
+}
+
 static const char *read_what(const struct elapse__inbox_row *row,
                              struct elapse__inbox_command *command)
 {
@@ -28,7 +34,7 @@ static const char *read_what(const struct elapse__inbox_row *row,
         [ELAPSE__INBOX_RESCHEDULE] = "reschedule",
     };
     enum { WORDS = sizeof words / sizeof *words };
-    unsigned what = find(row->what, words, WORDS);
+    unsigned what = has_headers(row) ? ELAPSE__INBOX_PUT : find(row->what, words, WORDS);
     if (what == WORDS)
         return "this version knows no such call";
     command->what = (enum elapse__inbox_what)what;
@@ -99,6 +105,28 @@ static const char *read_numbers(const struct elapse__inbox_row *row, struct elap
     return NULL;
 }
 
+/* Reads the body, and the headers before it, behind their length. */
+static const char *read_body(const struct elapse__inbox_row *row, struct elapse__queue_put *put)
+{
+    enum { LENGTH_BYTES = 4 };
+    const uint8_t *bytes = (const uint8_t *)row->body.bytes;
+    size_t size = 0;
+
+    put->body = row->body;
+    if (!has_headers(row))
+        return NULL;
+    if (row->body.size < LENGTH_BYTES)
+        return "the length of its headers is missing";
+    for (unsigned i = 0; i < LENGTH_BYTES; i++)
+        size = size << 8 | bytes[i];
+    if (size == 0 || size > row->body.size - LENGTH_BYTES)
+        return "its headers are not whole";
+    put->headers = (struct elapse__queue_text){bytes + LENGTH_BYTES, size};
+    put->body.bytes = bytes + LENGTH_BYTES + size;
+    put->body.size -= LENGTH_BYTES + size;
+    return NULL;
+}
+
 static const char *read_put(const struct elapse__inbox_row *row, struct elapse__queue_put *put)
 {
     const char *fault = read_due(row, &put->when);
@@ -106,9 +134,10 @@ static const char *read_put(const struct elapse__inbox_row *row, struct elapse__
         fault = read_if_key(row, put);
     if (fault == NULL)
         fault = read_numbers(row, put);
+    if (fault == NULL)
+        fault = read_body(row, put);
     if (fault != NULL)
         return fault;
-    put->body = row->body;
     put->tag = row->tag;
     put->token = row->token;
     put->cron = row->cron;

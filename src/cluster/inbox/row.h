@@ -18,9 +18,10 @@
 struct elapse__inbox_row {
     int64_t id;
     int64_t age_ms; /* since the function was called, by the clock of the database */
-    struct elapse__queue_text what; /* put, cancel, reschedule */
-    struct elapse__queue_text tube, key, tag, token, body;
-    struct elapse__queue_text due; /* in, at, every, cron */
+    struct elapse__queue_text what; /* put, put+headers, cancel, reschedule */
+    struct elapse__queue_text tube, key, tag, token, body; /* put+headers: the length of the headers
+                                                              in four bytes, they, and the body */
+    struct elapse__queue_text due;                         /* in, at, every, cron */
     int64_t due_ms;
     struct elapse__queue_text cron, zone;
     struct elapse__queue_text if_key; /* replace, keep, fail, debounce */

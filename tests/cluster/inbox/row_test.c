@@ -72,6 +72,31 @@ QUEUE_TEST(test_a_put_is_a_put)
     assert_int_equal(command.put.backoff_max_ms, 600000);
 }
 
+QUEUE_TEST(test_headers_stand_before_the_body)
+{
+    static const char bytes[] = "\0\0\0\3h=1body";
+    struct elapse__inbox_row row = put_row();
+    struct elapse__inbox_command command;
+
+    row.what = text("put+headers");
+    row.body = (struct elapse__queue_text){bytes, sizeof bytes - 1};
+    assert_null(elapse__inbox_read(&row, &command));
+    assert_int_equal(command.what, ELAPSE__INBOX_PUT);
+    assert_int_equal(command.put.headers.size, 3);
+    assert_memory_equal(command.put.headers.bytes, "h=1", 3);
+    assert_int_equal(command.put.body.size, 4);
+    assert_memory_equal(command.put.body.bytes, "body", 4);
+    row.body.size = 7; /* no body */
+    assert_null(elapse__inbox_read(&row, &command));
+    assert_int_equal(command.put.body.size, 0);
+    row.body.size = 6;
+    assert_non_null(elapse__inbox_read(&row, &command));
+    row.body.size = 3;
+    assert_non_null(elapse__inbox_read(&row, &command));
+    row.body = (struct elapse__queue_text){"\0\0\0\0body", 8};
+    assert_non_null(elapse__inbox_read(&row, &command));
+}
+
 QUEUE_TEST(test_each_kind_of_time)
 {
     struct elapse__inbox_row row = put_row();

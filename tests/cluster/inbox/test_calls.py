@@ -60,6 +60,24 @@ class Calls(InboxCase):
                        "backoff_min => '1 s', backoff_max => '10 min'", priority=7, ttr_ms=5000,
                        expire_ms=3600000, retry=3, backoff_min_ms=1000, backoff_max_ms=600000)
 
+    def test_headers(self):
+        row = self.put(", headers => 'h=\u00e4'", body=b"x\0y")
+        self.assertEqual((row["what"], bytes(row["body"])), ("put+headers", b"\0\0\0\4h=\xc3\xa4x\0y"))
+        self.check_refused("put('t', 'x', headers => '')", "headers must have 1 to 4096 bytes")
+        self.check_refused("put('t', 'x', headers => repeat('x', 4097))", "and this one has 4097")
+
+    def test_headers_wait_for_the_level_of_the_queue(self):
+        """A node of 0.2 would refuse the row."""
+        self.ask("create table elapse.queue (name text)")
+        self.addCleanup(self.ask, "drop table elapse.queue")
+        self.ask("insert into elapse.queue values ('main')")
+        self.check_refused("put('t', 'x', headers => 'h')", "upgrade all nodes first")
+        self.check_put("")
+        self.ask("alter table elapse.queue add level integer default 0")
+        self.check_refused("put('t', 'x', headers => 'h')", "upgrade all nodes first")
+        self.ask("update elapse.queue set level = 1")
+        self.assertEqual(self.put(", headers => 'h'")["what"], "put+headers")
+
     def test_durations_are_rounded_up(self):
         self.assertEqual(self.put(", delay => '1 microsecond'")["due_ms"], 1)
         self.assertEqual(self.put(", delay => '1.0001 s'")["due_ms"], 1001)

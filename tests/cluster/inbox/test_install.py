@@ -43,7 +43,7 @@ class Install(InboxCase):
         self.check_installed()
         self.assertEqual(self.schema(), before)
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 1)])
+        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 2)])
 
     def test_other_functions_of_the_schema_keep_their_rights(self):
         self.check_installed()
@@ -56,7 +56,7 @@ class Install(InboxCase):
     def test_by_any_client(self):
         """The script has no commands of psql."""
         self.ask(SCRIPT.read_text(encoding="utf-8"))
-        self.assertEqual(self.ask("select version from elapse.version"), [(1,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(2,)])
 
     def test_an_older_version_is_upgraded(self):
         """Functions that changed or are missing are there again, and rights; rows stay."""
@@ -69,17 +69,50 @@ class Install(InboxCase):
                  "grant execute on function elapse.inbox_at_ms(timestamptz) to public")
         self.check_installed()
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select version from elapse.version"), [(1,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(2,)])
         self.assertEqual(len(self.schema()), len(before))
+
+    def test_version_1_gets_headers(self):
+        """Rows of before stay, calls by position and by name still mean one function, and rights are there."""
+        old = ("text, {}, interval, timestamptz, interval, text, text, text, text, text, interval, bigint, interval, interval,"
+               " bigint, interval, interval, text, text")
+        self.check_installed()
+        self.ask("select elapse.inbox_open('main', 1, 100)")
+        self.ask("drop function elapse.put(" + old.format("text") + ", text);"
+                 "drop function elapse.put(" + old.format("bytea") + ", text)")
+        for body in ("text", "bytea"):
+            self.ask(f"create function elapse.put(tube text, body {body}, delay interval default null, at timestamptz default null,"
+                     " every interval default null, cron text default null, zone text default null, key text default null,"
+                     " tag text default null, ifkey text default null, max interval default null, priority bigint default null,"
+                     " ttr interval default null, expire interval default null, retry bigint default null,"
+                     " backoff_min interval default null, backoff_max interval default null, token text default null,"
+                     " queue text default 'main') returns bigint language sql as 'select 0::bigint'")
+        self.ask("alter table elapse.inbox drop headers; alter table elapse.inbox_refused drop headers;"
+                 "insert into elapse.inbox (queue, part, id, what, tube, key) values ('main', 0, 0, 'cancel', 't', 'k');"
+                 "update elapse.version set version = 1")
+        self.check_installed()
+        self.assertEqual(self.value("select count(*) from pg_proc where proname = 'put'"
+                                    " and pronamespace = 'elapse'::regnamespace"), 2)
+        self.ask("select elapse.put('t', 'x', '1 s'::interval, null, null, null, null, 'k', null, null, null, null, null, null,"
+                 " null, null, null, null, 'main');"
+                 "select elapse.put('t', 'x', key => 'k2', headers => 'h=1')")
+        self.assertEqual(self.ask("select what, key, convert_from(headers, 'UTF8') from elapse.inbox order by id"),
+                         [("cancel", "k", None), ("put", "k", None), ("put", "k2", "h=1")])
+        self.ask("set role elapse_caller; select elapse.put('t', 'x'); reset role")
+        # A refused row is in the columns of the same names, wherever they stand.
+        number = self.value("select id from elapse.inbox where key = 'k2'")
+        self.ask(f"select elapse.inbox_move('main', 0, array[{number}], array['no'])")
+        self.assertEqual(self.ask("select key, convert_from(headers, 'UTF8'), reason from elapse.inbox_refused"),
+                         [("k2", "h=1", "no")])
 
     def test_a_newer_version_is_kept(self):
         self.check_installed()
-        self.ask("update elapse.version set version = 2; drop function elapse.cancel")
+        self.ask("update elapse.version set version = 3; drop function elapse.cancel")
         done = self.install()
         self.assertEqual(done.returncode, 3)
-        self.assertIn("has version 2, and this script is of version 1", done.stderr)
+        self.assertIn("has version 3, and this script is of version 2", done.stderr)
         self.assertEqual(self.ask("select version, to_regproc('elapse.cancel') from elapse.version"),
-                         [(2, None)])
+                         [(3, None)])
 
     def test_an_error_in_the_middle_leaves_nothing(self):
         """Also where the client goes on after an error."""
@@ -143,7 +176,7 @@ class Install(InboxCase):
                     thread.join()
                 self.assertEqual((done[0].returncode, done[0].stderr), (0, ""))
                 self.assertEqual(self.ask("select * from elapse.version order by component"),
-                                 [("cluster", 3), ("inbox", 1)])
+                                 [("cluster", 3), ("inbox", 2)])
                 tables.append(self.version_table())
         self.assertEqual(tables[0], tables[1])
 

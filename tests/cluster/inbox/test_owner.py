@@ -76,13 +76,14 @@ class Owner(InboxCase):
         self.open_queue(PARTS)
         self.ask("select elapse.put('t', 'a', delay => '1 h', key => 'a');"
                  "select elapse.put('t', 'b', delay => '1 h', key => 'b');"
-                 "select elapse.put('t', 'c', delay => '1 h', key => 'c');"
+                 "select elapse.put('t', 'c', delay => '1 h', key => 'c', headers => 'h=1');"
                  "select elapse.put('t', 'a2', delay => '2 h', key => 'a');"
                  "select elapse.cancel('t', 'b');"
                  "select elapse.reschedule('t', 'c', delay => '3 h');"
                  "select elapse.cancel('t', 'nobody')")
         self.ask("begin; select elapse.cancel('t', 'a'); rollback")
-        self.check_jobs({"a": ("a2", 2), "b": None, "c": ("c", 3), "nobody": None})
+        # The record of a job has the headers behind the body.
+        self.check_jobs({"a": ("a2", 2), "b": None, "c": ("ch=1", 3), "nobody": None})
         self.assertEqual(sum(len(self.rows(part=part)) for part in range(PARTS)), 0)
 
     def test_refused_rows_do_not_block(self):

@@ -362,6 +362,9 @@ class Inbox(NodesTest):
         self.primary.sql("begin;\n" + call.format("undone", "u") + "rollback;\n")
         self.wait_until(lambda: node.ask("LOOKUP", "tube", "k"), "the row is a job")
         self.assertEqual(set(self.take(node)), {"kept"})
+        self.primary.sql("select elapse.put('tube', 'more', headers => 'h=1', queue => 'test');\n")
+        [[*_, details]] = self.wait_until(lambda: node.ask("RESERVE", "tube", "DETAILS"), "the job with headers")
+        self.assertEqual(details[details.index("headers") + 1], "h=1")
         self.primary.sql("select elapse.cancel('tube', 'none', queue => 'test');\n")
         self.wait_until(lambda: self.number("select count(*) from elapse.inbox") == 0,
                         "a row without effect leaves, too")
