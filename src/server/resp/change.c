@@ -182,6 +182,20 @@ enum elapse__session_step elapse__resp_kick(const struct elapse__resp_call *call
     return ELAPSE__STEP_RAN;
 }
 
+/* Runs a command that changes the settings of a tube, counts it, and replies with its word or its
+ * error. Returns LATER if the journal takes nothing now. */
+static enum elapse__session_step set_tube(const struct elapse__resp_call *call,
+                                          elapse__engine_command *command, const void *arguments)
+{
+    struct elapse__queue_answer answer;
+
+    if (!elapse__session_run(call->connection, command, arguments, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
+    elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
+}
+
 struct pausing {
     struct elapse__queue_text tube;
     uint64_t duration_ms;
@@ -197,15 +211,10 @@ static struct elapse__queue_answer do_pause(struct elapse__queue *queue,
 enum elapse__session_step elapse__resp_pause(const struct elapse__resp_call *call)
 {
     struct pausing pausing = {.tube = elapse__resp_text(call->arguments[1])};
-    struct elapse__queue_answer answer;
 
     if (!elapse__resp_read_duration(call, 2, &pausing.duration_ms))
         return ELAPSE__STEP_RAN;
-    if (!elapse__session_run(call->connection, do_pause, &pausing, &answer))
-        return ELAPSE__STEP_LATER;
-    elapse__session_count(call->connection, ELAPSE__VERB_PAUSE_TUBE);
-    elapse__resp_reply_result(call, &answer);
-    return ELAPSE__STEP_RAN;
+    return set_tube(call, do_pause, &pausing);
 }
 
 /* ---- limits ---- */
@@ -215,8 +224,12 @@ struct limiting {
     struct elapse__queue_limits limits;
 };
 
-ELAPSE__RESP_QUEUE_COMMAND(do_limit, struct limiting,
-                           elapse__queue_limit(queue, now, with->tube, &with->limits))
+static struct elapse__queue_answer do_limit(struct elapse__queue *queue,
+                                            struct elapse__queue_now now, const void *arguments)
+{
+    const struct limiting *limiting = arguments;
+    return elapse__queue_limit(queue, now, limiting->tube, &limiting->limits);
+}
 
 #define WRITE(field, name, kind)                 \
     elapse__wire_resp_write_text(&writer, name); \
@@ -266,5 +279,5 @@ enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *cal
         return elapse__resp_reply_error(
             call->connection, "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube", NULL);
     limiting.limits.concurrency = (uint32_t)concurrency;
-    return elapse__resp_run_one(call, do_limit, &limiting);
+    return set_tube(call, do_limit, &limiting);
 }

@@ -184,7 +184,7 @@ TEST(test_a_lease_whose_length_is_known_is_extended_without_a_look)
     expect_nothing();
     now_ns += 1;
     assert_ptr_equal(next(EFFECT_EXTEND).job, job);
-    worker_extended(&worker, job, now_ns, ANSWER_OK, false);
+    worker_extended(&worker, job, now_ns, ANSWER_OK);
     worker_ran(&worker, job, WORK_DONE);
     (void)next(EFFECT_ACK);
 }
