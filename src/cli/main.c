@@ -19,6 +19,7 @@ static const struct command commands[] = {
     {"run", "make each line of the input a timer, and print when it fires", run_command},
 #ifdef ELAPSE_HAS_SERVER
     {"serve", "serve a durable queue to clients of beanstalkd and of Redis", serve_command},
+    {"password", "draw a password for a user of a server", password_command},
 #endif
     {"cluster", "make, show or repair the queue of a cluster in its database", cluster_command},
 #ifdef ELAPSE_HAS_CLIENT
@@ -49,6 +50,7 @@ static const struct {
 } lacking[] = {
 #ifndef ELAPSE_HAS_SERVER
     {"serve", LACKS_SERVER},
+    {"password", LACKS_SERVER},
 #endif
 #ifndef ELAPSE_HAS_CLIENT
     {"put", LACKS_CLIENT},

@@ -43,6 +43,20 @@ uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *
     return place > count ? 0 : (place - 1) / 2;
 }
 
+uint32_t elapse__wire_resp_count_tubes(const struct elapse__wire_resp_argument *arguments,
+                                       uint32_t count)
+{
+    uint32_t place = 2;
+
+    ELAPSE__ASSERT_THAT(count, >, 1U);
+    while (place < count && !elapse__wire_resp_is(arguments[place], "COUNT") &&
+           !elapse__wire_resp_is(arguments[place], "WAIT") &&
+           !elapse__wire_resp_is(arguments[place], "DETAILS") &&
+           !elapse__wire_resp_is(arguments[place], "HOLDER"))
+        place++;
+    return place - 1;
+}
+
 bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
                                     uint32_t count, uint32_t first,
                                     const struct elapse__wire_resp_option *options,

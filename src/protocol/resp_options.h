@@ -47,6 +47,11 @@ enum { ELAPSE__WIRE_GUESSES_MAX = 5 };
 uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *arguments,
                                        uint32_t count);
 
+/* Returns how many tubes a RESERVE names: they end where its options begin, and the first one may
+ * have the name of an option. Requires at least two arguments. */
+uint32_t elapse__wire_resp_count_tubes(const struct elapse__wire_resp_argument *arguments,
+                                       uint32_t count);
+
 /* What is wrong with the options of a command. */
 struct elapse__wire_resp_fault {
     uint32_t place;   /* the number of the argument that is wrong */

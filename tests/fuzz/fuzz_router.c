@@ -42,10 +42,12 @@ static const uint8_t *take(size_t *size, size_t most)
     return begin;
 }
 
-static bool knows(void *context, const void *password, size_t size)
+static bool knows(void *context, struct elapse__wire_resp_argument name,
+                  struct elapse__wire_resp_argument password, struct elapse__identity *identity)
 {
-    (void)context, (void)password;
-    return size == 1;
+    (void)context, (void)name;
+    *identity = (struct elapse__identity){.user = NULL};
+    return password.size == 1;
 }
 
 static uint64_t wrong(void *context, void *shell)
@@ -235,7 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     now = 1000;
     uint8_t first = next();
     options.partitions = 1 + first % 3;
-    options.knows_password = (first & 0x80) != 0 ? knows : NULL;
+    options.admit = (first & 0x80) != 0 ? knows : NULL;
     options.wrong_password = wrong;
     options.link_password = (first & 0x40) != 0 ? link_password : NULL;
     router = elapse__router_new(&options, now);

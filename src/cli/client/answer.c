@@ -12,11 +12,17 @@ enum exit_status answer_status_of_error(const char *error)
         const char *code;
         enum exit_status status;
     } codes[] = {
-        {"BUSYKEY ", STATUS_TAKEN},      {"DISKFULL ", STATUS_FULL},
-        {"LIMIT ", STATUS_FULL},         {"OOM ", STATUS_FULL},
-        {"DRAINING ", STATUS_FULL},      {"NOAUTH ", STATUS_NOT_AUTHORISED},
-        {"ERR ", STATUS_USAGE},          {"WRONGPASS ", STATUS_NOT_AUTHORISED},
-        {"TRYAGAIN ", STATUS_NO_SERVER}, {"UNKNOWN ", STATUS_UNKNOWN},
+        {"BUSYKEY ", STATUS_TAKEN},
+        {"DISKFULL ", STATUS_FULL},
+        {"LIMIT ", STATUS_FULL},
+        {"OOM ", STATUS_FULL},
+        {"DRAINING ", STATUS_FULL},
+        {"NOAUTH ", STATUS_NOT_AUTHORISED},
+        {"ERR ", STATUS_USAGE},
+        {"WRONGPASS ", STATUS_NOT_AUTHORISED},
+        {"NOPERM ", STATUS_NOT_AUTHORISED},
+        {"TRYAGAIN ", STATUS_NO_SERVER},
+        {"UNKNOWN ", STATUS_UNKNOWN},
     };
 
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {

@@ -245,6 +245,8 @@ static void add_auth(struct connection *connection)
         return;
     request_clear(&request);
     request_add_text(&request, "AUTH");
+    if (connection->settings->user != NULL)
+        request_add_text(&request, connection->settings->user);
     request_add_text(&request, connection->settings->token);
     request_write(&request, &connection->out);
     request_free(&request);
@@ -488,7 +490,10 @@ static void read_auth(struct connection *connection, const redisReply *reply)
     ELAPSE__ASSERT(connection->awaits_auth);
     connection->awaits_auth = false;
     if (begins_with(reply, "WRONGPASS"))
-        lose(connection, CONNECTION_NOT_AUTHORISED, "the server does not know this password");
+        lose(connection, CONNECTION_NOT_AUTHORISED,
+             connection->settings->user == NULL
+                 ? "the server does not know this password"
+                 : "the server does not know this user with this password");
     else if (reply->type == REDIS_REPLY_ERROR &&
              !begins_with(reply, "ERR AUTH called without any password"))
         lose(connection, CONNECTION_REFUSED, reply->str);

@@ -30,6 +30,9 @@ void client_settings_add(struct client_settings *settings, struct command_option
                     "otherwise ELAPSE_SERVER, or 127.0.0.1:11300"),
         option_text("token-file", "FILE", &settings->token_file,
                     "a file with the password of the server; otherwise ELAPSE_TOKEN_FILE"),
+        option_text("user", "NAME", &settings->user,
+                    "the user of the server's file of --users whose password that is; otherwise "
+                    "ELAPSE_USER, or default"),
         option_function("token", "PASSWORD", refuse_token, NULL,
                         "refused, because others can read a command line"),
         option_text("ca", "FILE", &settings->authorities,
@@ -121,6 +124,10 @@ enum exit_status client_settings_read(struct client_settings *settings)
         return usage_error("%s: %s: %s", label, quote_string(settings->server).text, fault);
     label = settings->token_file != NULL ? "--token-file" : "ELAPSE_TOKEN_FILE";
     const char *path = or_variable(settings->token_file, "ELAPSE_TOKEN_FILE");
+    bool is_named = settings->user != NULL;
+    settings->user = or_variable(settings->user, "ELAPSE_USER");
+    if (is_named && path == NULL)
+        return usage_error("--user needs --token-file or ELAPSE_TOKEN_FILE, with the password");
     enum exit_status status = read_trust(settings);
     if (status == STATUS_OK && path != NULL) {
         settings->token = client_read_secret(label, path);

@@ -14,6 +14,7 @@
 struct client_settings {
     const char *server; /* the address as it was given */
     const char *token_file;
+    const char *user; /* NULL: "default" */
     const char *authorities;
     const char *certificate;
     const char *key;
@@ -25,7 +26,7 @@ struct client_settings {
     char *token;                    /* NULL: none */
 };
 
-enum { CLIENT_OPTION_COUNT = 7 };
+enum { CLIENT_OPTION_COUNT = 8 };
 
 /* Appends the options to a table that has room for CLIENT_OPTION_COUNT more. If timeout_ns
  * is not 0 already, it is the default of --timeout. */

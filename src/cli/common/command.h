@@ -13,7 +13,7 @@ typedef enum exit_status command_function(int argc, char **argv);
  * be built without some of them. */
 command_function backup_command, cancel_command, check_command, cluster_command, cron_command,
     ended_command, export_command, generate_command, import_command, list_command, lookup_command,
-    put_command, replay_command, reschedule_command, run_command, serve_command, show_command,
-    stats_command, top_command, work_command;
+    password_command, put_command, replay_command, reschedule_command, run_command, serve_command,
+    show_command, stats_command, top_command, work_command;
 
 #endif

@@ -17,7 +17,8 @@ enum exit_status {
     STATUS_TAKEN = 4,          /* another job, or a worker, is in the way: nothing has changed */
     STATUS_FULL = 5,           /* the server takes no job now */
     STATUS_NO_SERVER = 6,      /* no connection, or no owner of a partition: nothing has changed */
-    STATUS_NOT_AUTHORISED = 7, /* the password is missing or wrong: nothing has changed */
+    STATUS_NOT_AUTHORISED = 7, /* the password is missing or wrong, or the user may not do it:
+                                  nothing has changed */
     STATUS_UNKNOWN = 8,        /* a connection was lost while a reply was awaited */
     /* A signal has ended the command, and something is lost. A shell shows these statuses for a
      * program that the signal has ended. */

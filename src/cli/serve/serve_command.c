@@ -22,7 +22,7 @@ static const struct command_help help = {
     .purpose = "Serves a durable queue to the network, on one port by two protocols: that of\n"
                "beanstalkd, and that of Redis with commands of its own. A reply comes when what\n"
                "it says is on the disk. SIGTERM ends it within a second, SIGHUP reads the files\n"
-               "of passwords and certificates again, and SIGUSR1 refuses further jobs.\n",
+               "of passwords, users and certificates again, and SIGUSR1 refuses further jobs.\n",
     .example = "Examples:\n"
                "  elapse serve --data orders\n"
                "  elapse serve --listen tls:[::]:11300 --auth passwords \\\n"
@@ -224,11 +224,15 @@ static enum elapse__serve_end serve_options(const struct elapse__loop_options *s
     return elapse__serve(serve);
 }
 
-/* Refuses options of a cluster that were given without --cluster. */
-static enum exit_status check_cluster(const struct elapse__loop_options *serve)
+/* Refuses options that were given without the one that they need. */
+static enum exit_status check_needs(const struct elapse__loop_options *serve)
 {
     bool is_cluster = serve->cluster_count > 0;
 
+    if (serve->beanstalkd_user != NULL && serve->users == NULL)
+        return usage_error("--beanstalkd-user needs --users");
+    if (!is_cluster && serve->node_password != NULL)
+        return usage_error("--node-password needs --cluster");
     if (!is_cluster && (serve->queue != NULL || serve->advertise != NULL || serve->node != NULL ||
                         serve->single_copy))
         return usage_error("--queue, --advertise, --node and --single-copy need --cluster");
@@ -251,7 +255,7 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
     if (status == STATUS_OK)
         status = join(reading);
     if (status == STATUS_OK)
-        status = check_cluster(&reading->serve);
+        status = check_needs(&reading->serve);
     if (status != STATUS_OK)
         return status;
     ELAPSE__ASSERT(reading->serve.cluster_count > 0 || reading->serve.queue == NULL);
@@ -320,6 +324,14 @@ enum exit_status serve_command(int argc, char **argv)
                     "first"),
         option_text("auth", "FILE", &serve->auth,
                     "a file of passwords, one a line, of which a client needs one"),
+        option_text("users", "FILE", &serve->users,
+                    "a file of users, one a line, with what each may do: NAME #SHA256 RIGHTS "
+                    "[TUBES]; 'elapse password' writes a line"),
+        option_text("node-password", "FILE", &serve->node_password,
+                    "a file of passwords with which the nodes of the cluster greet each other; "
+                    "otherwise they use those of --auth"),
+        option_text("beanstalkd-user", "NAME", &serve->beanstalkd_user,
+                    "with --users, speak beanstalkd's protocol, with the rights of this user"),
         option_text("tls-certificate", "FILE", &serve->tls_certificate,
                     "the certificate of this server with its chain, in PEM"),
         option_text("tls-key", "FILE", &serve->tls_key, "the key of the certificate, in PEM"),

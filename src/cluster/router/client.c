@@ -137,7 +137,7 @@ struct elapse__router_client *elapse__router_client_new(struct elapse__router *r
     client->router = router;
     client->shell = shell;
     client->may_use_beanstalkd = may_use_beanstalkd;
-    client->known = router->options.knows_password == NULL;
+    client->known = router->options.admit == NULL;
     client->parser.argument_bytes_max = router->options.argument_bytes_max;
     client->number = ++router->figures.total_clients;
     client->had_room = true;

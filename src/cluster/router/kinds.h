@@ -43,6 +43,9 @@ struct elapse__router_route {
 const struct elapse__router_route *
 elapse__router_route_find(struct elapse__wire_resp_argument name);
 
+/* Returns route number `place`, from 0; NULL at the end. For tests. */
+const struct elapse__router_route *elapse__router_route_at(unsigned place);
+
 /* Returns the partition for those commands of a client that may go to any partition. */
 uint32_t elapse__router_home(struct elapse__router_client *client);
 

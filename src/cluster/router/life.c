@@ -45,8 +45,7 @@ static void set_defaults(struct elapse__router_options *options)
 static bool options_are_in_range(const struct elapse__router_options *options)
 {
     return options->partitions >= 1 && options->partitions <= ELAPSE__ROUTER_PARTITIONS_MAX &&
-           options->queue != NULL &&
-           (options->knows_password == NULL || options->wrong_password != NULL) &&
+           options->queue != NULL && (options->admit == NULL || options->wrong_password != NULL) &&
            options->argument_bytes_max <= (uint32_t)ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX;
 }
 

@@ -79,7 +79,8 @@ void elapse__router_local_reset(struct elapse__router_command *command,
 
     (void)arguments, (void)count;
     client->resp3 = false;
-    client->known = client->router->options.knows_password == NULL;
+    client->known = client->router->options.admit == NULL;
+    client->who = (struct elapse__identity){.user = NULL};
     client->name_size = 0;
     elapse__router_reply_word(command, "RESET");
 }
@@ -118,21 +119,18 @@ static void refuse_guess(struct elapse__router_command *command)
     elapse_wheel_start(&router->wheel, &client->alarm.timer, router->now + wait_ms);
 }
 
-/* Checks a user and a password. There is one user, whose name is "default". If they are wrong,
- * replies with an error and returns false. */
+/* Checks a user and a password. If they are wrong, replies with an error and returns false. */
 static bool authenticate(struct elapse__router_command *command,
                          struct elapse__wire_resp_argument user,
                          struct elapse__wire_resp_argument password)
 {
     const struct elapse__router_options *options = &command->client->router->options;
-    bool is_user = elapse__router_is_text(user.bytes, user.size, "default");
+    struct elapse__identity who = {.user = NULL};
 
-    /* The password is compared for any user, so that the time does not tell whether the user
-     * exists. */
-    if ((options->knows_password == NULL ||
-         options->knows_password(options->context, password.bytes, password.size)) &&
-        is_user) {
+    if (options->admit == NULL ? elapse__router_is_text(user.bytes, user.size, "default")
+                               : options->admit(options->context, user, password, &who)) {
         command->client->known = true;
+        command->client->who = who;
         return true;
     }
     refuse_guess(command);
@@ -147,7 +145,7 @@ void elapse__router_local_auth(struct elapse__router_command *command,
 
     if (count < 2 || count > 3)
         elapse__router_reply_fail(command, "ERR syntax error");
-    else if (command->client->router->options.knows_password == NULL)
+    else if (command->client->router->options.admit == NULL)
         elapse__router_reply_fail(
             command, "ERR AUTH called without any password configured: the server needs none");
     else if (authenticate(command, count == 2 ? default_user : arguments[1], arguments[count - 1]))

@@ -34,7 +34,7 @@ void elapse__router_pipe_choose(struct elapse__router_client *client)
                        "protocol takes one\r\n");
         return;
     }
-    if (router->options.knows_password != NULL && !client->may_use_beanstalkd) {
+    if (router->options.admit != NULL && !client->may_use_beanstalkd) {
         refuse(client, "UNAUTHORIZED: this server wants a password, which this protocol does not "
                        "have\r\n");
         return;

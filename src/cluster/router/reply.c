@@ -61,7 +61,7 @@ void elapse__router_reply_fail(struct elapse__router_command *command, const cha
     struct elapse__wire_resp_writer writer =
         elapse__router_reply_room(command, strlen(error) + ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    ELAPSE__ASSERT_THAT(strlen(error), <, ELAPSE__ROUTER_ERROR_MAX);
+    ELAPSE__ASSERT_THAT(strlen(error), <, ELAPSE__REFUSAL_BYTES);
     elapse__wire_resp_write_error(&writer, error);
     elapse__router_reply_written(command, &writer);
 }

@@ -36,19 +36,6 @@ static struct elapse__router *router_of(const struct elapse__router_command *com
 
 /* ---- the command ---- */
 
-static uint32_t count_tubes(const struct elapse__wire_resp_argument *arguments, uint32_t count)
-{
-    uint32_t place = 2;
-
-    while (place < count && !elapse__wire_resp_is(arguments[place], "COUNT") &&
-           !elapse__wire_resp_is(arguments[place], "WAIT") &&
-           !elapse__wire_resp_is(arguments[place], "DETAILS") &&
-           !elapse__wire_resp_is(arguments[place], "HOLDER"))
-        place++;
-    ELAPSE__ASSERT_THAT(place, <=, count);
-    return place - 1;
-}
-
 /* Reads WAIT, and checks COUNT as a partition does. */
 static bool read_options(const struct elapse__wire_resp_argument *arguments, const uint32_t *places,
                          uint64_t *wait_ms)
@@ -129,7 +116,7 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
         {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}, {"HOLDER", 1}};
     struct elapse__router *router = client->router;
     uint32_t partitions = router->options.partitions;
-    uint32_t tubes = count_tubes(arguments, count);
+    uint32_t tubes = elapse__wire_resp_count_tubes(arguments, count);
     uint32_t places[4];
     uint64_t wait_ms = 0;
 

@@ -79,6 +79,11 @@ static const struct elapse__router_route routes[] = {
     {.name = "RESET", .local = elapse__router_local_reset, .least = 1, .before_auth = true},
 };
 
+const struct elapse__router_route *elapse__router_route_at(unsigned place)
+{
+    return place < sizeof routes / sizeof *routes ? &routes[place] : NULL;
+}
+
 const struct elapse__router_route *elapse__router_route_find(struct elapse__wire_resp_argument name)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {

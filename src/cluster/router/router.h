@@ -65,7 +65,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct elapse__wire_resp_argument;
+#include "../../users/users.h"
+
 struct elapse__router;
 struct elapse__router_client;
 struct elapse__router_link;
@@ -96,8 +97,12 @@ struct elapse__router_options {
     uint32_t partitions; /* 1 to ELAPSE__ROUTER_PARTITIONS_MAX */
     const char *queue;   /* the name of the queue, in the greetings of links; no blanks */
 
-    /* Returns whether a client may do everything. NULL: there are no passwords. */
-    bool (*knows_password)(void *context, const void *password, size_t size);
+    /* Returns whether this user has this password, and stores who it is. NULL: there are no
+     * passwords, and everybody may do everything. */
+    bool (*admit)(void *context, struct elapse__wire_resp_argument name,
+                  struct elapse__wire_resp_argument password, struct elapse__identity *identity);
+    const struct elapse__users *users; /* replaced in its place; NULL: no user has less rights */
+    bool has_node_password;            /* the user default is no node */
 
     /* Notes a wrong user or password of the client of this shell. Returns how many milliseconds its
      * answer waits. Meanwhile no command of the client is taken. NULL: nobody counts, and no answer

@@ -18,12 +18,14 @@ enum {
     TUBE_BYTES_MAX = 200,
     WORD_CHARGE = 64,        /* the bytes that a short reply is counted as */
     LOOK_CHARGE = 64 << 10,  /* the same for a reply that has bodies, or many lines */
+    AS_ARGUMENTS = 2,        /* AS, and the name of a user */
     PAGE_ARGUMENTS_MAX = 11, /* LIST, a tube, four options with a value, and KEYS */
 };
 
 /* A command of a client, with its route. */
 struct call {
     struct elapse__router_client *client;
+    const struct elapse__user *user; /* for whom the owner runs it; NULL: for anybody */
     const struct elapse__router_route *route;
     const struct elapse__wire_resp_argument *arguments; /* the first one is the name */
     uint32_t count;
@@ -47,6 +49,23 @@ static bool has_place(struct elapse__router_client *client, struct elapse__route
     return false;
 }
 
+/* Sends a fragment. Of a command by id the owner of the partition finds out whether the job is in a
+ * tube of the user: AS and the user's name stand before the command. */
+static bool send(const struct call *call, struct elapse__router_lane *lane,
+                 struct elapse__router_command *command, enum elapse__router_on_loss on_loss,
+                 const struct elapse__wire_resp_argument *arguments, uint32_t count)
+{
+    struct elapse__wire_resp_argument sent[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
+
+    if (call->user == NULL)
+        return elapse__router_lane_send(lane, command, on_loss, arguments, count);
+    ELAPSE__ASSERT_THAT(count + AS_ARGUMENTS, <=, ELAPSE__WIRE_RESP_ARGUMENTS_MAX);
+    sent[0] = elapse__router_argument_text("AS");
+    sent[1] = call->user->name;
+    memcpy(&sent[AS_ARGUMENTS], arguments, count * sizeof *sent);
+    return elapse__router_lane_send(lane, command, on_loss, sent, count + AS_ARGUMENTS);
+}
+
 /* ---- one partition ---- */
 
 static enum elapse__router_taken take_whole(const struct call *call, uint32_t partition,
@@ -62,7 +81,7 @@ static enum elapse__router_taken take_whole(const struct call *call, uint32_t pa
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->fragments = 1;
-    (void)elapse__router_lane_send(lane, command, on_loss, call->arguments, call->count);
+    (void)send(call, lane, command, on_loss, call->arguments, call->count);
     return ELAPSE__ROUTER_TAKEN;
 }
 
@@ -173,8 +192,8 @@ static void send_items(struct elapse__router_command *command, const struct call
     ELAPSE__ASSERT_THAT(count, >, items->first);
     memcpy(&mine[count], &arguments[end_of(items)], behind * sizeof *mine);
     count += behind;
-    (void)elapse__router_lane_send(lane_of(command->client->router, partition, false), command,
-                                   ELAPSE__ROUTER_LOSS_UNKNOWN, mine, count);
+    (void)send(call, lane_of(command->client->router, partition, false), command,
+               ELAPSE__ROUTER_LOSS_UNKNOWN, mine, count);
 }
 
 /* Sends the fragments of a command with items, to the partitions in the order of their first items.
@@ -418,6 +437,45 @@ static enum elapse__router_taken take_one(const struct call *call)
     return take_anywhere(call);
 }
 
+/* ---- rights ---- */
+
+static bool refuse(struct elapse__router_client *client, const char *error)
+{
+    elapse__router_client_refuse(client, error);
+    return false;
+}
+
+/* Returns whether the client may say the command. If not, has replied. Finds the user for whom the
+ * owner of a partition has to run it. */
+static bool check_rights(struct call *call)
+{
+    struct elapse__router_client *client = call->client;
+    const struct elapse__router_options *options = &client->router->options;
+    struct elapse__refusal refusal = {.right = ELAPSE__RIGHT_NODE};
+    char text[ELAPSE__REFUSAL_BYTES];
+
+    if (!elapse__identity_refresh(&client->who, options->users))
+        client->known = false;
+    if (!client->known && !call->route->before_auth)
+        return refuse(client, "NOAUTH Authentication required.");
+    const struct elapse__user *user = client->who.user;
+    if (user == NULL)
+        return !options->has_node_password || !elapse__wire_resp_is(call->arguments[0], "NODE") ||
+               refuse(client, "NOPERM only a password of --node-password, or a user with the right "
+                              "node, may be a node");
+    if (!elapse__user_may_run(user, call->arguments, call->count, &refusal)) {
+        elapse__refusal_write(text, user, &refusal);
+        return refuse(client, text);
+    }
+    if (user->has_all_tubes || elapse__rule_of(call->arguments[0])->scope != ELAPSE__SCOPE_ID)
+        return true;
+    call->user = user;
+    return call->count + AS_ARGUMENTS <= ELAPSE__WIRE_RESP_ARGUMENTS_MAX ||
+           refuse(client,
+                  "ERR too many arguments: by ids or leases a user with a list of tubes may "
+                  "give 2046");
+}
+
 enum elapse__router_taken elapse__router_take(struct elapse__router_client *client,
                                               const struct elapse__wire_resp_argument *arguments,
                                               uint32_t count)
@@ -430,19 +488,17 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
         [ELAPSE__ROUTER_ROUTE_PAGE] = take_page,   [ELAPSE__ROUTER_ROUTE_ALL] = take_all,
         [ELAPSE__ROUTER_ROUTE_KICK] = take_kick,   [ELAPSE__ROUTER_ROUTE_RESERVE] = take_reserve,
     };
-    const struct call call = {.client = client,
-                              .route = elapse__router_route_find(arguments[0]),
-                              .arguments = arguments,
-                              .count = count};
+    struct call call = {.client = client,
+                        .route = elapse__router_route_find(arguments[0]),
+                        .arguments = arguments,
+                        .count = count};
 
     ELAPSE__ASSERT_THAT(count, >, 0);
     ELAPSE__ASSERT(!client->dead && !client->ending && !client->is_given);
     if (call.route == NULL)
         return refuse_unknown(client, arguments[0]);
-    if (!client->known && !call.route->before_auth) {
-        elapse__router_client_refuse(client, "NOAUTH Authentication required.");
+    if (client->router->options.admit != NULL && !check_rights(&call))
         return ELAPSE__ROUTER_TAKEN;
-    }
     if (count < call.route->least && call.route->kind != ELAPSE__ROUTER_ROUTE_LOCAL)
         return take_anywhere(&call);
     return takes[call.route->kind](&call);

@@ -40,6 +40,8 @@
 #include "../../protocol/resp_write.h"
 #include "router.h"
 
+_Static_assert((int)ELAPSE__REFUSAL_BYTES >= 200, "any error of the router fits, too");
+
 enum {
     ELAPSE__ROUTER_NAME_MAX = 64,       /* the longest name that CLIENT SETNAME takes */
     ELAPSE__ROUTER_TAKE_MAX = 256,      /* commands that a client has taken in one turn */
@@ -275,8 +277,9 @@ struct elapse__router_client {
     enum elapse__router_client_speech speech;
     bool may_use_beanstalkd;
     bool resp3;
-    bool known;      /* the client has given a password, or none is needed */
-    bool said_retry; /* the shell knows that the client uses the old name of ATTEMPTS */
+    bool known;                  /* the client has given a password, or none is needed */
+    struct elapse__identity who; /* with `known`: who the client is */
+    bool said_retry;             /* the shell knows that the client uses the old name of ATTEMPTS */
     bool input_ended;
     bool ending; /* no command is taken any more */
     bool dead;   /* the shell closes the socket now */

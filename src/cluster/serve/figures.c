@@ -183,15 +183,6 @@ static bool with_core(void *context, uint32_t number,
     return true;
 }
 
-static bool knows_password(void *context, const void *password, size_t size)
-{
-    const struct elapse__cluster *cluster = context;
-    const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
-    struct elapse__queue_text given = {.bytes = password, .size = size};
-
-    return elapse__password_is_among(tokens->texts, tokens->count, given);
-}
-
 static uint64_t wrong_password(void *context, uint64_t place)
 {
     struct elapse__cluster *cluster = context;
@@ -210,7 +201,6 @@ void elapse__cluster_show(struct elapse__cluster *cluster)
         .partition = show_partition,
         .router = show_router,
         .with_core = with_core,
-        .knows_password = knows_password,
         .wrong_password = wrong_password,
     };
     cluster->service.loop.cluster = &cluster->shown;

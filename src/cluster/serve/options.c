@@ -32,6 +32,14 @@ bool elapse__cluster_check_options(struct elapse__cluster *cluster)
     if (options->durability == ELAPSE__LOOP_MEMORY)
         return refuse(cluster, "--durability memory",
                       "a node of a cluster needs a directory, for what it must not forget");
+    if (options->users != NULL && options->node_password == NULL)
+        return refuse(cluster, "--users",
+                      "a node needs --node-password with it: nodes greet each other with that "
+                      "password, and the users of --users are no nodes");
+    if (options->node_password != NULL && options->auth == NULL && options->users == NULL)
+        return refuse(
+            cluster, "--node-password",
+            "without --auth or --users nobody needs a password, and nodes do not, either");
     if (options->idle_ns > 0)
         return refuse(cluster, "--idle", "a node of a cluster does not have it");
     return true;
@@ -63,11 +71,12 @@ static void warn(struct elapse__cluster *cluster)
                        "no other machine can reach this node at %s: if there are nodes on others, "
                        "give --advertise",
                        address);
-    if (cluster->service.loop.tokens.count > 0)
-        elapse__logger(elapse__cluster_logger(cluster), ELAPSE__LOGGER_NOTICE,
-                       ELAPSE__EVENT_CLUSTER,
-                       "nodes send the first password to each other in plain text, to the address "
-                       "that the database has");
+    if (cluster->service.loop.tokens.count > 0 || cluster->service.loop.node_tokens.count > 0)
+        elapse__logger(
+            elapse__cluster_logger(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_CLUSTER,
+            "nodes send the first password%s to each other in plain text, to the address "
+            "that the database has",
+            cluster->service.loop.node_tokens.count > 0 ? " of --node-password" : "");
 }
 
 bool elapse__cluster_choose_address(struct elapse__cluster *cluster)

@@ -52,11 +52,13 @@ static bool open_stores(struct elapse__cluster *cluster)
     return are_open;
 }
 
-static bool knows_password(void *context, const void *password, size_t size)
+static bool admit(void *context, struct elapse__wire_resp_argument name,
+                  struct elapse__wire_resp_argument password, struct elapse__identity *identity)
 {
     const struct elapse__cluster *cluster = context;
+    const struct elapse__keys keys = elapse__loop_keys(&cluster->service.loop);
 
-    return cluster->shown.knows_password(cluster->shown.context, password, size);
+    return elapse__admit(&keys, name, password, identity);
 }
 
 static uint64_t wrong_password(void *context, void *shell)
@@ -75,12 +77,14 @@ static void note_old_name(void *context, void *shell)
     (void)elapse__guesses_note(&cluster->old_names, peer->place, elapse__runner_now_ms());
 }
 
-/* Nodes greet each other with the first password. The passwords may have changed since the start.
- */
+/* Nodes greet each other with the first password of --node-password, or without that option with
+ * the first of --auth. The passwords may have changed since the start. */
 static const void *link_password(void *context, size_t *size)
 {
     const struct elapse__cluster *cluster = context;
-    const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
+    const struct elapse__loop *front = &cluster->service.loop;
+    const struct elapse__tokens *tokens =
+        front->node_tokens.count > 0 ? &front->node_tokens : &front->tokens;
 
     ELAPSE__ASSERT(tokens->count == 0 || tokens->texts[0].size > 0);
     *size = tokens->count == 0 ? 0 : tokens->texts[0].size;
@@ -90,11 +94,13 @@ static const void *link_password(void *context, size_t *size)
 static bool make_router(struct elapse__cluster *cluster)
 {
     const struct elapse__loop_options *options = elapse__cluster_options(cluster);
-    bool has_passwords = options->auth != NULL; /* the file of --auth has at least one password */
+    const struct elapse__keys keys = elapse__loop_keys(&cluster->service.loop);
     const struct elapse__router_options router = {
         .partitions = cluster->queue.partitions,
         .queue = options->queue,
-        .knows_password = has_passwords ? knows_password : NULL,
+        .admit = elapse__keys_are_needed(&keys) ? admit : NULL,
+        .users = keys.users,
+        .has_node_password = options->node_password != NULL,
         .wrong_password = wrong_password,
         .old_name = note_old_name,
         .address = elapse__peer_address,

@@ -1,14 +1,29 @@
 #include "session.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 
 /* ---- commands ---- */
 
+/* For which tubes a command needs its right. A row of the table of commands without one does not
+ * pass the tests. */
+enum scope {
+    NO_SCOPE,
+    NO_TUBE,
+    USED,    /* the tube that the connection uses */
+    WATCHED, /* each tube that it watches */
+    NAMED,   /* the tube that the command names */
+    ID,      /* the tube of the job */
+    DELETED, /* the same; of a job that nobody has reserved the right admin is needed */
+    ALL,     /* all tubes */
+};
+
 struct verb {
     beanstalkd_function *run;
     enum elapse__server_verb counted;
+    enum elapse__right right;
+    enum scope scope;
 };
 
 static enum elapse__session_step run_quit(struct elapse__connection *connection,
@@ -20,37 +35,58 @@ static enum elapse__session_step run_quit(struct elapse__connection *connection,
 }
 
 static const struct verb verbs[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
-    [ELAPSE__WIRE_BEANSTALKD_PUT] = {elapse__beanstalkd_put, ELAPSE__VERB_PUT},
-    [ELAPSE__WIRE_BEANSTALKD_PEEK] = {elapse__beanstalkd_peek, ELAPSE__VERB_PEEK},
-    [ELAPSE__WIRE_BEANSTALKD_PEEK_READY] = {elapse__beanstalkd_peek_tube, ELAPSE__VERB_PEEK_READY},
+    [ELAPSE__WIRE_BEANSTALKD_PUT] = {elapse__beanstalkd_put, ELAPSE__VERB_PUT, ELAPSE__RIGHT_PUT,
+                                     USED},
+    [ELAPSE__WIRE_BEANSTALKD_PEEK] = {elapse__beanstalkd_peek, ELAPSE__VERB_PEEK,
+                                      ELAPSE__RIGHT_LOOK, ID},
+    [ELAPSE__WIRE_BEANSTALKD_PEEK_READY] = {elapse__beanstalkd_peek_tube, ELAPSE__VERB_PEEK_READY,
+                                            ELAPSE__RIGHT_LOOK, USED},
     [ELAPSE__WIRE_BEANSTALKD_PEEK_DELAYED] = {elapse__beanstalkd_peek_delayed,
-                                              ELAPSE__VERB_PEEK_DELAYED},
-    [ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED] = {elapse__beanstalkd_peek_tube,
-                                             ELAPSE__VERB_PEEK_BURIED},
-    [ELAPSE__WIRE_BEANSTALKD_RESERVE] = {elapse__beanstalkd_reserve, ELAPSE__VERB_RESERVE},
+                                              ELAPSE__VERB_PEEK_DELAYED, ELAPSE__RIGHT_LOOK, USED},
+    [ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED] = {elapse__beanstalkd_peek_tube, ELAPSE__VERB_PEEK_BURIED,
+                                             ELAPSE__RIGHT_LOOK, USED},
+    [ELAPSE__WIRE_BEANSTALKD_RESERVE] = {elapse__beanstalkd_reserve, ELAPSE__VERB_RESERVE,
+                                         ELAPSE__RIGHT_WORK, WATCHED},
     [ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT] = {elapse__beanstalkd_reserve,
-                                                      ELAPSE__VERB_RESERVE_WITH_TIMEOUT},
+                                                      ELAPSE__VERB_RESERVE_WITH_TIMEOUT,
+                                                      ELAPSE__RIGHT_WORK, WATCHED},
     [ELAPSE__WIRE_BEANSTALKD_RESERVE_JOB] = {elapse__beanstalkd_reserve_job,
-                                             ELAPSE__VERB_RESERVE_JOB},
-    [ELAPSE__WIRE_BEANSTALKD_DELETE] = {elapse__beanstalkd_change, ELAPSE__VERB_DELETE},
-    [ELAPSE__WIRE_BEANSTALKD_RELEASE] = {elapse__beanstalkd_change, ELAPSE__VERB_RELEASE},
-    [ELAPSE__WIRE_BEANSTALKD_USE] = {elapse__beanstalkd_use, ELAPSE__VERB_USE},
-    [ELAPSE__WIRE_BEANSTALKD_WATCH] = {elapse__beanstalkd_watch, ELAPSE__VERB_WATCH},
-    [ELAPSE__WIRE_BEANSTALKD_IGNORE] = {elapse__beanstalkd_ignore, ELAPSE__VERB_IGNORE},
-    [ELAPSE__WIRE_BEANSTALKD_BURY] = {elapse__beanstalkd_change, ELAPSE__VERB_BURY},
-    [ELAPSE__WIRE_BEANSTALKD_KICK] = {elapse__beanstalkd_kick, ELAPSE__VERB_KICK},
-    [ELAPSE__WIRE_BEANSTALKD_KICK_JOB] = {elapse__beanstalkd_change, ELAPSE__VERB_KICK_JOB},
-    [ELAPSE__WIRE_BEANSTALKD_TOUCH] = {elapse__beanstalkd_change, ELAPSE__VERB_TOUCH},
-    [ELAPSE__WIRE_BEANSTALKD_STATS] = {elapse__beanstalkd_stats, ELAPSE__VERB_STATS},
-    [ELAPSE__WIRE_BEANSTALKD_STATS_JOB] = {elapse__beanstalkd_stats_job, ELAPSE__VERB_STATS_JOB},
-    [ELAPSE__WIRE_BEANSTALKD_STATS_TUBE] = {elapse__beanstalkd_stats_tube, ELAPSE__VERB_STATS_TUBE},
-    [ELAPSE__WIRE_BEANSTALKD_LIST_TUBES] = {elapse__beanstalkd_list_tubes, ELAPSE__VERB_LIST_TUBES},
+                                             ELAPSE__VERB_RESERVE_JOB, ELAPSE__RIGHT_WORK, ID},
+    [ELAPSE__WIRE_BEANSTALKD_DELETE] = {elapse__beanstalkd_change, ELAPSE__VERB_DELETE,
+                                        ELAPSE__RIGHT_WORK, DELETED},
+    [ELAPSE__WIRE_BEANSTALKD_RELEASE] = {elapse__beanstalkd_change, ELAPSE__VERB_RELEASE,
+                                         ELAPSE__RIGHT_WORK, ID},
+    [ELAPSE__WIRE_BEANSTALKD_USE] = {elapse__beanstalkd_use, ELAPSE__VERB_USE, ELAPSE__RIGHT_NONE,
+                                     NO_TUBE},
+    [ELAPSE__WIRE_BEANSTALKD_WATCH] = {elapse__beanstalkd_watch, ELAPSE__VERB_WATCH,
+                                       ELAPSE__RIGHT_NONE, NO_TUBE},
+    [ELAPSE__WIRE_BEANSTALKD_IGNORE] = {elapse__beanstalkd_ignore, ELAPSE__VERB_IGNORE,
+                                        ELAPSE__RIGHT_NONE, NO_TUBE},
+    [ELAPSE__WIRE_BEANSTALKD_BURY] = {elapse__beanstalkd_change, ELAPSE__VERB_BURY,
+                                      ELAPSE__RIGHT_WORK, ID},
+    [ELAPSE__WIRE_BEANSTALKD_KICK] = {elapse__beanstalkd_kick, ELAPSE__VERB_KICK,
+                                      ELAPSE__RIGHT_ADMIN, USED},
+    [ELAPSE__WIRE_BEANSTALKD_KICK_JOB] = {elapse__beanstalkd_change, ELAPSE__VERB_KICK_JOB,
+                                          ELAPSE__RIGHT_ADMIN, ID},
+    [ELAPSE__WIRE_BEANSTALKD_TOUCH] = {elapse__beanstalkd_change, ELAPSE__VERB_TOUCH,
+                                       ELAPSE__RIGHT_WORK, ID},
+    [ELAPSE__WIRE_BEANSTALKD_STATS] = {elapse__beanstalkd_stats, ELAPSE__VERB_STATS,
+                                       ELAPSE__RIGHT_LOOK, ALL},
+    [ELAPSE__WIRE_BEANSTALKD_STATS_JOB] = {elapse__beanstalkd_stats_job, ELAPSE__VERB_STATS_JOB,
+                                           ELAPSE__RIGHT_LOOK, ID},
+    [ELAPSE__WIRE_BEANSTALKD_STATS_TUBE] = {elapse__beanstalkd_stats_tube, ELAPSE__VERB_STATS_TUBE,
+                                            ELAPSE__RIGHT_LOOK, NAMED},
+    [ELAPSE__WIRE_BEANSTALKD_LIST_TUBES] = {elapse__beanstalkd_list_tubes, ELAPSE__VERB_LIST_TUBES,
+                                            ELAPSE__RIGHT_LOOK, ALL},
     [ELAPSE__WIRE_BEANSTALKD_LIST_TUBE_USED] = {elapse__beanstalkd_list_tube_used,
-                                                ELAPSE__VERB_LIST_TUBE_USED},
+                                                ELAPSE__VERB_LIST_TUBE_USED, ELAPSE__RIGHT_NONE,
+                                                NO_TUBE},
     [ELAPSE__WIRE_BEANSTALKD_LIST_TUBES_WATCHED] = {elapse__beanstalkd_list_tubes_watched,
-                                                    ELAPSE__VERB_LIST_TUBES_WATCHED},
-    [ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE] = {elapse__beanstalkd_pause_tube, ELAPSE__VERB_PAUSE_TUBE},
-    [ELAPSE__WIRE_BEANSTALKD_QUIT] = {run_quit, ELAPSE__VERB_QUIT},
+                                                    ELAPSE__VERB_LIST_TUBES_WATCHED,
+                                                    ELAPSE__RIGHT_NONE, NO_TUBE},
+    [ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE] = {elapse__beanstalkd_pause_tube, ELAPSE__VERB_PAUSE_TUBE,
+                                            ELAPSE__RIGHT_ADMIN, NAMED},
+    [ELAPSE__WIRE_BEANSTALKD_QUIT] = {run_quit, ELAPSE__VERB_QUIT, ELAPSE__RIGHT_NONE, NO_TUBE},
 };
 
 /* Replies to a command that cannot run. Like beanstalkd, counts every put whose line is
@@ -77,8 +113,107 @@ static enum elapse__session_step run_fault(struct elapse__connection *connection
     }
 }
 
+/* ---- rights ---- */
+
+/* Returns the user whose rights the connection has; NULL: it may do everything. */
+static const struct elapse__user *user_of(const struct elapse__connection *connection)
+{
+    const struct elapse__server_options *options = elapse__session_options(connection);
+    const struct elapse__users *users = options->keys.users;
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    const char *name = options->beanstalkd_user;
+
+    if (users == NULL || name == NULL)
+        return NULL;
+    if (session->users_serial != users->serial) {
+        session->users_serial = users->serial;
+        session->user = elapse__users_named(users, name, strlen(name));
+        if (session->user == NULL)
+            session->user = &elapse__user_nobody;
+    }
+    return session->user;
+}
+
+static bool may(const struct elapse__user *user, enum elapse__right right,
+                struct elapse__queue_text tube, struct elapse__refusal *refusal)
+{
+    *refusal = (struct elapse__refusal){.right = right,
+                                        .tube = {.bytes = tube.bytes, .size = (uint32_t)tube.size}};
+    return elapse__user_may(user, right, tube.bytes, tube.size);
+}
+
+/* Hides a job in a tube outside the rights: the command names no job then. */
+static void hide(struct elapse__connection *connection, const struct elapse__user *user,
+                 const struct verb *verb, struct elapse__wire_beanstalkd_command *command)
+{
+    struct elapse__queue_view view;
+
+    if (elapse__queue_look_up_id(elapse__session_queue(connection), elapse__session_now(connection),
+                                 command->id, &view) == ELAPSE__QUEUE_GONE)
+        return;
+    bool is_held = view.state == ELAPSE__QUEUE_RESERVED || view.state == ELAPSE__QUEUE_SHADOW;
+    enum elapse__right right =
+        verb->scope == DELETED && !is_held ? ELAPSE__RIGHT_ADMIN : verb->right;
+    if (!elapse__user_may(user, right, view.tube.bytes, view.tube.size))
+        command->id = UINT64_MAX;
+}
+
+static bool may_reserve(const struct elapse__connection *connection,
+                        const struct elapse__user *user, const struct verb *verb,
+                        struct elapse__refusal *refusal)
+{
+    const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+
+    for (uint32_t i = 0; i < session->watched_count; i++)
+        if (!may(user, verb->right, elapse__server_tube_name(session->watched[i]), refusal))
+            return false;
+    return true;
+}
+
+/* Returns whether the user may run the command. If not, fills `refusal`. A command on a job outside
+ * the rights may run, and does not find the job. */
+static bool is_allowed(struct elapse__connection *connection, const struct elapse__user *user,
+                       const struct verb *verb, struct elapse__wire_beanstalkd_command *command,
+                       struct elapse__refusal *refusal)
+{
+    const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+
+    ELAPSE__ASSERT(verb->scope != NO_SCOPE);
+    switch (verb->scope) {
+    case USED:
+        return may(user, verb->right, elapse__server_tube_name(session->used), refusal);
+    case WATCHED:
+        return may_reserve(connection, user, verb, refusal);
+    case NAMED:
+        return may(user, verb->right,
+                   (struct elapse__queue_text){command->tube, command->tube_size}, refusal);
+    case ID:
+    case DELETED:
+        hide(connection, user, verb, command);
+        return true;
+    case NO_TUBE:
+        return true;
+    default:
+        *refusal = (struct elapse__refusal){.right = verb->right, .of_all = true};
+        return elapse__user_may_all(user, verb->right);
+    }
+}
+
+static enum elapse__session_step refuse(struct elapse__connection *connection,
+                                        const struct elapse__user *user,
+                                        const struct elapse__refusal *refusal)
+{
+    char text[ELAPSE__REFUSAL_BYTES];
+
+    elapse__refusal_write(text, user, refusal);
+    elapse__reply_text(connection, "UNAUTHORIZED: ");
+    elapse__reply_text(connection, text + strlen("NOPERM "));
+    elapse__reply_text(connection, "\r\n");
+    return ELAPSE__STEP_RAN;
+}
+
 static enum elapse__session_step run_command(struct elapse__connection *connection,
-                                             const struct elapse__wire_beanstalkd_command *command)
+                                             struct elapse__wire_beanstalkd_command *command)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
@@ -86,7 +221,11 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
     if (command->verb < ELAPSE__WIRE_BEANSTALKD_PUT)
         return run_fault(connection, command);
     const struct verb *verb = &verbs[command->verb];
+    const struct elapse__user *user = user_of(connection);
+    struct elapse__refusal refusal;
     ELAPSE__ASSERT(verb->run != NULL);
+    if (user != NULL && !is_allowed(connection, user, verb, command, &refusal))
+        return refuse(connection, user, &refusal);
     /* A command is counted once, even if its function is called again. It is counted before it
      * runs, so that statistics include the command that asks for them. */
     if (!session->goes_on)

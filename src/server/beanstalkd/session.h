@@ -31,6 +31,9 @@ struct beanstalkd_session {
     uint32_t watched_count;
     uint32_t watched_room;
 
+    const struct elapse__user *user; /* the user of --beanstalkd-user in the table of users */
+    uint64_t users_serial;           /* of that table; 0: not looked up yet */
+
     /* The command that has begun and not finished. */
     bool goes_on;
     uint32_t cursor;                      /* list-tubes */

@@ -56,6 +56,7 @@
 
 #include "../../base/histogram.h"
 #include "../../engine/engine.h"
+#include "admit.h"
 
 struct elapse__server;
 struct elapse__connection;
@@ -83,8 +84,12 @@ struct elapse__server_options {
 
     /* The passwords of AUTH, whose texts stay valid. Without passwords everybody may do everything.
      * With passwords a connection speaks beanstalkd's protocol only if its facts allow it. */
-    const struct elapse__queue_text *passwords;
-    size_t password_count;
+    struct elapse__keys keys;
+    /* With users, beanstalkd's protocol does what this user may do; NULL: what `default` may. */
+    const char *beanstalkd_user;
+    /* A router in front knows who may connect and what commands by name may do: no password is
+     * needed here, and connections of nodes say for which user a command by id is. */
+    bool is_behind_router;
 
     /* Stores the address of the client of this shell in words, up to the size of `text`. NULL: jobs
      * do not show who holds them, unless the client has a name. */
@@ -141,16 +146,6 @@ void elapse__server_set_memory(struct elapse__server *server, uint64_t bytes);
 /* Tells how much processor time the process has used, for statistics. The shell calls this now and
  * then. */
 void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, uint64_t system_us);
-
-/* Returns whether `password` is one of the server's; true if the server has none. Takes the same
- * time for each `password`. */
-bool elapse__server_knows_password(const struct elapse__server *server,
-                                   struct elapse__queue_text password);
-
-/* Returns whether `password` is one of `passwords`; true if there are none. Takes the same time for
- * each `password`. */
-bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
-                               struct elapse__queue_text password);
 
 /* Counts a wrong password that the shell received from `place` (guesses.h). Returns how many
  * milliseconds the shell waits before it answers. */

@@ -55,7 +55,8 @@ static enum choice choose_protocol(struct elapse__connection *connection, const 
     }
     if (options->beanstalkd == NULL)
         return CHOICE_REFUSED;
-    if (options->password_count > 0 && !connection->facts.may_use_beanstalkd) {
+    if (elapse__keys_are_needed(&options->keys) && !options->is_behind_router &&
+        !connection->facts.may_use_beanstalkd) {
         elapse__reply_text(connection, "UNAUTHORIZED: this server wants a password, which this "
                                        "protocol does not have\r\n");
         return CHOICE_REFUSED;
@@ -356,32 +357,6 @@ void elapse__session_keep_nothing(struct elapse__connection *connection)
 void elapse__session_need(struct elapse__connection *connection, size_t size)
 {
     connection->need = size;
-}
-
-bool elapse__server_knows_password(const struct elapse__server *server,
-                                   struct elapse__queue_text password)
-{
-    return elapse__password_is_among(server->options.passwords, server->options.password_count,
-                                     password);
-}
-
-bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
-                               struct elapse__queue_text password)
-{
-    const uint8_t *given = password.bytes;
-    unsigned known = count == 0;
-
-    /* Each password is compared with all given bytes. So the time depends on how long the given
-     * password is, and on how many passwords there are, but not on how many bytes are right. */
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *right = passwords[i].bytes;
-        size_t size = passwords[i].size;
-        unsigned differs = size != password.size;
-        for (size_t at = 0; at < password.size; at++)
-            differs |= (unsigned)given[at] ^ (size == 0 ? 1U : right[at % size]);
-        known |= differs == 0;
-    }
-    return known != 0;
 }
 
 void elapse__session_set_name(struct elapse__connection *connection, struct elapse__queue_text name)

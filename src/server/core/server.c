@@ -125,10 +125,10 @@ bool elapse__server_is_quiet(const struct elapse__server *server)
 void elapse__server_set_passwords(struct elapse__server *server,
                                   const struct elapse__queue_text *passwords, size_t count)
 {
-    ELAPSE__ASSERT(server->options.password_count > 0);
+    ELAPSE__ASSERT(server->options.keys.password_count > 0);
     ELAPSE__ASSERT(passwords != NULL && count > 0);
-    server->options.passwords = passwords;
-    server->options.password_count = count;
+    server->options.keys.passwords = passwords;
+    server->options.keys.password_count = count;
 }
 
 void elapse__server_set_memory(struct elapse__server *server, uint64_t bytes)

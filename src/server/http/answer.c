@@ -54,13 +54,13 @@ static const struct code {
     const char *name;
     int status;
 } codes[] = {
-    {"ERR", "BAD_ARGUMENT", 400},       {"BUSYKEY", "BUSY_KEY", 409},
-    {"DISKFULL", "DISK_FULL", 507},     {"LIMIT", "LIMIT", 429},
-    {"OOM", "OUT_OF_MEMORY", 507},      {"DRAINING", "DRAINING", 503},
-    {"NOAUTH", "UNAUTHORIZED", 401},    {"WRONGPASS", "UNAUTHORIZED", 401},
-    {"DAMAGED", "DAMAGED", 500},        {"DISKERROR", "DISK_ERROR", 503},
-    {"EXECABORT", "BAD_ARGUMENT", 400}, {"TRYAGAIN", "TRY_AGAIN", 503},
-    {"UNKNOWN", "UNKNOWN", 504},
+    {"ERR", "BAD_ARGUMENT", 400},     {"BUSYKEY", "BUSY_KEY", 409},
+    {"DISKFULL", "DISK_FULL", 507},   {"LIMIT", "LIMIT", 429},
+    {"OOM", "OUT_OF_MEMORY", 507},    {"DRAINING", "DRAINING", 503},
+    {"NOAUTH", "UNAUTHORIZED", 401},  {"WRONGPASS", "UNAUTHORIZED", 401},
+    {"NOPERM", "NO_PERMISSION", 403}, {"DAMAGED", "DAMAGED", 500},
+    {"DISKERROR", "DISK_ERROR", 503}, {"EXECABORT", "BAD_ARGUMENT", 400},
+    {"TRYAGAIN", "TRY_AGAIN", 503},   {"UNKNOWN", "UNKNOWN", 504},
 };
 
 /* Writes {"code":...,"message":...}. Returns its status. */

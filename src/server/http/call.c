@@ -190,8 +190,14 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
 
     ELAPSE__ASSERT_THAT(route->status, ==, 200);
     ELAPSE__ASSERT_THAT(route->operation, >=, ELAPSE__HTTP_PUT);
-    const char *password = options->auth == NULL ? NULL : elapse__http_bearer(authorization);
-    if (!elapse__http_add_hello(&command, password)) {
+    const struct elapse__keys keys = elapse__loop_keys(http->loop);
+    const char *token = elapse__keys_are_needed(&keys) ? elapse__http_bearer(authorization) : NULL;
+    struct elapse__wire_resp_argument name = {.size = 0}, password = {.size = 0};
+    struct elapse__identity who;
+    /* If the passwords have changed since the request was admitted, HELLO is refused. */
+    if (token != NULL)
+        (void)elapse__admit_token(&keys, token, &name, &password, &who);
+    if (!elapse__http_add_hello(&command, name, password)) {
         elapse__http_send_no_memory(request);
     } else if (!translate(&asked, &command, &answered_as, &parts, &fault)) {
         elapse__http_send_error(request, fault.status, fault.code, fault.message);

@@ -85,30 +85,48 @@ static enum elapse__http_method method_of(struct evhttp_request *request)
     }
 }
 
-struct password {
-    const char *text;
-    bool is_known;
-};
-
-static void look_at_password(struct elapse__loop *loop, void *argument)
+/* Returns whether a request has a password, and stores who asks. */
+static bool knows(struct elapse__http *http, const char *authorization,
+                  struct elapse__identity *who)
 {
-    struct password *password = argument;
-    struct elapse__queue_text text = {.bytes = (const unsigned char *)password->text,
-                                      .size = password->text == NULL ? 0 : strlen(password->text)};
+    const struct elapse__keys keys = elapse__loop_keys(http->loop);
+    const char *token = elapse__http_bearer(authorization);
+    struct elapse__wire_resp_argument name, password;
 
-    password->is_known = elapse__server_knows_password(loop->server, text);
+    *who = (struct elapse__identity){.user = NULL};
+    if (!elapse__keys_are_needed(&keys))
+        return true;
+    return token != NULL && elapse__admit_token(&keys, token, &name, &password, who);
 }
 
-static bool may_ask(struct elapse__http *http, const char *authorization)
+/* Returns whether an operation needs the right to look at all tubes. The commands of other
+ * operations are refused by those who run them. */
+static bool looks_at_all(enum elapse__http_operation operation)
 {
-    struct password password = {.text = elapse__http_bearer(authorization)};
-    const struct elapse__loop_cluster *cluster = http->loop->cluster;
+    switch (operation) {
+    case ELAPSE__HTTP_PAGE:
+    case ELAPSE__HTTP_HEALTH:
+    case ELAPSE__HTTP_READY:
+    case ELAPSE__HTTP_OPENAPI:
+        return false;
+    default:
+        return operation < ELAPSE__HTTP_PUT;
+    }
+}
 
-    if (cluster != NULL)
-        return cluster->knows_password(cluster->context, password.text,
-                                       password.text == NULL ? 0 : strlen(password.text));
-    elapse__loop_with_core(http->loop, look_at_password, &password);
-    return password.is_known;
+/* Refuses a user who may not do what a path says. Returns whether the request goes on. */
+static bool has_right(struct evhttp_request *request, const struct elapse__http_route *route,
+                      const struct elapse__identity *who)
+{
+    const struct elapse__refusal refusal = {.right = ELAPSE__RIGHT_LOOK, .of_all = true};
+    char text[ELAPSE__REFUSAL_BYTES];
+
+    if (who->user == NULL || !looks_at_all(route->operation) ||
+        elapse__user_may_all(who->user, ELAPSE__RIGHT_LOOK))
+        return true;
+    elapse__refusal_write(text, who->user, &refusal);
+    elapse__http_send_error(request, 403, "NO_PERMISSION", text + strlen("NOPERM "));
+    return false;
 }
 
 /* Refuses a request under a host name that is not this server's, or from a page of another server.
@@ -140,8 +158,9 @@ static bool admit(struct elapse__http *http, struct evhttp_request *request,
     const char *authorization = evhttp_find_header(headers, "Authorization");
 
     ELAPSE__ASSERT(route->status == 200 || route->status == 404 || route->status == 405);
+    struct elapse__identity who = {.user = NULL};
     ELAPSE__ASSERT(!route->is_open || route->operation < ELAPSE__HTTP_PUT);
-    if (!route->is_open && !may_ask(http, authorization)) {
+    if (!route->is_open && !knows(http, authorization, &who)) {
         elapse__http_refuse_stranger(http, request, elapse__http_bearer(authorization) != NULL);
         return false;
     }
@@ -154,6 +173,8 @@ static bool admit(struct elapse__http *http, struct evhttp_request *request,
         elapse__http_send_error(request, 405, "METHOD", "this path has other methods");
         return false;
     }
+    if (!has_right(request, route, &who))
+        return false;
     if (evhttp_request_get_command(request) == EVHTTP_REQ_POST &&
         !elapse__http_is_json(evhttp_find_header(headers, "Content-Type"))) {
         elapse__http_send_error(request, 415, "NOT_JSON",

@@ -428,16 +428,17 @@ bool elapse__http_add_word(struct elapse__buffer *command, const char *word)
     return is_whole;
 }
 
-bool elapse__http_add_hello(struct elapse__buffer *command, const char *password)
+bool elapse__http_add_hello(struct elapse__buffer *command, struct elapse__wire_resp_argument name,
+                            struct elapse__wire_resp_argument password)
 {
     struct elapse__http_fault fault;
     struct elapse__building building = {.fault = &fault};
     bool is_whole = elapse__build_word(&building, "HELLO") && elapse__build_word(&building, "3");
 
-    if (is_whole && password != NULL)
+    if (is_whole && name.size > 0)
         is_whole = elapse__build_word(&building, "AUTH") &&
-                   elapse__build_word(&building, "default") &&
-                   elapse__build_word(&building, password);
+                   elapse__build_bytes(&building, name.bytes, name.size) &&
+                   elapse__build_bytes(&building, password.bytes, password.size);
     is_whole = is_whole && elapse__build_finish(&building, command);
     elapse__build_free(&building);
     return is_whole;

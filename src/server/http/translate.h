@@ -19,6 +19,7 @@
 
 #include "../../base/buffer.h"
 #include "../../base/json_writer.h"
+#include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_value.h"
 #include "request.h"
 
@@ -41,8 +42,10 @@ bool elapse__http_translate(const struct elapse__http_request *request,
 /* Appends a command without arguments. */
 bool elapse__http_add_word(struct elapse__buffer *command, const char *word);
 
-/* Appends the command that begins a connection: HELLO, with a password unless it is NULL. */
-bool elapse__http_add_hello(struct elapse__buffer *command, const char *password);
+/* Appends the command that begins a connection: HELLO, with a name and a password if the name has
+ * bytes. */
+bool elapse__http_add_hello(struct elapse__buffer *command, struct elapse__wire_resp_argument name,
+                            struct elapse__wire_resp_argument password);
 
 /* How far replies that come in pieces were read. */
 struct elapse__http_scan {

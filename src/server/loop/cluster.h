@@ -63,9 +63,6 @@ struct elapse__loop_cluster {
     bool (*with_core)(void *context, uint32_t partition,
                       void (*call)(struct elapse__loop *loop, void *argument), void *argument);
 
-    /* Returns whether these bytes are a password of the options; true if there are no passwords. */
-    bool (*knows_password)(void *context, const void *password, size_t size);
-
     /* Notes a wrong password from a place. Returns how many milliseconds its answer waits. */
     uint64_t (*wrong_password)(void *context, uint64_t place);
 };

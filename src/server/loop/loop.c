@@ -412,6 +412,17 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
     elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
+struct elapse__keys elapse__loop_keys(const struct elapse__loop *loop)
+{
+    return (struct elapse__keys){
+        .passwords = loop->tokens.texts,
+        .password_count = loop->tokens.count,
+        .node_passwords = loop->node_tokens.texts,
+        .node_password_count = loop->node_tokens.count,
+        .users = loop->options->users == NULL ? NULL : &loop->users_file.users,
+    };
+}
+
 void elapse__loop_with_core(struct elapse__loop *loop,
                             void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {

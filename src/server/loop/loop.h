@@ -19,6 +19,7 @@
 #include "peer.h"
 #include "settings.h"
 #include "tokens.h"
+#include "users_file.h"
 
 enum {
     ELAPSE__BATCH_BYTES = 1 << 17,       /* about what the core can run in a round */
@@ -59,9 +60,11 @@ struct elapse__loop {
     struct elapse__ended_source *ended;  /* NULL: the jobs that end are not logged */
     struct elapse__body_thread *body_thread; /* of a server, or of the front of a node */
     struct elapse__body_reader *reader;
-    struct elapse__tls_keys *keys; /* NULL: no TLS */
-    struct elapse__tokens tokens;
-    struct elapse__http *http; /* NULL: the server speaks no HTTP */
+    struct elapse__tls_keys *keys;        /* NULL: no TLS */
+    struct elapse__tokens tokens;         /* of --auth */
+    struct elapse__tokens node_tokens;    /* of --node-password */
+    struct elapse__users_file users_file; /* of --users; read again in its place */
+    struct elapse__http *http;            /* NULL: the server speaks no HTTP */
 
     struct elapse__listener *listeners[ELAPSE__LISTENERS_MAX];
     size_t listener_count;
@@ -104,6 +107,10 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
 
 /* Does turns until there is nothing to do now. Returns whether there is more. */
 bool elapse__loop_turn(struct elapse__loop *loop);
+
+/* Returns what AUTH is compared with. The tables that it names stay valid until the files are read
+ * again. Requires the thread of the loop. */
+struct elapse__keys elapse__loop_keys(const struct elapse__loop *loop);
 
 /* Runs `call` with the store's lock, if there is a store. */
 void elapse__loop_with_core(struct elapse__loop *loop,

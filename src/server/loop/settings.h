@@ -39,7 +39,11 @@ struct elapse__loop_options {
     enum elapse__loop_durability durability;
     uint64_t interval_ms;
     uint64_t segment_bits;
-    const char *auth;            /* the file of passwords; NULL: none */
+    const char *auth;          /* the file of passwords; NULL: none */
+    const char *users;         /* the file of users; NULL: none */
+    const char *node_password; /* the file of passwords of nodes; NULL: they use `auth` */
+    const char
+        *beanstalkd_user; /* whose rights beanstalkd's protocol has; NULL: with users, none */
     const char *tls_certificate; /* NULL: none */
     const char *tls_key;
     const char *ended;        /* the file of jobs that have ended; NULL: none */

@@ -33,38 +33,50 @@ static bool add_line(struct elapse__tokens *tokens, const char *line, size_t len
     return true;
 }
 
+static bool say(char fault[ELAPSE__TOKENS_FAULT_BYTES], const char *path, const char *why)
+{
+    (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "%.160s: %s", path, why);
+    return false;
+}
+
+char *elapse__secrets_read(const char *path, size_t *length, char fault[ELAPSE__TOKENS_FAULT_BYTES])
+{
+    if (elapse__os_others_may_read(path)) {
+        (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, ELAPSE__OS_OTHERS_MAY_READ, path, path);
+        return NULL;
+    }
+    char *memory = malloc(ELAPSE__TOKENS_BYTES_MAX + 2);
+    if (memory == NULL) {
+        (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "out of memory");
+        return NULL;
+    }
+    /* Asks for one byte more than the limit. If that byte comes, the file is too long. */
+    int error = elapse__os_read_path(path, memory, ELAPSE__TOKENS_BYTES_MAX + 1, length);
+    if (error == 0 && *length <= ELAPSE__TOKENS_BYTES_MAX)
+        return memory;
+    (void)say(fault, path, error != 0 ? elapse__os_error_text(error) : "it is longer than 1 MiB");
+    free(memory);
+    return NULL;
+}
+
 bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
                          char fault[ELAPSE__TOKENS_FAULT_BYTES])
 {
-    size_t length;
+    size_t length = 0;
     bool has_memory = true;
 
-    if (elapse__os_others_may_read(path)) {
-        (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, ELAPSE__OS_OTHERS_MAY_READ, path, path);
-        *tokens = (struct elapse__tokens){.memory = NULL};
+    *tokens = (struct elapse__tokens){.memory = elapse__secrets_read(path, &length, fault)};
+    if (tokens->memory == NULL)
         return false;
-    }
-
-    *tokens = (struct elapse__tokens){.memory = malloc(ELAPSE__TOKENS_BYTES_MAX + 2)};
-    if (tokens->memory == NULL) {
-        (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "out of memory");
-        return false;
-    }
-    /* Asks for one byte more than the limit. If that byte comes, the file is too long. */
-    int error = elapse__os_read_path(path, tokens->memory, ELAPSE__TOKENS_BYTES_MAX + 1, &length);
-    for (size_t start = 0; error == 0 && has_memory && start < length;) {
+    for (size_t start = 0; has_memory && start < length;) {
         const char *end = memchr(tokens->memory + start, '\n', length - start);
         size_t size = end == NULL ? length - start : (size_t)(end - (tokens->memory + start));
         has_memory = add_line(tokens, tokens->memory + start, size);
         start += size + 1;
     }
-    if (error == 0 && has_memory && length <= ELAPSE__TOKENS_BYTES_MAX && tokens->count > 0)
+    if (has_memory && tokens->count > 0)
         return true;
-    (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "%.160s: %s", path,
-                   error != 0                          ? elapse__os_error_text(error)
-                   : !has_memory                       ? "out of memory"
-                   : length > ELAPSE__TOKENS_BYTES_MAX ? "it is longer than 1 MiB"
-                                                       : "it has no password in it");
+    (void)say(fault, path, has_memory ? "it has no password in it" : "out of memory");
     elapse__tokens_free(tokens);
     return false;
 }

@@ -1,6 +1,6 @@
 /*
- * Reads the file of passwords, which has one password a line. Empty lines, and lines that begin
- * with '#', are no passwords. Blanks around a password do not count.
+ * Reads a file of passwords, of --auth or --node-password, which has one password a line. Empty
+ * lines, and lines that begin with '#', are no passwords. Blanks around a password do not count.
  */
 #ifndef ELAPSE__LOOP_TOKENS_H
 #define ELAPSE__LOOP_TOKENS_H
@@ -16,6 +16,11 @@ struct elapse__tokens {
     size_t count;
     char *memory;
 };
+
+/* Reads a file of secrets, whose text the caller frees. Returns NULL, and says why in `fault`, if
+ * the file cannot be read, is too long, or every user of the machine may read or write it. */
+char *elapse__secrets_read(const char *path, size_t *length,
+                           char fault[ELAPSE__TOKENS_FAULT_BYTES]);
 
 /* Reads the file. Returns false, and says why in `fault`, if the file cannot be read, is too long,
  * or has no password. */

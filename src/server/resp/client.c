@@ -53,7 +53,8 @@ enum elapse__session_step elapse__resp_reset(const struct elapse__resp_call *cal
     const struct elapse__server_options *options = elapse__session_options(call->connection);
 
     call->session->resp3 = false;
-    call->session->known = options->password_count == 0;
+    call->session->known = options->is_behind_router || !elapse__keys_are_needed(&options->keys);
+    call->session->who = (struct elapse__identity){.user = NULL};
     call->session->name_size = 0;
     elapse__session_set_name(call->connection, (struct elapse__queue_text){NULL, 0});
     elapse__resp_transaction_end(call->connection);
@@ -63,21 +64,16 @@ enum elapse__session_step elapse__resp_reset(const struct elapse__resp_call *cal
 
 /* ---- who it is ---- */
 
-/* Tries a user and a password. There is one user, whose name is "default". If they are wrong,
- * replies with the error and returns false. */
+/* Tries a user and a password. If they are wrong, replies with the error and returns false. */
 static bool authenticate(const struct elapse__resp_call *call,
                          struct elapse__wire_resp_argument user,
                          struct elapse__wire_resp_argument password)
 {
-    static const char name[] = "default";
-    bool is_user = user.size == sizeof name - 1 && memcmp(user.bytes, name, user.size) == 0;
+    struct elapse__identity who;
 
-    /* The password is compared for any user, so that the time does not tell whether the user
-     * exists. */
-    if (elapse__server_knows_password(elapse__session_server(call->connection),
-                                      elapse__resp_text(password)) &&
-        is_user) {
+    if (elapse__admit(&elapse__session_options(call->connection)->keys, user, password, &who)) {
         call->session->known = true;
+        call->session->who = who;
         return true;
     }
     elapse__session_wrong_password(call->connection);
@@ -93,7 +89,7 @@ enum elapse__session_step elapse__resp_auth(const struct elapse__resp_call *call
 
     if (call->count > 3)
         return elapse__resp_reply_error(call->connection, "ERR syntax error", NULL);
-    if (elapse__session_options(call->connection)->password_count == 0)
+    if (!elapse__keys_are_needed(&elapse__session_options(call->connection)->keys))
         return elapse__resp_reply_error(
             call->connection,
             "ERR AUTH called without any password configured: the server needs none", NULL);

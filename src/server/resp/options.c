@@ -1,11 +1,14 @@
 /*
- * Reads numbers, times, durations and options from arguments.
+ * Reads numbers, ids, times, durations and options from arguments.
  */
 #include <string.h>
 
 #include "../../protocol/duration.h"
 #include "options.h"
 #include "reply.h"
+#include "rights.h"
+
+#define NO_JOB ((uint64_t)ELAPSE__QUEUE_ID_MAX + 1)
 
 struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument)
 {
@@ -35,9 +38,11 @@ bool elapse__resp_read_id(const struct elapse__resp_call *call, uint32_t place, 
     struct elapse__wire_resp_argument argument = call->arguments[place];
 
     ELAPSE__ASSERT_THAT(place, <, call->count);
-    if (elapse__decimal_read(argument.bytes, argument.size, ELAPSE__QUEUE_ID_MAX, id) && *id > 0)
-        return true;
-    return refuse(call, place, "ERR not the id of a job:");
+    if (!elapse__decimal_read(argument.bytes, argument.size, ELAPSE__QUEUE_ID_MAX, id) || *id == 0)
+        return refuse(call, place, "ERR not the id of a job:");
+    if (call->user != NULL && !elapse__resp_may_see(call, *id))
+        *id = NO_JOB;
+    return true;
 }
 
 bool elapse__resp_read_moment(const struct elapse__resp_call *call, uint32_t place, int64_t *at_ms)

@@ -12,6 +12,9 @@ struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument ar
  * returns false. */
 bool elapse__resp_read_number(const struct elapse__resp_call *call, uint32_t place,
                               uint64_t greatest, uint64_t *number);
+/* Reads the id of a job. If the job is in a tube for which the user of the call does not have the
+ * right of the command, stores an id that no job has: so each command by id answers as if the job
+ * did not exist. */
 bool elapse__resp_read_id(const struct elapse__resp_call *call, uint32_t place, uint64_t *id);
 bool elapse__resp_read_moment(const struct elapse__resp_call *call, uint32_t place, int64_t *at_ms);
 /* Reads a duration, and rounds it up to whole milliseconds, the unit of the queue. */

@@ -7,15 +7,16 @@
  *
  * Each file calls only files below it:
  *
- *   session.c   a connection: parsing, which function
+ *   session.c   a connection: parsing, who it is, which function
  *   transaction.c  (transaction.h) MULTI, EXEC and what is between
- *   commands.c  (commands.h) the table of commands, who may run them, and COMMAND, which tells it
+ *   commands.c  (commands.h) the table of commands, and COMMAND, which tells it
  *   put.c       PUT
  *   change.c    commands that change jobs by name
  *   work.c      commands of workers
  *   look.c      commands that change nothing
  *   client.c    what clients expect of a server of this protocol
- *   options.c   (options.h) reads numbers, times, durations and options out of arguments
+ *   options.c   (options.h) reads numbers, ids, times, durations and options out of arguments
+ *   rights.c    (rights.h) what a user may do
  *   reply.c     (reply.h) replies: words, errors, frames, values
  *
  * A command that has many parts (keys, jobs, slices of a long pass) keeps in its session how many
@@ -47,8 +48,9 @@ enum {
 /* A connection's own state. */
 struct elapse__resp_session {
     struct elapse__wire_resp_parser parser;
-    bool resp3;      /* the client has said HELLO 3 */
-    bool known;      /* the client has said AUTH, or the server has no passwords */
+    bool resp3;                  /* the client has said HELLO 3 */
+    bool known;                  /* the client has said AUTH, or nobody has to */
+    struct elapse__identity who; /* with `known`: who the client is */
     bool said_retry; /* the client has used the old name of ATTEMPTS, and the log knows */
     /* The command that was begun and comes again; all 0 between commands. */
     uint32_t done;                                /* parts of the command that are done */
@@ -80,6 +82,7 @@ struct elapse__resp_call {
     struct elapse__connection *connection;
     struct elapse__resp_session *session;
     const struct elapse__resp_command *command;
+    const struct elapse__user *user;                    /* NULL: may do everything */
     const struct elapse__wire_resp_argument *arguments; /* the first one is the command's name */
     uint32_t count;
     struct elapse__resp_pass *pass; /* NULL: it runs */

@@ -6,9 +6,18 @@
 
 #include "resp.h"
 
-/* Returns the error of a command that the connection may not run; NULL: it may. A command is
- * examined when it comes. A command of a transaction is examined once more at EXEC, because the
- * rights may have changed meanwhile. */
-const char *elapse__resp_refusal(const struct elapse__resp_call *call);
+/* Finds out for whom the command is: the client, or whom a node names before the command (AS user).
+ * Then the arguments of the call begin behind that name. A client whose password is no longer in
+ * the table of users is no longer known. Requires such a table. */
+void elapse__resp_find_user(struct elapse__resp_call *call);
+
+/* Returns whether the user of the call may run its command with its arguments. If not, has replied
+ * with the error. A command is examined when it comes. A command of a transaction is examined once
+ * more at EXEC, because the rights may have changed meanwhile. */
+bool elapse__resp_is_allowed(const struct elapse__resp_call *call);
+
+/* Returns whether the user of the call has the right that the command needs for the tube of this
+ * job. Returns true if there is no such job. */
+bool elapse__resp_may_see(const struct elapse__resp_call *call, uint64_t id);
 
 #endif

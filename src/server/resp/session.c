@@ -18,7 +18,7 @@ static bool begin(struct elapse__connection *connection)
     session->parser.argument_bytes_max = body_bytes_max < ELAPSE__RESP_ARGUMENT_BYTES_MIN
                                              ? ELAPSE__RESP_ARGUMENT_BYTES_MIN
                                              : body_bytes_max;
-    session->known = options->password_count == 0;
+    session->known = options->is_behind_router || !elapse__keys_are_needed(&options->keys);
     session->resp3 = elapse__session_speaks_resp3(connection);
     return true;
 }
@@ -68,13 +68,14 @@ static enum elapse__session_step refuse_unknown(const struct elapse__resp_call *
 
 static enum elapse__session_step run_call(struct elapse__resp_call *call)
 {
+    if (elapse__session_options(call->connection)->keys.users != NULL)
+        elapse__resp_find_user(call);
     call->command = elapse__resp_find(call->arguments[0]);
     if (call->command == NULL)
         return refuse_unknown(call);
-    const char *refused = elapse__resp_refusal(call);
-    if (refused != NULL) {
+    if (!elapse__resp_is_allowed(call)) {
         elapse__resp_spoil(call->connection);
-        return elapse__resp_reply_error(call->connection, refused, NULL);
+        return ELAPSE__STEP_RAN;
     }
     int arity = call->command->arity;
     if (arity >= 0 ? call->count != (uint32_t)arity : call->count < (uint32_t)-arity)

@@ -242,11 +242,8 @@ static bool collect(const struct elapse__resp_call *exec, struct reader *reader,
 
     pass->kind = ELAPSE__RESP_COLLECTS;
     while (read_command(reader, &call)) {
-        const char *refused = elapse__resp_refusal(&call);
-        if (refused != NULL) {
-            (void)elapse__resp_reply_error(exec->connection, refused, NULL);
+        if (!elapse__resp_is_allowed(&call))
             return false;
-        }
         if (changes_jobs(call.command) && !passes(&call))
             return false;
     }

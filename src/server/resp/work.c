@@ -7,19 +7,6 @@
 
 /* ---- reserve ---- */
 
-/* Returns how many tubes a RESERVE names: they end where its options begin. */
-static uint32_t count_tubes(const struct elapse__resp_call *call)
-{
-    uint32_t place = 2;
-
-    while (place < call->count && !elapse__wire_resp_is(call->arguments[place], "COUNT") &&
-           !elapse__wire_resp_is(call->arguments[place], "WAIT") &&
-           !elapse__wire_resp_is(call->arguments[place], "DETAILS") &&
-           !elapse__wire_resp_is(call->arguments[place], "HOLDER"))
-        place++;
-    return place - 1;
-}
-
 /* Holds `count` tubes by their names. Returns how many are held. If these are fewer, has replied
  * with the error. */
 static uint32_t get_tubes(const struct elapse__resp_call *call, uint32_t count,
@@ -52,7 +39,7 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
     static const struct elapse__wire_resp_option options[] = {
         {"COUNT", 1}, {"WAIT", 1}, {"DETAILS", 0}, {"HOLDER", 1}};
     struct elapse__server_tube *tubes[ELAPSE__QUEUE_RESERVE_MAX];
-    uint32_t tube_count = count_tubes(call);
+    uint32_t tube_count = elapse__wire_resp_count_tubes(call->arguments, call->count);
     uint32_t places[4];
     uint64_t count = 1;
     uint64_t wait_ms = 0;

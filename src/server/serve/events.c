@@ -22,33 +22,73 @@ static void refuse_puts(struct elapse__loop *loop, void *argument)
     elapse__server_drain(loop->server);
 }
 
-/* Replaces the passwords under the lock. The passwords before are in `argument` afterwards. */
+/* A file that was read again, and takes the place of the one before. */
+struct reloaded {
+    struct elapse__tokens *place; /* or `users` */
+    struct elapse__tokens tokens;
+    struct elapse__users_file users;
+};
+
+/* Replaces passwords under the lock. The passwords before are in `argument` afterwards. */
 static void use_tokens(struct elapse__loop *loop, void *argument)
 {
-    struct elapse__tokens *tokens = argument;
-    struct elapse__tokens before = loop->tokens;
+    struct reloaded *reloaded = argument;
+    struct elapse__tokens before = *reloaded->place;
 
-    ELAPSE__ASSERT_THAT(tokens->count, >, 0);
-    if (loop->server != NULL)
-        elapse__server_set_passwords(loop->server, tokens->texts, tokens->count);
-    loop->tokens = *tokens;
-    *tokens = before;
+    ELAPSE__ASSERT_THAT(reloaded->tokens.count, >, 0);
+    if (loop->server != NULL && reloaded->place == &loop->tokens)
+        elapse__server_set_passwords(loop->server, reloaded->tokens.texts, reloaded->tokens.count);
+    *reloaded->place = reloaded->tokens;
+    reloaded->tokens = before;
 }
 
-static void reload_tokens(struct elapse__loop *loop)
+/* Replaces the table of users in its place, where the cores look. All cores run on this thread. */
+static void use_users(struct elapse__loop *loop, void *argument)
 {
-    struct elapse__tokens tokens;
+    struct reloaded *reloaded = argument;
+    struct elapse__users_file before = loop->users_file;
+
+    ELAPSE__ASSERT_THAT(before.users.serial, <, reloaded->users.users.serial);
+    loop->users_file = reloaded->users;
+    reloaded->users = before;
+}
+
+static void say_unchanged(struct elapse__loop *loop, const char *what, const char *fault)
+{
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
+                   "the %s stay as they are: %s", what, fault);
+}
+
+static void reload_tokens(struct elapse__loop *loop, const char *path, struct elapse__tokens *place,
+                          const char *what)
+{
+    struct reloaded reloaded = {.place = place};
     char fault[ELAPSE__TOKENS_FAULT_BYTES];
 
-    if (!elapse__tokens_read(loop->options->auth, &tokens, fault)) {
-        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
-                       "the passwords stay as they are: %s", fault);
+    if (!elapse__tokens_read(path, &reloaded.tokens, fault)) {
+        say_unchanged(loop, what, fault);
         return;
     }
-    elapse__loop_with_core(loop, use_tokens, &tokens);
-    elapse__tokens_free(&tokens);
-    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED,
-                   "%zu passwords", loop->tokens.count);
+    elapse__loop_with_core(loop, use_tokens, &reloaded);
+    elapse__tokens_free(&reloaded.tokens);
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED, "%zu %s",
+                   place->count, what);
+}
+
+static void reload_users(struct elapse__loop *loop)
+{
+    struct reloaded reloaded = {.place = NULL};
+    char fault[ELAPSE__TOKENS_FAULT_BYTES];
+
+    if (!elapse__users_file_read(loop->options->users, loop->users_file.users.serial + 1,
+                                 &reloaded.users, fault)) {
+        say_unchanged(loop, "users", fault);
+        return;
+    }
+    elapse__loop_with_core(loop, use_users, &reloaded);
+    elapse__users_file_free(&reloaded.users);
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED, "%zu users",
+                   loop->users_file.users.count);
 }
 
 static void reload_keys(struct elapse__loop *loop)
@@ -86,7 +126,12 @@ static void take_signal(struct elapse__service *service, enum elapse__os_signal 
     case ELAPSE__OS_HANG_UP:
         elapse__os_notify("RELOADING=1");
         if (loop->options->auth != NULL)
-            reload_tokens(loop);
+            reload_tokens(loop, loop->options->auth, &loop->tokens, "passwords");
+        if (loop->options->node_password != NULL)
+            reload_tokens(loop, loop->options->node_password, &loop->node_tokens,
+                          "passwords of nodes");
+        if (loop->options->users != NULL)
+            reload_users(loop);
         if (loop->options->tls_certificate != NULL)
             reload_keys(loop);
         elapse__os_notify("READY=1");

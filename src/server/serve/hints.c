@@ -69,7 +69,7 @@ void elapse__hints_write(const struct elapse__loop *loop)
     struct text text = {.length = 0};
 
     ELAPSE__ASSERT_THAT(loop->listener_count, >, 0);
-    if (!options->hints || options->auth != NULL || address == NULL)
+    if (!options->hints || options->auth != NULL || options->users != NULL || address == NULL)
         return;
     add(&text, "\nFrom another terminal:\n\n");
     if (options->client != NULL) {

@@ -123,10 +123,10 @@ static bool add_listener(struct elapse__loop *loop, int socket, const struct ela
 static bool is_allowed(struct elapse__loop *loop, const struct elapse__os_address *address)
 {
     if (elapse__os_address_is_local(address) || loop->options->auth != NULL ||
-        loop->options->insecure)
+        loop->options->users != NULL || loop->options->insecure)
         return true;
     return refuse(loop, elapse__os_address_text(address).text,
-                  "other machines can reach this address: give --auth, or --insecure");
+                  "other machines can reach this address: give --auth or --users, or --insecure");
 }
 
 static bool listen_at(struct elapse__loop *loop, const struct elapse__loop_listen *listen,

@@ -85,26 +85,53 @@ static bool may_begin(void *context, int64_t header_wall_ms)
 
 /* ---- start ---- */
 
-bool elapse__service_read_files(struct elapse__service *service)
+/* Reads the files of passwords and of users. */
+static bool read_keys(struct elapse__loop *loop, char fault[ELAPSE__TOKENS_FAULT_BYTES])
 {
-    struct elapse__loop *loop = &service->loop;
     const struct elapse__loop_options *options = loop->options;
-    char fault[ELAPSE__TLS_FAULT_BYTES];
+    const char *name = options->beanstalkd_user;
 
-    ELAPSE__ASSERT(loop->keys == NULL && loop->tokens.count == 0);
-    ELAPSE__ASSERT((options->tls_certificate == NULL) == (options->tls_key == NULL));
-    if (options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault)) {
-        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s",
-                       fault);
+    if ((options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault)) ||
+        (options->node_password != NULL &&
+         !elapse__tokens_read(options->node_password, &loop->node_tokens, fault)))
         return false;
-    }
+    if (options->users == NULL)
+        return true;
+    if (!elapse__users_file_read(options->users, 1, &loop->users_file, fault))
+        return false;
+    if (name == NULL || strcmp(name, "default") == 0 ||
+        elapse__users_named(&loop->users_file.users, name, strlen(name)) != NULL)
+        return true;
+    (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES,
+                   "--beanstalkd-user %.40s: %.120s has no such "
+                   "user",
+                   name, options->users);
+    return false;
+}
+
+static bool read_certificate(struct elapse__loop *loop, char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    const struct elapse__loop_options *options = loop->options;
+
+    ELAPSE__ASSERT((options->tls_certificate == NULL) == (options->tls_key == NULL));
     if (options->tls_certificate == NULL)
         return true;
     loop->keys = elapse__tls_keys_read(options->tls_certificate, options->tls_key, fault);
-    if (loop->keys == NULL)
-        elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s",
-                       fault);
     return loop->keys != NULL;
+}
+
+bool elapse__service_read_files(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+    char fault[ELAPSE__TLS_FAULT_BYTES];
+
+    _Static_assert((int)ELAPSE__TOKENS_FAULT_BYTES <= (int)ELAPSE__TLS_FAULT_BYTES,
+                   "any fault fits");
+    ELAPSE__ASSERT(loop->keys == NULL && loop->tokens.count == 0);
+    if (read_keys(loop, fault) && read_certificate(loop, fault))
+        return true;
+    elapse__logger(&loop->peers.logger, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
+    return false;
 }
 
 bool elapse__service_become_user(struct elapse__service *service)
@@ -206,13 +233,20 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
     ELAPSE__ASSERT(loop->server == NULL && loop->store != NULL);
     ELAPSE__ASSERT_THAT(strlen(service->instance), ==, sizeof service->instance - 1);
     ELAPSE__ASSERT(options->auth != NULL || loop->tokens.count == 0);
+    bool speaks_beanstalkd =
+        !options->no_beanstalkd && (options->users == NULL || options->beanstalkd_user != NULL);
+    bool is_default =
+        options->beanstalkd_user != NULL && strcmp(options->beanstalkd_user, "default") == 0;
+    const struct elapse__keys keys = elapse__loop_keys(&service->loop);
+    bool is_behind_router = loop != &service->loop;
     struct elapse__server_options core = {
         .engine = &loop->store->engine,
-        .beanstalkd = options->no_beanstalkd ? NULL : &elapse__beanstalkd,
+        .beanstalkd = speaks_beanstalkd ? &elapse__beanstalkd : NULL,
+        .beanstalkd_user = is_default ? NULL : options->beanstalkd_user,
         .resp = &elapse__resp,
         .address = elapse__peer_address,
-        .passwords = loop->tokens.texts,
-        .password_count = loop->tokens.count,
+        .keys = is_behind_router ? (struct elapse__keys){.users = keys.users} : keys,
+        .is_behind_router = is_behind_router,
         .body_bytes_max = (uint32_t)options->body_bytes_max,
         .connections_max = (uint32_t)options->connections_max,
         .output_bytes_max = (uint32_t)options->output_bytes_max,
@@ -346,6 +380,8 @@ void elapse__service_close(struct elapse__service *service)
         event_base_free(loop->peers.base);
     elapse__tls_keys_free(loop->keys);
     elapse__tokens_free(&loop->tokens);
+    elapse__tokens_free(&loop->node_tokens);
+    elapse__users_file_free(&loop->users_file);
     elapse__os_signals_close(&service->signals);
 }
 

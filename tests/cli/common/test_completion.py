@@ -7,7 +7,7 @@ import subprocess
 import support
 
 COMMANDS = ("run", "replay", "generate", "cluster", "cron", "check", "export", "ended", "import", "backup",
-            "show") + (("serve",) if support.HAS_SERVER else ()) + (
+            "show") + (("serve", "password") if support.HAS_SERVER else ()) + (
                 ("put", "cancel", "reschedule", "lookup", "list", "stats", "top", "work")
                 if support.HAS_CLIENT else ())
 

@@ -9,7 +9,7 @@ import support
 LACKING_PROGRAM = os.environ.get("ELAPSE_LACKING_PROGRAM", "elapse-lacking")
 
 COMMANDS = ("replay", "generate", "run", "cron", "check", "export", "ended", "import", "backup",
-            "show") + (("serve",) if support.HAS_SERVER else ())
+            "show") + (("serve", "password") if support.HAS_SERVER else ())
 
 
 class Main(support.ProgramTest):
@@ -44,6 +44,7 @@ class Main(support.ProgramTest):
                    "check": ("DIRECTORY", "--repair"), "export": ("DIRECTORY",),
                    "ended": ("FILE", "--key", "--tube", "--since"), "import": ("DIRECTORY", "--segment-bits"), "backup": ("TARGET",),
                    "serve": ("--listen", "--data", "--durability", "--auth", "--tls-key", "-l", "-F"),
+                   "password": ("NAME", "RIGHTS", "TUBES"),
                    "run": ("--data", "every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
         for name in COMMANDS:
             with self.subTest(command=name):
@@ -86,7 +87,7 @@ class Lacking(support.ProgramTest):
         return subprocess.run([LACKING_PROGRAM, *arguments], capture_output=True, check=False, text=True)
 
     def test_a_command_that_it_lacks(self):
-        lacking = {"serve": self.SERVER, "put": self.CLIENT, "cancel": self.CLIENT, "reschedule": self.CLIENT,
+        lacking = {"serve": self.SERVER, "password": self.SERVER, "put": self.CLIENT, "cancel": self.CLIENT, "reschedule": self.CLIENT,
                    "lookup": self.CLIENT, "list": self.CLIENT, "stats": self.CLIENT, "top": self.CLIENT,
                    "work": self.CLIENT}
         for name, says in lacking.items():

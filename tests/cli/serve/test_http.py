@@ -120,7 +120,7 @@ class Guards(HttpTest):
     def test_other_machines_need_passwords(self):
         status, log = self.refused_to_start("--http", "0.0.0.0:0")
         self.assertEqual(status, STATUS_USAGE)
-        self.assertIn("other machines can reach this address: give --auth, or --insecure", log)
+        self.assertIn("other machines can reach this address: give --auth or --users, or --insecure", log)
         self.write_secret("auth", "first\n")
         server = self.serve("--http", "0.0.0.0:0", "--auth", "auth")
         server.stop()

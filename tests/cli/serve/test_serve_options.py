@@ -82,7 +82,7 @@ class Options(ServeTest):
     def test_nobody_else_may_connect_unless_it_is_said(self):
         status, log = self.refused(listen="0.0.0.0:0")
         self.assertEqual(status, STATUS_USAGE)
-        self.assertIn("other machines can reach this address: give --auth, or --insecure", log)
+        self.assertIn("other machines can reach this address: give --auth or --users, or --insecure", log)
         self.assertFalse((self.directory / "d").exists())
         self.serve("--insecure", listen="0.0.0.0:0").stop()
         self.write_secret("passwords", "# none but this\n  secret \n")

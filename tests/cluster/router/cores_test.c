@@ -34,6 +34,46 @@ static struct elapse__router *router;
 static struct elapse__queue_now now;
 static char heard[2][HEARD_MAX];
 
+static struct elapse__users users; /* none: nobody needs a password */
+
+/* ---- users ---- */
+
+/* The digest of each password is its first byte, everywhere. */
+static bool digest(const void *bytes, size_t size, unsigned char out[ELAPSE__DIGEST_BYTES])
+{
+    memset(out, size > 0 ? *(const unsigned char *)bytes : 0, ELAPSE__DIGEST_BYTES);
+    return true;
+}
+
+static bool admit(void *context, struct elapse__wire_resp_argument name,
+                  struct elapse__wire_resp_argument password, struct elapse__identity *identity)
+{
+    const struct elapse__keys keys = {.users = &users};
+
+    (void)context;
+    return elapse__admit(&keys, name, password, identity);
+}
+
+static uint64_t no_wait(void *context, void *shell)
+{
+    (void)context, (void)shell;
+    return 1;
+}
+
+/* The user "all" may do everything, the user "t" everything in the tube t. */
+static void begin_users(void)
+{
+    static const char file[] =
+        "all #6161616161616161616161616161616161616161616161616161616161616161 "
+        "put,work,look,admin,node\n"
+        "t #7474747474747474747474747474747474747474747474747474747474747474 "
+        "put,work,look,admin t\n";
+    struct elapse__users_fault fault;
+
+    users = (struct elapse__users){.serial = 1, .digest = digest};
+    assert_true(elapse__users_parse(&users, file, sizeof file - 1, &fault));
+}
+
 /* ---- cores ---- */
 
 static struct elapse__queue_now present(void)
@@ -57,7 +97,12 @@ static void begin_core(uint32_t place, uint32_t partition, uint32_t partitions)
     assert_true(elapse__engine_open_journal(&core->engine, &journal, &refusal));
     assert_int_equal(elapse__engine_begin_life(&core->engine), ELAPSE_OK);
     const struct elapse__server_options options = {
-        .engine = &core->engine, .resp = &elapse__resp, .output_bytes_max = output_bytes_max};
+        .engine = &core->engine,
+        .resp = &elapse__resp,
+        .output_bytes_max = output_bytes_max,
+        .keys = {.users = users.count > 0 ? &users : NULL},
+        .is_behind_router = place < partitions,
+    };
     core->server = elapse__server_new(&options, now);
     assert_non_null(core->server);
 }
@@ -196,7 +241,13 @@ static void pass(uint64_t ms)
 
 static void begin(uint32_t partitions)
 {
-    const struct elapse__router_options options = {.partitions = partitions, .queue = "q"};
+    struct elapse__router_options options = {.partitions = partitions, .queue = "q"};
+
+    if (users.count > 0) {
+        options.admit = admit;
+        options.wrong_password = no_wait;
+        options.users = &users;
+    }
 
     now = (struct elapse__queue_now){.boot_ms = 5000, .wall_ms = 1700000000000};
     sim_disk_begin(1);
@@ -221,6 +272,7 @@ static int end(void **state)
         elapse__engine_free(&cores[i].engine);
     }
     sim_disk_end();
+    elapse__users_free(&users);
     return 0;
 }
 
@@ -439,6 +491,77 @@ static unsigned occurrences(const char *text, const char *fragment)
     for (; (text = strstr(text, fragment)) != NULL; text++)
         count++;
     return count;
+}
+
+/* A user of one tube reads the same replies with and without a router, while another user fills
+ * both tubes: so ids and leases of the other tube are tried, too. */
+BOTH_TEST(one_partition_answers_a_user_of_one_tube_as_a_server)
+{
+    begin_users();
+    begin(1);
+    struct elapse__router_client *clients[2];
+    struct elapse__connection *plains[2];
+    struct random_source random = {.state = 77};
+
+    for (int i = 0; i < 2; i++) {
+        clients[i] = elapse__router_client_new(router, now.boot_ms, true, NULL);
+        plains[i] = connect_to(1, NULL);
+    }
+    assert_string_equal(ask(clients[0], "AUTH all all"), ask_plainly(plains[0], "AUTH all all"));
+    assert_string_equal(ask(clients[1], "AUTH t t"), ask_plainly(plains[1], "AUTH t t"));
+    assert_string_equal(heard[0], "+OK\r\n");
+    for (int i = 0; i < 3000; i++) {
+        char line[200];
+        uint64_t who = random_below(&random, 2);
+        make_line(&random, line);
+        if (strcmp(line, "RESET") == 0)
+            continue;
+        const char *reply = ask(clients[who], line);
+        if (strcmp(reply, ask_plainly(plains[who], line)) != 0)
+            fail_msg("%d, %s:\n%s\n%s", i, line, heard[0], heard[1]);
+        if (random_below(&random, 8) == 0)
+            pass(random_below(&random, 3000));
+    }
+    for (int i = 0; i < 2; i++) {
+        elapse__router_client_closed(clients[i], now.boot_ms);
+        elapse__connection_closed(plains[i], now);
+    }
+    come_to_rest();
+}
+
+/* Ids of many partitions in one command: the owner of each partition finds out by itself. */
+BOTH_TEST(jobs_of_other_tubes_do_not_exist_in_any_partition)
+{
+    char line[400] = "CANCELID";
+    begin_users();
+    begin(3);
+    struct elapse__router_client *all = elapse__router_client_new(router, now.boot_ms, true, NULL);
+    struct elapse__router_client *client =
+        elapse__router_client_new(router, now.boot_ms, true, NULL);
+
+    assert_string_equal(ask(all, "AUTH all all"), "+OK\r\n");
+    assert_string_equal(ask(client, "AUTH t t"), "+OK\r\n");
+    for (int i = 0; i < 12; i++) {
+        unsigned long long id = 0;
+        char put[40];
+        sprintf(put, "PUT %s b KEY k%d", i % 2 == 0 ? "t" : "u", i);
+        assert_int_equal(sscanf(ask(all, put), "*2\r\n:%llu", &id), 1);
+        sprintf(line + strlen(line), " %llu", id);
+        if (i == 0) {
+            sprintf(put, "KICKID %llu", id);
+            assert_string_equal(ask(client, put), "+ok\r\n");
+        }
+    }
+    assert_string_equal(
+        ask(client, line),
+        "*12\r\n+removed\r\n+gone\r\n+removed\r\n+gone\r\n+removed\r\n+gone\r\n+removed\r\n"
+        "+gone\r\n+removed\r\n+gone\r\n+removed\r\n+gone\r\n");
+    assert_non_null(strstr(ask(all, "STATS u"), "ready\r\n:6\r\n"));
+    assert_int_equal(strncmp(ask(client, "STATS"), "-NOPERM ", 8), 0);
+    assert_int_equal(strncmp(ask(client, "RESERVE t u"), "-NOPERM ", 8), 0);
+    elapse__router_client_closed(all, now.boot_ms);
+    elapse__router_client_closed(client, now.boot_ms);
+    come_to_rest();
 }
 
 BOTH_TEST(jobs_are_worked_on_wherever_they_are)

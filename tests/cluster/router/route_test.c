@@ -325,10 +325,14 @@ CLIENT_TEST(commands_that_do_not_exist_are_refused)
     expect_sent(f, f->links[1], "");
 }
 
-static bool is_sesame(void *context, const void *password, size_t size)
+/* The user default has the password "sesame". */
+static bool is_sesame(void *context, struct elapse__wire_resp_argument name,
+                      struct elapse__wire_resp_argument password, struct elapse__identity *identity)
 {
     (void)context;
-    return size == 6 && memcmp(password, "sesame", 6) == 0;
+    *identity = (struct elapse__identity){.user = NULL};
+    return name.size == 7 && memcmp(name.bytes, "default", 7) == 0 && password.size == 6 &&
+           memcmp(password.bytes, "sesame", 6) == 0;
 }
 
 enum { GUESS_MS = 500 };
@@ -356,7 +360,7 @@ static const void *link_password(void *context, size_t *size)
 /* Begins anew, with a password. */
 static void begin_with_password(struct fixture *f)
 {
-    f->options.knows_password = is_sesame;
+    f->options.admit = is_sesame;
     f->options.wrong_password = note_guess;
     f->options.link_password = link_password;
     wrong_passwords = 0;

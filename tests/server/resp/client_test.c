@@ -14,8 +14,8 @@ static const struct elapse__queue_text passwords[] = {{"secret", 6}, {"other", 5
 /* Makes the server again, with passwords, and connects. */
 static void with_passwords(void)
 {
-    options.passwords = passwords;
-    options.password_count = 2;
+    options.keys.passwords = passwords;
+    options.keys.password_count = 2;
     hang_up(&c);
     serve();
     connect(&c);

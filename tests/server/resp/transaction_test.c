@@ -320,8 +320,8 @@ RESP_TEST(a_transaction_needs_the_password)
 {
     static const struct elapse__queue_text password = {"secret", 6};
 
-    options.passwords = &password;
-    options.password_count = 1;
+    options.keys.passwords = &password;
+    options.keys.password_count = 1;
     serve();
     connect(&c);
     says("MULTI", "-NOAUTH Authentication required.|");

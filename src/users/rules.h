@@ -1,0 +1,86 @@
+/*
+ * The right that each command needs, and how its tubes are found. A command that is not in this
+ * list lets no user pass, and fails the tests that walk through the tables of commands of RESP and
+ * of the router.
+ */
+#ifndef ELAPSE__USERS_RULES_H
+#define ELAPSE__USERS_RULES_H
+
+#include "../protocol/resp_parse.h"
+
+/* What a user may do. A right without a tube, of a line of the file of --users, is no right. */
+enum elapse__right {
+    ELAPSE__RIGHT_NONE = 0,       /* the command needs a password, and no right */
+    ELAPSE__RIGHT_PUT = 1 << 0,   /* put jobs, and change them by their keys */
+    ELAPSE__RIGHT_WORK = 1 << 1,  /* take jobs, and end them */
+    ELAPSE__RIGHT_LOOK = 1 << 2,  /* see jobs and figures */
+    ELAPSE__RIGHT_ADMIN = 1 << 3, /* change whole tubes, and jobs by their ids */
+    ELAPSE__RIGHT_NODE = 1 << 4,  /* be a node of the cluster, which may do everything */
+};
+
+/* For which tubes a command needs its right. */
+enum elapse__scope {
+    ELAPSE__SCOPE_NONE,        /* no tube */
+    ELAPSE__SCOPE_TUBE,        /* the one that the first argument names */
+    ELAPSE__SCOPE_TUBES,       /* those that stand before the options of RESERVE */
+    ELAPSE__SCOPE_TUBE_OR_ALL, /* the one that is named; if none is, all tubes */
+    ELAPSE__SCOPE_ALL,         /* all tubes */
+    /* The tubes of the jobs whose ids are named. A job in a tube without the right is answered as
+     * if it did not exist. */
+    ELAPSE__SCOPE_ID,
+};
+
+/* X(COMMAND, RIGHT, SCOPE) */
+#define ELAPSE__RULES(X)        \
+    X(PUT, PUT, TUBE)           \
+    X(CANCEL, PUT, TUBE)        \
+    X(RESCHEDULE, PUT, TUBE)    \
+    X(RESERVE, WORK, TUBES)     \
+    X(ACK, WORK, ID)            \
+    X(NACK, WORK, ID)           \
+    X(EXTEND, WORK, ID)         \
+    X(BURY, WORK, ID)           \
+    X(LEASED, WORK, ID)         \
+    X(LOOKUP, LOOK, TUBE)       \
+    X(LOOKUPID, LOOK, ID)       \
+    X(LIST, LOOK, TUBE)         \
+    X(GROUPS, LOOK, TUBE)       \
+    X(TUBES, LOOK, ALL)         \
+    X(STATS, LOOK, TUBE_OR_ALL) \
+    X(INFO, LOOK, ALL)          \
+    X(CANCELALL, ADMIN, TUBE)   \
+    X(KICK, ADMIN, TUBE)        \
+    X(PAUSE, ADMIN, TUBE)       \
+    X(CANCELID, ADMIN, ID)      \
+    X(RESCHEDULEID, ADMIN, ID)  \
+    X(KICKID, ADMIN, ID)        \
+    X(LIMIT, ADMIN, TUBE)       \
+    X(NODE, NODE, NONE)
+
+/* X(COMMAND): commands that concern the connection alone need a password, and no right. */
+#define ELAPSE__FREE_COMMANDS(X) \
+    X(PING)                      \
+    X(ECHO)                      \
+    X(AUTH)                      \
+    X(QUIT)                      \
+    X(HELLO)                     \
+    X(RESET)                     \
+    X(SELECT)                    \
+    X(CLIENT)                    \
+    X(CONFIG)                    \
+    X(COMMAND)                   \
+    X(MULTI)                     \
+    X(EXEC)                      \
+    X(DISCARD)                   \
+    X(WATCH)
+
+struct elapse__rule {
+    char name[16]; /* in capitals */
+    enum elapse__right right;
+    enum elapse__scope scope;
+};
+
+/* Returns the rule of a command, whatever the case of its letters; NULL: there is none. */
+const struct elapse__rule *elapse__rule_of(struct elapse__wire_resp_argument name);
+
+#endif
