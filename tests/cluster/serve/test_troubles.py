@@ -1,6 +1,7 @@
 """Nodes in trouble say so, and go on: links that are refused, an inbox that comes later, directories of
 another queue, descriptors that run out, and ends that are no hand-over."""
 
+import hashlib
 import os
 import re
 import signal
@@ -175,6 +176,72 @@ class Links(PasswordsTest):
         # New links: one of them to the other one, which is the owner now.
         for node in nodes:
             self.assertIsInstance(self.ask_as(node, "barley", "PUT", "tube", "b"), list)
+
+    def line_of(self, name, rights, tubes=""):
+        return f"{name} #{hashlib.sha256(name.encode()).hexdigest()} {rights} {tubes}"
+
+    def test_users_and_a_password_of_nodes(self):
+        """The client's node checks names of tubes, the owner checks ids, by its own file."""
+        everything = "put,work,look,admin"
+        users = [self.passwords(f"users{i}", self.line_of("all", everything),
+                                self.line_of("shop", everything, "mine*")) for i in range(2)]
+        words = ["--node-password", self.passwords("node", "# of nodes", "secret"), "--users"]
+        nodes = [self.node(*words, path).start() for path in users]
+
+        def ask(node, name, *words):
+            with node.connect() as connection:
+                self.assertEqual(connection.ask("AUTH", name, name), "OK")
+                return connection.ask(*words)
+
+        self.wait_until(lambda: any("partitions_here:1" in ask(node, "all", "INFO").splitlines()
+                                    for node in nodes), "one owns")
+        owner = next(node for node in nodes
+                     if "partitions_here:1" in ask(node, "all", "INFO").splitlines())
+        other = next(node for node in nodes if node is not owner)
+        for node in nodes:
+            hidden = ask(node, "all", "PUT", "theirs", "a")[0]
+            mine = ask(node, "shop", "PUT", "mine1", "a")[0]
+            self.assertRegex(str(ask(node, "shop", "PUT", "theirs", "a")), "^NOPERM user shop may not put")
+            self.assertEqual(ask(node, "shop", "CANCELID", hidden, mine), ["gone", "removed"])
+            self.assertIsNone(ask(node, "shop", "LOOKUPID", hidden))
+            job = ask(node, "all", "RESERVE", "theirs")[0]
+            self.assertEqual(ask(node, "shop", "ACK", *job[:2]), ["gone"])
+            self.assertEqual(ask(node, "shop", "NACK", *job[:2]), "gone")
+            self.assertEqual(ask(node, "all", "ACK", *job[:2]), ["ok"])
+            self.assertRegex(str(ask(node, "all", "NODE", "HELLO", "1", "test", "0")), "^NOPERM ")
+            self.assertRegex(str(ask(node, "shop", "AS", "all", "CANCELID", hidden)), "^ERR unknown command")
+        # The owner's file changes: it does not know the user any more.
+        path = self.passwords(f"users{nodes.index(owner)}", self.line_of("all", everything))
+        owner.process.signal(signal.SIGHUP)
+        owner.process.wait_for(b"reloaded: 1 users")
+        self.assertRegex(str(ask(other, "shop", "CANCELID", "1")), "^NOPERM user that is not in the file")
+        # Without a password of their own nodes do not start with users.
+        node = support.Node(self.folder / "alone", [self.primary.host], "--users", path)
+        node.begin()
+        self.addCleanup(node.end)
+        self.assertEqual(node.process.wait(), 2)
+        self.assertIn(b"--users: a node needs --node-password", node.process.log())
+
+    def test_nodes_get_a_password_of_their_own_one_by_one(self):
+        """As docs/guide/users.md has it."""
+        auth = self.passwords("auth", "nodes", "clients")
+        own = self.passwords("own", "nodes")
+        nodes = [self.node("--auth", auth).start() for _ in range(2)]
+        self.wait_until(lambda: any(self.owned_by(node, "clients") for node in nodes), "one owns")
+        for node in nodes:
+            node.stop()
+            node.options += ["--node-password", own]
+            node.start()
+            for one in nodes:
+                self.assertIsInstance(self.ask_as(one, "clients", "PUT", "tube", "a"), list)
+        self.passwords("auth", "clients")
+        for node in nodes:
+            node.process.signal(signal.SIGHUP)
+            node.process.wait_for(b"reloaded: 1 passwords")
+        for node in nodes:
+            self.assertIsInstance(self.ask_as(node, "clients", "PUT", "tube", "a"), list)
+            self.assertRegex(str(self.ask_as(node, "nodes", "PUT", "tube", "a")), "^NOPERM")
+            self.assertRegex(str(self.ask_as(node, "clients", "NODE", "HELLO", "1", "test", "0")), "^NOPERM")
 
     def test_a_long_password_is_one(self):
         long = "x" * 3000

@@ -141,3 +141,33 @@ mutant transaction_outlives_its_silence src/server/core/run.c \
 mutant puts_before_do_not_fill_the_tube src/server/resp/put.c \
     '[-        before.jobs++;
 -]'
+
+# ---- users ----
+
+mutant right_by_id_is_checked_by_name_alone src/server/resp/options.c \
+    'if ([-call->user != NULL && !elapse__resp_may_see(call, *id)-]{+false+})'
+mutant cancelled_job_is_seen_by_its_id src/server/resp/rights.c \
+    '&view) [-== ELAPSE__QUEUE_GONE-]{+!= ELAPSE__QUEUE_OK+})'
+mutant right_is_not_asked_for src/server/resp/session.c \
+    'if ([-!elapse__resp_is_allowed(call)-]{+call->session->transaction != NULL && !elapse__resp_is_allowed(call)+}) {'
+mutant right_is_not_asked_for_at_exec src/server/resp/transaction.c \
+    'if ([-!elapse__resp_is_allowed(&call)-]{+false+})'
+mutant client_says_for_whom_a_command_is src/server/resp/rights.c \
+    'if ([-options->is_behind_router-]{+true+}) {'
+mutant user_without_a_line_may_do_everything src/server/resp/rights.c \
+    '        call->user = [-&elapse__user_nobody-]{+NULL+};'
+mutant users_before_hold_for_connections_that_are_there src/users/rights.c \
+    'if (users != NULL && [-identity->serial == users->serial-]{+identity->serial > 0+})'
+mutant name_is_as_good_as_another src/users/rights.c \
+    'if (user == NULL[- || !is_same(user->name.bytes, user->name.size, name.bytes, name.size)-])'
+mutant beginning_of_a_digest_is_enough src/users/rights.c \
+    'at < [-ELAPSE__DIGEST_BYTES-]{+2+}; at++'
+mutant name_of_a_tube_is_enough_as_a_beginning src/users/rights.c \
+    'if (!is_prefix[-)-]{+ && size < pattern_size)+}'
+mutant tube_of_the_job_is_not_looked_at_by_beanstalkd src/server/beanstalkd/session.c \
+    '        [-command->id = UINT64_MAX;-]{+(void)command;+}'
+mutant work_is_enough_to_delete_any_job src/server/beanstalkd/session.c \
+    'verb->scope == DELETED && [-!is_held-]{+false && is_held+} ?'
+mutant only_the_first_tube_watched_is_checked src/server/beanstalkd/session.c \
+    'i < [-session->watched_count-]{+1+}; i++)
+        if (!may('

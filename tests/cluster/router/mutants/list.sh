@@ -72,7 +72,7 @@ mutant commands_have_no_window src/cluster/router/link.c \
     '        link->out_end[- += fragment->memory-]{++++};'
 mutant client_may_speak_as_a_node src/cluster/router/route.c \
     '    {+{.name = "NODE", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1},
-    +}{.name = "PING", .local'
+    +}{.name = "PING",'
 
 # ---- N4: order within a partition ----
 
@@ -186,7 +186,17 @@ mutant token_stays_at_home src/cluster/router/route.c \
 mutant id_zero_is_an_id src/cluster/router/route.c \
     '[- && *id > 0-];'
 mutant password_is_not_asked_for src/cluster/router/take.c \
-    'if ([-!client->known && !call.route->before_auth-]{+false+})'
+    'if ([-!client->known && !call->route->before_auth-]{+false+})'
+mutant right_is_not_asked_for src/cluster/router/take.c \
+    'if ([-!elapse__user_may_run(user, call->arguments, call->count, &refusal)-]{+false && refusal.of_all+}) {'
+mutant right_is_checked_by_name_alone src/cluster/router/take.c \
+    '    [-call->user = user;-]{+(void)user;+}'
+mutant only_one_tube_of_a_reserve_is_checked src/users/rights.c \
+    '[-i <= tubes-]{+i <= 1 && i <= tubes+}; i++)'
+mutant users_before_hold_for_clients_that_are_there src/cluster/router/take.c \
+    'if ([-!elapse__identity_refresh(&client->who, options->users)-]{+false+})'
+mutant default_is_a_node src/cluster/router/take.c \
+    'return [-!options->has_node_password-]{+true+} ||'
 mutant client_guesses_on src/cluster/router/local.c \
     '++client->guesses >[-=-] ELAPSE__WIRE_GUESSES_MAX'
 mutant reply_to_a_guess_does_not_wait src/cluster/router/local.c \

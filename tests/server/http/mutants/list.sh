@@ -4,10 +4,15 @@
 
 # ---- who may ask ----
 
-mutant password_is_compared_in_part src/server/core/run.c \
+mutant password_is_compared_in_part src/server/core/admit.c \
     'unsigned differs = size [-!=-]{+<+} password.size;' 'test_http Guards.test_passwords'
 mutant metrics_need_no_password src/server/http/routes.c \
     '{"/metrics", ELAPSE__HTTP_METRICS, false, [-false-]{+true+}},' 'test_http Guards.test_passwords'
+mutant metrics_need_no_right src/server/http/http.c \
+    'return [-operation < ELAPSE__HTTP_PUT-]{+operation == ELAPSE__HTTP_EVENTS+};' 'test_users Http.test_tubes'
+mutant user_is_taken_for_default src/server/http/call.c \
+    '(void)elapse__admit_token(&keys, token, &name, &password, &who);{+
+        name = (struct elapse__wire_resp_argument){.size = 0};+}' 'test_users Http.test_tubes'
 mutant number_of_an_address_is_too_great src/server/http/guard.c \
     'value > [-255-]{+256+}' 'test_http Guards.test_names_of_the_server'
 mutant any_page_may_ask src/server/http/guard.c \
