@@ -280,6 +280,30 @@ class Http(HttpTest):
         self.assertEqual(self.post("ack", headers=everybody,
                                    jobs=[{"id": other, "lease": job["lease"]}]), {"results": ["ok"]})
 
+    def test_each_command_of_a_transaction_needs_its_right(self):
+        self.write_secret("users", line_of("all", "put,work,look,admin") + line_of("putter", "put") +
+                          line_of("shop", "put,work,look,admin", "orders*"))
+        self.serve_http("--users", "users")
+        shop, everybody = self.bearer("shop"), self.bearer("all")
+        self.post("put", headers=everybody, tube="bills", body="b")
+        job = self.post("reserve", headers=everybody, tubes=["bills"])["jobs"][0]
+        holder = {"id": job["id"], "lease": job["lease"]}
+        put = {"command": "put", "tube": "orders", "body": "x"}
+        for headers, refused in ((shop, {**put, "tube": "bills"}),
+                                 (self.bearer("putter"), {"command": "bury", **holder})):
+            error = self.post("transaction", 403, headers=headers, commands=[put, refused])["error"]
+            self.assertEqual(error["code"], "NO_PERMISSION")
+        error = self.post("transaction", 409, headers=shop,
+                          commands=[put, {"command": "leased", **holder}])["error"]
+        self.assertEqual(error["code"], "LEASE_ENDED")
+        self.assertEqual(self.get("/api/v1/stats", headers=everybody)["ready"], 0)
+        done = self.post("transaction", headers=shop, commands=[
+            {"command": "bury", **holder}, {"command": "ack", "jobs": [holder]}, put])["results"]
+        self.assertEqual(done[:2], [{"result": "gone"}, {"results": ["gone"]}])
+        self.assertEqual(done[2]["result"], "scheduled")
+        self.assertEqual(self.get("/api/v1/stats", headers=everybody)["ready"], 1)
+        self.assertEqual(self.post("bury", headers=everybody, **holder)["result"], "ok")
+
     def test_wrong_names_and_passwords(self):
         self.write_secret("users", line_of("shop", "put"))
         self.serve_http("--users", "users")

@@ -146,6 +146,8 @@ mutant puts_before_do_not_fill_the_tube src/server/resp/put.c \
 
 mutant right_by_id_is_checked_by_name_alone src/server/resp/options.c \
     'if ([-call->user != NULL && !elapse__resp_may_see(call, *id)-]{+false+})'
+mutant jobs_of_other_tubes_are_seen_in_a_transaction src/server/resp/options.c \
+    'if (call->user != NULL && [-!elapse__resp_may_see(call, *id)-]{+call->pass == NULL && !elapse__resp_may_see(call, *id)+})'
 mutant cancelled_job_is_seen_by_its_id src/server/resp/rights.c \
     '&view) [-== ELAPSE__QUEUE_GONE-]{+!= ELAPSE__QUEUE_OK+})'
 mutant right_is_not_asked_for src/server/resp/session.c \

@@ -406,6 +406,153 @@ RESP_TEST(a_transaction_does_what_its_user_may_do_when_it_is_run)
     hang_up(&worker);
 }
 
+/* Commands by id, with what they answer about a job that is hidden, and about one that is not. The
+ * job is reserved. */
+static const struct change {
+    const char *command, *rest; /* NULL: its lease */
+    const char *gone, *done;
+} changes[] = {
+    {"ACK", NULL, "*1|+gone|", "*1|+ok|"},
+    {"NACK", NULL, "+gone|", "+ok|"},
+    {"EXTEND", NULL, "+gone|", "+ok|"},
+    {"BURY", NULL, "+gone|", "+ok|"},
+    {"CANCELID", "", "*1|+gone|", "*1|+running|"},
+    {"RESCHEDULEID", " IN 1s", "+gone|", "+running|"},
+    {"KICKID", "", "+gone|", "+running|"},
+};
+
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+struct held {
+    uint64_t id;
+    char lease[60]; /* with a blank before it */
+};
+
+/* Puts a job into a tube, and lets `owner` reserve it. */
+static struct held held_in(struct client *owner, const char *tube)
+{
+    struct held held = {.id = job_in(tube)};
+    char words[100];
+
+    snprintf(words, sizeof words, "RESERVE %s", tube);
+    begins(owner, words, "*1|*8|");
+    struct elapse__queue_view view = look_at(held.id);
+    assert_int_equal(view.state, ELAPSE__QUEUE_RESERVED);
+    snprintf(held.lease, sizeof held.lease, " %u-%" PRIu64, (unsigned)view.lease.life,
+             view.lease.number);
+    return held;
+}
+
+/* Begins a transaction with a command about a job, and with a put behind it. */
+static void queue_both(struct client *client, const struct change *row, const struct held *held,
+                       const char *reply)
+{
+    char words[200];
+
+    snprintf(words, sizeof words, "%s %" PRIu64 "%s", row->command, held->id,
+             row->rest == NULL ? held->lease : row->rest);
+    answers(client, "MULTI", "+OK|");
+    begins(client, words, reply);
+    answers(client, "PUT mails x", "+QUEUED|");
+}
+
+/* Runs the two, and expects this reply to the first. */
+static void run_both(struct client *client, const char *answer)
+{
+    char reply[100];
+
+    snprintf(reply, sizeof reply, "*2|%s*2|:", answer);
+    begins(client, "EXEC", reply);
+}
+
+/* Expects that the job is as it was a second after it was reserved. */
+static void is_untouched(uint64_t id)
+{
+    struct elapse__queue_view view = look_at(id);
+
+    assert_int_equal(view.state, ELAPSE__QUEUE_RESERVED);
+    assert_int_equal(view.left_ms, view.ttr_ms - 1000);
+}
+
+RESP_TEST(a_transaction_changes_no_job_of_another_tube)
+{
+    struct client owner;
+
+    serve_users(ALL "a a# put,work,look,admin mails*\n");
+    become("a a");
+    connect(&owner);
+    answers(&owner, "AUTH all all", "+OK|");
+    for (size_t i = 0; i < CHANGES; i++) {
+        struct held held = held_in(&owner, changes[i].command);
+        pass(1000);
+        queue_both(&c, &changes[i], &held, "+QUEUED|");
+        run_both(&c, changes[i].gone);
+        is_untouched(held.id);
+        queue_both(&owner, &changes[i], &held, "+QUEUED|");
+        run_both(&owner, changes[i].done);
+    }
+    hang_up(&owner);
+}
+
+/* The rights by which a command was queued are those of another tube, or of another kind, when the
+ * transaction is run. */
+RESP_TEST(rights_that_are_taken_away_before_exec_hold)
+{
+    static const struct change leased = {"LEASED", NULL, "", ""};
+    struct client owner;
+
+    serve_users(ALL);
+    connect(&owner);
+    answers(&owner, "AUTH all all", "+OK|");
+    for (size_t i = 0; i <= CHANGES; i++) {
+        const struct change *row = i < CHANGES ? &changes[i] : &leased;
+        struct held held = held_in(&owner, row->command);
+        pass(1000);
+        read_users(ALL "a a# put,work,admin\n");
+        become("a a");
+        queue_both(&c, row, &held, "+QUEUED|");
+        uint64_t jobs = elapse__queue_jobs(f.engine.jobs);
+        read_users(ALL "a a# put\n");
+        begins(&c, "EXEC", "-NOPERM user a may not ");
+        assert_int_equal(elapse__queue_jobs(f.engine.jobs), jobs);
+        is_untouched(held.id);
+        says("EXEC", "-ERR EXEC without MULTI|");
+
+        read_users(ALL "a a# put,work,admin\n");
+        queue_both(&c, row, &held, "+QUEUED|");
+        read_users(ALL "a a# put,work,admin mails\n");
+        if (row == &leased)
+            says("EXEC", "*-1|");
+        else
+            run_both(&c, row->gone);
+        is_untouched(held.id);
+        assert_int_equal(elapse__queue_jobs(f.engine.jobs), jobs + (row != &leased));
+    }
+    hang_up(&owner);
+}
+
+RESP_TEST(a_transaction_takes_no_command_without_its_right)
+{
+    static const struct change leased = {"LEASED", NULL, "", ""};
+    struct client owner;
+
+    serve_users(ALL "p p# put\n");
+    become("p p");
+    connect(&owner);
+    answers(&owner, "AUTH all all", "+OK|");
+    for (size_t i = 0; i <= CHANGES; i++) {
+        const struct change *row = i < CHANGES ? &changes[i] : &leased;
+        struct held held = held_in(&owner, row->command);
+        uint64_t jobs = elapse__queue_jobs(f.engine.jobs);
+        pass(1000);
+        queue_both(&c, row, &held, "-NOPERM user p may not ");
+        begins(&c, "EXEC", "-EXECABORT ");
+        is_untouched(held.id);
+        assert_int_equal(elapse__queue_jobs(f.engine.jobs), jobs);
+    }
+    hang_up(&owner);
+}
+
 /* ---- the file changes ---- */
 
 RESP_TEST(a_file_that_is_read_again_holds_for_connections_that_are_there)
