@@ -114,9 +114,12 @@ static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *e
     side->replayed = 0;
 }
 
-/* A job that ran has left a tube with a limit: the tube may have another job to hand out. */
+/* A job that ran has left its state. If the tube has a limit, it may have another job to hand out.
+ */
 static void free_place(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
+    if (!elapse__queue_is_limited(tube))
+        return;
     queue->freed++;
     elapse__queue_watch_tell(queue, tube);
 }
@@ -152,9 +155,8 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
     elapse_timer_init(&entry->timer);
     entry->timer.deadline = deadline;
     elapse__queue_set_state(entry, ELAPSE__QUEUE_FREE);
-    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
-    if (elapse__queue_is_leased(state) && elapse__queue_is_limited(tube))
-        free_place(queue, tube);
+    if (elapse__queue_is_leased(state))
+        free_place(queue, elapse__queue_tube_of(queue, entry));
 }
 
 void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,

@@ -62,7 +62,8 @@ mutant a_shadow_of_a_replay_is_reserved src/queue/replay.c \
     '        if ([-fields->state == ELAPSE__QUEUE_SHADOW-]{+false+})
             elapse__queue_become_shadow'
 mutant a_free_place_is_no_news src/queue/state.c \
-    'if ([-elapse__queue_is_leased(state) && elapse__queue_is_limited(tube)-]{+false+})'
+    '    if ([-elapse__queue_is_leased(state)-]{+false+})
+        free_place'
 mutant a_copied_shadow_keeps_its_key src/queue/clean.c \
     'if ([-fields.state == ELAPSE__QUEUE_SHADOW-]{+false+}) {'
 mutant the_end_of_a_shadow_is_not_written src/queue/move.c \
