@@ -101,6 +101,8 @@ mutant unread_reserve_ends_at_once src/server/core/hand_over.c \
     'if (!is_by_id && [-(failed == 0 || failed == EIO)-]{+failed == 0+})'
 mutant end_of_a_rest_is_slept_through src/server/core/server.c \
     'return[- rests_until_ms < next_ms ? rests_until_ms :-] next_ms;'
+mutant a_reply_leaves_before_its_lease_in_a_tube_with_a_limit src/engine/hand_out.c \
+    '        if ([-handed[i].is_limited-]{+false+})'
 mutant damaged_body_counts_for_nothing src/engine/hand_out.c \
     '    [-elapse__journal_body_damaged(engine->journal, position)-]{+(void)position+};'
 
