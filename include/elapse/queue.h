@@ -250,11 +250,12 @@ struct elapse_put {
      * JSON with texts, such as traceparent. */
     const void *headers;
     size_t headers_bytes; /* up to ELAPSE_HEADERS_BYTES_MAX */
-    /* NULL, or a token. Another put with the same token within ten minutes stores nothing, and
+    /* NULL, or a token. Another put with the same token, while it lives, stores nothing, and
      * answers KNOWN. A put with neither a key nor a token may make two jobs when it is tried again.
      */
     const void *token;
     size_t token_bytes;        /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
+    uint64_t token_life_ms;    /* how long the token lives: 1,000 to 600,000; 0: 600,000 */
     enum elapse_due due;       /* when it is due. Default ELAPSE_DUE_IN */
     uint64_t delay_ms;         /* IN: up to ELAPSE_JOB_DELAY_MS_MAX */
     int64_t at_ms;             /* AT: by the wall clock */
@@ -285,7 +286,8 @@ enum elapse_result {
     ELAPSE_RESULT_RUNNING = 7,     /* a worker has the job; put: as KEPT, and a worker has it */
     ELAPSE_RESULT_RESCHEDULED = 8, /* reschedule: the job has its new due time */
     ELAPSE_RESULT_GONE = 9,        /* there is no such job */
-    ELAPSE_RESULT_NONE = 10,       /* ack_many, after an error: nothing has changed */
+    ELAPSE_RESULT_NONE = 10,       /* of many jobs, after an error: nothing has changed */
+    ELAPSE_RESULT_CANCELLED = 11,  /* of many jobs: where the call for one job returns that error */
 };
 
 /* The answer of a verb. */
@@ -533,6 +535,26 @@ ELAPSE_API enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint6
 ELAPSE_API enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
                                                   struct elapse_lease lease, uint64_t delay_ms,
                                                   struct elapse_answer *answer);
+
+/*
+ * Do for several jobs what elapse_queue_nack, elapse_queue_extend and elapse_queue_bury do for one,
+ * as elapse_queue_ack_many acknowledges several: in this order, under one lock. What is stored in
+ * `results` is DONE; or GONE or CANCELLED, where the call for one job returns that error. All else,
+ * also after an error, is as elapse_queue_ack_many says. Errors: ARGUMENT (`count`); those of every
+ * change: MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(count), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_nack_many(struct elapse_queue *queue,
+                                                    const struct elapse_held *held, size_t count,
+                                                    enum elapse_result *results,
+                                                    struct elapse_answer *answer);
+ELAPSE_API enum elapse_error elapse_queue_extend_many(struct elapse_queue *queue,
+                                                      const struct elapse_held *held, size_t count,
+                                                      enum elapse_result *results,
+                                                      struct elapse_answer *answer);
+ELAPSE_API enum elapse_error elapse_queue_bury_many(struct elapse_queue *queue,
+                                                    const struct elapse_held *held, size_t count,
+                                                    enum elapse_result *results,
+                                                    struct elapse_answer *answer);
 
 /*
  * Begins the lease anew: it lasts ttr_ms from now.

@@ -17,6 +17,7 @@ struct elapse__queue_put elapse__store_put(const struct elapse_put *put)
         .group = elapse__store_bytes(put->group, put->group_bytes),
         .headers = elapse__store_bytes(put->headers, put->headers_bytes),
         .token = elapse__store_bytes(put->token, put->token_bytes),
+        .token_life_ms = put->token_life_ms,
         .when = (enum elapse__queue_when)put->due,
         .delay_ms = put->delay_ms,
         .at_ms = put->at_ms,

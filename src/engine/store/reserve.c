@@ -330,11 +330,10 @@ static struct elapse__queue_answer do_nack_in(struct elapse__queue *jobs,
     return elapse__queue_nack_in(jobs, now, holding->holder, holding->delay_ms);
 }
 
-static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct elapse__queue_now now,
-                                           const void *arguments)
+static struct elapse__queue_answer bury(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                        struct elapse__queue_holder holder)
 {
-    const struct holding *holding = arguments;
-    return elapse__queue_bury(jobs, now, holding->holder, NULL);
+    return elapse__queue_bury(jobs, now, holder, NULL);
 }
 
 static enum elapse_error run_verb(struct elapse_queue *queue, verb_function *verb, uint64_t id,
@@ -350,58 +349,95 @@ enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
     return run_verb(queue, elapse__queue_ack, id, lease, answer);
 }
 
-struct acks {
+struct many {
+    verb_function *verb;
     const struct elapse_held *held;
     size_t count;
     enum elapse_result *results; /* NULL: not wanted */
     size_t *reached;             /* how many jobs of `held` are done with */
-    uint64_t *position;          /* of the last ack's record; 0: none */
+    uint64_t *position;          /* of the last job's record; 0: none */
 };
 
-/* Acks the jobs. If a call is refused in the middle, the next call goes on there. */
-static struct elapse__queue_answer do_acks(struct elapse__queue *jobs, struct elapse__queue_now now,
+static enum elapse_result result_of(const struct elapse__queue_answer *answer)
+{
+    return answer->result == ELAPSE__QUEUE_GONE        ? ELAPSE_RESULT_GONE
+           : answer->result == ELAPSE__QUEUE_CANCELLED ? ELAPSE_RESULT_CANCELLED
+                                                       : ELAPSE_RESULT_DONE;
+}
+
+/* Runs the verb for the jobs. If a call is refused in the middle, the next call goes on there. */
+static struct elapse__queue_answer do_many(struct elapse__queue *jobs, struct elapse__queue_now now,
                                            const void *arguments)
 {
-    const struct acks *acks = arguments;
+    const struct many *many = arguments;
 
-    ELAPSE__ASSERT_THAT(*acks->reached, <, acks->count);
-    for (; *acks->reached < acks->count; ++*acks->reached) {
-        const struct elapse_held *held = &acks->held[*acks->reached];
+    ELAPSE__ASSERT_THAT(*many->reached, <, many->count);
+    for (; *many->reached < many->count; ++*many->reached) {
+        const struct elapse_held *held = &many->held[*many->reached];
         struct elapse__queue_answer answer =
-            elapse__queue_ack(jobs, now, holder_of(held->id, held->lease));
-        if (answer.result != ELAPSE__QUEUE_OK && answer.result != ELAPSE__QUEUE_GONE)
+            many->verb(jobs, now, holder_of(held->id, held->lease));
+        if (answer.result != ELAPSE__QUEUE_OK && answer.result != ELAPSE__QUEUE_GONE &&
+            answer.result != ELAPSE__QUEUE_CANCELLED)
             return answer;
         if (answer.position != 0)
-            *acks->position = answer.position;
-        if (acks->results != NULL)
-            acks->results[*acks->reached] =
-                answer.result == ELAPSE__QUEUE_OK ? ELAPSE_RESULT_DONE : ELAPSE_RESULT_GONE;
+            *many->position = answer.position;
+        if (many->results != NULL)
+            many->results[*many->reached] = result_of(&answer);
     }
     return (struct elapse__queue_answer){.result = ELAPSE__QUEUE_OK};
+}
+
+static enum elapse_error run_many(struct elapse_queue *queue, verb_function *verb,
+                                  const struct elapse_held *held, size_t count,
+                                  enum elapse_result *results, struct elapse_answer *answer)
+{
+    struct elapse_answer own;
+    size_t reached = 0;
+    uint64_t position = 0;
+    struct many many = {verb, held, count, results, &reached, &position};
+
+    if (answer == NULL)
+        answer = &own;
+    *answer = (struct elapse_answer){.result = ELAPSE_RESULT_DONE};
+    if (count == 0 || count > ELAPSE_RESERVE_MAX) {
+        answer->fault = "a call takes 1 to 1000 jobs";
+        return ELAPSE_ERROR_ARGUMENT;
+    }
+    for (size_t i = 0; results != NULL && i < count; i++)
+        results[i] = ELAPSE_RESULT_NONE;
+    enum elapse_error error = elapse__store_run(queue, do_many, &many, answer);
+    if (error != ELAPSE_OK)
+        answer->position = position;
+    return error;
 }
 
 enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue, const struct elapse_held *held,
                                         size_t count, enum elapse_result *results,
                                         struct elapse_answer *answer)
 {
-    struct elapse_answer own;
-    size_t reached = 0;
-    uint64_t position = 0;
-    struct acks acks = {held, count, results, &reached, &position};
+    return run_many(queue, elapse__queue_ack, held, count, results, answer);
+}
 
-    if (answer == NULL)
-        answer = &own;
-    *answer = (struct elapse_answer){.result = ELAPSE_RESULT_DONE};
-    if (count == 0 || count > ELAPSE_RESERVE_MAX) {
-        answer->fault = "an ack takes 1 to 1000 jobs";
-        return ELAPSE_ERROR_ARGUMENT;
-    }
-    for (size_t i = 0; results != NULL && i < count; i++)
-        results[i] = ELAPSE_RESULT_NONE;
-    enum elapse_error error = elapse__store_run(queue, do_acks, &acks, answer);
-    if (error != ELAPSE_OK)
-        answer->position = position;
-    return error;
+enum elapse_error elapse_queue_nack_many(struct elapse_queue *queue, const struct elapse_held *held,
+                                         size_t count, enum elapse_result *results,
+                                         struct elapse_answer *answer)
+{
+    return run_many(queue, elapse__queue_nack, held, count, results, answer);
+}
+
+enum elapse_error elapse_queue_extend_many(struct elapse_queue *queue,
+                                           const struct elapse_held *held, size_t count,
+                                           enum elapse_result *results,
+                                           struct elapse_answer *answer)
+{
+    return run_many(queue, elapse__queue_extend, held, count, results, answer);
+}
+
+enum elapse_error elapse_queue_bury_many(struct elapse_queue *queue, const struct elapse_held *held,
+                                         size_t count, enum elapse_result *results,
+                                         struct elapse_answer *answer)
+{
+    return run_many(queue, bury, held, count, results, answer);
 }
 
 enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,
@@ -428,5 +464,5 @@ enum elapse_error elapse_queue_extend(struct elapse_queue *queue, uint64_t id,
 enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,
                                     struct elapse_lease lease, struct elapse_answer *answer)
 {
-    return run_holding(queue, do_bury, (struct holding){.holder = holder_of(id, lease)}, answer);
+    return run_verb(queue, bury, id, lease, answer);
 }

@@ -95,6 +95,24 @@ STORE_TEST(the_longest_names)
     put_is_refused(&put);
 }
 
+STORE_TEST(the_life_of_a_token)
+{
+    struct elapse_put put = {
+        .tube = "tube", .token = "a", .token_bytes = 1, .token_life_ms = 1000, .delay_ms = HOUR_MS};
+
+    need_put(&put);
+    put.token = "b";
+    put.token_life_ms = 600000;
+    need_put(&put);
+    put.token = "c";
+    put.token_life_ms++;
+    put_is_refused(&put);
+    put.token_life_ms = 999;
+    put_is_refused(&put);
+    put.token_life_ms = 0;
+    need_put(&put);
+}
+
 STORE_TEST(the_longest_delay)
 {
     struct elapse_put put = {.tube = "tube", .delay_ms = (uint64_t)ELAPSE_JOB_DELAY_MS_MAX};

@@ -117,6 +117,54 @@ STORE_TEST(ack_many_says_of_each_job_whether_it_is_done)
     assert_int_equal(elapse_queue_ack(queue, held[3].id, held[3].lease, NULL), ELAPSE_ERROR_GONE);
 }
 
+/* What each verb makes of a job that a worker has, one whose lease has ended, and one that was
+ * cancelled. */
+STORE_TEST(each_verb_takes_many_jobs)
+{
+    static enum elapse_error (*const verbs[])(struct elapse_queue *, const struct elapse_held *,
+                                              size_t, enum elapse_result *,
+                                              struct elapse_answer *) = {
+        elapse_queue_nack_many, elapse_queue_extend_many, elapse_queue_bury_many};
+    static const enum elapse_job_state states[] = {ELAPSE_JOB_READY, ELAPSE_JOB_RESERVED,
+                                                   ELAPSE_JOB_BURIED};
+    enum { JOBS = 4 };
+    struct elapse_reserved jobs[JOBS];
+    struct elapse_held held[JOBS];
+    enum elapse_result results[JOBS];
+    struct elapse_answer answer;
+    struct elapse_job seen;
+    size_t count;
+
+    for (unsigned verb = 0; verb < 3; verb++) {
+        for (unsigned i = 0; i < JOBS; i++)
+            put_job(NULL, "body", 0);
+        assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 10000, jobs, JOBS, &count),
+                         ELAPSE_OK);
+        assert_int_equal(count, JOBS);
+        for (size_t i = 0; i < JOBS; i++) {
+            held[i] = (struct elapse_held){jobs[i].id, jobs[i].lease};
+            elapse_reserved_free(&jobs[i]);
+        }
+        assert_int_equal(elapse_queue_ack(queue, held[1].id, held[1].lease, NULL), ELAPSE_OK);
+        assert_int_equal(elapse_queue_cancel_id(queue, held[2].id, NULL), ELAPSE_OK);
+        assert_int_equal(verbs[verb](queue, held, JOBS, results, &answer), ELAPSE_OK);
+        assert_int_equal(results[0], ELAPSE_RESULT_DONE);
+        assert_int_equal(results[1], ELAPSE_RESULT_GONE);
+        assert_int_equal(results[2], ELAPSE_RESULT_CANCELLED);
+        assert_int_equal(results[3], ELAPSE_RESULT_DONE);
+        commit(&answer);
+        for (unsigned i = 0; i < JOBS; i += 3) {
+            assert_int_equal(elapse_queue_look_up_id(queue, held[i].id, &seen), ELAPSE_OK);
+            assert_int_equal(seen.state, states[verb]);
+            assert_int_equal(elapse_queue_cancel_id(queue, held[i].id, NULL), ELAPSE_OK);
+        }
+        assert_int_equal(verbs[verb](queue, held, 0, NULL, &answer), ELAPSE_ERROR_ARGUMENT);
+        assert_non_null(answer.fault);
+        assert_int_equal(verbs[verb](queue, held, ELAPSE_RESERVE_MAX + 1, NULL, NULL),
+                         ELAPSE_ERROR_ARGUMENT);
+    }
+}
+
 STORE_TEST(ack_many_has_limits)
 {
     static struct elapse_held held[ELAPSE_RESERVE_MAX + 1];
