@@ -6,8 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <event2/event.h>
@@ -15,6 +20,7 @@
 #include "../../src/os/memory_files.h"
 #include "../support/test.h"
 #include "core/session.h"
+#include "loop/ended_log.h"
 #include "loop/loop.h"
 
 enum { BODY = 60000, PEERS_MAX = 32, SOCKET_BYTES = 1 << 20 };
@@ -30,13 +36,16 @@ struct client {
 static struct client clients[PEERS_MAX];
 
 static struct elapse__os counting;
-static unsigned
+static atomic_uint
     readings_of_the_clock; /* of the boot-time clock, which each talk with the core reads */
+
+static atomic_uint_least64_t clock_ahead_ns;
 
 static uint64_t count_readings(enum elapse__os_clock clock)
 {
     readings_of_the_clock += clock == ELAPSE__OS_BOOTTIME;
-    return elapse__os_linux.clock_ns(clock);
+    return elapse__os_linux.clock_ns(clock) +
+           (clock == ELAPSE__OS_BOOTTIME ? atomic_load(&clock_ahead_ns) : 0);
 }
 
 static void make_server(struct elapse__loop *of, void *argument)
@@ -340,6 +349,61 @@ LOOP_TEST(a_reader_that_closes_does_not_wait_for_readings_of_others)
     elapse__body_reader_close(other);
     assert_int_equal(elapse_queue_close(slow), ELAPSE_OK);
     assert_int_equal(close(slow_pipe[0]) + close(slow_pipe[1]), 0);
+}
+
+/* ---- jobs that have ended ---- */
+
+static void open_source(struct elapse__loop *of, void *argument)
+{
+    of->ended = elapse__ended_source_open(argument, of->store);
+}
+
+static void collect_ended(struct elapse__loop *of, void *argument)
+{
+    (void)argument;
+    elapse__ended_source_collect(of->ended);
+}
+
+/* The jobs that wait to be written keep segments of the journal. */
+LOOP_TEST(a_file_that_takes_no_line_for_long_is_not_waited_for)
+{
+    enum { JOBS = 200 };
+    char folder[] = "/tmp/loop-ended-XXXXXX", path[64];
+    const struct elapse_put put = {.tube = "t", .delay_ms = 3600000};
+    struct elapse__ended_figures figures = {.dropped = 0};
+    struct elapse_answer answer;
+    int error;
+
+    assert_true(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/fifo", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    int reader = open(path, O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0 && fcntl(reader, F_SETPIPE_SZ, 4096) >= 0);
+    struct elapse__ended_log *log = elapse__ended_log_open(path, 0, &error);
+    assert_non_null(log);
+    elapse__loop_with_core(&loop, open_source, log);
+    assert_non_null(loop.ended);
+    for (unsigned i = 0; i < JOBS; i++) {
+        assert_int_equal(elapse_queue_put(loop.store, &put, &answer), ELAPSE_OK);
+        assert_int_equal(elapse_queue_cancel_id(loop.store, answer.id, NULL), ELAPSE_OK);
+    }
+    elapse__loop_with_core(&loop, collect_ended, NULL);
+    /* The thread takes some of them, which are more than the pipe does. */
+    while (figures.dropped == 0) {
+        elapse__ended_source_pass(loop.ended);
+        elapse__ended_log_figures(log, &figures);
+        atomic_fetch_add(&clock_ahead_ns, UINT64_C(11000000000));
+        (void)sched_yield();
+    }
+    assert_true(figures.dropped < JOBS);
+    assert_int_equal(close(reader), 0); /* the write fails */
+    elapse__ended_source_close(loop.ended, true);
+    loop.ended = NULL;
+    elapse__ended_log_figures(log, &figures);
+    assert_int_equal(figures.dropped, JOBS);
+    elapse__ended_log_close(log);
+    assert_int_equal(unlink(path) + rmdir(folder), 0);
 }
 
 TEST_MAIN("loop")

@@ -17,6 +17,7 @@ enum {
     WAITING_MAX = 10000, /* jobs that wait to be written; more are dropped */
     BATCH = 64,          /* jobs that are read under one lock */
     TUBE_BYTES = 200,
+    PATIENCE_MS = 10000, /* a write that lasts longer is not waited for */
 };
 
 #define FILE_BYTES_MAX (UINT64_C(64) << 20)
@@ -41,8 +42,9 @@ struct line {
 struct elapse__ended_log {
     atomic_uint waiting; /* items that the thread has not taken */
     atomic_uint_least64_t dropped;
-    struct elapse__os_monitor *monitor; /* guards the next four */
+    struct elapse__os_monitor *monitor; /* guards the next five */
     struct line to_write;
+    uint64_t taken_ms; /* when the thread took items that it has; 0: it has none */
     uint64_t written;
     int error; /* of the last write */
     bool ends;
@@ -105,11 +107,59 @@ void elapse__ended_source_collect(struct elapse__ended_source *source)
     line_move(&source->noted, &source->collected);
 }
 
+/* Takes the items of a source out of the line. Returns them. */
+static struct item *withdraw(struct elapse__ended_source *source)
+{
+    struct elapse__ended_log *log = source->log;
+    struct item **link = &log->to_write.first;
+    struct item *withdrawn = NULL;
+
+    while (*link != NULL) {
+        struct item *item = *link;
+        if (item->source != source) {
+            link = &item->next;
+            continue;
+        }
+        *link = item->next;
+        item->next = withdrawn;
+        withdrawn = item;
+        atomic_fetch_sub(&log->waiting, 1);
+        atomic_fetch_add(&log->dropped, 1);
+        source->count--;
+    }
+    log->to_write.end = link;
+    return withdrawn;
+}
+
+/* Ends the readings of items that were not performed, and releases the items. */
+static void drop(struct elapse_queue *store, struct item *items)
+{
+    if (items == NULL)
+        return;
+    elapse__store_arrive(store);
+    while (items != NULL) {
+        struct item *item = items;
+        items = item->next;
+        if (item->reading.bytes == NULL)
+            item->reading.error = EAGAIN; /* it was not performed */
+        (void)elapse__engine_texts(&store->engine, &item->reading, &item->texts);
+        free(item->texts.memory);
+        free(item);
+    }
+    elapse__store_depart(store);
+}
+
+static bool is_stuck(const struct elapse__ended_log *log)
+{
+    return log->taken_ms != 0 && elapse__store_now().boot_ms - log->taken_ms > PATIENCE_MS;
+}
+
 void elapse__ended_source_pass(struct elapse__ended_source *source)
 {
     struct elapse__ended_log *log = source->log;
+    struct item *withdrawn = NULL;
 
-    if (source->collected.first == NULL)
+    if (source->collected.first == NULL && atomic_load(&log->waiting) == 0)
         return;
     elapse__os_monitor_enter(log->monitor);
     for (const struct item *item = source->collected.first; item != NULL; item = item->next)
@@ -117,7 +167,11 @@ void elapse__ended_source_pass(struct elapse__ended_source *source)
     if (log->to_write.first == NULL)
         elapse__os_monitor_wake_all(log->monitor);
     line_move(&source->collected, &log->to_write);
+    /* A record that is to be read keeps its segment from being cleaned: that must not last. */
+    if (is_stuck(log))
+        withdrawn = withdraw(source);
     elapse__os_monitor_leave(log->monitor);
+    drop(source->store, withdrawn);
 }
 
 /* ---- lines ---- */
@@ -227,6 +281,7 @@ static uint32_t take(struct elapse__ended_log *log, struct item *items[BATCH])
     if (line->first == NULL)
         line_init(line);
     atomic_fetch_sub(&log->waiting, count);
+    log->taken_ms = count == 0 ? 0 : elapse__store_now().boot_ms;
     return count;
 }
 
@@ -245,6 +300,7 @@ static void read_texts(struct item *const *items, uint32_t count)
 
 static void finish(struct elapse__ended_log *log, struct item **items, uint32_t count, int error)
 {
+    log->taken_ms = 0;
     log->error = error;
     if (error == 0)
         log->written += count;
@@ -355,46 +411,6 @@ struct elapse__ended_source *elapse__ended_source_open(struct elapse__ended_log 
     line_init(&source->collected);
     elapse__queue_on_end(store->engine.jobs, note, source);
     return source;
-}
-
-/* Takes the items of a source out of the line. Returns them. */
-static struct item *withdraw(struct elapse__ended_source *source)
-{
-    struct elapse__ended_log *log = source->log;
-    struct item **link = &log->to_write.first;
-    struct item *withdrawn = NULL;
-
-    while (*link != NULL) {
-        struct item *item = *link;
-        if (item->source != source) {
-            link = &item->next;
-            continue;
-        }
-        *link = item->next;
-        item->next = withdrawn;
-        withdrawn = item;
-        atomic_fetch_sub(&log->waiting, 1);
-        atomic_fetch_add(&log->dropped, 1);
-        source->count--;
-    }
-    log->to_write.end = link;
-    return withdrawn;
-}
-
-/* Ends the readings of items that were not performed, and releases the items. */
-static void drop(struct elapse_queue *store, struct item *items)
-{
-    elapse__store_arrive(store);
-    while (items != NULL) {
-        struct item *item = items;
-        items = item->next;
-        if (item->reading.bytes == NULL)
-            item->reading.error = EAGAIN; /* it was not performed */
-        (void)elapse__engine_texts(&store->engine, &item->reading, &item->texts);
-        free(item->texts.memory);
-        free(item);
-    }
-    elapse__store_depart(store);
 }
 
 void elapse__ended_source_close(struct elapse__ended_source *source, bool is_patient)

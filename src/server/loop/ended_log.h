@@ -41,7 +41,10 @@ struct elapse__ended_source *elapse__ended_source_open(struct elapse__ended_log 
 /* Takes the jobs that were noted since the last call. Requires the store's lock. */
 void elapse__ended_source_collect(struct elapse__ended_source *source);
 
-/* Passes the jobs that were collected to the thread. Requires that no lock is held. */
+/* Passes the jobs that were collected to the thread. If a write of the thread lasts for more than
+ * 10 s, drops the jobs that wait: their records keep segments of the journal. Requires that no lock
+ * is held.
+ */
 void elapse__ended_source_pass(struct elapse__ended_source *source);
 
 /* Notes no more jobs. If `is_patient`, waits until all lines are written; otherwise drops those
