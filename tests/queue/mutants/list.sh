@@ -225,3 +225,11 @@ mutant new_job_has_a_name_in_its_transaction src/queue/commands.h \
     'if ([-queue->transaction != NULL && id > queue->transaction->last_id-]{+queue == NULL+})'
 mutant limits_forget_the_puts_before src/queue/transact.c \
     'queue->jobs.count + [-plan->puts-]{+1+} > queue->options.jobs_max'
+mutant name_is_kept_after_the_lease src/queue/state.c \
+    '[-        elapse__queue_name_drop(queue, side->holder)-]{+        (void)queue+}'
+mutant lease_has_no_name_of_its_own src/queue/reserve.c \
+    '[-        elapse__queue_name_share(queue, name);-]'
+mutant cancelled_job_is_told_as_done src/queue/cancel.c \
+    'elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_[-CANCELLED-]{+DONE+})'
+mutant failed_occurrence_is_not_told src/queue/occurrence.c \
+    '[-        elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_FAILED);-]'

@@ -238,3 +238,13 @@ mutant a_transaction_goes_on src/cluster/router/take.c \
         client->ending = true;-]'
 mutant put_with_a_brief_token_is_sent_again src/cluster/router/route.c \
     '[-life_ns >= least_ns-]{+life_ns > 0+};'
+mutant old_node_hears_of_the_holder src/cluster/router/link.c \
+    'return [-link->is_old && has_holder ? count - 2 : count-]{+count+}'
+mutant old_node_is_never_greeted_as_one src/cluster/router/link_bytes.c \
+    'link->router->partitions[link->partition].is_old = [-true-]{+false+}'
+mutant next_owner_is_taken_for_an_old_node src/cluster/router/life.c \
+    '[-    changed->is_old = false;-]'
+mutant partition_hears_of_no_holder src/cluster/router/reserve.c \
+    'count += [-asked[count + 1].size > 0 ? 2 : 0-]{+0+}'
+mutant old_name_is_noted_each_time src/cluster/router/route.c \
+    '[-    client->said_retry = true;-]'
