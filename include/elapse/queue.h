@@ -109,6 +109,7 @@ extern "C" {
 #define ELAPSE_TUBE_BYTES_MAX     200      /* the name of a tube, at least 1 */
 #define ELAPSE_JOB_KEY_BYTES_MAX  250      /* a key, a tag, a group or a token */
 #define ELAPSE_HEADERS_BYTES_MAX  4096     /* beside a body */
+#define ELAPSE_ERROR_BYTES_MAX    1024     /* what a worker tells; what is longer is cut */
 #define ELAPSE_JOB_BODY_BYTES_MAX 33554432 /* a body, 32 MiB; segments below 64 MiB hold less */
 #define ELAPSE_JOB_DELAY_MS_MAX   INT64_C(9223372036854) /* a delay, 292 years */
 #define ELAPSE_RESERVE_MAX        1000 /* jobs, and tubes, of one reserve; jobs of one ack */
@@ -528,6 +529,15 @@ ELAPSE_API enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint6
                                                struct elapse_lease lease,
                                                struct elapse_answer *answer);
 
+/* Does the same, and keeps what went wrong, as elapse_queue_peek shows it, until the next one: the
+ * first ELAPSE_ERROR_BYTES_MAX bytes, cut at the end of a character of UTF-8. On a full disk the
+ * text is dropped. A kick, a put with DEBOUNCE and the next occurrence forget it.
+ * Errors: as elapse_queue_nack. Cost: O(1), a lock. */
+ELAPSE_API enum elapse_error elapse_queue_nack_error(struct elapse_queue *queue, uint64_t id,
+                                                     struct elapse_lease lease, const void *error,
+                                                     size_t error_bytes,
+                                                     struct elapse_answer *answer);
+
 /* Gives a job back because the worker asks for time: the job is due again after `delay_ms`, up to
  * ELAPSE_JOB_DELAY_MS_MAX. The hand-out does not count as one that failed: it takes none of the
  * retries, never buries the job, and the next hand-out has the same attempt. Errors: as
@@ -575,6 +585,13 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_extend(struct elapse
 ELAPSE_API enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,
                                                struct elapse_lease lease,
                                                struct elapse_answer *answer);
+
+/* Does the same, and keeps what went wrong, as elapse_queue_nack_error does. Errors: as
+ * elapse_queue_bury. Cost: O(1), a lock. */
+ELAPSE_API enum elapse_error elapse_queue_bury_error(struct elapse_queue *queue, uint64_t id,
+                                                     struct elapse_lease lease, const void *error,
+                                                     size_t error_bytes,
+                                                     struct elapse_answer *answer);
 
 /* ---- transactions ---- */
 
@@ -670,11 +687,15 @@ elapse_queue_look_up_id(struct elapse_queue *queue, uint64_t id, struct elapse_j
 
 /* What a job consists of. elapse_content_free releases it. */
 struct elapse_content {
-    const void *key;   /* NULL: it has none */
-    size_t key_bytes;  /* 0 without a key */
-    const void *body;  /* never NULL */
-    size_t body_bytes; /* 0: the body is empty */
-    void *memory;      /* private */
+    const void *key;    /* NULL: it has none */
+    size_t key_bytes;   /* 0 without a key */
+    const void *body;   /* never NULL */
+    size_t body_bytes;  /* 0: the body is empty */
+    const void *error;  /* what went wrong last; NULL: nothing is known */
+    size_t error_bytes; /* 0 without an error */
+    int64_t error_ms;   /* when a worker told it, by the wall clock; 0: the lease ended by itself */
+    void *memory;       /* private */
+    void *error_memory; /* private */
 };
 
 /* Reads a job, whatever its state, and changes nothing. Errors: GONE; DAMAGED (it cannot be read).

@@ -140,6 +140,10 @@ struct elapse__engine_job {
     int64_t put_ms; /* when the job was put, wall clock */
     int64_t due_ms; /* when it was due, as this record has it */
     void *memory;   /* released by free() */
+    /* What went wrong last, which has a record of its own. */
+    struct elapse__queue_text error; /* empty: nothing is known */
+    int64_t error_ms;                /* when a worker told it, wall clock; 0: nobody told it */
+    void *error_memory;              /* released by free() */
 };
 
 /* Reads the job and begins its lease, because its reply leaves now. Requires that the gate is
@@ -169,6 +173,21 @@ int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elaps
  * or another error number. */
 int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_reading *reading,
                          struct elapse__engine_job *job);
+
+/* Begins to read the error of a job. Returns false if there is nothing to read. */
+bool elapse__engine_error_begin(struct elapse__engine *engine,
+                                const struct elapse__queue_told *told,
+                                struct elapse__journal_reading *reading);
+
+/* Ends that reading; NULL: none has begun. Adds to `job` what went wrong last. An error that cannot
+ * be read is left out. */
+void elapse__engine_error_end(struct elapse__engine *engine, const struct elapse__queue_told *told,
+                              struct elapse__journal_reading *reading,
+                              struct elapse__engine_job *job);
+
+/* Reads the error of a job, and adds it to `job`. */
+void elapse__engine_error(struct elapse__engine *engine, uint64_t id,
+                          struct elapse__engine_job *job);
 
 /* Undoes the taking of a job, because the reply cannot leave: the job is as if it had not been
  * taken. */

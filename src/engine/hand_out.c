@@ -183,6 +183,53 @@ int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_r
     return 0;
 }
 
+/* ---- errors ---- */
+
+bool elapse__engine_error_begin(struct elapse__engine *engine,
+                                const struct elapse__queue_told *told,
+                                struct elapse__journal_reading *reading)
+{
+    if (told->position == 0)
+        return false;
+    elapse__journal_read_begin(engine->journal, told->position, ELAPSE__QUEUE_ERROR_BYTES_MAX,
+                               reading);
+    return true;
+}
+
+void elapse__engine_error_end(struct elapse__engine *engine, const struct elapse__queue_told *told,
+                              struct elapse__journal_reading *reading,
+                              struct elapse__engine_job *job)
+{
+    static const char lease_ended[] = "the lease has ended";
+    struct elapse__record record;
+    struct elapse__queue_fields fields;
+
+    if (told->lease_ended)
+        job->error = (struct elapse__queue_text){lease_ended, sizeof lease_ended - 1};
+    if (reading == NULL ||
+        elapse__journal_read_end(engine->journal, reading, &record, &job->error_memory) != 0)
+        return;
+    if (!elapse__queue_fields_decode(&fields, &record) || !fields.has_error) {
+        free(job->error_memory);
+        job->error_memory = NULL;
+        return;
+    }
+    job->error = (struct elapse__queue_text){record.body, record.body_size};
+    job->error_ms = fields.error_ms;
+}
+
+void elapse__engine_error(struct elapse__engine *engine, uint64_t id,
+                          struct elapse__engine_job *job)
+{
+    struct elapse__queue_told told = elapse__queue_told(engine->jobs, id);
+    struct elapse__journal_reading reading;
+    bool has_begun = elapse__engine_error_begin(engine, &told, &reading);
+
+    if (has_begun)
+        elapse__journal_read_perform(engine->journal, true, &reading, 1);
+    elapse__engine_error_end(engine, &told, has_begun ? &reading : NULL, job);
+}
+
 int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elapse__engine_job *job)
 {
     struct elapse__queue_view view;

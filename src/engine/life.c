@@ -41,8 +41,9 @@ static int copy_record(struct elapse__engine *engine, uint64_t position,
                    : 0;
     /* All other records only say how a job went on. They are never copied, so the clocks need not
      * be read. */
+    bool is_error = record->type == ELAPSE__RECORD_CHANGE && record->body_size > 0;
     if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN &&
-        record->type != ELAPSE__RECORD_TUBE)
+        record->type != ELAPSE__RECORD_TUBE && !is_error)
         return 0;
     enum elapse__queue_result result =
         elapse__queue_clean(engine->jobs, elapse__engine_present(engine), position, record);

@@ -14,6 +14,7 @@
  *      | ID        | integer                   | string               |                         |
  *      | NUMBER    | integer                   | number               | the sum                 |
  *      | MOMENT    | milliseconds since 1970   | number, name_ms      |                         |
+ *      | INSTANT   | as MOMENT, or null        | the same, or null    |                         |
  *      | DURATION  | milliseconds              | number, name_ms      | the greatest            |
  *      | YES_OR_NO | boolean                   | boolean              | yes if one says yes     |
  *      | TEXT      | bytes                     | string               |                         |
@@ -52,7 +53,9 @@ enum {
     X(group,         "group",         NAME)       \
     X(headers,       "headers",       NAME)       \
     X(attempts_left, "attempts_left", NUMBER)     \
-    X(recurring,     "recurring",     YES_OR_NO)
+    X(recurring,     "recurring",     YES_OR_NO)  \
+    X(error,         "error",         NAME)       \
+    X(error_ms,      "error_at",      INSTANT)
 
 /* A job in LIST and in LOOKUP, a map: X(field, name, kind). */
 #define ELAPSE__JOB_FIELDS(X)                    \
@@ -77,10 +80,12 @@ enum {
     X(reason,         "reason",      REASON)
 
 /* The texts that LIST with KEYS has behind its fields, and those of LOOKUP. */
-#define ELAPSE__JOB_NAMES(X)  \
-    X(key,   "key",   NAME)   \
-    X(tag,   "tag",   NAME)   \
-    X(group, "group", NAME)
+#define ELAPSE__JOB_NAMES(X)              \
+    X(key,      "key",      NAME)         \
+    X(tag,      "tag",      NAME)         \
+    X(group,    "group",    NAME)         \
+    X(error,    "error",    NAME)         \
+    X(error_ms, "error_at", INSTANT)
 #define ELAPSE__JOB_TEXTS(X)        \
     ELAPSE__JOB_NAMES(X)            \
     X(headers, "headers", NAME)     \
@@ -158,6 +163,7 @@ enum elapse__field_kind {
     ELAPSE__FIELD_NUMBER,
     ELAPSE__FIELD_ID,
     ELAPSE__FIELD_MOMENT,
+    ELAPSE__FIELD_INSTANT,
     ELAPSE__FIELD_DURATION,
     ELAPSE__FIELD_YES_OR_NO,
     ELAPSE__FIELD_TEXT,

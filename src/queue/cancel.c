@@ -13,7 +13,7 @@ enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue
         elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
         return ELAPSE__QUEUE_RUNNING;
     }
-    elapse__queue_write_delete(queue, entry);
+    elapse__queue_write_delete(queue, elapse__queue_id(entry));
     if (state == ELAPSE__QUEUE_RESERVED) {
         elapse__queue_become_shadow(queue, entry, false);
         return ELAPSE__QUEUE_RUNNING;

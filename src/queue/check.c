@@ -27,6 +27,7 @@
  * 15. A group has as many references as jobs, and at least one; its counts are right. Each group
  *     with ready jobs, and no other, stands in the heap of its tube, with the priority of its first
  *     job. A tube without groups has no turns.
+ * 16. A job has an error if and only if its failure is TOLD.
  */
 #include "moves.h"
 
@@ -46,6 +47,7 @@ enum {
     BROKEN_TUBE,
     BROKEN_RECORD,
     BROKEN_GROUP,
+    BROKEN_ERROR,
 };
 
 /* Sums that are made while the jobs are examined. */
@@ -55,7 +57,7 @@ struct checking {
     uint64_t urgent;
     uint64_t bytes;              /* of bodies */
     uint64_t boot, wall, expiry; /* timers that run */
-    uint64_t sides, keys, hashed_keys, profiles, unplaced;
+    uint64_t sides, keys, hashed_keys, profiles, unplaced, errors;
     uint64_t named; /* leases whose holder has a name */
 };
 
@@ -198,6 +200,10 @@ static unsigned check_entry(struct checking *checking, const struct elapse__queu
         broken = check_key(checking, entry, key);
     if (broken == 0 && elapse__queue_position(entry) == 0)
         broken = BROKEN_RECORD;
+    bool is_told = side != NULL && side->failure == ELAPSE__QUEUE_FAILURE_TOLD;
+    checking->errors += is_told;
+    if (broken == 0 && is_told != (elapse__queue_error_find(queue, id) != NULL))
+        broken = BROKEN_ERROR;
     return broken;
 }
 
@@ -397,6 +403,9 @@ static unsigned check_tables(const struct checking *checking)
         !elapse__queue_index_check(&queue->group_index) ||
         !elapse__queue_index_check(&queue->token_index))
         return BROKEN_INDEXES;
+    if (!elapse__queue_index_check(&queue->error_index) ||
+        queue->errors.count != checking->errors || queue->error_index.count != queue->errors.count)
+        return BROKEN_ERROR;
     if (queue->jobs.ids.count != queue->jobs.count ||
         queue->key_index.count != checking->hashed_keys ||
         queue->profile_index.count != queue->profiles.count ||

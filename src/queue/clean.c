@@ -64,6 +64,29 @@ static enum elapse__queue_result clean_token(struct elapse__queue *queue, uint64
     return ELAPSE__QUEUE_OK;
 }
 
+/* Writes the error of a job again, beside the present state of the job. If its text is damaged, it
+ * is dropped. */
+static enum elapse__queue_result clean_error(struct elapse__queue *queue, uint64_t position,
+                                             const struct elapse__queue_fields *old,
+                                             const struct elapse__record *record)
+{
+    const struct elapse__queue_error *error = elapse__queue_error_find(queue, old->id);
+    if (error == NULL || error->position != position)
+        return ELAPSE__QUEUE_OK;
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, old->id);
+    ELAPSE__ASSERT(entry != NULL);
+    if (record->body == NULL) {
+        elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
+        return ELAPSE__QUEUE_OK;
+    }
+    if (!elapse__queue_begin(queue, 1, ELAPSE__QUEUE_ERROR_BYTES_MAX, ELAPSE__RECORD_FOR_COPY))
+        return ELAPSE__QUEUE_REFUSED;
+    struct elapse__queue_text text = {record->body, record->body_size};
+    elapse__queue_write_error(queue, entry, text, old->error_ms);
+    (void)elapse__queue_end(queue);
+    return ELAPSE__QUEUE_OK;
+}
+
 static enum elapse__queue_result clean_tube(struct elapse__queue *queue, uint64_t position,
                                             const struct elapse__record *record)
 {
@@ -92,10 +115,13 @@ enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
     elapse__queue_take_now(queue, now);
     if (record->type == ELAPSE__RECORD_TUBE)
         return clean_tube(queue, position, record);
-    if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
+    bool is_error = record->type == ELAPSE__RECORD_CHANGE && record->body_size > 0;
+    if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN && !is_error)
         return ELAPSE__QUEUE_OK;
     if (!elapse__queue_fields_decode(&fields, record))
         return ELAPSE__QUEUE_ARGUMENT;
+    if (is_error)
+        return clean_error(queue, position, &fields, record);
     return record->type == ELAPSE__RECORD_PUT ? clean_put(queue, position, &fields, record)
                                               : clean_token(queue, position, &fields);
 }

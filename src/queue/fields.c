@@ -19,11 +19,16 @@ enum {
     PART_FIRST = 1 << 9,
     PART_PUT_TIME = 1 << 10, /* absent: it was due at once */
     PART_SECOND_WORD = 1 << 15,
-    PART_HEADERS = 1 << 16, /* the first bit of the second word */
+    PART_HEADERS = 1 << 16,       /* the first bit of the second word */
+    PART_ERROR = 1 << 17,         /* of a CHANGE: its body is the text of an error */
+    PART_EARLIER_ERROR = 1 << 18, /* an earlier record has the text of the job's error */
     PART_GROUP = 1 << 19,
-    PARTS_OF_STATE = (1 << 5) - 1,
-    PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS | PART_GROUP,
+    PARTS_OF_STATE = ((1 << 5) - 1) | PART_EARLIER_ERROR,
+    PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS | PART_ERROR | PART_EARLIER_ERROR | PART_GROUP,
 };
+
+/* The bit of the reason that says FAILURE_LEASE_ENDED. */
+enum { REASON_LEASE_ENDED = 1 << 7, REASONS = 5 };
 
 /* ---- bytes ---- */
 
@@ -111,6 +116,10 @@ static uint32_t parts_of_state(const struct elapse__queue_fields *fields)
         parts |= PART_LEASE;
     if (fields->recurring)
         parts |= PART_RECURRENCE;
+    if (fields->has_error)
+        parts |= PART_ERROR;
+    else if (fields->failure == ELAPSE__QUEUE_FAILURE_TOLD)
+        parts |= PART_EARLIER_ERROR;
     return parts;
 }
 
@@ -162,7 +171,11 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
 {
     write_parts(writer, parts);
     write_number(writer, (uint64_t)fields->state, 1);
-    write_number(writer, fields->reason, 1);
+    write_number(
+        writer,
+        fields->reason |
+            (fields->failure == ELAPSE__QUEUE_FAILURE_LEASE_ENDED ? REASON_LEASE_ENDED : 0),
+        1);
     write_number(writer, (uint64_t)fields->due_ms, 8);
     write_number(writer, fields->priority, 4);
     if ((parts & PART_COUNTERS) != 0) {
@@ -177,6 +190,23 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
         write_number(writer, (uint64_t)fields->occurrence_ms, 8);
         ELAPSE__QUEUE_OCCURRENCES(WRITE)
     }
+    if ((parts & PART_ERROR) != 0)
+        write_number(writer, (uint64_t)fields->error_ms, 8);
+}
+
+/* Takes the reason, and what the record says of the last failure. */
+static void read_failure(struct field_reader *reader, struct elapse__queue_fields *fields,
+                         uint64_t reason, uint32_t parts)
+{
+    bool lease_ended = (reason & REASON_LEASE_ENDED) != 0;
+    bool is_told = (parts & (PART_ERROR | PART_EARLIER_ERROR)) != 0;
+    fields->reason = (uint8_t)(reason & ~(uint64_t)REASON_LEASE_ENDED);
+    fields->has_error = (parts & PART_ERROR) != 0;
+    fields->failure = lease_ended ? ELAPSE__QUEUE_FAILURE_LEASE_ENDED
+                      : is_told   ? ELAPSE__QUEUE_FAILURE_TOLD
+                                  : ELAPSE__QUEUE_FAILURE_NONE;
+    reader->bad |= fields->reason >= REASONS || (lease_ended && is_told) ||
+                   (parts & PART_ERROR && parts & PART_EARLIER_ERROR);
 }
 
 static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fields *fields)
@@ -188,11 +218,10 @@ static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fie
     fields->priority = (uint32_t)read_number(reader, 4);
     if (state != ELAPSE__QUEUE_DELAYED && !has_lease(state) && state != ELAPSE__QUEUE_BURIED)
         reader->bad = true;
-    if (reason > 4 || (parts & ~(uint32_t)PARTS_ALL) != 0 ||
-        ((parts & PART_LEASE) != 0) != has_lease(state))
+    if ((parts & ~(uint32_t)PARTS_ALL) != 0 || ((parts & PART_LEASE) != 0) != has_lease(state))
         reader->bad = true;
     fields->state = (enum elapse__queue_state)state;
-    fields->reason = (uint8_t)reason;
+    read_failure(reader, fields, reason, parts);
     fields->by_wall = (parts & PART_BY_WALL) != 0;
     fields->handed_out = (parts & PART_HANDED_OUT) != 0;
     if ((parts & PART_COUNTERS) != 0) {
@@ -209,6 +238,8 @@ static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fie
         fields->occurrence_ms = read_wall_ms(reader);
         ELAPSE__QUEUE_OCCURRENCES(READ)
     }
+    if (fields->has_error)
+        fields->error_ms = read_wall_ms(reader);
     return parts;
 }
 
@@ -344,9 +375,14 @@ bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
     case ELAPSE__RECORD_PUT:
         parts = read_state(&reader, fields);
         read_job(&reader, fields, parts);
-        reader.bad |= fields->headers_size > record->body_size;
+        reader.bad |= fields->headers_size > record->body_size || fields->has_error;
         break;
     case ELAPSE__RECORD_CHANGE:
+        parts = read_state(&reader, fields);
+        reader.bad |= (parts & ~(uint32_t)(PARTS_OF_STATE | PART_ERROR)) != 0 ||
+                      (record->body_size > 0) != fields->has_error ||
+                      record->body_size > ELAPSE__QUEUE_ERROR_BYTES_MAX;
+        break;
     case ELAPSE__RECORD_LEASE:
         parts = read_state(&reader, fields);
         reader.bad |= (parts & ~(uint32_t)PARTS_OF_STATE) != 0;

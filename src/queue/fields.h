@@ -2,10 +2,9 @@
  * Writes and reads the fields of the queue's records as bytes. All numbers are little-endian.
  *
  *      PUT      the whole job: what the client gave, and its present state
- *      CHANGE   the present state of a job: due time, priority, counters, recurrence
- *      LEASE    what CHANGE has; the job was handed out, or its lease was extended
- *      DELETE   the job ended
- *      TOKEN    a token, and the id that it stands for
+ *      CHANGE   the present state of a job: due time, priority, counters, recurrence; the body is
+ * the text of an error, if a worker has told one LEASE    what CHANGE has; the job was handed out,
+ * or its lease was extended DELETE   the job ended TOKEN    a token, and the id that it stands for
  *
  * (TUBE has the settings of a tube: settings.h.) Each of these records begins with the id of a job.
  * PUT, CHANGE and LEASE share the part that is the present state. A part that is absent takes no
@@ -28,6 +27,13 @@ enum { ELAPSE__QUEUE_FIELDS_MAX = 2272 };
 /* Counters of what has happened to the occurrences of a job that recurs, with the same rule. */
 #define ELAPSE__QUEUE_OCCURRENCES(X) X(missed) X(reported) X(failures)
 
+/* What is known of the last hand-out that failed. */
+enum elapse__queue_failure {
+    ELAPSE__QUEUE_FAILURE_NONE,        /* nothing */
+    ELAPSE__QUEUE_FAILURE_LEASE_ENDED, /* its lease ended by itself */
+    ELAPSE__QUEUE_FAILURE_TOLD,        /* its worker has told an error, whose text has a record */
+};
+
 struct elapse__queue_fields {
     uint64_t id;
 
@@ -36,6 +42,9 @@ struct elapse__queue_fields {
     bool by_wall;
     bool handed_out;
     uint8_t reason;
+    enum elapse__queue_failure failure;
+    bool has_error;   /* CHANGE: the error lies in this record */
+    int64_t error_ms; /* when it was told, wall clock */
     int64_t due_ms;
     uint32_t priority;
 #define FIELD(field) uint32_t field;

@@ -20,6 +20,7 @@ void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position)
     ELAPSE__ASSERT(!queue->open);
     ELAPSE__ASSERT_THAT(position % 8, ==, 0);
     elapse__queue_tokens_forget(queue, position);
+    elapse__queue_errors_forget(queue, position);
     forget_jobs(queue, position);
     elapse__queue_tube_records_forget(queue, position);
 }

@@ -8,7 +8,7 @@
  *      moves.h      state.c: a job from one state into another      write.c: records
  *         |         watch.c: news for those who wait                build.c: a new job
  *         |
- *      tables.h     keys sides recurrence tokens tubes tube_record groups turns waits; now.c
+ *      tables.h     keys sides recurrence tokens errors tubes tube_record groups turns waits; now.c
  *         |
  *      inner.h      types
  */
@@ -114,6 +114,7 @@ struct elapse__queue_prepared {
 struct elapse__queue_transaction {
     uint64_t last_id; /* a job that the transaction itself puts cannot be named in it */
     uint64_t bytes_left;
+    bool drops_errors;                       /* the disk has no room for what workers tell */
     struct elapse__queue_prepared *prepared; /* for the change that is made now, if it is a put */
 };
 
@@ -125,6 +126,14 @@ struct elapse__queue_token {
     struct elapse__hash_128 hash;
     uint64_t id;
     uint64_t position; /* of its record; 0: it ended, and its record was cleaned away */
+};
+
+/* The error of a job, whose text is the body of a CHANGE. */
+struct elapse__queue_error {
+    uint32_t link; /* in the index of errors */
+    uint32_t size; /* of the record, in bytes */
+    uint64_t id;   /* of the job; 0: free */
+    uint64_t position;
 };
 
 /* The last list begins with lives of 2^9 s, and the longest life is 600 s. */
@@ -165,6 +174,8 @@ struct elapse__queue {
     struct elapse__queue_index token_index;
     /* Of each list of tokens, by time; 0: none. */
     uint32_t oldest_token[ELAPSE__QUEUE_TOKEN_LISTS], newest_token[ELAPSE__QUEUE_TOKEN_LISTS];
+    struct elapse__queue_slab errors;
+    struct elapse__queue_index error_index;
     struct elapse__queue_statistics totals;
     struct elapse__queue_counters *counters; /* of both clocks; NULL: nobody asks */
     elapse__queue_ended_function *ended;     /* NULL: nobody wants to know which jobs end */

@@ -40,6 +40,7 @@ enum {
     ELAPSE__QUEUE_ID_BITS = 53,        /* of id_place; the rest is the place */
     ELAPSE__QUEUE_URGENT_BELOW = 1024, /* a job with a lower priority is urgent (beanstalkd) */
     ELAPSE__QUEUE_REASON_MASK = (1 << 4) - 1, /* bits of `reason` in a side record */
+    ELAPSE__QUEUE_FAILURE_MASK = (1 << 4) - 1,
 };
 
 #define ELAPSE__QUEUE_STATE_SHIFT 24
@@ -130,7 +131,8 @@ struct elapse__queue_side {
     uint32_t key : 28;              /* 0: none */
     uint32_t reason : 4;
     uint32_t life;
-    uint32_t profile;
+    uint32_t profile : 28;
+    uint32_t failure : 4;
     uint32_t attempts; /* hand-outs of this occurrence that failed */
     uint32_t reserves;
     uint32_t timeouts;

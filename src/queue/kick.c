@@ -17,6 +17,7 @@ static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED)
         side->attempts = 0;
     side->kicks++;
+    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
     elapse__queue_wait_again(queue, entry, due, true);
     return (struct elapse__queue_answer){
         .result = ELAPSE__QUEUE_OK, .id = id, .position = elapse__queue_end(queue)};

@@ -1,3 +1,5 @@
+#include <errno.h>
+
 #include "commands.h"
 
 /* Returns the entry whose lease the holder has, RESERVED or SHADOW; NULL: the lease has ended. */
@@ -28,14 +30,46 @@ bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queu
     return entry != NULL && elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED;
 }
 
+/* Cuts a text at the end of a character of UTF-8. */
+static struct elapse__queue_text cut_error(struct elapse__queue_text text)
+{
+    const unsigned char *bytes = text.bytes;
+    if (text.size <= ELAPSE__QUEUE_ERROR_BYTES_MAX)
+        return text;
+    text.size = ELAPSE__QUEUE_ERROR_BYTES_MAX;
+    for (unsigned most = 3; most > 0 && (bytes[text.size] & 0xC0) == 0x80; most--)
+        text.size--;
+    return text;
+}
+
+/* Begins the group of a command of a worker. If there is no room for the error that the worker
+ * tells, takes it away. */
+static bool begin_group(struct elapse__queue *queue, struct elapse__queue_holder *holder)
+{
+    uint64_t bytes = elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0) + holder->error.size;
+    int error = ENOSPC;
+    bool has_room = holder->error.size > 0 && !queue->options.old_records &&
+                    !(queue->transaction != NULL && queue->transaction->drops_errors) &&
+                    elapse__queue_error_room(queue);
+    if (has_room && queue->transaction != NULL)
+        error = 0; /* its group has begun, with room for the text */
+    else if (has_room)
+        error = queue->sink->begin(queue->sink, bytes, ELAPSE__RECORD_FOR_GROWTH);
+    if (error == 0 || error == EAGAIN)
+        return error == 0;
+    holder->error.size = 0;
+    return elapse__queue_begin_relief(queue);
+}
+
 /* Begins a command of a worker: finds the job, and begins a group if the job is RESERVED. A shadow
  * ends if `ends`. Returns NULL, and the answer, if there is nothing more to do. */
 static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
-                                              const struct elapse__queue_holder *holder, bool ends,
+                                              struct elapse__queue_holder *holder, bool ends,
                                               struct elapse__queue_answer *answer)
 {
     struct elapse__queue_entry *entry = held_entry(queue, now, holder);
+    holder->error = cut_error(holder->error);
     *answer = elapse__queue_say(ELAPSE__QUEUE_GONE, holder->id);
     if (entry == NULL)
         return NULL;
@@ -46,7 +80,7 @@ static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
         return NULL;
     }
     answer->result = ELAPSE__QUEUE_REFUSED;
-    if (!elapse__queue_begin_relief(queue))
+    if (!begin_group(queue, holder))
         return NULL;
     /* The worker speaks, so the hand-out has reached it. */
     elapse__queue_side_of(queue, entry)->replayed = 0;
@@ -123,6 +157,27 @@ struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
     return answer;
 }
 
+/* Ends the group of a hand-out that failed. If its worker tells an error, no record of the failure
+ * is written yet; the job may have ended, or wait for its next occurrence. */
+static uint64_t end_failure(struct elapse__queue *queue, const struct elapse__queue_holder *holder)
+{
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, holder->id);
+    if (holder->error.size > 0 && entry == NULL)
+        elapse__queue_write_delete(queue, holder->id);
+    else if (holder->error.size > 0 && !elapse__queue_side_of(queue, entry)->handed_out)
+        elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    else if (holder->error.size > 0)
+        elapse__queue_write_error(queue, entry, holder->error, queue->now.wall_ms);
+    return elapse__queue_end(queue);
+}
+
+/* A worker that tells nothing of its failure says at least that the lease did not end by itself. */
+static void begin_failure(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    if (elapse__queue_side_of(queue, entry)->failure == ELAPSE__QUEUE_FAILURE_LEASE_ENDED)
+        elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
+}
+
 struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
                                                struct elapse__queue_now now,
                                                struct elapse__queue_holder holder)
@@ -141,8 +196,9 @@ struct elapse__queue_answer elapse__queue_nack_after(struct elapse__queue *queue
     struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
     if (entry == NULL)
         return answer;
-    elapse__queue_fail_attempt(queue, entry, least_ms, true);
-    answer.position = elapse__queue_end(queue);
+    begin_failure(queue, entry);
+    elapse__queue_fail_attempt(queue, entry, least_ms, holder.error.size == 0);
+    answer.position = end_failure(queue, &holder);
     return answer;
 }
 
@@ -167,8 +223,8 @@ static struct elapse__queue_answer give_back(struct elapse__queue *queue,
     }
     elapse__queue_wait_again(
         queue, entry, (struct elapse__queue_tick){false, elapse__queue_after(queue, delay_ms)},
-        true);
-    answer.position = elapse__queue_end(queue);
+        holder.error.size == 0);
+    answer.position = end_failure(queue, &holder);
     return answer;
 }
 
@@ -216,8 +272,9 @@ struct elapse__queue_answer elapse__queue_bury(struct elapse__queue *queue,
         entry->priority = *priority;
     side->attempts++;
     side->buries++;
-    elapse__queue_bury_job(queue, entry, ELAPSE__QUEUE_REASON_WORKER, true);
-    answer.position = elapse__queue_end(queue);
+    begin_failure(queue, entry);
+    elapse__queue_bury_job(queue, entry, ELAPSE__QUEUE_REASON_WORKER, holder.error.size == 0);
+    answer.position = end_failure(queue, &holder);
     return answer;
 }
 
@@ -292,10 +349,12 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
             continue;
         }
         bool write = elapse__queue_begin_relief(queue);
-        if (write && !side->begun)
+        if (write && !side->begun) {
             undo_lease(queue, entry);
-        else
+        } else {
+            elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_LEASE_ENDED);
             elapse__queue_fail_attempt(queue, entry, 0, write);
+        }
         if (write)
             (void)elapse__queue_end(queue);
     }

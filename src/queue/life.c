@@ -52,6 +52,7 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     elapse__queue_groups_init(queue);
     elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
+    elapse__queue_errors_init(queue);
     /* The counters take 18 MB of zeros. calloc gets so much memory from the system, without writing
      * to it: only pages that are used take memory. An elapse_allocator cannot do that. */
     if (options->foresees)
@@ -92,6 +93,8 @@ void elapse__queue_free(struct elapse__queue *queue)
     elapse__queue_index_free(&queue->name_index, &memory);
     elapse__queue_index_free(&queue->token_index, &memory);
     elapse__queue_slab_free(&queue->tokens, &memory);
+    elapse__queue_index_free(&queue->error_index, &memory);
+    elapse__queue_slab_free(&queue->errors, &memory);
     free(queue->counters);
     elapse__release_locked(&memory, queue, sizeof *queue);
 }

@@ -22,6 +22,7 @@ enum {
     ELAPSE__QUEUE_TUBE_BYTES_MAX = 200,
     ELAPSE__QUEUE_KEY_BYTES_MAX = 250, /* of a key, a tag, a token and a group */
     ELAPSE__QUEUE_HEADERS_BYTES_MAX = 4096,
+    ELAPSE__QUEUE_ERROR_BYTES_MAX = 1024, /* what is longer is cut */
     ELAPSE__QUEUE_CRON_BYTES_MAX = 1023,
     ELAPSE__QUEUE_ZONE_BYTES_MAX = 64,
     ELAPSE__QUEUE_TURN_MAX = 1000, /* due jobs of one turn */

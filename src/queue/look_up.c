@@ -13,6 +13,30 @@ static const char *text_of_reason(uint32_t reason)
     return texts[reason];
 }
 
+static struct elapse__queue_told told_of(const struct elapse__queue *queue,
+                                         const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    struct elapse__queue_told told = {.position = 0};
+    if (side == NULL)
+        return told;
+    told.lease_ended = side->failure == ELAPSE__QUEUE_FAILURE_LEASE_ENDED;
+    if (side->failure != ELAPSE__QUEUE_FAILURE_TOLD)
+        return told;
+    const struct elapse__queue_error *error =
+        elapse__queue_error_find(queue, elapse__queue_id(entry));
+    ELAPSE__ASSERT(error != NULL); /* invariant 15 */
+    told.position = error->position;
+    told.size = error->size;
+    return told;
+}
+
+struct elapse__queue_told elapse__queue_told(const struct elapse__queue *queue, uint64_t id)
+{
+    const struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    return entry == NULL ? (struct elapse__queue_told){.position = 0} : told_of(queue, entry);
+}
+
 void elapse__queue_fill_view(const struct elapse__queue *queue,
                              const struct elapse__queue_entry *entry,
                              struct elapse__queue_view *view)
@@ -47,6 +71,7 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
         .reason = text_of_reason(fields.reason),
         .holder = elapse__queue_name_of(queue, fields.id, fields.lease),
         .tube = fields.tube,
+        .told = told_of(queue, entry),
     };
     const struct elapse__queue_group *group =
         elapse__queue_group_of(queue, elapse__queue_tube_of(queue, entry), entry);

@@ -28,7 +28,7 @@ void elapse__queue_end_shadow(struct elapse__queue *queue, struct elapse__queue_
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_SHADOW);
     bool write = elapse__queue_has_record(entry) && elapse__queue_begin_relief(queue);
     if (write)
-        elapse__queue_write_delete(queue, entry);
+        elapse__queue_write_delete(queue, elapse__queue_id(entry));
     elapse__queue_end_job(queue, entry);
     if (write)
         (void)elapse__queue_end(queue);

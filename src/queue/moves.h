@@ -116,8 +116,12 @@ static inline bool elapse__queue_begin_relief(struct elapse__queue *queue)
 uint64_t elapse__queue_end(struct elapse__queue *queue);
 void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                                enum elapse__record_type type);
-void elapse__queue_write_delete(struct elapse__queue *queue,
-                                const struct elapse__queue_entry *entry);
+
+/* Appends a CHANGE with the present state of a job and the text of an error, which was told at this
+ * time. It counts as live. Requires room for one more error. */
+void elapse__queue_write_error(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               struct elapse__queue_text text, int64_t error_ms);
+void elapse__queue_write_delete(struct elapse__queue *queue, uint64_t id);
 
 /* Appends a PUT, and makes it the record of the job. Behind the job's body `body` has its headers.
  * `flags` are those of the record. */

@@ -17,7 +17,7 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
     if (recurrence == NULL ||
         !elapse__queue_recurrence_next(recurrence, queue->now.wall_ms, &missed)) {
         if (write)
-            elapse__queue_write_delete(queue, entry);
+            elapse__queue_write_delete(queue, elapse__queue_id(entry));
         elapse__queue_end_job(queue, entry);
         return;
     }
@@ -27,6 +27,7 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
     elapse__queue_leave_state(queue, entry);
     side->attempts = 0;
     side->handed_out = 0;
+    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
     struct elapse__queue_tick due = {true, elapse__queue_wall_tick(recurrence->occurrence_ms)};
     elapse__queue_enter_delayed(queue, entry, due);
     if (write)

@@ -379,6 +379,7 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
         plan->prepared.built.tube->totals.replaced++;
     }
     if (plan->debounce) {
+        elapse__queue_set_failure(queue, plan->existing, ELAPSE__QUEUE_FAILURE_NONE);
         elapse__queue_leave_state(queue, plan->existing);
         elapse__queue_build_replace(queue, &plan->prepared.built, plan->existing);
     } else {

@@ -373,8 +373,7 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
 bool elapse__queue_has_ready(const struct elapse__queue *queue,
                              const struct elapse__queue_reserve *reserve);
 
-/* Returns a number that grows whenever elapse__queue_has_ready may begin to be true of a reserve.
- */
+/* Returns a number that grows whenever elapse__queue_has_ready may become true of a reserve. */
 uint64_t elapse__queue_readied(const struct elapse__queue *queue);
 
 /* Returns how many jobs have become ready, and pauses have ended. */
@@ -396,6 +395,7 @@ struct elapse__queue_holder {
     uint64_t id;
     struct elapse__queue_lease lease;
     const struct elapse__queue_connection *connection; /* if not NULL, `lease` is ignored */
+    struct elapse__queue_text error; /* nack, bury: what went wrong; is cut; a full disk drops it */
 };
 
 /* Begins a lease, and its ttr, because the reply of the hand-out leaves now. Returns OK or GONE. */
@@ -523,6 +523,13 @@ void elapse__queue_kick_end(const struct elapse__queue *queue, struct elapse__qu
 
 /* ---- look ---- */
 
+/* What is known of the last failure of a job, beside its counters. */
+struct elapse__queue_told {
+    bool lease_ended;  /* by itself */
+    uint64_t position; /* of the record whose body is the text of an error; 0: nobody told one */
+    uint32_t size;     /* of that record */
+};
+
 struct elapse__queue_view {
     uint64_t id;
     uint64_t position;
@@ -549,7 +556,8 @@ struct elapse__queue_view {
     uint32_t releases;
     uint32_t buries;
     uint32_t kicks;
-    const char *reason;               /* BURIED: why; static */
+    const char *reason; /* BURIED: why; static */
+    struct elapse__queue_told told;
     struct elapse__queue_text holder; /* of the lease, if it is known; valid until the next call */
     struct elapse__queue_text tube;   /* valid until the next call; the same for the group */
     struct elapse__queue_text group;  /* empty: none */
@@ -563,6 +571,8 @@ enum elapse__queue_result elapse__queue_look_up_id(struct elapse__queue *queue,
  * such job, also for a shadow. */
 bool elapse__queue_locate(const struct elapse__queue *queue, uint64_t id, uint64_t *position,
                           uint32_t *body_size);
+/* Returns what is known of the last failure of a job; nothing if there is no such job. */
+struct elapse__queue_told elapse__queue_told(const struct elapse__queue *queue, uint64_t id);
 enum elapse__queue_result elapse__queue_look_up_key(struct elapse__queue *queue,
                                                     struct elapse__queue_now now,
                                                     struct elapse__queue_text tube,

@@ -14,6 +14,16 @@
 
 #include "../base/little_endian.h"
 
+/* An error that an earlier record should have is not there if that record was damaged, and the log
+ * was repaired. */
+static void replay_failure(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                           const struct elapse__queue_fields *fields)
+{
+    bool is_lost = fields->failure == ELAPSE__QUEUE_FAILURE_TOLD &&
+                   elapse__queue_error_find(queue, fields->id) == NULL;
+    elapse__queue_set_failure(queue, entry, is_lost ? ELAPSE__QUEUE_FAILURE_NONE : fields->failure);
+}
+
 /* Puts a job that is in no state into the state that the fields say. Requires that the job has a
  * side record if a field belongs there. */
 static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -23,6 +33,7 @@ static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_ent
     ELAPSE__ASSERT_THAT(elapse__queue_id(entry), ==, fields->id);
     struct elapse__queue_tick due = {fields->by_wall, elapse__queue_wall_tick(fields->due_ms)};
     entry->priority = fields->priority;
+    replay_failure(queue, entry, fields);
     if (side != NULL) {
         side->handed_out = fields->handed_out;
         side->attempts = fields->attempts;
@@ -98,14 +109,20 @@ static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_
     return ELAPSE__QUEUE_OK;
 }
 
-static enum elapse__queue_result replay_change(struct elapse__queue *queue,
-                                               const struct elapse__queue_fields *fields)
+static enum elapse__queue_result replay_change(struct elapse__queue *queue, uint64_t position,
+                                               const struct elapse__queue_fields *fields,
+                                               const struct elapse__record *record)
 {
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, fields->id);
+    if ((fields->has_error && !elapse__queue_error_room(queue)) ||
+        (entry != NULL && elapse__queue_side_get(queue, entry) == NULL))
+        return ELAPSE__QUEUE_NO_MEMORY;
+    if (fields->has_error)
+        elapse__queue_error_set(
+            queue, fields->id, position,
+            (uint32_t)elapse__frame_bytes(record->fields_size, record->body_size));
     if (entry == NULL)
         return ELAPSE__QUEUE_OK;
-    if (elapse__queue_side_get(queue, entry) == NULL)
-        return ELAPSE__QUEUE_NO_MEMORY;
     elapse__queue_leave_state(queue, entry);
     enter_replayed(queue, entry, fields);
     return ELAPSE__QUEUE_OK;
@@ -187,11 +204,12 @@ enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint
         elapse__queue_used_id(queue, fields.id);
         if (entry != NULL)
             elapse__queue_end_job(queue, entry);
+        elapse__queue_error_end(queue, fields.id);
         return ELAPSE__QUEUE_OK;
     }
     default:
         elapse__queue_used_id(queue, fields.id);
-        return replay_change(queue, &fields);
+        return replay_change(queue, position, &fields, record);
     }
 }
 
@@ -271,6 +289,7 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
         open_entry(queue, entry);
     ELAPSE__ASSERT_THAT(queue->totals.ready, ==, 0); /* the first turn makes jobs ready */
     elapse__queue_tokens_open(queue);
+    elapse__queue_errors_open(queue);
     elapse__queue_tube_records_open(queue);
     return ELAPSE__QUEUE_OK;
 }

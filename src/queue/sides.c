@@ -146,7 +146,7 @@ bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue
                 drop_profile(queue, number);
             return false;
         }
-        side->profile = number;
+        side->profile = number & ELAPSE__QUEUE_ITEMS_MAX;
     }
     profile->references++;
     return true;
@@ -184,11 +184,14 @@ uint64_t elapse__queue_excess_bytes(const struct elapse__queue *queue)
     return queue->live_excess;
 }
 
-/* A record may get longer by the counters, by the lease, and by the time of the put, which is left
- * out while it is the due time. All jobs that were handed out have a side record. A job whose
+/* A record may get longer by the counters, by the lease, by the time of the put, which is left out
+ * while it is the due time, and by the word that says that there is an error. The record of an
+ * error may get longer by the lease. All jobs that were handed out have a side record. A job whose
  * record is long already, or whose side record has another reason, counts too. */
 uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue)
 {
-    enum { COUNTERS = 6 * 4, LEASE = 4 + 8 + 8, PUT_TIME = 8, ROUNDED_UP = 4 };
-    return (uint64_t)queue->sides.count * (COUNTERS + LEASE + PUT_TIME + ROUNDED_UP);
+    enum { COUNTERS = 6 * 4, LEASE = 4 + 8 + 8, PUT_TIME = 8, SECOND_PARTS = 2, ROUNDED_UP = 2 };
+    return (uint64_t)queue->sides.count *
+               (COUNTERS + LEASE + PUT_TIME + SECOND_PARTS + ROUNDED_UP) +
+           (uint64_t)queue->errors.count * (LEASE + ROUNDED_UP + 2);
 }

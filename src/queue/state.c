@@ -285,6 +285,7 @@ void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__que
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_RESERVED);
     count_state(queue, entry, ELAPSE__QUEUE_RESERVED, -1);
     elapse__queue_count_live(queue, entry, false);
+    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
     elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);
     if (keeps_record) {
         entry->tube_state |= ELAPSE__QUEUE_HAS_PLACE;
@@ -298,6 +299,7 @@ void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_ent
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     if (elapse__queue_has_record(entry))
         elapse__queue_count_live(queue, entry, false);
+    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
     elapse__queue_leave_state(queue, entry);
     elapse__queue_extras_end(queue, entry);
     struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);

@@ -423,6 +423,35 @@ bool elapse__queue_recurrence_first(struct elapse__queue_recurrence *recurrence,
 bool elapse__queue_recurrence_next(struct elapse__queue_recurrence *recurrence, int64_t now_ms,
                                    uint64_t *missed);
 
+/* ---- errors (errors.c) ---- */
+
+void elapse__queue_errors_init(struct elapse__queue *queue);
+
+/* Returns the error of a job whose failure is TOLD; NULL for another job. */
+const struct elapse__queue_error *elapse__queue_error_find(const struct elapse__queue *queue,
+                                                           uint64_t id);
+
+/* Makes room for one more error. Returns false if there is no memory. */
+bool elapse__queue_error_room(struct elapse__queue *queue);
+
+/* The error of a job lies at this position now, in place of the one before. Requires that there is
+ * room. */
+void elapse__queue_error_set(struct elapse__queue *queue, uint64_t id, uint64_t position,
+                             uint32_t size);
+
+/* Ends the error of a job, if it has one. */
+void elapse__queue_error_end(struct elapse__queue *queue, uint64_t id);
+
+/* Stores what is known of the last failure of a job. Unless it is TOLD, the error ends. */
+void elapse__queue_set_failure(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               enum elapse__queue_failure failure);
+
+/* Ends the errors whose job has not come. */
+void elapse__queue_errors_open(struct elapse__queue *queue);
+
+/* Ends the errors whose records lie below this position. */
+void elapse__queue_errors_forget(struct elapse__queue *queue, uint64_t position);
+
 /* ---- tokens (tokens.c) ---- */
 
 void elapse__queue_tokens_init(struct elapse__queue *queue);

@@ -12,6 +12,8 @@
  */
 #include "transact.h"
 
+#include <errno.h>
+
 #include "commands.h"
 
 struct elapse__queue_answer elapse__queue_change(struct elapse__queue *queue,
@@ -50,13 +52,22 @@ struct elapse__queue_answer elapse__queue_change(struct elapse__queue *queue,
     return elapse__queue_say(ELAPSE__QUEUE_OK, held->holder.id);
 }
 
+/* Returns how much of the text of an error is written. */
+static uint64_t error_bytes(const struct elapse__queue_change *change)
+{
+    bool fails = change->verb == ELAPSE__QUEUE_NACK || change->verb == ELAPSE__QUEUE_NACK_IN ||
+                 change->verb == ELAPSE__QUEUE_BURY;
+    uint64_t size = fails ? change->held.holder.error.size : 0;
+    return size < ELAPSE__QUEUE_ERROR_BYTES_MAX ? size : ELAPSE__QUEUE_ERROR_BYTES_MAX;
+}
+
 uint64_t elapse__queue_change_bytes(const struct elapse__queue_change *change)
 {
     if (change->verb == ELAPSE__QUEUE_PUT)
         return elapse__queue_put_bytes(&change->put);
     return change->verb == ELAPSE__QUEUE_LEASED
                ? 0
-               : elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0);
+               : elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0) + error_bytes(change);
 }
 
 /* A transaction that is being prepared. */
@@ -66,6 +77,8 @@ struct plan {
     uint32_t puts;
     uint32_t tokens;
     uint64_t bytes;
+    uint64_t error_bytes; /* of `bytes`: the texts of errors */
+    bool drops_errors;    /* there is no room for them on the disk */
     struct room {
         struct elapse__queue_prepared put;
         struct elapse__queue_tube *tube;   /* held, with room in its heap; NULL: none */
@@ -94,6 +107,7 @@ static void count_needs(struct plan *plan)
         plan->puts += puts;
         plan->tokens += puts && change->put.token.size > 0;
         plan->bytes += elapse__queue_change_bytes(change);
+        plan->error_bytes += error_bytes(change);
     }
 }
 
@@ -205,6 +219,22 @@ static void give_rooms(struct elapse__queue *queue, struct plan *plan)
     elapse__release_locked(&queue->memory, plan->rooms, plan->count * sizeof *plan->rooms);
 }
 
+/* Begins the group, as growth if a job is put or an error is told. If there is no room for errors
+ * alone, drops their texts. */
+static bool begin_group(struct elapse__queue *queue, struct plan *plan)
+{
+    bool tells = plan->error_bytes > 0 && !queue->options.old_records;
+    if (plan->puts > 0)
+        return elapse__queue_begin(queue, 0, plan->bytes, ELAPSE__RECORD_FOR_GROWTH);
+    int error =
+        tells ? queue->sink->begin(queue->sink, plan->bytes, ELAPSE__RECORD_FOR_GROWTH) : ENOSPC;
+    if (error == 0 || error == EAGAIN)
+        return error == 0;
+    plan->bytes -= plan->error_bytes;
+    plan->drops_errors = true;
+    return elapse__queue_begin(queue, 0, plan->bytes, ELAPSE__RECORD_FOR_RELIEF);
+}
+
 /* Prepares every change, and begins the group. If this fails, nothing has changed. */
 static enum elapse__queue_result make_rooms(struct elapse__queue *queue, struct plan *plan,
                                             const char **fault)
@@ -222,10 +252,7 @@ static enum elapse__queue_result make_rooms(struct elapse__queue *queue, struct 
     if (result == ELAPSE__QUEUE_OK && plan->puts > 0 &&
         !elapse__queue_ids_reserve_many(&queue->jobs.ids, next_id, plan->puts, &queue->memory))
         result = ELAPSE__QUEUE_NO_MEMORY;
-    if (result == ELAPSE__QUEUE_OK &&
-        !elapse__queue_begin(queue, 0, plan->bytes,
-                             plan->puts > 0 ? ELAPSE__RECORD_FOR_GROWTH
-                                            : ELAPSE__RECORD_FOR_RELIEF))
+    if (result == ELAPSE__QUEUE_OK && !begin_group(queue, plan))
         result = ELAPSE__QUEUE_REFUSED;
     if (result != ELAPSE__QUEUE_OK)
         give_rooms(queue, plan);
@@ -237,8 +264,8 @@ static enum elapse__queue_result make_rooms(struct elapse__queue *queue, struct 
 static void make_changes(struct elapse__queue *queue, const struct plan *plan,
                          struct elapse__queue_answer *answers)
 {
-    struct elapse__queue_transaction transaction = {.last_id = queue->last_id,
-                                                    .bytes_left = plan->bytes};
+    struct elapse__queue_transaction transaction = {
+        .last_id = queue->last_id, .bytes_left = plan->bytes, .drops_errors = plan->drops_errors};
     queue->transaction = &transaction;
     for (uint32_t i = 0; i < plan->count; i++) {
         transaction.prepared = &plan->rooms[i].put;

@@ -58,6 +58,7 @@ static void time_out(struct turning *turning, struct elapse__queue_entry *entry)
     elapse__queue_side_of(queue, entry)->timeouts++;
     elapse__queue_tube_of(queue, entry)->totals.timeouts++;
     queue->totals.timeouts++;
+    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_LEASE_ENDED);
     elapse__queue_fail_attempt(queue, entry, 0, write);
     if (write)
         (void)elapse__queue_end(queue);

@@ -6,6 +6,7 @@ static void describe_side(const struct elapse__queue *queue,
                           struct elapse__queue_fields *fields)
 {
     fields->handed_out = side->handed_out;
+    fields->failure = (enum elapse__queue_failure)side->failure;
     fields->reason = (uint8_t)side->reason;
     fields->attempts = side->attempts;
     fields->reserves = side->reserves;
@@ -125,10 +126,24 @@ void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse_
     (void)append_fields(queue, type, &fields, (struct elapse__queue_text){0}, 0, &size);
 }
 
-void elapse__queue_write_delete(struct elapse__queue *queue,
-                                const struct elapse__queue_entry *entry)
+void elapse__queue_write_error(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               struct elapse__queue_text text, int64_t error_ms)
 {
-    struct elapse__queue_fields fields = {.id = elapse__queue_id(entry)};
+    struct elapse__queue_fields fields;
+    uint16_t size = 0;
+    ELAPSE__ASSERT(text.size > 0 && text.size <= ELAPSE__QUEUE_ERROR_BYTES_MAX);
+    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_TOLD);
+    elapse__queue_describe(queue, entry, &fields);
+    fields.has_error = true;
+    fields.error_ms = error_ms;
+    uint64_t position = append_fields(queue, ELAPSE__RECORD_CHANGE, &fields, text, 0, &size);
+    elapse__queue_error_set(queue, fields.id, position,
+                            (uint32_t)elapse__frame_bytes(size, (uint32_t)text.size));
+}
+
+void elapse__queue_write_delete(struct elapse__queue *queue, uint64_t id)
+{
+    struct elapse__queue_fields fields = {.id = id};
     uint16_t size = 0;
     (void)append_fields(queue, ELAPSE__RECORD_DELETE, &fields, (struct elapse__queue_text){0}, 0,
                         &size);

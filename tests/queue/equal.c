@@ -91,6 +91,9 @@ static const char *views_differ(const struct elapse__queue_view *left,
     COMPARE(releases);
     COMPARE(buries);
     COMPARE(kicks);
+    COMPARE(told.lease_ended);
+    COMPARE(told.position);
+    COMPARE(told.size);
     if (strcmp(left->reason, right->reason) != 0)
         return differ("reason", left->id, 0, 1);
     if (left->tube.size != right->tube.size ||

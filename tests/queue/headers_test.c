@@ -5,7 +5,10 @@
 
 #include "fields.h"
 
-enum { SECOND = 8 + 2 }; /* the second word of parts, behind the id and the first one */
+enum {
+    SECOND = 8 + 2,    /* the second word of parts, behind the id and the first one */
+    EARLIER_ERROR = 2, /* a bit of it */
+};
 
 static struct elapse__queue_put with_headers(const char *body, const char *headers)
 {
@@ -122,6 +125,8 @@ QUEUE_TEST(unknown_bits_are_refused)
     record.fields = bytes;
     assert_true(elapse__queue_fields_decode(&fields, &record));
     for (unsigned bit = 0; bit < 16; bit++) {
+        if (bit == EARLIER_ERROR)
+            continue;
         bytes[SECOND + bit / 8] ^= (unsigned char)(1 << bit % 8);
         assert_false(elapse__queue_fields_decode(&fields, &record));
         bytes[SECOND + bit / 8] ^= (unsigned char)(1 << bit % 8);

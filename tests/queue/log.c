@@ -18,7 +18,7 @@ static int log_begin(struct elapse__record_sink *sink, uint64_t bytes,
     log->begins++;
     if (log->refusals > 0) {
         log->refusals--;
-        return ENOSPC;
+        return log->refusal != 0 ? log->refusal : ENOSPC;
     }
     log->in_group = true;
     log->group_left = bytes;

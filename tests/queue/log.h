@@ -28,6 +28,7 @@ struct log {
     bool in_group;
     uint64_t group_left; /* bytes that the open group may still take */
     unsigned refusals;   /* how many of the next groups are refused */
+    int refusal;         /* with this error; 0: the disk is full */
     unsigned begins;
     enum elapse__record_purpose purpose; /* of the last group */
 };

@@ -270,6 +270,8 @@ static struct elapse__queue_change random_change(struct random_source *random,
             return put_of(random_put(random));
         change.held.holder = holder(&handed[random_below(random, count)]);
         change.held.delay_ms = random_below(random, 2) * 7;
+        if (random_one_in(random, 2))
+            change.held.holder.error = text("it is broken");
         return change;
     }
     if (change.verb == ELAPSE__QUEUE_PUT || random_one_in(random, 3))

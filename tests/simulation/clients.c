@@ -83,6 +83,7 @@ struct command {
     enum model_verb holder_verb;
     struct elapse__queue_lease lease;
     int64_t delay;
+    int32_t error; /* the number of what the worker tells; 0: nothing */
 };
 
 static struct elapse__queue_answer put(struct elapse__queue *jobs, struct elapse__queue_now now,
@@ -118,7 +119,10 @@ static struct elapse__queue_answer put(struct elapse__queue *jobs, struct elapse
 static struct elapse__queue_answer hold(struct elapse__queue *jobs, struct elapse__queue_now now,
                                         const struct command *command)
 {
+    uint8_t error[MODEL_ERROR_MAX];
     struct elapse__queue_holder holder = {.id = command->id, .lease = command->lease};
+    if (command->error > 0)
+        holder.error = (struct elapse__queue_text){error, model_error(command->error, error)};
     switch (command->holder_verb) {
     case MODEL_ACK:
         return elapse__queue_ack(jobs, now, holder);
@@ -158,7 +162,8 @@ static struct elapse__queue_answer perform(struct elapse__queue *jobs, struct el
     }
 }
 
-static void judge(const struct command *command, struct elapse__queue_answer answer)
+/* `drops`: the journal has refused a group, and so may have left out the error. */
+static void judge(const struct command *command, bool drops, struct elapse__queue_answer answer)
 {
     switch (command->verb) {
     case PUT:
@@ -177,7 +182,8 @@ static void judge(const struct command *command, struct elapse__queue_answer ans
         model_do_pause(command->tube, command->delay, answer);
         break;
     default:
-        model_do_holder(command->holder_verb, command->id, command->lease, command->delay, answer);
+        model_do_holder(command->holder_verb, command->id, command->lease, command->delay,
+                        drops ? 0 : command->error, answer);
         break;
     }
 }
@@ -199,6 +205,7 @@ static void trace_command(const struct command *command, struct elapse__queue_an
 static bool run(const struct command *command)
 {
     struct elapse__queue_answer answer;
+    uint64_t refusals = process.refusals;
     if (clients.reply_count == REPLIES_MAX ||
         !elapse__engine_run(&process.engine, perform, command, &answer))
         return false;
@@ -210,7 +217,7 @@ static bool run(const struct command *command)
             model_violate("a command is refused for no reason: %s",
                           strerror(process.engine.refused));
     }
-    judge(command, answer);
+    judge(command, process.refusals != refusals, answer);
     model_read_drawn(process.engine.jobs, process_now());
     clients.replies[clients.reply_count++] =
         (struct reply){.gate = answer.position,
@@ -588,6 +595,9 @@ static void send_holder(struct random_source *random)
         .lease = clients.leases[place].lease,
         .delay = some_delay(random),
     };
+    if (command.holder_verb != MODEL_ACK && command.holder_verb != MODEL_EXTEND &&
+        random_one_in(random, 2))
+        command.error = 1 + (int32_t)random_below(random, 1000000);
     bool taken = run(&command);
     /* Old leases are kept now and then, to be used again. */
     if (taken && command.holder_verb != MODEL_EXTEND && !random_one_in(random, 4))

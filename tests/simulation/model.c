@@ -61,6 +61,14 @@ size_t model_headers(const struct model_put *put, uint8_t *bytes)
     return size;
 }
 
+size_t model_error(int32_t error, uint8_t *bytes)
+{
+    size_t size = 1 + (size_t)error * 37 % MODEL_ERROR_MAX;
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)((size_t)error + i);
+    return size;
+}
+
 struct elapse__queue_text model_tube(unsigned number)
 {
     static const char *const names[MODEL_TUBES] = {"orders", "mails", "x"};
@@ -261,6 +269,7 @@ static void end_occurrence(struct model_job *job)
     }
     job->missed += missed;
     job->attempts = 0;
+    job->error = 0;
     job->handed_out = false;
     model_enter_waiting(job, true, job->occurrence);
     job->state = ELAPSE__QUEUE_DELAYED;
@@ -530,6 +539,7 @@ void model_do_kick(uint64_t id, model_answer answer)
     }
     expect("kick", id, answer, ELAPSE__QUEUE_OK);
     job = change(job);
+    job->error = 0;
     if (job->state == ELAPSE__QUEUE_BURIED)
         job->attempts = 0;
     model_enter_waiting(job, false, model.t);
@@ -553,9 +563,19 @@ bool model_holds(uint64_t id, struct elapse__queue_lease lease)
     return held(id, lease) != NULL;
 }
 
-static void change_held(enum model_verb verb, struct model_job *job, int64_t delay)
+static void take_error(enum model_verb verb, struct model_job *job, int32_t error)
+{
+    bool fails = verb == MODEL_NACK || verb == MODEL_BURY;
+    if (error != 0)
+        job->error = error;
+    else if (fails && job->error == MODEL_LEASE_ENDED)
+        job->error = 0;
+}
+
+static void change_held(enum model_verb verb, struct model_job *job, int64_t delay, int32_t error)
 {
     job->replayed = false;
+    take_error(verb, job, error);
     switch (verb) {
     case MODEL_ACK:
         end_occurrence(job);
@@ -579,7 +599,7 @@ static void change_held(enum model_verb verb, struct model_job *job, int64_t del
 }
 
 void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lease lease,
-                     int64_t delay, model_answer answer)
+                     int64_t delay, int32_t error, model_answer answer)
 {
     static const char *const verbs[] = {"ack", "nack", "nack in", "extend", "bury"};
     model.seq++;
@@ -595,7 +615,7 @@ void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lea
             change(job)->state = ELAPSE__QUEUE_FREE;
     } else {
         expect(verbs[verb], id, answer, ELAPSE__QUEUE_OK);
-        change_held(verb, change(job), delay);
+        change_held(verb, change(job), delay, error);
     }
 }
 
@@ -678,6 +698,7 @@ static void come_due(struct model_job *job, bool unwritten)
             job->state = ELAPSE__QUEUE_FREE;
         } else if (job->state == ELAPSE__QUEUE_RESERVED) {
             change_apart(&job, unwritten);
+            job->error = MODEL_LEASE_ENDED;
             fail_attempt(job);
         }
     }
@@ -717,10 +738,12 @@ void model_do_end_of_connection(uint64_t id, bool unwritten)
     change_apart(&job, unwritten);
     job->connection = 0;
     /* What cannot be undone in the journal ends as a lease does. */
-    if (had_begun || unwritten)
-        fail_attempt(job);
-    else
+    if (!had_begun && !unwritten) {
         undo_lease(job);
+        return;
+    }
+    job->error = MODEL_LEASE_ENDED;
+    fail_attempt(job);
 }
 
 bool model_do_closed(unsigned connection)

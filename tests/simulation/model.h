@@ -22,7 +22,10 @@
 #include "../../src/queue/queue.h"
 
 enum { MODEL_TUBES = 3, MODEL_KEYS = 5, MODEL_TOKENS = 8, MODEL_BODY_MAX = 4096 };
-enum { MODEL_HEADERS_MAX = 512, MODEL_GROUPS = 4 };
+enum { MODEL_HEADERS_MAX = 512, MODEL_GROUPS = 4, MODEL_ERROR_MAX = 512 };
+
+/* The number of an error that nobody told: a lease that ended by itself. */
+enum { MODEL_LEASE_ENDED = -1 };
 
 #define MODEL_NEVER INT64_MAX
 
@@ -52,7 +55,9 @@ struct model_job {
     int64_t occurrence;
     uint32_t missed, reported, failures, attempts;
     bool handed_out, handed_out_before, begun, replayed;
-    bool is_damaged; /* its body; cleaning leaves it out */
+    bool is_damaged;    /* its body; cleaning leaves it out */
+    int32_t error;      /* the number of the last one; 0: none */
+    bool error_is_open; /* the file of its text was damaged */
     struct elapse__queue_lease lease;
     unsigned connection;   /* with which the lease ends; 0: none */
     bool end_is_open;      /* of the lease: the wall clock was set, and the process started anew */
@@ -122,6 +127,7 @@ void model_set_wall(int64_t offset);
 /* The bytes of a body, of headers, a key, a tube. Every third job has headers. */
 size_t model_headers(const struct model_put *put, uint8_t *bytes);
 void model_body(const struct model_put *put, uint8_t *bytes);
+size_t model_error(int32_t error, uint8_t *bytes);
 struct elapse__queue_text model_tube(unsigned number);
 struct elapse__queue_text model_key(unsigned number);
 struct elapse__queue_text model_token_text(unsigned number);
@@ -153,8 +159,9 @@ void model_do_pause(unsigned tube, int64_t delay, model_answer answer);
 bool model_takes_pauses(unsigned tube);
 
 enum model_verb { MODEL_ACK, MODEL_NACK, MODEL_NACK_IN, MODEL_EXTEND, MODEL_BURY };
+/* `error` is what the worker told, and was taken; 0: nothing. */
 void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lease lease,
-                     int64_t delay, model_answer answer);
+                     int64_t delay, int32_t error, model_answer answer);
 
 /* Time has passed. `unwritten`: the journal refused records meanwhile. */
 void model_do_turn(bool unwritten);
@@ -192,8 +199,9 @@ void model_compare(struct elapse__queue *queue, struct elapse__queue_now now);
 struct model_found {
     struct elapse__queue_view view;
     const uint8_t *body;
-    struct elapse__queue_text headers;
-    bool is_damaged; /* its body cannot be read, or was lost by cleaning */
+    struct elapse__queue_text headers, error;
+    bool is_damaged;    /* its body cannot be read, or was lost by cleaning */
+    bool error_is_lost; /* in files that were damaged */
 };
 
 /* Finds the command after which all jobs were as they are now, from `least` on, and goes back to

@@ -17,7 +17,9 @@ static bool matches(const struct model_job *job, const struct elapse__queue_view
            (int64_t)view->backoff_max_ms == job->put.backoff_max &&
            view->by_wall_clock == job->by_wall && view->recurring == model_recurs(job) &&
            view->attempts == job->attempts && view->missed == job->missed &&
-           view->failures == job->failures && view->tube.size == model_tube(job->put.tube).size &&
+           view->failures == job->failures &&
+           view->told.lease_ended == (job->error == MODEL_LEASE_ENDED) &&
+           view->tube.size == model_tube(job->put.tube).size &&
            memcmp(view->tube.bytes, model_tube(job->put.tube).bytes, view->tube.size) == 0 &&
            view->group.size == model_group(&job->put).size &&
            (view->group.size == 0 ||
@@ -133,6 +135,10 @@ static void compare_job(struct elapse__queue *queue, struct elapse__queue_now no
                       model_name_of(result), model_name_of(expected));
     } else if (result == ELAPSE__QUEUE_OK) {
         int64_t due = job->by_wall ? job->due : job->due + model.offset;
+        bool has_error = view.told.position != 0;
+        if (has_error != (job->error > 0) && !job->error_is_open)
+            model_violate("job %llu has %s error, expected number %d", (unsigned long long)job->id,
+                          has_error ? "an" : "no", (int)job->error);
         if (view.state != job->state || view.due_ms != due ||
             (view.body_size != job->put.body_size && !job->is_damaged) || !matches(job, &view))
             model_violate("job %llu is in state %d with due %lld, expected %d with %lld; attempts "
@@ -218,6 +224,17 @@ static bool body_fits(const struct model_job *job, const struct model_found *fou
     return job->put.body_size == 0 || memcmp(body, found->body, job->put.body_size) == 0;
 }
 
+/* Returns whether the error that was found is that of this version. In files that were damaged, it
+ * may be lost. */
+static bool error_fits(const struct model_job *job, const struct model_found *found)
+{
+    uint8_t error[MODEL_ERROR_MAX];
+    size_t size = job->error > 0 ? model_error(job->error, error) : 0;
+    if (found->error_is_lost)
+        return true;
+    return found->error.size == size && (size == 0 || memcmp(error, found->error.bytes, size) == 0);
+}
+
 /* Returns whether what was found is this version; `found` is NULL if there is no job. */
 static bool is_version(const struct model_job *job, const struct model_found *found)
 {
@@ -231,7 +248,7 @@ static bool is_version(const struct model_job *job, const struct model_found *fo
         return false;
     if (state == ELAPSE__QUEUE_RESERVED && !lease_fits(job, &found->view))
         return false;
-    return body_fits(job, found);
+    return body_fits(job, found) && error_fits(job, found);
 }
 
 /* Returns the version that the job may have behind a cut, and has; NULL: none. */
@@ -299,6 +316,7 @@ static void adopt(struct model_job *job, const struct model_found *found)
 {
     job->replayed = true;
     job->is_damaged = found != NULL && found->is_damaged;
+    job->error_is_open = found != NULL && found->error_is_lost;
     job->connection = 0;
     job->apart = job->unwritten = false;
     if (job->state == ELAPSE__QUEUE_SHADOW)

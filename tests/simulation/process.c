@@ -228,13 +228,31 @@ static void read_found(struct model_found *found, void **memory)
                       strerror(error));
 }
 
+/* Reads the error of a job, which lies in `*memory`. */
+static void read_error(struct model_found *found, void **memory)
+{
+    struct elapse__record record;
+    uint64_t position = found->view.told.position;
+    *memory = NULL;
+    found->error_is_lost = process.is_damaged && position == 0;
+    if (position == 0)
+        return;
+    int error = elapse__journal_read(process.engine.journal, position, true, &record, memory);
+    found->error_is_lost = error == EBADMSG && process.is_damaged;
+    if (error == 0)
+        found->error = (struct elapse__queue_text){record.body, record.body_size};
+    else if (!found->error_is_lost)
+        model_violate("the error of job %llu cannot be read: %s",
+                      (unsigned long long)found->view.id, strerror(error));
+}
+
 /* Reads all jobs of the queue after a start, and compares them with the model. `least` is that of
  * process_open. */
 static void look(uint64_t least)
 {
     static struct model_found found[FOUND_MAX];
     static struct elapse__queue_view views[FOUND_MAX];
-    static void *memory[FOUND_MAX];
+    static void *memory[FOUND_MAX], *errors[FOUND_MAX];
     struct elapse__queue_filter all = {.state = ELAPSE__QUEUE_FREE};
     uint32_t cursor = 0;
     uint32_t count = elapse__queue_list(process.engine.jobs, process_now(), &all, &cursor,
@@ -245,6 +263,7 @@ static void look(uint64_t least)
         found[i] = (struct model_found){.view = views[i]};
         memory[i] = NULL;
         read_found(&found[i], &memory[i]);
+        read_error(&found[i], &errors[i]);
     }
     unsigned broken = elapse__queue_check(process.engine.jobs);
     if (broken != 0)
@@ -254,8 +273,10 @@ static void look(uint64_t least)
     process.greatest_life = process.engine.life;
     if (model.violation[0] == '\0')
         model_recover(process.engine.jobs, process_now(), least, found, count);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         free(memory[i]);
+        free(errors[i]);
+    }
 }
 
 static void keep_name(void *context, const char *name)

@@ -69,7 +69,7 @@ static void add_cell(struct elapse__buffer *line, const redisReply *job, const c
         buffer_add_format(line, "%" PRIu64, answer_number(job, name));
 }
 
-/* Adds a key, a tag or a group; a dash if there is none. */
+/* Adds a key, a tag, a group or an error; a dash if there is none. */
 static void add_name(struct elapse__buffer *line, const redisReply *job, const char *name)
 {
     const redisReply *value = answer_member(job, name);
@@ -114,6 +114,8 @@ static void add_job_line(struct elapse__buffer *line, const redisReply *job)
     add_name(line, job, "tag");
     buffer_add_text(line, " ");
     add_name(line, job, "group");
+    buffer_add_text(line, " ");
+    add_name(line, job, "error");
 }
 
 static void print_json(const redisReply *entry)
@@ -232,7 +234,8 @@ static enum exit_status list_pages(struct list *list)
             return status;
         if (cursor[0] == '\0' && list->tube != NULL && !list->client->json)
             output_add_format("%-11s %-9s %-25s %-11s %-9s %s\n", "ID", "STATE", "DUE", "LEFT",
-                              "ATTEMPTS", list->keys ? "PRIORITY   KEY TAG GROUP" : "PRIORITY");
+                              "ATTEMPTS",
+                              list->keys ? "PRIORITY   KEY TAG GROUP ERROR" : "PRIORITY");
         status = take_page(list, reply, cursor);
         freeReplyObject(reply);
     }
@@ -263,7 +266,7 @@ enum exit_status list_command(int argc, char **argv)
                     "only those that are delayed, ready, reserved or buried"),
         option_text("tag", "TAG", &list.tag, "only those with this tag"),
         option_flag("keys", &list.keys,
-                    "with key, tag and group, which the server reads from its disk"),
+                    "with key, tag, group and last error, which the server reads from its disk"),
         option_number("limit", "COUNT", &list.limit, 1, UINT32_MAX,
                       "at most so many; all of them without it"),
         client_json_option(list.client),

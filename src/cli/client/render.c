@@ -98,6 +98,7 @@ static void add_value(struct elapse__buffer *out, const redisReply *name, const 
         buffer_add_text(out, number != 0 ? "yes" : "no");
         break;
     case ELAPSE__FIELD_MOMENT:
+    case ELAPSE__FIELD_INSTANT:
         render_moment(out, number);
         break;
     case ELAPSE__FIELD_DURATION:

@@ -37,6 +37,7 @@ static const struct number_member {
     MEMBER(occurrence_ms, NUMBER_SIGNED, 0),
     MEMBER(first_ms, NUMBER_SIGNED, 0),
     MEMBER(put_ms, NUMBER_SIGNED, 0),
+    MEMBER(error_ms, NUMBER_SIGNED, 0),
 #define COUNTER(field) MEMBER(field, NUMBER_32, 0),
     ELAPSE__QUEUE_OCCURRENCES(COUNTER) ELAPSE__QUEUE_COUNTERS(COUNTER)
 #undef COUNTER
@@ -57,6 +58,7 @@ static const struct text_member {
     {"group", FIELDS + offsetof(struct elapse__queue_fields, group)},
     {"cron", FIELDS + offsetof(struct elapse__queue_fields, cron)},
     {"zone", FIELDS + offsetof(struct elapse__queue_fields, zone)},
+    {"error", offsetof(struct elapse__upkeep_job, error)},
     {"headers", offsetof(struct elapse__upkeep_job, headers)},
     {"body", offsetof(struct elapse__upkeep_job, body)},
 #undef FIELDS

@@ -17,6 +17,7 @@
 
 enum {
     FAILURE_BYTES = 300,
+    LINE_BYTES = 500, /* of the first line of an answer */
     WATCHES_MAX = 8,
     POLL_MS_MAX = 60000,
     RETRY_AFTER_S_MAX = 24 * 60 * 60, /* a hook that says a year by mistake is asked tomorrow */
@@ -27,6 +28,9 @@ struct hook {
     struct curl_slist *headers;
     void *context;
     char error[CURL_ERROR_SIZE];
+    char line[LINE_BYTES]; /* the first line of the answer, as much of it as there is room for */
+    size_t line_length;
+    bool line_ended;
 };
 
 struct hooks {
@@ -36,6 +40,7 @@ struct hooks {
     size_t idle_count;
     int active; /* requests that were begun and not taken */
     char failure[FAILURE_BYTES];
+    char error[FAILURE_BYTES + 2 + LINE_BYTES];
 };
 
 static void check(const struct hooks *hooks)
@@ -100,11 +105,16 @@ void hooks_free(struct hooks *hooks)
 
 /* ---- one request ---- */
 
-/* Drops what the hook answers. */
-static size_t ignore_answer(char *bytes, size_t size, size_t count, void *context)
+/* Keeps the first line of what the hook answers. */
+static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
 {
-    (void)bytes;
-    (void)context;
+    struct hook *hook = context;
+
+    for (size_t i = 0; i < size * count && !hook->line_ended; i++) {
+        hook->line_ended = bytes[i] == '\n' || hook->line_length == sizeof hook->line - 1;
+        if (!hook->line_ended && bytes[i] != '\r')
+            hook->line[hook->line_length++] = bytes[i];
+    }
     return size * count;
 }
 
@@ -123,7 +133,8 @@ static bool prepare(const struct hooks *hooks, struct hook *hook)
            curl_easy_setopt(easy, CURLOPT_USERAGENT, agent) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, hook->error) == CURLE_OK &&
            curl_easy_setopt(easy, CURLOPT_PRIVATE, hook) == CURLE_OK &&
-           curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, ignore_answer) == CURLE_OK;
+           curl_easy_setopt(easy, CURLOPT_WRITEDATA, hook) == CURLE_OK &&
+           curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer) == CURLE_OK;
 }
 
 static struct hook *new_hook(const struct hooks *hooks)
@@ -226,6 +237,8 @@ struct hook *hooks_start(struct hooks *hooks, const struct handed *handed, void 
     hook->context = context;
     ELAPSE__ASSERT(hook->headers == NULL);
     hook->error[0] = '\0';
+    hook->line_length = 0;
+    hook->line_ended = false;
     curl_off_t length = (curl_off_t)handed->body_length;
     if (add_headers(hooks, hook, handed) &&
         curl_easy_setopt(hook->easy, CURLOPT_HTTPHEADER, hook->headers) == CURLE_OK &&
@@ -292,6 +305,20 @@ static const char *describe(struct hooks *hooks, struct hook *hook, CURLcode res
     return status >= 200 && status < 300 ? NULL : hooks->failure;
 }
 
+/* Says for the server what the log is told, and the first line of the answer. */
+static void describe_more(struct hooks *hooks, struct hook *hook, bool has_answer)
+{
+    hook->line[hook->line_length] = '\0';
+    bool shows_line = has_answer && hook->line_length > 0;
+    (void)snprintf(hooks->error, sizeof hooks->error, "%s%s%s", hooks->failure,
+                   shows_line ? ": " : "", shows_line ? hook->line : "");
+}
+
+const char *hooks_error(const struct hooks *hooks)
+{
+    return hooks->error;
+}
+
 /* Returns what the header Retry-After of an answer says, in milliseconds; 0: there is none. */
 static uint64_t read_retry_after(struct hook *hook)
 {
@@ -314,6 +341,7 @@ void *hooks_take(struct hooks *hooks, const char **failure, uint64_t *after_ms)
             curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &hook) != CURLE_OK)
             continue;
         *failure = describe(hooks, hook, result);
+        describe_more(hooks, hook, result == CURLE_OK);
         *after_ms = read_retry_after(hook);
         void *context = hook->context;
         hooks_stop(hooks, hook);

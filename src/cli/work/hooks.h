@@ -46,4 +46,8 @@ void hooks_wait(struct hooks *hooks, struct elapse__os_watch *watches, size_t co
  */
 void *hooks_take(struct hooks *hooks, const char **failure, uint64_t *after_ms);
 
+/* Returns the failure of the request that was taken last, and the first line of the answer, which
+ * the hook chose: it may have any bytes. The text lasts until the next request is taken. */
+const char *hooks_error(const struct hooks *hooks);
+
 #endif

@@ -29,6 +29,7 @@ struct task {
     struct handed handed;
     struct elapse__os_process process;
     struct hook *hook;
+    char *error; /* what the server is told that went wrong; NULL: nothing */
     bool is_running;
 };
 
@@ -80,6 +81,19 @@ say_of_job(const struct loop *loop, const struct task *task, const char *format,
                 quote_text(task->handed.tube, task->handed.tube_length).text, text);
 }
 
+/* Stores what the server is told that went wrong. */
+static void set_error(struct loop *loop, struct work_job *job, const char *text)
+{
+    struct task *task = task_of(loop, job);
+    size_t size = text == NULL ? 0 : strlen(text) + 1;
+
+    free(task->error);
+    task->error = size == 0 ? NULL : allocate(size);
+    if (size > 0)
+        memcpy(task->error, text, size);
+    job->error = task->error;
+}
+
 /* ---- effects ---- */
 
 static void reserve(struct loop *loop, size_t count, uint64_t now_ns)
@@ -123,6 +137,8 @@ static void start(struct loop *loop, struct work_job *job)
         if (error != 0)
             say_of_job(loop, task, "cannot run %s: %s", loop->options->program[0],
                        elapse__os_error_text(error));
+        if (error != 0)
+            set_error(loop, job, "the program cannot be run");
     }
     if (!task->is_running)
         worker_ran(&loop->worker, job, WORK_NOT_BEGUN);
@@ -138,6 +154,8 @@ static void stop(struct loop *loop, struct work_job *job, bool at_once)
                    job->timed_out   ? "the time limit is over"
                    : job->cancelled ? "cancelled: the work is ended"
                                     : "the lease has ended: the work is ended too");
+    if (job->timed_out)
+        set_error(loop, job, "the time limit is over");
     if (loop->options->program != NULL) {
         elapse__os_end_group(&task->process, at_once);
         return;
@@ -172,6 +190,7 @@ static void perform_for_job(struct loop *loop, const struct work_effect *effect,
     case EFFECT_FORGET:
         freeReplyObject(task_of(loop, job)->reply);
         task_of(loop, job)->reply = NULL;
+        set_error(loop, job, NULL);
         break;
     }
 }
@@ -329,7 +348,10 @@ static void look_after_both(struct loop *loop, uint64_t now_ns)
 
 /* ---- the work ---- */
 
-static void end_task(struct loop *loop, struct work_job *job, const char *failure)
+/* Notes that the work on a job has ended. `failure` is for the log, and `error` for the server;
+ * NULL: it has not failed. */
+static void end_task(struct loop *loop, struct work_job *job, const char *failure,
+                     const char *error)
 {
     struct task *task = task_of(loop, job);
 
@@ -338,6 +360,8 @@ static void end_task(struct loop *loop, struct work_job *job, const char *failur
     task->hook = NULL;
     if (failure != NULL && !job->stopping)
         say_of_job(loop, task, "attempt %" PRIu64 " failed: %s", task->handed.attempt, failure);
+    if (!job->stopping)
+        set_error(loop, job, error);
     worker_ran(&loop->worker, job, failure == NULL ? WORK_DONE : WORK_FAILED);
 }
 
@@ -349,15 +373,17 @@ static void collect_work(struct loop *loop)
 
     while (loop->hooks != NULL && (job = hooks_take(loop->hooks, &failure, &after_ms)) != NULL) {
         job->after_ms = after_ms;
-        end_task(loop, job, failure);
+        end_task(loop, job, failure, failure == NULL ? NULL : hooks_error(loop->hooks));
     }
     for (size_t i = 0; loop->hooks == NULL && i < loop->options->worker.concurrency; i++) {
         struct elapse__os_end end;
         struct task *task = &loop->tasks[i];
         job = &loop->worker.jobs[i];
         /* If the work was to end, the rest of its process group is killed, too. */
-        if (task->is_running && elapse__os_collect(&task->process, job->stopping, &end))
-            end_task(loop, job, programs_failure(&end));
+        if (task->is_running && elapse__os_collect(&task->process, job->stopping, &end)) {
+            failure = programs_failure(&end);
+            end_task(loop, job, failure, failure);
+        }
     }
 }
 
@@ -475,6 +501,7 @@ static void free_loop(struct loop *loop)
         else if (task->is_running)
             hooks_stop(loop->hooks, task->hook);
         freeReplyObject(task->reply);
+        free(task->error);
     }
     if (loop->hooks != NULL)
         hooks_free(loop->hooks);

@@ -56,6 +56,11 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
         request_add_text(request, effect->kind == EFFECT_NACK_IN ? "IN" : "AFTER");
         request_add_text(request, delay);
     }
+    bool is_nack = effect->kind == EFFECT_NACK || effect->kind == EFFECT_NACK_IN;
+    if (is_nack && effect->job->error != NULL) {
+        request_add_text(request, "ERROR");
+        request_add_text(request, effect->job->error);
+    }
 }
 
 enum work_answer protocol_read_word(const redisReply *reply, size_t place)

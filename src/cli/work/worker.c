@@ -336,6 +336,7 @@ void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
     job->tell_sent = false;
     if (answer == ANSWER_ERROR) {
         job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
+        job->error = NULL; /* a server of an older version refuses it */
         return;
     }
     worker->lost += answer == ANSWER_GONE && !job->told_once;

@@ -58,6 +58,7 @@ struct work_job {
     uint64_t limit_ns; /* when the work is asked to end, because it takes too long */
     uint64_t kill_ns;  /* when the work is killed */
     uint64_t after_ms; /* who did the work wants to be left alone for so long; 0: no wish */
+    const char *error; /* what the server is told that went wrong, the caller's; NULL: nothing */
     void *context;     /* of the caller */
 };
 

@@ -34,7 +34,8 @@ struct elapse__router_route {
     bool looks;       /* the command changes nothing */
     bool before_auth; /* the command may be said before AUTH */
     bool slow;        /* the command may take long */
-    bool is_nack;     /* LEASES: IN or AFTER with a duration may stand behind the leases */
+    /* LEASES: how many options may stand behind the leases: 1, ERROR; or 3, IN and AFTER, too */
+    uint32_t lease_options;
     enum elapse__router_command_kind command; /* ALL */
     elapse__router_local_function *local;
 };

@@ -159,12 +159,14 @@ static bool leases_are_well_formed(const struct elapse__wire_resp_argument *argu
 /* Returns whether a partition takes what stands behind the leases. */
 static bool options_are_well_formed(const struct call *call, uint32_t first)
 {
-    static const struct elapse__wire_resp_option options[] = {{"IN", 1}, {"AFTER", 1}};
-    uint32_t places[2] = {0, 0};
+    static const struct elapse__wire_resp_option options[] = {
+        {"ERROR", 1}, {"IN", 1}, {"AFTER", 1}};
+    uint32_t all[3] = {0, 0, 0};
+    const uint32_t *places = all + 1; /* those of a duration */
     uint64_t duration_ns = 0;
 
     if (!elapse__wire_resp_find_options(call->arguments, call->count, first, options,
-                                        call->route->is_nack ? 2 : 0, places, NULL) ||
+                                        call->route->lease_options, all, NULL) ||
         (places[0] != 0 && places[1] != 0))
         return false;
     uint32_t place = places[0] + places[1];

@@ -158,6 +158,8 @@ enum elapse_error elapse_queue_peek(struct elapse_queue *queue, uint64_t id,
     if (error != ELAPSE_OK)
         return error;
     int failed = elapse__engine_peek(&queue->engine, id, &texts);
+    if (failed == 0)
+        elapse__engine_error(&queue->engine, id, &texts);
     elapse__store_leave(queue);
     if (failed != 0)
         return failed == ENOENT    ? ELAPSE_ERROR_GONE
@@ -169,7 +171,11 @@ enum elapse_error elapse_queue_peek(struct elapse_queue *queue, uint64_t id,
         .key_bytes = texts.key.size,
         .body = texts.body.size > 0 ? texts.body.bytes : "",
         .body_bytes = texts.body.size,
+        .error = texts.error.bytes,
+        .error_bytes = texts.error.size,
+        .error_ms = texts.error_ms,
         .memory = texts.memory,
+        .error_memory = texts.error_memory,
     };
     return ELAPSE_OK;
 }
@@ -177,6 +183,7 @@ enum elapse_error elapse_queue_peek(struct elapse_queue *queue, uint64_t id,
 void elapse_content_free(struct elapse_content *content)
 {
     free(content->memory);
+    free(content->error_memory);
     *content = (struct elapse_content){.memory = NULL};
 }
 

@@ -446,6 +446,32 @@ enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,
     return run_verb(queue, elapse__queue_nack, id, lease, answer);
 }
 
+static struct elapse__queue_holder failing(uint64_t id, struct elapse_lease lease,
+                                           const void *error, size_t error_bytes)
+{
+    struct elapse__queue_holder holder = holder_of(id, lease);
+    holder.error = (struct elapse__queue_text){error, error == NULL ? 0 : error_bytes};
+    return holder;
+}
+
+enum elapse_error elapse_queue_nack_error(struct elapse_queue *queue, uint64_t id,
+                                          struct elapse_lease lease, const void *error,
+                                          size_t error_bytes, struct elapse_answer *answer)
+{
+    return run_holding(queue, do_verb,
+                       (struct holding){.holder = failing(id, lease, error, error_bytes),
+                                        .verb = elapse__queue_nack},
+                       answer);
+}
+
+enum elapse_error elapse_queue_bury_error(struct elapse_queue *queue, uint64_t id,
+                                          struct elapse_lease lease, const void *error,
+                                          size_t error_bytes, struct elapse_answer *answer)
+{
+    return run_holding(queue, do_bury,
+                       (struct holding){.holder = failing(id, lease, error, error_bytes)}, answer);
+}
+
 enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
                                        struct elapse_lease lease, uint64_t delay_ms,
                                        struct elapse_answer *answer)

@@ -68,6 +68,7 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
     ELAPSE__ASSERT(job->fields.state == ELAPSE__QUEUE_DELAYED ||
                    job->fields.state == ELAPSE__QUEUE_BURIED);
     job->fields.lease = (struct elapse__queue_lease){0};
+    job->fields.failure = ELAPSE__QUEUE_FAILURE_NONE; /* an error is told beside */
 }
 
 /* Reads a job and gives it to each(). Returns 0, or an error that ends the export. */
@@ -93,7 +94,14 @@ static int show_job(struct elapse__upkeep_data *data, uint64_t id,
         job.body = elapse__queue_body_of(&record, &old);
         job.headers = elapse__queue_headers_of(&record, &old);
     }
+    struct elapse__engine_job texts = {.memory = NULL};
+    elapse__engine_error(&data->engine, id, &texts);
+    if (texts.error_ms != 0) {
+        job.error = texts.error;
+        job.fields.error_ms = texts.error_ms;
+    }
     *goes_on = each(context, &job);
+    free(texts.error_memory);
     free(memory);
     return 0;
 }
@@ -196,6 +204,8 @@ static const char *check_job(const struct elapse__upkeep_data *data,
         return "body: it is too long";
     if (job->headers.size > ELAPSE__QUEUE_HEADERS_BYTES_MAX)
         return "headers: they have at most 4096 bytes";
+    if (job->error.size > ELAPSE__QUEUE_ERROR_BYTES_MAX)
+        return "error: it has at most 1024 bytes";
     if (fields->tube.size < 1 || fields->tube.size > ELAPSE__QUEUE_TUBE_BYTES_MAX)
         return "tube: a name has 1 to 200 bytes";
     if (fields->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
@@ -238,6 +248,21 @@ static enum elapse__upkeep_added judge_load(const struct elapse__upkeep_data *da
     return ELAPSE__UPKEEP_FAILED;
 }
 
+/* Loads the error of a job that was loaded. */
+static int load_error(struct elapse__upkeep_data *data, struct elapse__upkeep_job *job)
+{
+    unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
+    job->fields.has_error = true;
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_CHANGE,
+        .fields_size = elapse__queue_fields_encode(&job->fields, ELAPSE__RECORD_CHANGE, bytes),
+        .fields = bytes,
+        .body_size = (uint32_t)job->error.size,
+        .body = job->error.bytes,
+    };
+    return elapse__data_load(data, &record);
+}
+
 enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
                                              struct elapse__upkeep_job *job,
                                              struct elapse__upkeep_fault *fault)
@@ -268,6 +293,8 @@ enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
     };
     int error = elapse__data_load(data, &record);
     free(joined);
+    if (error == 0 && job->error.size > 0)
+        error = load_error(data, job);
     return judge_load(data, error, fault);
 }
 

@@ -85,9 +85,29 @@ static int load_delete(struct elapse__salvage *salvage, uint64_t id)
     return load(salvage, &record);
 }
 
+/* Loads what a CHANGE says of its job, whose error has a damaged text. */
+static int load_without_error(struct elapse__salvage *salvage, const struct elapse__record *record)
+{
+    unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
+    struct elapse__queue_fields fields;
+    if (!elapse__queue_fields_decode(&fields, record))
+        return 0;
+    learn(salvage, record, &fields);
+    fields.has_error = false;
+    fields.failure = ELAPSE__QUEUE_FAILURE_NONE;
+    struct elapse__record change = {
+        .type = ELAPSE__RECORD_CHANGE,
+        .fields_size = elapse__queue_fields_encode(&fields, ELAPSE__RECORD_CHANGE, bytes),
+        .fields = bytes,
+    };
+    return load(salvage, &change);
+}
+
 int elapse__salvage_damaged(struct elapse__salvage *salvage, const struct elapse__record *record)
 {
     struct elapse__queue_fields fields;
+    if (record->type == ELAPSE__RECORD_CHANGE)
+        return load_without_error(salvage, record);
     if (record->type != ELAPSE__RECORD_PUT || !elapse__queue_fields_decode(&fields, record))
         return 0;
     learn(salvage, record, &fields);

@@ -70,7 +70,8 @@ bool elapse__upkeep_close(struct elapse__upkeep_data *data, struct elapse__upkee
 struct elapse__upkeep_job {
     struct elapse__queue_fields fields;
     struct elapse__queue_text body, headers;
-    bool is_damaged; /* the record cannot be read; `fields` has the id alone */
+    struct elapse__queue_text error; /* what a worker told; its time is in `fields` */
+    bool is_damaged;                 /* the record cannot be read; `fields` has the id alone */
 };
 
 /* Calls each(context, job) for every job, by increasing ids, until it returns false. A job that is

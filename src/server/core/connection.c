@@ -343,13 +343,15 @@ void elapse__server_reading_done(struct elapse__server *server, struct elapse__q
                                  struct elapse__server_reading *reading)
 {
     struct elapse__server_reply *reply = reading->reply;
-    struct elapse__hand *hand = (struct elapse__hand *)(void *)reading;
     struct elapse__connection *connection = reply->connection;
 
-    ELAPSE__ASSERT_THAT(hand->state, ==, ELAPSE__HAND_WITH_SHELL);
     ELAPSE__ASSERT_THAT(reply->unread, >, 0);
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET + ELAPSE__HEARING_BUDGET);
-    hand->state = ELAPSE__HAND_READ;
+    if (!reading->is_of_error) {
+        struct elapse__hand *hand = (struct elapse__hand *)(void *)reading;
+        ELAPSE__ASSERT_THAT(hand->state, ==, ELAPSE__HAND_WITH_SHELL);
+        hand->state = ELAPSE__HAND_READ;
+    }
     reply->unread--;
     /* If the connection is closed, a turn undoes the reply. */
     if (reply->unread == 0 && !connection->closed)

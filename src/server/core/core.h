@@ -257,6 +257,7 @@ struct elapse__server_reading {
     struct elapse__ring_node ring_node; /* private */
     struct elapse__journal_reading reading;
     struct elapse__server_reply *reply; /* private */
+    bool is_of_error;                   /* private: the reading of an error, not of a body */
 };
 
 /* Returns the next reading to perform, NULL if there is none. */

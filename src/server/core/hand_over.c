@@ -26,14 +26,51 @@ struct batch {
     struct elapse__journal_reading readings[BATCH_HANDS];
 };
 
+static void give_reading(struct elapse__server_reply *reply, struct elapse__server_reading *reading)
+{
+    ELAPSE__ASSERT(!elapse__ring_has_node(&reading->ring_node));
+    reading->reading.error = EAGAIN;
+    reading->reply = reply;
+    reply->unread++;
+    elapse__ring_append(&reply->connection->server->readings, &reading->ring_node);
+}
+
 static void give_to_shell(struct elapse__server_reply *reply, struct elapse__hand *hand)
 {
-    ELAPSE__ASSERT(!elapse__ring_has_node(&hand->reading.ring_node));
-    hand->reading.reading.error = EAGAIN;
     hand->state = ELAPSE__HAND_WITH_SHELL;
-    hand->reading.reply = reply;
-    reply->unread++;
-    elapse__ring_append(&reply->connection->server->readings, &hand->reading.ring_node);
+    give_reading(reply, &hand->reading);
+}
+
+/* Begins to read the error of a job, if there is one. Without memory it is left out. */
+static void begin_error(struct elapse__server_reply *reply, struct elapse__hand *hand)
+{
+    struct elapse__engine *engine = reply->connection->server->engine;
+
+    if (!reply->shows_errors)
+        return;
+    if (reply->kind != ELAPSE__REPLY_LOOK)
+        hand->told = elapse__queue_told(engine->jobs, hand->job.handed.id);
+    if (hand->told.position == 0)
+        return;
+    struct elapse__server_reading *reading = calloc(1, sizeof *reading);
+    hand->of_error = reading;
+    if (reading == NULL)
+        return;
+    reading->is_of_error = true;
+    (void)elapse__engine_error_begin(engine, &hand->told, &reading->reading);
+    elapse__journal_read_perform(engine->journal, false, &reading->reading, 1);
+    if (reading->reading.error == EAGAIN)
+        give_reading(reply, reading);
+}
+
+/* Ends that reading. Adds the error to the texts of the job. */
+static void end_error(struct elapse__engine *engine, struct elapse__hand *hand)
+{
+    elapse__engine_error_end(engine, &hand->told,
+                             hand->of_error == NULL ? NULL : &hand->of_error->reading,
+                             &hand->job.texts);
+    free(hand->of_error);
+    hand->of_error = NULL;
 }
 
 /* Reads the bodies that are in memory or in the page cache. The shell gets the readings that have
@@ -93,8 +130,10 @@ static void begin_readings(struct elapse__server_reply *reply)
                                                          &hand->reading.reading) == 0
                               ? ELAPSE__HAND_BEGUN
                               : ELAPSE__HAND_GONE;
-        if (hand->state == ELAPSE__HAND_BEGUN)
+        if (hand->state == ELAPSE__HAND_BEGUN) {
+            begin_error(reply, hand);
             add_to_batch(reply, hand, &batch);
+        }
     }
     if (batch.count > 0)
         read_batch(reply, &batch);
@@ -138,7 +177,8 @@ static void format_nothing(struct elapse__server_reply *reply)
 static void free_texts(struct elapse__hand *hand)
 {
     free(hand->job.texts.memory);
-    hand->job.texts.memory = NULL;
+    free(hand->job.texts.error_memory);
+    hand->job.texts.memory = hand->job.texts.error_memory = NULL;
 }
 
 /* ---- looks ---- */
@@ -152,7 +192,9 @@ static bool finish_look(struct elapse__server_reply *reply)
     int error =
         elapse__engine_texts(connection->server->engine, &hand->reading.reading, &hand->job.texts);
 
+    end_error(connection->server->engine, hand);
     if (error != 0) {
+        free_texts(hand);
         reply->why = error == ENOMEM                       ? ELAPSE__NOTHING_NO_MEMORY
                      : error == EBADMSG || error == ENOENT ? ELAPSE__NOTHING_DAMAGED
                                                            : ELAPSE__NOTHING_ERROR;
@@ -184,9 +226,12 @@ static int begin_leases(struct elapse__server_reply *reply)
         if (hand->state == ELAPSE__HAND_READ)
             error = elapse__engine_hand_over_end(engine, &hand->job.handed, &hand->reading.reading,
                                                  &hand->job.texts);
+        end_error(engine, hand);
         if (error == 0)
             reply->hands[kept++] = *hand;
-        else if (error != ENOENT)
+        else
+            free_texts(hand);
+        if (error != 0 && error != ENOENT)
             failed = error;
     }
     reply->hand_count = kept;
@@ -290,6 +335,8 @@ bool elapse__reply_advance(struct elapse__server_reply *reply)
 /* Ends the reading of a hand, if it has begun. */
 static void end_reading(struct elapse__engine *engine, struct elapse__hand *hand)
 {
+    end_error(engine, hand);
+    free_texts(hand);
     if (hand->state != ELAPSE__HAND_BEGUN && hand->state != ELAPSE__HAND_READ)
         return;
     /* The reading has begun, but was not performed. */

@@ -96,6 +96,8 @@ struct elapse__hand {
     struct elapse__server_reading reading; /* first */
     struct elapse__server_job job;
     enum elapse__hand_state state;
+    struct elapse__queue_told told;          /* of a reply that shows errors */
+    struct elapse__server_reading *of_error; /* NULL: there is no error to read */
 };
 
 enum elapse__reply_state {
@@ -118,6 +120,7 @@ struct elapse__server_reply {
     enum elapse__reply_state state;
     enum elapse__server_nothing why;
     bool tell_deadline;
+    bool shows_errors;
     bool read_failed; /* a job for this reply could not be read */
     bool was_patient; /* the wait was prolonged, because the disk could not read */
     uint64_t context;

@@ -427,6 +427,7 @@ bool elapse__session_reserve(struct elapse__connection *connection,
         reply->holder = elapse__queue_name_get(server->engine->jobs, request->holder);
     reply->wanted = request->count;
     reply->tell_deadline = request->tell_deadline;
+    reply->shows_errors = request->shows_errors;
     reply->until_ms = until_ms(server, request->wait_ms);
     reply->state = ELAPSE__REPLY_NOTHING;
     if (!elapse__reply_marks_add_reply(connection, reply)) {
@@ -497,6 +498,8 @@ bool elapse__session_look(struct elapse__connection *connection,
     elapse__journal_read_begin(server->engine->journal, view->position, view->body_size,
                                &reply->hands[0].reading.reading);
     reply->hands[0].state = ELAPSE__HAND_BEGUN;
+    reply->hands[0].told = view->told;
+    reply->shows_errors = true;
     reply->state = ELAPSE__REPLY_READY;
     return true;
 }

@@ -39,7 +39,7 @@ enum elapse__session_step {
 /* What a protocol formats of a job that is handed out. */
 struct elapse__server_job {
     struct elapse__queue_handed handed; /* but not its tube, which is in `texts` */
-    struct elapse__engine_job texts;    /* tube, key, tag, body */
+    struct elapse__engine_job texts;    /* tube, key, tag, body, error */
 };
 
 /* Why a reserve has no job. */
@@ -241,6 +241,7 @@ struct elapse__session_reserve {
     uint64_t wait_ms; /* 0: do not wait; ELAPSE__SERVER_FOREVER */
     struct elapse__queue_text
         holder;         /* who gets the jobs, in place of the client; empty: the client does */
+    bool shows_errors;  /* read what went wrong with each job last */
     bool tell_deadline; /* end the wait with DEADLINE_SOON if a lease of the connection ends soon */
     uint64_t context;   /* is passed to the function that formats the reply */
 };

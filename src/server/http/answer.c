@@ -124,7 +124,8 @@ static void write_id(struct elapse__json *json, uint64_t id)
 static const char *name_of(const struct elapse__wire_resp_item *name, char room[32])
 {
     enum elapse__field_kind kind = elapse__field_kind_of(name->bytes, name->size);
-    bool is_time = kind == ELAPSE__FIELD_MOMENT || kind == ELAPSE__FIELD_DURATION;
+    bool is_time = kind == ELAPSE__FIELD_MOMENT || kind == ELAPSE__FIELD_INSTANT ||
+                   kind == ELAPSE__FIELD_DURATION;
     const char *unit = is_time ? "_ms" : "";
 
     ELAPSE__ASSERT_THAT(name->size, <, 28);

@@ -267,7 +267,8 @@ static bool add_holder(struct elapse__building *building, const char *command)
 static bool build_nack(struct elapse__building *building)
 {
     return add_holder(building, "NACK") && elapse__build_option(building, "IN", "in") &&
-           elapse__build_option(building, "AFTER", "after");
+           elapse__build_option(building, "AFTER", "after") &&
+           elapse__build_option(building, "ERROR", "error");
 }
 
 static bool build_extend(struct elapse__building *building)
@@ -277,7 +278,7 @@ static bool build_extend(struct elapse__building *building)
 
 static bool build_bury(struct elapse__building *building)
 {
-    return add_holder(building, "BURY");
+    return add_holder(building, "BURY") && elapse__build_option(building, "ERROR", "error");
 }
 
 static bool build_leased(struct elapse__building *building)

@@ -73,11 +73,11 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
     struct elapse__queue_view shown = *view;
 
     elapse__resp_begin_items(connection, context);
-    struct elapse__wire_resp_writer writer =
-        elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
-                           JOB_BYTES + texts->key.size + texts->tag.size + texts->group.size +
-                               (is_item ? 0 : texts->headers.size + texts->body.size) +
-                               (size_t)(2 * TEXT_PAIRS + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer = elapse__resp_begin(
+        connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
+        JOB_BYTES + texts->key.size + texts->tag.size + texts->group.size + texts->error.size +
+            (is_item ? 0 : texts->headers.size + texts->body.size) +
+            (size_t)(2 * TEXT_PAIRS + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
 
     ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) != 0);
     ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);

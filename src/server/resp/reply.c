@@ -243,6 +243,14 @@ void elapse__resp_write_number(struct elapse__wire_resp_writer *writer, uint64_t
     elapse__wire_resp_write_integer(writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
 }
 
+void elapse__resp_write_instant(struct elapse__wire_resp_writer *writer, int64_t at_ms)
+{
+    if (at_ms == 0)
+        elapse__wire_resp_write_null(writer);
+    else
+        elapse__wire_resp_write_integer(writer, at_ms);
+}
+
 void elapse__resp_write_name(struct elapse__wire_resp_writer *writer,
                              struct elapse__queue_text text)
 {

@@ -63,6 +63,7 @@ const char *elapse__resp_state_name(enum elapse__queue_state state);
 #define ELAPSE__RESP_WRITE_NUMBER(writer, value)    elapse__resp_write_number(writer, value)
 #define ELAPSE__RESP_WRITE_DURATION(writer, value)  elapse__resp_write_number(writer, value)
 #define ELAPSE__RESP_WRITE_MOMENT(writer, value)    elapse__wire_resp_write_integer(writer, value)
+#define ELAPSE__RESP_WRITE_INSTANT(writer, value)   elapse__resp_write_instant(writer, value)
 #define ELAPSE__RESP_WRITE_YES_OR_NO(writer, value) elapse__wire_resp_write_boolean(writer, value)
 #define ELAPSE__RESP_WRITE_TEXT(writer, value) \
     elapse__wire_resp_write_bytes(writer, (value).bytes, (value).size)
@@ -76,7 +77,10 @@ const char *elapse__resp_state_name(enum elapse__queue_state state);
 /* Writes a number. INT64_MAX stands for all greater numbers, which RESP does not have. */
 void elapse__resp_write_number(struct elapse__wire_resp_writer *writer, uint64_t value);
 
-/* Writes a key or a tag; null if it is empty. */
+/* Writes a time; null if it is 0. */
+void elapse__resp_write_instant(struct elapse__wire_resp_writer *writer, int64_t at_ms);
+
+/* Writes a key, a tag or an error; null if it is empty. */
 void elapse__resp_write_name(struct elapse__wire_resp_writer *writer,
                              struct elapse__queue_text text);
 

@@ -67,6 +67,7 @@ enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *c
             .wait_ms = wait_ms,
             .holder = places[3] == 0 ? (struct elapse__queue_text){NULL, 0}
                                      : elapse__resp_text(call->arguments[places[3]]),
+            .shows_errors = places[2] != 0,
             .context = (call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0U) |
                        (places[2] != 0 ? ELAPSE__RESP_CONTEXT_DETAILS : 0U),
         };
@@ -96,8 +97,11 @@ struct details {
     struct elapse__queue_text tag, group, headers;
     uint64_t attempts_left; /* after this one; NO_NUMBER: there is no limit */
     bool recurring;
+    struct elapse__queue_text error;
+    int64_t error_ms;
 };
 
+#define HAS_INSTANT(value)   ((value) != 0)
 #define HAS_DURATION(value)  true
 #define HAS_NAME(value)      ((value).size > 0)
 #define HAS_NUMBER(value)    ((value) != NO_NUMBER)
@@ -117,6 +121,8 @@ static void write_details(struct elapse__wire_resp_writer *writer,
                          : handed->retry > handed->attempt ? handed->retry - handed->attempt
                                                            : 0,
         .recurring = handed->recurring,
+        .error = job->texts.error,
+        .error_ms = job->texts.error_ms,
     };
     size_t pairs = 0;
 
@@ -146,7 +152,7 @@ static void hand_out(struct elapse__connection *connection, uint64_t context,
     size_t size = texts->tube.size + texts->key.size + texts->body.size +
                   (size_t)(FIELDS + 2) * 2 * ELAPSE__WIRE_RESP_FRAME_MAX;
     if (has_details)
-        size += texts->tag.size + texts->group.size + texts->headers.size +
+        size += texts->tag.size + texts->group.size + texts->headers.size + texts->error.size +
                 (size_t)(1 + 2 * DETAILS) * ELAPSE__WIRE_RESP_FRAME_MAX;
     struct elapse__wire_resp_writer writer =
         elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, size);
@@ -221,6 +227,17 @@ static enum elapse__session_step refuse_lone_id(const struct elapse__resp_call *
                                     NULL);
 }
 
+/* Reads a job and its lease into a change. Keeps the error that the worker tells. */
+static bool read_pair(const struct elapse__resp_call *call, uint32_t place,
+                      struct elapse__queue_change *change)
+{
+    struct elapse__queue_text error = change->held.holder.error;
+    bool is_read = elapse__resp_read_holder(call, place, &change->held.holder);
+
+    change->held.holder.error = error;
+    return is_read;
+}
+
 /* Runs a command for each pair of a job and its lease, and replies with an array. */
 static enum elapse__session_step run_pairs(const struct elapse__resp_call *call, uint32_t pairs,
                                            struct elapse__queue_change *change)
@@ -229,12 +246,11 @@ static enum elapse__session_step run_pairs(const struct elapse__resp_call *call,
     bool goes_on = true;
 
     for (uint32_t i = 0; i < pairs && call->session->done == 0; i++) {
-        if (!elapse__resp_read_holder(call, 1 + 2 * i, &change->held.holder))
+        if (!read_pair(call, 1 + 2 * i, change))
             return ELAPSE__STEP_RAN;
     }
     while (goes_on) {
-        bool is_read =
-            elapse__resp_read_holder(call, 1 + 2 * call->session->done, &change->held.holder);
+        bool is_read = read_pair(call, 1 + 2 * call->session->done, change);
         ELAPSE__ASSERT(is_read); /* the same text was read before the first part */
         (void)is_read;
         step = elapse__resp_run_part(call, pairs, change, &goes_on);
@@ -260,20 +276,29 @@ static enum elapse__session_step run_held(const struct elapse__resp_call *call, 
         return refuse_lone_id(call);
     if (pairs > 1)
         return run_pairs(call, pairs, change);
-    if (!elapse__resp_read_holder(call, 1, &change->held.holder))
+    if (!read_pair(call, 1, change))
         return ELAPSE__STEP_RAN;
     return elapse__resp_run_one(call, change);
 }
 
+/* Returns the value of the option ERROR, which is at this place; 0: there is none. */
+static struct elapse__queue_text error_at(const struct elapse__resp_call *call, uint32_t place)
+{
+    return place == 0 ? (struct elapse__queue_text){NULL, 0}
+                      : elapse__resp_text(call->arguments[place]);
+}
+
 enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call)
 {
-    static const struct elapse__wire_resp_option options[] = {{"IN", 1}, {"AFTER", 1}};
+    static const struct elapse__wire_resp_option options[] = {
+        {"IN", 1}, {"AFTER", 1}, {"ERROR", 1}};
     uint32_t pairs = elapse__wire_resp_count_pairs(call->arguments, call->count);
     struct elapse__queue_change change = held_change(ELAPSE__QUEUE_NACK);
-    uint32_t places[2] = {0, 0};
+    uint32_t places[3] = {0, 0, 0};
 
-    if (pairs > 0 && !elapse__resp_find_options(call, 1 + 2 * pairs, options, 2, places))
+    if (pairs > 0 && !elapse__resp_find_options(call, 1 + 2 * pairs, options, 3, places))
         return ELAPSE__STEP_RAN;
+    change.held.holder.error = error_at(call, places[2]);
     if (places[0] != 0 && places[1] != 0)
         return elapse__resp_reply_error(call->connection,
                                         "ERR syntax error: only one of IN and AFTER", NULL);
@@ -305,7 +330,15 @@ enum elapse__session_step elapse__resp_extend(const struct elapse__resp_call *ca
 
 enum elapse__session_step elapse__resp_bury(const struct elapse__resp_call *call)
 {
-    return run_plain(call, ELAPSE__QUEUE_BURY);
+    static const struct elapse__wire_resp_option option = {"ERROR", 1};
+    uint32_t pairs = elapse__wire_resp_count_pairs(call->arguments, call->count);
+    struct elapse__queue_change change = held_change(ELAPSE__QUEUE_BURY);
+    uint32_t place = 0;
+
+    if (pairs > 0 && !elapse__resp_find_options(call, 1 + 2 * pairs, &option, 1, &place))
+        return ELAPSE__STEP_RAN;
+    change.held.holder.error = error_at(call, place);
+    return run_held(call, pairs, &change);
 }
 
 enum elapse__session_step elapse__resp_leased(const struct elapse__resp_call *call)

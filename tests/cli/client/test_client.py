@@ -188,8 +188,8 @@ class Jobs(ClientTest):
         self.assertEqual([(job["key"], job["tag"]) for job in self.json_of("list", "few", "--keys")],
                          [(None, "a\tb")])
         table = self.done("list", "few", "--keys").splitlines()
-        self.assertRegex(table[0], r"PRIORITY +KEY TAG GROUP$")
-        self.assertRegex(table[1], r" 1024 +- a\?b -$")
+        self.assertRegex(table[0], r"PRIORITY +KEY TAG GROUP ERROR$")
+        self.assertRegex(table[1], r" 1024 +- a\?b - -$")
         self.assertEqual(len(self.json_of("list", "many", "--keys", "--limit", "250")), 250)
         self.fails(USAGE, "--keys needs a tube", "list", "--keys")
         self.assertEqual(set(self.done("list").split()), {"many", "few"})

@@ -96,6 +96,27 @@ class ExportImportTest(DataTest):
             self.assertRegex(outcome.errors, r"^elapse import: standard input: line 2: .+\n$")
         self.assertEqual(len(self.exported("d")), 2 * len(bad))
 
+    def test_errors_come_through(self):
+        lines = (line(key="a", body="x", error="no route to host", error_ms=1700000000000, attempts=2,
+                      handed_out=True) +
+                 line(key="b", error="it is broken", error_ms=5, state="buried", reason="worker"))
+        self.make("d", lines)
+        first = self.succeed("export", "d")
+        self.assertEqual([(job["error"], job["error_ms"]) for job in self.exported("d")],
+                         [("no route to host", 1700000000000), ("it is broken", 5)])
+        self.make("two", first)
+        self.assertEqual(self.succeed("export", "two"), first)
+        outcome = self.run_program("import", "d", stdin=line(error="x" * 1025))
+        self.assertEqual(outcome.status, STATUS_USAGE, outcome)
+        # A damaged text is lost, and the job is not.
+        path = self.segments("d")[0]
+        self.flip(path, path.read_bytes().index(b"it is broken"))
+        outcome = self.run_program("check", "--repair", "d")
+        self.assertIn("the body is damaged\n", outcome.output)
+        jobs = self.exported("d.repaired")
+        self.assertEqual([job.get("error") for job in jobs], ["no route to host", None])
+        self.assertEqual([job["state"] for job in jobs], ["waiting", "buried"])
+
     def test_the_settings_of_a_tube_come_through(self):
         end = int(time.time() * 1000) + 3600000
         tube = '{"settings_of":"mails","pause_ms":3600000,"pause_end_ms":%d}\n' % end

@@ -66,7 +66,7 @@ class Operations(HttpTest):
             "id": "1", "tube": "mails", "key": "k", "tag": "t", "group": None, "headers": None, "body": "hé\0llo \u2028\"\\\n",
             "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "attempts_max": 3, "retry": 3,
             "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None, "holder": None,
-            "reason": None})
+            "reason": None, "error": None, "error_at_ms": None})
         self.assertEqual(self.post("put", tube="mails", body="x", token="x"),
                          {"id": "1", "result": "known"})
 

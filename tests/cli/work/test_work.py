@@ -74,12 +74,16 @@ class Programs(WorkTest):
         self.assertEqual(worker.errors().replace(finishing, ""), "".join(
             f"elapse work: job 1 of 't': attempt {number} failed: exit status 9\n"
             for number in (1, 2, 3)))
+        [job] = self.json_of("list", "t", "--keys")
+        self.assertEqual((job["error"], job["reason"]), ("exit status 9", "no retry was left"))
+        self.assertIn("exit status 9", self.done("list", "t", "--keys"))
 
     def test_a_program_that_a_signal_ends_has_failed(self):
         self.done("put", "t", "x", "--retry", "1")
         worker = self.work("t", "--exec", "sh", "-c", "kill -SEGV $$")
         self.until(lambda: self.counts()["buried"] == 1, "buried")
         self.assertIn("ended by signal 11", worker.errors())
+        self.assertIn("ended by signal 11", self.json_of("list", "t", "--keys")[0]["error"])
 
     def test_a_backoff_of_the_worker(self):
         self.done("put", "t", "x", "--retry", "1", "--key", "k")
@@ -95,7 +99,8 @@ class Programs(WorkTest):
         worker = self.work("t", "--exec", "./nothing")
         self.until(lambda: "cannot run ./nothing: No such file" in worker.errors(), "refused")
         self.until(lambda: self.counts()["delayed"] == 1, "given back")
-        self.assertEqual(self.json_of("lookup", "t", "k")[0]["attempts"], 0)
+        [job] = self.json_of("lookup", "t", "k")
+        self.assertEqual((job["attempts"], job["error"]), (0, "the program cannot be run"))
 
     def test_a_lease_is_extended(self):
         self.done("put", "t", "x", "--ttr", "3s")

@@ -154,7 +154,9 @@ class Hooks(WorkTest):
             self.until(lambda tube=tube: self.counts(tube)["buried"] == 1, "buried")
             self.assertEqual([headers["Elapse-Attempt"] for _, headers, _ in hook.requests],
                              ["1", "2"])
-            self.assertIn(f"attempt 1 failed: status {status} of HTTP", worker.errors())
+            self.assertIn(f"attempt 1 failed: status {status} of HTTP\n", worker.errors())
+            self.assertEqual(self.json_of("list", tube, "--keys")[0]["error"],
+                             f"status {status} of HTTP: reply")
             worker.kill()
 
     def test_a_hook_that_asks_for_time(self):

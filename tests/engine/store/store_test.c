@@ -421,6 +421,35 @@ STORE_TEST(a_paused_tube_hands_out_nothing)
     assert_int_equal(elapse_queue_pause(queue, "no", 5, NULL), ELAPSE_ERROR_GONE);
 }
 
+STORE_TEST(a_worker_says_what_went_wrong)
+{
+    struct elapse_reserved job;
+    struct elapse_content content;
+
+    put_job(NULL, "x", 0);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_nack_error(queue, job.id, job.lease, "first", 5, NULL),
+                     ELAPSE_OK);
+    elapse_reserved_free(&job);
+    reopen();
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_peek(queue, job.id, &content), ELAPSE_OK);
+    assert_int_equal(content.error_bytes, 5);
+    assert_memory_equal(content.error, "first", 5);
+    assert_true(content.error_ms > 0);
+    elapse_content_free(&content);
+    assert_int_equal(elapse_queue_bury_error(queue, job.id, job.lease, "second", 6, NULL),
+                     ELAPSE_OK);
+    assert_int_equal(elapse_queue_peek(queue, job.id, &content), ELAPSE_OK);
+    assert_memory_equal(content.error, "second", 6);
+    elapse_content_free(&content);
+    assert_int_equal(elapse_queue_kick_id(queue, job.id, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_peek(queue, job.id, &content), ELAPSE_OK);
+    assert_null(content.error);
+    elapse_content_free(&content);
+    elapse_reserved_free(&job);
+}
+
 STORE_TEST(a_pause_is_durable_as_every_change_is)
 {
     struct elapse_answer answer;

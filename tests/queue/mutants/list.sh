@@ -16,7 +16,7 @@ mutant key_index_not_rebuilt src/queue/build.c \
 mutant shadow_keeps_the_key src/queue/keys.c \
     'if ([-elapse__queue_state_of(entry) != ELAPSE__QUEUE_SHADOW-]{+true+})'
 mutant delete_left_out src/queue/cancel.c \
-    '    [-elapse__queue_write_delete(queue, entry);
+    '    [-elapse__queue_write_delete(queue, elapse__queue_id(entry));
     -]if (state'
 mutant undo_counts_the_attempt src/queue/lease.c \
     '[-    side->reserves--;-]'
@@ -85,7 +85,8 @@ mutant missed_not_counted src/queue/recurrence.c \
     'uint64_t sum = recurrence->missed[- + *missed-];'
 mutant live_bytes_of_shadows src/queue/state.c \
     '    [-elapse__queue_count_live(queue, entry, false);
-    -]elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);'
+    -]elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
+    elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);'
 mutant index_loses_a_half src/queue/index.c \
     '    [-*high = 0;
     -]if (++index->split'
@@ -109,7 +110,7 @@ mutant back_off_beyond_max src/queue/occurrence.c \
 mutant retries_without_end src/queue/occurrence.c \
     'side->attempts >[-=-] profile->retry'
 mutant token_forgotten_by_cleaning src/queue/clean.c \
-    '[-record->type != ELAPSE__RECORD_TOKEN-]{+true+})'
+    '[-record->type != ELAPSE__RECORD_TOKEN-]{+true+} && !is_error)'
 mutant waits_are_not_ordered src/queue/waits.c \
     'if (youngest [-== &waits->jobs || due_of(youngest) <= entry->timer.deadline-]{+!= entry->timer.keep.ring_node.next+}) {'
 mutant waits_remember_a_job_that_is_gone src/queue/waits.c \
@@ -233,3 +234,43 @@ mutant cancelled_job_is_told_as_done src/queue/cancel.c \
     'elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_[-CANCELLED-]{+DONE+})'
 mutant failed_occurrence_is_not_told src/queue/occurrence.c \
     '[-        elapse__queue_tell(queue, entry, ELAPSE__OUTCOME_FAILED);-]'
+
+mutant full_disk_refuses_a_failure_with_an_error src/queue/lease.c \
+    'if (error == 0 || error == EAGAIN{+ || error == ENOSPC+})'
+mutant busy_journal_drops_the_error src/queue/lease.c \
+    'if (error == 0[- || error == EAGAIN-])'
+mutant error_is_cut_within_a_character src/queue/lease.c \
+    'for (unsigned most = [-3-]{+2+}; most > 0'
+mutant kick_keeps_the_error src/queue/kick.c \
+    '[-    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
+-]    elapse__queue_wait_again'
+mutant debounce_keeps_the_error src/queue/put.c \
+    '[-        elapse__queue_set_failure(queue, plan->existing, ELAPSE__QUEUE_FAILURE_NONE);
+-]        elapse__queue_leave_state'
+mutant next_occurrence_has_the_error src/queue/lease.c \
+    'holder->error.size > 0 && [-!elapse__queue_side_of(queue, entry)->handed_out-]{+holder->id == 0+})'
+mutant error_of_a_shadow_stays_live src/queue/state.c \
+    '[-    elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
+-]    elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);'
+mutant error_before_stays_live src/queue/errors.c \
+    '        [-queue->sink->live(queue->sink, old->position, -(int64_t)old->size)-]{+(void)old+};
+    } else {'
+mutant error_without_a_job_stays_live src/queue/replay.c \
+    '[-    elapse__queue_errors_open(queue);
+-]    elapse__queue_tube_records_open'
+mutant lease_that_ended_says_nothing_after_a_start src/queue/fields.c \
+    'bool lease_ended = [-(reason & REASON_LEASE_ENDED) != 0-]{+false+};'
+mutant errors_are_written_into_old_logs src/queue/lease.c \
+    'bool has_room = holder->error.size > 0 && [-!queue->options.old_records-]{+holder->id > 0+} &&'
+mutant errors_below_the_log_are_kept src/queue/forget.c \
+    '[-    elapse__queue_errors_forget(queue, position);
+-]    forget_jobs'
+mutant transaction_counts_no_errors src/queue/transact.c \
+    'elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0)[- + error_bytes(change)-];'
+mutant errors_of_a_transaction_are_relief src/queue/transact.c \
+    'tells ? queue->sink->begin(queue->sink, plan->bytes, [-ELAPSE__RECORD_FOR_GROWTH-]{+ELAPSE__RECORD_FOR_RELIEF+})'
+mutant dropped_errors_of_a_transaction_are_written src/queue/transact.c \
+    '[-    plan->drops_errors = true;
+-]    return elapse__queue_begin'
+mutant busy_journal_drops_the_errors_of_a_transaction src/queue/transact.c \
+    'if (error == 0[- || error == EAGAIN-])'

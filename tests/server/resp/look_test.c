@@ -9,23 +9,24 @@ RESP_TEST(look_up)
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
          "*2|:1|+scheduled|");
     says("LOOKUP t k",
-         "*48|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "*52|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
          "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$12|attempts_max|:3|$5|retry|:3|$11|"
          "backoff_min|:2000|$11|"
          "backoff_max|:60000|$8|attempts|:0|"
          "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-1|"
-         "$3|key|$1|k|$3|tag|$6|spring|$5|group|$-1|$7|headers|$-1|$4|body|$4|body|");
+         "$3|key|$1|k|$3|tag|$6|spring|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|$7|headers|$-1|$4|"
+         "body|$4|body|");
     says("LOOKUP t other", "$-1|");
     says("LOOKUPID 2", "$-1|");
     says("LOOKUPID x", "-ERR not the id of a job: 'x'|");
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%24|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "%26|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
          "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
          "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|"
          "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|"
-         "$3|key|_|$3|tag|_|$5|group|_|$7|headers|_|$4|body|$0||");
+         "$3|key|_|$3|tag|_|$5|group|_|$5|error|_|$8|error_at|_|$7|headers|_|$4|body|$0||");
     says("LOOKUP u x", "_|");
 }
 
@@ -144,14 +145,16 @@ RESP_TEST(list_with_keys)
     says("PUT t one KEY k1 TAG spring IN 1h", "*2|:1|+scheduled|");
     says("PUT t two IN 1h", "*2|:2|+scheduled|");
     says("PUT t three KEY k3 IN 1h", "*2|:3|+scheduled|");
-    shows("LIST t KEYS", "*2|:0|*3|*44|$2|id|:1|$4|tube|$1|t|");
-    shows("LIST t KEYS", "$3|key|$2|k1|$3|tag|$6|spring|$5|group|$-1|*44|$2|id|:2|");
-    shows("LIST t KEYS", "$3|key|$-1|$3|tag|$-1|$5|group|$-1|*44|$2|id|:3|");
+    shows("LIST t KEYS", "*2|:0|*3|*48|$2|id|:1|$4|tube|$1|t|");
+    shows("LIST t KEYS",
+          "$3|key|$2|k1|$3|tag|$6|spring|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|*48|$2|id|:2|");
+    shows("LIST t KEYS",
+          "$3|key|$-1|$3|tag|$-1|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|*48|$2|id|:3|");
     shows("LIST t KEYS TAG spring", "$3|key|$2|k1|$3|tag|$6|spring|");
-    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*44|$2|id|:1|");
-    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*44|$2|id|:3|");
+    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*48|$2|id|:1|");
+    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*48|$2|id|:3|");
     begins(&c, "HELLO 3", "%7|");
-    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%22|$2|id|:3|");
+    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%24|$2|id|:3|");
     says("LIST t KEYS KEYS", "-ERR syntax error: twice the option 'KEYS'|");
 }
 
@@ -168,8 +171,104 @@ RESP_TEST(list_with_keys_of_a_damaged_job)
     for (size_t i = 0; i + 12 < size; i++)
         if (memcmp(content + i, "damaged-body", 12) == 0)
             content[i] ^= 1;
-    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*44|$2|id|:2|");
+    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*48|$2|id|:2|");
     shows("LIST t KEYS", "$3|key|$1|m|$3|tag|$-1|");
+}
+
+/* Each way to fail takes an error, which LOOKUP, LIST with KEYS and RESERVE with DETAILS show. */
+RESP_TEST(errors)
+{
+    static const char shown[] = "$5|error|$16|no route to host|$8|error_at|:1700000000000|";
+    char listed[200];
+
+    says("PUT t one BACKOFF 0s 0s", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE t", "*1|*8|:1|$3|1-1|");
+    says("NACK 1 1-1 ERROR 'no route to host'", "+ok|");
+    pass(1000);
+    sim_disk_evict();
+    shows("LOOKUPID 1", shown);
+    (void)snprintf(listed, sizeof listed, "$3|key|$-1|$3|tag|$-1|$5|group|$-1|%s", shown);
+    shows("LIST t KEYS", listed);
+    sim_disk_evict();
+    says("RESERVE t DETAILS",
+         "*1|*9|:1|$3|1-2|$1|t|$-1|$3|one|:1700000000000|:2|:0|*8|$3|ttr|:60000|"
+         "$13|attempts_left|:18|$5|error|$16|no route to host|$8|error_at|:1700000000000|");
+    says("NACK 1 1-2", "+ok|");
+    shows("LOOKUPID 1", shown);
+    says("RESERVE t", "*1|*8|:1|$3|1-3|$1|t|$-1|$3|one|:1700000001000|:3|:0|");
+    says("BURY 1 1-3 ERROR x", "+ok|");
+    shows("LOOKUPID 1", "$5|error|$1|x|$8|error_at|:1700000001000|");
+    says("KICKID 1", "+ok|");
+    shows("LOOKUPID 1", "$5|error|$-1|$8|error_at|$-1|");
+    begins(&c, "RESERVE t", "*1|*8|:1|$3|1-4|");
+    pass(60000);
+    shows("LOOKUPID 1", "$5|error|$19|the lease has ended|$8|error_at|$-1|");
+    shows("RESERVE t DETAILS", "|$5|error|$19|the lease has ended|");
+    says("NACK 1 1-5 IN 1s ERROR soon", "+ok|");
+    shows("LOOKUPID 1", "$5|error|$4|soon|");
+}
+
+RESP_TEST(errors_are_told_in_a_transaction)
+{
+    says("PUT t one", "*2|:1|+scheduled|");
+    says("PUT t two", "*2|:2|+scheduled|");
+    says("PUT t three", "*2|:3|+scheduled|");
+    begins(&c, "RESERVE t COUNT 3", "*3|");
+    says("MULTI", "+OK|");
+    says("NACK 1 1-1 2 1-2 ERROR 'no route'", "+QUEUED|");
+    says("BURY 3 1-3 ERROR broken", "+QUEUED|");
+    says("EXEC", "*2|*2|+ok|+ok|+ok|");
+    shows("LOOKUPID 1", "$5|error|$8|no route|");
+    shows("LOOKUPID 2", "$5|error|$8|no route|");
+    shows("LOOKUPID 3", "$5|error|$6|broken|");
+}
+
+RESP_TEST(wrong_errors)
+{
+    says("PUT t one", "*2|:1|+scheduled|");
+    says("PUT t two", "*2|:2|+scheduled|");
+    begins(&c, "RESERVE t COUNT 2", "*2|");
+    says("NACK 1 1-1 ERROR", "-ERR syntax error: a value is missing behind 'ERROR'|");
+    says("NACK 1 1-1 ERROR a ERROR b", "-ERR syntax error: twice the option 'ERROR'|");
+    says("EXTEND 1 1-1 ERROR a", "-ERR syntax error: there is no option 'ERROR'|");
+    says("BURY 1 1-1 IN 1s", "-ERR syntax error: there is no option 'IN'|");
+    says("NACK 1 1-1 2 1-2 ERROR ''", "*2|+ok|+ok|");
+    shows("LIST t KEYS", "$5|error|$-1|$8|error_at|$-1|*48|");
+}
+
+/* An error whose text is damaged is left out; the job is handed out. */
+RESP_TEST(a_damaged_error_is_left_out)
+{
+    size_t size;
+
+    says("PUT t one BACKOFF 0s 0s", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE t", "*1|*8|:1|$3|1-1|");
+    says("NACK 1 1-1 ERROR damaged-error", "+ok|");
+    sim_disk_evict();
+    uint8_t *content = sim_disk_content("data/journal", "1.log", &size);
+    for (size_t i = 0; i + 13 < size; i++)
+        if (memcmp(content + i, "damaged-error", 13) == 0)
+            content[i] ^= 1;
+    shows("LOOKUPID 1", "$5|error|$-1|$8|error_at|$-1|");
+    says("RESERVE t DETAILS", "*1|*9|:1|$3|1-2|$1|t|$-1|$3|one|:1700000000000|:2|:0|*4|$3|ttr|"
+                              ":60000|$13|attempts_left|:18|");
+}
+
+/* Without memory for an error the reply comes without it; a client that goes leaves nothing. */
+RESP_TEST(a_client_that_goes_while_an_error_is_read)
+{
+    struct client other;
+
+    says("PUT t one BACKOFF 0s 0s", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE t", "*1|*8|:1|$3|1-1|");
+    says("NACK 1 1-1 ERROR text", "+ok|");
+    connect(&other);
+    sim_disk_evict();
+    ask(&other, "LOOKUPID 1");
+    ask(&other, "RESERVE t DETAILS");
+    hang_up(&other);
+    commit();
+    shows("LOOKUPID 1", "$5|error|$4|text|");
 }
 
 /* What stands before and behind it comes in its order. */
@@ -181,9 +280,9 @@ RESP_TEST(list_with_keys_in_a_pipeline)
     ask(&c, "PING");
     commit();
     const char *reply = hear_some(&c, 5000);
-    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*44\r\n"));
-    assert_non_null(strstr(
-        reply, "$3\r\nkey\r\n$1\r\nk\r\n$3\r\ntag\r\n$-1\r\n$5\r\ngroup\r\n$-1\r\n+PONG\r\n"));
+    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*48\r\n"));
+    assert_non_null(strstr(reply, "$3\r\nkey\r\n$1\r\nk\r\n$3\r\ntag\r\n$-1\r\n$5\r\ngroup\r\n$-"
+                                  "1\r\n$5\r\nerror\r\n$-1\r\n$8\r\nerror_at\r\n$-1\r\n+PONG\r\n"));
 }
 
 static void write_address(void *shell, char text[ELAPSE__SERVER_ADDRESS_BYTES])

@@ -121,11 +121,20 @@ mutant replaced_in_two_groups src/queue/put.c \
 # ---- the settings of tubes ----
 
 mutant tube_is_dropped_by_cleaning src/engine/life.c \
-    'record->type != ELAPSE__RECORD_TOKEN[- &&
-        record->type != ELAPSE__RECORD_TUBE-])'
+    '        [-record->type != ELAPSE__RECORD_TUBE && -]!is_error)'
 mutant end_of_a_pause_is_not_written src/queue/pause.c \
     '    if (queue->options.old_records{+ || tube->record->settings.pause_ms == 0+}) {
         elapse__queue_tube_record_settle(queue, tube);'
 mutant pause_is_not_written src/queue/pause.c \
     '    if (queue->options.old_records{+ || tube->record->position == 0+}) {
         elapse__queue_tube_record_settle(queue, tube);'
+
+# ---- errors ----
+
+mutant error_is_lost_behind_the_copy_of_its_put src/queue/replay.c \
+    '    if (fields->has_error{+ && entry != NULL+})
+        elapse__queue_error_set('
+mutant error_is_dropped_by_cleaning src/engine/life.c \
+    'bool is_error = [-record->type == ELAPSE__RECORD_CHANGE && record->body_size > 0-]{+false+};'
+mutant copy_of_a_job_forgets_the_error src/queue/fields.c \
+    'else if (fields->failure == ELAPSE__QUEUE_FAILURE_TOLD{+ && fields->ttr_ms == 0+})'
