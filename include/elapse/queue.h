@@ -199,12 +199,10 @@ ELAPSE_API enum elapse_error elapse_queue_close(struct elapse_queue *queue);
 
 /* ---- durability ---- */
 
-/*
- * Waits until everything up to `position` is durable, for at most `timeout_ms` (0: it does not
+/* Waits until everything up to `position` is durable, for at most `timeout_ms` (0: it does not
  * wait).
  * Errors: TIMEOUT; BROKEN: it may be durable or not, and the next open tells; CLOSED.
- * Cost: at most two writes and syncs of the disk, shared by all threads that wait.
- */
+ * Cost: at most two writes and syncs of the disk, shared by all threads that wait. */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_queue_commit(struct elapse_queue *queue, uint64_t position, uint64_t timeout_ms);
 
@@ -315,11 +313,9 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_put(struct elapse_qu
 
 /* ---- change ---- */
 
-/*
- * Cancels a job. The result is REMOVED; RUNNING (its worker goes on, its key is free at once, and
+/* Cancels a job. The result is REMOVED; RUNNING (its worker goes on, its key is free at once, and
  * no other worker gets the job); or GONE. A recurring job has no further occurrence. Errors: those
- * of every change: MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock.
- */
+ * of every change: MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_cancel(struct elapse_queue *queue, const char *tube,
                                                  const void *key, size_t key_bytes,
                                                  struct elapse_answer *answer);
@@ -335,11 +331,9 @@ struct elapse_due_time {
     int64_t at_ms;       /* AT: by the wall clock; a time that has passed is now */
 };
 
-/*
- * Gives a job another due time. The result is RESCHEDULED; RUNNING (a worker has the job, and
+/* Gives a job another due time. The result is RESCHEDULED; RUNNING (a worker has the job, and
  * nothing has changed); or GONE. Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED;
- * DISK_FULL. Cost: O(1), a lock.
- */
+ * DISK_FULL. Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_reschedule(struct elapse_queue *queue, const char *tube,
                                                      const void *key, size_t key_bytes,
                                                      const struct elapse_due_time *time,
@@ -350,12 +344,10 @@ ELAPSE_API enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *que
                                                         const struct elapse_due_time *time,
                                                         struct elapse_answer *answer);
 
-/*
- * Makes a buried or delayed job ready now: DONE, also if it is ready already; RUNNING (a worker has
+/* Makes a buried or delayed job ready now: DONE, also if it is ready already; RUNNING (a worker has
  * it, and nothing has changed) or GONE.
  * Errors: those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(1), a lock.
- */
+ * Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, uint64_t id,
                                                   struct elapse_answer *answer);
 
@@ -452,12 +444,10 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_reserve(struct elaps
                                                                     uint64_t timeout_ms,
                                                                     struct elapse_reserved *job);
 
-/*
- * Hands out a job as elapse_queue_reserve does, but of several tubes: the job with the least
+/* Hands out a job as elapse_queue_reserve does, but of several tubes: the job with the least
  * (priority, id) of all of them. `tube_count` is 1 to 1000.
  * Errors: as elapse_queue_reserve.
- * Cost: O(log ready + tube_count), a lock, and reading the body.
- */
+ * Cost: O(log ready + tube_count), a lock, and reading the body. */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes, size_t tube_count,
                          uint64_t timeout_ms, struct elapse_reserved *job);
@@ -566,22 +556,18 @@ ELAPSE_API enum elapse_error elapse_queue_bury_many(struct elapse_queue *queue,
                                                     enum elapse_result *results,
                                                     struct elapse_answer *answer);
 
-/*
- * Begins the lease anew: it lasts ttr_ms from now.
+/* Begins the lease anew: it lasts ttr_ms from now.
  * Errors: GONE; CANCELLED (stop working: the job was cancelled; the lease ends when it would have);
  * those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
- * Cost: O(1), a lock.
- */
+ * Cost: O(1), a lock. */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_extend(struct elapse_queue *queue,
                                                                    uint64_t id,
                                                                    struct elapse_lease lease,
                                                                    struct elapse_answer *answer);
 
-/*
- * Sets the job aside until it is kicked.
+/* Sets the job aside until it is kicked.
  * Errors: GONE; CANCELLED (the job was cancelled, and has ended now); those of every change:
- * MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock.
- */
+ * MEMORY, BROKEN, CLOSED; DISK_FULL. Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,
                                                struct elapse_lease lease,
                                                struct elapse_answer *answer);
@@ -767,19 +753,15 @@ struct elapse_queue_counts {
     uint64_t running;    /* jobs that a worker has, cancelled ones included */
 };
 
-/*
- * Stores the counts of the whole queue, or of one tube. `tube` NULL: the whole queue.
+/* Stores the counts of the whole queue, or of one tube. `tube` NULL: the whole queue.
  * Errors: GONE (there is no such tube), BROKEN, CLOSED.
- * Cost: O(1), a lock.
- */
+ * Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_statistics(struct elapse_queue *queue, const char *tube,
                                                      struct elapse_queue_counts *statistics);
 
-/*
- * Stores the name of the next tube in `name`. `*cursor` begins as 0. Returns false at the end. A
+/* Stores the name of the next tube in `name`. `*cursor` begins as 0. Returns false at the end. A
  * tube that is there from the first call to the last is named exactly once.
- * Cost: O(1) on average, a lock. Cannot fail.
- */
+ * Cost: O(1) on average, a lock. Cannot fail. */
 ELAPSE_API bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
                                    char name[ELAPSE_TUBE_BYTES_MAX + 1]);
 
@@ -793,22 +775,18 @@ struct elapse_job_group {
     char name[ELAPSE_JOB_KEY_BYTES_MAX]; /* no zero ends it */
 };
 
-/*
- * Stores the next group of a tube in `group`. `*cursor` begins as 0. Returns false at the end, and
+/* Stores the next group of a tube in `group`. `*cursor` begins as 0. Returns false at the end, and
  * if there is no such tube. A group that is there from the first call to the last appears exactly
  * once.
  * Cost: all calls together take O(most tubes and groups there ever were), in slices, each holding
- * the lock. Cannot fail.
- */
+ * the lock. Cannot fail. */
 ELAPSE_API bool elapse_queue_groups(struct elapse_queue *queue, const char *tube, uint64_t *cursor,
                                     struct elapse_job_group *group);
 
-/*
- * Returns a descriptor for poll, epoll and event loops. It becomes readable when a job may be
+/* Returns a descriptor for poll, epoll and event loops. It becomes readable when a job may be
  * ready, or more has become durable; sometimes spuriously. elapse_queue_quiet makes it unreadable
  * again: call that first, and then look at everything that you wait for. Do not read, write or
- * close it. Cost: O(1). Cannot fail.
- */
+ * close it. Cost: O(1). Cannot fail. */
 ELAPSE_API int elapse_queue_descriptor(struct elapse_queue *queue);
 
 /* Makes the descriptor unreadable until something happens. Cost: O(1). Cannot fail. */

@@ -458,18 +458,16 @@ enum elapse_error elapse_queue_nack_error(struct elapse_queue *queue, uint64_t i
                                           struct elapse_lease lease, const void *error,
                                           size_t error_bytes, struct elapse_answer *answer)
 {
-    return run_holding(queue, do_verb,
-                       (struct holding){.holder = failing(id, lease, error, error_bytes),
-                                        .verb = elapse__queue_nack},
-                       answer);
+    struct holding holding = {failing(id, lease, error, error_bytes), elapse__queue_nack, 0};
+    return run_holding(queue, do_verb, holding, answer);
 }
 
 enum elapse_error elapse_queue_bury_error(struct elapse_queue *queue, uint64_t id,
                                           struct elapse_lease lease, const void *error,
                                           size_t error_bytes, struct elapse_answer *answer)
 {
-    return run_holding(queue, do_bury,
-                       (struct holding){.holder = failing(id, lease, error, error_bytes)}, answer);
+    struct holding holding = {failing(id, lease, error, error_bytes), bury, 0};
+    return run_holding(queue, do_verb, holding, answer);
 }
 
 enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
