@@ -42,13 +42,13 @@ struct elapse__queue_fields {
     bool by_wall;
     bool handed_out;
     uint8_t reason;
-    enum elapse__queue_failure failure;
-    bool has_error;   /* CHANGE: the error lies in this record */
-    int64_t error_ms; /* when it was told, wall clock */
+    bool has_error; /* CHANGE: the error lies in this record */
     int64_t due_ms;
     uint32_t priority;
 #define FIELD(field) uint32_t field;
     ELAPSE__QUEUE_COUNTERS(FIELD)
+    enum elapse__queue_failure failure;
+    int64_t error_ms;                 /* when the error was told, wall clock */
     struct elapse__queue_lease lease; /* RESERVED */
     int64_t lease_end_ms;             /* RESERVED, wall clock */
     bool recurring;

@@ -28,6 +28,7 @@ struct elapse__queue_settings {
 };
 
 enum {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): each row is one term of a sum */
 #define COUNT(setting, most) +1
     ELAPSE__QUEUE_SETTING_COUNT = ELAPSE__QUEUE_SETTINGS(COUNT),
 #undef COUNT
