@@ -138,9 +138,12 @@ CLIENT_TEST(items_are_split_and_joined)
  * word. */
 CLIENT_TEST(leases_with_options_are_split_and_joined)
 {
-    say(f, c, "NACK 8 1-1 9 1-2 10 1-3 AFTER 5s\nEXTEND 8 1-1 9 1-2\nBURY 7 1-1 9 1-2");
-    expect_sent(f, f->links[0], "NACK 8 1-1 10 1-3 AFTER 5s\nEXTEND 8 1-1\n");
-    expect_sent(f, f->links[1], "NACK 9 1-2 AFTER 5s\nEXTEND 9 1-2\nBURY 7 1-1 9 1-2\n");
+    say(f, c,
+        "NACK 8 1-1 9 1-2 10 1-3 AFTER 5s ERROR x\nEXTEND 8 1-1 9 1-2\n"
+        "BURY 7 1-1 9 1-2 ERROR y");
+    expect_sent(f, f->links[0], "NACK 8 1-1 10 1-3 AFTER 5s ERROR x\nEXTEND 8 1-1\n");
+    expect_sent(f, f->links[1],
+                "NACK 9 1-2 AFTER 5s ERROR x\nEXTEND 9 1-2\nBURY 7 1-1 9 1-2 ERROR y\n");
     answer(f, f->links[0], "*2\r\n+ok\r\n+gone\r\n+ok\r\n");
     answer(f, f->links[1], "+cancelled\r\n-OOM none\r\n*2\r\n+ok\r\n+ok\r\n");
     expect(f, c,
