@@ -24,9 +24,11 @@
  *
  * Versions. Elapse 0.2 wrote 1 and 2, and reads no other. Their layout is that of 3 and 4, but
  * their PUTs have no headers, their CHANGEs have no errors, and they have no TUBEs. So a segment of
- * version 1 or 2 is read, and is never given what a program of 0.2 does not know: growth goes to
- * the next segment (group.c). A whole record of a type that this program does not know is damage: a
- * later program wrote it. If the record counted as a torn end, open would cut it.
+ * version 1 or 2 is read, and is never given what a program of 0.2 does not know: growth and
+ * settings go to the next segment (group.c). When the disk is full, one bit may get there all the
+ * same: that the lease of a job ended by itself. A program of 0.2 refuses it, and cuts nothing. A
+ * whole record of a type that this program does not know is damage: a later program wrote it. If
+ * the record counted as a torn end, open would cut it.
  */
 #ifndef ELAPSE__JOURNAL_FRAME_H
 #define ELAPSE__JOURNAL_FRAME_H
