@@ -624,9 +624,10 @@ struct elapse_change_answer {
  * the call returns GONE, and nothing has changed. So a worker that acknowledges a job and puts the
  * next one, behind LEASED, does so exactly once.
  * Then room is made for everything, as if each put made a job and nothing ended.
- * Errors, after which nothing has changed: GONE (a lease has ended), ARGUMENT (answer->fault says
- * which; also if the changes are longer than a quarter of a segment), LIMIT (jobs, tubes or
- * tokens), DISK_FULL; those of every change: MEMORY, BROKEN, CLOSED (also after elapse_queue_stop).
+ * After an error nothing has changed.
+ * Errors: GONE (a lease has ended), ARGUMENT (answer->fault says which; also if the changes are
+ * longer than a quarter of a segment), LIMIT (jobs, tubes, groups or tokens), DISK_FULL; those of
+ * every change: MEMORY, BROKEN, CLOSED (also after elapse_queue_stop).
  * Cost: O(count), a lock, and copying the bodies.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
