@@ -102,7 +102,9 @@ class AfterLoss(WrongStandbyTest):
 
     def begin_many(self, kept):
         """The queue many, with jobs, without an owner."""
-        self.succeed("create", "--partitions", 2, "--lease", f"{self.lease_ms}ms", queue="many")
+        made = self.cluster("create", "--partitions", 2, "--lease", f"{self.lease_ms}ms", queue="many")
+        self.assertEqual(made.returncode, 0, made)
+        self.assertIn("warning: a lease below 2s", made.stderr)
         node = self.node(queue="many").start()
         self.wait_until(lambda: node.owned() == 2, "the node owns all")
         self.put_keys(node, BEFORE)
