@@ -101,7 +101,7 @@ TEST(a_wrong_line_is_named_with_its_fault)
     refuses("a #" A " put,node b", 1, "right node");
     struct elapse__users_fault fault;
     users = (struct elapse__users){.serial = 1, .digest = digest};
-    assert_false(elapse__users_parse(&users, "a\0 #" A " put", 76, &fault));
+    assert_false(elapse__users_parse(&users, "a\0 #" A " put", 72, &fault));
     assert_string_equal(fault.text, "it has a byte 0");
 }
 

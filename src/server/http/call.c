@@ -75,7 +75,7 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     if (!elapse__http_scan(&call->hello, bytes, size))
         return 0;
     size_t hello = call->hello.size;
-    /* Behind an error of MULTI nothing comes. */
+    /* After an error of MULTI nothing is done, and the other replies say no more. */
     if (size > hello && call->reply.size == 0 && bytes[hello] == '-')
         call->reply.left = 1;
     if (!elapse__http_scan(&call->reply, bytes + hello, size - hello))

@@ -90,17 +90,14 @@ json_t *elapse__http_members_of_query(const char *query, struct elapse__http_fau
 
 /* ---- the body ---- */
 
-/* The most opening brackets and commas of a request: an ACK has three for each job. */
-enum { MARKS_MAX = 4 * ELAPSE__HTTP_ITEMS_MAX };
-
 /* Returns whether the body has more values than any request needs. In memory a value takes twenty
  * times as many bytes as in the body. */
-static bool has_too_many_values(const char *body, size_t size)
+static bool has_too_many_values(const char *body, size_t size, size_t marks_max)
 {
     bool is_string = false;
     size_t marks = 0;
 
-    for (size_t i = 0; i < size && marks <= MARKS_MAX; i++) {
+    for (size_t i = 0; i < size && marks <= marks_max; i++) {
         if (is_string && body[i] == '\\')
             i++;
         else if (body[i] == '"')
@@ -108,15 +105,15 @@ static bool has_too_many_values(const char *body, size_t size)
         else if (!is_string)
             marks += body[i] == ',' || body[i] == '[' || body[i] == '{';
     }
-    return marks > MARKS_MAX;
+    return marks > marks_max;
 }
 
-json_t *elapse__http_members_of_body(const char *body, size_t size,
+json_t *elapse__http_members_of_body(const char *body, size_t size, size_t marks_max,
                                      struct elapse__http_fault *fault)
 {
     json_error_t error;
 
-    if (has_too_many_values(body, size)) {
+    if (has_too_many_values(body, size, marks_max)) {
         (void)elapse__http_refuse(fault, 400, "BAD_JSON", "",
                                   "the body has more values than any request");
         return NULL;

@@ -13,10 +13,17 @@
 
 enum { ELAPSE__HTTP_TEXT_BYTES_MAX = 4096 }; /* of a query's pair, or of a path's name */
 
+/* How many opening brackets and commas a body may have: an ACK has three for each job; a command of
+ * a transaction has one for each of its members. */
+enum {
+    ELAPSE__HTTP_MARKS_MAX = 4 * ELAPSE__HTTP_ITEMS_MAX,
+    ELAPSE__HTTP_TRANSACTION_MARKS_MAX = 24 * ELAPSE__HTTP_ITEMS_MAX,
+};
+
 /* Return the members, which the caller releases by json_decref. On failure fill the fault and
  * return NULL. `query` has no '?', and may be NULL. */
 json_t *elapse__http_members_of_query(const char *query, struct elapse__http_fault *fault);
-json_t *elapse__http_members_of_body(const char *body, size_t size,
+json_t *elapse__http_members_of_body(const char *body, size_t size, size_t marks_max,
                                      struct elapse__http_fault *fault);
 
 /* Decodes the escapes of a URI into `out`, which has room for `size` bytes. Returns how many bytes

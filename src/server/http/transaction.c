@@ -68,7 +68,8 @@ bool elapse__http_translate_transaction(const struct elapse__http_request *reque
                                         struct elapse__http_parts *parts,
                                         struct elapse__http_fault *fault)
 {
-    json_t *members = elapse__http_members_of_body(request->body, request->body_bytes, fault);
+    json_t *members = elapse__http_members_of_body(request->body, request->body_bytes,
+                                                   ELAPSE__HTTP_TRANSACTION_MARKS_MAX, fault);
     const json_t *commands = json_object_get(members, "commands");
     bool is_whole = false;
 

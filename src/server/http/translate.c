@@ -410,7 +410,8 @@ bool elapse__http_translate(const struct elapse__http_request *request,
 {
     enum elapse__http_operation operation = request->route.operation;
     json_t *members = is_change(operation)
-                          ? elapse__http_members_of_body(request->body, request->body_bytes, fault)
+                          ? elapse__http_members_of_body(request->body, request->body_bytes,
+                                                         ELAPSE__HTTP_MARKS_MAX, fault)
                           : elapse__http_members_of_query(request->query, fault);
     bool is_whole =
         elapse__http_translate_members(request, operation, members, command, answered_as, fault);

@@ -80,7 +80,12 @@ static enum elapse__session_step run_call(struct elapse__resp_call *call)
     int arity = call->command->arity;
     if (arity >= 0 ? call->count != (uint32_t)arity : call->count < (uint32_t)-arity)
         return refuse_arity(call);
-    if (call->session->transaction != NULL && (call->command->flags & ELAPSE__RESP_CONTROLS) == 0)
+    bool controls = (call->command->flags & ELAPSE__RESP_CONTROLS) != 0;
+    /* A client whose password is gone may say AUTH again. Its transaction is spoiled by then. */
+    bool says_auth = !call->session->known && (call->command->flags & ELAPSE__RESP_NO_AUTH) != 0;
+    if (call->session->transaction != NULL && says_auth)
+        elapse__resp_spoil(call->connection);
+    else if (call->session->transaction != NULL && !controls)
         return elapse__resp_queue(call);
     return call->command->run(call);
 }

@@ -30,15 +30,23 @@ struct reader {
 
 /* ---- life ---- */
 
+#define EXECABORT "EXECABORT Transaction discarded because of previous errors."
+
+/* The transaction of a MULTI that was refused, of all connections. Clients send the commands behind
+ * MULTI without waiting for its reply: none of these commands may run by itself. */
+static struct elapse__resp_transaction refused = {.spoiled = EXECABORT};
+
 void elapse__resp_transaction_end(struct elapse__connection *connection)
 {
     struct elapse__resp_session *session = elapse__session(connection);
 
     if (session->transaction == NULL)
         return;
-    elapse__session_keep_nothing(connection);
-    elapse__buffer_free(&session->transaction->bytes);
-    free(session->transaction);
+    if (session->transaction != &refused) {
+        elapse__session_keep_nothing(connection);
+        elapse__buffer_free(&session->transaction->bytes);
+        free(session->transaction);
+    }
     session->transaction = NULL;
 }
 
@@ -57,7 +65,7 @@ static void spoil(struct elapse__connection *connection, const char *why)
 
 void elapse__resp_spoil(struct elapse__connection *connection)
 {
-    spoil(connection, "EXECABORT Transaction discarded because of previous errors.");
+    spoil(connection, EXECABORT);
 }
 
 void elapse__resp_kept_too_long(struct elapse__connection *connection)
@@ -73,18 +81,24 @@ static enum elapse__session_step refuse(const struct elapse__resp_call *call, co
     return elapse__resp_reply_error(call->connection, text, argument);
 }
 
+/* Begins a transaction that will do nothing, and replies with the error. */
+static enum elapse__session_step refuse_multi(const struct elapse__resp_call *call,
+                                              const char *text)
+{
+    elapse__resp_transaction_end(call->connection);
+    call->session->transaction = &refused;
+    return elapse__resp_reply_error(call->connection, text, NULL);
+}
+
 enum elapse__session_step elapse__resp_multi(const struct elapse__resp_call *call)
 {
     if (call->session->transaction != NULL)
         return refuse(call, "ERR MULTI calls can not be nested", NULL);
     call->session->transaction = calloc(1, sizeof *call->session->transaction);
     if (call->session->transaction == NULL)
-        return elapse__resp_reply_error(call->connection, "OOM there is no memory", NULL);
-    if (!elapse__session_keep(call->connection, sizeof *call->session->transaction)) {
-        elapse__resp_transaction_end(call->connection);
-        return elapse__resp_reply_error(
-            call->connection, "OOM too many transactions are open; try again later", NULL);
-    }
+        return refuse_multi(call, "OOM there is no memory");
+    if (!elapse__session_keep(call->connection, sizeof *call->session->transaction))
+        return refuse_multi(call, "OOM too many transactions are open; try again later");
     elapse__resp_reply_word(call, "OK");
     return ELAPSE__STEP_RAN;
 }
@@ -125,15 +139,22 @@ static bool changes_jobs(const struct elapse__resp_command *command)
     return (command->flags & ELAPSE__RESP_WRITES) != 0;
 }
 
+static size_t kept_size(const struct elapse__resp_call *call)
+{
+    size_t size = sizeof(struct kept_command);
+
+    for (uint32_t i = 0; i < call->count; i++)
+        size += sizeof(uint32_t) + call->arguments[i].size;
+    return size;
+}
+
 /* Copies the arguments. Returns false if there is no memory. */
 static bool keep(const struct elapse__resp_call *call)
 {
     const struct kept_command kept = {.command = call->command, .count = call->count};
     struct elapse__buffer *bytes = &call->session->transaction->bytes;
-    size_t size = sizeof kept;
+    size_t size = kept_size(call);
 
-    for (uint32_t i = 0; i < call->count; i++)
-        size += sizeof(uint32_t) + call->arguments[i].size;
     if (!elapse__session_keep(call->connection, size) || !elapse__buffer_reserve(bytes, size))
         return false;
     (void)elapse__buffer_append(bytes, &kept, sizeof kept);
@@ -165,7 +186,10 @@ static bool fits(const struct elapse__resp_call *call)
                      NULL);
         return false;
     }
-    if (transaction->record_bytes > elapse__session_transaction_bytes_max(call->connection)) {
+    /* ECHO and other commands have no record, but their arguments are kept. */
+    uint64_t bytes_max = elapse__session_transaction_bytes_max(call->connection);
+    if (transaction->record_bytes > bytes_max ||
+        elapse__buffer_size(&transaction->bytes) + kept_size(call) > bytes_max) {
         (void)refuse(call, "ERR the transaction is too long; docs/protocol.md has the limit", NULL);
         return false;
     }

@@ -247,6 +247,10 @@ class Operations(HttpTest):
                 self.assertEqual(refused["error"]["code"], "BAD_ARGUMENT")
         self.post("transaction", status=400, commands=[put], more=1)
         self.assertEqual(self.get("/api/v1/tubes/b")["ready"], 1)
+        # More values than any other request may have.
+        long = {"command": "put", "tube": "c", "body": "x", "tag": "t", "attempts": 3, "ttr": "1m", "group": "g",
+                "priority": 7, "in": "1h", "expire": "2h"}
+        self.assertEqual(len(self.post("transaction", commands=[long] * 200)["results"]), 200)
 
     def test_details(self):
         self.put(headers='{"traceparent":"00-1"}', tag="x", retry=2)

@@ -291,6 +291,35 @@ RESP_TEST(open_transactions_share_a_limit)
     hang_up(&other);
 }
 
+/* Clients send the commands behind MULTI without waiting for its reply. */
+RESP_TEST(no_command_runs_behind_a_multi_that_is_refused)
+{
+    options.kept_bytes_max = 10;
+    serve();
+    connect(&c);
+    say(&c, "*1\r\n$5\r\nMULTI\r\n*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\nb\r\n"
+            "*1\r\n$4\r\nEXEC\r\n");
+    hear(&c, "-OOM too many transactions are open; try again later|+QUEUED|" DISCARDED);
+    says("RESERVE t", "*0|");
+    says("EXEC", "-ERR EXEC without MULTI|");
+    says("PUT t b", "*2|:1|+scheduled|");
+}
+
+RESP_TEST(commands_without_a_record_have_the_limit_of_bytes_too)
+{
+    static char words[2000];
+
+    memset(words, 'x', sizeof words - 1);
+    memcpy(words, "ECHO ", 5);
+    says("MULTI", "+OK|");
+    for (unsigned i = 0; i < 1000; i++) {
+        ask(&c, words);
+        commit();
+        (void)hear_some(&c, 1000);
+    }
+    says("EXEC", DISCARDED);
+}
+
 RESP_TEST(a_transaction_of_a_silent_client_is_discarded)
 {
     says("MULTI", "+OK|");
