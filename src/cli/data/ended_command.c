@@ -107,7 +107,8 @@ static void take_lines(struct ended *ended, struct elapse__buffer *text)
 
     while ((line = (const char *)elapse__buffer_first(text)) != NULL &&
            (end = memchr(line, '\n', elapse__buffer_size(text))) != NULL) {
-        take_line(ended, line, (size_t)(end - line));
+        if (end > line)
+            take_line(ended, line, (size_t)(end - line));
         elapse__buffer_take(text, (size_t)(end - line) + 1);
     }
 }

@@ -53,6 +53,7 @@ struct elapse__ended_log {
     uint64_t bytes_max;
     int file;       /* of the thread, as what follows; below 0: not open */
     uint64_t bytes; /* of the file */
+    bool is_torn;   /* the last write has failed, perhaps in the middle of a line */
 };
 
 struct elapse__ended_source {
@@ -228,22 +229,21 @@ static int open_file(struct elapse__ended_log *log)
     return error;
 }
 
-/* Gives the file its second name, and begins another one. Returns 0 or an error number; then the
- * file is not open. */
+/* Gives the file its second name, and begins another one. If the name cannot be given, the file
+ * goes on and grows. Returns 0 or an error number; then the file is not open. */
 static int rotate(struct elapse__ended_log *log)
 {
     size_t size = strlen(log->path) + sizeof ".1";
     char *name = malloc(size);
-    int error;
 
     (void)elapse__os_close(log->file);
     log->file = -1;
-    if (name == NULL)
-        return open_file(log);
-    (void)snprintf(name, size, "%s.1", log->path);
-    error = elapse__os_rename(log->path, name);
-    free(name);
-    return error != 0 ? error : open_file(log);
+    if (name != NULL) {
+        (void)snprintf(name, size, "%s.1", log->path);
+        (void)elapse__os_rename(log->path, name);
+        free(name);
+    }
+    return open_file(log);
 }
 
 /* Writes some lines. Returns 0 or an error number. */
@@ -256,10 +256,14 @@ static int write_lines(struct elapse__ended_log *log, const struct elapse__buffe
         error = open_file(log);
     if (error == 0 && log->bytes > 0 && log->bytes + size > log->bytes_max)
         error = rotate(log);
-    if (error == 0)
-        error = elapse__os_write_all(log->file, elapse__buffer_first(text), size);
-    if (error == 0)
-        log->bytes += size;
+    /* What a write that failed has left is no line, and must not become a part of the next one. */
+    if (error == 0 && log->is_torn)
+        error = elapse__os_write_all(log->file, "\n", 1);
+    if (error != 0)
+        return error;
+    error = elapse__os_write_all(log->file, elapse__buffer_first(text), size);
+    log->is_torn = error != 0;
+    log->bytes += size;
     return error;
 }
 
