@@ -49,7 +49,9 @@ static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_ent
             side->recurrence->failures = fields->failures;
         }
     }
-    if (side != NULL && side->recurrence != NULL && side->recurrence->broken) {
+    /* A cancelled job is no job any more, whatever its expression says. */
+    bool is_broken = side != NULL && side->recurrence != NULL && side->recurrence->broken;
+    if (is_broken && fields->state != ELAPSE__QUEUE_SHADOW) {
         elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_ZONE);
     } else if (fields->state == ELAPSE__QUEUE_BURIED) {
         elapse__queue_enter_buried(queue, entry, due, (enum elapse__queue_reason)fields->reason);

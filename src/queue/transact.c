@@ -145,12 +145,16 @@ static bool keep_place(struct elapse__queue *queue, struct room *room,
 {
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
-    if (group != NULL && !elapse__queue_turns_keep(queue, group))
+    /* The tube is held first: give_room needs it as long as the group is kept. */
+    if (!keep_tube(queue, room, tube))
         return false;
-    if (group != NULL)
-        group->references++;
+    if (group == NULL)
+        return true;
+    if (!elapse__queue_turns_keep(queue, group))
+        return false;
+    group->references++;
     room->group = group;
-    return keep_tube(queue, room, tube);
+    return true;
 }
 
 /* Keeps what a job needs that a change by its id may make ready. */
@@ -168,6 +172,10 @@ static bool keep_job(struct elapse__queue *queue, struct room *room, uint64_t id
 static bool keep_named(struct elapse__queue *queue, struct room *room,
                        const struct elapse__queue_change_named *named)
 {
+    /* No job has a name that is too long: the change will answer GONE. */
+    if (!elapse__queue_text_fits(named->tube, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
+        !elapse__queue_text_fits(named->key, 1, ELAPSE__QUEUE_KEY_BYTES_MAX))
+        return true;
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, named->tube);
     if (tube == NULL)
         return true;

@@ -64,7 +64,9 @@ static enum elapse__queue_result make_tube(struct elapse__queue *queue,
                                            struct elapse__queue_text name,
                                            struct elapse__queue_tube **made)
 {
-    if (queue->tube_index.count >= queue->options.tubes_max)
+    /* A replay may have more tubes than there ever were at a time: a tube whose pause has ended by
+     * itself stays until the replay is done. */
+    if (queue->open && queue->tube_index.count >= queue->options.tubes_max)
         return ELAPSE__QUEUE_LIMIT;
     if (!elapse__queue_index_prepare(&queue->tube_index, &queue->memory))
         return ELAPSE__QUEUE_NO_MEMORY;

@@ -114,6 +114,38 @@ QUEUE_TEST(a_shadow_of_an_earlier_life_ends_with_its_lease)
     take(f);
 }
 
+/* Makes the cron expression of each record one that cannot be read. */
+static void break_expressions(struct log *log, const char *expression)
+{
+    size_t size = strlen(expression);
+
+    for (size_t i = 0; i < log->count; i++) {
+        const struct elapse__record *record = &log->records[i].record;
+        unsigned char *fields = (unsigned char *)(uintptr_t)record->fields;
+        for (size_t at = 0; at + size <= record->fields_size; at++)
+            if (memcmp(fields + at, expression, size) == 0)
+                fields[at] = 'x';
+    }
+}
+
+/* A program may not know the zone of a cron expression that the one before it knew. */
+QUEUE_TEST(a_cancelled_job_does_not_come_back_when_its_expression_cannot_be_read)
+{
+    struct elapse__queue_put nightly = job("b");
+
+    limit(f, "t", 1);
+    nightly.when = ELAPSE__QUEUE_CRON;
+    nightly.cron = text("0-59 * * * *");
+    uint64_t id = put(f, nightly, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 120000);
+    take(f);
+    assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, id).result, ELAPSE__QUEUE_RUNNING);
+    break_expressions(&f->log, "0-59 * * * *");
+    restart(f, 0);
+    assert_int_equal(elapse__queue_jobs(f->queue), 0);
+    assert_int_equal(count(f).running, 1);
+}
+
 QUEUE_TEST(a_limit_is_there_after_a_restart)
 {
     limit(f, "t", 1);

@@ -51,6 +51,27 @@ QUEUE_TEST(a_pause_goes_on_after_a_restart_and_ends_by_the_wall_clock)
     take(f);
 }
 
+/* Their records are still in the log. */
+QUEUE_TEST(tubes_whose_pause_has_ended_do_not_count_at_a_restart)
+{
+    static const char *const names[] = {"a", "b", "c"};
+
+    f->options.tubes_max = 2;
+    restart(f, 0);
+    for (unsigned i = 0; i < 3; i++) {
+        struct elapse__queue_put only = job("b");
+        only.tube = text(names[i]);
+        uint64_t id = put(f, only, ELAPSE__QUEUE_SCHEDULED);
+        pause_tube(f, names[i], 10);
+        assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, id).result,
+                         ELAPSE__QUEUE_REMOVED);
+        pass(f, 20);
+        assert_false(is_known(f, names[i]));
+    }
+    restart(f, 0);
+    assert_int_equal(elapse__queue_tube_count(f->queue), 0);
+}
+
 QUEUE_TEST(a_pause_that_ended_meanwhile_is_over)
 {
     put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);

@@ -6,6 +6,7 @@
 #include "equal.h"
 #include "random.h"
 #include "transact.h"
+#include "tubes.h"
 
 enum { CHANGES = 16 };
 
@@ -246,6 +247,8 @@ static struct elapse__queue_put random_put(struct random_source *random)
         put.if_key = (enum elapse__queue_if_key)random_below(random, 4);
         put.debounce_max_ms = 60;
     }
+    if (random_one_in(random, 2))
+        put.group = text(keys[random_below(random, 3)]);
     if (random_one_in(random, 4))
         put.tag = text("tag");
     if (random_one_in(random, 6))
@@ -353,6 +356,17 @@ QUEUE_TEST(a_transaction_answers_as_its_changes_do_alone)
     subject_begin(&single);
     for (unsigned round = 0; round < 400; round++) {
         struct elapse__queue_handed handed[4], other[4];
+        if (round % 7 == 0) {
+            struct elapse__queue_limits limits = {.concurrency =
+                                                      (uint32_t)random_below(&random, 4)};
+            assert_ok(elapse__queue_limit(whole.queue, whole.now, text("t"), &limits).result);
+            assert_ok(elapse__queue_limit(single.queue, single.now, text("t"), &limits).result);
+        }
+        if (round % 50 == 49)
+            assert_null(queue_differs_from_log(whole.queue, &whole.log, &whole.options, whole.now));
+        if (round % 11 == 10)
+            (void)log_clean(&whole.log, whole.queue, whole.now,
+                            (whole.log.count - whole.log.tail) / 2);
         struct elapse__queue_change changes[CHANGES];
         uint64_t ms = random_below(&random, 12);
         uint32_t count = subject_works(&whole, ms, handed, 4);
@@ -441,6 +455,39 @@ QUEUE_TEST(a_kick_without_memory_refuses_its_transaction)
             break;
     }
     (void)f;
+}
+
+/* No job has such a key, and its bytes must go nowhere. */
+QUEUE_TEST(a_key_that_is_too_long_is_gone)
+{
+    static char key[2000];
+    memset(key, 'k', sizeof key - 1);
+    put(f, job("one"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_change change = by_key(ELAPSE__QUEUE_RESCHEDULE, key);
+    change.named.time = (struct elapse__queue_time){.when = ELAPSE__QUEUE_IN, .delay_ms = 5};
+    assert_ok(transact(f, &change, 1));
+    assert_int_equal(answers[0].result, ELAPSE__QUEUE_GONE);
+}
+
+QUEUE_TEST(a_new_group_of_a_new_tube_is_forgotten_without_memory)
+{
+    static struct subject s;
+    enum elapse__queue_result result = ELAPSE__QUEUE_NO_MEMORY;
+
+    (void)f;
+    for (uint64_t left = 0; result != ELAPSE__QUEUE_OK; left++) {
+        subject_begin(&s);
+        struct elapse__queue_put fresh = job("b");
+        fresh.group = text("g");
+        fresh.tube = text("fresh");
+        struct elapse__queue_change change = put_of(fresh);
+        s.calls_left = left;
+        result = elapse__queue_transact(s.queue, s.now, &change, 1, answers).result;
+        s.calls_left = UINT64_MAX;
+        assert_int_equal(elapse__queue_check(s.queue), 0);
+        assert_int_equal(elapse__queue_tube_count(s.queue), result == ELAPSE__QUEUE_OK ? 1 : 0);
+        subject_end(&s);
+    }
 }
 
 TEST_MAIN("transact")

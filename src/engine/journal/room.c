@@ -74,7 +74,9 @@ static uint64_t dead_at_most(const struct elapse__journal *journal)
 {
     const struct elapse__journal_owner *owner = &journal->owner;
     uint64_t excess = owner->excess == NULL ? 0 : owner->excess(owner->context);
-    uint64_t total = elapse__segments_bytes(journal) + excess;
+    uint64_t room_of_head =
+        elapse__segment_bytes(journal) - elapse__offset_of(journal, journal->place);
+    uint64_t total = elapse__segments_bytes(journal) - room_of_head + excess;
     ELAPSE__ASSERT_THAT(excess, <=, journal->live_bytes);
     return total < journal->live_bytes ? 0 : total - journal->live_bytes;
 }

@@ -27,7 +27,7 @@ void elapse__segments_drop_first(struct elapse__journal *journal);
 struct elapse__segment *elapse__segments_find(const struct elapse__journal *journal,
                                               uint64_t number);
 
-/* Returns how many bytes the segments from the tail to the place of the next record have. */
+/* Returns how many bytes the segments from the tail to that of the next record have. */
 uint64_t elapse__segments_bytes(const struct elapse__journal *journal);
 
 /* ---- unread.c ---- */
