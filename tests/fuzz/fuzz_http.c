@@ -3,10 +3,10 @@
  * first newline is the name in its path, the text up to the next newline is the query, and the rest
  * is the body.
  *
- * Whatever comes, a request becomes one whole command of RESP or is refused with a status and a
- * message; bytes of a connection have the same fault in one piece as one by one; a string of JSON
- * is read as the text that was written; and the head of a reply is never taken for more bytes than
- * there are.
+ * Whatever comes, a request becomes one whole command of RESP, a transaction becomes whole
+ * commands, or the request is refused with a status and a message; bytes of a connection have the
+ * same fault in one piece as one by one; a string of JSON is read as the text that was written; and
+ * the head of a reply is never taken for more bytes than there are.
  */
 #include <string.h>
 
@@ -16,6 +16,7 @@
 #include "../../src/protocol/resp_parse.h"
 #include "../../src/server/http/guard.h"
 #include "../../src/server/http/intake.h"
+#include "../../src/server/http/transaction.h"
 #include "../../src/server/http/translate.h"
 #include "fuzz.h"
 
@@ -36,26 +37,44 @@ static char *take_line(const uint8_t **data, size_t *size)
     return line;
 }
 
-static void translate(const struct elapse__http_request *request)
+/* Returns how many whole commands there are. Requires that nothing else is there. */
+static size_t count_commands(const struct elapse__buffer *commands)
 {
     static struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
     struct elapse__wire_resp_parser parser = {.argument_bytes_max = UINT32_C(1) << 20};
+    const uint8_t *bytes = elapse__buffer_first(commands);
+    size_t left = elapse__buffer_size(commands), count = 0;
+
+    for (; left > 0; count++) {
+        struct elapse__wire_resp_parsed parsed =
+            elapse__wire_resp_parse(&parser, bytes, left, arguments);
+        require(parsed.outcome == ELAPSE__WIRE_RESP_COMMAND);
+        require(parsed.consumed <= left);
+        bytes += parsed.consumed;
+        left -= parsed.consumed;
+    }
+    return count;
+}
+
+static void translate(const struct elapse__http_request *request)
+{
     struct elapse__buffer command = {.bytes = NULL};
     enum elapse__http_operation answered_as;
+    struct elapse__http_parts parts = {.count = 0};
     struct elapse__http_fault fault = {.status = 0};
+    bool is_many = request->route.operation == ELAPSE__HTTP_TRANSACTION;
 
-    if (elapse__http_translate(request, &command, &answered_as, &fault)) {
-        size_t bytes = elapse__buffer_size(&command);
-        struct elapse__wire_resp_parsed parsed =
-            elapse__wire_resp_parse(&parser, elapse__buffer_first(&command), bytes, arguments);
-        require(parsed.outcome == ELAPSE__WIRE_RESP_COMMAND);
-        require(parsed.consumed == bytes);
+    if (is_many ? elapse__http_translate_transaction(request, &command, &parts, &fault)
+                : elapse__http_translate(request, &command, &answered_as, &fault)) {
+        require(count_commands(&command) ==
+                (is_many ? elapse__http_transaction_replies(&parts) : 1));
     } else {
         require(fault.status >= 400 && fault.status < 600);
         require(fault.code != NULL && fault.message[0] != '\0');
         require(memchr(fault.message, '\0', sizeof fault.message) != NULL);
     }
     elapse__buffer_free(&command);
+    free(parts.answered_as);
 }
 
 /* Checks that bytes that come one by one have the same fault as bytes that come at once. */
