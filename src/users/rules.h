@@ -55,6 +55,7 @@ enum elapse__scope {
     X(RESCHEDULEID, ADMIN, ID)  \
     X(KICKID, ADMIN, ID)        \
     X(LIMIT, ADMIN, TUBE)       \
+    X(CLOCK, ADMIN, ALL)        \
     X(NODE, NODE, NONE)
 
 /* X(COMMAND): commands that concern the connection alone need a password, and no right. */

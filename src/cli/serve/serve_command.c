@@ -38,6 +38,7 @@ struct reading {
     const char *unused; /* -s */
     uint64_t segment_bits;
     bool segment_given;
+    bool data_given;
     bool beanstalkd_version;
     bool never_sync;
 };
@@ -225,10 +226,16 @@ static enum elapse__serve_end serve_options(const struct elapse__loop_options *s
 }
 
 /* Refuses options that were given without the one that they need. */
-static enum exit_status check_needs(const struct elapse__loop_options *serve)
+static enum exit_status check_needs(const struct reading *reading)
 {
+    const struct elapse__loop_options *serve = &reading->serve;
     bool is_cluster = serve->cluster_count > 0;
 
+    if (serve->test_clock && serve->durability != ELAPSE__LOOP_MEMORY)
+        return usage_error("--test-clock needs --durability memory");
+    if (serve->test_clock && (reading->data_given || is_cluster))
+        return usage_error("--test-clock is for tests of programs: it goes with neither --data "
+                           "nor --cluster");
     if (serve->beanstalkd_user != NULL && serve->users == NULL)
         return usage_error("--beanstalkd-user needs --users");
     if (!is_cluster && serve->node_password != NULL)
@@ -255,7 +262,7 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
     if (status == STATUS_OK)
         status = join(reading);
     if (status == STATUS_OK)
-        status = check_needs(&reading->serve);
+        status = check_needs(reading);
     if (status != STATUS_OK)
         return status;
     ELAPSE__ASSERT(reading->serve.cluster_count > 0 || reading->serve.queue == NULL);
@@ -298,10 +305,11 @@ enum exit_status serve_command(int argc, char **argv)
             "a name that requests over HTTP may use for this server, beside localhost and "
             "addresses in digits; may be given again"),
         option_letter(
-            'b', option_text(
-                     "data", "DIRECTORY", &serve->directory,
-                     "the directory of the queue, elapse-data unless given; it is made if it does "
-                     "not exist")),
+            'b', option_noting(
+                     &reading->data_given,
+                     option_text("data", "DIRECTORY", &serve->directory,
+                                 "the directory of the queue, elapse-data unless given; it is made "
+                                 "if it does not exist"))),
         option_function(
             "durability", "LEVEL", read_durability, serve,
             "when a reply may leave: sync, when the disk has it (the default); interval=MS, "
@@ -363,6 +371,9 @@ enum exit_status serve_command(int argc, char **argv)
             "idle", &serve->idle_ns, SECOND_NS, IDLE_SECONDS_MAX * SECOND_NS,
             "close a connection that has sent nothing for so long, has no job and does not "
             "wait for one"),
+        option_flag("test-clock", &serve->test_clock,
+                    "for tests of programs: let clients move the clock forward by CLOCK ADVANCE; "
+                    "needs --durability memory"),
         option_function("log", "FORM", read_log, serve,
                         "text or json: a line an event on standard error"),
         option_text("ended", "FILE", &serve->ended,

@@ -95,6 +95,10 @@ struct elapse__server_options {
      * do not show who holds them, unless the client has a name. */
     void (*address)(void *shell, char text[ELAPSE__SERVER_ADDRESS_BYTES]);
 
+    /* Moves the clock of the shell forward, for tests; the calls that follow have the new time.
+     * Returns false, and moves nothing, if that is too far. NULL: the clock is the machine's. */
+    bool (*advance_clock)(uint64_t advance_ms);
+
     /* Limits; 0 is the default, or no limit where none is named above. */
     uint32_t body_bytes_max;  /* of a job; not above the queue's own limit */
     uint32_t connections_max; /* elapse__connection_new refuses more */

@@ -57,6 +57,7 @@ struct elapse__loop_options {
     bool single_copy;      /* a database without standbys will do */
     bool insecure;         /* listen beyond this machine without passwords */
     bool no_beanstalkd;
+    bool test_clock; /* clients may move the clock forward */
     bool log_json;
     bool verbose;
     bool hints;         /* say what to type next, on standard error */

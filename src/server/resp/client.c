@@ -240,6 +240,41 @@ enum elapse__session_step elapse__resp_config(const struct elapse__resp_call *ca
     return ELAPSE__STEP_RAN;
 }
 
+/* Moves the clock forward. Returns false, after an error, if it cannot be moved. */
+static bool advance_clock(const struct elapse__resp_call *call, uint64_t *advanced_ms)
+{
+    static const struct elapse__wire_resp_option option = {"ADVANCE", 1};
+    const struct elapse__server_options *options = elapse__session_options(call->connection);
+    uint32_t place = 0;
+
+    if (!elapse__resp_find_options(call, 1, &option, 1, &place))
+        return false;
+    if (options->advance_clock == NULL) {
+        (void)elapse__resp_reply_error(
+            call->connection,
+            "ERR the clock is the machine's: only a server with --test-clock moves it", NULL);
+        return false;
+    }
+    if (!elapse__resp_read_duration(call, place, advanced_ms))
+        return false;
+    if (options->advance_clock(*advanced_ms))
+        return true;
+    (void)elapse__resp_reply_error(
+        call->connection, "ERR the test clock goes at most 100 years ahead of the machine's", NULL);
+    return false;
+}
+
+enum elapse__session_step elapse__resp_clock(const struct elapse__resp_call *call)
+{
+    uint64_t advanced_ms = 0;
+
+    if (call->count > 1 && !advance_clock(call, &advanced_ms))
+        return ELAPSE__STEP_RAN;
+    elapse__resp_reply_integer(call, (uint64_t)elapse__session_now(call->connection).wall_ms +
+                                         advanced_ms);
+    return ELAPSE__STEP_RAN;
+}
+
 struct information {
     char text[1024];
     size_t size;

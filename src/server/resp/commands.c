@@ -71,6 +71,8 @@ static const struct elapse__resp_command commands[] = {
      "Answers that LEASED guards transactions here"},
     {"LIMIT", elapse__resp_limit, -2, WRITES, ELAPSE__VERB_PAUSE_TUBE, "jobs",
      "tube [CONCURRENCY count | NONE]", "Limits how many jobs of a tube run at a time"},
+    {"CLOCK", elapse__resp_clock, -1, WRITES, ELAPSE__VERB_OTHER, "server", "[ADVANCE duration]",
+     "Tells the server's wall-clock time; with --test-clock also moves it forward"},
     {"RESET", elapse__resp_reset, 1, ALWAYS, ELAPSE__VERB_OTHER, "connection", "",
      "Makes the connection as it was at its beginning"},
     {"GROUPS", elapse__resp_groups, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
@@ -116,8 +118,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 /* In the table, names of n letters begin at place first_of_length[n] and end before
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
-    [3] = 0,  [4] = 2,   [5] = 12,  [6] = 20,  [7] = 29,        [8] = 32,
-    [9] = 34, [10] = 35, [11] = 36, [12] = 36, [13] = COMMANDS,
+    [3] = 0,  [4] = 2,   [5] = 12,  [6] = 21,  [7] = 30,        [8] = 33,
+    [9] = 35, [10] = 36, [11] = 37, [12] = 37, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

@@ -18,6 +18,7 @@
 #include <elapse/version.h>
 
 #include "../../base/assert.h"
+#include "../../os/test_clock.h"
 #include "../core/session.h"
 #include "../http/http.h"
 #include "../loop/ended_log.h"
@@ -245,6 +246,7 @@ bool elapse__service_make_core(struct elapse__service *service, struct elapse__l
         .beanstalkd_user = is_default ? NULL : options->beanstalkd_user,
         .resp = &elapse__resp,
         .address = elapse__peer_address,
+        .advance_clock = options->test_clock ? elapse__test_clock_advance : NULL,
         .keys = is_behind_router ? (struct elapse__keys){.users = keys.users} : keys,
         .is_behind_router = is_behind_router,
         .body_bytes_max = (uint32_t)options->body_bytes_max,
@@ -520,6 +522,9 @@ enum elapse__serve_end elapse__serve(const struct elapse__loop_options *options)
 
     if (service == NULL)
         return ELAPSE__SERVE_FAILED;
+    ELAPSE__ASSERT(!options->test_clock || options->durability == ELAPSE__LOOP_MEMORY);
+    if (options->test_clock)
+        elapse__test_clock_begin();
     if (elapse__service_open(service, options))
         end = serve(service);
     free(service);

@@ -166,6 +166,7 @@ static const struct {
     {"SELECT", "SELECT 0"},
     {"CLIENT", "CLIENT ID"},
     {"CONFIG", "CONFIG GET x"},
+    {"CLOCK", "CLOCK"},
     {"RESERVE", "RESERVE t"},
     {"COMMAND", "COMMAND COUNT"},
     {"LIMIT", "LIMIT t NONE"},
