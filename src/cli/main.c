@@ -11,9 +11,31 @@
 #include "common/completion.h"
 #include "common/lacks.h"
 #include "common/message.h"
+#include "common/nearest.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "common/text.h"
+
+/* The commands that speak to a server: X(name, summary, function). */
+/* clang-format off */
+#define CLIENT_COMMANDS(X)                                                                        \
+    X("put",        "put a job on a server", put_command)                                         \
+    X("cancel",     "cancel jobs on a server", cancel_command)                                    \
+    X("reschedule", "give a job on a server another due time", reschedule_command)                \
+    X("kick",       "make buried jobs of a server ready", verb_command)                           \
+    X("pause",      "hand out nothing of a tube for a while", verb_command)                       \
+    X("resume",     "end the pause of a tube", verb_command)                                      \
+    X("limit",      "limit how many jobs of a tube run, or show its limits", verb_command)        \
+    X("lookup",     "show a job on a server", lookup_command)                                     \
+    X("list",       "list the jobs of a tube on a server, or its tubes", list_command)            \
+    X("stats",      "count the jobs of a server, or of a tube", stats_command)                    \
+    X("top",        "watch a server: its jobs, its tubes, and how fast they change", top_command) \
+    X("work",       "have the jobs of a server done by a program or a web hook", work_command)    \
+    X("reserve",    "take jobs from a server, to do them by hand", verb_command)                  \
+    X("ack",        "say that jobs are done", verb_command)                                       \
+    X("nack",       "say that jobs have failed", verb_command)                                    \
+    X("bury",       "set jobs aside that cannot be done", verb_command)                           \
+    X("extend",     "begin the leases of jobs anew", verb_command)
 
 static const struct command commands[] = {
     {"run", "make each line of the input a timer, and print when it fires", run_command},
@@ -23,14 +45,8 @@ static const struct command commands[] = {
 #endif
     {"cluster", "make, show or repair the queue of a cluster in its database", cluster_command},
 #ifdef ELAPSE_HAS_CLIENT
-    {"put", "put a job on a server", put_command},
-    {"cancel", "cancel jobs on a server", cancel_command},
-    {"reschedule", "give a job on a server another due time", reschedule_command},
-    {"lookup", "show a job on a server", lookup_command},
-    {"list", "list the jobs of a tube on a server, or its tubes", list_command},
-    {"stats", "count the jobs of a server, or of a tube", stats_command},
-    {"top", "watch a server: its jobs, its tubes, and how fast they change", top_command},
-    {"work", "have the jobs of a server done by a program or a web hook", work_command},
+#define ROW(name, summary, run) {name, summary, run},
+    CLIENT_COMMANDS(ROW)
 #endif
     {"replay", "run a trace of timers through a structure, and report", replay_command},
     {"generate", "write a trace of a given kind", generate_command},
@@ -53,17 +69,12 @@ static const struct {
     {"password", LACKS_SERVER},
 #endif
 #ifndef ELAPSE_HAS_CLIENT
-    {"put", LACKS_CLIENT},
-    {"cancel", LACKS_CLIENT},
-    {"reschedule", LACKS_CLIENT},
-    {"lookup", LACKS_CLIENT},
-    {"list", LACKS_CLIENT},
-    {"stats", LACKS_CLIENT},
-    {"top", LACKS_CLIENT},
-    {"work", LACKS_CLIENT},
+#define LACKING_ROW(name, summary, run) {name, LACKS_CLIENT},
+    CLIENT_COMMANDS(LACKING_ROW)
 #endif
     {NULL, NULL},
 };
+/* clang-format on */
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -116,8 +127,12 @@ static enum exit_status unknown_command(const char *name)
             return STATUS_USAGE;
         }
     }
-    return usage_error("unknown %s %s", name[0] == '-' ? "option" : "command",
-                       quote_string(name).text);
+    struct nearest nearest;
+    nearest_begin(&nearest, name, strlen(name));
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        nearest_offer(&nearest, commands[i].name, strlen(commands[i].name));
+    return usage_error("unknown %s %s%s", name[0] == '-' ? "option" : "command",
+                       quote_string(name).text, nearest_ask(&nearest).text);
 }
 
 static enum exit_status completion_command(int argc, char **argv);

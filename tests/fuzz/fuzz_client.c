@@ -55,6 +55,15 @@ static const struct trial {
     {top_command, {"top", "--once"}, false},
     {stats_command, {"stats", "--token-file", "password"}, false},
     {put_command, {"put", "t", "--lines", "--token-file", "password"}, false},
+    {verb_command, {"kick", "t", "1"}, false},
+    {verb_command, {"kick", "t", "--all", "--json"}, true},
+    {verb_command, {"kick", "--id", "1", "2"}, false},
+    {verb_command, {"pause", "t", "1s"}, false},
+    {verb_command, {"limit", "t", "--json"}, true},
+    {verb_command, {"reserve", "t", "--count", "2"}, false},
+    {verb_command, {"reserve", "t", "--json"}, true},
+    {verb_command, {"ack", "1", "1-1", "2", "1-2"}, false},
+    {verb_command, {"nack", "1", "1-1", "--error", "no", "--json"}, true},
 };
 
 enum { TRIALS = sizeof trials / sizeof trials[0] };

@@ -6,9 +6,10 @@
 #include "../common/output.h"
 #include "client.h"
 #include "render.h"
+#include "tube.h"
 
-/* Asks for a map, and prints it. `missing` is the error to print if there is no map. */
-static enum exit_status print_map(struct client *client, bool body_alone, const char *missing)
+/* Asks for a map, and prints it. `tube` is what does not exist if there is no map; NULL: a job. */
+static enum exit_status print_map(struct client *client, bool body_alone, const char *tube)
 {
     enum exit_status status;
     redisReply *reply = client_ask_map(client, &status);
@@ -17,9 +18,9 @@ static enum exit_status print_map(struct client *client, bool body_alone, const 
         return status;
     ELAPSE__ASSERT((status == STATUS_GONE) == (reply->type == REDIS_REPLY_NIL));
     if (status == STATUS_GONE) {
-        print_error("%s", missing);
         freeReplyObject(reply);
-        return status;
+        return tube != NULL ? tube_say_gone(client, tube)
+                            : error_of(status, "there is no such job");
     }
     const redisReply *body = answer_member(reply, "body");
     if (body_alone && body != NULL && body->type == REDIS_REPLY_STRING) {
@@ -62,8 +63,7 @@ static enum exit_status look_up(void *context, const struct command_line *line)
         return usage_error("--body and --json exclude each other");
     enum exit_status status =
         client_begin_named(lookup->client, line, lookup->by_id, "LOOKUP", "LOOKUPID");
-    return status != STATUS_OK ? status
-                               : print_map(lookup->client, lookup->body, "there is no such job");
+    return status != STATUS_OK ? status : print_map(lookup->client, lookup->body, NULL);
 }
 
 enum exit_status lookup_command(int argc, char **argv)
@@ -100,7 +100,7 @@ static enum exit_status show_stats(void *context, const struct command_line *lin
     request_add_text(&client->request, "STATS");
     if (line->argument_count == 1)
         request_add_text(&client->request, line->arguments[0]);
-    return print_map(client, false, "there is no such tube");
+    return print_map(client, false, line->argument_count == 1 ? line->arguments[0] : NULL);
 }
 
 enum exit_status stats_command(int argc, char **argv)

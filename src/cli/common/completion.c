@@ -4,6 +4,7 @@
  */
 #include "completion.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -18,9 +19,12 @@ typedef void print_line_function(const void *context, const struct command_line 
 /* Calls `print` with the options of the subcommand. */
 static void with_options(const struct command *command, print_line_function *print)
 {
-    char name[] = "elapse";
+    char name[64];
     char *arguments[] = {name, NULL};
+    int length = snprintf(name, sizeof name, "elapse %s", command->name);
 
+    ELAPSE__ASSERT(length > 0 && (size_t)length < sizeof name);
+    (void)length; /* used by the assertion alone */
     ELAPSE__ASSERT(command->run != NULL);
     options_observe(print, command);
     (void)command->run(1, arguments);

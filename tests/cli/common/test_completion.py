@@ -8,7 +8,8 @@ import support
 
 COMMANDS = ("run", "replay", "generate", "cluster", "cron", "check", "export", "ended", "import", "backup",
             "show") + (("serve", "password") if support.HAS_SERVER else ()) + (
-                ("put", "cancel", "reschedule", "lookup", "list", "stats", "top", "work")
+                ("put", "cancel", "reschedule", "kick", "pause", "resume", "limit", "lookup", "list",
+                 "stats", "top", "work", "reserve", "ack", "nack", "bury", "extend")
                 if support.HAS_CLIENT else ())
 
 
