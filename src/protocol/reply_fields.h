@@ -91,6 +91,23 @@ enum {
     X(headers, "headers", NAME)     \
     X(body,    "body",    TEXT)
 
+/* What LIST with BODY has behind the names: the beginning of the body, and how long the whole body is. */
+#define ELAPSE__JOB_BEGINNING(X)          \
+    X(body,       "body",       TEXT)     \
+    X(body_bytes, "body_bytes", NUMBER)
+
+/* A tube of TUBES with COUNTS, a map: X(field, name, kind): the tube's name as `tube`, and fields of
+ * struct elapse__queue_statistics. */
+#define ELAPSE__TUBE_COUNTS(X)                \
+    X(delayed,       "delayed",    NUMBER)    \
+    X(ready,         "ready",      NUMBER)    \
+    X(reserved,      "reserved",   NUMBER)    \
+    X(buried,        "buried",     NUMBER)    \
+    X(held,          "held",       NUMBER)    \
+    X(running,       "running",    NUMBER)    \
+    X(pause_left_ms, "pause_left", DURATION)  \
+    X(overdue_ms,    "overdue",    DURATION)
+
 /* STATS, a map: X(field, name, kind). First the jobs of the server or of one tube: fields of struct
  * elapse__queue_statistics. */
 #define ELAPSE__JOBS_STATISTICS(X)                    \

@@ -47,6 +47,7 @@ static const struct elapse__router_route routes[] = {
     {.name = "LOOKUP", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3, .looks = true},
     {.name = "LOOKUPID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2, .looks = true},
     {.name = "LIST", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
+    {.name = "FIND", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
     {.name = "GROUPS", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
     {.name = "TUBES", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 1, .looks = true},
     {.name = "STATS",

@@ -19,7 +19,7 @@ enum {
     WORD_CHARGE = 64,        /* the bytes that a short reply is counted as */
     LOOK_CHARGE = 64 << 10,  /* the same for a reply that has bodies, or many lines */
     AS_ARGUMENTS = 2,        /* AS, and the name of a user */
-    PAGE_ARGUMENTS_MAX = 11, /* LIST, a tube, four options with a value, and KEYS */
+    PAGE_ARGUMENTS_MAX = 15, /* LIST, a tube, five options with a value, and three without */
 };
 
 /* A command of a client, with its route. */
@@ -284,23 +284,27 @@ static enum elapse__router_taken take_items(const struct call *call)
 
 /* ---- pages ---- */
 
-/* Takes LIST, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Otherwise the cursor
- * modulo the partitions is the partition, and the quotient is the cursor of that partition. */
+/* Takes LIST, FIND, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Otherwise the
+ * cursor modulo the partitions is the partition, and the quotient is the cursor of that partition.
+ */
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CURSOR", 1}, {"STATE", 1}, {"TAG", 1}, {"COUNT", 1}, {"KEYS", 0}};
+        {"CURSOR", 1},  {"STATE", 1},  {"TAG", 1},    {"COUNT", 1},   {"KEYS", 0},  {"BODY", 1},
+        {"SOONEST", 0}, {"NEWEST", 0}, {"PREFIX", 1}, {"TROUBLE", 0}, {"COUNTS", 0}};
+    enum { OPTIONS = sizeof options / sizeof *options };
     uint32_t partitions = call->client->router->options.partitions;
-    uint32_t places[5];
+    uint32_t places[OPTIONS];
     uint64_t cursor = 0;
     char text[ELAPSE__DECIMAL_BYTES];
     struct elapse__wire_resp_argument asked[PAGE_ARGUMENTS_MAX];
 
     if (!elapse__wire_resp_find_options(call->arguments, call->count, call->route->least, options,
-                                        5, places, NULL) ||
+                                        OPTIONS, places, NULL) ||
         (places[0] != 0 &&
          !elapse__decimal_read(call->arguments[places[0]].bytes, call->arguments[places[0]].size,
-                               UINT64_MAX / 2, &cursor)))
+                               UINT64_MAX / 2, &cursor)) ||
+        call->count > PAGE_ARGUMENTS_MAX)
         return take_anywhere(call);
     struct elapse__router_lane *lane =
         lane_of(call->client->router, (uint32_t)(cursor % partitions), false);
@@ -312,7 +316,6 @@ static enum elapse__router_taken take_page(const struct call *call)
         return ELAPSE__ROUTER_TAKEN;
     command->cursor_of = lane->partition;
     command->fragments = 1;
-    ELAPSE__ASSERT_THAT(call->count, <=, PAGE_ARGUMENTS_MAX);
     memcpy(asked, call->arguments, call->count * sizeof *asked);
     if (places[0] != 0)
         asked[places[0]] =

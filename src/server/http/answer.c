@@ -256,6 +256,10 @@ static void write_names(struct elapse__json *json, struct reader *reader)
     elapse__json_open(json, '[');
     for (uint64_t left = take_number(reader); left > 0; left--) {
         struct elapse__wire_resp_item name = take(reader);
+        if (name.kind == ELAPSE__WIRE_RESP_MAP) { /* with COUNTS */
+            write_value(json, reader, name);
+            continue;
+        }
         if (elapse__utf8_is(name.bytes, name.size)) {
             elapse__json_string(json, name.bytes, name.size);
             continue;
@@ -317,6 +321,7 @@ static void write_answer(enum elapse__http_operation operation, struct elapse__j
         write_jobs(json, reader, (uint64_t)value.integer);
         break;
     case ELAPSE__HTTP_LIST:
+    case ELAPSE__HTTP_FIND:
         write_page(json, reader, "jobs", false);
         break;
     case ELAPSE__HTTP_GROUPS:

@@ -318,12 +318,22 @@ static bool build_list(struct elapse__building *building)
            elapse__build_option(building, "STATE", "state") &&
            elapse__build_option(building, "TAG", "tag") &&
            elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building) &&
-           add_flag(building, "KEYS", "keys");
+           add_flag(building, "KEYS", "keys") &&
+           elapse__build_number_option(building, "BODY", "body") &&
+           add_flag(building, "SOONEST", "soonest") && add_flag(building, "NEWEST", "newest");
+}
+
+static bool build_find(struct elapse__building *building)
+{
+    return elapse__build_word(building, "FIND") && elapse__build_required(building, "key") &&
+           elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building);
 }
 
 static bool build_tubes(struct elapse__building *building)
 {
     return elapse__build_word(building, "TUBES") &&
+           elapse__build_option(building, "PREFIX", "prefix") &&
+           add_flag(building, "TROUBLE", "trouble") && add_flag(building, "COUNTS", "counts") &&
            elapse__build_option(building, "CURSOR", "cursor") && elapse__build_count(building);
 }
 
@@ -369,6 +379,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_LOOK_UP] = build_look_up,
     [ELAPSE__HTTP_LOOK_UP_ID] = build_look_up_id,
     [ELAPSE__HTTP_LIST] = build_list,
+    [ELAPSE__HTTP_FIND] = build_find,
     [ELAPSE__HTTP_TUBES] = build_tubes,
     [ELAPSE__HTTP_TUBE] = build_tube,
     [ELAPSE__HTTP_GROUPS] = build_groups,

@@ -46,7 +46,11 @@ static const struct elapse__resp_command commands[] = {
     {"KICK", elapse__resp_kick, 3, SWEEPS, ELAPSE__VERB_KICK, "jobs", "tube count",
      "Makes buried jobs ready; if there are none, delayed ones"},
     {"LIST", elapse__resp_list, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
-     "tube [STATE state] [TAG tag] [CURSOR cursor] [COUNT count] [KEYS]", "Lists jobs of a tube"},
+     "tube [STATE state [SOONEST | NEWEST]] [TAG tag] [CURSOR cursor] [COUNT count] [KEYS] "
+     "[BODY bytes]",
+     "Lists jobs of a tube"},
+    {"FIND", elapse__resp_find_key, -2, ELAPSE__RESP_READS, ELAPSE__VERB_LIST, "look",
+     "key [CURSOR cursor] [COUNT count]", "Lists the jobs that have a key, in all tubes"},
     {"ECHO", elapse__resp_echo, 2, QUEUED, ELAPSE__VERB_OTHER, "connection", "message",
      "Answers the message"},
     {"AUTH", elapse__resp_auth, -2, BEFORE_AUTH, ELAPSE__VERB_OTHER, "connection",
@@ -62,7 +66,7 @@ static const struct elapse__resp_command commands[] = {
     {"STATS", elapse__resp_stats, -1, READS, ELAPSE__VERB_STATS, "look", "[tube]",
      "Counts the jobs of the server, or of a tube"},
     {"TUBES", elapse__resp_tubes, -1, ELAPSE__RESP_READS, ELAPSE__VERB_LIST_TUBES, "look",
-     "[CURSOR cursor] [COUNT count]", "Lists the tubes"},
+     "[PREFIX beginning] [TROUBLE] [COUNTS] [CURSOR cursor] [COUNT count]", "Lists the tubes"},
     {"PAUSE", elapse__resp_pause, 3, WRITES, ELAPSE__VERB_PAUSE_TUBE, "jobs", "tube duration",
      "Hands out nothing of a tube for so long; 0s ends a pause"},
     {"MULTI", elapse__resp_multi, 1, CONTROLS, ELAPSE__VERB_OTHER, "transactions", "",
@@ -118,8 +122,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 /* In the table, names of n letters begin at place first_of_length[n] and end before
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
-    [3] = 0,  [4] = 2,   [5] = 12,  [6] = 21,  [7] = 30,        [8] = 33,
-    [9] = 35, [10] = 36, [11] = 37, [12] = 37, [13] = COMMANDS,
+    [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 31,        [8] = 34,
+    [9] = 36, [10] = 37, [11] = 38, [12] = 38, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

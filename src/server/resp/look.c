@@ -1,54 +1,24 @@
 /*
- * Runs the commands that change nothing: they show jobs, tubes and counts.
+ * Runs the commands that show one job, or counts.
  */
 #include <string.h>
 
 #include "../../queue/names.h"
-#include "../../queue/tubes.h"
 #include "commands.h"
 #include "options.h"
+#include "paging.h"
 #include "reply.h"
 
 enum {
-    JOB_PAIRS = ELAPSE__JOB_FIELDS(ELAPSE__RESP_COUNT_ROW),
     TEXT_PAIRS = ELAPSE__JOB_TEXTS(ELAPSE__RESP_COUNT_ROW),
     NAME_PAIRS = ELAPSE__JOB_NAMES(ELAPSE__RESP_COUNT_ROW),
-    LIST_NAMES = 100,           /* jobs of one LIST with KEYS, at most */
-    LIST_NAMES_BYTES = 1 << 20, /* bytes of their bodies, which are read with the names */
-    JOB_BYTES = 1600,           /* room for JOB_PAIRS, with the longest tube, reason and holder */
-    LIST_BATCH = 32,
-    TUBE_PLACES = 1 << 16, /* places of tubes that one TUBES examines */
-    LIST_COST = 500,       /* a LIST takes as long as this many short commands */
-    LIST_HEAD_BYTES = 24,  /* "*2\r\n:4294967295\r\n*1000\r\n" */
+    BEGINNING_PAIRS = ELAPSE__JOB_BEGINNING(ELAPSE__RESP_COUNT_ROW),
 };
-
-_Static_assert(JOB_PAIRS * 3 * ELAPSE__WIRE_RESP_FRAME_MAX < JOB_BYTES, "frames fit");
 
 /* Writes the name and the value of a field of `from`. */
 #define WRITE(field, name, kind)                \
     elapse__wire_resp_write_text(writer, name); \
     ELAPSE__RESP_WRITE_##kind(writer, from->field);
-
-#define ELAPSE__RESP_WRITE_STATE(writer, value) \
-    elapse__wire_resp_write_text(writer, elapse__resp_state_name(value))
-#define ELAPSE__RESP_WRITE_REASON(writer, value) write_reason(writer, from)
-
-/* Writes why a job is buried; null if it is not. */
-static void write_reason(struct elapse__wire_resp_writer *writer,
-                         const struct elapse__queue_view *view)
-{
-    if (view->state == ELAPSE__QUEUE_BURIED && view->reason != NULL)
-        elapse__wire_resp_write_text(writer, view->reason);
-    else
-        elapse__wire_resp_write_null(writer);
-}
-
-/* Writes JOB_PAIRS names and values. */
-static void write_job(struct elapse__wire_resp_writer *writer,
-                      const struct elapse__queue_view *from)
-{
-    ELAPSE__JOB_FIELDS(WRITE)
-}
 
 /* Write TEXT_PAIRS names and values, or NAME_PAIRS. */
 static void write_texts(struct elapse__wire_resp_writer *writer,
@@ -63,6 +33,18 @@ static void write_names(struct elapse__wire_resp_writer *writer,
     ELAPSE__JOB_NAMES(WRITE)
 }
 
+/* The beginning of a body, for LIST with BODY. */
+struct beginning {
+    struct elapse__queue_text body;
+    uint64_t body_bytes; /* of the whole */
+};
+
+/* Writes BEGINNING_PAIRS names and values. */
+static void write_beginning(struct elapse__wire_resp_writer *writer, const struct beginning *from)
+{
+    ELAPSE__JOB_BEGINNING(WRITE)
+}
+
 /* ---- one job ---- */
 
 void elapse__resp_looked(struct elapse__connection *connection, uint64_t context,
@@ -71,24 +53,33 @@ void elapse__resp_looked(struct elapse__connection *connection, uint64_t context
 {
     bool is_item = (context & ELAPSE__RESP_CONTEXT_ITEM) != 0;
     struct elapse__queue_view shown = *view;
+    uint64_t most = context >> ELAPSE__RESP_CONTEXT_BODY_SHIFT & ELAPSE__RESP_BODY_MASK;
+    struct beginning beginning = {.body = texts->body, .body_bytes = texts->body.size};
+    uint32_t pairs = TEXT_PAIRS;
 
+    if (is_item)
+        pairs = NAME_PAIRS + (most > 0 ? (uint32_t)BEGINNING_PAIRS : 0);
+    if (is_item && beginning.body.size > most)
+        beginning.body.size = (uint32_t)most;
     elapse__resp_begin_items(connection, context);
     struct elapse__wire_resp_writer writer = elapse__resp_begin(
         connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
-        JOB_BYTES + texts->key.size + texts->tag.size + texts->group.size + texts->error.size +
-            (is_item ? 0 : texts->headers.size + texts->body.size) +
+        ELAPSE__RESP_JOB_BYTES + texts->key.size + texts->tag.size + texts->group.size +
+            texts->error.size + (is_item ? 0 : texts->headers.size) + beginning.body.size +
             (size_t)(2 * TEXT_PAIRS + 1) * ELAPSE__WIRE_RESP_FRAME_MAX);
 
     ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) != 0);
     ELAPSE__ASSERT_THAT(texts->tube.size, >, 0);
     shown.tube = texts->tube; /* the texts of the view are no longer valid */
     shown.holder = elapse__queue_name_of(elapse__session_queue(connection), view->id, view->lease);
-    elapse__wire_resp_write_map(&writer, JOB_PAIRS + (is_item ? NAME_PAIRS : TEXT_PAIRS));
-    write_job(&writer, &shown);
-    if (is_item)
-        write_names(&writer, texts);
-    else
+    elapse__wire_resp_write_map(&writer, elapse__resp_job_pairs + pairs);
+    elapse__resp_write_job(&writer, &shown);
+    if (!is_item)
         write_texts(&writer, texts);
+    else
+        write_names(&writer, texts);
+    if (is_item && most > 0)
+        write_beginning(&writer, &beginning);
     elapse__resp_end(connection, &writer);
 }
 
@@ -128,234 +119,6 @@ enum elapse__session_step elapse__resp_look_up_id(const struct elapse__resp_call
     enum elapse__queue_result result = elapse__queue_look_up_id(
         elapse__session_queue(call->connection), elapse__session_now(call->connection), id, &view);
     return show(call, result, &view);
-}
-
-/* ---- lists: [cursor, [item, ...]]; the head is written last, when the cursor is known ---- */
-
-/* Keeps room for the head of a list. Returns false if there is no memory. */
-static bool begin_list(const struct elapse__resp_call *call)
-{
-    ELAPSE__ASSERT_THAT(elapse__reply_size(call->connection), ==, 0);
-    char *room = elapse__reply_begin(call->connection, LIST_HEAD_BYTES);
-    if (room == NULL)
-        return false;
-    memset(room, 0, LIST_HEAD_BYTES);
-    elapse__reply_end(call->connection, LIST_HEAD_BYTES);
-    return true;
-}
-
-/* Writes the head, and moves the items up to it. */
-static void end_list(const struct elapse__resp_call *call, uint32_t cursor, uint32_t items)
-{
-    unsigned char head[LIST_HEAD_BYTES];
-    struct elapse__wire_resp_writer writer = {.bytes = head, .capacity = sizeof head};
-    size_t size = elapse__reply_size(call->connection);
-
-    if (size < LIST_HEAD_BYTES)
-        return; /* there was no memory: the connection ends */
-    elapse__wire_resp_write_array(&writer, 2);
-    elapse__wire_resp_write_integer(&writer, cursor);
-    elapse__wire_resp_write_array(&writer, items);
-    ELAPSE__ASSERT(!writer.too_small);
-    ELAPSE__ASSERT_THAT(items, <=, (uint32_t)ELAPSE__RESP_COUNT_MAX);
-    char *reply = elapse__reply_at(call->connection);
-    memcpy(reply, head, writer.size);
-    memmove(reply + writer.size, reply + LIST_HEAD_BYTES, size - LIST_HEAD_BYTES);
-    elapse__reply_cut(call->connection, size - LIST_HEAD_BYTES + writer.size);
-}
-
-/* Reads the options CURSOR and COUNT. No cursor that a list has returned is greater than the number
- * of jobs that there may be. */
-static bool read_page(const struct elapse__resp_call *call, uint32_t cursor_place,
-                      uint32_t count_place, uint32_t *cursor, uint32_t *count)
-{
-    uint64_t number = 0;
-
-    if (cursor_place != 0 &&
-        !elapse__resp_read_number(call, cursor_place, ELAPSE__QUEUE_JOBS_MAX, &number))
-        return false;
-    *cursor = (uint32_t)number;
-    number = *count;
-    if (count_place != 0 &&
-        !elapse__resp_read_number(call, count_place, ELAPSE__RESP_COUNT_MAX, &number))
-        return false;
-    *count = (uint32_t)number;
-    if (*count > 0)
-        return true;
-    (void)elapse__resp_reply_error(call->connection, "ERR COUNT is 1 to 1000", NULL);
-    return false;
-}
-
-/* Lists one batch of at most `most` jobs. Returns how many. */
-static uint32_t list_batch(const struct elapse__resp_call *call,
-                           const struct elapse__queue_filter *filter, uint32_t *cursor,
-                           uint32_t most)
-{
-    struct elapse__queue_view views[LIST_BATCH];
-    uint32_t room = most < LIST_BATCH ? most : LIST_BATCH;
-    uint32_t listed = elapse__queue_list(elapse__session_queue(call->connection),
-                                         elapse__session_now(call->connection), filter, cursor,
-                                         ELAPSE__LIST_PLACES / 16, views, room);
-
-    ELAPSE__ASSERT_THAT(listed, <=, room);
-    for (uint32_t i = 0; i < listed; i++) {
-        struct elapse__wire_resp_writer writer =
-            elapse__resp_begin(call->connection, call->session->resp3, JOB_BYTES);
-        elapse__wire_resp_write_map(&writer, JOB_PAIRS);
-        write_job(&writer, &views[i]);
-        elapse__resp_end(call->connection, &writer);
-    }
-    return listed;
-}
-
-/* Finds up to `most` jobs, but stops when their bodies have LIST_NAMES_BYTES together. Returns how
- * many. */
-static uint32_t find_named(const struct elapse__resp_call *call,
-                           const struct elapse__queue_filter *filter, uint32_t *cursor,
-                           struct elapse__queue_view *views, uint32_t most)
-{
-    uint64_t body_max = elapse__session_options(call->connection)->body_bytes_max;
-    uint64_t bytes = 0;
-    uint32_t found = 0;
-
-    for (uint32_t calls = 0; calls < 16 && found < most && bytes < LIST_NAMES_BYTES; calls++) {
-        uint64_t fits = (LIST_NAMES_BYTES - bytes) / body_max;
-        uint64_t room = most - found;
-        room = fits >= room ? room : fits > 0 ? fits : 1;
-        uint32_t some = elapse__queue_list(elapse__session_queue(call->connection),
-                                           elapse__session_now(call->connection), filter, cursor,
-                                           ELAPSE__LIST_PLACES / 16, views + found, (uint32_t)room);
-        for (uint32_t i = 0; i < some; i++)
-            bytes += views[found + i].body_size;
-        found += some;
-        if (*cursor == 0)
-            break;
-    }
-    return found;
-}
-
-/* Lists jobs with their keys, tags and groups, which lie on the disk. So the core reads each job by
- * a look of its own. */
-static enum elapse__session_step list_names(const struct elapse__resp_call *call,
-                                            const struct elapse__queue_filter *filter,
-                                            uint32_t cursor, uint32_t count)
-{
-    struct elapse__queue_view views[LIST_NAMES];
-    uint64_t context = ELAPSE__RESP_CONTEXT_LOOK | ELAPSE__RESP_CONTEXT_ITEM |
-                       (call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0);
-    uint32_t found =
-        find_named(call, filter, &cursor, views, count < LIST_NAMES ? count : LIST_NAMES);
-    uint64_t head = ELAPSE__RESP_CONTEXT_FIRST |
-                    (uint64_t)found << ELAPSE__RESP_CONTEXT_COUNT_SHIFT |
-                    (uint64_t)cursor << ELAPSE__RESP_CONTEXT_CURSOR_SHIFT;
-
-    ELAPSE__ASSERT_THAT(found, <=, (uint32_t)LIST_NAMES);
-    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
-    elapse__session_spend(call->connection, LIST_COST);
-    if (found == 0)
-        elapse__resp_begin_items(call->connection, head);
-    for (uint32_t i = 0; i < found; i++)
-        elapse__session_look_at_item(call->connection, &views[i], context | (i == 0 ? head : 0));
-    return ELAPSE__STEP_RAN;
-}
-
-enum elapse__session_step elapse__resp_list(const struct elapse__resp_call *call)
-{
-    static const struct elapse__wire_resp_option options[] = {
-        {"STATE", 1}, {"TAG", 1}, {"CURSOR", 1}, {"COUNT", 1}, {"KEYS", 0}};
-    uint32_t places[5];
-    struct elapse__queue_filter filter;
-    uint32_t cursor = 0;
-    uint32_t count = ELAPSE__RESP_LIST_COUNT;
-    uint32_t listed = 0;
-
-    if (!elapse__resp_find_options(call, 2, options, 5, places) ||
-        !elapse__resp_read_filter(call, places[0], places[1], &filter) ||
-        !read_page(call, places[2], places[3], &cursor, &count))
-        return ELAPSE__STEP_RAN;
-    if (places[4] != 0)
-        return list_names(call, &filter, cursor, count);
-    if (!begin_list(call))
-        return ELAPSE__STEP_RAN;
-    for (uint32_t calls = 0; calls < 16 && listed < count; calls++) {
-        listed += list_batch(call, &filter, &cursor, count - listed);
-        if (cursor == 0)
-            break;
-    }
-    ELAPSE__ASSERT_THAT(listed, <=, count);
-    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
-    elapse__session_spend(call->connection, LIST_COST);
-    end_list(call, cursor, listed);
-    return ELAPSE__STEP_RAN;
-}
-
-enum elapse__session_step elapse__resp_tubes(const struct elapse__resp_call *call)
-{
-    static const struct elapse__wire_resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
-    uint32_t places[2];
-    uint32_t cursor = 0;
-    uint32_t count = ELAPSE__RESP_COUNT_MAX;
-    uint32_t listed = 0;
-    uint32_t most = TUBE_PLACES;
-
-    if (!elapse__resp_find_options(call, 1, options, 2, places) ||
-        !read_page(call, places[0], places[1], &cursor, &count) || !begin_list(call))
-        return ELAPSE__STEP_RAN;
-    do {
-        struct elapse__queue_text name =
-            elapse__queue_tubes(elapse__session_queue(call->connection), &cursor, &most);
-        if (name.size > 0) {
-            elapse__resp_reply_bytes(call, name.bytes, name.size);
-            listed++;
-        }
-    } while (cursor != 0 && listed < count && most > 0);
-    ELAPSE__ASSERT_THAT(listed, <=, count);
-    elapse__session_count(call->connection, ELAPSE__VERB_LIST_TUBES);
-    elapse__session_spend(call->connection, LIST_COST / 4);
-    end_list(call, cursor, listed);
-    return ELAPSE__STEP_RAN;
-}
-
-/* Writes one group of a list. */
-static void reply_group(const struct elapse__resp_call *call,
-                        const struct elapse__queue_group_view *from)
-{
-    enum { PAIRS = ELAPSE__GROUP_FIELDS(ELAPSE__RESP_COUNT_ROW) };
-    struct elapse__wire_resp_writer head =
-        elapse__resp_begin(call->connection, call->session->resp3,
-                           from->name.size + (3 * PAIRS + 2) * ELAPSE__WIRE_RESP_FRAME_MAX);
-    struct elapse__wire_resp_writer *writer = &head;
-
-    elapse__wire_resp_write_map(writer, PAIRS);
-    ELAPSE__GROUP_FIELDS(WRITE)
-    elapse__resp_end(call->connection, writer);
-}
-
-enum elapse__session_step elapse__resp_groups(const struct elapse__resp_call *call)
-{
-    static const struct elapse__wire_resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
-    struct elapse__queue_group_view view;
-    uint32_t places[2];
-    uint32_t cursor = 0;
-    uint32_t count = ELAPSE__RESP_LIST_COUNT;
-    uint32_t listed = 0;
-    uint32_t most = TUBE_PLACES;
-
-    if (!elapse__resp_find_options(call, 2, options, 2, places) ||
-        !read_page(call, places[0], places[1], &cursor, &count) || !begin_list(call))
-        return ELAPSE__STEP_RAN;
-    do {
-        if (elapse__queue_groups(elapse__session_queue(call->connection),
-                                 elapse__resp_text(call->arguments[1]), &cursor, &most, &view)) {
-            reply_group(call, &view);
-            listed++;
-        }
-    } while (cursor != 0 && listed < count && most > 0);
-    ELAPSE__ASSERT_THAT(listed, <=, count);
-    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
-    elapse__session_spend(call->connection, LIST_COST / 4);
-    end_list(call, cursor, listed);
-    return ELAPSE__STEP_RAN;
 }
 
 /* ---- counts ---- */

@@ -13,8 +13,11 @@
  *   put.c       PUT
  *   change.c    commands that change jobs by name
  *   work.c      commands of workers
- *   look.c      commands that change nothing
+ *   look.c      LOOKUP, LOOKUPID and STATS
+ *   list.c      LIST and FIND
+ *   tubes.c     TUBES and GROUPS
  *   client.c    what clients expect of a server of this protocol
+ *   paging.c    (paging.h) pages of jobs and tubes
  *   options.c   (options.h) reads numbers, ids, times, durations and options out of arguments
  *   rights.c    (rights.h) what a user may do
  *   reply.c     (reply.h) replies: words, errors, frames, values
@@ -57,6 +60,7 @@ struct elapse__resp_session {
     uint32_t cursor;                              /* of a pass over the jobs */
     uint64_t counts[2];                           /* jobs that the pass has found */
     struct elapse__queue_kick *kick;              /* a KICK under way */
+    struct elapse__queue_first *first;            /* a LIST with SOONEST under way */
     struct elapse__resp_transaction *transaction; /* between MULTI and EXEC; otherwise NULL */
     uint8_t name_size;
     char name[ELAPSE__RESP_CLIENT_NAME_MAX]; /* CLIENT SETNAME */
@@ -122,6 +126,10 @@ enum {
     ELAPSE__RESP_CONTEXT_ITEM = 1 << 3,    /* with LOOK: one job of LIST with KEYS */
     /* With ITEM: the job is the first one of the list, and the head of the list comes before it. */
     ELAPSE__RESP_CONTEXT_FIRST = 1 << 4,
+    /* With ITEM: how many bytes of the body LIST shows, of 11 bits; 0: no BODY. */
+    ELAPSE__RESP_CONTEXT_BODY_SHIFT = 5,
+    ELAPSE__RESP_BODY_MASK = (1 << 11) - 1,
+    ELAPSE__RESP_BODY_MAX = 1024,
     /* Where the head is, with FIRST: the number of items, of 16 bits, and the cursor, of 32. */
     ELAPSE__RESP_CONTEXT_COUNT_SHIFT = 16,
     ELAPSE__RESP_CONTEXT_CURSOR_SHIFT = 32,

@@ -32,6 +32,8 @@ static void forget(struct elapse__connection *connection)
     session->cursor = 0;
     session->counts[0] = 0;
     session->counts[1] = 0;
+    free(session->first);
+    session->first = NULL;
     if (session->kick == NULL)
         return;
     elapse__queue_kick_end(elapse__session_queue(connection), session->kick);

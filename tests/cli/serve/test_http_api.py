@@ -34,7 +34,7 @@ class Description(HttpTest):
                     other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
                     self.assertEqual(other.status, 405)
         self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(len(names), 28)
+        self.assertEqual(len(names), 29)
 
 
 class Operations(HttpTest):
@@ -332,6 +332,39 @@ class Operations(HttpTest):
         self.assertEqual(self.post("pause", tube="x", **{"for": "0s"}), {"result": "gone"})
         stats = self.get("/api/v1/stats")
         self.assertEqual((stats["ready"], stats["total_put"], stats["draining"]), (3, 3, False))
+
+    def test_lists_in_order_and_the_beginning_of_bodies(self):
+        for wait in ("3h", "1h", "2h"):
+            self.put(body=f"after {wait}", tube="later", key=wait, **{"in": wait})
+        jobs = self.get("/api/v1/tubes/later/jobs?state=delayed&soonest=true&body=7")["jobs"]
+        self.assertEqual([(job["key"], job["body"], job["body_bytes"]) for job in jobs],
+                         [("1h", "after 1", 8), ("2h", "after 2", 8), ("3h", "after 3", 8)])
+        jobs = self.get("/api/v1/tubes/later/jobs?state=delayed&soonest=true&count=1")["jobs"]
+        self.assertEqual(len(jobs), 1)
+        self.assertEqual(self.get("/api/v1/tubes/later/jobs?state=buried&newest=true")["jobs"], [])
+        for query in ("soonest=true", "state=buried&soonest=true", "body=0", "soonest=1"):
+            self.get(f"/api/v1/tubes/later/jobs?{query}", status=400)
+
+    def test_find(self):
+        self.put(tube="a", key="k")
+        self.put(tube="b", key="k")
+        page = self.get("/api/v1/find?key=k")
+        self.assertEqual(sorted(job["tube"] for job in page["jobs"]), ["a", "b"])
+        self.assertEqual(page["cursor"], None)
+        self.assertEqual(self.get("/api/v1/find?key=other"), {"jobs": [], "cursor": None})
+        self.get("/api/v1/find", status=400)
+
+    def test_tubes_of_a_kind(self):
+        for tube in ("quiet", "queer", "held"):
+            self.put(tube=tube)
+        self.put(tube="held")
+        self.post("limit", tube="held", concurrency=1)
+        self.post("reserve", tubes=["held"])
+        self.assertEqual(self.get("/api/v1/tubes?trouble=true")["tubes"], ["held"])
+        self.assertEqual(sorted(self.get("/api/v1/tubes?prefix=qu")["tubes"]), ["queer", "quiet"])
+        [tube] = self.get("/api/v1/tubes?prefix=he&counts=true")["tubes"]
+        self.assertEqual({name: tube[name] for name in ("tube", "ready", "held", "pause_left_ms")},
+                         {"tube": "held", "ready": 1, "held": 1, "pause_left_ms": 0})
 
     def test_jobs_and_tubes_that_do_not_exist(self):
         for path in ("/api/v1/jobs/1", "/api/v1/jobs?tube=a&key=b", "/api/v1/tubes/a"):

@@ -212,6 +212,7 @@ REQUESTS = {
     ("get", "/api/v1/jobs/{id}"): "look", ("get", "/api/v1/tubes"): "look",
     ("get", "/api/v1/tubes/{tube}"): "look", ("get", "/api/v1/tubes/{tube}/jobs"): "look",
     ("get", "/api/v1/tubes/{tube}/groups"): "look", ("get", "/api/v1/stats"): "look",
+    ("get", "/api/v1/find"): "look",
 }
 BODIES = {
     "put": {"tube": "t", "body": "b"}, "cancel": {"tube": "t", "keys": ["k"]},
@@ -240,6 +241,7 @@ class Http(HttpTest):
                 body = json.dumps(BODIES[path.rpartition("/")[2]]).encode()
             asked = path.replace("{id}", "1").replace("{tube}", "t")
             asked += "?tube=t&key=k" if path == "/api/v1/jobs" else ""
+            asked += "?key=k" if path == "/api/v1/find" else ""
             for right in RIGHTS:
                 with self.subTest(path=path, right=right):
                     answer = self.ask(method.upper(), asked, body,

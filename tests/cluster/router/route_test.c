@@ -193,6 +193,19 @@ CLIENT_TEST(a_walk_over_pages_comes_to_all_partitions)
     expect_sent(f, f->links[1], "TUBES CURSOR 17\n");
     answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
     expect(f, c, "*2\r\n:0\r\n*0\r\n");
+    say(f, c, "LIST t STATE delayed SOONEST BODY 9 KEYS COUNT 9 CURSOR 1 TAG x NEWEST");
+    expect_sent(f, f->links[1],
+                "LIST t STATE delayed SOONEST BODY 9 KEYS COUNT 9 CURSOR 0 TAG x NEWEST\n");
+    answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
+    expect(f, c, "*2\r\n:0\r\n*0\r\n");
+    say(f, c, "FIND k CURSOR 3");
+    expect_sent(f, f->links[1], "FIND k CURSOR 1\n");
+    answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
+    expect(f, c, "*2\r\n:0\r\n*0\r\n");
+    say(f, c, "TUBES PREFIX a TROUBLE COUNTS CURSOR 1");
+    expect_sent(f, f->links[1], "TUBES PREFIX a TROUBLE COUNTS CURSOR 0\n");
+    answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
+    expect(f, c, "*2\r\n:0\r\n*0\r\n");
     say(f, c, "LIST t CURSOR x");
     expect_sent(f, f->links[0], "LIST t CURSOR x\n");
     answer(f, f->links[0], "-ERR x\r\n");

@@ -1,5 +1,5 @@
 /*
- * Tests the commands that change nothing: LOOKUP, LOOKUPID, LIST, STATS, TUBES.
+ * Tests the commands that change nothing: LOOKUP, LOOKUPID, LIST, FIND, STATS, TUBES.
  */
 #include "sim_disk.h"
 #include "talk.h"
@@ -346,6 +346,163 @@ RESP_TEST(list_in_both_versions)
             "*2|:0|*1|%%19|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|",
             job);
     says("LIST t", expected);
+}
+
+/* Writes the ids of a list, with a comma behind each. Returns the cursor. */
+static unsigned long ids_of(const char *words, char *ids)
+{
+    ask(&c, words);
+    commit();
+    const char *at = hear_some(&c, 1 << 20);
+    assert_memory_equal(at, "*2\r\n:", 5);
+    unsigned long cursor = strtoul(at + 5, NULL, 10);
+    *ids = '\0';
+    while ((at = strstr(at, "\r\nid\r\n:")) != NULL) {
+        ids += sprintf(ids, "%lu,", strtoul(at + 7, NULL, 10));
+        at += 7;
+    }
+    return cursor;
+}
+
+/* The ids of a list are these, with a comma behind each. */
+static void lists(const char *words, const char *expected)
+{
+    char ids[20000];
+
+    assert_int_equal(ids_of(words, ids), 0);
+    assert_string_equal(ids, expected);
+}
+
+RESP_TEST(list_the_soonest)
+{
+    says("LIST t STATE delayed SOONEST", "*2|:0|*0|");
+    says("PUT t a IN 3h", "*2|:1|+scheduled|");
+    says("PUT t b IN 1h", "*2|:2|+scheduled|");
+    says("PUT u c IN 1m", "*2|:3|+scheduled|");
+    says("PUT t d AT 1700007200000", "*2|:4|+scheduled|"); /* in two hours, by the wall clock */
+    says("PUT t e", "*2|:5|+scheduled|");
+    says("PUT t f IN 1h", "*2|:6|+scheduled|");
+    lists("LIST t STATE delayed SOONEST", "2,6,4,1,");
+    lists("LIST t STATE delayed SOONEST COUNT 2", "2,6,");
+    lists("LIST t STATE delayed SOONEST COUNT 1000 CURSOR 0 KEYS BODY 1", "2,6,4,1,");
+    says("KICKID 2", "+ok|");
+    lists("LIST t STATE delayed SOONEST", "6,4,1,");
+    says("LIST t SOONEST", "-ERR SOONEST needs STATE delayed|");
+    says("LIST t STATE buried SOONEST", "-ERR SOONEST needs STATE delayed|");
+    says("LIST t STATE delayed SOONEST NEWEST",
+         "-ERR syntax error: SOONEST and NEWEST exclude each other|");
+    says("LIST t STATE delayed SOONEST TAG x",
+         "-ERR SOONEST and NEWEST stand without TAG, and without a CURSOR but 0|");
+    says("LIST t STATE delayed SOONEST CURSOR 1",
+         "-ERR SOONEST and NEWEST stand without TAG, and without a CURSOR but 0|");
+    says("LIST t STATE delayed SOONEST COUNT 1001", "-ERR not a number, or out of range: '1001'|");
+}
+
+RESP_TEST(list_the_soonest_of_many)
+{
+    enum { JOBS = 9000, KEPT = 1000 }; /* more than one slice looks at */
+    char words[60], ids[20000], expected[20000];
+    char *end = expected;
+
+    for (unsigned i = 0; i < JOBS; i++) {
+        sprintf(words, "PUT t b IN %us", 1000 + i * 7919 % JOBS); /* each once */
+        begins(&c, words, "*2|");
+    }
+    for (unsigned second = 0; second < KEPT; second++)
+        for (unsigned i = 0; i < JOBS; i++)
+            if (i * 7919 % JOBS == second)
+                end += sprintf(end, "%u,", i + 1);
+    assert_int_equal(ids_of("LIST t STATE delayed SOONEST COUNT 1000", ids), 0);
+    assert_string_equal(ids, expected);
+}
+
+RESP_TEST(a_search_for_the_soonest_is_given_up_with_its_connection)
+{
+    for (unsigned i = 0; i < 9000; i++)
+        begins(&c, "PUT t b IN 1h", "*2|");
+    ask(&c, "LIST t STATE delayed SOONEST");
+    hang_up(&c);
+}
+
+RESP_TEST(list_the_newest)
+{
+    says("LIST t STATE buried NEWEST", "*2|:0|*0|");
+    for (unsigned i = 0; i < 4; i++)
+        begins(&c, i == 1 ? "PUT u b" : "PUT t b", "*2|");
+    begins(&c, "RESERVE t u COUNT 4", "*4|");
+    says("BURY 3 1-3", "+ok|");
+    says("BURY 1 1-1", "+ok|");
+    says("BURY 2 1-2", "+ok|");
+    says("BURY 4 1-4 ERROR broken", "+ok|");
+    lists("LIST t STATE buried NEWEST", "4,1,3,");
+    lists("LIST t STATE buried NEWEST COUNT 1", "4,");
+    lists("LIST t STATE buried NEWEST KEYS", "4,1,3,");
+    shows("LIST t STATE buried NEWEST COUNT 1 KEYS", "$5|error|$6|broken|");
+    says("LIST t STATE delayed NEWEST", "-ERR NEWEST needs STATE buried|");
+    says("KICKID 1", "+ok|");
+    lists("LIST t STATE buried NEWEST", "4,3,");
+}
+
+RESP_TEST(list_with_the_beginning_of_bodies)
+{
+    says("PUT t abcdef KEY k IN 1h", "*2|:1|+scheduled|");
+    says("PUT t '' IN 2h", "*2|:2|+scheduled|");
+    shows("LIST t BODY 4", "$3|key|$1|k|");
+    shows("LIST t BODY 4", "$4|body|$4|abcd|$10|body_bytes|:6|*52|$2|id|:2|");
+    shows("LIST t BODY 4", "$4|body|$0||$10|body_bytes|:0|");
+    shows("LIST t BODY 1024", "$4|body|$6|abcdef|$10|body_bytes|:6|");
+    shows("LIST t KEYS BODY 1 STATE delayed SOONEST",
+          "$4|body|$1|a|$10|body_bytes|:6|*52|$2|id|:2|");
+    shows("LIST t KEYS", "$5|error|$-1|$8|error_at|$-1|*48|$2|id|:2|");
+    says("LIST t BODY 0", "-ERR BODY is 1 to 1024|");
+    says("LIST t BODY 1025", "-ERR BODY is 1 to 1024|");
+    says("LIST t BODY x", "-ERR not a number, or out of range: 'x'|");
+}
+
+RESP_TEST(find)
+{
+    says("FIND k", "*2|:0|*0|");
+    says("PUT t a KEY k IN 1h", "*2|:1|+scheduled|");
+    says("PUT u b KEY k", "*2|:2|+scheduled|");
+    says("PUT v c KEY other", "*2|:3|+scheduled|");
+    lists("FIND k", "1,2,");
+    lists("FIND other", "3,");
+    lists("FIND kk", "");
+    begins(&c, "FIND k COUNT 1", "*2|:1|*1|");
+    lists("FIND k CURSOR 1", "2,");
+    says("CANCELID 1", "*1|+removed|");
+    lists("FIND k", "2,");
+    says("FIND ''", "-ERR a key has 1 to 250 bytes: ''|");
+    says("FIND k COUNT 0", "-ERR COUNT is 1 to 1000|");
+}
+
+RESP_TEST(tubes_of_a_kind)
+{
+    says("PUT quiet b IN 1h", "*2|:1|+scheduled|");
+    says("PUT paused b IN 1h", "*2|:2|+scheduled|");
+    says("PUT buried b", "*2|:3|+scheduled|");
+    says("PUT held b", "*2|:4|+scheduled|");
+    says("PUT held b", "*2|:5|+scheduled|");
+    says("PUT busy b", "*2|:6|+scheduled|");
+    says("PUT ready b IN 1ms", "*2|:7|+scheduled|");
+    says("PAUSE paused 1h", "+ok|");
+    says("LIMIT held CONCURRENCY 1", "+ok|");
+    begins(&c, "RESERVE buried held busy COUNT 3", "*3|");
+    says("BURY 3 1-1", "+ok|");
+    pass(10000);
+    says("TUBES TROUBLE", "*2|:0|*3|$6|paused|$6|buried|$4|held|");
+    pass(1);
+    says("TUBES TROUBLE", "*2|:0|*4|$6|paused|$6|buried|$4|held|$5|ready|");
+    says("TUBES PREFIX bu", "*2|:0|*2|$6|buried|$4|busy|");
+    says("TUBES PREFIX bu TROUBLE", "*2|:0|*1|$6|buried|");
+    says("TUBES PREFIX ''", "*2|:0|*6|$5|quiet|$6|paused|$6|buried|$4|held|$4|busy|$5|ready|");
+    says("TUBES PREFIX readyy", "*2|:0|*0|");
+    says("TUBES PREFIX held COUNTS",
+         "*2|:0|*1|*18|$4|tube|$4|held|$7|delayed|:0|$5|ready|:1|$8|reserved|:1|$6|buried|:0|"
+         "$4|held|:1|$7|running|:1|$10|pause_left|:0|$7|overdue|:10001|");
+    says("TUBES PREFIX paused COUNTS TROUBLE",
+         "*2|:0|*1|*18|$4|tube|$6|paused|$7|delayed|:1|$5|ready|:0|$8|reserved|:0|$6|buried|:0|"
+         "$4|held|:0|$7|running|:0|$10|pause_left|:3589999|$7|overdue|:0|");
 }
 
 RESP_TEST(tubes)

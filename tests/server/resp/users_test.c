@@ -149,6 +149,7 @@ static const struct {
     {"BURY", "BURY 1 1-1"},
     {"KICK", "KICK t 1"},
     {"LIST", "LIST t"},
+    {"FIND", "FIND k"},
     {"ECHO", "ECHO a"},
     {"AUTH", NULL},
     {"INFO", "INFO"},
