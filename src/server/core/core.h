@@ -336,6 +336,15 @@ struct elapse__server_statistics {
 void elapse__server_statistics(const struct elapse__server *server, struct elapse__queue_now now,
                                struct elapse__server_statistics *statistics);
 
+/* Returns whether somebody should look at a tube with these statistics: a job is buried, a ready
+ * job has waited for long, a limit holds jobs back, or the tube is paused. */
+enum { ELAPSE__SERVER_LONG_WAIT_MS = 10000 };
+static inline bool elapse__server_is_in_trouble(const struct elapse__queue_statistics *tube)
+{
+    return tube->buried > 0 || tube->held > 0 || tube->pause_left_ms > 0 ||
+           tube->overdue_ms >= ELAPSE__SERVER_LONG_WAIT_MS;
+}
+
 /* How late jobs were handed out: milliseconds from their due time to their reply. */
 const struct elapse__histogram *elapse__server_lateness(const struct elapse__server *server);
 

@@ -37,8 +37,9 @@ struct elapse__http_figures {
     uint64_t began_ns, begun_before_ns; /* the beginning of this pass, and of the pass before */
     struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
     struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* what the last pass found */
-    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* indexes into `found`, the busiest tube first */
+    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* indexes into `found`, the first tube first */
     size_t found_count, shown_count;
+    uint64_t troubled_found, troubled_shown; /* tubes in trouble, also those that are not kept */
     /* The activity of a tube at the last look, by the hash of the tube's name. If two names have
      * the same hash, a tube may be shown in place of a busier tube. */
     uint64_t activities[ACTIVITIES];
@@ -116,13 +117,16 @@ static uint64_t *place_of(struct elapse__http_figures *figures, struct elapse__q
     return &figures->activities[(hash ^ hash >> 16) % ACTIVITIES];
 }
 
-/* Returns whether more has happened in one tube than in the other since the last look; if that is
- * equal, whether more jobs are ready or reserved; then, whether more are delayed. */
-static bool is_busier(const struct elapse__http_tube *one, const struct elapse__http_tube *other)
+/* Returns whether one tube is shown before the other: tubes in trouble come first. Then the tube
+ * comes in which more has happened since the last look; if that is equal, the one with more jobs
+ * that are ready or reserved; then, with more that are delayed. */
+static bool comes_before(const struct elapse__http_tube *one, const struct elapse__http_tube *other)
 {
     uint64_t waiting = one->counts.ready + one->counts.reserved;
     uint64_t others = other->counts.ready + other->counts.reserved;
 
+    if (one->is_in_trouble != other->is_in_trouble)
+        return one->is_in_trouble;
     if (one->change != other->change)
         return one->change > other->change;
     if (waiting != others)
@@ -130,8 +134,7 @@ static bool is_busier(const struct elapse__http_tube *one, const struct elapse__
     return one->counts.delayed > other->counts.delayed;
 }
 
-/* Keeps a tube, in its order, if the tube is among the busiest so far. The least busy tube makes
- * room.
+/* Keeps a tube, in its order, if the tube is among the first ones so far. The last one makes room.
  */
 static void keep(struct elapse__http_figures *figures, const struct elapse__http_tube *tube)
 {
@@ -143,17 +146,17 @@ static void keep(struct elapse__http_figures *figures, const struct elapse__http
     ELAPSE__ASSERT_THAT(place, <=, ELAPSE__HTTP_STATUS_TUBES);
     if (place == ELAPSE__HTTP_STATUS_TUBES) {
         kept = order[--place];
-        if (!is_busier(tube, &found[kept]))
+        if (!comes_before(tube, &found[kept]))
             return;
     } else {
         figures->found_count++;
     }
-    for (; place > 0 && is_busier(tube, &found[order[place - 1]]); place--)
+    for (; place > 0 && comes_before(tube, &found[order[place - 1]]); place--)
         order[place] = order[place - 1];
     order[place] = kept;
     found[kept] = *tube;
     ELAPSE__ASSERT_THAT(place, <, figures->found_count);
-    ELAPSE__ASSERT(place == 0 || !is_busier(tube, &found[order[place - 1]]));
+    ELAPSE__ASSERT(place == 0 || !comes_before(tube, &found[order[place - 1]]));
 }
 
 static void look_at_tube(void *argument, struct elapse__queue_text name,
@@ -168,6 +171,8 @@ static void look_at_tube(void *argument, struct elapse__queue_text name,
     memcpy(tube.name, name.bytes, name.size);
     tube.oldest_overdue_ms = tube.counts.overdue_ms;
     uint64_t present = activity_of(&tube.counts);
+    tube.is_in_trouble = elapse__server_is_in_trouble(counts);
+    figures->troubled_found += tube.is_in_trouble;
     tube.change = present > *activity ? present - *activity : 0;
     *activity = present;
     keep(figures, &tube);
@@ -206,11 +211,12 @@ static void end_pass(struct elapse__http_figures *figures)
     for (size_t i = 0; i < figures->found_count; i++)
         complete(figures, &figures->found[i]);
     for (size_t i = 1; i < figures->found_count; i++)
-        ELAPSE__ASSERT(
-            !is_busier(&figures->found[figures->order[i]], &figures->found[figures->order[i - 1]]));
+        ELAPSE__ASSERT(!comes_before(&figures->found[figures->order[i]],
+                                     &figures->found[figures->order[i - 1]]));
     for (size_t i = 0; i < figures->found_count; i++)
         figures->shown[i] = figures->found[figures->order[i]];
     figures->shown_count = figures->found_count;
+    figures->troubled_shown = figures->troubled_found;
     figures->begun_before_ns = figures->began_ns;
     figures->is_passing = false;
 }
@@ -236,6 +242,7 @@ static void begin_pass(struct elapse__http_figures *figures)
     figures->is_passing = true;
     figures->slice_of_tubes.core = figures->slice_of_tubes.cursor = 0;
     figures->found_count = 0;
+    figures->troubled_found = 0;
     figures->began_ns = elapse__os_monotonic_ns();
     on_slice(-1, 0, figures);
 }
@@ -332,6 +339,7 @@ void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_lon
     status->sync_times = &figures->syncs;
     status->tubes = figures->shown;
     status->tube_count = figures->shown_count;
+    status->tubes_in_trouble = figures->troubled_shown;
     status->cluster = figures->loop->cluster;
     if (status->cluster != NULL)
         take_node(figures, status);

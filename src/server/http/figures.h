@@ -1,6 +1,6 @@
 /*
- * Collects once a second what the page shows: rates, figures of the last minute, and the busiest
- * tubes. Tubes are looked at in slices, so that no look delays the loop.
+ * Collects once a second what the page shows: rates, figures of the last minute, and the tubes in
+ * trouble and the busiest tubes. Tubes are looked at in slices, so that no look delays the loop.
  */
 #ifndef ELAPSE__HTTP_FIGURES_H
 #define ELAPSE__HTTP_FIGURES_H

@@ -49,6 +49,7 @@ static void write_tube(struct elapse__json *json, int64_t now_ms,
     elapse__json_open(json, '{');
     elapse__json_bytes_member(json, "name", tube->name, tube->name_size);
     write_states(json, &tube->counts);
+    elapse__json_unsigned_member(json, "held", tube->counts.held);
     elapse__json_name(json, "paused_until_ms");
     if (tube->counts.pause_left_ms == 0)
         elapse__json_null(json);
@@ -167,6 +168,7 @@ void elapse__http_write_status(struct elapse__json *json, const struct elapse__h
         write_tube(json, status->now_ms, &status->tubes[i]);
     elapse__json_close(json, ']');
     elapse__json_unsigned_member(json, "tubes_total", status->tubes_total);
+    elapse__json_unsigned_member(json, "tubes_in_trouble", status->tubes_in_trouble);
     if (status->cluster != NULL) {
         elapse__json_name(json, "cluster");
         elapse__http_write_cluster(json, status->cluster);

@@ -25,6 +25,7 @@ struct elapse__http_tube {
     struct elapse__http_rates rates;
     uint64_t oldest_overdue_ms;
     uint64_t change; /* how much has happened since the last look */
+    bool is_in_trouble;
 };
 
 struct elapse__http_status {
@@ -47,6 +48,7 @@ struct elapse__http_status {
     const struct elapse__http_tube *tubes;
     size_t tube_count;
     uint64_t tubes_total;
+    uint64_t tubes_in_trouble;                  /* elapse__server_is_in_trouble, of all tubes */
     const struct elapse__loop_cluster *cluster; /* NULL: this server is alone */
 };
 

@@ -13,7 +13,6 @@ enum {
     PLACES = 1 << 16,         /* places of tubes that one command looks at */
     COUNTED_PLACES = 1 << 13, /* the same if it looks at the counts of the tubes */
     TUBES_COST = 125,         /* the command takes as long as this many short ones */
-    OVERDUE_MS = 10000,       /* a tube is in trouble if a ready job has waited for so long */
 };
 
 /* Writes the name and the value of a field of `from`. */
@@ -29,12 +28,6 @@ struct wanted {
     bool trouble;
     bool counts;
 };
-
-static bool is_in_trouble(const struct elapse__queue_statistics *counts)
-{
-    return counts->buried > 0 || counts->held > 0 || counts->pause_left_ms > 0 ||
-           counts->overdue_ms >= OVERDUE_MS;
-}
 
 static void reply_counts(const struct elapse__resp_call *call, struct elapse__queue_text name,
                          const struct elapse__queue_statistics *from)
@@ -70,7 +63,7 @@ static bool reply_tube(const struct elapse__resp_call *call, const struct wanted
         elapse__queue_tube_statistics(elapse__session_queue(call->connection),
                                       elapse__session_now(call->connection), name, &counts);
     ELAPSE__ASSERT_THAT(result, ==, ELAPSE__QUEUE_OK);
-    if (wanted->trouble && !is_in_trouble(&counts))
+    if (wanted->trouble && !elapse__server_is_in_trouble(&counts))
         return false;
     if (wanted->counts)
         reply_counts(call, name, &counts);

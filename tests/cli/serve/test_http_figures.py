@@ -136,6 +136,9 @@ class Metrics(Figures):
                 self.assertTrue(client.line().startswith(b"INSERTED"))
         self.event_that(lambda event: [(tube["name"], tube["ready"]) for tube in event["tubes"][:3]]
                         == [("t7", 3), ("t2000", 2), ("t900", 1)])
+        self.post("pause", tube="t50", **{"for": "1h"})
+        event = self.event_that(lambda event: event["tubes_in_trouble"] == 1)
+        self.assertEqual(event["tubes"][0]["name"], "t50")
 
     def test_without_a_disk(self):
         self.serve_http("--durability", "memory")
