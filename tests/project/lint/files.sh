@@ -17,6 +17,6 @@ c_files()
 
 shell_files()
 {
-    existing dev .ci scripts tests bench | xargs -I ROOM find ROOM -type f \
+    existing dev .ci scripts tests bench clients | xargs -I ROOM find ROOM -type f \
         \( -name '*.sh' -o -exec grep -qE '^#!.*\b(ba)?sh$' {} \; \) -print | sort
 }

@@ -90,6 +90,8 @@ class Check:
 
     def all(self):
         self.same("CMakeLists.txt", self.one("CMakeLists.txt", r"^project\(elapse VERSION (\S+)"), self.version)
+        package = "clients/javascript/package.json"
+        self.same(package, self.one(package, r'^  "version": "([^"]*)"'), self.version)
         self.debian()
         self.changelog()
         self.pages()
@@ -102,6 +104,7 @@ class Check:
 PLANTED = (
     ("include/elapse/version.h", "ELAPSE_VERSION_PATCH ", "ELAPSE_VERSION_PATCH 9", "version.h"),
     ("CMakeLists.txt", "VERSION VERSION", "VERSION 9.9.9", "CMakeLists.txt"),
+    ("clients/javascript/package.json", '"version": "', '"version": "9', "package.json"),
     ("debian/changelog", "(VERSION)", "(9.9.9)", "debian/changelog"),
     ("debian/control", "Package: libelapseABI", "Package: libelapse9.9", "debian/control"),
     ("debian/control", " libelapse-queueABI (=", " libelapse-queue9.9 (=", "debian/control"),
@@ -124,7 +127,8 @@ def test():
         tree = pathlib.Path(folder)
         for name in ("include", "debian", "docs/guide"):
             shutil.copytree(ROOT / name, tree / name)
-        for name in ("CMakeLists.txt", "CHANGELOG.md", "README.md", "docs/install.md"):
+        (tree / "clients/javascript").mkdir(parents=True)
+        for name in ("CMakeLists.txt", "CHANGELOG.md", "README.md", "docs/install.md", "clients/javascript/package.json"):
             shutil.copy(ROOT / name, tree / name)
         check = Check(tree)
         failures += check.all()

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# run_tests.sh PROGRAM [TEST...]: makes the package, unpacks it beside each version of node-redis, and runs
+# these tests (without any: the short suite) against servers of PROGRAM, with the newest node-redis; those of
+# the client and of the worker with version 4, too. Exits with 77 if the modules of npm cannot be had.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly here modules=$here/../../build/clients/javascript
+ELAPSE_PROGRAM=$(realpath "$1")
+export ELAPSE_PROGRAM
+shift
+"$here/modules.sh"
+scratch=$(mktemp -d -p "$modules")
+trap 'rm -rf "$scratch"' EXIT
+"$here/build.sh" "$scratch" >/dev/null
+
+# run VERSION TEST...: runs tests with the package as a program has it, in node_modules.
+run()
+{
+    local folder=$scratch/$1 module
+    shift
+    mkdir -p "$folder/node_modules/elapse-client"
+    tar -xzf "$scratch"/elapse-client-*.tgz -C "$folder/node_modules/elapse-client" --strip-components 1
+    for module in "$modules/${folder##*/}/node_modules"/*; do
+        ln -s "$(realpath "$module")" "$folder/node_modules/"
+    done
+    cp -r "$here/test" "$here/README.md" "$here/../../examples/worker.js" "$folder/"
+    (cd "$folder" && node --test --test-reporter=spec --preserve-symlinks "${@/#/test/}")
+}
+
+if (($# > 0)); then
+    run newest "$@"
+    run four "$@"
+    exit
+fi
+run newest client.test.mjs process.test.mjs readme.test.mjs worker.test.mjs
+run four client.test.mjs

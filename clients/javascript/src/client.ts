@@ -1,0 +1,401 @@
+/** The client: puts, changes and looks at jobs. */
+import { Link, LostError, sleep } from "./connection.js";
+import type { ConnectOptions, Connection } from "./connection.js";
+import {
+  DrainingError, ElapseError, ReplyError, TransactionAbortedError, TryAgainError, UnavailableError, UncertainError, UnknownError,
+} from "./errors.js";
+import { putArguments } from "./put.js";
+import type { PutOptions, PutResult } from "./put.js";
+import { groupOf, infoOf, statsOf } from "./look.js";
+import type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
+import { Transaction, dueArguments, putResult } from "./transaction.js";
+import type { Due } from "./transaction.js";
+import { inPutSpan, withTrace } from "./tracing.js";
+import { arrayOf, durationMs, durationText, jsonCodec, mapOf, numberOf, textOf } from "./values.js";
+import type { Argument, Codec, Duration, Reply } from "./values.js";
+
+export interface ClientOptions extends ConnectOptions {
+  /** How long a call may take, with all that is sent again; the default is 30 s, the most 9 min. */
+  deadline?: Duration;
+  /** How long a server may owe a reply until its connection is taken for lost; the default is 12 s. */
+  silence?: Duration;
+  /** How values become bodies; the default is JSON, and bytes and texts as they are. */
+  codec?: Codec;
+}
+
+/** `removed`: nobody gets the job. `running`: a worker has it. `gone`: there is no such job. */
+export type CancelOutcome = "removed" | "running" | "gone";
+/** How many jobs of a tube run at a time. */
+export interface Limits {
+  concurrency?: number;
+}
+export type LeaseOutcome = "ok" | "cancelled" | "gone";
+
+interface Lease {
+  readonly id: number;
+  readonly lease: string;
+}
+
+/** A command that may be sent again: what it answered, and whether an earlier try may have been done. */
+interface Answer {
+  reply: Reply;
+  repeated: boolean;
+}
+
+const MOST_ITEMS = 500; // of one command; the server takes 2,048 arguments
+const LONGEST_TOKEN_MS = 600_000;
+const TOKEN_REST_MS = 60_000;
+
+export class Client {
+  /** How values become bodies, and bodies values. */
+  readonly codec: Codec;
+  /** How long the tokens live that this client makes: the deadline and a minute. */
+  readonly tokenMs: number;
+  readonly #link: Link;
+  readonly #deadlineMs: number;
+  #sending: Promise<unknown> = Promise.resolve();
+
+  /** Connects at the first command. */
+  constructor(options: ClientOptions | string = {}) {
+    const given = typeof options === "string" ? { addresses: options } : options;
+    this.codec = given.codec ?? jsonCodec;
+    this.#deadlineMs = durationMs(given.deadline ?? 30_000, "deadline");
+    if (this.#deadlineMs < 1 || this.#deadlineMs > LONGEST_TOKEN_MS - TOKEN_REST_MS) {
+      throw new RangeError("deadline: 1 ms to 9 minutes, so that a token outlives it");
+    }
+    this.tokenMs = Math.ceil(this.#deadlineMs) + TOKEN_REST_MS;
+    this.#link = new Link(given, durationMs(given.silence ?? 12_000, "silence"));
+  }
+
+  /**
+   * Puts a job. After a lost connection, `TRYAGAIN`, `UNKNOWN` and `DRAINING` the same put is sent again,
+   * with the token of the first try, until the deadline: it never doubles. Throws BusyKeyError with
+   * `ifKey: "fail"`, and UncertainError if the put was sent and no answer came.
+   */
+  put(tube: string, body: unknown, options: PutOptions = {}): Promise<PutResult> {
+    return inPutSpan(tube, async () => {
+      const headers = withTrace(options.headers);
+      const args = putArguments(
+        { tube, body, options: headers === undefined ? options : { ...options, headers } }, this.codec, this.tokenMs,
+      );
+      return putResult((await this.#run(args, options.token !== false)).reply);
+    });
+  }
+
+  /**
+   * Cancels the job with this key, or with each of these keys. Throws UncertainError (an array has it in
+   * its place) if the job is gone and a try whose answer was lost may have removed it.
+   */
+  cancel(tube: string, key: string): Promise<CancelOutcome>;
+  cancel(tube: string, keys: readonly string[]): Promise<(CancelOutcome | ElapseError)[]>;
+  cancel(tube: string, keys: string | readonly string[]): Promise<CancelOutcome | (CancelOutcome | ElapseError)[]> {
+    return this.#oneOrMany<CancelOutcome>(["CANCEL", tube], keys, (key) => [String(key)]);
+  }
+
+  /** Cancels jobs by their ids. */
+  cancelId(id: number): Promise<CancelOutcome>;
+  cancelId(ids: readonly number[]): Promise<(CancelOutcome | ElapseError)[]>;
+  cancelId(ids: number | readonly number[]): Promise<CancelOutcome | (CancelOutcome | ElapseError)[]> {
+    return this.#oneOrMany<CancelOutcome>(["CANCELID"], ids, (id) => [String(id)]);
+  }
+
+  /** Cancels all jobs of a tube, or those in a state or with a tag. Returns how many. */
+  async cancelAll(tube: string, which: { state?: JobState; tag?: string } = {}): Promise<{ removed: number; running: number }> {
+    const map = mapOf((await this.#run(["CANCELALL", tube, ...whichArguments(which)], false)).reply);
+    return { removed: numberOf(map.get("removed")), running: numberOf(map.get("running")) };
+  }
+
+  /** Gives the job with this key another due time. `running`: a worker has it, and nothing has changed. */
+  async reschedule(tube: string, key: string, due: Due): Promise<"rescheduled" | "running" | "gone"> {
+    return textOf((await this.#run(["RESCHEDULE", tube, key, ...dueArguments(due)], true)).reply) as "rescheduled";
+  }
+
+  /** Gives the job with this id another due time. */
+  async rescheduleId(id: number, due: Due): Promise<"rescheduled" | "running" | "gone"> {
+    return textOf((await this.#run(["RESCHEDULEID", String(id), ...dueArguments(due)], true)).reply) as "rescheduled";
+  }
+
+  /** Makes up to so many buried jobs ready, or if none is buried, delayed ones. Returns how many. */
+  async kick(tube: string, count: number): Promise<number> {
+    return numberOf((await this.#run(["KICK", tube, String(count)], false)).reply);
+  }
+
+  /** Makes one buried or delayed job ready. */
+  async kickId(id: number): Promise<"ok" | "running" | "gone"> {
+    return textOf((await this.#run(["KICKID", String(id)], false)).reply) as "ok";
+  }
+
+  /** Hands out nothing of a tube for so long; 0 ends a pause. */
+  async pause(tube: string, duration: Duration): Promise<"ok" | "gone"> {
+    return textOf((await this.#run(["PAUSE", tube, durationText(duration, "duration")], true)).reply) as "ok";
+  }
+
+  /** Sets the limits of a tube in place of those before; `null` takes them away. */
+  async limit(tube: string, limits: Limits | null): Promise<void> {
+    const args = limits === null ? ["NONE"]
+      : limits.concurrency !== undefined ? ["CONCURRENCY", String(limits.concurrency)] : [];
+    if (args.length === 0) throw new TypeError("limit: there is none; null takes limits away");
+    await this.#run(["LIMIT", tube, ...args], true);
+  }
+
+  /** The limits of a tube; undefined if there is no such tube. */
+  async limits(tube: string): Promise<Limits | undefined> {
+    const { reply } = await this.#run(["LIMIT", tube], true);
+    if (reply === null) return undefined;
+    const concurrency = mapOf(reply).get("concurrency");
+    return concurrency === undefined || concurrency === null ? {} : { concurrency: numberOf(concurrency) };
+  }
+
+  /** Shows the job with this key; undefined if there is none. */
+  async lookup(tube: string, key: string): Promise<JobInfo | undefined> {
+    const { reply } = await this.#run(["LOOKUP", tube, key], true);
+    return reply === null ? undefined : infoOf(reply);
+  }
+
+  /** Shows the job with this id; undefined if there is none. */
+  async lookupId(id: number): Promise<JobInfo | undefined> {
+    const { reply } = await this.#run(["LOOKUPID", String(id)], true);
+    return reply === null ? undefined : infoOf(reply);
+  }
+
+  /** Goes through the jobs of a tube, in no order. With `keys` each has its key, tag, group and error. */
+  async *list(
+    tube: string, which: { state?: JobState; tag?: string; keys?: boolean } = {},
+  ): AsyncGenerator<JobInfo, void, undefined> {
+    const args = ["LIST", tube, ...whichArguments(which), ...(which.keys === true ? ["KEYS"] : [])];
+    for await (const job of this.#pages(args)) yield infoOf(job);
+  }
+
+  /** Goes through the names of all tubes. */
+  async *tubes(): AsyncGenerator<string, void, undefined> {
+    const seen = new Set<string>(); // a cluster lists a tube once for each partition that has it
+    for await (const tube of this.#pages(["TUBES"])) {
+      const name = textOf(tube);
+      if (!seen.has(name)) yield name;
+      seen.add(name);
+    }
+  }
+
+  /** Goes through the groups of a tube that have jobs. */
+  async *groups(tube: string): AsyncGenerator<GroupInfo, void, undefined> {
+    for await (const group of this.#pages(["GROUPS", tube])) yield groupOf(group);
+  }
+
+  async *#pages(args: Argument[]): AsyncGenerator<Reply, void, undefined> {
+    for (let cursor = "0"; ;) {
+      const { reply } = await this.#run(cursor === "0" ? args : [...args, "CURSOR", cursor], true);
+      const [next, items] = arrayOf(reply);
+      for (const item of arrayOf(items)) {
+        if (item instanceof Error) throw item;
+        yield item;
+      }
+      cursor = textOf(next);
+      if (cursor === "0") return;
+    }
+  }
+
+  /** Counts the jobs of the server. */
+  stats(): Promise<Stats>;
+  /** Counts the jobs of a tube; undefined if there is no such tube. */
+  stats(tube: string): Promise<Stats | undefined>;
+  async stats(tube?: string): Promise<Stats | undefined> {
+    const { reply } = await this.#run(tube === undefined ? ["STATS"] : ["STATS", tube], true);
+    return reply === null ? undefined : statsOf(reply);
+  }
+
+  /** Begins a transaction: commands that are done together, or not at all. */
+  transaction(): Transaction {
+    return new Transaction(this);
+  }
+
+  /** Ends jobs: their work is done. */
+  ack(jobs: readonly Lease[], deadline?: number): Promise<(LeaseOutcome | ElapseError)[]> {
+    return this.#items<LeaseOutcome>(["ACK"], jobs.map(pair), [], deadline);
+  }
+
+  /** Begins leases anew. */
+  extend(jobs: readonly Lease[], deadline?: number): Promise<(LeaseOutcome | ElapseError)[]> {
+    return this.#items<LeaseOutcome>(["EXTEND"], jobs.map(pair), [], deadline);
+  }
+
+  /** Says that the work failed. `in`: due then, and this is no failure. `after`: the least wait. */
+  nack(
+    jobs: readonly Lease[], options: { in?: Duration; after?: Duration; error?: string } = {}, deadline?: number,
+  ): Promise<(LeaseOutcome | ElapseError)[]> {
+    const tail: Argument[] = [];
+    if (options.in !== undefined) tail.push("IN", durationText(options.in, "in"));
+    if (options.after !== undefined) tail.push("AFTER", durationText(options.after, "after"));
+    if (options.error !== undefined) tail.push("ERROR", shortened(options.error));
+    return this.#items<LeaseOutcome>(["NACK"], jobs.map(pair), tail, deadline);
+  }
+
+  /** Sets jobs aside until somebody kicks them. */
+  bury(jobs: readonly Lease[], error?: string, deadline?: number): Promise<(LeaseOutcome | ElapseError)[]> {
+    return this.#items<LeaseOutcome>(["BURY"], jobs.map(pair), error === undefined ? [] : ["ERROR", shortened(error)], deadline);
+  }
+
+  /**
+   * Sends any command of the protocol, and returns its reply; bulk strings are Buffers. It is sent once:
+   * UncertainError if no answer came.
+   */
+  async command(...args: (string | Uint8Array | number)[]): Promise<Reply> {
+    const words = args.map((word) => (word instanceof Uint8Array ? Buffer.from(word) : String(word)));
+    return (await this.#run(words, false)).reply;
+  }
+
+  /** Closes the connection when what was sent is answered. */
+  async close(): Promise<void> {
+    this.#link.close();
+    await this.#sending.catch(() => undefined);
+  }
+
+  /** @internal Sends MULTI, the commands and EXEC. */
+  async runTransaction(
+    commands: Argument[][], options: { repeatable: boolean; guarded: boolean },
+  ): Promise<Reply[] | null> {
+    const { reply, repeated } = await this.#retry(options.repeatable, undefined, async (connection) => {
+      const sent = [["MULTI"], ...commands, ["EXEC"]].map((args) => connection.send(args));
+      const replies = await Promise.allSettled(sent);
+      const last = replies[replies.length - 1] as PromiseSettledResult<Reply>;
+      if (last.status === "fulfilled") return last.value;
+      const refused = replies.find((one) => one.status === "rejected" && one.reason instanceof ReplyError);
+      // The error of the command says more than that of EXEC.
+      throw last.reason instanceof TransactionAbortedError && refused?.status === "rejected" ? refused.reason : last.reason;
+    });
+    if (reply === null) {
+      if (options.guarded && repeated) {
+        throw new UncertainError("the transaction was done by its first try, or the lease had ended: stop in both cases");
+      }
+      return null;
+    }
+    return arrayOf(reply);
+  }
+
+  async #run(args: Argument[], repeatable: boolean, deadline?: number): Promise<Answer> {
+    return this.#retry(repeatable, deadline, (connection) => connection.send(args));
+  }
+
+  /** Sends until an answer comes, or the deadline by `performance.now()` has passed. */
+  #retry(repeatable: boolean, deadline: number | undefined, send: (connection: Connection) => Promise<Reply>): Promise<Answer> {
+    const until = deadline ?? performance.now() + this.#deadlineMs;
+    const answer = this.#tries(repeatable, until, send);
+    this.#sending = answer;
+    return answer;
+  }
+
+  async #tries(repeatable: boolean, until: number, send: (connection: Connection) => Promise<Reply>): Promise<Answer> {
+    let repeated = false;
+    let cause: unknown;
+    for (let pauseMs = 20; ; pauseMs = Math.min(2 * pauseMs, 1000)) {
+      let connection: Connection | undefined;
+      try {
+        connection = this.#link.current ?? (await this.#link.connected(until));
+        return { reply: await before(until, send(connection)), repeated };
+      } catch (error) {
+        if (error instanceof UnavailableError) {
+          if (repeated) throw uncertain(cause ?? error);
+          throw error;
+        }
+        if (error instanceof LateError) throw uncertain(error);
+        if (error instanceof UnknownError || (error instanceof LostError && error.wasSent)) {
+          if (!repeatable) throw uncertain(error);
+          repeated = true;
+        } else if (error instanceof DrainingError && connection !== undefined) {
+          this.#link.leave(connection);
+        } else if (!(error instanceof TryAgainError || error instanceof LostError)) {
+          throw error;
+        }
+        cause = error;
+      }
+      if (performance.now() + pauseMs >= until) {
+        if (repeated) throw uncertain(cause);
+        if (cause instanceof ReplyError) throw cause;
+        throw new UnavailableError(`no server answered until the deadline: ${String(cause)}`, { cause });
+      }
+      // A lost connection is opened again by the link, which waits by itself.
+      if (!(cause instanceof LostError)) await sleep(pauseMs);
+    }
+  }
+
+  async #oneOrMany<Word extends string>(
+    head: Argument[], given: string | number | readonly (string | number)[], write: (item: string | number) => Argument[],
+  ): Promise<Word | (Word | ElapseError)[]> {
+    const many = typeof given === "object";
+    const words = await this.#items<Word>(head, (many ? given : [given]).map(write), []);
+    if (many) return words;
+    const only = words[0] as Word | ElapseError;
+    if (only instanceof ElapseError) throw only;
+    return only;
+  }
+
+  /** Sends a command with many parts, and again those parts that a partition did not answer. */
+  async #items<Word extends string>(
+    head: Argument[], items: Argument[][], tail: Argument[], deadline?: number,
+  ): Promise<(Word | ElapseError)[]> {
+    const until = deadline ?? performance.now() + this.#deadlineMs;
+    const words: (Word | ElapseError)[] = [];
+    const unsure = new Set<number>();
+    let left = items.map((_, i) => i);
+    for (let pauseMs = 20; left.length > 0; pauseMs = Math.min(2 * pauseMs, 1000)) {
+      const again: number[] = [];
+      for (let from = 0; from < left.length; from += MOST_ITEMS) {
+        const part = left.slice(from, from + MOST_ITEMS);
+        const { reply, repeated } = await this.#run([...head, ...part.flatMap((i) => items[i] as Argument[]), ...tail], true, until);
+        const replies = Array.isArray(reply) ? reply : [reply];
+        part.forEach((place, i) => {
+          if (repeated) unsure.add(place);
+          const one = replies[i];
+          if (one instanceof UnknownError) unsure.add(place);
+          if (one instanceof UnknownError || one instanceof TryAgainError) again.push(place);
+          words[place] = one instanceof ElapseError ? one : (textOf(one) as Word);
+          if (words[place] === "gone" && unsure.has(place)) {
+            words[place] = new UncertainError("it is gone, and perhaps by a try of this call whose answer was lost");
+          }
+        });
+      }
+      left = again;
+      if (left.length === 0) break;
+      if (performance.now() + pauseMs >= until) {
+        for (const place of left) if (unsure.has(place)) words[place] = uncertain(words[place]);
+        break;
+      }
+      await sleep(pauseMs);
+    }
+    return words;
+  }
+}
+
+class LateError extends Error {}
+
+function before<T>(until: number, reply: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new LateError("no answer came until the deadline"));
+    }, Math.max(0, until - performance.now()));
+    reply.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
+}
+
+function uncertain(cause: unknown): UncertainError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return new UncertainError(`it was sent, and may have been done or not: ${why}`, { cause });
+}
+
+function pair(job: Lease): Argument[] {
+  return [String(job.id), job.lease];
+}
+
+const LONGEST_ERROR = 1024; // bytes; the server cuts at the end of a character
+
+function shortened(error: string): string {
+  return error.length > LONGEST_ERROR ? error.slice(0, LONGEST_ERROR) : error;
+}
+
+function whichArguments(which: { state?: JobState; tag?: string }): Argument[] {
+  return [
+    ...(which.state !== undefined ? ["STATE", which.state] : []),
+    ...(which.tag !== undefined ? ["TAG", which.tag] : []),
+  ];
+}

@@ -1,0 +1,100 @@
+/** A job in the hands of a worker. */
+import type { Client } from "./client.js";
+import { LeaseLostError } from "./errors.js";
+import type { Put, PutResult } from "./put.js";
+import type { TransactionResult } from "./transaction.js";
+import { ElapseError } from "./errors.js";
+import { arrayOf, headersOf, mapOf, numberOf, textOf, textOrUndefined } from "./values.js";
+import type { Reply } from "./values.js";
+
+const DEFAULT_TTR_MS = 60_000;
+
+/** A job that was handed out. */
+export class Job {
+  readonly id: number;
+  /** The name of this hand-out. */
+  readonly lease: string;
+  readonly tube: string;
+  readonly key: string | undefined;
+  readonly body: Buffer;
+  /** When it was due. */
+  readonly due: Date;
+  /** 1, and 1 more for each hand-out that failed. */
+  readonly attempt: number;
+  /** Occurrences of a recurring job that passed since the one before. */
+  readonly missed: number;
+  readonly ttrMs: number;
+  readonly tag: string | undefined;
+  readonly group: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How many more hand-outs may fail after this one; undefined: there is no limit. */
+  readonly attemptsLeft: number | undefined;
+  readonly recurring: boolean;
+  /** What went wrong last, and when. */
+  readonly lastError: string | undefined;
+  readonly lastErrorAt: Date | undefined;
+  /**
+   * Aborted when the handler shall stop. Its reason is a CancelledError, a LeaseLostError, a
+   * TimeLimitError or a StoppedError.
+   */
+  readonly signal: AbortSignal;
+
+  readonly #client: Client;
+  #ending: Promise<TransactionResult[]> | undefined;
+
+  /** @internal Reads a job from its place in the reply of RESERVE. */
+  constructor(client: Client, reply: Reply, signal: AbortSignal) {
+    const places = arrayOf(reply);
+    const more = places[8] === undefined ? new Map<string, Reply>() : mapOf(places[8]);
+    this.#client = client;
+    this.signal = signal;
+    this.id = numberOf(places[0]);
+    this.lease = textOf(places[1]);
+    this.tube = textOf(places[2]);
+    this.key = textOrUndefined(places[3]);
+    this.body = Buffer.isBuffer(places[4]) ? places[4] : Buffer.from(textOf(places[4]));
+    this.due = new Date(numberOf(places[5]));
+    this.attempt = numberOf(places[6]);
+    this.missed = numberOf(places[7]);
+    this.ttrMs = more.has("ttr") ? numberOf(more.get("ttr")) : DEFAULT_TTR_MS;
+    this.tag = textOrUndefined(more.get("tag"));
+    this.group = textOrUndefined(more.get("group"));
+    this.headers = headersOf(more.get("headers"));
+    this.attemptsLeft = more.has("attempts_left") ? numberOf(more.get("attempts_left")) : undefined;
+    this.recurring = more.has("recurring") && numberOf(more.get("recurring")) === 1;
+    this.lastError = textOrUndefined(more.get("error"));
+    this.lastErrorAt = more.has("error_at") ? new Date(numberOf(more.get("error_at"))) : undefined;
+  }
+
+  /** The body as a text. */
+  text(): string {
+    return this.body.toString("utf8");
+  }
+
+  /** The body as a value, by the codec of the client: JSON unless another one is given. */
+  data<T = unknown>(): T {
+    return this.#client.codec.decode(this.body) as T;
+  }
+
+  /** @internal Whether `done` was called: the worker acknowledges nothing then. */
+  get ending(): Promise<TransactionResult[]> | undefined {
+    return this.#ending;
+  }
+
+  /**
+   * Ends this job and puts the next ones, together or not at all: each step of a chain follows exactly
+   * once from the one before, whatever crashes. Call it last, and once. Throws LeaseLostError if the lease
+   * has ended: nothing was put, and another worker may have the job.
+   */
+  async done(...puts: Put[]): Promise<PutResult[]> {
+    if (this.#ending !== undefined) throw new TypeError("done was called before");
+    if (this.signal.aborted) throw new LeaseLostError(`job ${this.id} is not this worker's any more`);
+    const transaction = this.#client.transaction().leased(this).ack(this);
+    for (const one of puts) transaction.put(one.tube, one.body, one.options);
+    this.#ending = transaction.exec();
+    const results = await this.#ending;
+    const failed = results.find((result) => result instanceof ElapseError);
+    if (failed !== undefined) throw failed;
+    return results.slice(1) as PutResult[];
+  }
+}

@@ -1,0 +1,119 @@
+/** Puts: their options, and how they are written. */
+import { randomBytes } from "node:crypto";
+import { bufferOf, durationText, timeText } from "./values.js";
+import type { Argument, Codec, Duration, Time } from "./values.js";
+
+/** What happens if the key of a put is taken. */
+export type IfKey = "replace" | "keep" | "fail" | { debounce: Duration };
+
+/** At most one of `in`, `at`, `every` and `cron`; without them the job is due at once. */
+export interface PutOptions {
+  /** Due after this time. */
+  in?: Duration;
+  /** Due at this wall-clock time. */
+  at?: Time;
+  /** Due at this interval, the first time after one interval. */
+  every?: Duration;
+  /** Due when this expression says, such as `"0 9 * * mon"`. */
+  cron?: string;
+  /** The zone of `cron`, such as `"Europe/Berlin"`; the default is UTC. */
+  zone?: string;
+  /** A name for the job, unique in its tube: 1 to 250 bytes. */
+  key?: string;
+  /** If the key is taken; the default is `"replace"`. `debounce` is `MAX`, and needs `in`. */
+  ifKey?: IfKey;
+  /** A name for many jobs. */
+  tag?: string;
+  /** For whom the job is: groups take turns. */
+  group?: string;
+  /** 0 to 4,294,967,295; smaller numbers come first; the default is 1024. */
+  priority?: number;
+  /** How long a lease lasts; the default is 60 s. */
+  ttr?: Duration;
+  /** Dropped if nobody took it so long after it was due. */
+  expire?: Duration;
+  /** How many hand-outs it gets; 0: no limit; the default is 20. */
+  attempts?: number;
+  /** The shortest and the longest wait before a retry; the default is 1 s and 10 min. */
+  backoff?: readonly [min: Duration, max: Duration];
+  /**
+   * Makes the put safe to repeat: the same token stores nothing and answers `known`. Without one the
+   * client makes one for each put. `false`: no token, and a put that was not answered is an UncertainError.
+   */
+  token?: string | false;
+  /** How long the token lives: 1 s to 10 min. The default is 10 min for a token that is given. */
+  tokenFor?: Duration;
+  /** Up to 4,096 bytes of JSON beside the body. */
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** What a put answers. */
+export interface PutResult {
+  /** The id of the job; of `kept`, `running` and `buried` that of the job that has the key. */
+  readonly id: number;
+  /** `known`: the token came before; if the client sent the put again, then its first one was done. */
+  readonly outcome: "scheduled" | "replaced" | "kept" | "running" | "buried" | "known";
+}
+
+/** A put that was not sent yet, for {@link Transaction} and `job.done`. */
+export interface Put {
+  readonly tube: string;
+  readonly body: unknown;
+  readonly options: PutOptions;
+}
+
+/** A put for `job.done(put(...))`. */
+export function put(tube: string, body: unknown, options: PutOptions = {}): Put {
+  return { tube, body, options };
+}
+
+const TOKEN_START = randomBytes(12).toString("base64url");
+let tokens = 0;
+
+/** A token that no other put of any process has. */
+export function newToken(): string {
+  return `${TOKEN_START}-${(tokens++).toString(36)}`;
+}
+
+function when(options: PutOptions): Argument[] {
+  const given = (["in", "at", "every", "cron"] as const).filter((name) => options[name] !== undefined);
+  if (given.length > 1) throw new TypeError(`a put has at most one of in, at, every and cron, not ${given.join(" and ")}`);
+  if (options.zone !== undefined && options.cron === undefined) throw new TypeError("zone needs cron");
+  if (options.in !== undefined) return ["IN", durationText(options.in, "in")];
+  if (options.at !== undefined) return ["AT", timeText(options.at, "at")];
+  if (options.every !== undefined) return ["EVERY", durationText(options.every, "every")];
+  if (options.cron === undefined) return [];
+  return ["CRON", options.cron, ...(options.zone !== undefined ? ["ZONE", options.zone] : [])];
+}
+
+function ifKey(choice: IfKey): Argument[] {
+  if (typeof choice === "string") return ["IFKEY", choice.toUpperCase()];
+  return ["IFKEY", "DEBOUNCE", "MAX", durationText(choice.debounce, "debounce")];
+}
+
+/** Writes a put. `tokenMs`: how long a token lives that is made here; undefined: none is made. */
+export function putArguments(one: Put, codec: Codec, tokenMs: number | undefined): Argument[] {
+  const { options } = one;
+  const args: Argument[] = ["PUT", one.tube, bufferOf(codec.encode(one.body)), ...when(options)];
+  if (options.key !== undefined) args.push("KEY", options.key);
+  if (options.ifKey !== undefined) args.push(...ifKey(options.ifKey));
+  if (options.tag !== undefined) args.push("TAG", options.tag);
+  if (options.group !== undefined) args.push("GROUP", options.group);
+  if (options.priority !== undefined) args.push("PRIORITY", String(options.priority));
+  if (options.ttr !== undefined) args.push("TTR", durationText(options.ttr, "ttr"));
+  if (options.expire !== undefined) args.push("EXPIRE", durationText(options.expire, "expire"));
+  if (options.attempts !== undefined) args.push("ATTEMPTS", String(options.attempts));
+  if (options.backoff !== undefined) {
+    args.push("BACKOFF", durationText(options.backoff[0], "backoff"), durationText(options.backoff[1], "backoff"));
+  }
+  if (typeof options.token === "string") {
+    args.push("TOKEN", options.token);
+    if (options.tokenFor !== undefined) args.push("FOR", durationText(options.tokenFor, "tokenFor"));
+  } else if (options.token === undefined && tokenMs !== undefined) {
+    args.push("TOKEN", newToken(), "FOR", `${tokenMs}ms`);
+  }
+  if (options.headers !== undefined && Object.keys(options.headers).length > 0) {
+    args.push("HEADERS", JSON.stringify(options.headers));
+  }
+  return args;
+}

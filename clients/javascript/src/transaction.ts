@@ -1,0 +1,120 @@
+/** Transactions: commands that are done together, or not at all. */
+import { ElapseError, InvalidError, LeaseLostError } from "./errors.js";
+import { putArguments } from "./put.js";
+import type { Put, PutOptions, PutResult } from "./put.js";
+import { durationText, numberOf, textOf, timeText } from "./values.js";
+import type { Argument, Codec, Duration, Reply, Time } from "./values.js";
+import { withTrace } from "./tracing.js";
+
+/** What a command of a transaction answers: a put its result, all else its word. */
+export type TransactionResult = PutResult | string | ElapseError;
+
+/** A new due time: one of both. */
+export type Due = { in: Duration } | { at: Time };
+
+export function dueArguments(due: Due): Argument[] {
+  return "in" in due ? ["IN", durationText(due.in, "in")] : ["AT", timeText(due.at, "at")];
+}
+
+export function putResult(reply: Reply | undefined): PutResult {
+  if (reply instanceof Error) throw reply;
+  if (!Array.isArray(reply)) throw new InvalidError("ERR", "a put was answered by something else than an id and a word");
+  return { id: numberOf(reply[0]), outcome: textOf(reply[1]) as PutResult["outcome"] };
+}
+
+/** What a transaction needs of its client. */
+export interface TransactionHost {
+  readonly codec: Codec;
+  readonly tokenMs: number;
+  runTransaction(commands: Argument[][], options: { repeatable: boolean; guarded: boolean }): Promise<Reply[] | null>;
+}
+
+interface Lease {
+  readonly id: number;
+  readonly lease: string;
+}
+
+/** Collects commands; {@link exec} does all of them, or none. Made by `client.transaction()`. */
+export class Transaction {
+  #host: TransactionHost;
+  #commands: { args: Argument[]; read: (reply: Reply) => TransactionResult }[] = [];
+  #guards: Argument[] = [];
+  #puts: Put[] = [];
+  #hasOthers = false;
+  #isUsed = false;
+
+  constructor(host: TransactionHost) {
+    this.#host = host;
+  }
+
+  /** Puts a job. */
+  put(tube: string, body: unknown, options: PutOptions = {}): this {
+    this.#puts.push({ tube, body, options });
+    const place = this.#puts.length - 1;
+    this.#commands.push({ args: [String(place)], read: putResult });
+    return this;
+  }
+
+  /** Cancels the jobs with these keys. Each has a result of its own. */
+  cancel(tube: string, ...keys: string[]): this {
+    for (const key of keys) this.#add(["CANCEL", tube, key]);
+    return this;
+  }
+
+  /** Gives a job another due time. */
+  reschedule(tube: string, key: string, due: Due): this {
+    return this.#add(["RESCHEDULE", tube, key, ...dueArguments(due)]);
+  }
+
+  /** Ends a job that was handed out. Without {@link leased} the rest is done also if the lease had ended. */
+  ack(job: Lease): this {
+    return this.#add(["ACK", String(job.id), job.lease]);
+  }
+
+  /** Guards the transaction: nothing is done if the lease of this job has ended. */
+  leased(job: Lease): this {
+    this.#guards.push(String(job.id), job.lease);
+    return this;
+  }
+
+  #add(args: Argument[]): this {
+    this.#hasOthers = true;
+    this.#commands.push({ args, read: (reply) => word(reply) });
+    return this;
+  }
+
+  /**
+   * Does all commands, or none. Returns a result for each; an error of one, such as a BusyKeyError, stops
+   * no other. Throws LeaseLostError if a lease of {@link leased} has ended, and UncertainError if the
+   * answer was lost and it cannot be sent again.
+   */
+  async exec(): Promise<TransactionResult[]> {
+    if (this.#isUsed) throw new TypeError("a transaction is executed once");
+    this.#isUsed = true;
+    const guarded = this.#guards.length > 0;
+    // A guarded transaction is done once whatever is sent again, so its puts need no token.
+    const tokenMs = guarded ? undefined : this.#host.tokenMs;
+    const commands = this.#commands.map(({ args, read }) => {
+      if (read !== putResult) return args;
+      const one = this.#puts[Number(args[0])] as Put;
+      const headers = withTrace(one.options.headers);
+      return putArguments(
+        { ...one, options: headers === undefined ? one.options : { ...one.options, headers } }, this.#host.codec, tokenMs,
+      );
+    });
+    if (guarded) commands.unshift(["LEASED", ...this.#guards]);
+    const repeatable = guarded || (!this.#hasOthers && this.#puts.every((one) => one.options.token !== false));
+    const replies = await this.#host.runTransaction(commands, { repeatable, guarded });
+    if (replies === null) throw new LeaseLostError("the lease of a job of the transaction has ended: nothing was done");
+    return replies.slice(guarded ? 1 : 0).map((reply, i) => {
+      if (reply instanceof ElapseError) return reply;
+      return (this.#commands[i] as { read: (reply: Reply) => TransactionResult }).read(reply);
+    });
+  }
+}
+
+/** A command with many parts answers an array, also if it has one part. */
+function word(reply: Reply): TransactionResult {
+  const only = Array.isArray(reply) ? reply[0] : reply;
+  return only instanceof ElapseError ? only : textOf(only);
+}

@@ -1,0 +1,459 @@
+/** The worker: takes jobs, and runs a handler for each. */
+import { hostname } from "node:os";
+import { Client } from "./client.js";
+import type { ClientOptions, LeaseOutcome } from "./client.js";
+import { Link, LostError, sleep } from "./connection.js";
+import { CancelledError, ElapseError, LeaseLostError, ReplyError, StoppedError, TimeLimitError, UnavailableError } from "./errors.js";
+import { Job } from "./job.js";
+import { countJob, inJobSpan } from "./tracing.js";
+import { arrayOf, durationMs } from "./values.js";
+import type { Argument, Duration, Reply } from "./values.js";
+
+/** Does the work of one job: the job is done when its promise resolves, and has failed when it rejects. */
+export type Handler = (job: Job) => unknown;
+
+/** A handler throws it to be called again after this time, or later if the job's backoff says so. */
+export class RetryIn extends Error {
+  readonly delay: Duration;
+  /** Whether it counts as an attempt; if not, the job is due exactly then. */
+  readonly counts: boolean;
+
+  constructor(delay: Duration, reason = "to be tried again", options: { counts?: boolean } = {}) {
+    super(reason);
+    this.name = "RetryIn";
+    durationMs(delay, "delay");
+    this.delay = delay;
+    this.counts = options.counts ?? true;
+  }
+}
+
+/** A handler throws it to set the job aside until somebody kicks it. */
+export class Bury extends Error {
+  constructor(reason: string) {
+    super(reason);
+    this.name = "Bury";
+  }
+}
+
+/** How a hand-out ended. `lost`: the lease had ended. `returned`: the worker stopped before it was done. */
+export type Outcome = "done" | "failed" | "buried" | "cancelled" | "lost" | "returned";
+
+/** Functions that the worker calls. What they throw goes to `error`. */
+export interface Hooks {
+  /** Before a handler runs. */
+  before?: (job: Job) => void;
+  /** When the server has the outcome of a job. */
+  after?: (job: Job, outcome: Outcome) => void;
+  /** When a handler has failed. */
+  failure?: (job: Job, error: unknown) => void;
+  /** When something else went wrong; the worker goes on. The default writes to standard error. */
+  error?: (error: unknown) => void;
+}
+
+export interface WorkerOptions extends ClientOptions {
+  /** The client for all but RESERVE; without one the worker makes one from these options. */
+  client?: Client;
+  /** How many handlers run at a time; the default is 8. */
+  concurrency?: number;
+  /** Stops the worker, as `stop` does. */
+  signal?: AbortSignal;
+  /** The signals of the process that stop the worker; the default is SIGTERM and SIGINT. */
+  signals?: readonly NodeJS.Signals[];
+  /** How long running handlers have when the worker stops; the default is 30 s. */
+  grace?: Duration;
+  /** How long a handler may take; without it a handler that hangs keeps its job. */
+  timeLimit?: Duration;
+  hooks?: Hooks;
+}
+
+/** A job in hand. */
+interface Held {
+  job: Job;
+  controller: AbortController;
+  /** By `performance.now()`: when the lease ends, as far as this process knows. */
+  leaseEnds: number;
+  extendedAt: number;
+  /** The worker gives it back: what its handler still does counts no more. */
+  isGivenUp: boolean;
+  /** Ends the wait for the handler. */
+  giveUp: (reason: ElapseError) => void;
+}
+
+const WAIT_MS = 1000; // of a RESERVE: a worker that stops waits for its reply
+const ACK_DELAY_MS = 5;
+const MOST_ACKS = 100;
+const MOST_JOBS = 1000; // of one RESERVE
+const LAST_WORDS_MS = 5000; // how long a worker that stops tries to give a job back
+const PAUSE_AFTER_ERROR_MS = 1000;
+
+export class Worker {
+  readonly #handlers: (tube: string) => Handler | undefined;
+  readonly #tubes: readonly string[];
+  readonly #client: Client;
+  readonly #ownsClient: boolean;
+  readonly #link: Link;
+  readonly #concurrency: number;
+  readonly #graceMs: number;
+  readonly #timeLimitMs: number | undefined;
+  readonly #hooks: Hooks;
+  readonly #signals: readonly NodeJS.Signals[];
+  readonly #signal: AbortSignal | undefined;
+  readonly #stopping = new AbortController();
+  readonly #held = new Set<Held>();
+  readonly #running = new Set<Promise<void>>();
+  #freed: (() => void) | undefined;
+  #acks: Held[] = [];
+  #ackTimer: NodeJS.Timeout | undefined;
+  #acking = new Set<Promise<void>>();
+  #leaseTimer: NodeJS.Timeout | undefined;
+  #extending = false;
+  #run: Promise<void> | undefined;
+
+  /**
+   * A worker for these tubes. One handler does the jobs of all of them, or an object has a handler for
+   * each tube. Nothing happens before `run`.
+   */
+  constructor(
+    tubes: string | readonly string[],
+    handler: Handler | Readonly<Record<string, Handler>>,
+    options: WorkerOptions = {},
+  ) {
+    this.#tubes = typeof tubes === "string" ? [tubes] : [...tubes];
+    if (this.#tubes.length === 0) throw new TypeError("a worker needs a tube");
+    this.#handlers = typeof handler === "function" ? () => handler : (tube) => handler[tube];
+    const without = this.#tubes.find((tube) => typeof this.#handlers(tube) !== "function");
+    if (without !== undefined) throw new TypeError(`there is no handler for the tube '${without}'`);
+    this.#concurrency = options.concurrency ?? 8;
+    if (!Number.isInteger(this.#concurrency) || this.#concurrency < 1) throw new RangeError("concurrency: 1 or more");
+    const named = { name: `${hostname()}:${process.pid}`, ...options };
+    this.#ownsClient = options.client === undefined;
+    this.#client = options.client ?? new Client(named);
+    this.#link = new Link(named, durationMs(options.silence ?? 12_000, "silence") + WAIT_MS);
+    this.#graceMs = durationMs(options.grace ?? 30_000, "grace");
+    this.#timeLimitMs = options.timeLimit === undefined ? undefined : durationMs(options.timeLimit, "timeLimit");
+    this.#hooks = options.hooks ?? {};
+    this.#signals = options.signals ?? ["SIGTERM", "SIGINT"];
+    this.#signal = options.signal;
+  }
+
+  /**
+   * Works until `stop`, the signal of the options, or a signal of the process. Resolves when every job is
+   * done or given back. Rejects if the server refuses to hand out: a wrong password, a right that is missing.
+   */
+  run(): Promise<void> {
+    this.#run ??= this.#work();
+    return this.#run;
+  }
+
+  /**
+   * Stops: takes no more jobs, gives back what has not begun, and waits for the handlers that run. When
+   * `grace` is over it aborts their signals and gives their jobs back.
+   */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#run?.catch(() => undefined);
+  }
+
+  async #work(): Promise<void> {
+    const stop = (): void => {
+      this.#stopping.abort();
+    };
+    for (const signal of this.#signals) process.on(signal, stop);
+    this.#signal?.addEventListener("abort", stop, { once: true });
+    if (this.#signal?.aborted === true) stop();
+    try {
+      await this.#takeJobs();
+    } finally {
+      stop();
+      await this.#drain();
+      for (const signal of this.#signals) process.off(signal, stop);
+      this.#signal?.removeEventListener("abort", stop);
+      this.#link.destroy();
+      if (this.#ownsClient) await this.#client.close();
+    }
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
+  async #takeJobs(): Promise<void> {
+    const stopped = new Promise<undefined>((resolve) => {
+      if (this.#isStopping) resolve(undefined);
+      this.#stopping.signal.addEventListener("abort", () => {
+        resolve(undefined);
+      });
+    });
+    while (!this.#isStopping) {
+      const free = Math.min(this.#concurrency - this.#running.size, MOST_JOBS);
+      if (free === 0) {
+        await Promise.race([stopped, new Promise<void>((resolve) => (this.#freed = resolve))]);
+        continue;
+      }
+      try {
+        const connection = this.#link.current ??
+          (await Promise.race([stopped, this.#link.connected(performance.now() + this.#patienceMs)]));
+        if (connection === undefined) return;
+        const args: Argument[] = ["RESERVE", ...this.#tubes, "COUNT", String(free), "WAIT", `${WAIT_MS}ms`, "DETAILS"];
+        this.#begin(arrayOf(await connection.send(args)));
+      } catch (error) {
+        if (error instanceof ReplyError && !["TRYAGAIN", "DISKERROR", "OOM", "LIMIT"].includes(error.code)) throw error;
+        if (!this.#isStopping) this.#report(error);
+        if (!(error instanceof LostError || error instanceof UnavailableError)) {
+          await sleep(PAUSE_AFTER_ERROR_MS, this.#stopping.signal);
+        }
+      }
+    }
+  }
+
+  /** How long to try to connect until an error is told. */
+  readonly #patienceMs = 30_000;
+
+  /** Begins the jobs of a reply of RESERVE, or gives them back if the worker stops. */
+  #begin(replies: Reply[]): void {
+    const now = performance.now();
+    const back: Job[] = [];
+    for (const reply of replies) {
+      const controller = new AbortController();
+      let job: Job;
+      try {
+        job = new Job(this.#client, reply, controller.signal);
+      } catch (error) {
+        this.#report(error);
+        continue;
+      }
+      if (this.#isStopping) {
+        back.push(job);
+        continue;
+      }
+      const held: Held = {
+        job, controller, leaseEnds: now + job.ttrMs, extendedAt: now, isGivenUp: false, giveUp: () => undefined,
+      };
+      this.#held.add(held);
+      const running = this.#handle(held).catch((error: unknown) => {
+        this.#report(error);
+      }).finally(() => {
+        this.#running.delete(running);
+        this.#freed?.();
+      });
+      this.#running.add(running);
+    }
+    if (back.length > 0) this.#giveBack(back);
+    this.#watchLeases();
+  }
+
+  #giveBack(jobs: Job[]): void {
+    const giving: Promise<void> = this.#client.nack(jobs, { in: 0 }, performance.now() + LAST_WORDS_MS).then(
+      () => {
+        for (const job of jobs) this.#hook(() => this.#hooks.after?.(job, "returned"));
+      },
+      (error: unknown) => {
+        this.#report(error);
+      },
+    ).finally(() => this.#acking.delete(giving));
+    this.#acking.add(giving);
+  }
+
+  /** Runs the handler of a job. Its place is free when this ends; the ACK may still be on its way. */
+  async #handle(held: Held): Promise<void> {
+    const { job } = held;
+    const begun = performance.now();
+    const givenUp = new Promise<never>((_, reject) => {
+      held.giveUp = (reason) => {
+        held.isGivenUp = true;
+        held.controller.abort(reason);
+        reject(reason);
+      };
+    });
+    givenUp.catch(() => undefined);
+    const limit = this.#timeLimitMs === undefined ? undefined : setTimeout(() => {
+      held.giveUp(new TimeLimitError(`the handler took longer than ${String(this.#timeLimitMs)} ms`));
+    }, this.#timeLimitMs);
+    let outcome: Outcome;
+    try {
+      this.#hook(() => this.#hooks.before?.(job));
+      const handler = this.#handlers(job.tube) as Handler;
+      await Promise.race([givenUp, inJobSpan(job, async () => { await handler(job); })]);
+      if (job.ending !== undefined) {
+        await job.ending;
+        this.#end(held, "done");
+      } else if (job.signal.reason instanceof LeaseLostError) {
+        this.#end(held, "lost");
+      } else {
+        this.#ack(held);
+      }
+      outcome = "done";
+    } catch (error) {
+      outcome = await this.#fail(held, error);
+    } finally {
+      clearTimeout(limit);
+    }
+    countJob(job.tube, outcome, (performance.now() - begun) / 1000);
+  }
+
+  /** Tells the server that a handler failed. */
+  async #fail(held: Held, error: unknown): Promise<Outcome> {
+    const { job } = held;
+    const reason: unknown = job.signal.reason;
+    if (error instanceof LeaseLostError || reason instanceof LeaseLostError) return this.#end(held, "lost");
+    if (job.ending !== undefined && await job.ending.then(() => true, () => false)) {
+      // The job is done already; one of the puts beside it, or what the handler did then, has failed.
+      this.#hook(() => this.#hooks.failure?.(job, error));
+      return this.#end(held, "done");
+    }
+    let words: (LeaseOutcome | ElapseError)[];
+    let outcome: Outcome = "failed";
+    try {
+      if (reason instanceof StoppedError) {
+        outcome = "returned";
+        words = await this.#client.nack([job], { in: 0 }, performance.now() + LAST_WORDS_MS);
+      } else {
+        if (!(reason instanceof CancelledError)) this.#hook(() => this.#hooks.failure?.(job, error));
+        if (error instanceof Bury) {
+          outcome = "buried";
+          words = await this.#client.bury([job], error.message);
+        } else if (error instanceof RetryIn) {
+          words = await this.#client.nack([job], error.counts
+            ? { after: error.delay, error: error.message } : { in: error.delay, error: error.message });
+        } else {
+          words = await this.#client.nack([job], { error: errorText(error) });
+        }
+      }
+    } catch (failure) {
+      this.#report(failure);
+      return this.#end(held, "lost");
+    }
+    return this.#end(held, outcomeOf(words[0], outcome));
+  }
+
+  #end(held: Held, outcome: Outcome): Outcome {
+    this.#held.delete(held);
+    this.#hook(() => this.#hooks.after?.(held.job, outcome));
+    return outcome;
+  }
+
+  /** Gathers ACKs: they leave after 5 ms, or when there are 100. */
+  #ack(held: Held): void {
+    this.#acks.push(held);
+    if (this.#acks.length >= MOST_ACKS) this.#flush();
+    else this.#ackTimer ??= setTimeout(() => {
+      this.#flush();
+    }, ACK_DELAY_MS);
+  }
+
+  #flush(): void {
+    clearTimeout(this.#ackTimer);
+    this.#ackTimer = undefined;
+    const done = this.#acks;
+    if (done.length === 0) return;
+    this.#acks = [];
+    const acking: Promise<void> = this.#client.ack(done.map((held) => held.job)).then(
+      (words) => {
+        done.forEach((held, i) => this.#end(held, outcomeOf(words[i], "done")));
+      },
+      (error: unknown) => {
+        this.#report(error);
+        for (const held of done) this.#end(held, "lost");
+      },
+    ).finally(() => this.#acking.delete(acking));
+    this.#acking.add(acking);
+  }
+
+  /** Sets the timer of the leases: the next EXTEND of all, or the next lease that ends. */
+  #watchLeases(): void {
+    if (this.#leaseTimer !== undefined || this.#held.size === 0) return;
+    let next = Infinity;
+    for (const held of this.#held) {
+      if (held.isGivenUp) continue;
+      next = Math.min(next, held.leaseEnds, this.#extending ? Infinity : held.extendedAt + held.job.ttrMs / 3);
+    }
+    const wait = Math.min(Math.max(1, next - performance.now()), 2 ** 31 - 1);
+    if (next === Infinity) return;
+    this.#leaseTimer = setTimeout(() => {
+      this.#leaseTimer = undefined;
+      const now = performance.now();
+      for (const held of this.#held) {
+        if (!held.isGivenUp && now >= held.leaseEnds) {
+          held.giveUp(new LeaseLostError(`the lease of job ${held.job.id} has ended, because it could not be extended`));
+        }
+      }
+      if (!this.#extending) void this.#extend();
+      this.#watchLeases();
+    }, wait);
+  }
+
+  /** Extends all leases, in one command. */
+  async #extend(): Promise<void> {
+    const all = [...this.#held].filter((held) => !held.isGivenUp);
+    if (all.length === 0) return;
+    this.#extending = true;
+    const sentAt = performance.now();
+    try {
+      const words = await this.#client.extend(all.map((held) => held.job), Math.max(...all.map((held) => held.leaseEnds)));
+      all.forEach((held, i) => {
+        this.#extended(held, words[i], sentAt);
+      });
+    } catch (error) {
+      this.#report(error);
+    } finally {
+      for (const held of all) held.extendedAt = Math.max(held.extendedAt, sentAt);
+      this.#extending = false;
+      clearTimeout(this.#leaseTimer);
+      this.#leaseTimer = undefined;
+      this.#watchLeases();
+    }
+  }
+
+  #extended(held: Held, word: LeaseOutcome | ElapseError | undefined, sentAt: number): void {
+    // What is done, or is being told to the server, is not judged by an EXTEND that came behind it.
+    if (!this.#held.has(held) || this.#acks.includes(held) || held.job.ending !== undefined) return;
+    if (word === "ok") {
+      held.leaseEnds = sentAt + held.job.ttrMs;
+    } else if (word === "cancelled" && !held.controller.signal.aborted) {
+      held.controller.abort(new CancelledError(`job ${held.job.id} was cancelled`));
+    } else if (word === "gone" && !held.controller.signal.aborted) {
+      held.controller.abort(new LeaseLostError(`the lease of job ${held.job.id} has ended`));
+    }
+  }
+
+  /** Waits for the handlers, for as long as `grace` says; then gives their jobs back. */
+  async #drain(): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([Promise.allSettled(this.#running), sleep(this.#graceMs, over.signal)]);
+    over.abort();
+    for (const held of this.#held) {
+      if (!this.#acks.includes(held)) held.giveUp(new StoppedError("the worker stops"));
+    }
+    await Promise.allSettled(this.#running);
+    this.#flush();
+    await Promise.allSettled(this.#acking);
+    clearTimeout(this.#leaseTimer);
+  }
+
+  #hook(call: () => void): void {
+    try {
+      call();
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #report(error: unknown): void {
+    try {
+      if (this.#hooks.error !== undefined) this.#hooks.error(error);
+      else console.error(`elapse worker: ${errorText(error)}`);
+    } catch {
+      // A hook for errors that throws has nobody to tell.
+    }
+  }
+}
+
+function outcomeOf(word: LeaseOutcome | ElapseError | undefined, otherwise: Outcome): Outcome {
+  if (word === "ok") return otherwise;
+  return word === "cancelled" ? "cancelled" : "lost";
+}
+
+/** What NACK tells: the type of the error and its message. */
+function errorText(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

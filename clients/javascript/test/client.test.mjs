@@ -1,0 +1,256 @@
+// The client: each call, its outcomes and its errors.
+import assert from "node:assert/strict";
+import { createServer } from "node:net";
+import { test } from "node:test";
+import { BusyKeyError, Client, InvalidError, LeaseLostError, UnavailableError, UncertainError } from "elapse-client";
+import * as elapse from "elapse-client";
+import { collect, serve } from "./support.mjs";
+
+test("put, look, reschedule and cancel by key", async (t) => {
+  const { client } = await serve(t);
+  const job = await client.put("orders", { number: 4711 }, { key: "4711", in: "30m", tag: "web", headers: { who: "me" } });
+  assert.equal(job.outcome, "scheduled");
+  const info = await client.lookup("orders", "4711");
+  assert.equal(info.id, job.id);
+  assert.equal(info.state, "delayed");
+  assert.equal(info.tag, "web");
+  assert.deepEqual(info.headers, { who: "me" });
+  assert.deepEqual(JSON.parse(info.body.toString()), { number: 4711 });
+  assert.ok(info.due instanceof Date && info.leftMs > 29 * 60_000);
+  assert.equal(await client.reschedule("orders", "4711", { at: new Date(Date.now() + 3_600_000) }), "rescheduled");
+  assert.ok((await client.lookupId(job.id)).leftMs > 50 * 60_000);
+  assert.equal(await client.rescheduleId(job.id, { in: 1000 }), "rescheduled");
+  assert.equal(await client.cancel("orders", "4711"), "removed");
+  assert.equal(await client.cancel("orders", "4711"), "gone");
+  assert.equal(await client.lookup("orders", "4711"), undefined);
+  assert.equal(await client.reschedule("orders", "4711", { in: "1s" }), "gone");
+});
+
+test("a key that is taken: replaced, kept, failed, debounced", async (t) => {
+  const { client } = await serve(t);
+  const first = await client.put("t", "a", { key: "k", in: "1h" });
+  const second = await client.put("t", "b", { key: "k", in: "1h" });
+  assert.equal(second.outcome, "replaced");
+  assert.notEqual(second.id, first.id);
+  assert.deepEqual(await client.put("t", "c", { key: "k", ifKey: "keep" }), { id: second.id, outcome: "kept" });
+  await assert.rejects(client.put("t", "c", { key: "k", ifKey: "fail" }),
+    (error) => error instanceof BusyKeyError && error.code === "BUSYKEY" && error.id === second.id);
+  assert.equal((await client.put("t", "d", { key: "k", in: "1s", ifKey: { debounce: "1m" } })).outcome, "replaced");
+});
+
+test("every option of a put arrives", async (t) => {
+  const { client } = await serve(t);
+  const { id } = await client.put("t", new Uint8Array([0, 255]), {
+    priority: 7, ttr: "5s", expire: 60_000, attempts: 3, backoff: ["2s", 4000], group: "ann", at: new Date(Date.now() + 60_000),
+  });
+  const info = await client.lookupId(id);
+  assert.deepEqual(
+    [info.priority, info.ttrMs, info.expireMs, info.attemptsMax, info.backoffMinMs, info.backoffMaxMs, info.group],
+    [7, 5000, 60_000, 3, 2000, 4000, "ann"]);
+  assert.deepEqual([...info.body], [0, 255]);
+  assert.ok((await client.lookupId((await client.put("t", "x", { every: "1h" })).id)).recurring);
+  assert.ok((await client.lookupId((await client.put("t", "x", { cron: "0 9 * * mon", zone: "Europe/Berlin" })).id)).recurring);
+});
+
+test("what is wrong is refused, by the client or with the words of the server", async (t) => {
+  const { client } = await serve(t);
+  await assert.rejects(client.put("t", "x", { in: "30" }), (error) => error instanceof InvalidError && /unit/.test(error.message));
+  await assert.rejects(client.put("t", "x", { in: 1, at: 2 }), TypeError);
+  await assert.rejects(client.put("t", "x", { in: -1 }), RangeError);
+  await assert.rejects(client.put("t", undefined), TypeError);
+  await assert.rejects(client.command("GET", "key"), InvalidError);
+  assert.throws(() => new Client("http://host"), TypeError);
+  assert.throws(() => new Client({ deadline: "10m" }), RangeError);
+  assert.throws(() => new Client({ addresses: [] }), TypeError);
+});
+
+test("each code of the server has a class below ElapseError", async () => {
+  for (const code of ["ERR", "BUSYKEY", "DISKFULL", "DISKERROR", "DAMAGED", "LIMIT", "OOM", "EXECABORT", "NOAUTH", "WRONGPASS",
+    "NOPERM", "NOPROTO", "CROSSSLOT"]) {
+    const server = await fake(`-${code} 7 so it is`);
+    const client = new Client(server.address);
+    const error = await client.command("STATS").then(() => assert.fail(code), (reason) => reason);
+    assert.ok(error instanceof elapse.ReplyError, code);
+    assert.equal(error.code, code);
+    assert.equal(error.message, "7 so it is");
+    assert.notEqual(error.constructor, elapse.ReplyError, code);
+    await client.close();
+    server.close();
+  }
+});
+
+test("many cancels, many ids", async (t) => {
+  const { client } = await serve(t);
+  const keys = Array.from({ length: 1200 }, (_, i) => `k${i}`);
+  const puts = await Promise.all(keys.map((key) => client.put("t", key, { key, in: "1h" })));
+  assert.equal(new Set(puts.map((one) => one.id)).size, 1200);
+  const outcomes = await client.cancel("t", [...keys.slice(0, 1100), "nobody"]);
+  assert.deepEqual([outcomes.filter((word) => word === "removed").length, outcomes[1100]], [1100, "gone"]);
+  assert.deepEqual(await client.cancelId([puts[1150].id, 99_999]), ["removed", "gone"]);
+  assert.deepEqual(await client.cancelAll("t"), { removed: 99, running: 0 });
+});
+
+test("list, tubes, groups and stats", async (t) => {
+  const { client } = await serve(t);
+  await Promise.all(Array.from({ length: 250 }, (_, i) => client.put("many", "x", { key: `k${i}`, in: "1h", group: `g${i % 3}` })));
+  await client.put("other", "x", { tag: "red" });
+  const jobs = await collect(client.list("many", { keys: true }));
+  assert.equal(new Set(jobs.map((job) => job.key)).size, 250);
+  assert.equal((await collect(client.list("other", { state: "ready", tag: "red" }))).length, 1);
+  assert.equal((await collect(client.list("other", { state: "buried" }))).length, 0);
+  assert.deepEqual((await collect(client.tubes())).sort(), ["many", "other"]);
+  assert.deepEqual((await collect(client.groups("many"))).map((group) => group.group).sort(), ["g0", "g1", "g2"]);
+  assert.equal((await client.stats("many")).delayed, 250);
+  assert.equal((await client.stats()).totalPut, 251);
+  assert.equal(await client.stats("nowhere"), undefined);
+});
+
+test("pause, limit and kick", async (t) => {
+  const { client } = await serve(t);
+  assert.equal(await client.pause("nowhere", "1m"), "gone");
+  const { id } = await client.put("t", "x", { in: "1h" });
+  assert.equal(await client.pause("t", "1m"), "ok");
+  assert.equal((await client.stats("t")).pause, 60_000);
+  assert.equal(await client.pause("t", 0), "ok");
+  assert.equal(await client.limits("u"), undefined);
+  await client.limit("u", { concurrency: 2 });
+  assert.deepEqual(await client.limits("u"), { concurrency: 2 });
+  await client.limit("u", null);
+  await assert.rejects(client.limit("u", {}), TypeError);
+  assert.equal(await client.kickId(id), "ok");
+  assert.equal(await client.kickId(99), "gone");
+  assert.equal(await client.kick("t", 10), 0);
+});
+
+test("a transaction is done whole, or not at all", async (t) => {
+  const { client } = await serve(t);
+  const results = await client.transaction()
+    .put("orders", "order 1", { key: "1", in: "1h" }).put("orders", "again", { key: "1", ifKey: "fail" })
+    .cancel("orders", "1", "2").put("mails", { to: "ann" }).exec();
+  assert.equal(results[0].outcome, "scheduled");
+  assert.ok(results[1] instanceof BusyKeyError);
+  assert.deepEqual(results.slice(2, 4), ["removed", "gone"]);
+  assert.equal(results[4].outcome, "scheduled");
+  await assert.rejects(client.transaction().put("mails", "x", { key: "x" }).put("mails", "x", { in: "7" }).exec(),
+    (error) => error instanceof InvalidError && /unit/.test(error.message));
+  assert.equal(await client.lookup("mails", "x"), undefined);
+});
+
+test("a transaction whose lease has ended does nothing", async (t) => {
+  const { client } = await serve(t);
+  await client.put("steps", "one", { ttr: "1m" });
+  const [[id, lease]] = await client.command("RESERVE", "steps");
+  const job = { id, lease: lease.toString() };
+  const first = await client.transaction().leased(job).ack(job).put("next", "two").exec();
+  assert.deepEqual([first[0], first[1].outcome], ["ok", "scheduled"]);
+  await assert.rejects(client.transaction().leased(job).ack(job).put("next", "two").exec(), LeaseLostError);
+  assert.equal((await client.stats("next")).ready, 1);
+});
+
+test("the clock of a test server is moved forward", async (t) => {
+  const { server, client } = await serve(t);
+  const { id } = await client.put("t", "x", { in: "30m" });
+  await server.advance(29 * 60_000);
+  assert.equal((await client.lookupId(id)).state, "delayed");
+  await server.advance("1m");
+  assert.equal((await client.lookupId(id)).state, "ready");
+});
+
+test("the commands of one client keep the order of their calls", async (t) => {
+  const { client } = await serve(t);
+  await client.put("t", "x");
+  const [, word, , info] = await Promise.all([
+    client.put("t", "x", { key: "k", in: "1h" }), client.cancel("t", "k"), client.put("t", "y", { key: "k", in: "1h" }),
+    client.lookup("t", "k"),
+  ]);
+  assert.equal(word, "removed");
+  assert.equal(info.body.toString(), "y");
+});
+
+test("a user and a password", async (t) => {
+  const { mkdtempSync, writeFileSync, rmSync } = await import("node:fs");
+  const folder = mkdtempSync("/tmp/elapse-client-");
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(`${folder}/passwords`, "secret-of-the-test\n", { mode: 0o600 });
+  const { server } = await serve(t, { server: { arguments: ["--auth", `${folder}/passwords`] }, client: { password: "secret-of-the-test" } });
+  const right = new Client(`redis://default:secret-of-the-test@${server.address}`);
+  assert.equal((await right.put("t", "x")).outcome, "scheduled");
+  await right.close();
+  const wrong = new Client({ addresses: server.address, password: "wrong" });
+  await assert.rejects(wrong.put("t", "x"), (error) => error instanceof elapse.AuthenticationError && error.code === "WRONGPASS");
+  await wrong.close();
+});
+
+test("without a server a call ends at its deadline, and says that nothing was done", async () => {
+  const client = new Client({ addresses: ["127.0.0.1:1", "127.0.0.1:2"], deadline: 300 });
+  await assert.rejects(client.put("t", "x"), UnavailableError);
+  await client.close();
+  await assert.rejects(client.put("t", "x"), UnavailableError);
+});
+
+test("the next address is tried", async (t) => {
+  const { server } = await serve(t);
+  const client = new Client({ addresses: ["127.0.0.1:1", server.address] });
+  assert.equal((await client.put("t", "x")).outcome, "scheduled");
+  await client.close();
+});
+
+test("a server that is silent is left for the next one, and the same token is sent there", async (t) => {
+  const silent = await fake(undefined);
+  const { server, client: direct } = await serve(t);
+  const client = new Client({ addresses: [silent.address, server.address], silence: 200 });
+  assert.equal((await client.put("t", "x", { token: "one" })).outcome, "scheduled");
+  assert.match(silent.heard(), /TOKEN\r\n\$3\r\none/);
+  assert.equal((await direct.put("t", "x", { token: "one" })).outcome, "known");
+  await client.close();
+  silent.close();
+});
+
+test("what may have been done, and cannot be sent again, is uncertain", async () => {
+  const silent = await fake(undefined);
+  const client = new Client({ addresses: silent.address, silence: 100, deadline: 2000 });
+  await assert.rejects(client.kick("t", 1), UncertainError);
+  await assert.rejects(client.put("t", "x", { token: false }), UncertainError);
+  await assert.rejects(client.put("t", "x"), UncertainError);
+  await assert.rejects(client.transaction().cancel("t", "k").exec(), UncertainError);
+  await client.close();
+  silent.close();
+});
+
+test("TRYAGAIN, UNKNOWN and DRAINING are sent again, with the same token", async () => {
+  const server = await fake("-TRYAGAIN no owner", "-UNKNOWN lost", "-DRAINING soon", "*2\r\n:5\r\n+known");
+  const client = new Client({ addresses: server.address });
+  assert.deepEqual(await client.put("t", "x"), { id: 5, outcome: "known" });
+  const sent = [...server.heard().matchAll(/TOKEN\r\n\$\d+\r\n(\S+)/g)].map((found) => found[1]);
+  assert.deepEqual([sent.length, new Set(sent).size], [4, 1]);
+  await client.close();
+  server.close();
+});
+
+test("items of a cancel that a partition did not answer are sent again", async () => {
+  const server = await fake("*3\r\n+removed\r\n-TRYAGAIN no owner\r\n-UNKNOWN lost", "*2\r\n+running\r\n+gone");
+  const client = new Client({ addresses: server.address });
+  const words = await client.cancel("t", ["a", "b", "c"]);
+  assert.deepEqual(words.slice(0, 2), ["removed", "running"]);
+  assert.ok(words[2] instanceof UncertainError, "c may have been removed by the first try");
+  await client.close();
+  server.close();
+});
+
+/** A server that answers each command but those of the connection with the next of these lines, the last one again. */
+async function fake(...lines) {
+  let heard = "";
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.on("data", (bytes) => {
+      const text = bytes.toString();
+      heard += text;
+      for (const command of text.split(/(?=\*\d+\r\n\$)/)) {
+        if (/\$\d+\r\n(CLIENT|HELLO)\r\n/i.test(command)) socket.write("+OK\r\n");
+        else if (lines[0] !== undefined) socket.write(`${lines.length > 1 ? lines.shift() : lines[0]}\r\n`);
+      }
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { address: `127.0.0.1:${server.address().port}`, heard: () => heard, close: () => server.close() };
+}

@@ -1,0 +1,33 @@
+// Runs each block of README.md in JavaScript, and compares what it prints with the block behind it.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { serve, until } from "./support.mjs";
+
+const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+const blocks = [...page.matchAll(/^```js\n(.*?)^```\n\n```text\n(.*?)^```/gms)].map(([, code, output]) => ({ code, output }));
+
+test("the page has blocks, and each block in JavaScript has its output", () => {
+  assert.ok(blocks.length >= 5);
+  assert.equal(blocks.length, page.match(/^```js$/gm).length);
+});
+
+blocks.forEach(({ code, output }, i) => test(`block ${i + 1} prints what the page says`, async (t) => {
+  const { server } = await serve(t);
+  const file = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, `block-${i}.mjs`);
+  writeFileSync(file, code.replaceAll("127.0.0.1:11300", server.address));
+  const child = spawn(process.execPath, ["--preserve-symlinks", file], { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.on("data", (bytes) => (printed += bytes));
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  // A worker runs until it is told to stop, which it may say in its last line.
+  const before = output.replace(/stopped\n$/, "");
+  await until(() => printed.length >= before.length || child.exitCode !== null);
+  child.kill("SIGTERM");
+  const isWorker = code.includes("worker.run");
+  const status = await ended;
+  assert.equal(printed, output);
+  if (isWorker) assert.equal(status, 0);
+}));

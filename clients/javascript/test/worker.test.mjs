@@ -1,0 +1,255 @@
+// The worker: outcomes, leases, stopping.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Bury, CancelledError, Client, InvalidError, LeaseLostError, RetryIn, StoppedError, TimeLimitError, Worker, put } from "elapse-client";
+import { serve, until } from "./support.mjs";
+
+/** A worker that records outcomes, errors of handlers and other errors, and is stopped behind the test. */
+function work(t, server, tubes, handler, options = {}) {
+  const seen = { outcomes: [], failures: [], errors: [] };
+  const worker = new Worker(tubes, handler, {
+    addresses: server.address, signals: [], ...options,
+    hooks: {
+      after: (job, outcome) => seen.outcomes.push([job.text(), outcome]),
+      failure: (job, error) => seen.failures.push(error),
+      error: (error) => seen.errors.push(error),
+      ...options.hooks,
+    },
+  });
+  seen.ended = worker.run();
+  seen.stop = () => worker.stop();
+  t.after(() => worker.stop());
+  return seen;
+}
+
+test("a job is done by its handler, with all that is known of it", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("mails", { to: "ann" }, { key: "k", tag: "red", group: "ann", headers: { who: "me" }, attempts: 3, ttr: "7s" });
+  const jobs = [];
+  const seen = work(t, server, "mails", (job) => void jobs.push(job));
+  await until(() => seen.outcomes.length === 1);
+  const [job] = jobs;
+  assert.deepEqual(job.data(), { to: "ann" });
+  assert.deepEqual(
+    [job.tube, job.key, job.tag, job.group, job.headers, job.attempt, job.attemptsLeft, job.ttrMs, job.recurring, job.missed],
+    ["mails", "k", "red", "ann", { who: "me" }, 1, 2, 7000, false, 0]);
+  assert.ok(job.due instanceof Date && Math.abs(job.due - Date.now()) < 60_000);
+  assert.equal(seen.outcomes[0][1], "done");
+  assert.equal(await client.lookupId(job.id), undefined);
+  assert.deepEqual(seen.errors, []);
+});
+
+test("handlers by tube; never more in hand than the concurrency", async (t) => {
+  const { server, client } = await serve(t);
+  for (let i = 0; i < 40; i++) await client.put(i % 2 ? "odd" : "even", String(i));
+  let running = 0;
+  let most = 0;
+  let reserved = 0;
+  const did = { odd: 0, even: 0 };
+  const handler = (tube) => async (job) => {
+    assert.equal(job.tube, tube);
+    most = Math.max(most, ++running);
+    await sleep(5);
+    running--;
+    did[tube]++;
+  };
+  const seen = work(t, server, ["odd", "even"], { odd: handler("odd"), even: handler("even") }, { concurrency: 3 });
+  await until(async () => {
+    const [odd, even] = [await client.stats("odd"), await client.stats("even")];
+    reserved = Math.max(reserved, (odd?.reserved ?? 0) + (even?.reserved ?? 0));
+    return seen.outcomes.length === 40;
+  });
+  assert.deepEqual([did.odd, did.even], [20, 20]);
+  assert.equal(most, 3);
+  assert.throws(() => new Worker(["odd", "other"], { odd: () => {} }), TypeError);
+  assert.throws(() => new Worker([], () => {}), TypeError);
+});
+
+test("a handler that throws fails its job, with its error, and ends nothing else", async (t) => {
+  const { server, client } = await serve(t);
+  const { id } = await client.put("t", "bad", { attempts: 2, backoff: [1, 1] });
+  await client.put("t", "good");
+  const errors = [];
+  const seen = work(t, server, "t", (job) => {
+    errors.push(job.lastError);
+    if (job.text() === "bad") throw new RangeError("too big");
+  }, { concurrency: 1 });
+  await until(() => seen.outcomes.length === 3);
+  const info = await client.lookupId(id);
+  assert.equal(info.state, "buried");
+  assert.equal(info.error, "RangeError: too big");
+  assert.ok(info.errorAt instanceof Date);
+  assert.ok(errors.includes("RangeError: too big"), "the second try knows why the first one failed");
+  assert.equal(seen.failures.length, 2);
+  assert.deepEqual(seen.outcomes.map(([, outcome]) => outcome).sort(), ["done", "failed", "failed"]);
+});
+
+test("RetryIn and Bury", async (t) => {
+  const { server, client } = await serve(t);
+  const later = await client.put("t", "later");
+  const free = await client.put("t", "free");
+  const broken = await client.put("t", "broken");
+  const seen = work(t, server, "t", (job) => {
+    if (job.text() === "later") throw new RetryIn("1h", "the bank is closed");
+    if (job.text() === "free") throw new RetryIn(3_600_000, "not yet", { counts: false });
+    throw new Bury("it is broken");
+  });
+  await until(() => seen.outcomes.length === 3);
+  const info = await client.lookupId(later.id);
+  assert.deepEqual([info.state, info.attempts, info.error], ["delayed", 1, "the bank is closed"]);
+  assert.ok(info.leftMs > 3_000_000);
+  assert.equal((await client.lookupId(free.id)).attempts, 0);
+  assert.deepEqual([(await client.lookupId(broken.id)).state, (await client.lookupId(broken.id)).error], ["buried", "it is broken"]);
+  assert.throws(() => new RetryIn("1x"), RangeError);
+});
+
+test("a job that takes longer than its TTR keeps its lease", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("t", "slow", { ttr: "300ms" });
+  const seen = work(t, server, "t", (job) => sleep(1500, undefined, { signal: job.signal }));
+  await until(() => seen.outcomes.length === 1);
+  assert.deepEqual(seen.outcomes, [["slow", "done"]]);
+  assert.equal((await client.stats("t")).totalTimeouts, 0);
+});
+
+test("a handler that blocks beyond its TTR loses the lease, and its job is not acknowledged", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("t", "blocked", { ttr: "100ms", attempts: 5, backoff: [1, 1] });
+  let first = true;
+  const seen = work(t, server, "t", async (job) => {
+    if (!first) return;
+    first = false;
+    const end = performance.now() + 400;
+    while (performance.now() < end); // nothing else runs in this process
+    await sleep(60_000, undefined, { signal: job.signal });
+  });
+  await until(() => seen.outcomes.some(([, outcome]) => outcome === "done"));
+  assert.equal(seen.outcomes[0][1], "lost");
+  assert.ok((await client.stats()).totalTimeouts >= 1);
+});
+
+test("a cancelled job aborts the signal of its handler", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("t", "x", { key: "k", ttr: "300ms" });
+  let reason;
+  let started = false;
+  const seen = work(t, server, "t", async (job) => {
+    started = true;
+    await sleep(60_000, undefined, { signal: job.signal }).catch((error) => {
+      reason = job.signal.reason;
+      throw error;
+    });
+  });
+  await until(() => started);
+  assert.equal(await client.cancel("t", "k"), "running");
+  await until(() => seen.outcomes.length === 1);
+  assert.ok(reason instanceof CancelledError);
+  assert.deepEqual(seen.outcomes, [["x", "cancelled"]]);
+  assert.deepEqual(seen.failures, []);
+});
+
+test("a handler that hangs is ended by the time limit", async (t) => {
+  const { server, client } = await serve(t);
+  const { id } = await client.put("t", "hangs", { attempts: 1 });
+  let reason;
+  const seen = work(t, server, "t", (job) => new Promise(() => {
+    job.signal.addEventListener("abort", () => { reason = job.signal.reason; });
+  }), { timeLimit: 50, concurrency: 1 });
+  await until(() => seen.outcomes.length === 1);
+  assert.ok(reason instanceof TimeLimitError);
+  assert.match((await client.lookupId(id)).error, /^TimeLimitError: the handler took longer than 50 ms/);
+  await client.put("t", "next");
+  await until(() => seen.outcomes.length === 2);
+});
+
+test("a worker that stops finishes what runs, and takes nothing more", async (t) => {
+  const { server, client } = await serve(t);
+  for (let i = 0; i < 10; i++) await client.put("t", String(i));
+  let running = 0;
+  let go;
+  const gate = new Promise((resolve) => { go = resolve; });
+  const seen = work(t, server, "t", async () => {
+    running++;
+    await gate;
+  }, { concurrency: 2 });
+  await until(() => running === 2);
+  const stopped = seen.stop();
+  go();
+  await stopped;
+  assert.deepEqual(seen.outcomes.map(([, outcome]) => outcome), ["done", "done"]);
+  const stats = await client.stats("t");
+  assert.deepEqual([stats.ready, stats.reserved, running], [8, 0, 2]);
+});
+
+test("jobs that come while the worker stops are given back, and count no attempt", async (t) => {
+  const { server, client } = await serve(t);
+  const signal = new AbortController();
+  const seen = work(t, server, "t", () => assert.fail("it must not begin"), { signal: signal.signal });
+  await until(async () => (await client.stats()).waiting === 1);
+  signal.abort();
+  await client.put("t", "late");
+  await seen.ended;
+  const info = (await client.list("t", {}).next()).value;
+  assert.deepEqual([info.state, info.attempts], ["ready", 0]);
+});
+
+test("when the grace is over, handlers are aborted and their jobs given back", async (t) => {
+  const { server, client } = await serve(t);
+  const { id } = await client.put("t", "endless");
+  let reason;
+  let started = false;
+  const seen = work(t, server, "t", (job) => new Promise(() => {
+    started = true;
+    job.signal.addEventListener("abort", () => { reason = job.signal.reason; });
+  }), { grace: 50 });
+  await until(() => started);
+  await seen.stop();
+  assert.ok(reason instanceof StoppedError);
+  const info = await client.lookupId(id);
+  assert.deepEqual([info.state, info.attempts, seen.outcomes[0][1]], ["ready", 0, "returned"]);
+});
+
+test("a worker without the right to work ends with the error of the server", async (t) => {
+  const { server } = await serve(t);
+  const worker = new Worker("x".repeat(201), () => {}, { addresses: server.address, signals: [] });
+  await assert.rejects(worker.run(), InvalidError);
+});
+
+test("done: the next steps are put exactly once, with the end of this one", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("one", "a", { ttr: "5s" });
+  const ends = [];
+  const seen = work(t, server, ["one", "two"], {
+    one: (job) => job.done(put("two", `${job.text()}b`), put("two", `${job.text()}c`, { key: "c" })),
+    two: (job) => void ends.push(job.text()),
+  });
+  await until(() => seen.outcomes.length === 3);
+  assert.deepEqual(ends.sort(), ["ab", "ac"]);
+  assert.deepEqual(seen.failures, []);
+  assert.equal((await client.stats()).totalDone, 3);
+});
+
+test("done after the lease has ended puts nothing", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("one", "a", { ttr: "1m", key: "k", attempts: 1 });
+  let error;
+  const seen = work(t, server, "one", async (job) => {
+    await client.cancel("one", "k");
+    await job.done(put("two", "b")).catch((reason) => { error = reason; throw reason; });
+  });
+  await until(() => seen.outcomes.length === 1);
+  assert.ok(error instanceof LeaseLostError);
+  assert.equal((await client.stats("two")), undefined);
+});
+
+test("hooks that throw, and a server that comes back, end no worker", async (t) => {
+  const { server, client } = await serve(t);
+  const seen = work(t, server, "t", () => {}, { hooks: { before: () => { throw new Error("the hook"); } } });
+  await client.put("t", "x");
+  await until(() => seen.outcomes.length === 1);
+  assert.match(seen.errors[0].message, /the hook/);
+  assert.equal(seen.outcomes[0][1], "done");
+  const other = new Client(server.address);
+  await other.close();
+});
