@@ -169,6 +169,7 @@ static void reply_first(const struct elapse__resp_call *call, const struct list 
     for (uint32_t i = 0; i < first->count; i++) {
         bool is_there = look_again(call, list, first->ids[i], &view);
         ELAPSE__ASSERT(is_there);
+        (void)is_there;
         if (list->reads)
             elapse__session_look_at_item(call->connection, &view, context | (i == 0 ? head : 0));
         else
