@@ -1,8 +1,10 @@
 #include "building.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../base/base64.h"
 #include "../../base/decimal.h"
 #include "members.h"
 
@@ -106,6 +108,37 @@ bool elapse__build_required(struct elapse__building *building, const char *name)
     if (value == NULL)
         return elapse__build_refuse(building, name, "this member is missing");
     return elapse__build_string(building, name, value);
+}
+
+bool elapse__build_base64(struct elapse__building *building, const char *name, const json_t *value)
+{
+    if (!json_is_string(value))
+        return elapse__build_refuse(building, name, "this has to be a string");
+    size_t size = json_string_length(value);
+    unsigned char *bytes = malloc(size + 1);
+    bool is_added = false;
+    if (bytes == NULL)
+        return elapse__http_refuse_memory(building->fault);
+    if (!elapse__base64_read(json_string_value(value), size, bytes, &size))
+        (void)elapse__build_refuse(building, name, "this is no base64");
+    else if (size > building->request->body_bytes_max)
+        (void)elapse__http_refuse(building->fault, 413, "TOO_BIG", name,
+                                  "it is longer than a body may be");
+    else
+        is_added = elapse__build_bytes(building, bytes, size);
+    free(bytes);
+    return is_added;
+}
+
+bool elapse__build_tube(struct elapse__building *building)
+{
+    const json_t *base64 = elapse__build_find(building, "tube_base64");
+
+    if (base64 == NULL)
+        return elapse__build_required(building, "tube");
+    if (elapse__build_find(building, "tube") != NULL)
+        return elapse__build_refuse(building, "tube", "tube and tube_base64 exclude each other");
+    return elapse__build_base64(building, "tube_base64", base64);
 }
 
 bool elapse__build_strings(struct elapse__building *building, const char *name)

@@ -57,6 +57,12 @@ bool elapse__build_word(struct elapse__building *building, const char *word);
 bool elapse__build_string(struct elapse__building *building, const char *name, const json_t *value);
 bool elapse__build_number(struct elapse__building *building, const char *name, const json_t *value);
 
+/* Adds the bytes that a text in base64 stands for, at most as many as a body may have. */
+bool elapse__build_base64(struct elapse__building *building, const char *name, const json_t *value);
+
+/* Adds the tube that `tube` names; or `tube_base64`, if the name is no text. */
+bool elapse__build_tube(struct elapse__building *building);
+
 /* Add a member that has to be there: a string; or each string of an array. */
 bool elapse__build_required(struct elapse__building *building, const char *name);
 bool elapse__build_strings(struct elapse__building *building, const char *name);

@@ -3,36 +3,14 @@
  */
 #include "translate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../base/base64.h"
 #include "../../protocol/put_options.h"
 #include "building.h"
 #include "members.h"
 
 /* ---- PUT ---- */
-
-static bool add_body_base64(struct elapse__building *building, const json_t *value)
-{
-    if (!json_is_string(value))
-        return elapse__build_refuse(building, "body_base64", "this has to be a string");
-    size_t size = json_string_length(value);
-    unsigned char *bytes = malloc(size + 1);
-    bool is_added = false;
-    if (bytes == NULL)
-        return elapse__http_refuse_memory(building->fault);
-    if (!elapse__base64_read(json_string_value(value), size, bytes, &size))
-        (void)elapse__build_refuse(building, "body_base64", "this is no base64");
-    else if (size > building->request->body_bytes_max)
-        (void)elapse__http_refuse(building->fault, 413, "TOO_BIG", "body_base64",
-                                  "it is longer than a body may be");
-    else
-        is_added = elapse__build_bytes(building, bytes, size);
-    free(bytes);
-    return is_added;
-}
 
 static bool add_body(struct elapse__building *building)
 {
@@ -42,7 +20,7 @@ static bool add_body(struct elapse__building *building)
     if (plain != NULL && base64 != NULL)
         return elapse__build_refuse(building, "body", "body and body_base64 exclude each other");
     if (base64 != NULL)
-        return add_body_base64(building, base64);
+        return elapse__build_base64(building, "body_base64", base64);
     if (plain == NULL)
         return elapse__build_refuse(building, "body", "this member is missing");
     if (json_is_string(plain) && json_string_length(plain) > building->request->body_bytes_max)
@@ -95,7 +73,7 @@ static bool add_put_options(struct elapse__building *building)
 
 static bool build_put(struct elapse__building *building)
 {
-    return elapse__build_word(building, "PUT") && elapse__build_required(building, "tube") &&
+    return elapse__build_word(building, "PUT") && elapse__build_tube(building) &&
            add_body(building) && add_put_options(building);
 }
 
@@ -113,7 +91,7 @@ static bool build_cancel(struct elapse__building *building)
 {
     if (is_named(building, "ids"))
         return elapse__build_word(building, "CANCELID") && elapse__build_strings(building, "ids");
-    return elapse__build_word(building, "CANCEL") && elapse__build_required(building, "tube") &&
+    return elapse__build_word(building, "CANCEL") && elapse__build_tube(building) &&
            elapse__build_strings(building, "keys");
 }
 
@@ -132,11 +110,11 @@ static bool add_time(struct elapse__building *building)
 
 static bool build_reschedule(struct elapse__building *building)
 {
-    bool named = is_named(building, "id") ? elapse__build_word(building, "RESCHEDULEID") &&
-                                                elapse__build_required(building, "id")
-                                          : elapse__build_word(building, "RESCHEDULE") &&
-                                                elapse__build_required(building, "tube") &&
-                                                elapse__build_required(building, "key");
+    bool named =
+        is_named(building, "id")
+            ? elapse__build_word(building, "RESCHEDULEID") && elapse__build_required(building, "id")
+            : elapse__build_word(building, "RESCHEDULE") && elapse__build_tube(building) &&
+                  elapse__build_required(building, "key");
     return named && add_time(building);
 }
 
@@ -144,7 +122,7 @@ static bool build_kick(struct elapse__building *building)
 {
     if (is_named(building, "id"))
         return elapse__build_word(building, "KICKID") && elapse__build_required(building, "id");
-    if (!elapse__build_word(building, "KICK") || !elapse__build_required(building, "tube"))
+    if (!elapse__build_word(building, "KICK") || !elapse__build_tube(building))
         return false;
     const json_t *count = elapse__build_find(building, "count");
     return count == NULL ? elapse__build_refuse(building, "count", "this member is missing")
@@ -153,21 +131,21 @@ static bool build_kick(struct elapse__building *building)
 
 static bool build_cancel_all(struct elapse__building *building)
 {
-    return elapse__build_word(building, "CANCELALL") && elapse__build_required(building, "tube") &&
+    return elapse__build_word(building, "CANCELALL") && elapse__build_tube(building) &&
            elapse__build_option(building, "STATE", "state") &&
            elapse__build_option(building, "TAG", "tag");
 }
 
 static bool build_pause(struct elapse__building *building)
 {
-    return elapse__build_word(building, "PAUSE") && elapse__build_required(building, "tube") &&
+    return elapse__build_word(building, "PAUSE") && elapse__build_tube(building) &&
            elapse__build_required(building, "for");
 }
 
 /* A request without a limit takes all limits away. */
 static bool build_limit(struct elapse__building *building)
 {
-    if (!elapse__build_word(building, "LIMIT") || !elapse__build_required(building, "tube"))
+    if (!elapse__build_word(building, "LIMIT") || !elapse__build_tube(building))
         return false;
     return elapse__build_find(building, "concurrency") == NULL
                ? elapse__build_word(building, "NONE")

@@ -138,6 +138,18 @@ class Operations(HttpTest):
         self.assertEqual(job["key_base64"], base64.b64encode(key).decode())
         self.assertTrue({"tube", "key"}.isdisjoint(job))
 
+    def test_a_tube_whose_name_is_no_text_can_be_changed(self):
+        name = base64.b64encode(b"\xff\x00 ").decode()
+        self.assertEqual(self.post("put", tube_base64=name, body="b", key="k", **{"in": "1h"})["result"], "scheduled")
+        self.assertEqual(self.post("reschedule", tube_base64=name, key="k", **{"in": "2h"}), {"result": "rescheduled"})
+        self.assertEqual(self.post("pause", tube_base64=name, **{"for": "1h"}), {"result": "ok"})
+        self.assertEqual(self.post("limit", tube_base64=name, concurrency=3), {"result": "ok"})
+        self.assertEqual(self.post("kick", tube_base64=name, count=1), {"kicked": 1})
+        self.assertEqual(self.get("/api/v1/tubes/%FF%00%20")["ready"], 1)
+        self.assertEqual(self.post("cancel_all", tube_base64=name)["removed"], 1)
+        for members in ({"tube_base64": "?"}, {"tube_base64": name, "tube": "a"}, {"tube_base64": 1}, {}):
+            self.post("pause", status=400, **members, **{"for": "1h"})
+
     def test_cancel(self):
         first, second = self.put(key="k", **{"in": "1h"}), self.put()
         self.assertEqual(self.post("cancel", tube="a", keys=["k", "nobody"]),

@@ -149,7 +149,8 @@ def total(status):
 class StandIn(http.server.ThreadingHTTPServer):
     """Serves the page, and `status(now_ms)` each second. `mode` is "well"; "silent": the connections
     stay, and nothing comes; or "closed": they end, and new ones are closed at once. `list_page(cursor)`
-    answers a request for the jobs of a tube: the jobs, and the next cursor or None."""
+    answers a request for the jobs of a tube: the jobs, and the next cursor or None. `job` is the answer for
+    each id."""
 
     daemon_threads = True
 
@@ -157,7 +158,18 @@ class StandIn(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), Handler)
         self.status, self.mode = status, "well"
         self.list_page = lambda cursor: ([], None)
+        self.job = None
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def tubes_like(self, prefix, most):
+        """Tubes whose names begin so, as /api/v1/tubes tells them; also those that the status leaves out."""
+        status = self.status(int(time.time() * 1000))
+        shown = {tube["name"]: tube for tube in status["tubes"]}
+        names = list(shown) + [name for number in range(status["tubes_total"]) if (name := f"tenant-{number:04}") not in shown]
+        counts = ({"tube": name, **{state: shown.get(name, {}).get(state, 7 * (state == "delayed"))
+                                    for state in ("delayed", "ready", "reserved", "buried")},
+                   "held": 0, "running": 0, "pause_left_ms": 0, "overdue_ms": 0} for name in names[:status["tubes_total"]] if name.startswith(prefix))
+        return list(counts)[:most]
 
     @property
     def address(self):
@@ -181,6 +193,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif self.path == "/":
             page = PAGE.read_text(encoding="utf-8")
             self.answer(200, "text/html; charset=utf-8", page.encode(), {"Content-Security-Policy": policy(page)})
+        elif self.path.startswith("/api/v1/tubes?"):
+            query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            answer = json.dumps({"tubes": self.server.tubes_like(query["prefix"][0], int(query["count"][0])), "cursor": None})
+            self.answer(200, "application/json", answer.encode(), {})
+        elif self.path.startswith("/api/v1/find?"):
+            self.answer(200, "application/json", b'{"jobs":[],"cursor":null}', {})
+        elif re.fullmatch("/api/v1/jobs/[0-9]+", self.path) and self.server.job is not None:
+            self.answer(200, "application/json", json.dumps(self.server.job).encode(), {})
         elif "/jobs?" in self.path:
             query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
             found, cursor = self.server.list_page(int(query.get("cursor", ["0"])[0]))
