@@ -7,6 +7,7 @@
 
 #include "../../base/assert.h"
 #include "figures.h"
+#include "gzip.h"
 #include "reply.h"
 #include "wait.h"
 
@@ -23,6 +24,8 @@ struct event_client {
     unsigned quiet_s; /* since something was sent */
     unsigned long_s;  /* since the long forecast was sent */
     bool has_begun;   /* something was sent */
+    bool takes_gzip;
+    struct elapse__gzip gzip;
 };
 
 static void release(struct event_client *client)
@@ -63,7 +66,8 @@ static void send_to(struct event_client *client, const void *bytes, size_t size)
     ELAPSE__ASSERT_THAT(size, >, 2);
     if (chunk == NULL)
         return;
-    if (evbuffer_add(chunk, bytes, size) == 0)
+    if (client->takes_gzip ? elapse__gzip_add(&client->gzip, chunk, bytes, size)
+                           : evbuffer_add(chunk, bytes, size) == 0)
         evhttp_send_reply_chunk(client->wait.request, chunk);
     evbuffer_free(chunk);
     client->quiet_s = 0;
@@ -150,6 +154,10 @@ void elapse__http_events_begin(struct elapse__http *http, struct evhttp_request 
     ELAPSE__ASSERT_THAT(http->event_client_count, <=, ELAPSE__HTTP_EVENT_CLIENTS);
     elapse__http_figures_set_watched(http->figures, true);
     elapse__http_add_headers(request, "text/event-stream");
+    client->takes_gzip = elapse__gzip_is_taken(request);
+    elapse__http_add_header(request, "Vary", "Accept-Encoding");
+    if (client->takes_gzip)
+        elapse__gzip_add_header(request);
     evhttp_send_reply_start(request, 200, NULL);
     send_event(http, client);
 }

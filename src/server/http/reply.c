@@ -6,6 +6,7 @@
 #include <event2/buffer.h>
 
 #include "../../base/assert.h"
+#include "gzip.h"
 
 void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value)
 {
@@ -29,16 +30,33 @@ static void add_length(struct evhttp_request *request, size_t size)
     elapse__http_add_header(request, "Content-Length", digits);
 }
 
+/* Adds the body of an answer, compressed if the client takes that. Returns false if there is no
+ * memory. */
+static bool add_body(struct evhttp_request *request, const void *bytes, size_t size)
+{
+    struct evbuffer *to = evhttp_request_get_output_buffer(request);
+    struct elapse__gzip gzip = {.has_begun = false};
+
+    if (size < ELAPSE__GZIP_BYTES_MIN || !elapse__gzip_is_taken(request))
+        return evbuffer_add(to, bytes, size) == 0;
+    if (!elapse__gzip_add(&gzip, to, bytes, size) || !elapse__gzip_end(&gzip, to))
+        return false;
+    elapse__gzip_add_header(request);
+    return true;
+}
+
 void elapse__http_send(struct evhttp_request *request, int status, const char *type,
                        const void *bytes, size_t size)
 {
     ELAPSE__ASSERT_THAT(evhttp_request_get_response_code(request), ==, 0);
     ELAPSE__ASSERT(status >= 200 && status < 600);
     elapse__http_add_headers(request, type);
+    if (size >= ELAPSE__GZIP_BYTES_MIN)
+        elapse__http_add_header(request, "Vary", "Accept-Encoding");
     /* To a HEAD libevent would send the bytes, without a Content-Length. */
     if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
         add_length(request, size);
-    else if (evbuffer_add(evhttp_request_get_output_buffer(request), bytes, size) != 0)
+    else if (!add_body(request, bytes, size))
         status = 507;
     evhttp_send_reply(request, status, NULL, NULL);
 }

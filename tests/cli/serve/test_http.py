@@ -5,6 +5,7 @@ ELAPSE_NO_TLS_SESSIONS names a library by which OpenSSL has no memory for sessio
 
 import base64
 import concurrent.futures
+import gzip
 import hashlib
 import json
 import os
@@ -15,6 +16,7 @@ import ssl
 import subprocess
 import time
 import unittest
+import zlib
 
 import support
 from http_support import HttpTest
@@ -163,6 +165,35 @@ class Paths(HttpTest):
             self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
         answer = self.ask("HEAD", "/")
         self.assertEqual((answer.status, answer.body), (200, b""))
+
+    def test_answers_are_compressed_for_clients_that_take_it(self):
+        self.serve_http()
+        plain = self.ask("GET", "/").body
+        for accepted, is_compressed in (("gzip", True), ("br, gzip;q=0.5", True), ("GZIP , br", True), ("gzip;q=0", False),
+                                        ("gzip; q=0.000, br", False), ("gzip;q=0.01", True), ("gzipped", False), ("br", False), ("", False)):
+            with self.subTest(accepted=accepted):
+                answer = self.ask("GET", "/", headers={"Accept-Encoding": accepted})
+                self.assertEqual(answer.headers["Content-Encoding"], "gzip" if is_compressed else None)
+                self.assertEqual(answer.headers["Vary"], "Accept-Encoding")
+                self.assertEqual(gzip.decompress(answer.body) if is_compressed else answer.body, plain)
+                if is_compressed:
+                    self.assertLess(len(answer.body), len(plain) / 3)
+        answer = self.ask("GET", "/healthz", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual((answer.headers["Content-Encoding"], answer.body), (None, b"ok\n"), "it is short")
+        answer = self.ask("HEAD", "/", headers={"Accept-Encoding": "gzip"})
+        self.assertEqual(int(answer.headers["Content-Length"]), len(plain))
+
+    def test_events_are_compressed_one_by_one(self):
+        self.serve_http()
+        connection = self.connect_http()
+        connection.request("GET", "/events", headers={"Accept-Encoding": "gzip"})
+        answer = connection.getresponse()
+        self.assertEqual(answer.headers["Content-Encoding"], "gzip")
+        reader, text = zlib.decompressobj(31), b""
+        while text.count(b"\n\n") < 2:
+            text += reader.decompress(answer.read1())
+        for event in text.split(b"\n\n")[:2]:
+            self.assertIn("now_ms", json.loads(event.partition(b"data: ")[2]))
 
     def test_head_answers_have_no_body(self):
         """The test looks at the bytes, because http.client drops all that comes behind the headers
