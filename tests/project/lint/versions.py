@@ -92,6 +92,9 @@ class Check:
         self.same("CMakeLists.txt", self.one("CMakeLists.txt", r"^project\(elapse VERSION (\S+)"), self.version)
         package = "clients/javascript/package.json"
         self.same(package, self.one(package, r'^  "version": "([^"]*)"'), self.version)
+        for package, pattern in (("clients/python/pyproject.toml", r'^version = "([^"]*)"'),
+                                 ("clients/python/src/elapse/__init__.py", r'^__version__ = "([^"]*)"')):
+            self.same(package, self.one(package, pattern), self.version)
         self.debian()
         self.changelog()
         self.pages()
@@ -105,6 +108,8 @@ PLANTED = (
     ("include/elapse/version.h", "ELAPSE_VERSION_PATCH ", "ELAPSE_VERSION_PATCH 9", "version.h"),
     ("CMakeLists.txt", "VERSION VERSION", "VERSION 9.9.9", "CMakeLists.txt"),
     ("clients/javascript/package.json", '"version": "', '"version": "9', "package.json"),
+    ("clients/python/pyproject.toml", 'version = "', 'version = "9', "pyproject.toml"),
+    ("clients/python/src/elapse/__init__.py", '__version__ = "', '__version__ = "9', "__init__.py"),
     ("debian/changelog", "(VERSION)", "(9.9.9)", "debian/changelog"),
     ("debian/control", "Package: libelapseABI", "Package: libelapse9.9", "debian/control"),
     ("debian/control", " libelapse-queueABI (=", " libelapse-queue9.9 (=", "debian/control"),
@@ -128,7 +133,9 @@ def test():
         for name in ("include", "debian", "docs/guide"):
             shutil.copytree(ROOT / name, tree / name)
         (tree / "clients/javascript").mkdir(parents=True)
-        for name in ("CMakeLists.txt", "CHANGELOG.md", "README.md", "docs/install.md", "clients/javascript/package.json"):
+        (tree / "clients/python/src/elapse").mkdir(parents=True)
+        for name in ("CMakeLists.txt", "CHANGELOG.md", "README.md", "docs/install.md", "clients/javascript/package.json",
+                     "clients/python/pyproject.toml", "clients/python/src/elapse/__init__.py"):
             shutil.copy(ROOT / name, tree / name)
         check = Check(tree)
         failures += check.all()

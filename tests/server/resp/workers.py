@@ -43,13 +43,6 @@ class Workers(unittest.TestCase):
             self.skipTest("hiredis is not installed (libhiredis-dev)")
         self.run_worker(WORKER[0])
 
-    def test_python(self):
-        python = next((name for name in (sys.executable, "/usr/bin/python3")
-                       if finds(name, "-c", "import redis")), None)
-        if python is None:
-            self.skipTest("redis-py is not installed (python3-redis)")
-        self.run_worker(python, "-B", EXAMPLES / "worker.py")
-
     def test_ruby(self):
         if not finds("ruby", "-e", "require 'redis'"):
             self.skipTest("the client of ruby is not installed (ruby-redis)")

@@ -1,0 +1,89 @@
+"""What both clients share: their options, and how the faults of redis-py are told apart."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import Any
+
+import redis
+from redis.backoff import NoBackoff
+
+from . import _commands, _texts
+from ._commands import Command
+from ._texts import Codec, Duration, JsonCodec
+from ._tries import Fault, Tries
+from .errors import ReplyError, TryAgainReply, UncertainError, UnknownReply, WrongPasswordError
+
+DEFAULT = "redis://127.0.0.1:11300"
+
+#: A token outlives the deadline by this time, within which a command may still be on its way.
+TOKEN_MARGIN_S = 60.0
+_DEADLINE_MAX_S = 540.0
+
+#: What redis-py raises when a connection is lost, or cannot be made.
+LOST = (redis.ConnectionError, redis.TimeoutError, OSError, asyncio.TimeoutError, EOFError)
+
+
+class Options:
+    """The options of a client, checked."""
+
+    def __init__(self, addresses: tuple[str, ...], deadline: Duration, timeout: Duration, codec: Codec | None,
+                 name: str | None, others: dict[str, Any]) -> None:
+        self.addresses = [one if "://" in one else f"redis://{one}" for one in addresses or (DEFAULT,)]
+        self.deadline_s = _texts.seconds(deadline)
+        self.timeout_s = _texts.seconds(timeout)
+        if not 0 < self.deadline_s <= _DEADLINE_MAX_S:
+            raise ValueError("a deadline is above 0 and at most 9 minutes, because a token lives for 10")
+        if self.timeout_s <= 0:
+            raise ValueError("a timeout is above 0: otherwise a command could wait for ever")
+        self.codec: Codec = codec or JsonCodec()
+        self.name = name
+        self.others = others
+
+    def of_pool(self, retry: Any) -> dict[str, Any]:
+        """The arguments of redis-py's pool of connections. Newer versions of redis-py send commands again by
+        themselves, which could double them, unless they are told not to."""
+        arguments = {"socket_timeout": self.timeout_s, "socket_connect_timeout": min(self.timeout_s, 5.0),
+                     "retry": retry(NoBackoff(), 0), **self.others}
+        if self.name is not None:
+            arguments["client_name"] = self.name
+        return arguments
+
+    def token(self, command: Command[Any]) -> Command[Any]:
+        """A put with a token of ours, if it needs one."""
+        return _commands.with_token(command, self.deadline_s + TOKEN_MARGIN_S)
+
+
+def connection_arguments(pool_class: Any) -> tuple[str, ...]:
+    """Older versions of redis-py want the name of a command where newer ones warn of one."""
+    parameter = list(inspect.signature(pool_class.get_connection).parameters.values())[1:2]
+    return ("_",) if parameter and parameter[0].default is inspect.Parameter.empty \
+        and parameter[0].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD else ()
+
+
+def refused_connection(error: Exception) -> Exception:
+    """What a try is that found no connection: nothing was sent."""
+    if isinstance(error, (redis.AuthenticationError, redis.ResponseError)):
+        found = _commands.error_of(error)
+        text = str(error)
+        return WrongPasswordError(text) if "username-password" in text or "WRONGPASS" in text else found
+    return Fault(str(error) or type(error).__name__, sent=False)
+
+
+def read(command: Command[Any], reply: Any, tries: Tries) -> Any:
+    """The result of a command. Raises Fault if it has to be tried again."""
+    try:
+        result = command.read(reply)
+    except TryAgainReply as error:
+        raise Fault(str(error), sent=False) from error
+    except UnknownReply as error:
+        raise Fault(str(error), sent=True) from error
+    except ReplyError as error:
+        if tries.uncertain:
+            raise UncertainError(f"an earlier try may have been done; this one was refused: {error}") from error
+        raise
+    if tries.uncertain and command.doubtful(result):
+        raise UncertainError(f"the answer to an earlier try was lost, and this one answers {result}: either of them, or "
+                             "neither, has done it")
+    return result

@@ -1,0 +1,431 @@
+"""Commands as values: their arguments, how their replies are read, and whether they may be sent
+again. Pure: the clients send them, and the workers and transactions are made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, Literal, TypedDict, TypeVar
+
+from . import _texts
+from ._texts import Codec, Duration, JsonCodec, Name
+from .errors import BY_CODE, CommandError, LeaseEndedError, ReplyError
+
+T = TypeVar("T")
+
+IfKey = Literal["replace", "keep", "fail", "debounce"]
+State = Literal["delayed", "ready", "reserved", "buried"]
+
+JSON = JsonCodec()
+
+
+class PutOptions(TypedDict, total=False):
+    """What `put` takes beside tube and body; docs/protocol.md, PUT, says what each does."""
+
+    in_: Duration
+    at: datetime.datetime
+    every: Duration
+    cron: str
+    zone: str
+    key: Name
+    if_key: IfKey
+    debounce_max: Duration
+    tag: Name
+    group: Name
+    priority: int
+    ttr: Duration
+    expire: Duration
+    attempts: int
+    backoff: tuple[Duration, Duration]
+    token: Name
+    token_for: Duration
+    headers: Mapping[str, str]
+    codec: Codec
+
+
+@dataclasses.dataclass(frozen=True)
+class PutResult:
+    """What `put` has done. `outcome`: `scheduled`, `replaced`, `kept`, `running`, `buried` or `known`."""
+
+    id: int
+    outcome: str
+
+    @property
+    def stored(self) -> bool:
+        """Whether the job is stored, by this put or by an earlier one with the same token."""
+        return self.outcome in ("scheduled", "replaced", "known")
+
+
+@dataclasses.dataclass(frozen=True)
+class JobInfo:
+    """A job as `lookup` and `list` show it. `fields` has all that the server told, by its names, with
+    times and durations in milliseconds."""
+
+    id: int
+    tube: str
+    state: str
+    due: datetime.datetime | None
+    left: datetime.timedelta
+    key: str | None
+    tag: str | None
+    group: str | None
+    attempts: int
+    attempts_max: int
+    recurring: bool
+    holder: str | None
+    reason: str | None
+    error: str | None
+    error_at: datetime.datetime | None
+    headers: Mapping[str, str]
+    body: bytes | None
+    fields: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Command(Generic[T]):
+    """One command. `read` makes the result from the reply, and raises if the reply is an error."""
+
+    arguments: tuple[bytes, ...]
+    read: Callable[[Any], T]
+    #: Sending it again does no harm, although its answer may be another one.
+    again: bool
+    #: An answer to a second try that may be the work of the first one.
+    doubtful: Callable[[T], bool] = lambda _: False
+    #: Of a put: a token of our own, with how long it lives.
+    token: tuple[bytes, ...] = ()
+
+    @property
+    def sent(self) -> tuple[bytes, ...]:
+        """The arguments with the token."""
+        return self.arguments + self.token
+
+
+# ---- replies ----
+
+
+def error_of(error: Exception) -> ReplyError:
+    """The error of this package for an error of redis-py, which has cut the codes that it knows."""
+    text = str(error)
+    known = {"NoPermissionError": "NOPERM", "AuthenticationError": "NOAUTH", "AuthenticationWrongNumberOfArgsError": "ERR",
+             "ExecAbortError": "EXECABORT", "TryAgainError": "TRYAGAIN", "ClusterCrossSlotError": "CROSSSLOT",
+             "OutOfMemoryError": "OOM", "InvalidResponse": "ERR"}
+    code = known.get(type(error).__name__)
+    first, _, rest = text.partition(" ")
+    if first in BY_CODE:
+        code, text = first, rest
+    kind = BY_CODE.get(code or "ERR", CommandError)
+    return kind(text)
+
+
+def _raised(reply: Any) -> Any:
+    if isinstance(reply, Exception):
+        raise error_of(reply)
+    return reply
+
+
+def _word(reply: Any) -> str:
+    raised = _raised(reply)
+    return raised.decode() if isinstance(raised, bytes) else str(raised)
+
+
+def _words(reply: Any) -> list[str]:
+    return [_word(one) for one in _raised(reply)]
+
+
+def _number(reply: Any) -> int:
+    return int(_raised(reply))
+
+
+def _put_result(reply: Any) -> PutResult:
+    number, outcome = _raised(reply)
+    return PutResult(int(number), _word(outcome))
+
+
+def read_map(reply: Any) -> dict[str, Any]:
+    """A map, which RESP2 writes as names and values in turn."""
+    raised = _raised(reply)
+    if raised is None:
+        return {}
+    pairs = raised.items() if isinstance(raised, dict) else zip(raised[::2], raised[1::2])
+    return {key.decode(): value for key, value in pairs}
+
+
+def _job_info(reply: Any) -> JobInfo:
+    fields = read_map(reply)
+
+    def text(name: str) -> str | None:
+        return _texts.read_name(fields.get(name))
+
+    return JobInfo(
+        id=fields["id"], tube=text("tube") or "", state=text("state") or "", due=_texts.read_moment(fields["due"]),
+        left=_texts.read_duration(fields["left"] or 0), key=text("key"), tag=text("tag"), group=text("group"),
+        attempts=fields["attempts"], attempts_max=fields["attempts_max"], recurring=bool(fields["recurring"]),
+        holder=text("holder"), reason=text("reason"), error=text("error"),
+        error_at=_texts.read_moment(fields.get("error_at")), headers=_texts.read_headers(fields.get("headers")),
+        body=fields.get("body"), fields=fields)
+
+
+def _found(reply: Any) -> JobInfo | None:
+    return None if _raised(reply) is None else _job_info(reply)
+
+
+# ---- puts and changes ----
+
+
+def _when(in_: Duration | None, at: datetime.datetime | None) -> tuple[bytes, ...]:
+    if in_ is not None and at is not None:
+        raise ValueError("in_ and at exclude each other")
+    if in_ is not None:
+        return b"IN", _texts.duration(in_)
+    return (b"AT", _texts.moment(at)) if at is not None else ()
+
+
+def _headers(headers: Mapping[str, str]) -> tuple[bytes, ...]:
+    return (b"HEADERS", json.dumps(dict(headers), separators=(",", ":")).encode()) if headers else ()
+
+
+def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] | None = None) -> Command[PutResult]:
+    """PUT. `headers` are those of the tracing; those of the options come first."""
+    wrong = set(options) - set(PutOptions.__annotations__)
+    if wrong:
+        raise TypeError(f"put has no option {sorted(wrong)[0]!r}")
+    arguments: list[bytes] = [b"PUT", _texts.name(tube), _texts.body(body, options.get("codec") or JSON)]
+    arguments += _when(options.get("in_"), options.get("at"))
+    for word, value in ((b"EVERY", options.get("every")), (b"TTR", options.get("ttr")), (b"EXPIRE", options.get("expire"))):
+        if value is not None:
+            arguments += (word, _texts.duration(value))
+    for word, text in ((b"CRON", options.get("cron")), (b"ZONE", options.get("zone")), (b"KEY", options.get("key")), (b"TAG", options.get("tag")),
+                       (b"GROUP", options.get("group"))):
+        if text is not None:
+            arguments += (word, _texts.name(text))
+    if_key, debounce_max = options.get("if_key"), options.get("debounce_max")
+    if if_key is not None:
+        arguments += (b"IFKEY", if_key.upper().encode())
+    if debounce_max is not None:
+        arguments += (b"MAX", _texts.duration(debounce_max))
+    for word, count in ((b"PRIORITY", options.get("priority")), (b"ATTEMPTS", options.get("attempts"))):
+        if count is not None:
+            arguments += (word, b"%d" % count)
+    backoff, token, token_for = options.get("backoff"), options.get("token"), options.get("token_for")
+    if backoff is not None:
+        arguments += (b"BACKOFF", _texts.duration(backoff[0]), _texts.duration(backoff[1]))
+    if token is not None:
+        arguments += (b"TOKEN", _texts.name(token))
+    if token_for is not None:
+        arguments += (b"FOR", _texts.duration(token_for))
+    merged: dict[str, str] = dict(headers or {})
+    merged.update(options.get("headers") or {})
+    arguments += _headers(merged)
+    return Command(tuple(arguments), _put_result, again=token is not None)
+
+
+def with_token(command: Command[PutResult], live_s: float) -> Command[PutResult]:
+    """The put with a token of our own, so that it may be sent again. A second try that answers
+    `known` has found the work of the first one: the job is scheduled."""
+    if command.again or command.arguments[0] != b"PUT":
+        return command
+    token = (b"TOKEN", secrets.token_urlsafe(16).encode(), b"FOR", b"%dms" % min(600_000, max(1000, live_s * 1000)))
+
+    def read(reply: Any) -> PutResult:
+        result = _put_result(reply)
+        return PutResult(result.id, "scheduled") if result.outcome == "known" else result
+
+    return dataclasses.replace(command, read=read, again=True, token=token)
+
+
+def cancel(tube: Name, *keys: Name) -> Command[list[str]]:
+    """CANCEL."""
+    if not keys:
+        raise TypeError("cancel needs a key")
+    # A `gone` of a second try may be the work of the first one.
+    return Command((b"CANCEL", _texts.name(tube), *map(_texts.name, keys)), _words, again=True,
+                   doubtful=lambda words: "gone" in words)
+
+
+def cancel_id(*ids: int) -> Command[list[str]]:
+    """CANCELID."""
+    return Command((b"CANCELID", *(b"%d" % number for number in ids)), _words, again=True,
+                   doubtful=lambda words: "gone" in words)
+
+
+def cancel_all(tube: Name, state: State | None, tag: Name | None) -> Command[dict[str, int]]:
+    """CANCELALL."""
+    return Command((b"CANCELALL", _texts.name(tube), *_filter(state, tag)), read_map, again=False)
+
+
+def reschedule(tube: Name, key: Name, in_: Duration | None, at: datetime.datetime | None) -> Command[str]:
+    """RESCHEDULE."""
+    when = _when(in_, at)
+    if not when:
+        raise TypeError("reschedule needs in_ or at")
+    return Command((b"RESCHEDULE", _texts.name(tube), _texts.name(key), *when), _word, again=True)
+
+
+def reschedule_id(number: int, in_: Duration | None, at: datetime.datetime | None) -> Command[str]:
+    """RESCHEDULEID."""
+    when = _when(in_, at)
+    if not when:
+        raise TypeError("reschedule needs in_ or at")
+    return Command((b"RESCHEDULEID", b"%d" % number, *when), _word, again=True)
+
+
+def kick(tube: Name, count: int) -> Command[int]:
+    """KICK."""
+    return Command((b"KICK", _texts.name(tube), b"%d" % count), _number, again=False)
+
+
+def kick_id(number: int) -> Command[str]:
+    """KICKID."""
+    return Command((b"KICKID", b"%d" % number), _word, again=False)
+
+
+def pause(tube: Name, length: Duration) -> Command[str]:
+    """PAUSE."""
+    return Command((b"PAUSE", _texts.name(tube), _texts.duration(length)), _word, again=True)
+
+
+def limit(tube: Name, concurrency: int | None) -> Command[str]:
+    """LIMIT with settings."""
+    setting = (b"NONE",) if concurrency is None else (b"CONCURRENCY", b"%d" % concurrency)
+    return Command((b"LIMIT", _texts.name(tube), *setting), _word, again=True)
+
+
+def limits(tube: Name) -> Command[dict[str, int]]:
+    """LIMIT, to look."""
+    def read(reply: Any) -> dict[str, int]:
+        return {name: value for name, value in read_map(reply).items() if value is not None}
+
+    return Command((b"LIMIT", _texts.name(tube)), read, again=True)
+
+
+# ---- looks ----
+
+
+def lookup(tube: Name, key: Name) -> Command[JobInfo | None]:
+    """LOOKUP."""
+    return Command((b"LOOKUP", _texts.name(tube), _texts.name(key)), _found, again=True)
+
+
+def lookup_id(number: int) -> Command[JobInfo | None]:
+    """LOOKUPID."""
+    return Command((b"LOOKUPID", b"%d" % number), _found, again=True)
+
+
+def _filter(state: State | None, tag: Name | None) -> tuple[bytes, ...]:
+    found: tuple[bytes, ...] = ()
+    if state is not None:
+        found += (b"STATE", state.upper().encode())
+    if tag is not None:
+        found += (b"TAG", _texts.name(tag))
+    return found
+
+
+def list_jobs(tube: Name, state: State | None, tag: Name | None, cursor: bytes) -> Command[tuple[bytes, list[JobInfo]]]:
+    """One page of LIST, with keys."""
+    def read(reply: Any) -> tuple[bytes, list[JobInfo]]:
+        following, jobs = _raised(reply)
+        following = following if isinstance(following, bytes) else b"%d" % following
+        return following, [_job_info(job) for job in jobs]
+
+    places = (b"CURSOR", cursor) if cursor != b"0" else ()
+    return Command((b"LIST", _texts.name(tube), *_filter(state, tag), *places, b"KEYS"), read, again=True)
+
+
+def stats(tube: Name | None) -> Command[dict[str, Any]]:
+    """STATS."""
+    return Command((b"STATS",) if tube is None else (b"STATS", _texts.name(tube)), read_map, again=True)
+
+
+def tubes(cursor: bytes) -> Command[tuple[bytes, list[str]]]:
+    """One page of TUBES."""
+    def read(reply: Any) -> tuple[bytes, list[str]]:
+        following, names = _raised(reply)
+        following = following if isinstance(following, bytes) else b"%d" % following
+        return following, [_texts.read_name(name) or "" for name in names]
+
+    return Command((b"TUBES",) if cursor == b"0" else (b"TUBES", b"CURSOR", cursor), read, again=True)
+
+
+# ---- transactions ----
+
+
+def transaction(parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes]]) -> tuple[list[tuple[bytes, ...]], Command[list[Any]]]:
+    """MULTI, the parts and EXEC: what to send, and a command that reads the reply of EXEC alone. With a
+    lease it may be sent again, because the first one that is done ends the lease, if the parts do."""
+    guard: list[bytes] = [b"LEASED"]
+    for number, lease in leases:
+        guard += (b"%d" % number, lease)
+    sent: list[tuple[bytes, ...]] = [(b"MULTI",)]
+    if leases:
+        sent.append(tuple(guard))
+    sent += [part.sent for part in parts]
+    sent.append((b"EXEC",))
+
+    def read(reply: Any) -> list[Any]:
+        replies = _raised(reply)
+        if replies is None:
+            raise LeaseEndedError("the lease has ended: nothing was done")
+        return [part.read(one) for part, one in zip(parts, replies[1 if leases else 0:])]
+
+    again = all(part.again for part in parts)
+    return sent, Command((b"EXEC",), read, again=again)
+
+
+# ---- work ----
+
+
+def reserve(tubes_of: Sequence[Name], count: int, wait: Duration | None) -> Command[list[list[Any]]]:
+    """RESERVE with DETAILS. Not sent again by itself: what was handed out and lost comes back alone."""
+    options = {b"COUNT", b"WAIT", b"DETAILS", b"HOLDER"}
+    names = sorted((_texts.name(tube) for tube in tubes_of), key=lambda tube: tube.upper() not in options)
+    if len(names) > 1 and names[1].upper() in options:
+        raise ValueError(f"one RESERVE takes one of the tubes {names[0]!r} and {names[1]!r}")
+    waiting = () if wait is None else (b"WAIT", _texts.duration(wait))
+    return Command((b"RESERVE", *names, b"COUNT", b"%d" % count, *waiting, b"DETAILS"), _raised, again=False)
+
+
+def _pairs(leases: Sequence[tuple[int, bytes]]) -> tuple[bytes, ...]:
+    found: list[bytes] = []
+    for number, lease in leases:
+        found += (b"%d" % number, lease)
+    return tuple(found)
+
+
+def _one_or_many(reply: Any) -> list[str]:
+    raised = _raised(reply)
+    return _words(raised) if isinstance(raised, list) else [_word(raised)]
+
+
+def ack(leases: Sequence[tuple[int, bytes]]) -> Command[list[str]]:
+    """ACK."""
+    return Command((b"ACK", *_pairs(leases)), _words, again=True)
+
+
+def nack(leases: Sequence[tuple[int, bytes]], in_: Duration | None = None, after: Duration | None = None,
+         error: str | None = None) -> Command[list[str]]:
+    """NACK."""
+    arguments = (b"NACK", *_pairs(leases), *_when(in_, None))
+    if after is not None:
+        arguments += (b"AFTER", _texts.duration(after))
+    if error is not None:
+        arguments += (b"ERROR", _error(error))
+    return Command(arguments, _one_or_many, again=True)
+
+
+def bury(leases: Sequence[tuple[int, bytes]], error: str | None = None) -> Command[list[str]]:
+    """BURY."""
+    said = () if error is None else (b"ERROR", _error(error))
+    return Command((b"BURY", *_pairs(leases), *said), _one_or_many, again=True)
+
+
+def extend(leases: Sequence[tuple[int, bytes]]) -> Command[list[str]]:
+    """EXTEND."""
+    return Command((b"EXTEND", *_pairs(leases)), _one_or_many, again=True)
+
+
+def _error(text: str) -> bytes:
+    """The server cuts an error at 1,024 bytes; what is longer than an argument may be is cut here."""
+    return text.encode("utf-8", "replace")[:4000]

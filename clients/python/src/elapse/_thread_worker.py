@@ -1,0 +1,295 @@
+"""Workers of threads: handlers by tube, and all that must not be done wrong around them.
+
+    worker = Worker("127.0.0.1:11300", concurrency=8)
+
+    @worker.handler("mails")
+    def send(job):
+        smtp.send(job.json()["to"])
+
+    worker.run()
+
+`python -m elapse.worker module:worker --concurrency 8` runs it, or an AsyncWorker, from the command line.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar, Union
+
+from . import _commands, _texts, tracing
+from ._commands import Command
+from ._hand import Hand, extend_commands, log
+from ._texts import Duration
+from .client import Client
+from .errors import BatchError, ElapseError
+from .jobs import Job, read_job
+
+Handler = Callable[[Job], Any]
+H = TypeVar("H", bound=Callable[..., Any])
+
+_RESERVE_WAIT = "1s"
+_PAUSE_MAX_S = 5.0
+
+
+def holder() -> str:
+    """The name by which jobs show who has them."""
+    name = f"{socket.gethostname()}:{os.getpid()}"
+    return "".join(letter if "!" <= letter <= "~" else "-" for letter in name)[:64]
+
+
+class Handlers:
+    """The handlers and hooks of a worker."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, tuple[Callable[..., Any], float | None]] = {}
+        self._before: list[Callable[..., Any]] = []
+        self._after: list[Callable[..., Any]] = []
+        self._on_failure: list[Callable[..., Any]] = []
+
+    def handler(self, tube: str, *, limit: Duration | None = None) -> Callable[[H], H]:
+        """Registers the handler of a tube. With `limit`, a run that takes longer is told to stop, its
+        lease is extended no more, and the job goes to another worker."""
+        limit_s = None if limit is None else _texts.seconds(limit)
+
+        def register(function: H) -> H:
+            if tube in self._handlers:
+                raise ValueError(f"the tube {tube!r} has a handler")
+            self._check_handler(function)
+            self._handlers[tube] = (function, limit_s)
+            return function
+
+        return register
+
+    def _check_handler(self, function: Callable[..., Any]) -> None:
+        pass
+
+    def before(self, function: H) -> H:
+        """Registers a function to call with each job before its handler. If it raises, so does the run."""
+        self._before.append(function)
+        return function
+
+    def after(self, function: H) -> H:
+        """Registers a function to call with each job whose handler has ended well."""
+        self._after.append(function)
+        return function
+
+    def on_failure(self, function: H) -> H:
+        """Registers a function to call with each job, and the exception, whose handler has failed."""
+        self._on_failure.append(function)
+        return function
+
+
+class Worker(Handlers):
+    """A worker of threads. `client`: a Client, or the address of a server. `concurrency`: how many handlers
+    run at a time; never more jobs than that are taken. `grace`: how long SIGTERM waits for handlers."""
+
+    def __init__(self, client: Union[Client, str] = "127.0.0.1:11300", *, concurrency: int = 8,
+                 grace: Duration = "25s") -> None:
+        super().__init__()
+        if concurrency < 1:
+            raise ValueError("concurrency is 1 or more")
+        self.client = Client(client) if isinstance(client, str) else client
+        self.concurrency = concurrency
+        self.grace_s = _texts.seconds(grace)
+        self._stopping = threading.Event()
+        self._lock = threading.Condition()
+
+    def stop(self) -> None:
+        """Ends `run`: what runs is finished, and what has not begun is given back. Any thread, and a signal,
+        may call it."""
+        self._stopping.set()
+
+    # ---- the life of a run ----
+
+    def run(self, *, client: Client | None = None, until_idle: bool = False) -> bool:
+        """Works until `stop`, or SIGTERM or SIGINT if this is the main thread; with `until_idle`, until no job
+        is ready. Returns whether all handlers have ended in time."""
+        if not self._handlers:
+            raise ValueError("the worker has no handler")
+        if client is not None:
+            self.client = client
+        self._stopping.clear()
+        self._hand: Hand[Job] = Hand(lambda job, reason: job.stop(reason))
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._free = self.concurrency
+        self._keeping = True
+        threads = [threading.Thread(target=self._work, name=f"elapse-{i}", daemon=True) for i in range(self.concurrency)]
+        keeper = threading.Thread(target=self._keep, name="elapse-keeper", daemon=True)
+        for thread in (*threads, keeper):
+            thread.start()
+        restore = self._take_signals()
+        try:
+            self._fetch(until_idle)
+        finally:
+            all_ended = self._finish(threads, keeper)
+            restore()
+        return all_ended
+
+    def _take_signals(self) -> Callable[[], None]:
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+        old = {number: signal.signal(number, lambda *_: self._stopping.set())
+               for number in (signal.SIGTERM, signal.SIGINT)}
+
+        def restore() -> None:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+
+        return restore
+
+    def _finish(self, threads: list[threading.Thread], keeper: threading.Thread) -> bool:
+        """Lets what runs end, up to the grace."""
+        for _ in threads:
+            self._jobs.put(None)
+        end_s = time.monotonic() + self.grace_s
+        for thread in threads:
+            thread.join(max(0.0, end_s - time.monotonic()))
+        late = [thread for thread in threads if thread.is_alive()]
+        with self._lock:
+            for job in list(self._hand.running.values()):
+                job.stop("stopping")
+                self._hand.fail(job, "the worker ended before the handler did")
+            self._keeping = False
+            self._lock.notify_all()
+        keeper.join(self.client.deadline_s + 1)
+        if late:
+            log.warning("%d handlers have not ended in time; their jobs go to other workers", len(late))
+        return not late
+
+    # ---- taking jobs ----
+
+    def _fetch(self, until_idle: bool) -> None:
+        client = self.client.like(name=holder())
+        pause_s = 0.05
+        try:
+            while not self._stopping.is_set():
+                with self._lock:
+                    if self._free == 0:
+                        self._lock.wait(0.5)
+                        continue
+                    free = self._free
+                    idle = free == self.concurrency and self._hand.next_s() == float("inf")
+                wait = ("1ms" if idle else "20ms") if until_idle else _RESERVE_WAIT
+                try:
+                    rows = client.run(_commands.reserve(list(self._handlers), min(free, 1000), wait))
+                except ElapseError as error:
+                    log.warning("no jobs could be taken: %s", error)
+                    self._stopping.wait(pause_s)
+                    pause_s = min(_PAUSE_MAX_S, pause_s * 2)
+                    continue
+                pause_s = 0.05
+                self._hand_out([Job(**read_job(row, client.codec), _finish=self._done) for row in rows])
+                if until_idle and idle and not rows:
+                    return
+        finally:
+            client.close()
+
+    def _hand_out(self, jobs: list[Job]) -> None:
+        stopping = self._stopping.is_set()
+        with self._lock:
+            for job in jobs:
+                if stopping:
+                    self._hand.give_back(job)
+                    continue
+                self._free -= 1
+                self._hand.begin(job, time.monotonic(), self._handlers[job.tube][1])
+                self._jobs.put(job)
+            self._lock.notify_all()
+
+    # ---- handlers ----
+
+    def _work(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            if self._stopping.is_set():
+                with self._lock:
+                    if job.pair in self._hand.running:
+                        self._hand.give_back(job)
+            else:
+                self._run_one(job)
+            with self._lock:
+                self._free += 1
+                self._lock.notify_all()
+
+    def _run_one(self, job: Job) -> None:
+        began_s = time.monotonic()
+        error: BaseException | None = None
+        try:
+            with tracing.handling(job.tube, job.id, job.attempt, job.headers):
+                for hook in self._before:
+                    hook(job)
+                self._handlers[job.tube][0](job)
+                for hook in self._after:
+                    hook(job)
+        except BaseException as caught:  # a handler that ends its thread would end the worker
+            error = caught
+        now_s = time.monotonic()
+        with self._lock:
+            outcome = self._hand.end(job, error, now_s)
+            self._lock.notify_all()
+        tracing.handled(job.tube, outcome, now_s - began_s)
+        if outcome in ("failed", "buried") and error is not None:
+            log.warning("job %d of %s failed: %s: %s", job.id, job.tube, type(error).__name__, error, exc_info=error)
+            for hook in self._on_failure:
+                try:
+                    hook(job, error)
+                except Exception:
+                    log.exception("the hook on_failure failed")
+
+    def _done(self, job: Job, commands: tuple[Command[Any], ...]) -> list[Any]:
+        with self._lock:
+            if not self._hand.leave(job):
+                job.check()
+        try:
+            results = self.client.transaction(*commands, leased=[job])
+        except ElapseError:
+            job.finished = False
+            raise
+        job.finished = True
+        return results
+
+    # ---- keeping leases, and saying what has ended ----
+
+    def _keep(self) -> None:
+        client = self.client.like()
+        try:
+            while True:
+                with self._lock:
+                    now_s = time.monotonic()
+                    while self._keeping and self._hand.next_s() > now_s:
+                        self._lock.wait(min(60.0, self._hand.next_s() - now_s))
+                        now_s = time.monotonic()
+                    said = self._hand.take_said()
+                    extending = self._hand.take_extensions(now_s)
+                    ends = not self._keeping and not said
+                if ends:
+                    return
+                self._tell(client, said, extending)
+        finally:
+            client.close()
+
+    def _tell(self, client: Client, said: list[Command[Any]], extending: list[Job]) -> None:
+        extensions = extend_commands(extending)
+        try:
+            results = client.run_many([*extensions, *said])
+        except BatchError as error:
+            log.warning("the server refused: %s", error)
+            results = error.results
+        except ElapseError as error:
+            log.warning("the server could not be told what was done; the jobs come again: %s", error)
+            return
+        except Exception:
+            log.exception("the keeper of the leases failed")
+            return
+        words: list[str] = []
+        for result in results[:len(extensions)]:
+            if not isinstance(result, list):
+                return
+            words += result
+        with self._lock:
+            self._hand.extended(extending, words)

@@ -1,0 +1,46 @@
+"""When a command is sent again, and where to. Pure: the clock and the wait are the caller's."""
+
+from __future__ import annotations
+
+import random
+
+from .errors import ElapseError, UncertainError, UnreachableError
+
+_WAIT_MIN_S = 0.02
+_WAIT_MAX_S = 1.0
+
+
+class Fault(Exception):
+    """A try that has failed. `sent`: the server may have got the command."""
+
+    def __init__(self, text: str, sent: bool) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
+class Tries:
+    """The tries of one command, until a deadline."""
+
+    def __init__(self, now_s: float, deadline_s: float, again: bool) -> None:
+        self._end_s = now_s + deadline_s
+        self._again = again
+        self._wait_s = _WAIT_MIN_S
+        #: An earlier try may have been done.
+        self.uncertain = False
+
+    def failed(self, fault: Fault, now_s: float) -> float:
+        """Returns how long to wait before the next try; raises if there is none."""
+        self.uncertain = self.uncertain or fault.sent
+        if fault.sent and not self._again:
+            raise UncertainError(f"the command may have been done, or not: {fault}") from fault
+        wait_s = self._wait_s * random.uniform(0.5, 1.0)
+        self._wait_s = min(_WAIT_MAX_S, self._wait_s * 2)
+        if now_s + wait_s >= self._end_s:
+            raise self.given_up(fault) from fault
+        return wait_s
+
+    def given_up(self, fault: Exception) -> ElapseError:
+        """The error of the last try."""
+        if self.uncertain:
+            return UncertainError(f"the command may have been done, or not, and was sent until the deadline: {fault}")
+        return UnreachableError(f"no server was reached until the deadline: {fault}")

@@ -1,0 +1,290 @@
+"""The client for asyncio. All tasks of one event loop may share it."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, List, TypeVar
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry
+
+from . import _base, _commands, tracing
+from ._commands import Command, JobInfo, PutOptions, PutResult, State
+from ._texts import Codec, Duration, Name
+from ._tries import Fault, Tries
+from .errors import BatchError, ElapseError, LeaseEndedError
+from .jobs import AsyncJob, read_job
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+T = TypeVar("T")
+
+# `list` is a method of the client, so its annotations say List.
+
+
+class AsyncClient:
+    """A client of a server, or of a cluster.
+
+    `addresses`: host:port, or URLs of redis-py (`redis://`, `rediss://` for TLS, `unix://`), with user and
+    password if the server wants them. Of several, such as the nodes of a cluster, one is used until it
+    fails, and then the next one. `deadline`: how long a command is tried. `timeout`: how long one try may
+    take. `codec`: how bodies that are neither bytes nor texts are written; JSON unless it is given. Other
+    options go to redis-py's pool of connections.
+    """
+
+    def __init__(self, *addresses: str, deadline: Duration = "30s", timeout: Duration = "15s",
+                 codec: Codec | None = None, name: str | None = None, **options: Any) -> None:
+        self._options = _base.Options(addresses, deadline, timeout, codec, name, options)
+        arguments = self._options.of_pool(Retry)
+        self._pools = [redis.asyncio.ConnectionPool.from_url(one, **arguments) for one in self._options.addresses]
+        self._asking = _base.connection_arguments(redis.asyncio.ConnectionPool)
+        self._at = 0
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Closes the connections. A later command opens them again."""
+        for pool in self._pools:
+            await pool.disconnect()
+
+    def like(self, *, name: str | None = None, timeout: Duration | None = None) -> AsyncClient:
+        """A client with the same options and connections of its own."""
+        options = self._options
+        return AsyncClient(*options.addresses, deadline=f"{options.deadline_s}s", timeout=timeout or f"{options.timeout_s}s",
+                      codec=options.codec, name=name or options.name, **options.others)
+
+    @property
+    def codec(self) -> Codec:
+        """How bodies that are neither bytes nor texts are written and read."""
+        return self._options.codec
+
+    @property
+    def deadline_s(self) -> float:
+        """How many seconds a command is tried."""
+        return self._options.deadline_s
+
+    # ---- puts and changes ----
+
+    async def put(self, tube: Name, body: Any, **options: Unpack[PutOptions]) -> PutResult:
+        """Puts a job. It is stored when this returns, once, however often the connection was lost."""
+        options.setdefault("codec", self._options.codec)
+        return await self.run(_commands.put(tube, body, options, tracing.headers()))
+
+    async def put_many(self, puts: Iterable[Command[PutResult]]) -> List[PutResult]:
+        """Puts many jobs, made by `elapse.put`, a hundred at a time in one journey. They are not one
+        transaction. Raises BatchError if some were refused."""
+        return await self.run_many(list(puts))
+
+    async def cancel(self, tube: Name, key: Name) -> str:
+        """Cancels the job that has the key. `removed`: nobody will ever get it; `running`: a worker has
+        it and is told; `gone`: there is none."""
+        return (await self.run(_commands.cancel(tube, key)))[0]
+
+    async def cancel_many(self, tube: Name, keys: Iterable[Name]) -> List[str]:
+        """Cancels jobs by their keys; a word for each."""
+        return await self.run(_commands.cancel(tube, *keys))
+
+    async def cancel_id(self, number: int) -> str:
+        """Cancels a job by its number."""
+        return (await self.run(_commands.cancel_id(number)))[0]
+
+    async def cancel_all(self, tube: Name, *, state: State | None = None, tag: Name | None = None) -> dict[str, int]:
+        """Cancels all jobs of a tube that fit; tells how many were `removed`, and how many are `running`."""
+        return await self.run(_commands.cancel_all(tube, state, tag))
+
+    async def reschedule(self, tube: Name, key: Name, *, in_: Duration | None = None,
+                   at: datetime.datetime | None = None) -> str:
+        """Gives the job another due time: `rescheduled`, `running` or `gone`."""
+        return await self.run(_commands.reschedule(tube, key, in_, at))
+
+    async def reschedule_id(self, number: int, *, in_: Duration | None = None, at: datetime.datetime | None = None) -> str:
+        """The same by its number."""
+        return await self.run(_commands.reschedule_id(number, in_, at))
+
+    async def kick(self, tube: Name, count: int = 1) -> int:
+        """Makes buried jobs ready, or else delayed ones; tells how many."""
+        return await self.run(_commands.kick(tube, count))
+
+    async def kick_id(self, number: int) -> str:
+        """Makes one job ready: `ok`, `running` or `gone`."""
+        return await self.run(_commands.kick_id(number))
+
+    async def pause(self, tube: Name, length: Duration) -> str:
+        """Hands out nothing of the tube for so long; "0s" ends it."""
+        return await self.run(_commands.pause(tube, length))
+
+    async def limit(self, tube: Name, *, concurrency: int | None) -> None:
+        """Says how many jobs of the tube run at a time; None: no limit."""
+        await self.run(_commands.limit(tube, concurrency))
+
+    async def limits(self, tube: Name) -> dict[str, int]:
+        """The limits of the tube; empty if there are none."""
+        return await self.run(_commands.limits(tube))
+
+    # ---- looks ----
+
+    async def lookup(self, tube: Name, key: Name) -> JobInfo | None:
+        """The job that has the key."""
+        return await self.run(_commands.lookup(tube, key))
+
+    async def lookup_id(self, number: int) -> JobInfo | None:
+        """The job of this number."""
+        return await self.run(_commands.lookup_id(number))
+
+    async def list(self, tube: Name, *, state: State | None = None, tag: Name | None = None) -> AsyncIterator[JobInfo]:
+        """The jobs of a tube, in no order, without their bodies. Pages are read as they are needed."""
+        cursor = b"0"
+        while True:
+            cursor, jobs = await self.run(_commands.list_jobs(tube, state, tag, cursor))
+            for job in jobs:
+                yield job
+            if cursor == b"0":
+                return
+
+    async def stats(self, tube: Name | None = None) -> dict[str, Any]:
+        """Counts of the server, or of a tube; empty if there is no such tube."""
+        return await self.run(_commands.stats(tube))
+
+    async def tubes(self) -> AsyncIterator[str]:
+        """The names of the tubes."""
+        cursor = b"0"
+        while True:
+            cursor, names = await self.run(_commands.tubes(cursor))
+            for name in names:
+                yield name
+            if cursor == b"0":
+                return
+
+    # ---- transactions and work ----
+
+    async def transaction(self, *commands: Command[Any], leased: Sequence[AsyncJob] = ()) -> List[Any]:
+        """Does all of these commands, made by `elapse.put`, `elapse.cancel` and `elapse.reschedule`, or
+        none of them; returns their results. With `leased`, nothing is done and LeaseEndedError is raised
+        if the lease of one of these jobs has ended; otherwise these jobs are done, too."""
+        return await self._transact(commands, [job.pair for job in leased])
+
+    async def reserve(self, *tubes: Name, count: int = 1, wait: Duration | None = None) -> List[AsyncJob]:
+        """Takes jobs by hand. An AsyncWorker does this for you."""
+        rows = await self.run(_commands.reserve(tubes, count, wait))
+        return [AsyncJob(**read_job(row, self._options.codec)) for row in rows]
+
+    async def ack(self, job: AsyncJob) -> str:
+        """The job is done: `ok`, or `gone` if its lease had ended."""
+        return (await self.run(_commands.ack([job.pair])))[0]
+
+    async def nack(self, job: AsyncJob, *, in_: Duration | None = None, after: Duration | None = None,
+             error: str | None = None) -> str:
+        """The job failed; with `in_` it is only given back for so long."""
+        return (await self.run(_commands.nack([job.pair], in_, after, error)))[0]
+
+    async def bury(self, job: AsyncJob, error: str | None = None) -> str:
+        """Sets the job aside."""
+        return (await self.run(_commands.bury([job.pair], error)))[0]
+
+    async def extend(self, job: AsyncJob) -> str:
+        """Begins the lease anew: `ok`, `cancelled` or `gone`."""
+        return (await self.run(_commands.extend([job.pair])))[0]
+
+    # ---- how commands are sent ----
+
+    async def run(self, command: Command[T]) -> T:
+        """Sends one command until it is answered."""
+        sent: Command[T] = self._options.token(command)
+        tries = Tries(time.monotonic(), self._options.deadline_s, sent.again)
+        while True:
+            try:
+                return _base.read(sent, (await self._send([sent.sent]))[0], tries)  # type: ignore[no-any-return]
+            except Fault as fault:
+                await self._pause(tries, fault)
+
+    async def run_many(self, commands: List[Command[T]]) -> List[T]:
+        """Sends many commands, a hundred at a time in one journey, until each is answered."""
+        results: List[Any] = []
+        for first in range(0, len(commands), 100):
+            results += await self._run_hundred([self._options.token(one) for one in commands[first:first + 100]])
+        if any(isinstance(one, ElapseError) for one in results):
+            raise BatchError(results)
+        return results
+
+    async def _run_hundred(self, commands: List[Command[Any]]) -> List[Any]:
+        results: List[Any] = [None] * len(commands)
+        left = list(range(len(commands)))
+        tries = Tries(time.monotonic(), self._options.deadline_s, all(one.again for one in commands))
+        while left:
+            try:
+                replies = await self._send([commands[i].sent for i in left])
+            except Fault as fault:
+                await self._pause(tries, fault)
+                continue
+            again: List[int] = []
+            last: Fault | None = None
+            for i, reply in zip(left, replies):
+                try:
+                    results[i] = _base.read(commands[i], reply, tries)
+                except ElapseError as error:
+                    results[i] = error
+                except Fault as fault:
+                    again.append(i)
+                    last = fault
+            left = again
+            if last is not None:
+                await self._pause(tries, last)
+        return results
+
+    async def _transact(self, commands: Sequence[Command[Any]], leases: List[tuple[int, bytes]]) -> List[Any]:
+        # The guard makes tokens needless: what was done once has ended the lease.
+        parts = [one if leases else self._options.token(one) for one in commands]
+        acks = [_commands.ack(leases)] if leases else []
+        sent, command = _commands.transaction([*acks, *parts], leases)
+        again = bool(leases) or command.again
+        tries = Tries(time.monotonic(), self._options.deadline_s, again)
+        while True:
+            try:
+                replies = await self._send(sent)
+                for refused in replies[1:-1]:
+                    if isinstance(refused, Exception):
+                        raise _commands.error_of(refused)
+                return _base.read(command, replies[-1], tries)[len(acks):]  # type: ignore[no-any-return]
+            except Fault as fault:
+                await self._pause(tries, fault)
+            except LeaseEndedError as error:
+                raise LeaseEndedError(str(error), maybe_done=tries.uncertain) from None
+
+    async def _pause(self, tries: Tries, fault: Fault) -> None:
+        wait_s = tries.failed(fault, time.monotonic())
+        self._at = (self._at + 1) % len(self._pools)
+        await asyncio.sleep(wait_s)
+
+    async def _send(self, commands: Sequence[tuple[bytes, ...]]) -> List[Any]:
+        """Sends commands at once; returns their replies, of which some may be errors."""
+        pool = self._pools[self._at]
+        try:
+            connection = await pool.get_connection(*self._asking)
+        except (*_base.LOST, redis.RedisError) as error:
+            raise _base.refused_connection(error) from error
+        replies: List[Any] = []
+        try:
+            await connection.send_packed_command(connection.pack_commands(commands))
+            for _ in commands:
+                try:
+                    replies.append(await connection.read_response())
+                except (redis.ResponseError, redis.AuthenticationError) as error:
+                    replies.append(error)
+        except _base.LOST as error:
+            await connection.disconnect()
+            raise Fault(str(error) or type(error).__name__, sent=True) from error
+        except BaseException:
+            await connection.disconnect()  # replies that were not read must not be taken for those of others
+            raise
+        finally:
+            await pool.release(connection)
+        return replies

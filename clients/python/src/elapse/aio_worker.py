@@ -1,0 +1,218 @@
+"""Workers of asyncio. A handler whose job was cancelled, whose lease has ended, or whose time is over, gets
+asyncio.CancelledError; `job.stop_reason` says which."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import signal
+import time
+from collections.abc import Callable
+from typing import Any, Union
+
+from . import _commands, _texts, tracing
+from ._commands import Command
+from ._hand import Hand, extend_commands, log
+from ._texts import Duration
+from .aio import AsyncClient
+from .errors import BatchError, ElapseError
+from .jobs import AsyncJob, JobCancelled, read_job
+from ._thread_worker import _PAUSE_MAX_S, _RESERVE_WAIT, Handlers, holder
+
+
+class AsyncWorker(Handlers):
+    """A worker of asyncio. Its handlers and hooks are coroutines. The options are those of Worker."""
+
+    def __init__(self, client: Union[AsyncClient, str] = "127.0.0.1:11300", *, concurrency: int = 64,
+                 grace: Duration = "25s") -> None:
+        super().__init__()
+        if concurrency < 1:
+            raise ValueError("concurrency is 1 or more")
+        self.client = AsyncClient(client) if isinstance(client, str) else client
+        self.concurrency = concurrency
+        self.grace_s = _texts.seconds(grace)
+        self._stopping = False
+
+    def _check_handler(self, function: Callable[..., Any]) -> None:
+        if not inspect.iscoroutinefunction(function):
+            raise TypeError(f"{function!r} is no coroutine: use a Worker, which runs handlers in threads")
+
+    def stop(self) -> None:
+        """Ends `run`, as Worker.stop does. Call it in the event loop."""
+        self._stopping = True
+
+    async def run(self, *, client: AsyncClient | None = None, until_idle: bool = False) -> bool:
+        """Works until `stop`, SIGTERM or SIGINT; with `until_idle`, until no job is ready. Returns whether all
+        handlers have ended in time."""
+        if not self._handlers:
+            raise ValueError("the worker has no handler")
+        if client is not None:
+            self.client = client
+        self._stopping = False
+        self._tasks: dict[tuple[int, bytes], asyncio.Task[None]] = {}
+        self._hand: Hand[AsyncJob] = Hand(self._stop_job)
+        self._keeping = True
+        self._changed = asyncio.Event()
+        self._freed = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        signals = self._take_signals(loop)
+        keeper = asyncio.create_task(self._keep())
+        try:
+            await self._fetch(until_idle)
+        finally:
+            all_ended = await self._finish(keeper)
+            for number in signals:
+                loop.remove_signal_handler(number)
+        return all_ended
+
+    def _take_signals(self, loop: asyncio.AbstractEventLoop) -> list[int]:
+        taken: list[int] = []
+        for number in (signal.SIGTERM, signal.SIGINT):
+            try:
+                loop.add_signal_handler(number, self.stop)
+                taken.append(number)
+            except (RuntimeError, ValueError, NotImplementedError):
+                pass  # not the main thread
+        return taken
+
+    def _stop_job(self, job: AsyncJob, reason: str) -> None:
+        job.stop_reason = job.stop_reason or reason
+        task = self._tasks.get(job.pair)
+        if task is not None:
+            task.cancel(reason)
+
+    async def _finish(self, keeper: asyncio.Task[None]) -> bool:
+        tasks = list(self._tasks.values())
+        late: set[asyncio.Task[None]] = set()
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=self.grace_s)
+        for job in list(self._hand.running.values()):
+            self._stop_job(job, "stopping")
+        if late:
+            _, stuck = await asyncio.wait(late, timeout=1)
+            for job in list(self._hand.running.values()):
+                self._hand.fail(job, "the worker ended before the handler did")
+            log.warning("%d handlers have not ended in time; %d do not even end when they are cancelled", len(late), len(stuck))
+        self._keeping = False
+        self._changed.set()
+        await keeper
+        return not late
+
+    async def _fetch(self, until_idle: bool) -> None:
+        client = self.client.like(name=holder())
+        pause_s = 0.05
+        try:
+            while not self._stopping:
+                free = self.concurrency - len(self._tasks)
+                if free == 0:
+                    self._freed.clear()
+                    try:
+                        await asyncio.wait_for(self._freed.wait(), 0.5)
+                    except asyncio.TimeoutError:
+                        pass
+                    continue
+                idle = not self._tasks and self._hand.next_s() == float("inf")
+                wait = ("1ms" if idle else "20ms") if until_idle else _RESERVE_WAIT
+                try:
+                    rows = await client.run(_commands.reserve(list(self._handlers), min(free, 1000), wait))
+                except ElapseError as error:
+                    log.warning("no jobs could be taken: %s", error)
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(_PAUSE_MAX_S, pause_s * 2)
+                    continue
+                pause_s = 0.05
+                for row in rows:
+                    self._hand_out(AsyncJob(**read_job(row, client.codec), _finish=self._done))
+                self._changed.set()
+                if until_idle and idle and not rows:
+                    return
+        finally:
+            await client.close()
+
+    def _hand_out(self, job: AsyncJob) -> None:
+        if self._stopping:
+            self._hand.give_back(job)
+            return
+        self._hand.begin(job, time.monotonic(), self._handlers[job.tube][1])
+        task = asyncio.create_task(self._run_one(job))
+        self._tasks[job.pair] = task
+
+        def ended(_: asyncio.Task[None]) -> None:
+            # A task that was cancelled before it began has said nothing of its job.
+            if self._hand.running.get(job.pair) is job:
+                self._hand.end(job, JobCancelled(job.stop_reason), time.monotonic())
+            self._tasks.pop(job.pair, None)
+            self._freed.set()
+            self._changed.set()
+
+        task.add_done_callback(ended)
+
+    async def _run_one(self, job: AsyncJob) -> None:
+        began_s = time.monotonic()
+        error: BaseException | None = None
+        try:
+            with tracing.handling(job.tube, job.id, job.attempt, job.headers):
+                for hook in self._before:
+                    await hook(job)
+                await self._handlers[job.tube][0](job)
+                for hook in self._after:
+                    await hook(job)
+        except BaseException as caught:  # also a CancelledError, which ends this task anyway
+            error = caught
+        now_s = time.monotonic()
+        outcome = self._hand.end(job, error, now_s)
+        self._changed.set()
+        tracing.handled(job.tube, outcome, now_s - began_s)
+        if outcome in ("failed", "buried") and error is not None:
+            log.warning("job %d of %s failed: %s: %s", job.id, job.tube, type(error).__name__, error, exc_info=error)
+            for hook in self._on_failure:
+                try:
+                    await hook(job, error)
+                except Exception:
+                    log.exception("the hook on_failure failed")
+
+    async def _done(self, job: AsyncJob, commands: tuple[Command[Any], ...]) -> list[Any]:
+        self._hand.leave(job)
+        results = await self.client.transaction(*commands, leased=[job])
+        job.finished = True
+        return results
+
+    async def _keep(self) -> None:
+        client = self.client.like()
+        try:
+            while True:
+                now_s = time.monotonic()
+                while self._keeping and self._hand.next_s() > now_s:
+                    self._changed.clear()
+                    try:
+                        await asyncio.wait_for(self._changed.wait(), min(60.0, self._hand.next_s() - now_s))
+                    except asyncio.TimeoutError:
+                        pass
+                    now_s = time.monotonic()
+                said = self._hand.take_said()
+                extending = self._hand.take_extensions(now_s)
+                if not self._keeping and not said:
+                    return
+                await self._tell(client, said, extending)
+        finally:
+            await client.close()
+
+    async def _tell(self, client: AsyncClient, said: list[Command[Any]], extending: list[AsyncJob]) -> None:
+        extensions = extend_commands(extending)
+        try:
+            results = await client.run_many([*extensions, *said])
+        except BatchError as error:
+            log.warning("the server refused: %s", error)
+            results = error.results
+        except ElapseError as error:
+            log.warning("the server could not be told what was done; the jobs come again: %s", error)
+            return
+        except Exception:
+            log.exception("the keeper of the leases failed")
+            return
+        words: list[str] = []
+        for result in results[:len(extensions)]:
+            if not isinstance(result, list):
+                return
+            words += result
+        self._hand.extended(extending, words)

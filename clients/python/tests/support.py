@@ -1,0 +1,80 @@
+"""What the tests of this package share: the package from its sources, and a server on a disk that can be
+killed and started again."""
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+PACKAGE = HERE.parent
+sys.path.insert(0, str(PACKAGE / "src"))
+
+PROGRAM = os.environ.get("ELAPSE_PROGRAM", "elapse")
+SKIPPED = 77
+LONG = "--long" in sys.argv
+
+
+def need(*modules):
+    """Ends the program as skipped, with a line, if a module is not installed."""
+    for module, package in modules:
+        if importlib.util.find_spec(module) is None:
+            print(f"skipped: {module} is not installed ({package})")
+            sys.exit(SKIPPED)
+
+
+def main():
+    """Runs the tests of the calling file."""
+    need(("redis", "python3-redis"))
+    unittest.main(argv=[word for word in sys.argv if word != "--long"], verbosity=2)
+
+
+class DiskServer:
+    """`elapse serve` with a directory, on a port that stays the same."""
+
+    def __init__(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.port = 0
+        self.kills = 0
+        self.start()
+        self.url = f"redis://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [PROGRAM, "serve", "--data", self.directory.name + "/data", "--segment-bits", "20",
+             "--listen", f"127.0.0.1:{self.port}"],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        said = b""
+        for line in self.process.stderr:
+            said += line
+            if b" ready: " in line:
+                break
+        else:
+            raise AssertionError(f"the server did not start: {said.decode()}")
+        self.port = int(re.search(rb"listening: 127\.0\.0\.1:(\d+)", said).group(1))
+        self.reader = threading.Thread(target=self.process.stderr.read, daemon=True)
+        self.reader.start()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stderr.close()
+
+    def restart(self):
+        """The server loses its power, as far as a process can, and comes back."""
+        self.kill()
+        self.kills += 1
+        self.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+        self.directory.cleanup()

@@ -1,0 +1,100 @@
+"""test_chains.py [--long]: chains of three steps, while the processes of their workers are killed at random.
+Each chain ends exactly once, although each step may be run several times."""
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+
+support.need(("redis", "python3-redis"))
+
+import elapse  # noqa: E402
+
+CHAINS = 10_000 if support.LONG else 200
+KILL_AT = 60 if support.LONG else 15   # so many chains more have ended
+KILLS_LEAST = 30 if support.LONG else 2
+WORKERS = 3
+OPTIONS = "ttr='2s', attempts=0, backoff=('0s', '0s')"
+
+PROGRAM = f"""
+import os
+import elapse
+
+threads = elapse.Worker(concurrency=4)
+tasks = elapse.AsyncWorker(concurrency=16)
+for step in (1, 2, 3):
+    @threads.handler(f"step{{step}}")
+    def handle(job, following=f"step{{step + 1}}"):
+        os.write(1, b"x")
+        job.done(elapse.put(following, job.body, {OPTIONS}))
+
+    @tasks.handler(f"step{{step}}")
+    async def handle_task(job, following=f"step{{step + 1}}"):
+        os.write(1, b"x")
+        await job.done(elapse.put(following, job.body, {OPTIONS}))
+"""
+
+
+class Chains(unittest.TestCase):
+    def start(self, kind):
+        return subprocess.Popen(
+            [sys.executable, "-B", "-m", "elapse.worker", f"chains:{kind}", "--url", self.server.url], cwd=self.directory,
+            stdout=self.log, stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(support.PACKAGE / "src")})
+
+    def run_chains(self, kind):
+        seed = random.randrange(1 << 32)
+        chance = random.Random(seed)
+        self.server = support.DiskServer()
+        self.addCleanup(self.server.__exit__)
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+        with open(self.directory + "/chains.py", "w") as file:
+            file.write(PROGRAM)
+        self.log = open(self.directory + "/log", "wb")
+        self.addCleanup(self.log.close)
+        client = elapse.Client(self.server.url)
+        self.addCleanup(client.close)
+        client.put_many(elapse.put("step1", str(i), ttr="2s", attempts=0, backoff=("0s", "0s")) for i in range(CHAINS))
+        workers = [self.start(kind) for _ in range(WORKERS)]
+        ended, kills, last = 0, 0, 0
+        try:
+            while ended < CHAINS:
+                ended = client.stats("step4").get("ready", 0)
+                if ended - last >= KILL_AT and ended < CHAINS:
+                    last = ended
+                    number = chance.randrange(WORKERS)
+                    workers[number].kill()
+                    workers[number].wait()
+                    workers[number] = self.start(kind)
+                    kills += 1
+                client.reserve("nothing", wait="5ms")  # a pause
+        finally:
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+        found = []
+        while jobs := client.reserve("step4", count=1000, wait="5s" if len(found) < CHAINS else "3s"):
+            found += [job.text for job in jobs]
+            client.run_many([elapse.Command((b"ACK", b"%d" % job.id, job.lease), list, again=True) for job in jobs])
+        runs = os.path.getsize(self.directory + "/log")
+        print(f"{CHAINS} chains of 3 steps, {kills} kills of {kind} (seed {seed}): {CHAINS - len(set(found))} lost, "
+              f"{len(found) - len(set(found))} ended twice, {runs - 3 * CHAINS} runs of handlers repeated")
+        self.assertEqual(sorted(found, key=int), [str(i) for i in range(CHAINS)])
+        self.assertEqual([client.stats(f"step{i}").get("ready", 0) for i in (1, 2, 3)], [0, 0, 0])
+        self.assertGreaterEqual(kills, KILLS_LEAST)
+
+    def test_workers_of_threads(self):
+        self.run_chains("threads")
+
+    def test_workers_of_asyncio(self):
+        self.run_chains("tasks")
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,304 @@
+"""The clients: each command, its results and its errors; both clients alike."""
+
+import asyncio
+import datetime
+import inspect
+import socket
+import threading
+import unittest
+
+import support
+
+support.need(("redis", "python3-redis"))
+
+import elapse  # noqa: E402
+from elapse import _commands, _texts, testing  # noqa: E402
+from elapse._tries import Fault, Tries  # noqa: E402
+
+UTC = datetime.timezone.utc
+
+
+class Texts(unittest.TestCase):
+    def test_durations(self):
+        self.assertEqual(_texts.duration(datetime.timedelta(minutes=30, microseconds=1)), b"1800000001us")
+        self.assertEqual(_texts.duration("1h30m"), b"1h30m")
+        self.assertEqual(_texts.seconds("1h30m"), 5400)
+        self.assertEqual(_texts.seconds("1.5s"), 1.5)
+        self.assertEqual(_texts.seconds("250ms"), 0.25)
+        for wrong in (30, 0.5, None):
+            with self.assertRaises(TypeError):
+                _texts.duration(wrong)
+            with self.assertRaises(TypeError):
+                _texts.seconds(wrong)
+        for wrong in ("30", "", "m", "5 m", "1x"):
+            with self.assertRaises(ValueError):
+                _texts.seconds(wrong)
+        with self.assertRaises(ValueError):
+            _texts.duration(datetime.timedelta(seconds=-1))
+
+    def test_moments_are_rounded_up_and_have_a_zone(self):
+        at = datetime.datetime(2100, 1, 1, tzinfo=UTC)
+        self.assertEqual(_texts.moment(at), b"4102444800000")
+        self.assertEqual(_texts.moment(at + datetime.timedelta(microseconds=1)), b"4102444800001")
+        self.assertEqual(_texts.read_moment(4102444800000), at)
+        with self.assertRaises(ValueError):
+            _texts.moment(datetime.datetime(2100, 1, 1))
+
+    def test_names_that_are_no_utf8_survive(self):
+        self.assertEqual(_texts.name(_texts.read_name(b"\xff\x00a")), b"\xff\x00a")
+
+    def test_options_are_checked(self):
+        for wrong in ({"delay": "5s"}, {"in_": "5s", "at": datetime.datetime.now(UTC)}, {"in_": 5}):
+            with self.assertRaises((TypeError, ValueError)):
+                elapse.put("t", "b", **wrong)
+        for wrong in ({"deadline": "10m"}, {"deadline": "0s"}, {"timeout": "0s"}):
+            with self.assertRaises(ValueError):
+                elapse.Client(**wrong)
+
+    def test_each_put_of_ours_has_a_token_of_its_own(self):
+        one, two = (_commands.with_token(elapse.put("t", "b", key="k"), 90) for _ in range(2))
+        self.assertTrue(one.again and two.again)
+        self.assertEqual(one.token[2:], (b"FOR", b"90000ms"))
+        self.assertNotEqual(one.token[1], two.token[1])
+        own = elapse.put("t", "b", token="mine")
+        self.assertIs(_commands.with_token(own, 90), own)
+
+
+class Trying(unittest.TestCase):
+    def test_until_the_deadline(self):
+        tries = Tries(100.0, 10.0, again=True)
+        now = 100.0
+        with self.assertRaises(elapse.UnreachableError):
+            while True:
+                now += tries.failed(Fault("refused", sent=False), now)
+        self.assertTrue(108.9 < now < 110)
+        with self.assertRaises(elapse.UncertainError):
+            tries.failed(Fault("lost", sent=True), 111.0)
+
+    def test_what_may_double_is_not_sent_again(self):
+        tries = Tries(0.0, 10.0, again=False)
+        tries.failed(Fault("refused", sent=False), 0.0)
+        with self.assertRaises(elapse.UncertainError):
+            tries.failed(Fault("lost", sent=True), 1.0)
+
+    def test_both_clients_have_the_same_methods(self):
+        for name, method in inspect.getmembers(elapse.Client, inspect.isfunction):
+            if name.startswith("__"):
+                continue
+            other = getattr(elapse.AsyncClient, name)
+            self.assertEqual(list(inspect.signature(method).parameters), list(inspect.signature(other).parameters))
+            self.assertIsNotNone(method.__doc__ or name.startswith("_") or None, name)
+
+
+class Commands(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = testing.Server()
+        cls.addClassCleanup(cls.server.close)
+        cls.client = cls.server.client()
+
+    def test_put_and_look(self):
+        result = self.client.put("look", {"order": 4711}, key="4711", in_=datetime.timedelta(minutes=30), tag="t", group="g",
+                                 priority=7, ttr="5s", expire="1h", attempts=3, backoff=("1s", "1m"),
+                                 headers={"a": "b"})
+        self.assertEqual(result.outcome, "scheduled")
+        self.assertTrue(result.stored)
+        job = self.client.lookup("look", "4711")
+        self.assertEqual((job.id, job.tube, job.key, job.tag, job.group, job.body, job.headers, job.state),
+                         (result.id, "look", "4711", "t", "g", b'{"order":4711}', {"a": "b"}, "delayed"))
+        self.assertEqual([job.fields[name] for name in ("priority", "ttr", "expire", "attempts_max", "backoff_min", "backoff_max")],
+                         [7, 5000, 3600000, 3, 1000, 60000])
+        self.assertEqual(self.client.lookup_id(result.id).fields | {"left": 0}, job.fields | {"left": 0})
+        self.assertIsNone(self.client.lookup("look", "nobody"))
+        self.assertEqual([one.key for one in self.client.list("look", state="delayed", tag="t")], ["4711"])
+        self.assertIn("look", list(self.client.tubes()))
+        self.assertEqual(self.client.stats("look")["delayed"], 1)
+        self.assertEqual(self.client.stats("nowhere"), {})
+
+    def test_keys(self):
+        put = self.client.put
+        first = put("keys", "1", key="k", in_="1h")
+        self.assertEqual(put("keys", "2", key="k", in_="1h").outcome, "replaced")
+        self.assertEqual(put("keys", "3", key="k", if_key="keep").outcome, "kept")
+        with self.assertRaises(elapse.BusyKeyError) as caught:
+            put("keys", "4", key="k", if_key="fail")
+        self.assertGreater(caught.exception.id, first.id)
+        self.assertEqual(put("keys", "5", key="k", in_="1s", if_key="debounce", debounce_max="1m").outcome, "replaced")
+        self.assertEqual(self.client.reschedule("keys", "k", in_="2h"), "rescheduled")
+        self.assertEqual(self.client.reschedule("keys", "k", at=datetime.datetime(2100, 1, 1, tzinfo=UTC)), "rescheduled")
+        self.assertEqual(self.client.lookup("keys", "k").due.year, 2100)
+        self.assertEqual(self.client.cancel_many("keys", ["k", "none"]), ["removed", "gone"])
+        self.assertEqual(self.client.cancel("keys", "k"), "gone")
+
+    def test_recurring(self):
+        self.client.put("often", "a", every="1h", key="a")
+        self.client.put("often", "b", cron="0 9 * * mon", zone="Europe/Berlin", key="b")
+        self.assertTrue(self.client.lookup("often", "a").recurring and self.client.lookup("often", "b").recurring)
+        self.assertEqual(self.client.cancel_all("often"), {"removed": 2, "running": 0})
+
+    def test_tokens(self):
+        one = self.client.put("tokens", "a", token="mine")
+        self.assertEqual(self.client.put("tokens", "a", token="mine"), elapse.PutResult(one.id, "known"))
+
+    def test_work_by_hand(self):
+        client = self.client
+        client.put("hand", "a", key="a", headers={"x": "y"}, tag="t", group="g", attempts=2, backoff=("0s", "0s"))
+        job, = client.reserve("hand", count=5)
+        self.assertEqual((job.text, job.key, job.attempt, job.headers, job.tag, job.group, job.attempts_left),
+                         ("a", "a", 1, {"x": "y"}, "t", "g", 1))
+        self.assertEqual(client.extend(job), "ok")
+        self.assertEqual(client.nack(job, error="no route"), "ok")
+        job, = client.reserve("hand")
+        self.assertEqual((job.attempt, job.error, job.attempts_left), (2, "no route", 0))
+        self.assertEqual(client.cancel("hand", "a"), "running")
+        self.assertEqual(client.extend(job), "cancelled")
+        self.assertEqual((client.ack(job), client.ack(job)), ("ok", "gone"))
+        client.put("hand", "b")
+        job, = client.reserve("hand")
+        self.assertEqual(client.bury(job, "broken"), "ok")
+        info, = client.list("hand", state="buried")
+        self.assertEqual((info.error, info.reason), ("broken", "a worker buried it"))
+        self.assertEqual((client.kick("hand", 5), client.kick_id(info.id)), (1, "ok"))
+        self.assertEqual(client.reserve("hand", count=5)[0].text, "b")
+        self.assertEqual(client.reserve("hand", wait="1ms"), [])
+
+    def test_pause_and_limit(self):
+        client = self.client
+        client.limit("limited", concurrency=1)
+        self.assertEqual(client.limits("limited"), {"concurrency": 1})
+        client.put_many(elapse.put("limited", str(i)) for i in range(3))
+        self.assertEqual(len(client.reserve("limited", count=3)), 1)
+        client.limit("limited", concurrency=None)
+        self.assertEqual(client.limits("limited"), {})
+        self.assertEqual(client.pause("limited", "1h"), "ok")
+        self.assertEqual(client.reserve("limited", count=3), [])
+        client.pause("limited", "0s")
+        self.assertEqual(len(client.reserve("limited", count=3)), 2)
+
+    def test_many_with_some_refused(self):
+        puts = [elapse.put("many", str(i), in_="5" if i == 150 else "5s") for i in range(201)]
+        with self.assertRaises(elapse.BatchError) as caught:
+            self.client.put_many(puts)
+        results = caught.exception.results
+        self.assertIsInstance(results[150], elapse.CommandError)
+        self.assertEqual(sum(isinstance(one, elapse.PutResult) for one in results), 200)
+        self.assertEqual(self.client.stats("many")["delayed"], 200)
+
+    def test_transactions(self):
+        client = self.client
+        results = client.transaction(elapse.put("both", "a", key="a", in_="1h"), elapse.reschedule("both", "a", in_="2h"),
+                                     elapse.cancel("both", "a", "b"), elapse.put("both", "c"))
+        self.assertEqual([results[0].outcome, *results[1:3]], ["scheduled", "rescheduled", ["removed", "gone"]])
+        with self.assertRaises(elapse.CommandError):
+            client.transaction(elapse.put("both", "x"), elapse.put("both", "y", in_="5"))
+        self.assertEqual(client.stats("both")["ready"], 1)
+        job, = client.reserve("both")
+        self.assertEqual([one.outcome for one in client.transaction(elapse.put("next", "c"), leased=[job])], ["scheduled"])
+        with self.assertRaises(elapse.LeaseEndedError) as caught:
+            client.transaction(elapse.put("next", "c"), leased=[job])
+        self.assertFalse(caught.exception.maybe_done)
+        self.assertEqual(client.stats("next")["ready"], 1)
+
+    def test_codec(self):
+        class Reversed:
+            def encode(self, value):
+                return repr(value)[::-1].encode()
+
+            def decode(self, body):
+                return eval(body.decode()[::-1])
+
+        client = self.server.client(codec=Reversed())
+        client.put("codec", (1, 2))
+        job, = client.reserve("codec")
+        self.assertEqual((job.body, job.value), (b")2 ,1(", (1, 2)))
+
+    def test_the_clock(self):
+        before = self.server.now()
+        self.client.put("clock", "x", in_="30m")
+        self.server.advance("29m")
+        self.assertEqual(self.client.reserve("clock"), [])
+        self.assertGreaterEqual(self.server.advance("1m") - before, datetime.timedelta(minutes=30))
+        self.assertEqual(self.client.reserve("clock", wait="1s")[0].text, "x")
+
+    def test_of_several_addresses_the_next_one_is_tried(self):
+        with socket.socket() as deaf:  # nobody listens there
+            deaf.bind(("127.0.0.1", 0))
+            client = elapse.Client(f"127.0.0.1:{deaf.getsockname()[1]}", self.server.url)
+            self.addCleanup(client.close)
+            self.assertEqual(client.put("other", "x").outcome, "scheduled")
+            self.assertEqual(client.put("other", "x").outcome, "scheduled")
+
+    def test_no_server_is_an_error_in_time(self):
+        with socket.socket() as deaf:
+            deaf.bind(("127.0.0.1", 0))
+            client = elapse.Client(f"127.0.0.1:{deaf.getsockname()[1]}", deadline="100ms")
+            with self.assertRaises(elapse.UnreachableError):
+                client.put("t", "x")
+
+    def test_a_server_that_is_silent_is_uncertain(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            client = elapse.Client(f"127.0.0.1:{silent.getsockname()[1]}", timeout="20ms", deadline="100ms")
+            with self.assertRaises(elapse.UncertainError):
+                client.put("t", "x")
+            with self.assertRaises(elapse.UncertainError):
+                client.kick("t")
+
+    def test_a_password(self):
+        with testing.Server("--users", str(self.users())) as server:
+            with self.assertRaises(elapse.AuthenticationNeededError):
+                elapse.Client(server.url).stats()
+            with self.assertRaises(elapse.WrongPasswordError):
+                elapse.Client(server.url.replace("//", "//ann:wrong@")).stats()
+            ann = elapse.Client(server.url.replace("//", "//ann:right@"))
+            self.assertEqual(ann.put("t", "x").outcome, "scheduled")
+            with self.assertRaises(elapse.NotPermittedError):
+                ann.pause("t", "1s")
+
+    def users(self):
+        import hashlib
+        import pathlib
+        import tempfile
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        path = pathlib.Path(directory.name) / "users"
+        path.write_text(f"ann #{hashlib.sha256(b'right').hexdigest()} put *\n")
+        path.chmod(0o600)
+        return path
+
+    def test_threads_share_a_client(self):
+        client = self.server.client()
+
+        def work():
+            for i in range(50):
+                client.put("shared", str(i))
+                list(client.list("shared"))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(client.stats("shared")["ready"], 200)
+
+    def test_asyncio(self):
+        async def run():
+            async with self.server.async_client() as client:
+                results = await asyncio.gather(*(client.put("async", i, key=str(i), in_="1h") for i in range(50)))
+                self.assertEqual(len({one.id for one in results}), 50)
+                self.assertEqual(len([job async for job in client.list("async")]), 50)
+                self.assertEqual(await client.cancel("async", "7"), "removed")
+                # A task that is cancelled while it waits spoils no connection for the others.
+                for _ in range(5):
+                    with self.assertRaises(asyncio.TimeoutError):
+                        await asyncio.wait_for(client.reserve("nothing", wait="10s"), 0.02)
+                    self.assertEqual((await client.stats("async"))["delayed"], 49)
+                self.assertEqual([one.outcome for one in await client.transaction(elapse.put("async", "x"))], ["scheduled"])
+                with self.assertRaises(elapse.CommandError):
+                    await client.put("async", "x", in_="5")
+                self.assertIn("async", [tube async for tube in client.tubes()])
+
+        asyncio.run(run())
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,72 @@
+"""Each block of Python in README.md runs, against a server of its own; and the types are complete."""
+
+import io
+import contextlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import support
+
+support.need(("redis", "python3-redis"))
+
+from elapse import testing  # noqa: E402
+
+README = (support.PACKAGE / "README.md").read_text()
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.M | re.S)
+HERE = "127.0.0.1:11300"
+
+
+class Readme(unittest.TestCase):
+    def run_block(self, words, more=""):
+        blocks = [block for block in BLOCKS if words in block]
+        self.assertEqual(len(blocks), 1, words)
+        said = io.StringIO()
+        with testing.Server() as server, contextlib.redirect_stdout(said):
+            space = {"__name__": "readme", "server": server}
+            exec(compile(blocks[0].replace(HERE, server.url) + more, "README.md", "exec"), space)
+        return said.getvalue()
+
+    def test_a_job_done(self):
+        self.assertEqual(self.run_block("a mail to", 'server.advance("30m")\nworker.run(until_idle=True)\n'),
+                         "a mail to ann@example.org\na mail to bob@example.org\n")
+
+    def test_the_order(self):
+        self.assertEqual(
+            self.run_block("def checkout", 'server.advance("44m")\nworker.run(until_idle=True)\nprint("-")\n'
+                           'server.advance("1m")\nworker.run(until_idle=True)\n'),
+            "-\norder 4712 is cancelled: it was not paid\n")
+
+    def test_when(self):
+        said = self.run_block("zone=")
+        self.assertIn("weekly ", said)
+        self.assertIn("hourly ", said)
+
+    def test_what_a_handler_may_say(self):
+        said = self.run_block("job.check()", """
+import asyncio
+for text in ("not yet", "hopeless", "broken", "good"):
+    worker.client.put("steps", text, attempts=1)
+worker.run(until_idle=True)
+asyncio.run(tasks.run(until_idle=True))
+""")
+        self.assertIn("failed: no route to host\n", said)
+        self.assertIn("failed: the address does not exist\n", said)
+        self.assertTrue(said.endswith("good\n"), said)
+
+    def test_tests(self):
+        self.run_block("testing.Server()")
+
+    def test_each_block_is_run(self):
+        self.assertEqual(len(BLOCKS), 5)
+
+    def test_types(self):
+        if shutil.which("mypy") is None:
+            self.skipTest("mypy is not installed (mypy)")
+        done = subprocess.run(["mypy", "--cache-dir=/dev/null"], cwd=support.PACKAGE, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,363 @@
+"""The workers: what a handler may do, and what must not go wrong around it."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import support
+
+support.need(("redis", "python3-redis"))
+
+import elapse  # noqa: E402
+from elapse import _hand, testing  # noqa: E402
+
+NONE = {"attempts": 3, "backoff": ("0s", "0s")}
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = testing.Server()
+        cls.addClassCleanup(cls.server.close)
+        cls.client = cls.server.client()
+
+    def worker(self, **options):
+        return elapse.Worker(self.server.client(), **options)
+
+    def states(self, tube):
+        stats = self.client.stats(tube)  # nothing: a tube without jobs is no more
+        return [stats.get(name, 0) for name in ("delayed", "ready", "reserved", "buried")]
+
+
+class Threads(Case):
+    def test_jobs_are_done(self):
+        worker, seen = self.worker(concurrency=3), []
+
+        @worker.handler("done")
+        def handle(job):
+            seen.append((job.json(), job.attempt))
+
+        self.client.put_many(elapse.put("done", i) for i in range(250))
+        self.assertTrue(worker.run(until_idle=True))
+        self.assertEqual(sorted(seen), [(i, 1) for i in range(250)])
+        self.assertEqual(self.states("done"), [0, 0, 0, 0])
+
+    def test_half_an_hour_takes_no_time(self):
+        worker, seen = self.worker(), []
+        worker.handler("later")(lambda job: seen.append(job.text))
+        self.client.put("later", "a", in_="30m")
+        worker.run(until_idle=True)
+        self.assertEqual(seen, [])
+        self.server.advance("30m")
+        worker.run(until_idle=True)
+        self.assertEqual(seen, ["a"])
+
+    def test_what_a_handler_may_say(self):
+        worker, seen, failures = self.worker(), [], []
+
+        @worker.handler("say")
+        def handle(job):
+            seen.append((job.text, job.attempt, job.error))
+            if job.text == "raise":
+                raise ValueError("it cannot be done")
+            if job.text == "retry":
+                raise elapse.RetryIn("1h")
+            if job.text == "failure":
+                raise elapse.RetryIn("1h", "busy", failure=True)
+            if job.text == "bury":
+                raise elapse.Bury("hopeless")
+            if job.text == "exit":
+                sys.exit(3)
+
+        worker.on_failure(lambda job, error: failures.append((job.text, type(error).__name__)))
+        for text in ("raise", "retry", "failure", "bury", "exit", "good"):
+            self.client.put("say", text, key=text, **NONE)
+        self.assertTrue(worker.run(until_idle=True))
+        self.assertEqual([one for one in seen if one[0] == "raise"],
+                         [("raise", 1, None), ("raise", 2, "ValueError: it cannot be done"), ("raise", 3, "ValueError: it cannot be done")])
+        look = lambda key: self.client.lookup("say", key)  # noqa: E731
+        self.assertEqual((look("raise").state, look("raise").reason, look("raise").error),
+                         ("buried", "no retry was left", "ValueError: it cannot be done"))
+        self.assertEqual((look("retry").state, look("retry").attempts), ("delayed", 0))
+        self.assertEqual((look("failure").state, look("failure").attempts, look("failure").error), ("delayed", 1, "busy"))
+        self.assertEqual((look("bury").state, look("bury").error), ("buried", "hopeless"))
+        self.assertEqual(look("exit").error, "SystemExit: 3")
+        self.assertIsNone(look("good"))
+        self.assertEqual(sorted(failures), [("bury", "Bury"), *[("exit", "SystemExit")] * 3, *[("raise", "ValueError")] * 3])
+
+    def test_hooks(self):
+        worker, seen = self.worker(), []
+        worker.handler("hooks")(lambda job: seen.append("handler"))
+        worker.before(lambda job: seen.append("before"))
+        worker.after(lambda job: seen.append("after"))
+        self.client.put("hooks", "x")
+        worker.run(until_idle=True)
+        self.assertEqual(seen, ["before", "handler", "after"])
+
+    def test_a_lease_is_extended_and_a_cancel_reaches_the_handler(self):
+        worker, reasons, began = self.worker(), [], threading.Event()
+
+        @worker.handler("long")
+        def handle(job):
+            began.set()
+            if job.wait("60s"):
+                reasons.append(job.stop_reason)
+                job.check()
+
+        self.client.put("long", "x", key="x", ttr="300ms")
+        thread = threading.Thread(target=worker.run)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(worker.stop)
+        self.assertTrue(began.wait(60))
+        end = time.monotonic() + 1  # three times the TTR
+        while time.monotonic() < end:
+            job = self.client.lookup("long", "x")
+            self.assertEqual((job.state, job.attempts), ("reserved", 0))
+            self.assertTrue(job.holder)
+        self.assertEqual(self.client.cancel("long", "x"), "running")
+        while self.client.stats("long").get("cancelled_running", 0) > 0:
+            pass
+        self.assertEqual(reasons, ["cancelled"])
+
+    def test_a_lost_lease_reaches_the_handler(self):
+        worker, reasons = self.worker(), []
+
+        @worker.handler("lost")
+        def handle(job):
+            if job.attempt == 1:
+                self.server.advance("10s")
+                job.wait("60s")
+                reasons.append(job.stop_reason)
+
+        self.client.put("lost", "x", ttr="3s", **NONE)
+        worker.run(until_idle=True)
+        while self.states("lost") != [0, 0, 0, 0]:
+            worker.run(until_idle=True)
+        self.assertEqual(reasons, ["lost"])
+        self.assertEqual(self.states("lost"), [0, 0, 0, 0])
+
+    def test_a_handler_that_takes_too_long(self):
+        worker, reasons = self.worker(), []
+        @worker.handler("slow", limit="50ms")
+        def handle(job):
+            if job.attempt == 1:
+                job.wait("60s")
+                reasons.append(job.stop_reason)
+                job.check()
+
+        self.client.put("slow", "x", key="x", **NONE)
+        worker.run(until_idle=True)
+        self.assertEqual(reasons, ["limit"])
+        self.assertEqual(self.states("slow"), [0, 0, 0, 0])
+
+    def test_never_more_in_hand_than_free(self):
+        worker = self.worker(concurrency=4)
+        lock, running, most = threading.Lock(), [0], [0]
+
+        @worker.handler("hand")
+        def handle(job):
+            with lock:
+                running[0] += 1
+                most[0] = max(most[0], running[0], self.client.stats("hand").get("running", 0))
+            with lock:
+                running[0] -= 1
+
+        self.client.put_many(elapse.put("hand", i) for i in range(100))
+        worker.run(until_idle=True)
+        self.assertEqual(self.states("hand"), [0, 0, 0, 0])
+        # Those that are done and whose ACK is being gathered are in the count of the server.
+        self.assertLessEqual(most[0], 4 + _hand.GATHER_MAX)
+
+    def test_done_with_further_jobs(self):
+        worker, seen = self.worker(), []
+
+        @worker.handler("first")
+        def first(job):
+            results = job.done(elapse.put("second", job.body, key="s"), elapse.cancel("timeouts", "t"))
+            seen.append([results[0].outcome, results[1]])
+
+        worker.handler("second")(lambda job: seen.append(job.text))
+        self.client.put("timeouts", "t", key="t", in_="1h")
+        self.client.put("first", "x")
+        worker.run(until_idle=True)
+        self.assertEqual(seen, [["scheduled", ["removed"]], "x"])
+        self.assertEqual(self.states("first"), [0, 0, 0, 0])
+
+    def test_done_does_nothing_without_the_lease(self):
+        worker, caught = self.worker(), []
+
+        @worker.handler("guarded")
+        def handle(job):
+            if job.attempt == 1:
+                self.server.advance("2m")
+            try:
+                job.done(elapse.put("guarded-next", job.body))
+            except elapse.ElapseError as error:
+                caught.append(type(error))
+                raise
+
+        self.client.put("guarded", "x", **NONE)
+        while self.client.stats("guarded-next").get("ready", 0) == 0:
+            worker.run(until_idle=True)
+        self.assertEqual(caught, [elapse.LeaseEndedError])
+        self.assertEqual(self.states("guarded-next")[1], 1)
+
+    def test_stop_gives_back_what_has_not_begun(self):
+        worker, seen = self.worker(concurrency=1), []
+
+        @worker.handler("stopped")
+        def handle(job):
+            worker.stop()
+            seen.append(job.text)
+
+        self.client.put_many(elapse.put("stopped", i) for i in range(20))
+        self.assertTrue(worker.run())
+        self.assertEqual(len(seen), 1)
+        self.assertEqual(self.states("stopped"), [0, 19, 0, 0])
+        self.assertEqual({job.attempts for job in self.client.list("stopped")}, {0})
+
+    def test_a_handler_that_hangs_does_not_hold_the_end(self):
+        worker, hang = self.worker(grace="100ms"), threading.Event()
+        self.addCleanup(hang.set)
+
+        @worker.handler("hangs")
+        def handle(job):
+            worker.stop()
+            hang.wait(600)
+
+        self.client.put("hangs", "x", key="x", **NONE)
+        self.assertFalse(worker.run())
+        job = self.client.lookup("hangs", "x")
+        self.assertEqual((job.state, job.error), ("ready", "the worker ended before the handler did"))
+
+    def test_what_is_wrong_is_refused(self):
+        with self.assertRaises(ValueError):
+            self.worker(concurrency=0)
+        with self.assertRaises(ValueError):
+            self.worker().run()
+        worker = self.worker()
+        worker.handler("a")(print)
+        with self.assertRaises(ValueError):
+            worker.handler("a")(print)
+        with self.assertRaises(TypeError):
+            elapse.AsyncWorker().handler("a")(print)
+
+
+class Asyncio(Case):
+    def run_worker(self, worker, **options):
+        async def run():
+            async with self.server.async_client() as client:
+                return await worker.run(client=client, **options)
+
+        return asyncio.run(run())
+
+    def test_jobs_are_done(self):
+        worker, seen = elapse.AsyncWorker(concurrency=10), []
+
+        @worker.handler("a-done")
+        async def handle(job):
+            await asyncio.sleep(0)
+            seen.append(job.json())
+            await job.done(elapse.put("a-next", job.body))
+
+        self.client.put_many(elapse.put("a-done", i) for i in range(250))
+        self.assertTrue(self.run_worker(worker, until_idle=True))
+        self.assertEqual(sorted(seen), list(range(250)))
+        self.assertEqual(self.states("a-done"), [0, 0, 0, 0])
+        self.assertEqual(self.states("a-next"), [0, 250, 0, 0])
+
+    def test_what_a_handler_may_say(self):
+        worker, seen = elapse.AsyncWorker(), []
+
+        @worker.handler("a-say")
+        async def handle(job):
+            if job.text == "raise":
+                raise ValueError("it cannot be done")
+            if job.text == "retry":
+                raise elapse.RetryIn("1h")
+            if job.text == "bury":
+                raise elapse.Bury("hopeless")
+
+        @worker.on_failure
+        async def failed(job, error):
+            seen.append((job.text, str(error)))
+
+        for text in ("raise", "retry", "bury", "good"):
+            self.client.put("a-say", text, key=text, attempts=1)
+        self.run_worker(worker, until_idle=True)
+        self.assertEqual(sorted(seen), [("bury", "hopeless"), ("raise", "it cannot be done")])
+        self.assertEqual(self.states("a-say"), [1, 0, 0, 2])
+        self.assertEqual(self.client.lookup("a-say", "raise").error, "ValueError: it cannot be done")
+
+    def test_a_cancel_is_a_cancelled_error(self):
+        worker, seen = elapse.AsyncWorker(), []
+
+        @worker.handler("a-long")
+        async def handle(job):
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, self.client.cancel, "a-long", "x")
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                seen.append(job.stop_reason)
+                raise
+
+        self.client.put("a-long", "x", key="x", ttr="300ms")
+        self.run_worker(worker, until_idle=True)
+        self.assertEqual(seen, ["cancelled"])
+        self.assertEqual(self.client.stats("a-long").get("cancelled_running", 0), 0)
+
+    def test_stop_within_the_grace(self):
+        worker, seen = elapse.AsyncWorker(concurrency=2, grace="50ms"), []
+
+        @worker.handler("a-stop")
+        async def handle(job):
+            worker.stop()
+            try:
+                await asyncio.sleep(600)
+            except asyncio.CancelledError:
+                seen.append(job.stop_reason)
+                raise
+
+        self.client.put_many(elapse.put("a-stop", i, **NONE) for i in range(5))
+        self.assertFalse(self.run_worker(worker))
+        self.assertIn("stopping", seen)
+        self.assertEqual(self.states("a-stop")[1:], [5, 0, 0])
+
+
+PROGRAM = """
+import sys
+import elapse
+worker = elapse.Worker(concurrency=2)
+@worker.handler("program")
+def handle(job):
+    sys.stdout.write(job.text + "\\n")
+    sys.stdout.flush()
+"""
+
+
+class Program(Case):
+    def test_sigterm(self):
+        import tempfile
+        with tempfile.TemporaryDirectory() as directory:
+            with open(directory + "/mine.py", "w") as file:
+                file.write(PROGRAM)
+            process = subprocess.Popen(
+                [sys.executable, "-B", "-m", "elapse.worker", "mine:worker", "--concurrency", "3", "--url", self.server.url],
+                cwd=directory, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(support.PACKAGE / "src")})
+            self.client.put_many(elapse.put("program", f"job {i}") for i in range(10))
+            said = {process.stdout.readline().decode().strip() for _ in range(10)}
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(60), 0)
+            process.stdout.close()
+        self.assertEqual(said, {f"job {i}" for i in range(10)})
+        self.assertEqual(self.states("program"), [0, 0, 0, 0])
+
+
+if __name__ == "__main__":
+    support.main()
