@@ -1,0 +1,297 @@
+package elapse_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"elapse"
+	"elapse/elapsetest"
+)
+
+// background is the context of most calls.
+var background = context.Background()
+
+// must fails the test if there is an error.
+func must[T any](t testing.TB) func(T, error) T {
+	return func(value T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
+
+func equal[T comparable](t testing.TB, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Fatalf("got %v, want %v", got, want)
+	}
+}
+
+func works(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func isError(t testing.TB, err error, want *elapse.Error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("got the error %v, want %s", err, want.Code)
+	}
+	var base *elapse.Error
+	if !errors.As(err, &base) {
+		t.Fatalf("%v is no *elapse.Error", err)
+	}
+}
+
+type order struct {
+	Number string
+	Cents  int
+}
+
+func TestPutLookupCancel(t *testing.T) {
+	client := elapsetest.Start(t).Client(t)
+	put := must[elapse.PutResult](t)
+	word := must[elapse.Outcome](t)
+	look := must[*elapse.JobState](t)
+
+	first := put(client.Put(background, "orders", order{"4711", 995}, elapse.In(30*time.Minute), elapse.Key("4711"),
+		elapse.Tag("shop"), elapse.Group("ann"), elapse.Priority(7), elapse.TTR(90*time.Second),
+		elapse.Expire(time.Hour), elapse.Attempts(3), elapse.Backoff(2*time.Second, time.Minute),
+		elapse.Headers(map[string]string{"traceparent": "00-1"})))
+	equal(t, first.Outcome, elapse.Scheduled)
+	job := look(client.Lookup(background, "orders", "4711"))
+	equal(t, job.ID, first.ID)
+	equal(t, string(job.Body), `{"Number":"4711","Cents":995}`)
+	equal(t, job.State, elapse.StateDelayed)
+	equal(t, job.Tag, "shop")
+	equal(t, job.Group, "ann")
+	equal(t, job.Priority, 7)
+	equal(t, job.TTR, 90*time.Second)
+	equal(t, job.Expire, time.Hour)
+	equal(t, job.AttemptMax, 3)
+	equal(t, job.BackoffMin, 2*time.Second)
+	equal(t, job.BackoffMax, time.Minute)
+	equal(t, job.Headers["traceparent"], "00-1")
+
+	equal(t, put(client.Put(background, "orders", "x", elapse.Key("4711"), elapse.KeepKey())).Outcome, elapse.Kept)
+	_, err := client.Put(background, "orders", "x", elapse.Key("4711"), elapse.FailKey())
+	isError(t, err, elapse.ErrBusyKey)
+	var busy *elapse.Error
+	errors.As(err, &busy)
+	equal(t, busy.JobID, first.ID)
+	equal(t, put(client.Put(background, "orders", "y", elapse.Key("4711"), elapse.In(time.Hour))).Outcome, elapse.Replaced)
+	equal(t, word(client.Reschedule(background, "orders", "4711", elapse.In(2*time.Hour))), elapse.Rescheduled)
+	moment := time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)
+	equal(t, word(client.Reschedule(background, "orders", "4711", elapse.At(moment))), elapse.Rescheduled)
+	equal(t, look(client.Lookup(background, "orders", "4711")).Due.UTC(), moment)
+	equal(t, word(client.Cancel(background, "orders", "4711")), elapse.Removed)
+	equal(t, word(client.Cancel(background, "orders", "4711")), elapse.Gone)
+	if look(client.Lookup(background, "orders", "4711")) != nil {
+		t.Fatal("a job that was cancelled is shown")
+	}
+	every := put(client.Put(background, "cron", "x", elapse.Every(time.Minute)))
+	put(client.Put(background, "cron", "x", elapse.Cron("0 9 * * mon", "Europe/Berlin"), elapse.Key("weekly")))
+	equal(t, look(client.LookupID(background, every.ID)).Recurring, true)
+	equal(t, word(client.CancelID(background, every.ID)), elapse.Removed)
+	put(client.Put(background, "index", "x", elapse.Key("p"), elapse.In(time.Minute), elapse.Debounce(time.Hour)))
+	token := put(client.Put(background, "bills", "x", elapse.TokenFor("bill-9", time.Minute)))
+	again := put(client.Put(background, "bills", "x", elapse.Token("bill-9")))
+	equal(t, again.ID, token.ID)
+	equal(t, again.Outcome, elapse.Known)
+}
+
+func TestManyAndLists(t *testing.T) {
+	client := elapsetest.Start(t).Client(t)
+	requests := make([]*elapse.Request, 0, 1200)
+	for range make([]int, 1199) {
+		requests = append(requests, elapse.Put("many", "x", elapse.In(time.Hour), elapse.Tag("spring")))
+	}
+	requests = append(requests, elapse.Put("many", "x", elapse.In(time.Hour), elapse.Key("k")))
+	results := must[[]elapse.PutResult](t)(client.PutMany(background, requests...))
+	seen := map[int64]bool{}
+	for _, result := range results {
+		equal(t, result.Outcome, elapse.Scheduled)
+		seen[result.ID] = true
+	}
+	equal(t, len(seen), 1200)
+	keys := 0
+	jobs := client.List(background, "many", elapse.Selection{State: elapse.StateDelayed, Keys: true})
+	for jobs.Next() {
+		delete(seen, jobs.Job().ID)
+		if jobs.Job().Key == "k" {
+			keys++
+		}
+	}
+	works(t, jobs.Err())
+	equal(t, len(seen), 0)
+	equal(t, keys, 1)
+
+	// One that is refused does not hinder the others.
+	results, err := client.PutMany(background, elapse.Put("many", "x"), elapse.Put(strings.Repeat("t", 201), "x"),
+		elapse.Put("many", make(chan int)), elapse.Cancel("many", "k"), elapse.Put("many", "y"))
+	isError(t, err, elapse.ErrInvalid)
+	equal(t, results[0].Outcome, elapse.Scheduled)
+	isError(t, results[1].Err, elapse.ErrInvalid)
+	isError(t, results[2].Err, elapse.ErrInvalid)
+	isError(t, results[3].Err, elapse.ErrInvalid)
+	equal(t, results[4].Outcome, elapse.Scheduled)
+
+	stats := must[*elapse.Stats](t)(client.Stats(background, "many"))
+	equal(t, stats.Delayed, 1200)
+	equal(t, stats.Ready, 2)
+	equal(t, must[*elapse.Stats](t)(client.Stats(background, "")).All["delayed"], 1200)
+	equal(t, strings.Join(must[[]string](t)(client.Tubes(background)), " "), "many")
+	removed, running, err := client.CancelAll(background, "many", elapse.Selection{Tag: "spring"})
+	works(t, err)
+	equal(t, removed, 1199)
+	equal(t, running, 0)
+	words := must[[]elapse.Outcome](t)(client.CancelMany(background, "many", "k", "l"))
+	equal(t, words[0], elapse.Removed)
+	equal(t, words[1], elapse.Gone)
+	equal(t, must[elapse.Outcome](t)(client.Pause(background, "many", time.Minute)), elapse.OK)
+	if left := must[*elapse.Stats](t)(client.Stats(background, "many")).PauseLeft; left <= 0 || left > time.Minute {
+		t.Fatalf("the pause has %v left", left)
+	}
+	works(t, client.SetLimit(background, "many", 3))
+	equal(t, must[uint32](t)(client.Limit(background, "many")), 3)
+	works(t, client.SetLimit(background, "many", 0))
+	equal(t, must[uint32](t)(client.Limit(background, "many")), 0)
+	equal(t, must[int64](t)(client.Kick(background, "many", 5)), 0)
+}
+
+func TestTransaction(t *testing.T) {
+	client := elapsetest.Start(t).Client(t)
+	transact := must[[]elapse.Result](t)
+	results := transact(client.Transaction(background, elapse.Put("a", "1", elapse.Key("k"), elapse.In(time.Hour)),
+		elapse.Reschedule("a", "k", elapse.In(time.Minute)), elapse.Cancel("a", "k", "l"),
+		elapse.Put("b", "2", elapse.Key("m")), elapse.Put("b", "3", elapse.Key("m"), elapse.FailKey())))
+	equal(t, results[0].Outcome, elapse.Scheduled)
+	equal(t, results[1].Outcome, elapse.Rescheduled)
+	equal(t, results[2].Outcomes[0], elapse.Removed)
+	equal(t, results[2].Outcomes[1], elapse.Gone)
+	isError(t, results[4].Err, elapse.ErrBusyKey)
+
+	_, err := client.Transaction(background, elapse.Put("c", "1"), elapse.Put(strings.Repeat("t", 201), "2"))
+	isError(t, err, elapse.ErrInvalid)
+	if must[*elapse.Stats](t)(client.Stats(background, "c")) != nil {
+		t.Fatal("half a transaction was done")
+	}
+	_, err = client.Transaction(background, elapse.Put("c", "1"), elapse.Cancel("c"))
+	isError(t, err, elapse.ErrInvalid)
+	_, err = client.Transaction(background, elapse.Reschedule("c", "k", elapse.Key("no")))
+	isError(t, err, elapse.ErrInvalid)
+}
+
+func TestClockOfTests(t *testing.T) {
+	server := elapsetest.Start(t)
+	client := server.Client(t)
+	put := must[elapse.PutResult](t)(client.Put(background, "orders", "x", elapse.In(30*time.Minute)))
+	server.Advance(t, 30*time.Minute)
+	for state(t, client, put.ID).State == elapse.StateDelayed {
+		time.Sleep(time.Millisecond) // the thread of the queue has to look at its clock
+	}
+	equal(t, state(t, client, put.ID).State, elapse.StateReady)
+}
+
+func TestPasswordsAndNames(t *testing.T) {
+	passwords := t.TempDir() + "/passwords"
+	if err := os.WriteFile(passwords, []byte("a-password-that-is-long-enough\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := elapsetest.Start(t, "--auth", passwords)
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{server.Address},
+		Password: "a-password-that-is-long-enough"}))
+	defer client.Close()
+	works(t, client.Ping(background))
+	wrong := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{server.Address}, Password: "wrong"}))
+	defer wrong.Close()
+	isError(t, wrong.Ping(background), elapse.ErrWrongPassword)
+	isError(t, server.Client(t).Ping(background), elapse.ErrNoAuth)
+}
+
+func TestNoServer(t *testing.T) {
+	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	address := listener.Addr().String()
+	listener.Close()
+	nobody := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{address}, RetryFor: 100 * time.Millisecond}))
+	_, err := nobody.Put(background, "a", "x")
+	isError(t, err, elapse.ErrUnavailable)
+	ctx, cancel := context.WithCancel(background)
+	cancel()
+	_, err = nobody.Put(ctx, "a", "x")
+	isError(t, err, elapse.ErrUnavailable)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v does not say that the context was cancelled", err)
+	}
+	server := elapsetest.Start(t)
+	several := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{address, server.Address}}))
+	works(t, several.Ping(background))
+	several.Close()
+	isError(t, several.Ping(background), elapse.ErrInvalid)
+	for _, config := range []elapse.Config{{RetryFor: -1}, {RetryFor: 10 * time.Minute}, {MaxConnections: -1}} {
+		_, err := elapse.Open(config)
+		isError(t, err, elapse.ErrInvalid)
+	}
+}
+
+// silentServer takes connections and bytes, and never answers.
+func silentServer(t *testing.T) string {
+	listener := must[net.Listener](t)(net.Listen("tcp", "127.0.0.1:0"))
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			// SETNAME is answered, so that the connection is made.
+			buffer := make([]byte, 4096)
+			_, _ = conn.Read(buffer)
+			_, _ = conn.Write([]byte("+OK\r\n"))
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestUncertain(t *testing.T) {
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{silentServer(t)}}))
+	defer client.Close()
+	for _, call := range []func(ctx context.Context) error{
+		func(ctx context.Context) error { _, err := client.Put(ctx, "a", "x"); return err },
+		func(ctx context.Context) error { _, err := client.Kick(ctx, "a", 1); return err },
+		func(ctx context.Context) error { _, err := client.PutMany(ctx, elapse.Put("a", "x")); return err },
+		func(ctx context.Context) error {
+			_, err := client.Transaction(ctx, elapse.Put("a", "x"), elapse.Cancel("a", "k"))
+			return err
+		},
+	} {
+		ctx, cancel := context.WithTimeout(background, 50*time.Millisecond)
+		isError(t, call(ctx), elapse.ErrUncertain)
+		cancel()
+	}
+}
+
+func TestHeadersOfEachPut(t *testing.T) {
+	server := elapsetest.Start(t)
+	type key struct{}
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{server.Address},
+		Headers: func(ctx context.Context) map[string]string {
+			trace, _ := ctx.Value(key{}).(string)
+			return map[string]string{"traceparent": trace, "who": "config"}
+		}}))
+	defer client.Close()
+	ctx := context.WithValue(background, key{}, "00-7")
+	put := must[elapse.PutResult](t)(client.Put(ctx, "a", "x", elapse.Headers(map[string]string{"who": "put"})))
+	job := must[*elapse.JobState](t)(client.LookupID(background, put.ID))
+	equal(t, job.Headers["traceparent"], "00-7")
+	equal(t, job.Headers["who"], "put")
+}

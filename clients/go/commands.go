@@ -1,0 +1,203 @@
+package elapse
+
+import (
+	"context"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// Cancel makes the request that cancels the jobs with these keys.
+func Cancel(tube string, keys ...string) *Request {
+	request := &Request{name: "CANCEL", arguments: append([]any{tube}, texts(keys)...)}
+	if len(keys) == 0 {
+		request.failure = invalid("Cancel needs a key")
+	}
+	return request
+}
+
+// CancelID makes the request that cancels the jobs with these ids.
+func CancelID(ids ...int64) *Request {
+	request := &Request{name: "CANCELID", arguments: numbers(ids)}
+	if len(ids) == 0 {
+		request.failure = invalid("CancelID needs an id")
+	}
+	return request
+}
+
+// Reschedule makes the request that gives the job with this key another due time: one of In and At.
+func Reschedule(tube, key string, when PutOption) *Request {
+	request := &Request{name: "RESCHEDULE", arguments: []any{tube, key}}
+	return request.when(when)
+}
+
+// RescheduleID makes the request that gives the job with this id another due time: one of In and At.
+func RescheduleID(id int64, when PutOption) *Request {
+	request := &Request{name: "RESCHEDULEID", arguments: []any{id}}
+	return request.when(when)
+}
+
+func (r *Request) when(when PutOption) *Request {
+	if when == nil {
+		r.failure = invalid("Reschedule needs In or At")
+		return r
+	}
+	before := len(r.arguments)
+	when(r)
+	if len(r.arguments) != before+2 || r.arguments[before] != "IN" && r.arguments[before] != "AT" {
+		r.failure = invalid("Reschedule takes In or At alone")
+	}
+	return r
+}
+
+// KickID makes the request that lets a buried or delayed job be ready.
+func KickID(id int64) *Request { return &Request{name: "KICKID", arguments: []any{id}} }
+
+func texts(all []string) []any {
+	result := make([]any, len(all))
+	for index, text := range all {
+		result[index] = text
+	}
+	return result
+}
+
+func numbers(all []int64) []any {
+	result := make([]any, len(all))
+	for index, number := range all {
+		result[index] = number
+	}
+	return result
+}
+
+// words sends a request whose answer is a word for each of many things.
+func (c *Client) words(ctx context.Context, request *Request) ([]Outcome, error) {
+	what, err := c.command(ctx, request, false)
+	if err != nil {
+		return nil, err
+	}
+	value, err := c.do(ctx, what)
+	if err != nil {
+		return nil, err
+	}
+	return readWords(what.name, value)
+}
+
+// readWords reads one word, or an array of them. An error among them is the error of all.
+func readWords(name string, value any) ([]Outcome, error) {
+	places, ok := value.([]any)
+	if !ok {
+		places = []any{value}
+	}
+	words := make([]Outcome, len(places))
+	for index, place := range places {
+		if refused, ok := place.(redis.Error); ok {
+			return nil, answered(refused)
+		}
+		word, err := redis.String(place, nil)
+		if err != nil {
+			return nil, unreadable(name, value)
+		}
+		words[index] = Outcome(word)
+	}
+	if len(words) == 0 {
+		return nil, unreadable(name, value)
+	}
+	return words, nil
+}
+
+func (c *Client) word(ctx context.Context, request *Request) (Outcome, error) {
+	words, err := c.words(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	return words[0], nil
+}
+
+// Cancel cancels the job with this key: Removed, Running (a worker has it and goes on, and nobody gets it
+// again) or Gone. After a retry Gone may mean that the first try has removed it.
+func (c *Client) Cancel(ctx context.Context, tube, key string) (Outcome, error) {
+	return c.word(ctx, Cancel(tube, key))
+}
+
+// CancelMany cancels the jobs with these keys, up to 1,000, and returns a word for each.
+func (c *Client) CancelMany(ctx context.Context, tube string, keys ...string) ([]Outcome, error) {
+	return c.words(ctx, Cancel(tube, keys...))
+}
+
+// CancelID cancels the job with this id.
+func (c *Client) CancelID(ctx context.Context, id int64) (Outcome, error) {
+	return c.word(ctx, CancelID(id))
+}
+
+// CancelAll cancels all jobs of a tube, or those that the selection names. It returns how many are gone,
+// and with how many a worker still goes on. After a retry they are those of the last try.
+func (c *Client) CancelAll(ctx context.Context, tube string, which Selection) (removed, running int64, err error) {
+	arguments := which.arguments([]any{tube})
+	value, err := c.do(ctx, command{"CANCELALL", arguments, true})
+	if err != nil {
+		return 0, 0, err
+	}
+	fields, err := readFields("CANCELALL", value)
+	if err != nil {
+		return 0, 0, err
+	}
+	return fields.number("removed"), fields.number("running"), nil
+}
+
+// Reschedule gives the job with this key another due time, In or At: Rescheduled, Running or Gone.
+func (c *Client) Reschedule(ctx context.Context, tube, key string, when PutOption) (Outcome, error) {
+	return c.word(ctx, Reschedule(tube, key, when))
+}
+
+// RescheduleID gives the job with this id another due time, In or At.
+func (c *Client) RescheduleID(ctx context.Context, id int64, when PutOption) (Outcome, error) {
+	return c.word(ctx, RescheduleID(id, when))
+}
+
+// Kick makes up to so many buried jobs of a tube ready, or, if none is buried, delayed ones. It returns how
+// many. It is not sent again when its answer is lost: then it is ErrUncertain.
+func (c *Client) Kick(ctx context.Context, tube string, count int) (int64, error) {
+	value, err := c.do(ctx, command{"KICK", []any{tube, count}, false})
+	if err != nil {
+		return 0, err
+	}
+	kicked, err := redis.Int64(value, nil)
+	if err != nil {
+		return 0, unreadable("KICK", value)
+	}
+	return kicked, nil
+}
+
+// KickID makes a buried or delayed job ready: OK, Running or Gone.
+func (c *Client) KickID(ctx context.Context, id int64) (Outcome, error) {
+	return c.word(ctx, KickID(id))
+}
+
+// Pause hands out nothing of a tube for so long; 0 ends a pause. It answers OK, or Gone if there is no such
+// tube.
+func (c *Client) Pause(ctx context.Context, tube string, duration time.Duration) (Outcome, error) {
+	return c.word(ctx, &Request{name: "PAUSE", arguments: []any{tube, milliseconds(duration)}})
+}
+
+// SetLimit lets at most so many jobs of the tube run at a time, on all workers together; 0 is no limit.
+func (c *Client) SetLimit(ctx context.Context, tube string, concurrency uint32) error {
+	arguments := []any{tube, "CONCURRENCY", concurrency}
+	if concurrency == 0 {
+		arguments = []any{tube, "NONE"}
+	}
+	_, err := c.word(ctx, &Request{name: "LIMIT", arguments: arguments})
+	return err
+}
+
+// Limit returns how many jobs of the tube may run at a time; 0 is no limit.
+func (c *Client) Limit(ctx context.Context, tube string) (uint32, error) {
+	value, err := c.do(ctx, command{"LIMIT", []any{tube}, true})
+	if err != nil || value == nil {
+		return 0, err
+	}
+	fields, err := readFields("LIMIT", value)
+	if err != nil {
+		return 0, err
+	}
+	return uint32(fields.number("concurrency")), nil
+}

@@ -1,0 +1,232 @@
+package elapse_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"elapse"
+	"elapse/elapsetest"
+)
+
+// long returns the size of a test: the short one, or, with ELAPSE_LONG, the long one.
+func long(short, size int) int {
+	if os.Getenv("ELAPSE_LONG") != "" {
+		return size
+	}
+	return short
+}
+
+// killer is a server with a directory that is killed again and again, and started at the same address.
+type killer struct {
+	stop, ended chan struct{}
+	kills       int
+}
+
+func startKiller(t *testing.T, every time.Duration) (*killer, string) {
+	data := t.TempDir()
+	arguments := []string{"--data", data, "--segment-bits", "22"}
+	server := elapsetest.StartWith(t, "127.0.0.1:0", arguments...)
+	k := &killer{stop: make(chan struct{}), ended: make(chan struct{})}
+	go func() {
+		defer close(k.ended)
+		for {
+			select {
+			case <-k.stop:
+				return
+			case <-time.After(every):
+			}
+			server.Kill()
+			k.kills++
+			server = elapsetest.StartWith(t, server.Address, arguments...)
+		}
+	}()
+	return k, server.Address
+}
+
+// halt ends the killing; the server goes on.
+func (k *killer) halt(t testing.TB) {
+	t.Helper()
+	close(k.stop)
+	<-k.ended
+	if k.kills == 0 {
+		t.Fatal("the server was never killed")
+	}
+}
+
+func open(t testing.TB, address string) *elapse.Client {
+	t.Helper()
+	client := must[*elapse.Client](t)(elapse.Open(elapse.Config{Addresses: []string{address}, RetryFor: time.Minute}))
+	t.Cleanup(client.Close)
+	return client
+}
+
+// putAll puts the jobs 0 to count - 1: a half one at a time, a half 10 at a time, from several goroutines.
+func putAll(t *testing.T, client *elapse.Client, tube string, count int, paused time.Duration) {
+	const writers = 4
+	var group sync.WaitGroup
+	for writer := range make([]int, writers) {
+		group.Add(1)
+		go func(writer int) {
+			defer group.Done()
+			var some []*elapse.Request
+			for number := writer; number < count; number += writers {
+				body := strconv.Itoa(number)
+				var err error
+				if number%(2*writers) < writers {
+					_, err = client.Put(background, tube, body, elapse.TTR(5*time.Second))
+				} else if some = append(some, elapse.Put(tube, body, elapse.TTR(5*time.Second))); len(some) == 10 ||
+					number+2*writers >= count {
+					_, err = client.PutMany(background, some...)
+					some = nil
+				}
+				if err != nil {
+					t.Errorf("job %d: %v", number, err)
+					return
+				}
+				time.Sleep(paused)
+			}
+		}(writer)
+	}
+	group.Wait()
+}
+
+// With a server that is killed each second no put is lost, and none doubles.
+func TestKilledServerPuts(t *testing.T) {
+	count := long(400, 10_000)
+	k, address := startKiller(t, time.Duration(long(60, 1000))*time.Millisecond)
+	client := open(t, address)
+	putAll(t, client, "puts", count, 3*time.Millisecond)
+	k.halt(t)
+	seen := map[string]int{}
+	jobs := client.List(background, "puts", elapse.Selection{})
+	for jobs.Next() {
+		seen[string(state(t, client, jobs.Job().ID).Body)]++
+	}
+	works(t, jobs.Err())
+	for number := range make([]int, count) {
+		equal(t, seen[strconv.Itoa(number)], 1)
+	}
+	equal(t, len(seen), count)
+	t.Logf("%d puts, %d kills: 0 lost, 0 doubled", count, k.kills)
+}
+
+// With a server that is killed each second every job is done at least once.
+func TestKilledServerWork(t *testing.T) {
+	count := long(300, 10_000)
+	k, address := startKiller(t, time.Duration(long(60, 1000))*time.Millisecond)
+	client := open(t, address)
+	var mutex sync.Mutex
+	done := map[string]int{}
+	calls := 0
+	all := make(chan struct{})
+	r := start(t, client, elapse.WorkerConfig{Concurrency: 16}, func(w *elapse.Worker) {
+		elapse.Handle(w, "work", func(_ context.Context, job *elapse.Job[string]) error {
+			mutex.Lock()
+			defer mutex.Unlock()
+			calls++
+			if done[job.Body]++; done[job.Body] == 1 && len(done) == count {
+				close(all)
+			}
+			return nil
+		})
+	})
+	putAll(t, client, "work", count, 4*time.Millisecond)
+	k.halt(t)
+	select {
+	case <-all:
+	case <-time.After(10 * patient):
+		t.Fatalf("%d of %d jobs were done", len(done), count)
+	}
+	r.finish(t)
+	t.Logf("%d jobs, %d kills: %d repeats", count, k.kills, calls-count)
+}
+
+// Chains of three steps, with workers that are killed at random and a server that is killed each second: each
+// chain ends exactly once. A worker is killed by the loss of its client: what its handlers do afterwards cannot
+// reach the server, and its leases end by themselves.
+func TestChainsWithKilledWorkers(t *testing.T) {
+	count := long(400, 10_000)
+	k, address := startKiller(t, time.Duration(long(60, 1000))*time.Millisecond)
+	client := open(t, address)
+	short := elapse.TTR(time.Second)
+	eager := elapse.Backoff(0, 50*time.Millisecond)
+	many := elapse.Attempts(0)
+	step := func(next string) func(context.Context, *elapse.Job[string]) error {
+		return func(ctx context.Context, job *elapse.Job[string]) error {
+			time.Sleep(10 * time.Millisecond)
+			switch rand.Intn(8) {
+			case 0:
+				return errors.New("before the step")
+			case 1:
+				panic("before the step")
+			}
+			_, err := job.Done(ctx, elapse.Put(next, job.Body, short, eager, many))
+			if rand.Intn(8) == 0 {
+				panic("after the step")
+			}
+			return err
+		}
+	}
+	handlers := func(w *elapse.Worker) {
+		elapse.Handle(w, "one", step("two"))
+		elapse.Handle(w, "two", step("three"))
+		elapse.Handle(w, "three", step("end"))
+	}
+	stop := make(chan struct{})
+	var workers sync.WaitGroup
+	for range make([]int, 2) {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for ended := false; !ended; {
+				// A worker with a limit of nothing leaves its jobs as a process that is killed does.
+				own := open(t, address)
+				r := start(t, own, elapse.WorkerConfig{Concurrency: 8, ShutdownLimit: time.Nanosecond}, handlers)
+				select {
+				case <-stop:
+					ended = true
+				case <-time.After(time.Duration(200+rand.Intn(600)) * time.Millisecond):
+					own.Close() // nothing can be told to the server any more
+				}
+				r.stop()
+				<-r.ended
+			}
+		}()
+	}
+	requests := make([]*elapse.Request, 0, count)
+	for number := range make([]int, count) {
+		requests = append(requests, elapse.Put("one", fmt.Sprint(number), short, eager, many))
+	}
+	must[[]elapse.PutResult](t)(client.PutMany(background, requests...))
+	for finish := time.Now().Add(10 * patient); ; {
+		stats, err := client.Stats(background, "end")
+		if err == nil && stats != nil && stats.Ready >= int64(count) {
+			break
+		}
+		if time.Now().After(finish) {
+			t.Fatalf("the chains do not end: %+v", stats)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	close(stop)
+	workers.Wait()
+	k.halt(t)
+	seen := map[string]int{}
+	jobs := client.List(background, "end", elapse.Selection{})
+	for jobs.Next() {
+		seen[string(state(t, client, jobs.Job().ID).Body)]++
+	}
+	works(t, jobs.Err())
+	for number := range make([]int, count) {
+		equal(t, seen[strconv.Itoa(number)], 1)
+	}
+	equal(t, len(seen), count)
+	t.Logf("%d chains, %d kills: each ended exactly once", count, k.kills)
+}

@@ -1,0 +1,83 @@
+package elapse_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"elapse/elapsetest"
+)
+
+// block is a block of code of a page.
+type block struct{ mark, language, code string }
+
+var blocks = regexp.MustCompile("(?s)(?:<!-- test: ([^\n]*) -->\n)?```(\\w+)\n(.*?)```\n")
+
+// readBlocks returns the blocks of a page, of which there is at least one.
+func readBlocks(t *testing.T, page string) []block {
+	text := must[[]byte](t)(os.ReadFile(page))
+	var result []block
+	for _, found := range blocks.FindAllSubmatch(text, -1) {
+		result = append(result, block{string(found[1]), string(found[2]), string(found[3])})
+	}
+	if len(result) == 0 {
+		t.Fatalf("%s has no block", page)
+	}
+	return result
+}
+
+// run runs a program in a directory, and returns what it prints.
+func run(t *testing.T, directory, address, name string, arguments ...string) string {
+	t.Helper()
+	command := exec.Command(name, arguments...)
+	command.Dir = directory
+	here := must[string](t)(os.Getwd())
+	command.Env = append(os.Environ(), "ELAPSE_ADDRESS="+address, "ELAPSE="+filepath.Dir(filepath.Dir(here)))
+	output, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %v: %v\n%s", name, arguments, err, output)
+	}
+	return string(output)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	works(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// TestPages runs the blocks of the pages in their order: commands by bash; programs, each in place of the one
+// before; and a block of text is what the program before it has printed.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"README.md", "EXAMPLES.md"} {
+		server := elapsetest.Start(t)
+		directory := filepath.Join(t.TempDir(), "shop")
+		printed := ""
+		programs := 0
+		for _, block := range readBlocks(t, page) {
+			switch {
+			case block.mark == "left out":
+			case strings.HasPrefix(block.mark, "as "):
+				works(t, os.Remove(filepath.Join(directory, "main.go")))
+				write(t, filepath.Join(directory, strings.TrimPrefix(block.mark, "as ")), block.code)
+				run(t, directory, server.Address, "go", "test", ".")
+			case block.language == "go":
+				programs++
+				write(t, filepath.Join(directory, "main.go"), block.code)
+				equal(t, run(t, directory, server.Address, "gofmt", "-l", "."), "")
+				printed = run(t, directory, server.Address, "go", "run", ".")
+			case block.language == "text":
+				equal(t, printed, block.code)
+			case strings.Contains(block.code, "go run"): // the program before it has run
+			default:
+				run(t, filepath.Dir(directory), server.Address, "bash", "-ec", block.code)
+			}
+		}
+		if programs == 0 {
+			t.Fatalf("%s has no program", page)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package elapse
+
+import (
+	"context"
+	"errors"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// Result is the answer to one request of a transaction.
+type Result struct {
+	ID       int64     // of a put: the job
+	Outcome  Outcome   // the word; of many keys or ids the first one
+	Outcomes []Outcome // of a request about many keys or ids: a word for each
+	Err      error     // such as ErrBusyKey, which stops nothing
+}
+
+// leased is a lease that guards a transaction.
+type leased struct {
+	id    int64
+	lease string
+}
+
+// Transaction does all requests, or none: after a crash, too. It returns a result for each. An error says
+// that nothing was done, unless it is ErrUncertain: a transaction that has both puts and other requests is
+// not sent again once it may have been done, because a second Cancel could remove what the first put.
+func (c *Client) Transaction(ctx context.Context, requests ...*Request) ([]Result, error) {
+	return c.transact(ctx, nil, requests)
+}
+
+// transact sends MULTI, LEASED and ACK of the guard if there is one, the requests, and EXEC. If the lease
+// has ended it is ErrLeaseLost, or, if an earlier try may have been the one that ended it, ErrUncertain.
+func (c *Client) transact(ctx context.Context, guard *leased, requests []*Request) ([]Result, error) {
+	var commands []command
+	if guard != nil {
+		commands = append(commands, command{"LEASED", []any{guard.id, guard.lease}, true},
+			command{"ACK", []any{guard.id, guard.lease}, true})
+	}
+	puts, repeatable := 0, true
+	for _, request := range requests {
+		what, err := c.command(ctx, request, guard != nil)
+		if err != nil {
+			return nil, err
+		}
+		if what.name == "PUT" {
+			puts++
+		}
+		repeatable = repeatable && what.repeatable
+		commands = append(commands, what)
+	}
+	if len(commands) == 0 {
+		return nil, nil
+	}
+	repeatable = guard != nil || repeatable && (puts == 0 || puts == len(requests))
+	var answers []any
+	sent, lost := false, false
+	err := c.retry(ctx, "EXEC", repeatable, func(l *link) error {
+		value, err := exec(l, commands)
+		if err != nil {
+			sent = sent || fateOf(err) == uncertain
+			return err
+		}
+		var ok bool
+		if answers, ok = value.([]any); !ok || len(answers) != len(commands) {
+			lost = value == nil
+			if lost {
+				return nil
+			}
+			return unreadable("EXEC", value)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if lost && sent {
+		return nil, ErrUncertain.because(ErrLeaseLost)
+	}
+	if lost {
+		return nil, ErrLeaseLost
+	}
+	return readResults(commands[len(commands)-len(requests):], answers[len(commands)-len(requests):]), nil
+}
+
+// exec sends one transaction, and returns the answer of EXEC. A command that was refused is the error.
+func exec(l *link, commands []command) (any, error) {
+	if err := l.conn.Send("MULTI"); err != nil {
+		return nil, err
+	}
+	for _, what := range commands {
+		if err := l.conn.Send(what.name, what.arguments...); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.conn.Send("EXEC"); err != nil {
+		return nil, err
+	}
+	if err := l.conn.Flush(); err != nil {
+		return nil, err
+	}
+	var refusal error
+	for range commands {
+		if err := receive(l, &refusal); err != nil {
+			return nil, err
+		}
+	}
+	if err := receive(l, &refusal); err != nil { // one more, for MULTI
+		return nil, err
+	}
+	value, err := l.conn.Receive()
+	var refused redis.Error
+	if errors.As(err, &refused) {
+		if refusal != nil {
+			return nil, refusal
+		}
+		return nil, answered(refused)
+	}
+	if err == nil && refusal != nil {
+		return nil, refusal
+	}
+	return value, err
+}
+
+// receive reads QUEUED. The first refusal is kept: EXEC then says EXECABORT, which does not say why.
+func receive(l *link, refusal *error) error {
+	_, err := l.conn.Receive()
+	var refused redis.Error
+	if errors.As(err, &refused) {
+		if *refusal == nil {
+			*refusal = answered(refused)
+		}
+		return nil
+	}
+	return err
+}
+
+func readResults(commands []command, answers []any) []Result {
+	results := make([]Result, len(commands))
+	for index, what := range commands {
+		if refused, ok := answers[index].(redis.Error); ok {
+			results[index].Err = answered(refused)
+		} else if what.name == "PUT" {
+			put, err := putResult(answers[index])
+			results[index] = Result{ID: put.ID, Outcome: put.Outcome, Err: err}
+		} else if words, err := readWords(what.name, answers[index]); err != nil {
+			results[index].Err = err
+		} else {
+			results[index] = Result{Outcome: words[0], Outcomes: words}
+		}
+	}
+	return results
+}
