@@ -28,6 +28,7 @@
     X("limit",      "limit how many jobs of a tube run, or show its limits", verb_command)        \
     X("lookup",     "show a job on a server", lookup_command)                                     \
     X("list",       "list the jobs of a tube on a server, or its tubes", list_command)            \
+    X("find",       "find jobs on a server by their key, in all tubes", find_command)             \
     X("stats",      "count the jobs of a server, or of a tube", stats_command)                    \
     X("top",        "watch a server: its jobs, its tubes, and how fast they change", top_command) \
     X("work",       "have the jobs of a server done by a program or a web hook", work_command)    \
@@ -94,7 +95,7 @@ static enum exit_status print_help(void)
     return output_finish();
 }
 
-static const struct command *find_command(const char *name)
+static const struct command *command_of_name(const char *name)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i].name, name) == 0)
@@ -120,7 +121,7 @@ static enum exit_status call_command(const struct command *command, int argc, ch
 
 static enum exit_status unknown_command(const char *name)
 {
-    ELAPSE__ASSERT(find_command(name) == NULL);
+    ELAPSE__ASSERT(command_of_name(name) == NULL);
     for (size_t i = 0; lacking[i].name != NULL; i++) {
         if (strcmp(lacking[i].name, name) == 0) {
             print_error("%s: %s", name, lacking[i].why);
@@ -148,7 +149,7 @@ static enum exit_status help_command(int argc, char **argv)
         argv[1] = help_option;
         return completion_command(2, argv);
     }
-    const struct command *command = find_command(argv[1]);
+    const struct command *command = command_of_name(argv[1]);
     if (command == NULL)
         return unknown_command(argv[1]);
     argv[1] = help_option;
@@ -199,7 +200,7 @@ static enum exit_status run_program(int argc, char **argv)
     if (strcmp(name, "completion") == 0)
         return completion_command(argc - 1, argv + 1);
 
-    const struct command *command = find_command(name);
+    const struct command *command = command_of_name(name);
     if (command == NULL)
         return unknown_command(name);
     return call_command(command, argc - 1, argv + 1);

@@ -4,8 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "program.h"
 
@@ -50,4 +55,39 @@ bool elapse__os_others_may_read(const char *path)
     struct stat about;
 
     return stat(path, &about) == 0 && (about.st_mode & (S_IROTH | S_IWOTH)) != 0;
+}
+
+/* Returns 0 if this process may run the file, or an error number. */
+static int may_run(const char *path)
+{
+    struct stat status;
+
+    if (stat(path, &status) != 0 || access(path, X_OK) != 0)
+        return errno;
+    return S_ISREG(status.st_mode) ? 0 : EACCES;
+}
+
+int elapse__os_find_program(const char *name)
+{
+    char path[PATH_MAX];
+    const char *folder = getenv("PATH");
+    int worst = ENOENT;
+
+    if (strchr(name, '/') != NULL)
+        return may_run(name);
+    if (folder == NULL)
+        folder = "/bin:/usr/bin"; /* as posix_spawnp has it */
+    while (folder != NULL && *name != '\0') {
+        size_t length = strcspn(folder, ":");
+        /* An empty folder is the working directory. */
+        int size = snprintf(path, sizeof path, "%.*s%s%s", (int)length, folder,
+                            length > 0 ? "/" : "", name);
+        int error = size < (int)sizeof path ? may_run(path) : ENAMETOOLONG;
+        if (error == 0)
+            return 0;
+        if (error == EACCES)
+            worst = EACCES;
+        folder = folder[length] == ':' ? folder + length + 1 : NULL;
+    }
+    return worst;
 }

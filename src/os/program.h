@@ -248,6 +248,10 @@ struct elapse__os_process {
 /* Starts a program, and does not wait until it ends. The program need not read all its input. */
 int elapse__os_start(const struct elapse__os_program *program, struct elapse__os_process *process);
 
+/* Looks for a program as elapse__os_start does: a name without '/' in the directories of PATH.
+ * Returns 0 if this process may run it, or an error number: ENOENT, EACCES. */
+int elapse__os_find_program(const char *name);
+
 /* Returns whether the program has ended. If it has, stores how, and releases the process. If
  * `with_group`, first kills the rest of the program's group; this requires that the program has a
  * group of its own. */

@@ -171,8 +171,10 @@ enum exit_status cancel_command(int argc, char **argv)
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
         option_flag("id", &cancel.by_id, "the arguments are ids of jobs"),
         option_flag("all", &cancel.all, "cancel all jobs of the tube"),
-        option_text("state", "STATE", &cancel.state,
-                    "with --all: only those that are delayed, ready, reserved or buried"),
+        option_words("delayed ready reserved buried",
+                     option_text("state", "STATE", &cancel.state,
+                                 "with --all: only those that are delayed, ready, reserved or "
+                                 "buried")),
         option_text("tag", "TAG", &cancel.tag, "with --all: only those with this tag"),
         client_json_option(cancel.client),
     };

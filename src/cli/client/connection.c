@@ -331,7 +331,8 @@ static void count_sent(struct connection *connection, size_t sent)
 static void lose_sense(struct connection *connection)
 {
     lose(connection, connection->has_replied ? CONNECTION_BROKEN : CONNECTION_STRANGE,
-         "the answer is not of the protocol of elapse");
+         "the answer is not of the protocol of elapse; the port of --listen is wanted, not that of "
+         "--http");
 }
 
 void connection_add(struct connection *connection, const struct request *request)
@@ -492,8 +493,9 @@ static void read_auth(struct connection *connection, const redisReply *reply)
     if (begins_with(reply, "WRONGPASS"))
         lose(connection, CONNECTION_NOT_AUTHORISED,
              connection->settings->user == NULL
-                 ? "the server does not know this password"
-                 : "the server does not know this user with this password");
+                 ? "the server does not know this password; --user names the user that it is of"
+                 : "the server does not know this user with this password: look at --user and the "
+                   "file of --token-file");
     else if (reply->type == REDIS_REPLY_ERROR &&
              !begins_with(reply, "ERR AUTH called without any password"))
         lose(connection, CONNECTION_REFUSED, reply->str);

@@ -1,5 +1,5 @@
 /*
- * elapse list: the jobs of a tube, or the names of all tubes.
+ * elapse list: the jobs of a tube, or the names of all tubes; elapse find: the jobs with a key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,115 +10,79 @@
 #include "../common/command.h"
 #include "../common/output.h"
 #include "../common/progress.h"
+#include "../common/screen.h"
 #include "../common/text.h"
 #include "client.h"
+#include "columns.h"
 #include "render.h"
+#include "tube.h"
 
-enum { PAGE_JOBS = 1000 };
+enum { PAGE_JOBS = 1000, BODY_BYTES = 60, BODY_BYTES_MAX = 1024 };
 
-static const struct command_help help = {
-    .usage = "Usage: elapse list [TUBE] [--state STATE] [--tag TAG] [OPTION]...\n",
-    .purpose =
-        "Lists the jobs of a tube, in no order, without their bodies; without TUBE, the names\n"
-        "of the tubes.\n",
-    .example = "Examples:\n"
-               "  elapse list orders --state buried\n"
-               "  elapse list orders --json | jq .id\n",
-};
+#define SECOND_NS UINT64_C(1000000000)
+
+/* The columns, unless --columns names others. */
+static const char list_columns[] = "id,state,due,left,attempts,key,tag,group,error";
+static const char find_columns[] = "id,tube,state,due,left,attempts";
 
 struct list {
     struct client *client;
-    const char *tube; /* NULL: the tubes */
+    const char *verb;
+    const char *subject; /* a tube or a key; NULL: the tubes */
     const char *state;
     const char *tag;
-    bool keys;
-    bool lacks_job; /* the server could not read a job */
-    uint64_t limit; /* 0: none */
+    const char *order; /* NEWEST or SOONEST; NULL: none */
+    struct columns columns;
+    bool has_columns; /* --columns was given */
+    uint64_t body;    /* how many bytes of each body; 0: none */
+    bool newest;
+    bool soonest;
+    bool watch;
+    uint64_t interval_ns;
+    bool lacks_job;  /* the server could not read a job */
+    bool has_titles; /* the titles were added */
+    uint64_t limit;  /* 0: none */
     uint64_t listed;
     uint64_t replies;
     uint64_t jobs; /* that the server has, in all tubes; 0: not asked yet */
     struct progress progress;
+    struct elapse__buffer lines; /* for people, not printed yet */
 };
+
+static bool lists_jobs(const struct list *list)
+{
+    return list->subject != NULL;
+}
 
 static void fill_request(struct list *list, const char *cursor)
 {
     struct request *request = &list->client->request;
     uint64_t left = list->limit - list->listed;
+    bool needs_keys =
+        strcmp(list->verb, "LIST") == 0 &&
+        ((list->client->json && !list->has_columns) || columns_need_keys(&list->columns));
 
     ELAPSE__ASSERT(list->limit == 0 || list->listed < list->limit);
     request_clear(request);
-    request_add_text(request, list->tube != NULL ? "LIST" : "TUBES");
-    if (list->tube != NULL)
-        request_add_text(request, list->tube);
+    request_add_text(request, list->verb);
+    if (lists_jobs(list))
+        request_add_text(request, list->subject);
     client_add_option(list->client, "STATE", list->state);
+    if (list->order != NULL)
+        request_add_text(request, list->order);
     client_add_option(list->client, "TAG", list->tag);
     client_add_option(list->client, "CURSOR", cursor);
     request_add_text(request, "COUNT");
     request_add_number(request, list->limit != 0 && left < PAGE_JOBS ? left : PAGE_JOBS);
-    if (list->keys)
+    if (list->body > 0) {
+        request_add_text(request, "BODY");
+        request_add_number(request, list->body);
+    } else if (needs_keys) {
         request_add_text(request, "KEYS");
+    }
 }
 
-static void add_cell(struct elapse__buffer *line, const redisReply *job, const char *name)
-{
-    const redisReply *value = answer_member(job, name);
-
-    if (value != NULL && answer_is_text(value))
-        render_text(line, value);
-    else
-        buffer_add_format(line, "%" PRIu64, answer_number(job, name));
-}
-
-/* Adds a key, a tag, a group or an error; a dash if there is none. */
-static void add_name(struct elapse__buffer *line, const redisReply *job, const char *name)
-{
-    const redisReply *value = answer_member(job, name);
-
-    if (value != NULL && answer_is_text(value))
-        render_text(line, value);
-    else
-        buffer_add_text(line, "-");
-}
-
-/* Adds blanks up to the column, and at least one. */
-static void pad(struct elapse__buffer *line, size_t begin, size_t column)
-{
-    do
-        buffer_add_text(line, " ");
-    while (elapse__buffer_size(line) - begin < column);
-}
-
-static void add_job_line(struct elapse__buffer *line, const redisReply *job)
-{
-    enum { STATE = 12, DUE = 22, LEFT = 48, ATTEMPTS = 60, PRIORITY = 70, KEY = 81 };
-    size_t begin = elapse__buffer_size(line);
-
-    ELAPSE__ASSERT(job->type == REDIS_REPLY_ARRAY);
-    add_cell(line, job, "id");
-    pad(line, begin, STATE);
-    add_cell(line, job, "state");
-    pad(line, begin, DUE);
-    render_moment(line, answer_number(job, "due"));
-    pad(line, begin, LEFT);
-    render_duration(line, answer_number(job, "left"));
-    pad(line, begin, ATTEMPTS);
-    add_cell(line, job, "attempts");
-    pad(line, begin, PRIORITY);
-    add_cell(line, job, "priority");
-    /* The names come with --keys alone. */
-    if (answer_member(job, "key") == NULL)
-        return;
-    pad(line, begin, KEY);
-    add_name(line, job, "key");
-    buffer_add_text(line, " ");
-    add_name(line, job, "tag");
-    buffer_add_text(line, " ");
-    add_name(line, job, "group");
-    buffer_add_text(line, " ");
-    add_name(line, job, "error");
-}
-
-static void print_json(const redisReply *entry)
+static void print_json(const struct list *list, const redisReply *entry)
 {
     struct elapse__json *json = output_begin_json();
 
@@ -126,33 +90,45 @@ static void print_json(const redisReply *entry)
         elapse__json_open(json, '{');
         elapse__json_bytes_member(json, "tube", entry->str, entry->len);
         elapse__json_close(json, '}');
+    } else if (list->has_columns) {
+        columns_add_json(json, &list->columns, entry);
     } else {
         render_json(json, entry);
     }
     output_end_json();
 }
 
-static void print_line(const redisReply *entry)
+/* Adds the titles of the table, once. */
+static void add_titles(struct list *list)
 {
-    struct elapse__buffer line = {.bytes = NULL};
-
-    if (entry->type == REDIS_REPLY_STRING)
-        render_text(&line, entry);
-    else
-        add_job_line(&line, entry);
-    buffer_add_text(&line, "\n");
-    output_add_buffer(&line);
-    elapse__buffer_free(&line);
+    if (lists_jobs(list) && !list->has_titles)
+        columns_add_titles(&list->lines, &list->columns);
+    list->has_titles = true;
 }
 
-/* Prints a page, and stores its cursor. */
-static enum exit_status print_page(struct list *list, const redisReply *reply, char cursor[21])
+static void add_line(struct list *list, const redisReply *entry)
+{
+    if (entry->type == REDIS_REPLY_STRING) {
+        render_text(&list->lines, entry);
+        buffer_add_text(&list->lines, "\n");
+    } else {
+        columns_add_line(&list->lines, &list->columns, entry);
+    }
+}
+
+/* Adds the entries of a page, and stores its cursor. */
+static enum exit_status add_page(struct list *list, const redisReply *reply, char cursor[21])
 {
     static const redisReply no_page = {.type = REDIS_REPLY_NIL};
     const redisReply *entries = reply->elements == 2 ? reply->element[1] : &no_page;
+    bool is_json = list->client->json;
 
     if (entries->type != REDIS_REPLY_ARRAY || reply->element[0]->type != REDIS_REPLY_INTEGER)
         return error_of(STATUS_FAILED, "the reply is no list");
+    if (entries->elements > 0 && !is_json) {
+        columns_fit(&list->columns, entries);
+        add_titles(list);
+    }
     for (size_t i = 0; i < entries->elements; i++) {
         const redisReply *entry = entries->element[i];
         if (entry->type == REDIS_REPLY_ERROR) {
@@ -161,14 +137,23 @@ static enum exit_status print_page(struct list *list, const redisReply *reply, c
         }
         if (entry->type != REDIS_REPLY_ARRAY && entry->type != REDIS_REPLY_STRING)
             continue;
-        if (list->client->json)
-            print_json(entry);
+        if (is_json)
+            print_json(list, entry);
         else
-            print_line(entry);
+            add_line(list, entry);
     }
     list->listed += entries->elements;
     (void)snprintf(cursor, 21, "%lld", reply->element[0]->integer);
     return STATUS_OK;
+}
+
+/* Prints the lines, unless they are to be drawn. */
+static void print_lines(struct list *list)
+{
+    if (list->watch)
+        return;
+    output_add_buffer(&list->lines);
+    elapse__buffer_clear(&list->lines);
 }
 
 /* Asks how many jobs the server has in all tubes. Each reply of LIST looks at some of them. */
@@ -193,7 +178,7 @@ static void show_progress(struct list *list)
     char line[200];
     uint64_t looked = list->replies * ELAPSE__LIST_PLACES;
 
-    if (list->tube == NULL || !progress_is_due(&list->progress))
+    if (!lists_jobs(list) || list->watch || !progress_is_due(&list->progress))
         return;
     if (list->jobs == 0)
         count_jobs(list);
@@ -207,9 +192,10 @@ static void show_progress(struct list *list)
 static enum exit_status take_page(struct list *list, const redisReply *reply, char cursor[21])
 {
     uint64_t listed = list->listed;
-    enum exit_status status = print_page(list, reply, cursor);
+    enum exit_status status = add_page(list, reply, cursor);
 
     list->replies++;
+    print_lines(list);
     if (status != STATUS_OK)
         return status;
     if (list->listed == listed) {
@@ -220,9 +206,10 @@ static enum exit_status take_page(struct list *list, const redisReply *reply, ch
     return output_finish();
 }
 
+/* Lists everything once. An empty list may be that of a tube that is not there. */
 static enum exit_status list_pages(struct list *list)
 {
-    enum exit_status status = client_open(list->client);
+    enum exit_status status = STATUS_OK;
     char cursor[21] = "";
 
     progress_begin(&list->progress);
@@ -231,45 +218,216 @@ static enum exit_status list_pages(struct list *list)
         fill_request(list, cursor[0] == '\0' ? NULL : cursor);
         redisReply *reply = client_ask_map(list->client, &status);
         if (reply == NULL)
-            return status;
-        if (cursor[0] == '\0' && list->tube != NULL && !list->client->json)
-            output_add_format("%-11s %-9s %-25s %-11s %-9s %s\n", "ID", "STATE", "DUE", "LEFT",
-                              "ATTEMPTS",
-                              list->keys ? "PRIORITY   KEY TAG GROUP ERROR" : "PRIORITY");
+            break;
         status = take_page(list, reply, cursor);
         freeReplyObject(reply);
     }
     progress_end(&list->progress);
+    if (status == STATUS_OK && list->listed == 0 && strcmp(list->verb, "LIST") == 0)
+        status = tube_check(list->client, list->subject);
+    if (status == STATUS_OK && list->listed == 0 && strcmp(list->verb, "FIND") == 0)
+        status = error_of(STATUS_GONE, "no job has the key %s", quote_string(list->subject).text);
+    if (status == STATUS_OK && !list->client->json) {
+        add_titles(list);
+        print_lines(list);
+    }
     return status == STATUS_OK && list->lacks_job ? STATUS_FAILED : status;
+}
+
+/* ---- watching ---- */
+
+/* Draws the lines over those that were drawn before, and says how many there is no room for. What
+ * is cut at the right ends with '~'. */
+static enum exit_status draw(struct list *list)
+{
+    unsigned columns = 0;
+    unsigned rows = 0;
+    size_t lines = 0;
+    const char *line = buffer_string(&list->lines);
+
+    (void)elapse__os_terminal_size(ELAPSE__OS_OUTPUT, &columns, &rows);
+    columns = columns == 0 ? 80 : columns;
+    rows = rows < 3 ? 3 : rows;
+    output_add_text("\033[H");
+    for (; *line != '\0'; lines++) {
+        size_t length = strcspn(line, "\n");
+        size_t used;
+        size_t bytes = text_fitting(line, length, columns, &used);
+        if (bytes < length)
+            bytes = text_fitting(line, length, columns - 1, &used);
+        if (lines + 2 < rows) {
+            output_add(line, bytes);
+            output_add_format("%s\033[K\n", bytes < length ? "~" : "");
+        }
+        line += length + (line[length] == '\n');
+    }
+    size_t shown = lines + 2 < rows ? lines : rows - 2;
+    if (lines > shown)
+        output_add_format("and %zu more\033[K\n", lines - shown);
+    output_add_text("q: quit\033[K\033[J");
+    return output_finish();
+}
+
+/* Lists and draws again and again, until the key q. */
+static enum exit_status watch(struct list *list)
+{
+    struct screen screen;
+    char key = ' ';
+    enum exit_status status = screen_open(&screen, "\033[?1049h\033[?25l", "\033[?25h\033[?1049l");
+
+    while (status == STATUS_OK && key != 'q') {
+        elapse__buffer_clear(&list->lines);
+        list->listed = 0;
+        list->has_titles = false;
+        message_silence(true);
+        status = list_pages(list);
+        message_silence(false);
+        if (status == STATUS_GONE)
+            buffer_add_text(&list->lines, "there is nothing now\n");
+        if (status == STATUS_OK || status == STATUS_GONE)
+            status = draw(list);
+        uint64_t until_ns = elapse__os_monotonic_ns() + list->interval_ns;
+        uint64_t now_ns;
+        while (status == STATUS_OK && key != 'q' &&
+               (now_ns = elapse__os_monotonic_ns()) < until_ns) {
+            if (screen_wait(&screen, until_ns - now_ns, &key) == SCREEN_REDRAW)
+                status = draw(list);
+        }
+    }
+    screen_close(&screen);
+    if (connection_fault(list->client->connection) != CONNECTION_WORKS)
+        (void)session_report(list->client->connection, &list->client->settings);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+static enum exit_status start(struct list *list)
+{
+    if (list->watch && list->client->json)
+        return usage_error("--watch and --json exclude each other");
+    if (list->watch && !elapse__os_is_terminal(ELAPSE__OS_OUTPUT))
+        return usage_error("--watch needs a terminal");
+    if (list->watch && list->limit == 0)
+        list->limit = PAGE_JOBS;
+    enum exit_status status = client_open(list->client);
+    if (status == STATUS_OK)
+        status = list->watch ? watch(list) : list_pages(list);
+    elapse__buffer_free(&list->lines);
+    return status;
+}
+
+/* Makes of --newest and --soonest the state that they need and the word of the protocol. */
+static enum exit_status read_order(struct list *list)
+{
+    const char *needed = list->newest ? "buried" : "delayed";
+
+    if (list->newest && list->soonest)
+        return usage_error("--newest is for buried jobs, --soonest for delayed ones: give one");
+    if (!list->newest && !list->soonest)
+        return STATUS_OK;
+    if (list->state != NULL && strcmp(list->state, needed) != 0)
+        return usage_error("--%s lists %s jobs alone: leave --state out",
+                           list->newest ? "newest" : "soonest", needed);
+    list->state = needed;
+    list->order = list->newest ? "NEWEST" : "SOONEST";
+    return STATUS_OK;
 }
 
 static enum exit_status run(void *context, const struct command_line *line)
 {
     struct list *list = context;
     enum exit_status status = options_check_count(line, 1);
+    bool body_column = columns_have(&list->columns, "body");
 
     if (status != STATUS_OK)
         return status;
-    list->tube = line->argument_count == 1 ? line->arguments[0] : NULL;
-    if (list->tube == NULL && (list->state != NULL || list->tag != NULL))
+    list->subject = line->argument_count == 1 ? line->arguments[0] : NULL;
+    list->verb = lists_jobs(list) ? "LIST" : "TUBES";
+    if (list->subject == NULL && (list->state != NULL || list->tag != NULL))
         return usage_error("--state and --tag need a tube");
-    if (list->tube == NULL && list->keys)
-        return usage_error("--keys needs a tube");
-    return list_pages(list);
+    if (list->subject == NULL &&
+        (list->has_columns || list->newest || list->soonest || list->body > 0))
+        return usage_error("--columns, --newest, --soonest and --body need a tube");
+    status = read_order(list);
+    if (status != STATUS_OK)
+        return status;
+    if (!list->has_columns)
+        (void)columns_read(&list->columns, list_columns);
+    if (list->body > 0 && !body_column && !list->has_columns)
+        columns_add_body(&list->columns);
+    if (body_column && list->body == 0)
+        list->body = BODY_BYTES;
+    return start(list);
 }
 
+static const struct command_help help = {
+    .usage = "Usage: elapse list [TUBE] [--state STATE] [--tag TAG] [OPTION]...\n",
+    .purpose = "Lists the jobs of a tube, in no order unless it is asked for; without TUBE, the "
+               "names\nof the tubes.\n",
+    .example = "Examples:\n"
+               "  elapse list orders --state buried --newest\n"
+               "  elapse list orders --soonest --limit 10 --watch\n"
+               "  elapse list orders --columns id,error,body\n"
+               "  elapse list orders --json | jq .id\n",
+};
+
+/* NOLINTNEXTLINE(readability-function-size): a table of options */
 enum exit_status list_command(int argc, char **argv)
 {
-    struct list list = {.client = client_new()};
-    struct command_option table[9 + CLIENT_OPTION_COUNT] = {
-        option_text("state", "STATE", &list.state,
-                    "only those that are delayed, ready, reserved or buried"),
+    struct list list = {.client = client_new(), .interval_ns = 2 * SECOND_NS};
+    struct command_option table[16 + CLIENT_OPTION_COUNT] = {
+        option_words("delayed ready reserved buried",
+                     option_text("state", "STATE", &list.state,
+                                 "only those that are delayed, ready, reserved or buried")),
         option_text("tag", "TAG", &list.tag, "only those with this tag"),
-        option_flag("keys", &list.keys,
-                    "with key, tag, group and last error, which the server reads from its disk"),
+        option_flag("newest", &list.newest,
+                    "buried jobs, the one that was buried last first; at most 1000"),
+        option_flag("soonest", &list.soonest,
+                    "delayed jobs, the one that is due first at the front; at most 1000"),
+        option_noting(&list.has_columns,
+                      option_function("columns", "NAMES", columns_read, &list.columns,
+                                      "these columns, such as id,due,key,error; otherwise id, "
+                                      "state, due, left, attempts, key, tag, group, error")),
+        option_number("body", "BYTES", &list.body, 1, BODY_BYTES_MAX,
+                      "with the first bytes of each body, 1 to 1024"),
         option_number("limit", "COUNT", &list.limit, 1, UINT32_MAX,
                       "at most so many; all of them without it"),
+        option_flag("watch", &list.watch, "draw the list again and again, until the key q"),
+        option_duration("interval", &list.interval_ns, SECOND_NS / 10, 3600 * SECOND_NS,
+                        "with --watch: so often (default 2s)"),
         client_json_option(list.client),
     };
     return client_run(list.client, &help, run, &list, table, argc, argv);
+}
+
+/* ---- find ---- */
+
+static const struct command_help find_help = {
+    .usage = "Usage: elapse find KEY [OPTION]...\n",
+    .purpose = "Finds the jobs that have a key, in all tubes.\n",
+    .example = "Example:\n"
+               "  elapse find 4711\n",
+};
+
+static enum exit_status find(void *context, const struct command_line *line)
+{
+    struct list *list = context;
+    enum exit_status status = options_check_count(line, 1);
+
+    if (status != STATUS_OK)
+        return status;
+    if (line->argument_count == 0)
+        return usage_error("a key is missing");
+    list->verb = "FIND";
+    list->subject = line->arguments[0];
+    (void)columns_read(&list->columns, find_columns);
+    return start(list);
+}
+
+enum exit_status find_command(int argc, char **argv)
+{
+    struct list list = {.client = client_new()};
+    struct command_option table[2 + CLIENT_OPTION_COUNT] = {client_json_option(list.client)};
+    return client_run(list.client, &find_help, find, &list, table, argc, argv);
 }

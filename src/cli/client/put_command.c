@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <elapse/cron.h>
+
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../../protocol/put_options.h"
@@ -110,6 +112,37 @@ static bool if_key_is(const struct put *put, const char *word)
     return has(put, ELAPSE__PUT_IFKEY) && strcmp(put->options[ELAPSE__PUT_IFKEY].text, word) == 0;
 }
 
+/* Checks --cron here, where the fault can be pointed at. */
+static enum exit_status check_cron(const char *expression)
+{
+    struct elapse_cron cron;
+    struct elapse_cron_fault fault;
+
+    if (elapse_cron_parse(&cron, expression, &fault) == ELAPSE_OK)
+        return STATUS_OK;
+    return usage_error("--cron: %s: at character %zu: %s", quote_string(expression).text,
+                       fault.position + 1, fault.text);
+}
+
+/* Checks --zone, unless this machine knows no zones: then the server decides. */
+static enum exit_status check_zone(const char *name)
+{
+    const struct elapse_time_zone *zone;
+
+    if (strcmp(name, "utc") == 0 || elapse_time_zone_find(name, &zone) == ELAPSE_OK ||
+        elapse_time_zone_find("Europe/London", &zone) != ELAPSE_OK)
+        return STATUS_OK;
+    return usage_error("--zone: there is no time zone %s; a zone is a name such as Europe/Berlin",
+                       quote_string(name).text);
+}
+
+/* Checks the value of an option, if it was given. */
+static enum exit_status check_value(const struct put *put, enum elapse__put_option option,
+                                    enum exit_status (*check_text)(const char *text))
+{
+    return has(put, option) ? check_text(put->options[option].text) : STATUS_OK;
+}
+
 static enum exit_status check(const struct put *put)
 {
     int times = has(put, ELAPSE__PUT_IN) + has(put, ELAPSE__PUT_AT) + has(put, ELAPSE__PUT_EVERY) +
@@ -129,7 +162,8 @@ static enum exit_status check(const struct put *put)
         return usage_error("--put-token-for needs --put-token");
     if (put->lines && (has(put, ELAPSE__PUT_KEY) || has(put, ELAPSE__PUT_TOKEN)))
         return usage_error("--lines makes many jobs, which cannot share a --key or --put-token");
-    return STATUS_OK;
+    enum exit_status status = check_value(put, ELAPSE__PUT_CRON, check_cron);
+    return status != STATUS_OK ? status : check_value(put, ELAPSE__PUT_ZONE, check_zone);
 }
 
 /* ---- the request ---- */
@@ -421,6 +455,7 @@ enum exit_status put_command(int argc, char **argv)
         {.name = "ifkey",
          .value = "WORD",
          .kind = OPTION_FUNCTION,
+         .words = "replace keep fail debounce",
          .read = read_if_key,
          .context = &put,
          .help = "if the key is taken: replace (the default), keep, fail or debounce"},

@@ -1,6 +1,7 @@
 #include "render.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 #include "../../protocol/reply_fields.h"
@@ -8,9 +9,25 @@
 #include "../common/timestamp.h"
 #include "answer.h"
 
-static enum elapse__field_kind kind_of(const redisReply *name)
+static enum elapse__field_kind kind_of(const char *name)
 {
-    return elapse__field_kind_of(name->str, name->len);
+    return elapse__field_kind_of(name, strlen(name));
+}
+
+void render_json_member(struct elapse__json *out, const redisReply *name, const redisReply *value)
+{
+    ELAPSE__ASSERT(answer_is_name(name));
+    if (answer_is_text(value)) {
+        elapse__json_bytes_member(out, name->str, value->str, value->len);
+        return;
+    }
+    elapse__json_name(out, name->str);
+    if (value->type != REDIS_REPLY_INTEGER)
+        elapse__json_null(out);
+    else if (kind_of(name->str) == ELAPSE__FIELD_YES_OR_NO)
+        elapse__json_boolean(out, value->integer != 0);
+    else
+        elapse__json_signed(out, value->integer);
 }
 
 void render_json(struct elapse__json *out, const redisReply *map)
@@ -18,21 +35,8 @@ void render_json(struct elapse__json *out, const redisReply *map)
     ELAPSE__ASSERT(map->type == REDIS_REPLY_ARRAY);
     elapse__json_open(out, '{');
     for (size_t i = 0; i + 1 < map->elements; i += 2) {
-        const redisReply *name = map->element[i];
-        const redisReply *value = map->element[i + 1];
-        if (!answer_is_name(name))
-            continue;
-        if (answer_is_text(value)) {
-            elapse__json_bytes_member(out, name->str, value->str, value->len);
-            continue;
-        }
-        elapse__json_name(out, name->str);
-        if (value->type != REDIS_REPLY_INTEGER)
-            elapse__json_null(out);
-        else if (kind_of(name) == ELAPSE__FIELD_YES_OR_NO)
-            elapse__json_boolean(out, value->integer != 0);
-        else
-            elapse__json_signed(out, value->integer);
+        if (answer_is_name(map->element[i]))
+            render_json_member(out, map->element[i], map->element[i + 1]);
     }
     elapse__json_close(out, '}');
 }
@@ -79,7 +83,7 @@ void render_duration(struct elapse__buffer *out, uint64_t milliseconds)
         buffer_add_text(out, "0");
 }
 
-static void add_value(struct elapse__buffer *out, const redisReply *name, const redisReply *value)
+void render_value(struct elapse__buffer *out, const char *name, const redisReply *value)
 {
     if (answer_is_text(value)) {
         render_text(out, value);
@@ -125,7 +129,7 @@ void render_lines(struct elapse__buffer *out, const redisReply *map)
         if (!answer_is_name(name))
             continue;
         buffer_add_format(out, "%-*s  ", (int)widest, name->str);
-        add_value(out, name, value);
+        render_value(out, name->str, value);
         buffer_add_text(out, "\n");
     }
 }

@@ -16,6 +16,12 @@
  */
 void render_json(struct elapse__json *out, const redisReply *map);
 
+/* Adds one member. Requires a name that answer_is_name takes. */
+void render_json_member(struct elapse__json *out, const redisReply *name, const redisReply *value);
+
+/* Adds a value for people, as the kind of its name says; '-' if it is nothing. */
+void render_value(struct elapse__buffer *out, const char *name, const redisReply *value);
+
 /* Adds a line for each member: its name and its value, in columns. Times stand in UTC, durations in
  * units, texts as render_text has them. */
 void render_lines(struct elapse__buffer *out, const redisReply *map);

@@ -1,5 +1,8 @@
 #include "session.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "../../base/assert.h"
 #include "../../os/program.h"
 
@@ -43,7 +46,10 @@ enum exit_status session_report(const struct connection *connection,
     if (fault == CONNECTION_BROKEN)
         print_error("%s: %s; nobody knows whether the command was done", settings->server, why);
     else if (fault == CONNECTION_REFUSED)
-        print_error("%s: no connection: %s", settings->server, why);
+        print_error("%s: no connection: %s%s", settings->server, why,
+                    strcmp(why, elapse__os_error_text(ECONNREFUSED)) == 0
+                        ? "; is the server running? 'elapse serve' starts one"
+                        : "");
     else
         print_error("%s: %s", settings->server, why);
     return answer_status_of_fault(fault);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../base/utf8.h"
 #include "../common/text.h"
 #include "answer.h"
 #include "render.h"
@@ -81,20 +80,6 @@ struct canvas {
 
 enum style { PLAIN, STRONG, FAINT };
 
-/* Returns how many bytes of the text fit into `columns` columns. Each character takes one column,
- * and so does each byte that is no UTF-8. */
-static size_t fitting_bytes(const char *text, size_t length, size_t columns, size_t *used)
-{
-    size_t at = 0;
-
-    for (*used = 0; at < length && *used < columns; (*used)++) {
-        size_t character = elapse__utf8_size(text + at, length - at);
-        at += character == 0 ? 1 : character;
-    }
-    ELAPSE__ASSERT_THAT(at, <=, length);
-    return at;
-}
-
 /* Adds a line, cut to the width. Returns false if there is no row left. */
 static bool add_line(struct canvas *canvas, enum style style, const char *text)
 {
@@ -104,7 +89,7 @@ static bool add_line(struct canvas *canvas, enum style style, const char *text)
 
     if (canvas->look->rows != 0 && canvas->rows + 1 >= canvas->look->rows)
         return false;
-    size_t bytes = fitting_bytes(text, strlen(text), canvas->look->columns, &used);
+    size_t bytes = text_fitting(text, strlen(text), canvas->look->columns, &used);
     while (bytes > 0 && text[bytes - 1] == ' ')
         bytes--;
     buffer_add_text(canvas->out, has_style ? codes[style] : "");
@@ -210,10 +195,10 @@ static void add_name(char *line, const char *name, size_t columns)
 {
     size_t used;
     size_t length = strlen(name);
-    size_t bytes = fitting_bytes(name, length, columns, &used);
+    size_t bytes = text_fitting(name, length, columns, &used);
 
     if (bytes < length && columns > 0) {
-        bytes = fitting_bytes(name, length, columns - 1, &used);
+        bytes = text_fitting(name, length, columns - 1, &used);
         memcpy(line, name, bytes);
         line[bytes++] = '~';
         used++;

@@ -56,7 +56,34 @@ static bool takes_file(const struct command_option *option)
     return option->value != NULL && strstr(option->value, "FILE") != NULL;
 }
 
+/* Returns whether the command takes the name of a tube: as its first argument, or as any. */
+static bool takes_tube(const struct command_line *line)
+{
+    return strstr(line->help->usage, " TUBE") != NULL || strstr(line->help->usage, "[TUBE") != NULL;
+}
+
+static bool takes_tubes(const struct command_line *line)
+{
+    return strstr(line->help->usage, " TUBE...") != NULL;
+}
+
+/* What asks the server of ELAPSE_SERVER for tubes. A server that is not there costs no more than a
+ * second. */
+#define LIST_TUBES "list --limit 1000 --timeout 1s 2>/dev/null"
+
 /* ---- bash ---- */
+
+/* Prints a case for each option that has words as its values. */
+static void print_bash_words(const void *context, const struct command_line *line)
+{
+    const struct command *command = context;
+
+    for (size_t i = 0; i < line->option_count; i++) {
+        if (line->options[i].words != NULL)
+            output_add_format("        '%s --%s') words='%s' ;;\n", command->name,
+                              line->options[i].name, line->options[i].words);
+    }
+}
 
 static void print_bash_case(const void *context, const struct command_line *line)
 {
@@ -67,7 +94,9 @@ static void print_bash_case(const void *context, const struct command_line *line
         if (line->options[i].name != NULL)
             output_add_format("--%s ", line->options[i].name);
     }
-    output_add_text("--help --version' ;;\n");
+    output_add_format("--help --version'%s ;;\n", takes_tubes(line)  ? " tubes=9999"
+                                                  : takes_tube(line) ? " tubes=2"
+                                                                     : "");
 }
 
 static void print_bash(const struct command *commands, size_t count)
@@ -75,7 +104,7 @@ static void print_bash(const struct command *commands, size_t count)
     output_add_text("# Completion of elapse for bash, written by: elapse completion bash\n"
                     "_elapse()\n"
                     "{\n"
-                    "    local word=${COMP_WORDS[COMP_CWORD]} options=\n"
+                    "    local word=${COMP_WORDS[COMP_CWORD]} options= words= tubes=0\n"
                     "    COMPREPLY=()\n"
                     "    if ((COMP_CWORD == 1)); then\n"
                     "        COMPREPLY=($(compgen -W '");
@@ -92,10 +121,19 @@ static void print_bash(const struct command *commands, size_t count)
         output_add_format("%s%s", i > 0 ? " " : "", commands[i].name);
     output_add_text("' ;;\n"
                     "    esac\n"
-                    "    if [[ $word == -* || ${COMP_WORDS[1]} == @(completion|help) ]]; then\n"
+                    "    case \"${COMP_WORDS[1]} ${COMP_WORDS[COMP_CWORD - 1]}\" in\n");
+    for_each(commands, count, print_bash_words);
+    output_add_text("    esac\n"
+                    "    if [[ -n $words ]]; then\n"
+                    "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                    "    elif [[ $word == -* || ${COMP_WORDS[1]} == @(completion|help) ]]; then\n"
                     "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
                     "    else\n"
-                    "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+                    "        local IFS=$'\\n'\n"
+                    "        ((COMP_CWORD > tubes)) ||\n"
+                    "            words=$(\"${COMP_WORDS[0]}\" " LIST_TUBES ")\n"
+                    "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\")\n"
+                    "            $(compgen -f -- \"$word\"))\n"
                     "    fi\n"
                     "}\n"
                     "complete -o filenames -F _elapse elapse\n");
@@ -118,19 +156,30 @@ static void print_zsh_case(const void *context, const struct command_line *line)
         output_add_text("]");
         if (option->kind == OPTION_REST)
             output_add_text(":*:::program:_normal");
+        else if (option->words != NULL)
+            output_add_format(":value:(%s)", option->words);
         else if (option->value != NULL)
             output_add_format(":%s:%s", "value", takes_file(option) ? "_files" : "");
         output_add_text("'");
     }
     output_add_text(" \\\n                '(-h --help)'{-h,--help}'[show the help]'"
                     " \\\n                '--version[show the version]'"
-                    " \\\n                '*:file:_files'\n            ;;\n");
+                    " \\\n                ");
+    output_add_format("'*:%s\n            ;;\n",
+                      takes_tube(line) ? "tube:_elapse_tubes'" : "file:_files'");
 }
 
 static void print_zsh(const struct command *commands, size_t count)
 {
     output_add_text("#compdef elapse\n"
                     "# Completion of elapse for zsh, written by: elapse completion zsh\n"
+                    "_elapse_tubes()\n"
+                    "{\n"
+                    "    local -a tubes\n"
+                    "    tubes=(${(f)\"$(elapse " LIST_TUBES ")\"})\n"
+                    "    compadd -a tubes\n"
+                    "    _files\n"
+                    "}\n"
                     "_elapse()\n"
                     "{\n"
                     "    local -a commands\n"
@@ -169,14 +218,21 @@ static void print_fish_lines(const void *context, const struct command_line *lin
         const struct command_option *option = &line->options[i];
         if (option->name == NULL)
             continue;
-        output_add_format("complete -c elapse -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
+        output_add_format("complete -c elapse -n '__fish_seen_subcommand_from %s' -l %s%s",
                           command->name, option->name,
                           option->value == NULL ? ""
                           : takes_file(option)  ? " -r -F"
                                                 : " -x");
+        if (option->words != NULL)
+            output_add_format(" -a '%s'", option->words);
+        output_add_text(" -d '");
         print_summary(option->help);
         output_add_text("'\n");
     }
+    if (takes_tube(line))
+        output_add_format("complete -c elapse -n '__fish_seen_subcommand_from %s' -a "
+                          "'(elapse " LIST_TUBES ")'\n",
+                          command->name);
 }
 
 static void print_fish(const struct command *commands, size_t count)

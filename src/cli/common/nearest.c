@@ -69,7 +69,7 @@ static void keep(struct nearest *nearest, const char *name, size_t length, size_
 void nearest_offer(struct nearest *nearest, const char *name, size_t length)
 {
     size_t wanted = nearest->wanted_length;
-    size_t allowed = wanted < 3 ? 1 : least((wanted + 1) / 3, 4);
+    size_t allowed = wanted < 3 ? 1 : least((wanted + 2) / 3, 4);
 
     if (length == 0 || wanted == 0 || length > NEAREST_BYTES || wanted > NEAREST_BYTES)
         return;
@@ -86,12 +86,15 @@ struct nearest_question nearest_ask(const struct nearest *nearest)
 {
     struct nearest_question question = {.text = ""};
     size_t end = 0;
+    size_t count = 0;
 
-    for (size_t i = 0; i < nearest->count; i++) {
-        const char *before = i == 0 ? "; did you mean " : i + 1 < nearest->count ? ", " : " or ";
+    while (count < nearest->count && nearest->found[count].distance == nearest->found[0].distance)
+        count++;
+    for (size_t i = 0; i < count; i++) {
+        const char *before = i == 0 ? "; did you mean " : i + 1 < count ? ", " : " or ";
         struct quoted name = quote_text(nearest->found[i].name, nearest->found[i].length);
         int length = snprintf(question.text + end, sizeof question.text - end, "%s%s%s", before,
-                              name.text, i + 1 == nearest->count ? "?" : "");
+                              name.text, i + 1 == count ? "?" : "");
         ELAPSE__ASSERT(length > 0 && (size_t)length < sizeof question.text - end);
         end += (size_t)length;
     }

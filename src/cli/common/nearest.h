@@ -35,7 +35,8 @@ void nearest_begin(struct nearest *nearest, const char *wanted, size_t length);
  * Names of more than NEAREST_BYTES are left out. Costs the product of both lengths. */
 void nearest_offer(struct nearest *nearest, const char *name, size_t length);
 
-/* Returns "; did you mean 'a', 'b' or 'c'?", or an empty text if no name is like the word. */
+/* Returns "; did you mean 'a', 'b' or 'c'?" with the names that are nearest, all as near as each
+ * other; or an empty text if no name is like the word. */
 struct nearest_question nearest_ask(const struct nearest *nearest);
 
 #endif

@@ -409,7 +409,7 @@ enum exit_status options_read_file(struct command_line *line, const char *path)
     int error = elapse__os_read_path(path, text, FILE_BYTES_MAX, &length);
 
     if (error != 0)
-        return usage_error("%s: %s", path, elapse__os_error_text(error));
+        return usage_error("the file of options %s: %s", path, elapse__os_error_text(error));
     text[length] = '\0';
     if (length == FILE_BYTES_MAX || strlen(text) != length)
         return usage_error("%s: this is no file of options", path);

@@ -39,7 +39,8 @@ struct command_option {
 
     uint64_t least;
     uint64_t most;
-    bool *given; /* set when the option is given; may be NULL */
+    bool *given;       /* set when the option is given; may be NULL */
+    const char *words; /* the values that there are, with blanks between; NULL: not a few words */
 };
 
 enum { OPTIONS_MAX = 48 };
@@ -128,6 +129,15 @@ static inline struct command_option option_noting(bool *given, struct command_op
 {
     ELAPSE__ASSERT(option.given == NULL);
     option.given = given;
+    return option;
+}
+
+/* Returns the option with the words that its value may be, which a shell can complete. They are not
+ * checked here. */
+static inline struct command_option option_words(const char *words, struct command_option option)
+{
+    ELAPSE__ASSERT(option.value != NULL && words[0] != '\0');
+    option.words = words;
     return option;
 }
 

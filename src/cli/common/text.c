@@ -42,6 +42,26 @@ struct quoted quote_string(const char *string)
     return quote_text(string, strlen(string));
 }
 
+size_t text_fitting(const char *text, size_t length, size_t columns, size_t *used)
+{
+    size_t at = 0;
+
+    for (*used = 0; at < length && *used < columns; (*used)++) {
+        size_t character = elapse__utf8_size(text + at, length - at);
+        at += character == 0 ? 1 : character;
+    }
+    ELAPSE__ASSERT_THAT(at, <=, length);
+    return at;
+}
+
+size_t text_columns(const char *text, size_t length)
+{
+    size_t used;
+
+    (void)text_fitting(text, length, SIZE_MAX, &used);
+    return used;
+}
+
 bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
 {
     char *end;

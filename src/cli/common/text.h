@@ -32,6 +32,13 @@ void mask_text(char *text, size_t length);
 /* Masks a string as mask_text masks a text. */
 void mask_control_characters(char *text);
 
+/* Returns how many bytes of the text fit into `columns` columns of a terminal, and stores how many
+ * columns they take. Each character takes one, and so does each byte that is no UTF-8. */
+size_t text_fitting(const char *text, size_t length, size_t columns, size_t *used);
+
+/* Returns how many columns a text takes. */
+size_t text_columns(const char *text, size_t length);
+
 /* Reads a whole decimal number from `least` to `most`. If the text is no such number, returns false
  * and leaves `*number` as it was. */
 bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number);

@@ -66,7 +66,10 @@ enum exit_status export_command(int argc, char **argv)
     bool is_done = data != NULL && elapse__upkeep_each_tube(data, print_tube, NULL, &fault) &&
                    elapse__upkeep_each(data, print_job, &exporting, &fault);
     if (!is_done)
-        print_error("%s", fault.text);
+        print_error("%s%s", fault.text,
+                    data == NULL && fault.is_in_use
+                        ? "; 'elapse backup' copies it meanwhile, and the copy can be exported"
+                        : "");
     status = output_finish();
     if (data == NULL)
         return STATUS_USAGE;

@@ -310,11 +310,13 @@ enum exit_status serve_command(int argc, char **argv)
                      option_text("data", "DIRECTORY", &serve->directory,
                                  "the directory of the queue, elapse-data unless given; it is made "
                                  "if it does not exist"))),
-        option_function(
-            "durability", "LEVEL", read_durability, serve,
-            "when a reply may leave: sync, when the disk has it (the default); interval=MS, "
-            "when the system has it, which a power cut within MS loses; memory, at once, and "
-            "nothing survives"),
+        option_words(
+            "sync interval= memory",
+            option_function(
+                "durability", "LEVEL", read_durability, serve,
+                "when a reply may leave: sync, when the disk has it (the default); interval=MS, "
+                "when the system has it, which a power cut within MS loses; memory, at once, and "
+                "nothing survives")),
         option_function(
             "cluster", "CONNECTION", add_cluster, serve,
             "be a node of the cluster whose log is in this PostgreSQL database, given as libpq "

@@ -31,6 +31,7 @@ static void read_details(const redisReply *details, struct handed *handed)
     bool is_there = headers != NULL && headers->type == REDIS_REPLY_STRING;
 
     handed->ttr_ms = ttr != NULL && ttr->type == REDIS_REPLY_INTEGER ? number_of(ttr) : 0;
+    handed->is_endless = details != NULL && answer_member(details, "attempts_left") == NULL;
     handed->headers = is_there ? headers->str : NULL;
     handed->headers_length = is_there ? headers->len : 0;
 }

@@ -30,6 +30,7 @@ struct handed {
     ELAPSE__HANDED_FIELDS(HANDED_MEMBER)
     HANDED_NAME(headers)
     HANDED_DURATION(ttr_ms) /* 0: the server does not tell */
+    bool is_endless;        /* its attempts have no limit */
 };
 
 /* Reads a job. Returns false if the reply is no job. */

@@ -18,6 +18,12 @@
 #define LAST_WORDS_NS        UINT64_C(3000000000)
 #define LOOK_AT_PROCESSES_NS UINT64_C(10000000)
 #define NS_PER_MS            UINT64_C(1000000)
+#define IDLE_NS              UINT64_C(1000000000) /* then a terminal is told what is waited for */
+
+/* A job without a limit of attempts and without a back-off, as versions before 0.3 stored them,
+ * would be tried without end and without a pause. From this attempt on it waits so long at least. A
+ * back-off that doubles is longer by then. */
+enum { HOT_ATTEMPTS = 10, HOT_AFTER_MS = 1000 };
 
 #define TAKEN_SIGNALS                                                            \
     (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
@@ -54,6 +60,7 @@ struct loop {
     struct request request;
     bool has_reserved; /* the server has answered a reserve with jobs */
     bool tries_again;  /* the last reserve was answered TRYAGAIN, and the user knows */
+    bool tells_idle;   /* a terminal is to be told what is waited for */
     enum exit_status status;
     uint64_t end_ns; /* when the loop ends, even if the server was not told of all jobs */
 };
@@ -362,6 +369,10 @@ static void end_task(struct loop *loop, struct work_job *job, const char *failur
         say_of_job(loop, task, "attempt %" PRIu64 " failed: %s", task->handed.attempt, failure);
     if (!job->stopping)
         set_error(loop, job, error);
+    bool is_hot = failure != NULL && task->handed.is_endless &&
+                  task->handed.attempt >= HOT_ATTEMPTS && !loop->options->worker.has_backoff;
+    if (is_hot && job->after_ms < HOT_AFTER_MS)
+        job->after_ms = HOT_AFTER_MS;
     worker_ran(&loop->worker, job, failure == NULL ? WORK_DONE : WORK_FAILED);
 }
 
@@ -441,6 +452,8 @@ static void wait_for_something(struct loop *loop, uint64_t now_ns)
 
     if (wake == WORKER_NEVER)
         timeout_ns = ELAPSE__OS_FOREVER;
+    if (loop->tells_idle && timeout_ns > IDLE_NS)
+        timeout_ns = IDLE_NS;
     if (has_process && timeout_ns > LOOK_AT_PROCESSES_NS)
         timeout_ns = LOOK_AT_PROCESSES_NS;
     watches[0] = (struct elapse__os_watch){.file = loop->signals.file, .for_data = true};
@@ -461,6 +474,19 @@ static void wait_for_something(struct loop *loop, uint64_t now_ns)
 
 /* ---- the loop ---- */
 
+/* Says on a terminal, once, what the worker waits for: the name of a tube may be mistyped. */
+static void tell_idle(struct loop *loop, uint64_t now_ns)
+{
+    const struct work_options *options = loop->options;
+
+    if (!loop->tells_idle || loop->worker.job_count > 0 || !loop->worker.reserves ||
+        !connection_is_made(loop->taker.connection) || now_ns - loop->taker.since_ns < IDLE_NS)
+        return;
+    loop->tells_idle = false;
+    print_error("waiting for jobs of %s%s; Ctrl-C ends", quote_string(options->tubes[0]).text,
+                options->tube_count > 1 ? " and other tubes" : "");
+}
+
 static void go_on(struct loop *loop)
 {
     struct work_effect effect;
@@ -470,6 +496,7 @@ static void go_on(struct loop *loop)
     take_replies(loop, now_ns);
     look_after_both(loop, now_ns);
     collect_work(loop);
+    tell_idle(loop, now_ns);
     while (worker_next(&loop->worker, now_ns, &effect))
         perform(loop, &effect, now_ns);
     /* Requests that were added are sent now, not after the next wait. */
@@ -482,10 +509,20 @@ static bool is_over(const struct loop *loop)
     return worker_is_finished(&loop->worker) || elapse__os_monotonic_ns() >= loop->end_ns;
 }
 
+/* With --until-empty a script wants to know whether anything was done. */
+static enum exit_status report_failures(const struct loop *loop)
+{
+    if (loop->status != STATUS_OK || !loop->options->worker.until_empty ||
+        loop->worker.failed == 0 || loop->worker.done > 0)
+        return loop->status;
+    return error_of(STATUS_FAILED, "no job was done: all attempts have failed, %" PRIu64,
+                    loop->worker.failed);
+}
+
 static enum exit_status report_end(const struct loop *loop)
 {
     if (loop->worker.job_count == 0)
-        return loop->status;
+        return report_failures(loop);
     print_error(
         "jobs that could not be given back: %zu; other workers get them when their leases end",
         loop->worker.job_count);
@@ -525,6 +562,7 @@ enum exit_status work_loop(const struct work_options *options)
     ELAPSE__ASSERT_THAT(options->tube_count, >, 0U);
     ELAPSE__ASSERT((options->program == NULL) != (options->hooks.url == NULL));
     loop->end_ns = WORKER_NEVER;
+    loop->tells_idle = !options->quiet && elapse__os_is_terminal(ELAPSE__OS_ERRORS);
     int error = elapse__os_signals_open(&loop->signals, TAKEN_SIGNALS);
     if (error != 0) {
         print_error("cannot take signals: %s", elapse__os_error_text(error));

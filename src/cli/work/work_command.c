@@ -1,7 +1,9 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "../../os/program.h"
 #include "../common/command.h"
 #include "../common/options.h"
 #include "../common/text.h"
@@ -77,6 +79,46 @@ static enum exit_status check_tubes(const struct command_line *line)
     return STATUS_OK;
 }
 
+/* Says so if a word behind the program looks like an option of this command, which ends nothing and
+ * limits nothing there. Those that many programs have are left out. */
+static void warn_of_options(const struct command_line *line, char *const *words)
+{
+    static const char *const usual[] = {"quiet", "user", "timeout", "token",
+                                        "ca",    "cert", "cert-key"};
+
+    for (; *words != NULL && strcmp(*words, "--") != 0; words++) {
+        const char *name = *words + 2;
+        size_t length = strncmp(*words, "--", 2) == 0 ? strcspn(name, "=") : 0;
+        bool is_usual = false;
+        for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+            is_usual = is_usual || (strlen(usual[i]) == length && !memcmp(usual[i], name, length));
+        for (size_t i = 0; length > 0 && !is_usual && i < line->option_count; i++) {
+            const char *own = line->options[i].name;
+            if (strlen(own) == length && memcmp(own, name, length) == 0)
+                print_error("--%s behind --exec goes to the program; put it before --exec if it "
+                            "is for elapse work",
+                            own);
+        }
+    }
+}
+
+/* Checks the words behind --exec. A program that is not there is told at once, and not when the
+ * first job comes. */
+static enum exit_status check_program(const struct command_line *line, char *const *words)
+{
+    if (words[0] == NULL)
+        return usage_error("--exec: the program is missing");
+    if (words[0][0] == '-')
+        return usage_error("--exec: %s is no program: options of elapse work come before --exec",
+                           quote_string(words[0]).text);
+    int error = elapse__os_find_program(words[0]);
+    if (error != 0)
+        return error_of(STATUS_USAGE, "--exec: cannot run %s: %s", quote_string(words[0]).text,
+                        elapse__os_error_text(error));
+    warn_of_options(line, words + 1);
+    return STATUS_OK;
+}
+
 static enum exit_status check(struct work *work, const struct command_line *line, char **secret)
 {
     bool has_hook = work->options.hooks.url != NULL;
@@ -86,8 +128,9 @@ static enum exit_status check(struct work *work, const struct command_line *line
         return status;
     if ((work->program != NULL) == has_hook)
         return usage_error("give --exec PROGRAM or --post URL");
-    if (work->program != NULL && work->program[0] == NULL)
-        return usage_error("--exec: the program is missing");
+    status = work->program == NULL ? STATUS_OK : check_program(line, work->program);
+    if (status != STATUS_OK)
+        return status;
     if (work->secret_file != NULL && !has_hook)
         return usage_error("--secret-file needs --post");
     work->options.settings = &work->settings;

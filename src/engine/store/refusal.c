@@ -31,7 +31,9 @@ enum elapse_error elapse__store_refusal(const struct elapse__journal_refusal *re
     size -= length;
     switch (refusal->fault) {
     case ELAPSE__FAULT_CALL:
-        snprintf(text, size, ": %s", strerror(refusal->error));
+        snprintf(text, size, ": %s%s", strerror(refusal->error),
+                 refusal->error == ENOENT && file[0] == '\0' ? ": the directory above it is missing"
+                                                             : "");
         if (refusal->error == ENOMEM)
             return ELAPSE_ERROR_MEMORY;
         return refusal->error == ENOSPC ? ELAPSE_ERROR_DISK_FULL : ELAPSE_ERROR_SYSTEM;

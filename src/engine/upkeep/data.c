@@ -20,6 +20,7 @@ bool elapse__upkeep_fail(struct elapse__upkeep_fault *fault, const char *directo
 {
     ELAPSE__ASSERT(text[0] != '\0');
     (void)snprintf(fault->text, sizeof fault->text, "%s: %s", directory, text);
+    fault->is_in_use = false;
     return false;
 }
 
@@ -30,6 +31,7 @@ bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *direc
     ELAPSE__ASSERT_THAT(refusal->fault, !=, ELAPSE__FAULT_NONE);
     (void)elapse__store_refusal(refusal, directory, &words);
     (void)snprintf(fault->text, sizeof fault->text, "%s", words.text);
+    fault->is_in_use = refusal->fault == ELAPSE__FAULT_LOCKED;
     return false;
 }
 
@@ -79,8 +81,10 @@ static bool refuse_locked(struct elapse__upkeep_fault *fault, const char *direct
         text[0] = '\0';
     text[strcspn(text, " \n")] = '\0';
     (void)snprintf(words, sizeof words, "process %s has opened this queue", text);
-    return elapse__upkeep_fail(fault, directory,
-                               text[0] == '\0' ? "another process has opened this queue" : words);
+    (void)elapse__upkeep_fail(fault, directory,
+                              text[0] == '\0' ? "another process has opened this queue" : words);
+    fault->is_in_use = true;
+    return false;
 }
 
 /* Opens the folder of the journal in a directory. Returns 0 or an error number. */

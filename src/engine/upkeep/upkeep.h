@@ -23,6 +23,7 @@
 
 struct elapse__upkeep_fault {
     char text[768];
+    bool is_in_use; /* another process has the queue open */
 };
 
 /* Called for each line of a report, as soon as it is known. */

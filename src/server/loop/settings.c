@@ -44,6 +44,10 @@ const char *elapse__loop_parse_listen(const char *text, const char *port,
         return text[5] == '\0' ? "the path is missing"
                                : copy_host(text + 5, strlen(text + 5), listen);
     }
+    if (strstr(text, "://") != NULL)
+        return "there is no http:// or the like in front of this address: it is HOST:PORT";
+    if (*text != '\0' && text[strspn(text, "0123456789")] == '\0')
+        return "this is a port alone; with its host it is 127.0.0.1:PORT, for this machine";
     const char *end = strrchr(text, ':');
     const char *host = text;
     if (*text == '[') {

@@ -1,6 +1,7 @@
 #include "listeners.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,17 @@ static bool refuse(struct elapse__loop *loop, const char *where, const char *why
     return false;
 }
 
+/* Refuses an address that another program has, and names the option that gives another one. */
+static bool refuse_used(struct elapse__loop *loop, const struct elapse__os_address *address,
+                        bool is_http)
+{
+    char why[200];
+
+    (void)snprintf(why, sizeof why, "%s; give another address by %s",
+                   elapse__os_error_text(EADDRINUSE), is_http ? "--http" : "--listen");
+    return refuse(loop, elapse__os_address_text(address).text, why);
+}
+
 /* Adds a socket that listens. */
 static bool add_listener(struct elapse__loop *loop, int socket, const struct elapse__listener *kind)
 {
@@ -157,6 +169,8 @@ static bool listen_at(struct elapse__loop *loop, const struct elapse__loop_liste
         /* A name may have an address of a family that this machine lacks. */
         if ((error == EADDRNOTAVAIL || error == EAFNOSUPPORT) && (i + 1 < count || listening > 0))
             continue;
+        if (error == EADDRINUSE)
+            return refuse_used(loop, &addresses[i], is_http);
         if (error != 0)
             return refuse(loop, elapse__os_address_text(&addresses[i]).text,
                           elapse__os_error_text(error));

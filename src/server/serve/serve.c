@@ -86,20 +86,32 @@ static bool may_begin(void *context, int64_t header_wall_ms)
 
 /* ---- start ---- */
 
+/* Puts the option that names a file in front of what is wrong with the file. Returns false. */
+static bool blame(char fault[ELAPSE__TOKENS_FAULT_BYTES], const char *option)
+{
+    char text[ELAPSE__TOKENS_FAULT_BYTES];
+
+    memcpy(text, fault, sizeof text);
+    (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "%s: %.*s", option,
+                   (int)(ELAPSE__TOKENS_FAULT_BYTES - 20), text);
+    return false;
+}
+
 /* Reads the files of passwords and of users. */
 static bool read_keys(struct elapse__loop *loop, char fault[ELAPSE__TOKENS_FAULT_BYTES])
 {
     const struct elapse__loop_options *options = loop->options;
     const char *name = options->beanstalkd_user;
 
-    if ((options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault)) ||
-        (options->node_password != NULL &&
-         !elapse__tokens_read(options->node_password, &loop->node_tokens, fault)))
-        return false;
+    if (options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault))
+        return blame(fault, "--auth");
+    if (options->node_password != NULL &&
+        !elapse__tokens_read(options->node_password, &loop->node_tokens, fault))
+        return blame(fault, "--node-password");
     if (options->users == NULL)
         return true;
     if (!elapse__users_file_read(options->users, 1, &loop->users_file, fault))
-        return false;
+        return blame(fault, "--users");
     if (name == NULL || strcmp(name, "default") == 0 ||
         elapse__users_named(&loop->users_file.users, name, strlen(name)) != NULL)
         return true;

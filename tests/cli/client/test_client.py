@@ -18,7 +18,7 @@ import support
 from client_support import (FAILED, FULL, GONE, LONG_S, NO_SERVER, NOT_AUTHORISED, OK, TAKEN,
                             UNKNOWN, USAGE, ClientTest, Stranger)
 
-VERBS = ("put", "cancel", "reschedule", "lookup", "list", "stats", "top")
+VERBS = ("put", "cancel", "reschedule", "lookup", "list", "stats", "top", "find")
 
 
 class Jobs(ClientTest):
@@ -183,18 +183,55 @@ class Jobs(ClientTest):
         self.assertEqual(self.json_of("list", "many", "--state", "buried"), [])
         table = self.done("list", "few").splitlines()
         self.assertEqual(len(table), 2)
-        self.assertRegex(table[0], r"^ID +STATE +DUE +LEFT +ATTEMPTS +PRIORITY$")
-        self.assertRegex(table[1], r"^2501 +ready +2\S+Z +0 +0 +1024$")
-        self.assertEqual([(job["key"], job["tag"]) for job in self.json_of("list", "few", "--keys")],
+        self.assertRegex(table[0], r"^ID +STATE +DUE +LEFT +ATTEMPTS +KEY +TAG +GROUP +ERROR$")
+        self.assertRegex(table[1], r"^2501 +ready +2\S+Z +0 +0 +- +a\?b +- +-$")
+        self.assertEqual([(job["key"], job["tag"]) for job in self.json_of("list", "few")],
                          [(None, "a\tb")])
-        table = self.done("list", "few", "--keys").splitlines()
-        self.assertRegex(table[0], r"PRIORITY +KEY TAG GROUP ERROR$")
-        self.assertRegex(table[1], r" 1024 +- a\?b - -$")
-        self.assertEqual(len(self.json_of("list", "many", "--keys", "--limit", "250")), 250)
-        self.fails(USAGE, "--keys needs a tube", "list", "--keys")
+        self.assertEqual(self.done("list", "few", "--columns", "id,priority"), "ID    PRIORITY\n2501  1,024\n")
+        self.assertEqual(self.json_of("list", "few", "--columns", "tag,id"), [{"id": 2501, "tag": "a\tb"}])
+        self.assertEqual(len(self.json_of("list", "many", "--limit", "250")), 250)
+        self.fails(USAGE, "need a tube", "list", "--columns", "id")
+        self.fails(USAGE, "a job has no 'stat'; did you mean 'state'?", "list", "few", "--columns", "id,stat")
+        self.fails(USAGE, "a job has no ''; id, state", "list", "few", "--columns", "id,")
         self.assertEqual(set(self.done("list").split()), {"many", "few"})
         self.assertEqual(sorted(line["tube"] for line in self.json_of("list")), ["few", "many"])
         self.fails(USAGE, "ERR", "list", "few", "--state", "odd", "--json")
+
+    def test_a_list_of_a_tube_that_is_not_there(self):
+        self.done("put", "orders", "x")
+        self.fails(GONE, "there is no such tube: 'ordres'; did you mean 'orders'?", "list", "ordres")
+        self.fails(GONE, "there is no such tube", "list", "ordres", "--json", "--state", "buried")
+        self.assertEqual(self.json_of("list", "orders", "--state", "buried"), [])
+        self.assertEqual(len(self.done("list", "orders", "--tag", "none").splitlines()), 1)
+
+    def test_a_list_in_order(self):
+        for seconds in (300, 100, 200):
+            self.done("put", "t", f"in {seconds}", "--in", f"{seconds}s")
+        self.assertEqual([job["id"] for job in self.json_of("list", "t", "--soonest")], [2, 3, 1])
+        for _ in range(3):
+            self.done("put", "u", "x")
+        for number in (5, 4, 6):
+            [job] = self.json_of("reserve", "u")
+            self.done("bury", str(job["id"]), job["lease"], "--error", f"error {number}")
+        self.assertEqual([job["id"] for job in self.json_of("list", "u", "--newest")], [6, 5, 4])
+        self.assertEqual(self.done("list", "u", "--newest", "--limit", "1", "--columns", "id,error"),
+                         "ID  ERROR\n6   error 6\n")
+        self.assertEqual(self.done("list", "t", "--soonest", "--columns", "body,id").splitlines()[1],
+                         "in 100  2")
+        self.assertEqual(self.json_of("list", "t", "--body", "2", "--soonest")[0]["body"], "in")
+        for words in (["--newest", "--soonest"], ["--newest", "--state", "ready"]):
+            self.assertEqual(self.client("list", "t", *words).status, USAGE)
+        self.fails(USAGE, "1 to 1024", "list", "t", "--body", "1025")
+
+    def test_find(self):
+        for tube in ("a", "b", "c"):
+            self.done("put", tube, "x", "--key", "k" if tube != "b" else "other")
+        self.assertEqual([job["tube"] for job in self.json_of("find", "k")], ["a", "c"])
+        table = self.done("find", "other").splitlines()
+        self.assertRegex(table[0], r"^ID +TUBE +STATE +DUE +LEFT +ATTEMPTS$")
+        self.assertRegex(table[1], r"^2 +b +ready ")
+        self.fails(GONE, "no job has the key 'nobody'", "find", "nobody")
+        self.assert_usage_error("elapse find", "find", says=["a key is missing"])
 
     def test_cancel_all(self):
         self.done("put", "t", "--lines", "--tag", "a", stdin=b"x\n" * 10)
@@ -278,7 +315,7 @@ class Usage(ClientTest):
         self.write("longer", "x" * 4097)
         for verb in VERBS:
             arguments = {"put": ["t", "x"], "cancel": ["t", "k"], "lookup": ["t", "k"],
-                         "reschedule": ["t", "k", "--in", "1s"], "top": ["--once"]}.get(verb, [])
+                         "reschedule": ["t", "k", "--in", "1s"], "top": ["--once"], "find": ["k"]}.get(verb, [])
             for status, says, *options in (
                     (USAGE, "others can read a command line", "--token", "secret"),
                     (USAGE, "the port is not a number", "--server", "host:port"),
@@ -429,7 +466,7 @@ class Connections(ClientTest):
         def talk(connection):
             asked = 0
             while said := connection.recv(1000):
-                if b"STATS" in said:
+                if b"STATS" in said: # of the server, and of the tube
                     connection.sendall(b"*2\r\n$7\r\ndelayed\r\n:1000000\r\n")
                 else:
                     asked += 1

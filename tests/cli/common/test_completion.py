@@ -8,7 +8,7 @@ import support
 
 COMMANDS = ("run", "replay", "generate", "cluster", "cron", "check", "export", "ended", "import", "backup",
             "show") + (("serve", "password") if support.HAS_SERVER else ()) + (
-                ("put", "cancel", "reschedule", "kick", "pause", "resume", "limit", "lookup", "list",
+                ("put", "cancel", "reschedule", "kick", "pause", "resume", "limit", "lookup", "list", "find",
                  "stats", "top", "work", "reserve", "ack", "nack", "bury", "extend")
                 if support.HAS_CLIENT else ())
 
@@ -45,6 +45,34 @@ class Completion(support.ProgramTest):
             self.assertEqual(set(self.complete("elapse", command, "--")), self.options(command))
         self.assertEqual(self.complete("elapse", "completion", "z"), ["zsh"])
         self.assertEqual(self.complete("elapse", "replay", "elapse.b"), ["elapse.bash"])
+
+    def test_values_of_options(self):
+        for command, option, words in (("put", "ifkey", "replace keep fail debounce"),
+                                       ("list", "state", "delayed ready reserved buried"),
+                                       ("cancel", "state", "delayed ready reserved buried"),
+                                       ("serve", "durability", "sync interval= memory")):
+            if command not in COMMANDS:
+                continue
+            self.assertEqual(self.complete("elapse", command, "x", f"--{option}", ""), words.split())
+            self.assertEqual(self.complete("elapse", command, f"--{option}", words[:2]),
+                             [word for word in words.split() if word.startswith(words[:2])])
+            self.assertIn(f":value:({words})", self.succeed("completion", "zsh"))
+            self.assertIn(f"-l {option} -x -a '{words}'", self.succeed("completion", "fish"))
+
+    def test_tubes_of_the_server(self):
+        """The program is asked for them: here a stand-in of it, which tells what it was asked."""
+        name = self.write("elapse", "#!/bin/sh\n[ \"$1 $2\" = 'list --limit' ] && printf 'mails\\nmain jobs\\n'\n")
+        (self.directory / name).chmod(0o700)
+        if not support.HAS_CLIENT:
+            return
+        for command in ("put", "pause", "list", "stats", "reserve"):
+            self.assertEqual(self.complete("./elapse", command, "mai"), ["mails", "main", "jobs"])
+        self.assertEqual(self.complete("./elapse", "work", "other", "mail"), ["mails"])
+        self.assertEqual(self.complete("./elapse", "pause", "other", "mail"), [])
+        self.assertEqual(self.complete("./elapse", "check", "mail"), [])
+        # No server: no words and no message.
+        self.write("elapse", "#!/bin/sh\necho no server >&2; exit 6\n")
+        self.assertEqual(self.complete("./elapse", "put", "mai"), [])
 
     def test_the_shells_accept_it(self):
         for shell in ("bash", "zsh", "fish"):

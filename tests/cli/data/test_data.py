@@ -179,7 +179,10 @@ class RefusalTest(DataTest):
                 outcome = self.run_program(*command)
                 self.assertEqual(outcome.status, STATUS_USAGE, outcome)
                 self.assertEqual(outcome.errors, f"elapse {command[0]}: d: process 4711 has opened "
-                                                 "this queue\n", outcome)
+                                                 "this queue" + (
+                                                     "; 'elapse backup' copies it meanwhile, and the copy "
+                                                     "can be exported" if command[0] == "export" else "") +
+                                                 "\n", outcome)
 
     def test_a_directory_without_a_queue_is_refused_and_stays_so(self):
         (self.directory / "empty").mkdir()

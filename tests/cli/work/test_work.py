@@ -1,13 +1,16 @@
 """elapse work --exec: jobs become runs of a program."""
 
 import os
+import pty
+import select
 import signal
+import subprocess
 import time
 from pathlib import Path
 
 import support
 from work_support import OK, WorkTest
-from client_support import NOT_AUTHORISED, UNKNOWN, USAGE, Stranger
+from client_support import FAILED, NOT_AUTHORISED, UNKNOWN, USAGE, Stranger
 
 
 class Programs(WorkTest):
@@ -74,16 +77,16 @@ class Programs(WorkTest):
         self.assertEqual(worker.errors().replace(finishing, ""), "".join(
             f"elapse work: job 1 of 't': attempt {number} failed: exit status 9\n"
             for number in (1, 2, 3)))
-        [job] = self.json_of("list", "t", "--keys")
+        [job] = self.json_of("list", "t")
         self.assertEqual((job["error"], job["reason"]), ("exit status 9", "no retry was left"))
-        self.assertIn("exit status 9", self.done("list", "t", "--keys"))
+        self.assertIn("exit status 9", self.done("list", "t"))
 
     def test_a_program_that_a_signal_ends_has_failed(self):
         self.done("put", "t", "x", "--retry", "1")
         worker = self.work("t", "--exec", "sh", "-c", "kill -SEGV $$")
         self.until(lambda: self.counts()["buried"] == 1, "buried")
         self.assertIn("ended by signal 11", worker.errors())
-        self.assertIn("ended by signal 11", self.json_of("list", "t", "--keys")[0]["error"])
+        self.assertIn("ended by signal 11", self.json_of("list", "t")[0]["error"])
 
     def test_a_backoff_of_the_worker(self):
         self.done("put", "t", "x", "--retry", "1", "--key", "k")
@@ -95,12 +98,57 @@ class Programs(WorkTest):
         self.assertIsNone(worker.process.poll())
 
     def test_a_program_that_is_not_there(self):
-        self.done("put", "t", "x", "--retry", "1", "--key", "k")
+        """It is told at once; and if it goes away later, the job loses no attempt."""
+        for name, why in (("./nothing", "No such file"), ("no-such-program", "No such file"),
+                          (".", "Permission denied")):
+            self.fails(USAGE, f"--exec: cannot run '{name}': {why}", "work", "t", "--exec", name)
+        program = self.directory / "nothing"
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o700)
         worker = self.work("t", "--exec", "./nothing")
+        self.until(lambda: self.json_of("stats")[0]["waiting"], "waiting")
+        program.unlink()
+        self.done("put", "t", "x", "--retry", "1", "--key", "k")
         self.until(lambda: "cannot run ./nothing: No such file" in worker.errors(), "refused")
         self.until(lambda: self.counts()["delayed"] == 1, "given back")
         [job] = self.json_of("lookup", "t", "k")
         self.assertEqual((job["attempts"], job["error"]), (0, "the program cannot be run"))
+
+    def test_options_behind_the_program(self):
+        self.assert_usage_error("elapse work", "work", "t", "--exec", "--until-empty", "true",
+                                says=["options of elapse work come before --exec"])
+        worker = self.until_empty("t", "--exec", "true", "--concurrency=3", "--quiet", "--", "--post")
+        self.assertEqual(worker.errors(), "elapse work: --concurrency behind --exec goes to the "
+                         "program; put it before --exec if it is for elapse work\n")
+
+    def test_until_empty_tells_when_nothing_was_done(self):
+        self.done("put", "t", "--lines", "--backoff", "1h", stdin=b"x\ny\n")
+        worker = self.work("t", "--until-empty", "--exec", "false")
+        self.assertEqual(worker.wait(), FAILED)
+        self.assertIn("no job was done: all attempts have failed, 2\n", worker.errors())
+        self.done("put", "t", "--lines", "--backoff", "1h", stdin=b"x\ny\n")
+        self.until_empty("t", "--exec", "sh", "-c", "read word; test $word = x")
+        self.until_empty("t", "--exec", "false")
+
+    def test_a_job_without_limit_and_backoff_is_no_hot_loop(self):
+        """The first attempts follow each other; then the worker asks for a second between them."""
+        self.done("put", "t", "x", "--attempts", "0", "--backoff", "0s", "--key", "k")
+        worker = self.work("t", "--until-empty", "--exec", "false")
+        self.assertEqual(worker.wait(), FAILED)
+        self.assertEqual(worker.errors().count(" failed: exit status 1"), 10)
+        [job] = self.json_of("lookup", "t", "k")
+        self.assertEqual((job["attempts"], job["state"] in ("delayed", "ready")), (10, True))
+
+    def test_a_terminal_is_told_what_is_waited_for(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([support.PROGRAM, "work", "ordres", "--exec", "true"], stderr=theirs,
+                              stdin=subprocess.DEVNULL, env=self.environment()) as worker:
+            self.addCleanup(worker.kill)
+            os.close(theirs)
+            self.assertTrue(select.select([ours], [], [], 60)[0])
+            self.assertIn(b"waiting for jobs of 'ordres'; Ctrl-C ends", os.read(ours, 1000))
+            worker.terminate()
+        os.close(ours)
 
     def test_a_lease_is_extended(self):
         self.done("put", "t", "x", "--ttr", "3s")

@@ -155,7 +155,7 @@ class Hooks(WorkTest):
             self.assertEqual([headers["Elapse-Attempt"] for _, headers, _ in hook.requests],
                              ["1", "2"])
             self.assertIn(f"attempt 1 failed: status {status} of HTTP\n", worker.errors())
-            self.assertEqual(self.json_of("list", tube, "--keys")[0]["error"],
+            self.assertEqual(self.json_of("list", tube)[0]["error"],
                              f"status {status} of HTTP: reply")
             worker.kill()
 
