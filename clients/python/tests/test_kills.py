@@ -15,14 +15,15 @@ import elapse  # noqa: E402
 
 THREADS = 8
 PUTS = 10_000 if support.LONG else 600
-KILLS_LEAST = 3
+KILLS_LEAST = 10 if support.LONG else 3
 
 
 class Killer:
     """Kills a server: each second, or whenever so many more puts are done."""
 
-    def __init__(self, server, step):
-        self.server, self.step = server, step
+    def __init__(self, server, least, weight=1):
+        self.server, self.least = server, least
+        self.step = least * weight * THREADS // 5
         self.done = 0
         self.over = threading.Event()
         self.more = threading.Condition()
@@ -32,6 +33,11 @@ class Killer:
         with self.more:
             self.done += puts
             self.more.notify()
+
+    def goes_on(self, puts):
+        """Whether a client that has done so many steps goes on: it has a number to do, and in the long form
+        the server has to be killed ten times meanwhile."""
+        return puts < self.least or (support.LONG and self.server.kills < 10)
 
     def run(self):
         at = 0
@@ -92,54 +98,71 @@ class Kills(unittest.TestCase):
     def test_one_at_a_time(self):
         client = elapse.Client(self.server.url)
         self.addCleanup(client.close)
-        with Killer(self.server, PUTS // 5) as killer:
+        expected = []
+        with Killer(self.server, PUTS // THREADS) as killer:
             def work(number):
-                for i in range(PUTS // THREADS):
+                i = 0
+                while killer.goes_on(i):
+                    expected.append(f"{number}-{i}")
                     client.put("t", f"{number}-{i}")
                     killer.count()
+                    i += 1
 
             self.in_threads(work)
-        self.check([f"{number}-{i}" for number in range(THREADS) for i in range(PUTS // THREADS)])
+        self.check(expected)
 
     def test_a_hundred_at_a_time(self):
         client = elapse.Client(self.server.url)
         self.addCleanup(client.close)
-        rounds = PUTS * 2 // 100 // THREADS + 1
-        with Killer(self.server, rounds * THREADS * 100 // 5) as killer:
+        expected = []
+        with Killer(self.server, PUTS * 2 // 100 // THREADS + 1, weight=100) as killer:
             def work(number):
-                for i in range(rounds):
-                    client.put_many(elapse.put("t", f"{number}-{i}-{j}") for j in range(100))
+                i = 0
+                while killer.goes_on(i):
+                    bodies = [f"{number}-{i}-{j}" for j in range(100)]
+                    expected.extend(bodies)
+                    client.put_many(elapse.put("t", body) for body in bodies)
                     killer.count(100)
+                    i += 1
 
             self.in_threads(work)
-        self.check([f"{number}-{i}-{j}" for number in range(THREADS) for i in range(rounds) for j in range(100)])
+        self.check(expected)
 
     def test_transactions(self):
         client = elapse.Client(self.server.url)
         self.addCleanup(client.close)
-        rounds = PUTS // 4 // THREADS
-        with Killer(self.server, rounds * THREADS // 5) as killer:
+        expected = []
+        with Killer(self.server, PUTS // 4 // THREADS) as killer:
             def work(number):
-                for i in range(rounds):
-                    client.transaction(*(elapse.put("t", f"{number}-{i}-{j}") for j in range(4)))
+                i = 0
+                while killer.goes_on(i):
+                    bodies = [f"{number}-{i}-{j}" for j in range(4)]
+                    expected.extend(bodies)
+                    client.transaction(*(elapse.put("t", body) for body in bodies))
                     killer.count()
+                    i += 1
 
             self.in_threads(work)
-        self.check([f"{number}-{i}-{j}" for number in range(THREADS) for i in range(rounds) for j in range(4)])
+        self.check(expected)
 
     def test_asyncio(self):
+        expected = []
+
         async def run(killer):
             async with elapse.AsyncClient(self.server.url) as client:
                 async def work(number):
-                    for i in range(PUTS // THREADS):
+                    i = 0
+                    while killer.goes_on(i):
+                        expected.append(f"{number}-{i}")
                         await client.put("t", f"{number}-{i}")
                         killer.count()
+                        i += 1
 
                 await asyncio.gather(*map(work, range(THREADS)))
 
-        with Killer(self.server, PUTS // 5) as killer:
+        with Killer(self.server, PUTS // THREADS) as killer:
             asyncio.run(run(killer))
-        self.check([f"{number}-{i}" for number in range(THREADS) for i in range(PUTS // THREADS)])
+        self.check(expected)
 
 
 if __name__ == "__main__":

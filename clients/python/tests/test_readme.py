@@ -29,7 +29,7 @@ class Readme(unittest.TestCase):
         return said.getvalue()
 
     def test_a_job_done(self):
-        self.assertEqual(self.run_block("a mail to", 'server.advance("30m")\nworker.run(until_idle=True)\n'),
+        self.assertEqual(self.run_block("# later", 'server.advance("30m")\nworker.run(until_idle=True)\n'),
                          "a mail to ann@example.org\na mail to bob@example.org\n")
 
     def test_the_order(self):
@@ -55,11 +55,30 @@ asyncio.run(tasks.run(until_idle=True))
         self.assertIn("failed: the address does not exist\n", said)
         self.assertTrue(said.endswith("good\n"), said)
 
+    def test_tasks(self):
+        self.assertEqual(self.run_block("max_retries=3"), "a mail to ann\n")
+
     def test_tests(self):
         self.run_block("testing.Server()")
 
+    def test_the_guide(self):
+        page = (support.PACKAGE.parents[1] / "docs/guide/clients.md").read_text()
+        blocks = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+        self.assertEqual(len(blocks), 2)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(compile("".join(blocks) + '''
+with testing.Server() as server:
+    client = server.client()
+    try:
+        pay("4712")
+    except LookupError as error:
+        print(error)
+''', "clients.md", "exec"), {"__name__": "guide"})
+        self.assertEqual(said.getvalue(), "order 4712 is cancelled\norder 4712 was not paid in time\n")
+
     def test_each_block_is_run(self):
-        self.assertEqual(len(BLOCKS), 5)
+        self.assertEqual(len(BLOCKS), 6)
 
     def test_types(self):
         if shutil.which("mypy") is None:
