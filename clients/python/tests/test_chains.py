@@ -1,4 +1,4 @@
-"""test_chains.py [--long]: chains of three steps, while the processes of their workers are killed at random.
+"""test_chains.py [--long]: chains of three steps, while the processes of their workers, and the server, are killed at random.
 Each chain ends exactly once, although each step may be run several times."""
 
 import os
@@ -14,9 +14,9 @@ support.need(("redis", "python3-redis"))
 
 import elapse  # noqa: E402
 
-CHAINS = 10_000 if support.LONG else 200
-KILL_AT = 60 if support.LONG else 15   # so many chains more have ended
-KILLS_LEAST = 30 if support.LONG else 2
+CHAINS = 10_000 if support.LONG else 150
+KILL_AT = 60 if support.LONG else 10   # so many chains more have ended
+KILLS_LEAST = 30 if support.LONG else 1
 WORKERS = 3
 OPTIONS = "ttr='2s', attempts=0, backoff=('0s', '0s')"
 
@@ -62,12 +62,16 @@ class Chains(unittest.TestCase):
         self.addCleanup(client.close)
         client.put_many(elapse.put("step1", str(i), ttr="2s", attempts=0, backoff=("0s", "0s")) for i in range(CHAINS))
         workers = [self.start(kind) for _ in range(WORKERS)]
-        ended, kills, last = 0, 0, 0
+        ended, kills, faults, last = 0, 0, 0, 0
         try:
             while ended < CHAINS:
                 ended = client.stats("step4").get("ready", 0)
                 if ended - last >= KILL_AT and ended < CHAINS:
                     last = ended
+                    faults += 1
+                    if faults % 3 == 1:  # a step is sent again, and must not be done again
+                        self.server.restart()
+                        continue
                     number = chance.randrange(WORKERS)
                     workers[number].kill()
                     workers[number].wait()
@@ -83,11 +87,12 @@ class Chains(unittest.TestCase):
             found += [job.text for job in jobs]
             client.run_many([elapse.Command((b"ACK", b"%d" % job.id, job.lease), list, again=True) for job in jobs])
         runs = os.path.getsize(self.directory + "/log")
-        print(f"{CHAINS} chains of 3 steps, {kills} kills of {kind} (seed {seed}): {CHAINS - len(set(found))} lost, "
+        print(f"{CHAINS} chains of 3 steps, {kills} kills of {kind} and {self.server.kills} of the server (seed {seed}): {CHAINS - len(set(found))} lost, "
               f"{len(found) - len(set(found))} ended twice, {runs - 3 * CHAINS} runs of handlers repeated")
         self.assertEqual(sorted(found, key=int), [str(i) for i in range(CHAINS)])
         self.assertEqual([client.stats(f"step{i}").get("ready", 0) for i in (1, 2, 3)], [0, 0, 0])
         self.assertGreaterEqual(kills, KILLS_LEAST)
+        self.assertGreaterEqual(self.server.kills, 1)
 
     def test_workers_of_threads(self):
         self.run_chains("threads")

@@ -300,5 +300,102 @@ class Commands(unittest.TestCase):
         asyncio.run(run())
 
 
+class Lossy:
+    """A way to a server that can lose one answer: the command is done, and the connection ends."""
+
+    def __init__(self, port):
+        self.port, self.loses = port, False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.port))
+            threading.Thread(target=self.carry, args=(client, server, False), daemon=True).start()
+            threading.Thread(target=self.carry, args=(server, client, True), daemon=True).start()
+
+    def carry(self, source, target, is_answer):
+        try:
+            while data := source.recv(1 << 16):
+                if is_answer and self.loses:
+                    self.loses = False
+                    break
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            end.close()
+
+    def close(self):
+        self.listener.close()
+
+
+class LostAnswers(unittest.TestCase):
+    """What an answer that is lost leads to."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = testing.Server()
+        cls.addClassCleanup(cls.server.close)
+        cls.client = cls.server.client()
+
+    def setUp(self):
+        self.way = Lossy(self.server.port)
+        self.addCleanup(self.way.close)
+        self.lossy = elapse.Client(self.way.url)
+        self.addCleanup(self.lossy.close)
+        self.lossy.stats()
+
+    def test_a_put_is_done_once(self):
+        for options in ({}, {"key": "k"}, {"token": "t-lost"}):
+            self.way.loses = True
+            result = self.lossy.put("lost-put", "x", **options)
+            self.assertFalse(self.way.loses)
+            self.assertEqual(result.outcome, "known" if "token" in options else "scheduled")
+        self.assertEqual(self.client.stats("lost-put")["ready"], 3)
+        self.way.loses = True
+        self.lossy.put_many(elapse.put("lost-many", i) for i in range(100))
+        self.assertFalse(self.way.loses)
+        self.assertEqual(self.client.stats("lost-many")["ready"], 100)
+
+    def test_a_transaction_is_done_once(self):
+        self.way.loses = True
+        self.lossy.transaction(elapse.put("lost-two", "a"), elapse.put("lost-two", "b"))
+        self.assertFalse(self.way.loses)
+        self.assertEqual(self.client.stats("lost-two")["ready"], 2)
+
+    def test_a_step_is_done_once(self):
+        self.client.put("lost-step", "x")
+        job, = self.client.reserve("lost-step")
+        self.way.loses = True
+        with self.assertRaises(elapse.LeaseEndedError) as caught:
+            self.lossy.transaction(elapse.put("lost-next", "x"), leased=[job])
+        self.assertTrue(caught.exception.maybe_done)
+        self.assertEqual(self.client.stats("lost-next")["ready"], 1)
+
+    def test_what_cannot_be_known_is_said(self):
+        self.client.put("lost-cancel", "x", key="x", in_="1h")
+        for cancel in (lambda: self.lossy.cancel("lost-cancel", "x"),
+                       lambda: self.lossy.transaction(elapse.cancel("lost-cancel", "x"))):
+            self.way.loses = True
+            with self.assertRaises(elapse.UncertainError):
+                cancel()
+        self.assertIsNone(self.client.lookup("lost-cancel", "x"))
+        self.client.put_many(elapse.put("lost-kick", i, in_="1h") for i in range(2))
+        self.way.loses = True
+        with self.assertRaises(elapse.UncertainError):
+            self.lossy.kick("lost-kick")
+        self.assertEqual(self.client.stats("lost-kick")["ready"], 1)
+
+
 if __name__ == "__main__":
     support.main()

@@ -370,8 +370,11 @@ def transaction(parts: Sequence[Command[Any]], leases: Sequence[tuple[int, bytes
             raise LeaseEndedError("the lease has ended: nothing was done")
         return [part.read(one) for part, one in zip(parts, replies[1 if leases else 0:])]
 
+    def doubtful(results: list[Any]) -> bool:
+        return not leases and any(part.doubtful(result) for part, result in zip(parts, results))
+
     again = all(part.again for part in parts)
-    return sent, Command((b"EXEC",), read, again=again)
+    return sent, Command((b"EXEC",), read, again=again, doubtful=doubtful)
 
 
 # ---- work ----
