@@ -58,8 +58,8 @@ begin
     if current_setting('server_version_num')::integer < 150000 then
         raise exception 'the inbox needs PostgreSQL 15 or later';
     end if;
-    if present > 2 then
-        raise exception 'the inbox in this database has version %, and this script is of version 2',
+    if present > 3 then
+        raise exception 'the inbox in this database has version %, and this script is of version 3',
             present
             using hint = 'Use the script of the newer version.';
     end if;
@@ -74,6 +74,16 @@ create table if not exists elapse.inbox_queue (
     parts integer not null check (parts between 1 and 1024), -- the same for ever
     body_bytes_max integer not null check (body_bytes_max between 1 and 33554432)
 );
+
+-- Version 3: whether braces in the name of a tube choose its partition, the same for ever.
+do $$
+begin
+    if not exists (select from pg_attribute
+            where attrelid = 'elapse.inbox_queue'::regclass and attname = 'hash_tags') then
+        alter table elapse.inbox_queue add hash_tags boolean not null default false;
+    end if;
+end
+$$;
 
 -- One number for each call. It must not be cached by sessions: of two calls, where the second began
 -- when the first had returned, the second has the greater number.
@@ -151,6 +161,9 @@ begin
             ' text, text, text, text, text, interval, bigint, interval, interval, bigint, interval,'
             ' interval, text, text)', name);
     end loop;
+    -- Version 3: these have one argument more.
+    drop function if exists elapse.inbox_part(integer, bytea, bytea, bytea, bigint);
+    drop function if exists elapse.inbox_open(text, integer, integer);
 end
 $$;
 
@@ -245,14 +258,34 @@ begin
 end
 $$;
 
--- A key decides; without one a token, so that a repeated put finds the first one; without either
--- the number of the row.
-create or replace function elapse.inbox_part(parts integer, tube bytea, key bytea, token bytea,
-                                             id bigint)
+-- Returns what stands in braces in the name of a tube: between the first { and the first } behind it.
+-- Null if there is nothing.
+create or replace function elapse.inbox_braces(tube bytea)
+returns bytea language plpgsql immutable strict
+as $$
+declare
+    opening integer := position('\x7b'::bytea in tube);
+    rest bytea := substring(tube from opening + 1);
+    closing integer := position('\x7d'::bytea in rest);
+begin
+    if opening = 0 or closing < 2 then
+        return null;
+    end if;
+    return substring(rest from 1 for closing - 1);
+end
+$$;
+
+-- In a queue with hash tags braces decide: the part in them is a tube, and the key empty. Otherwise a
+-- key decides; without one a token, so that a repeated put finds the first one; without either the
+-- number of the row.
+create or replace function elapse.inbox_part(parts integer, hash_tags boolean, tube bytea,
+                                             key bytea, token bytea, id bigint)
 returns integer language sql immutable
 as $$
     select case
         when parts = 1 then 0
+        when hash_tags and elapse.inbox_braces(tube) is not null
+            then elapse.inbox_part_of_key(parts, elapse.inbox_braces(tube), '\x'::bytea)
         when key is not null then elapse.inbox_part_of_key(parts, tube, key)
         when token is not null then elapse.inbox_part_of_key(parts, '\x'::bytea, token)
         else id % parts
@@ -428,7 +461,8 @@ begin
                               zone, ifkey, max_ms, priority, ttr_ms, expire_ms, retry,
                               backoff_min_ms, backoff_max_ms, headers)
     values (home.queue,
-            elapse.inbox_part(home.parts, tube_bytes, key_bytes, token_bytes, number), number,
+            elapse.inbox_part(home.parts, home.hash_tags, tube_bytes, key_bytes, token_bytes, number),
+            number,
             'put', tube, key, tag, token, body, due, due_ms, cron, zone, if_key, debounce_ms,
             elapse.inbox_number('priority', coalesce(priority, 1024)),
             elapse.inbox_ms('ttr', coalesce(ttr, '60 s'), 1),
@@ -481,7 +515,7 @@ begin
     if tube is null or key is null then
         raise exception 'tube and key must not be null' using errcode = 'invalid_parameter_value';
     end if;
-    part := elapse.inbox_part(home.parts, elapse.inbox_text('a tube', tube, 200),
+    part := elapse.inbox_part(home.parts, home.hash_tags, elapse.inbox_text('a tube', tube, 200),
                               elapse.inbox_text('a key', key, 250), null, 0);
     number := nextval('elapse.inbox_id');
     insert into elapse.inbox (queue, part, id, what, tube, key)
@@ -511,7 +545,7 @@ begin
     if num_nonnulls(delay, at) <> 1 then
         raise exception 'reschedule needs delay or at' using errcode = 'invalid_parameter_value';
     end if;
-    part := elapse.inbox_part(home.parts, elapse.inbox_text('a tube', tube, 200),
+    part := elapse.inbox_part(home.parts, home.hash_tags, elapse.inbox_text('a tube', tube, 200),
                               elapse.inbox_text('a key', key, 250), null, 0);
     number := nextval('elapse.inbox_id');
     insert into elapse.inbox (queue, part, id, what, tube, key, due, due_ms)
@@ -525,19 +559,27 @@ $$;
 
 -- ---- what nodes call ----
 
--- Enters a queue, or changes the longest body. The number of partitions never changes.
-create or replace function elapse.inbox_open(name text, parts integer, body_bytes_max integer)
+-- Enters a queue, or changes the longest body. The number of partitions and the hash tags never change.
+create or replace function elapse.inbox_open(name text, parts integer, body_bytes_max integer,
+                                             hash_tags boolean default false)
 returns void language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    present integer;
+    present elapse.inbox_queue;
 begin
-    insert into elapse.inbox_queue as q values (name, inbox_open.parts, inbox_open.body_bytes_max)
+    insert into elapse.inbox_queue as q (queue, parts, body_bytes_max, hash_tags)
+    values (name, inbox_open.parts, inbox_open.body_bytes_max, inbox_open.hash_tags)
     on conflict (queue) do update set body_bytes_max = excluded.body_bytes_max
-    returning q.parts into present;
-    if present <> parts then
-        raise exception 'the queue % has % partitions, not %', quote_literal(name), present, parts
+    returning q.* into present;
+    if present.parts <> parts then
+        raise exception 'the queue % has % partitions, not %', quote_literal(name), present.parts,
+            parts
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if present.hash_tags <> hash_tags then
+        raise exception 'the queue % was entered % hash tags', quote_literal(name),
+            case when present.hash_tags then 'with' else 'without' end
             using errcode = 'invalid_parameter_value';
     end if;
 end
@@ -728,7 +770,7 @@ begin
             to elapse_caller;
     end if;
     if exists (select from pg_roles where rolname = 'elapse_node') then
-        grant execute on function elapse.inbox_open(text, integer, integer),
+        grant execute on function elapse.inbox_open(text, integer, integer, boolean),
             elapse.inbox_rows(text, integer, integer, bigint, boolean),
             elapse.inbox_move(text, integer, bigint[], text[])
             to elapse_node;
@@ -737,7 +779,7 @@ begin
 end
 $$;
 
-insert into elapse.version values ('inbox', 2)
+insert into elapse.version values ('inbox', 3)
 on conflict (component) do update set version = excluded.version;
 
 commit;

@@ -76,8 +76,9 @@ static const char *limit_fault(const struct elapse__queue *queue, struct elapse_
 {
     if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
         return "the tube's name must have 1 to 200 bytes";
-    if (queue->options.partitions > 1)
-        return "a limit needs a queue with one partition";
+    const char *split_fault = elapse__queue_split_fault(queue, name);
+    if (split_fault != NULL)
+        return split_fault;
     return queue->options.old_records ? "upgrade all nodes first" : NULL;
 }
 

@@ -11,8 +11,9 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
         return "the body is too long";
     if (put->headers.size > ELAPSE__QUEUE_HEADERS_BYTES_MAX)
         return "headers have at most 4096 bytes";
-    if (put->group.size > 0 && queue->options.partitions > 1)
-        return "a group needs a queue with one partition";
+    const char *split_fault = elapse__queue_split_fault(queue, put->tube);
+    if (put->group.size > 0 && split_fault != NULL)
+        return split_fault;
     if (put->headers.size + put->group.size > 0 && queue->options.old_records)
         return "upgrade all nodes first";
     if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)

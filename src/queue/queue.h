@@ -142,8 +142,8 @@ struct elapse__queue_options {
     struct elapse__record_sink *sink;
     struct elapse__hash_secret secret; /* random bytes, which may differ from life to life */
     uint64_t seed;                     /* of the jitter of retries */
-    uint32_t partitions;               /* each id is `partition` modulo `partitions` (0: 1) */
-    uint32_t partition;                /* below `partitions` */
+    uint32_t partitions, partition;    /* each id is the second modulo the first (0: 1) */
+    bool hash_tags;                    /* a tube with braces in its name lies in one partition */
     uint32_t jobs_max; /* 0: ELAPSE__QUEUE_JOBS_MAX; the next limits have such defaults, too */
     uint32_t tubes_max, groups_max;
     uint32_t tokens_max;

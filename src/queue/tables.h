@@ -97,6 +97,11 @@ static inline bool elapse__queue_is_in(const struct elapse__queue *queue,
 struct elapse__queue_tube *elapse__queue_tube_find(const struct elapse__queue *queue,
                                                    struct elapse__queue_text name);
 
+/* Returns why a tube can have no groups and no limits, which count within one partition: its jobs
+ * may lie in several. NULL: they lie in one. */
+const char *elapse__queue_split_fault(const struct elapse__queue *queue,
+                                      struct elapse__queue_text name);
+
 /* Finds or makes a tube. Returns OK, NO_MEMORY or LIMIT. */
 enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
                                                  struct elapse__queue_text name,

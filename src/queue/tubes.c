@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "../base/braces.h"
+
 enum { TUBES_CHUNK_BITS = 8 };
 
 static uint64_t tube_name_hash(const struct elapse__queue *queue, struct elapse__queue_text name)
@@ -96,6 +98,22 @@ static enum elapse__queue_result make_tube(struct elapse__queue *queue,
     elapse__queue_index_insert(&queue->tube_index, number, &queue->memory);
     *made = tube;
     return ELAPSE__QUEUE_OK;
+}
+
+const char *elapse__queue_split_fault(const struct elapse__queue *queue,
+                                      struct elapse__queue_text name)
+{
+    const unsigned char *part = NULL;
+    size_t part_size = 0;
+
+    if (queue->options.partitions == 1)
+        return NULL;
+    if (!queue->options.hash_tags)
+        return "groups and limits need a queue with one partition, or one made with --hash-tags";
+    return elapse__braces_find(name.bytes, name.size, &part, &part_size)
+               ? NULL
+               : "with several partitions, groups and limits need a tube with braces in its name, "
+                 "such as mails{eu}";
 }
 
 enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,

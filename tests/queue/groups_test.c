@@ -300,13 +300,27 @@ QUEUE_TEST(old_logs_get_no_groups)
                         "upgrade all nodes first");
 }
 
-QUEUE_TEST(partitions_take_no_groups)
+QUEUE_TEST(partitions_take_groups_in_braces)
 {
+    static const char *const not_in_braces[] = {"a{}", "a{", "a}b{", "{}x{eu}"};
     f->options.partitions = 2;
     restart(f, 0);
     struct elapse__queue_put some = grouped("a");
-    assert_string_equal(elapse__queue_put(f->queue, f->now, &some).fault,
-                        "a group needs a queue with one partition");
+    assert_string_equal(
+        elapse__queue_put(f->queue, f->now, &some).fault,
+        "groups and limits need a queue with one partition, or one made with --hash-tags");
+    f->options.hash_tags = true;
+    restart(f, 0);
+    assert_string_equal(
+        elapse__queue_put(f->queue, f->now, &some).fault,
+        "with several partitions, groups and limits need a tube with braces in its name, "
+        "such as mails{eu}");
+    for (size_t i = 0; i < sizeof not_in_braces / sizeof *not_in_braces; i++) {
+        some.tube = text(not_in_braces[i]);
+        assert_non_null(elapse__queue_put(f->queue, f->now, &some).fault);
+    }
+    some.tube = text("mails{eu}");
+    assert_null(elapse__queue_put(f->queue, f->now, &some).fault);
 }
 
 TEST_MAIN("queue_groups")

@@ -224,7 +224,12 @@ QUEUE_TEST(limits_are_refused)
     f->options.partitions = 2;
     restart(f, 0);
     assert_string_equal(elapse__queue_limit(f->queue, f->now, text("t"), &limits).fault,
-                        "a limit needs a queue with one partition");
+                        "groups and limits need a queue with one partition, or one made with "
+                        "--hash-tags");
+    f->options.hash_tags = true;
+    restart(f, 0);
+    assert_non_null(elapse__queue_limit(f->queue, f->now, text("t"), &limits).fault);
+    assert_ok(elapse__queue_limit(f->queue, f->now, text("{eu}"), &limits).result);
     f->options.partitions = 1;
     f->options.old_records = true;
     restart(f, 0);

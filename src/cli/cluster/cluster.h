@@ -29,6 +29,7 @@ struct cluster_options {
     const char *queue;
     uint64_t partitions;
     uint64_t lease_ns;
+    bool with_tags, without_tags; /* --hash-tags, --no-hash-tags */
     bool json;
     const char *data; /* the directory of a node; NULL: none was given */
     uint64_t partition;

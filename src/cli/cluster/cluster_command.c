@@ -14,7 +14,7 @@
 
 static const struct command_help help = {
     .usage = "Usage: elapse cluster create --cluster CONNECTION [--queue NAME] [--partitions N]\n"
-             "                             [--lease DURATION]\n"
+             "                             [--lease DURATION] [--hash-tags|--no-hash-tags]\n"
              "       elapse cluster upgrade --cluster CONNECTION [--queue NAME]\n"
              "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n"
              "       elapse cluster append-lost --cluster CONNECTION --data DIRECTORY\n"
@@ -74,7 +74,10 @@ static enum exit_status check_options(enum verb verb, const struct cluster_optio
     bool repairs = verb == APPEND_LOST || verb == ACCEPT_LOSS;
 
     if (verb != CREATE && given->of_create)
-        return usage_error("--partitions and --lease belong to create");
+        return usage_error(
+            "--partitions, --lease, --hash-tags and --no-hash-tags belong to create");
+    if (options->with_tags && options->without_tags)
+        return usage_error("either --hash-tags or --no-hash-tags");
     if (verb != STATUS && options->json)
         return usage_error("--json belongs to status");
     if (!repairs && (given->of_repair || options->data != NULL || options->single_copy))
@@ -158,6 +161,14 @@ enum exit_status cluster_command(int argc, char **argv)
                 "lease", &options.lease_ns, LEASE_NS_LEAST, LEASE_NS_MOST,
                 "after how long without a sign of life another node takes over, 100ms to 1h "
                 "(default 10s); for ever, too")),
+        option_noting(
+            &given.of_create,
+            option_flag("hash-tags", &options.with_tags,
+                        "tubes with the same part in braces, such as mails{eu}, lie in one "
+                        "partition, so that they may have groups and limits; for ever, too "
+                        "(default, unless nodes of 0.2 may run in the database)")),
+        option_noting(&given.of_create, option_flag("no-hash-tags", &options.without_tags,
+                                                    "braces in the name of a tube mean nothing")),
         option_flag("json", &options.json, "print JSON"),
         option_text("data", "DIRECTORY", &options.data,
                     "the directory of a node, as its --data had it"),

@@ -34,6 +34,9 @@ enum exit_status cluster_create(const struct cluster_options *options)
     struct elapse__schema_queue queue = {
         .partitions = (uint32_t)options->partitions,
         .lease_ms = (uint32_t)(options->lease_ns / NS_PER_MS),
+        .hash_tags = options->with_tags      ? ELAPSE__SCHEMA_TAGS_ON
+                     : options->without_tags ? ELAPSE__SCHEMA_TAGS_OFF
+                                             : ELAPSE__SCHEMA_TAGS_ANY,
     };
     struct elapse__schema_queue wanted;
     struct elapse__schema_why why = {.is_connected = false};
@@ -50,9 +53,11 @@ enum exit_status cluster_create(const struct cluster_options *options)
     if (!create(options, &queue, &why))
         return cluster_refused(&why);
     bool is_new = memcmp(queue.identity, wanted.identity, sizeof queue.identity) == 0;
-    output_add_format("queue %s: %" PRIu32 " partition%s, lease %s%s\n", options->queue,
-                      queue.partitions, queue.partitions == 1 ? "" : "s",
-                      duration_format(options->lease_ns).text, is_new ? "" : "; it exists already");
+    output_add_format("queue %s: %" PRIu32 " partition%s, lease %s, hash tags %s%s\n",
+                      options->queue, queue.partitions, queue.partitions == 1 ? "" : "s",
+                      duration_format(options->lease_ns).text,
+                      queue.hash_tags == ELAPSE__SCHEMA_TAGS_ON ? "on" : "off",
+                      is_new ? "" : "; it exists already");
     if (options->lease_ns < LEASE_NS_SURE)
         print_error("warning: a lease below 2s gives a statement less than a second, and a busy "
                     "database takes longer at times: the node then begins anew");
@@ -62,14 +67,15 @@ enum exit_status cluster_create(const struct cluster_options *options)
 enum exit_status cluster_upgrade(const struct cluster_options *options)
 {
     struct elapse__schema_why why = {.is_connected = false};
+    uint32_t level = 0;
     bool is_done = false;
 
     ELAPSE__ASSERT_THAT(options->host_count, >, 0U);
     for (size_t i = 0; i < options->host_count && !is_done && !why.is_connected; i++)
-        is_done = elapse__schema_upgrade(options->hosts[i], options->queue, &why);
+        is_done = elapse__schema_upgrade(options->hosts[i], options->queue, &level, &why);
     if (!is_done)
         return cluster_refused(&why);
-    output_add_format("queue %s has level %d: restart its nodes, one after the other\n",
-                      options->queue, ELAPSE__SCHEMA_LEVEL);
+    output_add_format("queue %s has level %" PRIu32 ": restart its nodes, one after the other\n",
+                      options->queue, level);
     return output_finish();
 }

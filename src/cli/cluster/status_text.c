@@ -56,6 +56,11 @@ static void find_warnings(const struct elapse__status *status, struct warnings *
     ELAPSE__ASSERT_THAT(warnings->count, <=, (size_t)WARNINGS_MAX);
 }
 
+static bool has_tags(const struct elapse__status *status)
+{
+    return status->queue.hash_tags == ELAPSE__SCHEMA_TAGS_ON;
+}
+
 /* ---- for people ---- */
 
 /* Adds a text from elsewhere, made harmless for a terminal. */
@@ -148,9 +153,10 @@ void cluster_add_text(struct elapse__buffer *text, const char *queue,
     struct warnings warnings;
 
     find_warnings(status, &warnings);
-    buffer_add_format(text, "queue %s: %" PRIu32 " partition%s, lease %s\n", queue,
+    buffer_add_format(text, "queue %s: %" PRIu32 " partition%s, lease %s, hash tags %s\n", queue,
                       status->queue.partitions, status->queue.partitions == 1 ? "" : "s",
-                      duration_format(status->queue.lease_ms * NS_PER_MS).text);
+                      duration_format(status->queue.lease_ms * NS_PER_MS).text,
+                      has_tags(status) ? "on" : "off");
     buffer_add_text(text, "database at ");
     add_word(text, status->server);
     buffer_add_format(text,
@@ -230,6 +236,7 @@ void cluster_add_json(struct elapse__json *json, const char *queue,
     elapse__json_open(json, '{');
     add_member(json, "queue", queue);
     elapse__json_unsigned_member(json, "lease_ms", status->queue.lease_ms);
+    elapse__json_boolean_member(json, "hash_tags", has_tags(status));
     elapse__json_unsigned_member(json, "timeline", status->timeline);
     add_member(json, "server", status->server);
     add_member(json, "synchronous_standby_names", status->names);

@@ -26,7 +26,7 @@ static PGconn *connect_to(const char *host, struct elapse__schema_why *why)
 static bool take_queue(const PGresult *rows, const char *name, struct elapse__schema_queue *queue,
                        struct elapse__schema_why *why)
 {
-    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 5);
+    ELAPSE__ASSERT_THAT(PQnfields(rows), ==, 6);
     why->has_none = PQntuples(rows) == 0;
     if (why->has_none)
         return elapse__visit_refuse(why, "the database has no queue %s", name);
@@ -54,6 +54,8 @@ static bool take_queue(const PGresult *rows, const char *name, struct elapse__sc
         return elapse__visit_refuse(
             why, "queue %s has level %" PRIu32 ", and this program knows %d: upgrade it", name,
             queue->level, ELAPSE__SCHEMA_LEVEL);
+    queue->hash_tags =
+        PQgetvalue(rows, 0, 5)[0] == 't' ? ELAPSE__SCHEMA_TAGS_ON : ELAPSE__SCHEMA_TAGS_OFF;
     return true;
 }
 
@@ -62,8 +64,9 @@ bool elapse__schema_read_in(PGconn *connection, const char *name,
 {
     static const char text[] = "select parts, lease_ms, encode(identity, 'hex'),"
                                " (select version from elapse.version where component = 'cluster'),"
-                               /* the column is missing where 0.2 has made the table */
-                               " coalesce((to_jsonb(queue) ->> 'level')::integer, 0)"
+                               /* columns are missing where an older program has made the table */
+                               " coalesce((to_jsonb(queue) ->> 'level')::integer, 0),"
+                               " coalesce((to_jsonb(queue) ->> 'hash_tags')::boolean, false)"
                                " from elapse.queue where name = $1";
     PGresult *rows = elapse__visit_ask(connection, text, 1, (const char *const[]){name}, why);
     why->has_none = elapse__database_has_code(rows, ELAPSE__CODE_NO_TABLE) ||
@@ -104,17 +107,20 @@ static bool do_with(PGconn *connection, const char *text, int count, const char 
 static bool insert_queue(PGconn *connection, const char *name,
                          const struct elapse__schema_queue *queue, struct elapse__schema_why *why)
 {
-    static const char text[] = "insert into elapse.queue select $1, $2::integer, $3::integer,"
-                               " decode($4, 'hex'), case when version > 2 then 1 else 0 end"
-                               " from elapse.version where component = 'cluster'"
-                               " on conflict (name) do nothing";
+    static const char text[] =
+        "insert into elapse.queue (name, parts, lease_ms, identity, level, hash_tags)"
+        " select $1, $2::integer, $3::integer, decode($4, 'hex'),"
+        " case when version < 3 then 0 when $5::boolean then 2 else 1 end,"
+        " version > 2 and $5::boolean from elapse.version where component = 'cluster'"
+        " on conflict (name) do nothing";
     char partitions[12], lease_ms[12], identity[2 * ELAPSE__CHAIN_IDENTITY_BYTES + 1];
     (void)snprintf(partitions, sizeof partitions, "%" PRIu32, queue->partitions);
     (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
     for (size_t i = 0; i < sizeof queue->identity; i++)
         (void)snprintf(identity + 2 * i, 3, "%02" PRIx8, queue->identity[i]);
-    return do_with(connection, text, 4, (const char *const[]){name, partitions, lease_ms, identity},
-                   why);
+    const char *tags = queue->hash_tags == ELAPSE__SCHEMA_TAGS_OFF ? "false" : "true";
+    return do_with(connection, text, 5,
+                   (const char *const[]){name, partitions, lease_ms, identity, tags}, why);
 }
 
 static bool insert_partition(PGconn *connection, const char *name,
@@ -132,20 +138,40 @@ static bool insert_partition(PGconn *connection, const char *name,
     return do_with(connection, text, 4, (const char *const[]){name, number, hash, lease_ms}, why);
 }
 
+/* Returns whether the queue is as it was wished. It may have existed before. */
+static bool is_as_wished(const char *name, const struct elapse__schema_queue *queue,
+                         const struct elapse__schema_queue *wished, struct elapse__schema_why *why)
+{
+    bool is_new = memcmp(queue->identity, wished->identity, sizeof queue->identity) == 0;
+
+    if (queue->partitions != wished->partitions || queue->lease_ms != wished->lease_ms)
+        return elapse__visit_refuse(
+            why, "queue %s exists, with %" PRIu32 " partitions and a lease of %" PRIu32 " ms", name,
+            queue->partitions, queue->lease_ms);
+    if (wished->hash_tags == ELAPSE__SCHEMA_TAGS_ANY || queue->hash_tags == wished->hash_tags)
+        return true;
+    return elapse__visit_refuse(
+        why,
+        is_new ? "queue %s can have no hash tags while nodes of 0.2 may run in this database: "
+                 "elapse cluster upgrade says of any of its queues that there are none"
+        : queue->hash_tags == ELAPSE__SCHEMA_TAGS_ON ? "queue %s exists, with hash tags"
+                                                     : "queue %s exists, without hash tags",
+        name);
+}
+
 /* Makes the tables and the queue. Requires that a transaction is open. */
 static bool make(PGconn *connection, const char *name, struct elapse__schema_queue *queue,
                  struct elapse__schema_why *why)
 {
-    const uint32_t partitions = queue->partitions, lease_ms = queue->lease_ms;
+    const struct elapse__schema_queue wished = *queue;
+    const uint32_t partitions = queue->partitions;
     ELAPSE__ASSERT_THAT(PQtransactionStatus(connection), ==, PQTRANS_INTRANS);
     if (!elapse__visit_run(connection, (const char *)elapse__schema_sql, why) ||
         !insert_queue(connection, name, queue, why) ||
         !elapse__schema_read_in(connection, name, queue, why))
         return false;
-    if (queue->partitions != partitions || queue->lease_ms != lease_ms)
-        return elapse__visit_refuse(
-            why, "queue %s exists, with %" PRIu32 " partitions and a lease of %" PRIu32 " ms", name,
-            queue->partitions, queue->lease_ms);
+    if (!is_as_wished(name, queue, &wished, why))
+        return false;
     for (uint32_t partition = 0; partition < partitions; partition++)
         if (!insert_partition(connection, name, queue, partition, why))
             return false;
@@ -171,12 +197,16 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
 }
 
 /* Raises the level. Requires that a transaction is open. */
-static bool raise_level(PGconn *connection, const char *name, struct elapse__schema_why *why)
+static bool raise_level(PGconn *connection, const char *name, uint32_t *level,
+                        struct elapse__schema_why *why)
 {
-    struct elapse__schema_queue queue;
+    struct elapse__schema_queue queue = {.level = 0};
     ELAPSE__ASSERT_THAT(PQtransactionStatus(connection), ==, PQTRANS_INTRANS);
-    return elapse__schema_read_in(connection, name, &queue, why) &&
-           elapse__visit_run(connection, (const char *)elapse__schema_sql, why) &&
+    if (!elapse__schema_read_in(connection, name, &queue, why))
+        return false;
+    *level = queue.level > ELAPSE__SCHEMA_LEVEL_UPGRADED ? queue.level
+                                                         : (uint32_t)ELAPSE__SCHEMA_LEVEL_UPGRADED;
+    return elapse__visit_run(connection, (const char *)elapse__schema_sql, why) &&
            do_with(connection, "update elapse.queue set level = greatest(level, 1) where name = $1",
                    1, (const char *const[]){name}, why) &&
            elapse__visit_run(connection,
@@ -185,14 +215,16 @@ static bool raise_level(PGconn *connection, const char *name, struct elapse__sch
                              why);
 }
 
-bool elapse__schema_upgrade(const char *host, const char *name, struct elapse__schema_why *why)
+bool elapse__schema_upgrade(const char *host, const char *name, uint32_t *level,
+                            struct elapse__schema_why *why)
 {
     PGconn *connection = elapse__visit_open(host, "read-write", why);
     if (connection == NULL)
         return false;
     bool is_done = elapse__visit_run(connection, "set synchronous_commit = on", why) &&
                    elapse__visit_run(connection, "begin", why) &&
-                   raise_level(connection, name, why) && elapse__visit_commit(connection, why);
+                   raise_level(connection, name, level, why) &&
+                   elapse__visit_commit(connection, why);
     PQfinish(connection); /* without a commit nothing is done */
     return is_done;
 }
@@ -210,26 +242,38 @@ static bool look_for_inbox(PGconn *connection, bool *has_inbox, struct elapse__s
     return is_known;
 }
 
-static bool enter_queue(PGconn *connection, const char *name, uint32_t partitions,
-                        uint32_t body_bytes_max, struct elapse__schema_why *why)
+static bool enter_queue(PGconn *connection, const char *name,
+                        const struct elapse__schema_queue *queue, uint32_t body_bytes_max,
+                        struct elapse__schema_why *why)
 {
+    /* An inbox of version 2 takes three arguments, and knows no hash tags: it would choose other
+     * partitions than the nodes. */
+    bool has_tags = queue->hash_tags == ELAPSE__SCHEMA_TAGS_ON;
     char count[12], bytes[12];
 
-    (void)snprintf(count, sizeof count, "%" PRIu32, partitions);
+    (void)snprintf(count, sizeof count, "%" PRIu32, queue->partitions);
     (void)snprintf(bytes, sizeof bytes, "%" PRIu32, body_bytes_max);
     PGresult *result =
-        elapse__visit_ask(connection, "select elapse.inbox_open($1, $2::integer, $3::integer)", 3,
-                          (const char *const[]){name, count, bytes}, why);
+        elapse__visit_ask(connection,
+                          has_tags ? "select elapse.inbox_open($1, $2::integer, $3::integer, true)"
+                                   : "select elapse.inbox_open($1, $2::integer, $3::integer)",
+                          3, (const char *const[]){name, count, bytes}, why);
     bool is_done = PQresultStatus(result) == PGRES_TUPLES_OK;
+    if (elapse__database_has_code(result, ELAPSE__CODE_NO_FUNCTION))
+        (void)elapse__visit_refuse(
+            why,
+            "queue %s has hash tags, and the inbox is of a version that knows none: run "
+            "inbox.sql of this version",
+            name);
     PQclear(result);
     return is_done;
 }
 
-bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t partitions,
-                               uint32_t body_bytes_max, bool *has_inbox,
-                               struct elapse__schema_why *why)
+bool elapse__schema_open_inbox(const char *host, const char *name,
+                               const struct elapse__schema_queue *queue, uint32_t body_bytes_max,
+                               bool *has_inbox, struct elapse__schema_why *why)
 {
-    ELAPSE__ASSERT(partitions > 0 && partitions <= ELAPSE__PARTS_MAX);
+    ELAPSE__ASSERT(queue->partitions > 0 && queue->partitions <= ELAPSE__PARTS_MAX);
     ELAPSE__ASSERT_THAT(body_bytes_max, <=, INT32_MAX);
     *has_inbox = false;
     /* Not a standby: it may have the inbox later than the server that takes writes. */
@@ -242,7 +286,7 @@ bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t part
     bool is_open =
         look_for_inbox(connection, has_inbox, why) &&
         (!*has_inbox || (elapse__visit_run(connection, "set synchronous_commit = local", why) &&
-                         enter_queue(connection, name, partitions, body_bytes_max, why)));
+                         enter_queue(connection, name, queue, body_bytes_max, why)));
     PQfinish(connection);
     return is_open;
 }

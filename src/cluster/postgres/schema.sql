@@ -56,6 +56,14 @@ begin
             where attrelid = 'elapse.queue'::regclass and attname = 'level') then
         alter table elapse.queue add level integer not null default 0 check (level >= 0);
     end if;
+    -- Whether braces in the name of a tube choose its partition. It is as it was when the queue was
+    -- made, because the jobs lie where the rule has put them. Level 2 keeps nodes out that do not
+    -- know the column.
+    if not exists (select from pg_attribute
+            where attrelid = 'elapse.queue'::regclass and attname = 'hash_tags') then
+        alter table elapse.queue add hash_tags boolean not null default false
+            check (level > 1 or not hash_tags);
+    end if;
 end
 $$;
 

@@ -64,6 +64,7 @@ static void free_reserve(struct elapse__router_reserve *reserve)
 {
     elapse__router_reserve_stop(reserve->router, reserve);
     free(reserve->question);
+    free(reserve->partitions);
     free(reserve);
 }
 

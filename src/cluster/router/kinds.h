@@ -11,8 +11,9 @@
 enum elapse__router_route_kind {
     ELAPSE__ROUTER_ROUTE_LOCAL,
     ELAPSE__ROUTER_ROUTE_ANY,    /* any partition */
-    ELAPSE__ROUTER_ROUTE_PUT,    /* by its key, its token, or any */
+    ELAPSE__ROUTER_ROUTE_PUT,    /* by braces, its key, its token, or any */
     ELAPSE__ROUTER_ROUTE_KEY,    /* by tube and key */
+    ELAPSE__ROUTER_ROUTE_TUBE,   /* LIMIT: a tube that lies whole in one partition; or any */
     ELAPSE__ROUTER_ROUTE_ID,     /* by an id */
     ELAPSE__ROUTER_ROUTE_KEYS,   /* CANCEL */
     ELAPSE__ROUTER_ROUTE_IDS,    /* CANCELID */
@@ -34,6 +35,7 @@ struct elapse__router_route {
     bool looks;       /* the command changes nothing */
     bool before_auth; /* the command may be said before AUTH */
     bool slow;        /* the command may take long */
+    bool has_tube;    /* PAGE, ALL, KICK: the first argument, if there is one, is a tube */
     /* LEASES: how many options may stand behind the leases: 1, ERROR; or 3, IN and AFTER, too */
     uint32_t lease_options;
     enum elapse__router_command_kind command; /* ALL */
@@ -46,6 +48,17 @@ elapse__router_route_find(struct elapse__wire_resp_argument name);
 
 /* Returns route number `place`, from 0; NULL at the end. For tests. */
 const struct elapse__router_route *elapse__router_route_at(unsigned place);
+
+enum { ELAPSE__ROUTER_TUBE_MAX = 200 }; /* the longest name of a tube */
+
+/* Returns whether a tube lies whole in one partition because of its braces, and stores it. */
+bool elapse__router_find_whole(const struct elapse__router *router,
+                               struct elapse__wire_resp_argument tube, uint32_t *partition);
+
+/* Returns the partition of a key in a tube, which may have braces. */
+uint32_t elapse__router_partition_in(const struct elapse__router *router,
+                                     struct elapse__wire_resp_argument tube,
+                                     struct elapse__wire_resp_argument key);
 
 /* Returns the partition for those commands of a client that may go to any partition. */
 uint32_t elapse__router_home(struct elapse__router_client *client);

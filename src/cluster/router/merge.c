@@ -26,7 +26,9 @@ void elapse__router_merge_page(struct elapse__router_command *command, const uns
         return;
     }
     int64_t next = cursor.integer * (int64_t)partitions + command->cursor_of;
-    if (cursor.integer == 0)
+    if (cursor.integer == 0 && command->is_whole)
+        next = 0;
+    else if (cursor.integer == 0)
         next = command->cursor_of + 1 < partitions ? (int64_t)command->cursor_of + 1 : 0;
     struct elapse__wire_resp_writer writer =
         elapse__router_reply_room(command, (size_t)2 * ELAPSE__WIRE_RESP_FRAME_MAX);
@@ -166,7 +168,7 @@ void elapse__router_kick_step(struct elapse__router_command *command)
     ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     /* One partition is asked in any case, also for 0 jobs: it may refuse the tube. */
     if (!is_over && command->rounds > 0)
-        is_over = command->rounds == client->router->options.partitions ||
+        is_over = command->is_whole || command->rounds == client->router->options.partitions ||
                   command->counts[0] >= command->wanted;
     if (is_over) {
         if (command->error[0] != '\0')

@@ -107,6 +107,44 @@ static uint64_t hash_tubes(const struct elapse__wire_resp_argument *arguments, u
     return hash;
 }
 
+/* ---- tubes that lie whole in one partition ---- */
+
+static bool has_partition(const struct elapse__router_reserve *reserve, uint32_t partition)
+{
+    bool has = reserve->partitions == NULL;
+
+    for (uint32_t i = 0; i < reserve->partition_count && !has; i++)
+        has = reserve->partitions[i] == partition;
+    return has;
+}
+
+/* Finds the partitions that may have jobs in the tubes, if each tube lies whole in one partition.
+ * Returns false if there is no memory. */
+static bool find_partitions(struct elapse__router_reserve *reserve,
+                            const struct elapse__wire_resp_argument *arguments, uint32_t tubes)
+{
+    uint32_t partition = 0;
+
+    for (uint32_t i = 1; i <= tubes; i++) {
+        if (!elapse__router_find_whole(reserve->router, arguments[i], &partition))
+            return true;
+    }
+    if (tubes == 0)
+        return true;
+    reserve->partitions = calloc(tubes, sizeof *reserve->partitions);
+    if (reserve->partitions == NULL)
+        return false;
+    for (uint32_t i = 1; i <= tubes; i++) {
+        bool is_whole = elapse__router_find_whole(reserve->router, arguments[i], &partition);
+        ELAPSE__ASSERT(is_whole);
+        (void)is_whole;
+        if (reserve->partition_count == 0 || !has_partition(reserve, partition))
+            reserve->partitions[reserve->partition_count++] = partition;
+    }
+    ELAPSE__ASSERT_THAT(reserve->partition_count, <=, reserve->router->options.partitions);
+    return true;
+}
+
 static void step(struct elapse__router_command *command);
 
 bool elapse__router_reserve_take(struct elapse__router_client *client,
@@ -130,12 +168,13 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
         return true;
     command->is_barrier = true;
     command->reserve = calloc(1, sizeof *command->reserve);
-    if (command->reserve == NULL ||
+    if (command->reserve != NULL)
+        command->reserve->router = router;
+    if (command->reserve == NULL || !find_partitions(command->reserve, arguments, tubes) ||
         !make_question(client, command->reserve, arguments, tubes, places)) {
         elapse__router_client_fail(client);
         return true;
     }
-    command->reserve->router = router;
     command->reserve->command = command;
     command->reserve->tubes_hash = hash_tubes(arguments, tubes);
     command->reserve->deadline_ms = wait_ms == 0 ? 0 : router->now + wait_ms;
@@ -155,7 +194,8 @@ static void reply_nothing(struct elapse__router_command *command)
     struct elapse__router_reserve *reserve = command->reserve;
     /* If an owner has changed, the order in which partitions are asked has changed, too. So some
      * partitions may not have been asked. */
-    bool was_whole = !reserve->left_out && reserve->serial == router->serial;
+    bool was_whole =
+        !reserve->left_out && (reserve->serial == router->serial || reserve->partitions != NULL);
 
     ELAPSE__ASSERT(!reserve->asks);
     elapse__router_reserve_stop(router, reserve);
@@ -235,7 +275,8 @@ static enum asked ask(struct elapse__router_command *command, uint32_t partition
 
 /* Returns the partition at a place of the first round: partitions of this node come before the
  * others. The round of each RESERVE begins one partition later, and one round in EVEN_ONE_IN
- * prefers no node. So no partition is neglected while there are jobs everywhere. */
+ * prefers no node. So no partition is neglected while there are jobs everywhere. If only some
+ * partitions may have the tubes, these are asked, without a preference. */
 static uint32_t partition_at(const struct elapse__router *router,
                              const struct elapse__router_reserve *reserve, uint32_t place)
 {
@@ -243,6 +284,8 @@ static uint32_t partition_at(const struct elapse__router *router,
     uint32_t first = reserve->first % partitions;
 
     ELAPSE__ASSERT_THAT(place, <, partitions);
+    if (reserve->partitions != NULL)
+        return reserve->partitions[(first + place) % reserve->partition_count];
     for (uint32_t pass = 0; pass < 2 && !reserve->is_even; pass++) {
         for (uint32_t i = 0; i < partitions; i++) {
             uint32_t partition = (first + i) % partitions;
@@ -261,7 +304,10 @@ static void step(struct elapse__router_command *command)
     struct elapse__router *router = router_of(command);
     struct elapse__router_reserve *reserve = command->reserve;
 
-    while (reserve->rounds < router->options.partitions) {
+    const uint32_t rounds =
+        reserve->partitions == NULL ? router->options.partitions : reserve->partition_count;
+
+    while (reserve->rounds < rounds) {
         uint32_t partition = partition_at(router, reserve, reserve->rounds++);
         if (ask(command, partition, false) != CANNOT_ASK)
             return;
@@ -305,6 +351,8 @@ static void go_on(struct elapse__router *router, uint32_t partition)
         struct elapse__router_reserve *reserve =
             ELAPSE__CONTAINER_OF(chain->next, struct elapse__router_reserve, waiter);
         chain->next = chain->next->next;
+        if (!has_partition(reserve, partition))
+            continue;
         if (reserve->asks) {
             reserve->missed = true;
             chain->has_missed = true;

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "../../base/braces.h"
 #include "../../base/decimal.h"
 #include "../../protocol/duration.h"
 #include "kinds.h"
@@ -30,6 +31,38 @@ uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, 
     return (uint32_t)((hash ^ hash >> 32) % partitions);
 }
 
+bool elapse__router_partition_of_braces(uint32_t partitions, const void *tube, size_t tube_size,
+                                        uint32_t *partition)
+{
+    const unsigned char *part = NULL;
+    size_t part_size = 0;
+
+    if (tube_size > 255 || !elapse__braces_find(tube, tube_size, &part, &part_size))
+        return false;
+    *partition = elapse__router_partition_of_key(partitions, part, part_size, "", 0);
+    return true;
+}
+
+bool elapse__router_find_whole(const struct elapse__router *router,
+                               struct elapse__wire_resp_argument tube, uint32_t *partition)
+{
+    return router->options.hash_tags && tube.size <= ELAPSE__ROUTER_TUBE_MAX &&
+           elapse__router_partition_of_braces(router->options.partitions, tube.bytes, tube.size,
+                                              partition);
+}
+
+uint32_t elapse__router_partition_in(const struct elapse__router *router,
+                                     struct elapse__wire_resp_argument tube,
+                                     struct elapse__wire_resp_argument key)
+{
+    uint32_t partition = 0;
+
+    return elapse__router_find_whole(router, tube, &partition)
+               ? partition
+               : elapse__router_partition_of_key(router->options.partitions, tube.bytes, tube.size,
+                                                 key.bytes, key.size);
+}
+
 /* ---- the table ---- */
 
 static const struct elapse__router_route routes[] = {
@@ -46,26 +79,37 @@ static const struct elapse__router_route routes[] = {
     {.name = "KICKID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
     {.name = "LOOKUP", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3, .looks = true},
     {.name = "LOOKUPID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2, .looks = true},
-    {.name = "LIST", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
+    {.name = "LIST",
+     .kind = ELAPSE__ROUTER_ROUTE_PAGE,
+     .least = 2,
+     .looks = true,
+     .has_tube = true},
     {.name = "FIND", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
-    {.name = "GROUPS", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
+    {.name = "GROUPS",
+     .kind = ELAPSE__ROUTER_ROUTE_PAGE,
+     .least = 2,
+     .looks = true,
+     .has_tube = true},
     {.name = "TUBES", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 1, .looks = true},
     {.name = "STATS",
      .kind = ELAPSE__ROUTER_ROUTE_ALL,
      .least = 1,
      .looks = true,
+     .has_tube = true,
      .command = ELAPSE__ROUTER_COMMAND_STATS},
     {.name = "PAUSE",
      .kind = ELAPSE__ROUTER_ROUTE_ALL,
      .least = 3,
+     .has_tube = true,
      .command = ELAPSE__ROUTER_COMMAND_PAUSE},
-    {.name = "LIMIT", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 2},
+    {.name = "LIMIT", .kind = ELAPSE__ROUTER_ROUTE_TUBE, .least = 2},
     {.name = "CANCELALL",
      .kind = ELAPSE__ROUTER_ROUTE_ALL,
      .least = 2,
      .slow = true,
+     .has_tube = true,
      .command = ELAPSE__ROUTER_COMMAND_CANCELALL},
-    {.name = "KICK", .kind = ELAPSE__ROUTER_ROUTE_KICK, .least = 3, .slow = true},
+    {.name = "KICK", .kind = ELAPSE__ROUTER_ROUTE_KICK, .least = 3, .slow = true, .has_tube = true},
     {.name = "COMMAND", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1, .looks = true},
     {.name = "PING", .local = elapse__router_local_ping, .least = 1},
     {.name = "ECHO", .local = elapse__router_local_echo, .least = 2},
@@ -159,14 +203,14 @@ uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                   const struct elapse__wire_resp_argument *arguments,
                                   uint32_t count, bool *has_token)
 {
-    enum { TUBE_BYTES_MAX = 200 };
-    uint32_t partitions = client->router->options.partitions;
+    const struct elapse__router *router = client->router;
     uint32_t places[ELAPSE__PUT_OPTION_COUNT];
+    uint32_t partition = 0;
 
     *has_token = false;
     if (!elapse__wire_resp_find_options(arguments, count, 3, elapse__wire_resp_put_options,
                                         ELAPSE__PUT_OPTION_COUNT, places, NULL) ||
-        arguments[1].size > TUBE_BYTES_MAX)
+        arguments[1].size > ELAPSE__ROUTER_TUBE_MAX)
         return elapse__router_home(client);
     note_old_name(client, places);
     struct elapse__wire_resp_argument key = arguments[places[ELAPSE__PUT_KEY]];
@@ -174,10 +218,12 @@ uint32_t elapse__router_route_put(struct elapse__router_client *client,
     bool is_named = places[ELAPSE__PUT_TOKEN] != 0 && token.size > 0;
     *has_token = is_named &&
                  (places[ELAPSE__PUT_FOR] == 0 || token_lasts(arguments[places[ELAPSE__PUT_FOR]]));
+    if (elapse__router_find_whole(router, arguments[1], &partition))
+        return partition;
     if (places[ELAPSE__PUT_KEY] != 0)
-        return elapse__router_partition_of_key(partitions, arguments[1].bytes, arguments[1].size,
-                                               key.bytes, key.size);
+        return elapse__router_partition_in(router, arguments[1], key);
     if (is_named)
-        return elapse__router_partition_of_key(partitions, "", 0, token.bytes, token.size);
+        return elapse__router_partition_of_key(router->options.partitions, "", 0, token.bytes,
+                                               token.size);
     return elapse__router_home(client);
 }

@@ -82,6 +82,12 @@ enum { ELAPSE__ROUTER_PARTITIONS_MAX = 1024 };
 uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
                                          const void *key, size_t key_size);
 
+/* Returns whether the braces in a tube's name choose its partition (src/base/braces.h), and stores
+ * it: that of what stands in them, as a tube, with an empty key. This rule never changes either. It
+ * holds in queues with `hash_tags` alone. Tubes with longer names than 255 bytes have none. */
+bool elapse__router_partition_of_braces(uint32_t partitions, const void *tube, size_t tube_size,
+                                        uint32_t *partition);
+
 /* Returns the partition of a job. A partition gives its jobs only ids that, modulo the count of
  * partitions, are its own number. */
 static inline uint32_t elapse__router_partition_of_id(uint32_t partitions, uint64_t id)
@@ -95,6 +101,7 @@ enum { ELAPSE__ROUTER_ADDRESS_BYTES = 64 };
 
 struct elapse__router_options {
     uint32_t partitions; /* 1 to ELAPSE__ROUTER_PARTITIONS_MAX */
+    bool hash_tags;      /* braces in a tube's name choose the partition of the whole tube */
     const char *queue;   /* the name of the queue, in the greetings of links; no blanks */
 
     /* Returns whether this user has this password, and stores who it is. NULL: there are no

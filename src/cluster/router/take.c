@@ -15,7 +15,6 @@
 #include "take.h"
 
 enum {
-    TUBE_BYTES_MAX = 200,
     WORD_CHARGE = 64,        /* the bytes that a short reply is counted as */
     LOOK_CHARGE = 64 << 10,  /* the same for a reply that has bodies, or many lines */
     AS_ARGUMENTS = 2,        /* AS, and the name of a user */
@@ -128,8 +127,8 @@ static bool find_items(struct elapse__router_client *client, enum elapse__router
     for (uint32_t i = 0; i < items->count; i++) {
         struct elapse__wire_resp_argument argument = arguments[items->first + i * items->each];
         if (kind == ELAPSE__ROUTER_ROUTE_KEYS)
-            found[i].partition = elapse__router_partition_of_key(
-                partitions, arguments[1].bytes, arguments[1].size, argument.bytes, argument.size);
+            found[i].partition =
+                elapse__router_partition_in(client->router, arguments[1], argument);
         else if (elapse__router_argument_id(argument, &id))
             found[i].partition = elapse__router_partition_of_id(partitions, id);
         else
@@ -244,7 +243,7 @@ static bool read_items(const struct call *call, struct items *items,
     items->count = has_leases ? elapse__wire_resp_count_pairs(call->arguments, call->count)
                               : call->count - items->first;
     if (items->count == 0 ||
-        (kind == ELAPSE__ROUTER_ROUTE_KEYS && call->arguments[1].size > TUBE_BYTES_MAX))
+        (kind == ELAPSE__ROUTER_ROUTE_KEYS && call->arguments[1].size > ELAPSE__ROUTER_TUBE_MAX))
         return false;
     return find_items(call->client, kind, call->arguments, items, found) &&
            (!has_leases || (leases_are_well_formed(call->arguments, end_of(items)) &&
@@ -284,9 +283,16 @@ static enum elapse__router_taken take_items(const struct call *call)
 
 /* ---- pages ---- */
 
+/* Returns whether the command is about a tube that lies whole in one partition, and stores it. */
+static bool find_whole_tube(const struct call *call, uint32_t *partition)
+{
+    return call->route->has_tube && call->count > 1 &&
+           elapse__router_find_whole(call->client->router, call->arguments[1], partition);
+}
+
 /* Takes LIST, FIND, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Otherwise the
  * cursor modulo the partitions is the partition, and the quotient is the cursor of that partition.
- */
+ * Of a tube that lies whole in one partition, this partition alone is asked. */
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
@@ -306,15 +312,17 @@ static enum elapse__router_taken take_page(const struct call *call)
                                UINT64_MAX / 2, &cursor)) ||
         call->count > PAGE_ARGUMENTS_MAX)
         return take_anywhere(call);
-    struct elapse__router_lane *lane =
-        lane_of(call->client->router, (uint32_t)(cursor % partitions), false);
+    uint32_t partition = (uint32_t)(cursor % partitions);
+    bool is_whole = find_whole_tube(call, &partition);
+    struct elapse__router_lane *lane = lane_of(call->client->router, partition, false);
     if (!has_place(call->client, lane))
         return ELAPSE__ROUTER_TAKEN_LATER;
     struct elapse__router_command *command =
         elapse__router_command_new(call->client, ELAPSE__ROUTER_COMMAND_PAGE, LOOK_CHARGE);
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
-    command->cursor_of = lane->partition;
+    command->cursor_of = partition;
+    command->is_whole = is_whole;
     command->fragments = 1;
     memcpy(asked, call->arguments, call->count * sizeof *asked);
     if (places[0] != 0)
@@ -329,11 +337,13 @@ static enum elapse__router_taken take_page(const struct call *call)
 static enum elapse__router_taken take_all(const struct call *call)
 {
     struct elapse__router *router = call->client->router;
-    uint32_t partitions = router->options.partitions;
+    uint32_t first = 0;
+    bool is_whole = find_whole_tube(call, &first);
+    uint32_t end = is_whole ? first + 1 : router->options.partitions;
 
     if (call->route->slow && !elapse__ring_empty(&call->client->commands))
         return ELAPSE__ROUTER_TAKEN_LATER; /* a reply of the commands before it wakes the client */
-    for (uint32_t i = 0; i < partitions; i++) {
+    for (uint32_t i = first; i < end; i++) {
         if (!has_place(call->client, lane_of(router, i, call->route->slow)))
             return ELAPSE__ROUTER_TAKEN_LATER;
     }
@@ -342,8 +352,8 @@ static enum elapse__router_taken take_all(const struct call *call)
     if (command == NULL)
         return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = call->route->slow;
-    command->fragments = partitions;
-    for (uint32_t i = 0; i < partitions; i++)
+    command->fragments = end - first;
+    for (uint32_t i = first; i < end; i++)
         (void)elapse__router_lane_send(lane_of(router, i, call->route->slow), command,
                                        call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK
                                                           : ELAPSE__ROUTER_LOSS_UNKNOWN,
@@ -360,8 +370,9 @@ static enum elapse__router_taken take_kick(const struct call *call)
         return take_anywhere(call);
     if (!elapse__ring_empty(&call->client->commands))
         return ELAPSE__ROUTER_TAKEN_LATER;
-    if (!has_place(call->client,
-                   lane_of(call->client->router, elapse__router_home(call->client), true)))
+    uint32_t first = elapse__router_home(call->client);
+    bool is_whole = find_whole_tube(call, &first);
+    if (!has_place(call->client, lane_of(call->client->router, first, true)))
         return ELAPSE__ROUTER_TAKEN_LATER;
     struct elapse__router_command *command =
         elapse__router_command_new(call->client, ELAPSE__ROUTER_COMMAND_KICK, WORD_CHARGE);
@@ -369,7 +380,8 @@ static enum elapse__router_taken take_kick(const struct call *call)
         return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = true;
     command->wanted = wanted;
-    command->first = elapse__router_home(call->client);
+    command->first = first;
+    command->is_whole = is_whole;
     if (!elapse__buffer_append(&command->tube, call->arguments[1].bytes, call->arguments[1].size))
         elapse__router_client_fail(call->client);
     else
@@ -430,16 +442,26 @@ static enum elapse__router_taken take_one(const struct call *call)
         call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;
     uint64_t id = 0;
 
-    if (call->route->kind == ELAPSE__ROUTER_ROUTE_KEY && call->arguments[1].size <= TUBE_BYTES_MAX)
+    if (call->route->kind == ELAPSE__ROUTER_ROUTE_KEY &&
+        call->arguments[1].size <= ELAPSE__ROUTER_TUBE_MAX)
         return take_whole(call,
-                          elapse__router_partition_of_key(
-                              partitions, call->arguments[1].bytes, call->arguments[1].size,
-                              call->arguments[2].bytes, call->arguments[2].size),
+                          elapse__router_partition_in(call->client->router, call->arguments[1],
+                                                      call->arguments[2]),
                           on_loss);
     if (call->route->kind == ELAPSE__ROUTER_ROUTE_ID &&
         elapse__router_argument_id(call->arguments[1], &id))
         return take_whole(call, elapse__router_partition_of_id(partitions, id), on_loss);
     return take_anywhere(call);
+}
+
+/* Takes LIMIT. Of a tube that does not lie whole in one partition any partition refuses it. */
+static enum elapse__router_taken take_tube(const struct call *call)
+{
+    uint32_t partition = elapse__router_home(call->client);
+
+    (void)elapse__router_find_whole(call->client->router, call->arguments[1], &partition);
+    return take_whole(call, partition,
+                      call->count == 2 ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN);
 }
 
 /* ---- rights ---- */
@@ -486,12 +508,13 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
                                               uint32_t count)
 {
     static enum elapse__router_taken (*const takes[])(const struct call *call) = {
-        [ELAPSE__ROUTER_ROUTE_LOCAL] = take_local, [ELAPSE__ROUTER_ROUTE_ANY] = take_anywhere,
-        [ELAPSE__ROUTER_ROUTE_PUT] = take_put,     [ELAPSE__ROUTER_ROUTE_KEY] = take_one,
-        [ELAPSE__ROUTER_ROUTE_ID] = take_one,      [ELAPSE__ROUTER_ROUTE_KEYS] = take_items,
-        [ELAPSE__ROUTER_ROUTE_IDS] = take_items,   [ELAPSE__ROUTER_ROUTE_LEASES] = take_items,
-        [ELAPSE__ROUTER_ROUTE_PAGE] = take_page,   [ELAPSE__ROUTER_ROUTE_ALL] = take_all,
-        [ELAPSE__ROUTER_ROUTE_KICK] = take_kick,   [ELAPSE__ROUTER_ROUTE_RESERVE] = take_reserve,
+        [ELAPSE__ROUTER_ROUTE_LOCAL] = take_local,     [ELAPSE__ROUTER_ROUTE_ANY] = take_anywhere,
+        [ELAPSE__ROUTER_ROUTE_PUT] = take_put,         [ELAPSE__ROUTER_ROUTE_KEY] = take_one,
+        [ELAPSE__ROUTER_ROUTE_TUBE] = take_tube,       [ELAPSE__ROUTER_ROUTE_ID] = take_one,
+        [ELAPSE__ROUTER_ROUTE_KEYS] = take_items,      [ELAPSE__ROUTER_ROUTE_IDS] = take_items,
+        [ELAPSE__ROUTER_ROUTE_LEASES] = take_items,    [ELAPSE__ROUTER_ROUTE_PAGE] = take_page,
+        [ELAPSE__ROUTER_ROUTE_ALL] = take_all,         [ELAPSE__ROUTER_ROUTE_KICK] = take_kick,
+        [ELAPSE__ROUTER_ROUTE_RESERVE] = take_reserve,
     };
     struct call call = {.client = client,
                         .route = elapse__router_route_find(arguments[0]),

@@ -195,6 +195,8 @@ struct elapse__router_reserve {
     struct elapse__router *router;
     struct elapse__router_command *command;
     struct elapse__router_fragment *question; /* the command without WAIT; partitions get copies */
+    uint32_t *partitions; /* those that may have its tubes, without repeats; NULL: all */
+    uint32_t partition_count;
     uint64_t tubes_hash;
     uint64_t deadline_ms; /* 0: the RESERVE does not wait */
     uint64_t readied;     /* the router's `readied` when the first round began */
@@ -233,6 +235,7 @@ struct elapse__router_command {
     struct elapse__router_item *items; /* ITEMS */
     uint32_t item_count;
     uint32_t cursor_of;              /* PAGE: the partition */
+    bool is_whole;                   /* PAGE, KICK: of one partition, because of braces */
     uint64_t counts[2];              /* CANCELALL, PAUSE, KICK */
     uint64_t wanted;                 /* KICK */
     uint32_t first;                  /* KICK: the partition that is asked first */

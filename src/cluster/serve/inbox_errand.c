@@ -93,9 +93,8 @@ static enum found look(struct elapse__cluster *cluster, struct elapse__schema_wh
     ELAPSE__ASSERT_THAT(body_bytes_max, >, 0);
     for (unsigned i = 0; i < cluster->hosts.count && !atomic_load(&cluster->is_stopping); i++) {
         bool has_inbox = false;
-        bool is_open =
-            elapse__schema_open_inbox(cluster->hosts.texts[i], options->queue,
-                                      cluster->queue.partitions, body_bytes_max, &has_inbox, why);
+        bool is_open = elapse__schema_open_inbox(cluster->hosts.texts[i], options->queue,
+                                                 &cluster->queue, body_bytes_max, &has_inbox, why);
         if (is_open)
             return has_inbox ? FOUND_INBOX : FOUND_NONE;
         if (has_inbox)

@@ -97,6 +97,7 @@ static bool make_router(struct elapse__cluster *cluster)
     const struct elapse__keys keys = elapse__loop_keys(&cluster->service.loop);
     const struct elapse__router_options router = {
         .partitions = cluster->queue.partitions,
+        .hash_tags = cluster->queue.hash_tags == ELAPSE__SCHEMA_TAGS_ON,
         .queue = options->queue,
         .admit = elapse__keys_are_needed(&keys) ? admit : NULL,
         .users = keys.users,

@@ -25,6 +25,7 @@ enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_pa
         .foresees = elapse__service_wants_http(&cluster->service.loop),
         .partitions = cluster->queue.partitions,
         .partition = partition->number,
+        .hash_tags = cluster->queue.hash_tags == ELAPSE__SCHEMA_TAGS_ON,
         .log = &partition->log,
         .turns_itself = true,
         .new_records = cluster->queue.level > 0,

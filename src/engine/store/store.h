@@ -117,6 +117,7 @@ struct elapse__store_wishes {
     bool turns_itself;
     bool foresees; /* elapse__queue_foresee and elapse__queue_overdue_ms are wanted */
     uint32_t partitions, partition;        /* each id is `partition` modulo `partitions` (0: 1) */
+    bool hash_tags;                        /* as in struct elapse__queue_options */
     const struct elapse__journal_log *log; /* the replicated log of the groups: log.h; NULL: none */
     bool new_records;                      /* with a log: no program of 0.2 reads it */
 };

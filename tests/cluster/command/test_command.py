@@ -70,23 +70,23 @@ class CommandTest(support.ClusterTest):
 class Create(CommandTest):
     def test_makes_a_queue_once(self):
         self.assertEqual(self.succeed("create", "--partitions", 3, "--queue", "orders", "--lease", "2s"),
-                         "queue orders: 3 partitions, lease 2s\n")
+                         "queue orders: 3 partitions, lease 2s, hash tags on\n")
         self.primary.sql("update elapse.partition set epoch = 7;\n")
         before = self.primary.sql("select * from elapse.queue, elapse.partition;\n")
         self.assertEqual(self.succeed("create", "--partitions", 3, "--queue", "orders", "--lease", "2s"),
-                         "queue orders: 3 partitions, lease 2s; it exists already\n")
+                         "queue orders: 3 partitions, lease 2s, hash tags on; it exists already\n")
         self.assertEqual(self.primary.sql("select * from elapse.queue, elapse.partition;\n"), before)
         self.assertEqual(len(before.splitlines()), 3)
 
     def test_a_lease_that_is_shorter_than_a_busy_database_needs_is_warned_of(self):
         """Programs read the output: the warning is a message."""
         done = self.cluster("create", "--lease", "1999ms")
-        self.assertEqual((done.returncode, done.stdout), (0, "queue main: 1 partition, lease 1s999ms\n"))
+        self.assertEqual((done.returncode, done.stdout), (0, "queue main: 1 partition, lease 1s999ms, hash tags on\n"))
         self.assertRegex(done.stderr, SHORT_LEASE)
         self.succeed("create", "--queue", "orders", "--lease", "2s")
 
     def test_unless_told_otherwise(self):
-        self.assertEqual(self.succeed("create"), "queue main: 1 partition, lease 10s\n")
+        self.assertEqual(self.succeed("create"), "queue main: 1 partition, lease 10s, hash tags on\n")
         self.assertEqual(self.primary.sql("select name, parts, lease_ms from elapse.queue;\n"),
                          "main|1|10000")
 
@@ -172,25 +172,54 @@ class Create(CommandTest):
 
     def test_a_new_queue_has_the_newest_level(self):
         self.create()
-        self.assertEqual(self.number("select level from elapse.queue"), 1)
+        self.assertEqual(self.number("select level from elapse.queue"), 2)
         self.assertEqual(self.number("select version from elapse.version where component = 'cluster'"), 3)
 
     def test_upgrade_raises_the_level_and_keeps_programs_of_0_2_out(self):
         """Where 0.2 has made the tables there is no column for the level, and the version is 2."""
         self.create()
         self.primary.sql("update elapse.version set version = 2 where component = 'cluster';\n"
-                         "alter table elapse.queue drop column level;\n")
+                         "alter table elapse.queue drop column level, drop column hash_tags;\n")
         self.create("--queue", "second")
         self.assertEqual(self.primary.sql("select distinct level from elapse.queue;\n"), "0")
-        self.primary.sql("alter table elapse.queue drop column level;\n")
+        self.primary.sql("alter table elapse.queue drop column level, drop column hash_tags;\n")
         self.assertEqual(self.status("--queue", "main")[0]["queue"], "main")
         for _ in range(2):
             self.assertEqual(self.succeed("upgrade"), "queue main has level 1: restart its nodes, one after the other\n")
             self.assertEqual(self.primary.sql("select name, level from elapse.queue order by name;\n"), "main|1\nsecond|0")
             self.assertEqual(self.number("select version from elapse.version where component = 'cluster'"), 3)
         self.refused(GONE, "no queue third", "upgrade", "--queue", "third")
-        self.primary.sql("update elapse.queue set level = 2 where name = 'main';\n")
-        self.refused(FAILED, "level 2, and this program knows 1", "status")
+        self.primary.sql("update elapse.queue set level = 3 where name = 'main';\n")
+        self.refused(FAILED, "level 3, and this program knows 2", "status")
+
+    def tags(self):
+        """Of each queue, whether it has hash tags, and its level: a node that does not know them refuses level 2."""
+        return self.primary.sql("select name, hash_tags, level from elapse.queue order by name;\n").split("\n")
+
+    def test_hash_tags_are_for_ever(self):
+        self.assertIn(", hash tags on\n", self.succeed("create", "--queue", "a"))
+        self.assertIn(", hash tags off\n", self.succeed("create", "--queue", "b", "--no-hash-tags"))
+        self.assertIn(", hash tags on\n", self.succeed("create", "--queue", "c", "--hash-tags"))
+        self.assertEqual(self.tags(), ["a|t|2", "b|f|1", "c|t|2"])
+        self.assertIn(", hash tags off; it exists already\n", self.succeed("create", "--queue", "b"))
+        self.refused(FAILED, "queue a exists, with hash tags", "create", "--queue", "a", "--no-hash-tags")
+        self.refused(FAILED, "queue b exists, without hash tags", "create", "--queue", "b", "--hash-tags")
+        self.assertEqual(self.succeed("upgrade", "--queue", "a"), "queue a has level 2: restart its nodes, one after the other\n")
+        self.assertEqual(self.tags(), ["a|t|2", "b|f|1", "c|t|2"])
+
+    def test_an_older_schema_gets_hash_tags(self):
+        """Queues of before have none. Where nodes of 0.2 may run, new ones have none either."""
+        self.create()
+        self.primary.sql("update elapse.queue set level = 1, hash_tags = false;\n"
+                         "alter table elapse.queue drop column hash_tags;\n")
+        self.assertFalse(self.status("--queue", "main")[0]["hash_tags"])
+        self.create("--queue", "second")
+        self.assertEqual(self.tags(), ["main|f|1", "second|t|2"])
+        self.assertTrue(self.status("--queue", "second")[0]["hash_tags"])
+        self.primary.sql("update elapse.version set version = 2 where component = 'cluster';\n")
+        self.refused(FAILED, "nodes of 0.2 may run in this database", "create", "--queue", "third", "--hash-tags")
+        self.assertIn(", hash tags off\n", self.succeed("create", "--queue", "third"))
+        self.assertEqual(self.tags(), ["main|f|1", "second|t|2", "third|f|0"])
 
     def test_an_older_schema_is_brought_up_by_create(self):
         self.create()
@@ -213,6 +242,8 @@ class Usage(CommandTest):
         host = ("--cluster", self.primary.host)
         for words, *arguments in (
                 ("--partitions", "create", "--partitions", "0"),
+                ("either --hash-tags or --no-hash-tags", "create", "--hash-tags", "--no-hash-tags"),
+                ("belong to create", "status", "--hash-tags"), ("belong to create", "upgrade", "--no-hash-tags"),
                 ("--partitions", "create", "--partitions", "1025"),
                 ("--lease", "create", "--lease", "99ms"), ("--lease", "create", "--lease", "61m"),
                 ("whole milliseconds", "create", "--lease", "100500us"),

@@ -84,9 +84,9 @@ class InboxCase(unittest.TestCase):
             self.ask(text, values, connection)
         return caught.exception
 
-    def open_queue(self, parts, body_bytes_max=65535, name=QUEUE):
+    def open_queue(self, parts, body_bytes_max=65535, name=QUEUE, hash_tags=False):
         self.ask("delete from elapse.inbox_queue where queue = %s", (name,))
-        self.ask("select elapse.inbox_open(%s, %s, %s)", (name, parts, body_bytes_max))
+        self.ask("select elapse.inbox_open(%s, %s, %s, %s)", (name, parts, body_bytes_max, hash_tags))
 
     # ---- what a node does ----
 

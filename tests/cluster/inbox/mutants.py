@@ -53,6 +53,11 @@ MUTANTS = (
      " o.id < n.id) order", "test_moves.py", "Rows"),
     ("a_key_in_another_partition", "high * 435 + ((low * 435) >> 32) + (low << 8)",
      "high * 435 + ((low * 435) >> 32)", "test_calls.py"),
+    ("braces_mean_nothing", "when hash_tags and elapse.inbox_braces(tube) is not null", "when false",
+     "test_calls.py"),
+    ("braces_always_mean_something", "when hash_tags and elapse", "when elapse", "test_calls.py"),
+    ("empty_braces_mean_something", "closing < 2", "closing < 1", "test_calls.py"),
+    ("hash_tags_change", "if present.hash_tags <> hash_tags then", "if false then", "test_calls.py"),
     ("callers_may_read", "        grant execute on function elapse.put(",
      "        grant select on elapse.inbox to elapse_caller;\n"
      "        grant execute on function elapse.put(", "test_calls.py"),

@@ -179,6 +179,40 @@ class Calls(InboxCase):
                                "decode(%s, 'hex'))", (parts, tube.strip("-"), key))
             self.assertEqual(found, int(part), (parts, tube, key))
 
+    def test_places_of_braces(self):
+        """As the nodes have them (tests/cluster/router/braces_test.c)."""
+        for parts, tube, part in ((1024, "mails{eu}", 951), (1024, "{eu}mails{us}", 951), (1024, "}{eu}", 951),
+                                  (1024, "mails{us}", 673), (1000, "mails{eu}", 119), (1024, "a{{x}}", 478),
+                                  (1, "mails{eu}", 0), (2, "mails{eu}", 1), (2, "mails{asia}", 0)):
+            for key, token in ((None, None), ("k", None), ("k2", "o"), (None, "o")):
+                self.assertEqual(self.value("select elapse.inbox_part(%s, true, convert_to(%s, 'UTF8'), convert_to(%s, 'UTF8'),"
+                                            " convert_to(%s, 'UTF8'), 5)", (parts, tube, key, token)), part, (parts, tube, key))
+        for tube in ("mails", "mails{}", "{}{eu}", "mails{eu", "mails}eu{", "mails{\u00fc"):
+            self.assertIsNone(self.value("select elapse.inbox_braces(convert_to(%s, 'UTF8'))", (tube,)), tube)
+            self.assertEqual(self.value("select elapse.inbox_part(1024, true, convert_to(%s, 'UTF8'), 'k', null, 5) ="
+                                        " elapse.inbox_part_of_key(1024, convert_to(%s, 'UTF8'), 'k')", (tube, tube)), True)
+
+    def test_braces_decide_in_queues_with_hash_tags(self):
+        calls = ("select elapse.put('mails{eu}', 'x') from generate_series(1, 8);"
+                 "select elapse.put('more{eu}', 'x', key => 'k' || n, token => 't' || n) from generate_series(1, 8) n;"
+                 "select elapse.put('mails{eu}', 'x', token => 't' || n) from generate_series(1, 8) n;"
+                 "select elapse.cancel('mails{eu}', 'k' || n), elapse.reschedule('more{eu}', 'k' || n, '1 s')"
+                 " from generate_series(1, 8) n")
+        self.open_queue(4)
+        self.ask(calls)
+        self.assertEqual(self.value("select count(distinct part) from elapse.inbox"), 4)
+        self.ask("truncate elapse.inbox")
+        self.open_queue(4, hash_tags=True)
+        self.ask(calls)
+        self.assertEqual(self.ask("select part, count(*) from elapse.inbox group by part"), [(3, 40)])
+
+    def test_hash_tags_never_change(self):
+        self.open_queue(4, hash_tags=True)
+        self.assertIn("was entered with hash tags", str(self.error("select elapse.inbox_open('main', 4, 100)")))
+        self.open_queue(4)
+        self.assertIn("was entered without hash tags",
+                      str(self.error("select elapse.inbox_open('main', 4, 100, true)")))
+
     def test_a_key_decides_then_a_token_then_chance(self):
         self.open_queue(4)
         self.ask("select elapse.put('t', 'x', key => 'k' || n, token => 'o') from generate_series("
@@ -203,10 +237,10 @@ class Calls(InboxCase):
 
     def test_the_number_of_partitions_never_changes(self):
         self.ask("select elapse.inbox_open('main', 1, 100)")
-        self.assertEqual(self.ask("select * from elapse.inbox_queue"), [("main", 1, 100)])
+        self.assertEqual(self.ask("select * from elapse.inbox_queue"), [("main", 1, 100, False)])
         self.assertIn("has 1 partitions, not 2",
                       str(self.error("select elapse.inbox_open('main', 2, 200)")))
-        self.assertEqual(self.ask("select * from elapse.inbox_queue"), [("main", 1, 100)])
+        self.assertEqual(self.ask("select * from elapse.inbox_queue"), [("main", 1, 100, False)])
 
     # ---- rights ----
 

@@ -43,7 +43,7 @@ class Install(InboxCase):
         self.check_installed()
         self.assertEqual(self.schema(), before)
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 2)])
+        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 3)])
 
     def test_other_functions_of_the_schema_keep_their_rights(self):
         self.check_installed()
@@ -56,7 +56,7 @@ class Install(InboxCase):
     def test_by_any_client(self):
         """The script has no commands of psql."""
         self.ask(SCRIPT.read_text(encoding="utf-8"))
-        self.assertEqual(self.ask("select version from elapse.version"), [(2,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(3,)])
 
     def test_an_older_version_is_upgraded(self):
         """Functions that changed or are missing are there again, and rights; rows stay."""
@@ -69,7 +69,7 @@ class Install(InboxCase):
                  "grant execute on function elapse.inbox_at_ms(timestamptz) to public")
         self.check_installed()
         self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
-        self.assertEqual(self.ask("select version from elapse.version"), [(2,)])
+        self.assertEqual(self.ask("select version from elapse.version"), [(3,)])
         self.assertEqual(len(self.schema()), len(before))
 
     def test_version_1_gets_headers(self):
@@ -105,14 +105,33 @@ class Install(InboxCase):
         self.assertEqual(self.ask("select key, convert_from(headers, 'UTF8'), reason from elapse.inbox_refused"),
                          [("k2", "h=1", "no")])
 
+    def test_version_2_gets_hash_tags(self):
+        """A queue of before has none, a node of before goes on, and one of the functions is called, not two."""
+        self.check_installed()
+        after = self.schema()
+        self.ask("select elapse.inbox_open('main', 4, 100); drop function elapse.inbox_open, elapse.inbox_part;"
+                 "alter table elapse.inbox_queue drop hash_tags;"
+                 "create function elapse.inbox_open(name text, parts integer, body_bytes_max integer) returns void"
+                 " language sql as 'select'; create function elapse.inbox_part(parts integer, tube bytea, key bytea,"
+                 " token bytea, id bigint) returns integer language sql as 'select 0';"
+                 "update elapse.version set version = 2")
+        # A node that needs hash tags cannot enter its queue.
+        self.assertEqual(self.error("select elapse.inbox_open('tags', 4, 100, true)").pgcode, "42883")
+        self.check_installed()
+        self.assertEqual([row[0] for row in self.schema() if "(" in row[0]], [row[0] for row in after if "(" in row[0]])
+        self.ask("select elapse.inbox_open('main', 4, 200); select elapse.inbox_open('tags', 4, 100, true)")
+        self.assertEqual(self.ask("select queue, hash_tags from elapse.inbox_queue order by queue"),
+                         [("main", False), ("tags", True)])
+        self.ask("set role elapse_node; select elapse.inbox_open('tags', 4, 100, true); reset role")
+
     def test_a_newer_version_is_kept(self):
         self.check_installed()
-        self.ask("update elapse.version set version = 3; drop function elapse.cancel")
+        self.ask("update elapse.version set version = 4; drop function elapse.cancel")
         done = self.install()
         self.assertEqual(done.returncode, 3)
-        self.assertIn("has version 3, and this script is of version 2", done.stderr)
+        self.assertIn("has version 4, and this script is of version 3", done.stderr)
         self.assertEqual(self.ask("select version, to_regproc('elapse.cancel') from elapse.version"),
-                         [(3, None)])
+                         [(4, None)])
 
     def test_an_error_in_the_middle_leaves_nothing(self):
         """Also where the client goes on after an error."""
@@ -176,7 +195,7 @@ class Install(InboxCase):
                     thread.join()
                 self.assertEqual((done[0].returncode, done[0].stderr), (0, ""))
                 self.assertEqual(self.ask("select * from elapse.version order by component"),
-                                 [("cluster", 3), ("inbox", 2)])
+                                 [("cluster", 3), ("inbox", 3)])
                 tables.append(self.version_table())
         self.assertEqual(tables[0], tables[1])
 

@@ -182,7 +182,8 @@ static struct elapse__statement statement_of(char *const *words)
 
 static void create(uint32_t partitions)
 {
-    struct elapse__schema_queue queue = {.partitions = partitions, .lease_ms = lease_ms};
+    struct elapse__schema_queue queue = {
+        .partitions = partitions, .lease_ms = lease_ms, .hash_tags = ELAPSE__SCHEMA_TAGS_ANY};
     struct elapse__schema_queue read = {0};
     struct elapse__schema_why why = {.text = ""};
     memcpy(queue.identity, "sixteen bytes ..", sizeof queue.identity);

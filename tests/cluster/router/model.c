@@ -85,6 +85,8 @@ static void do_put(struct wire *wire, const struct elapse__wire_resp_argument *a
         }
     }
     note(wire, number, 0);
+    if (!may_have(wire->partition, (uint32_t)(arguments[1].bytes[0] - 'a')))
+        violated("a put to a tube with braces came to another partition", number, wire->partition);
     if (partition->job_count == JOBS_MAX)
         violated("too many jobs", 0, 0);
     struct job *job = &partition->jobs[partition->job_count++];
@@ -106,6 +108,8 @@ static void do_reserve(struct wire *wire, const struct elapse__wire_resp_argumen
     uint32_t found[8];
     uint32_t found_count = 0;
 
+    if (!may_have(wire->partition, tube))
+        violated("a partition is asked for jobs that it cannot have", wire->partition, tube);
     partition->asked[tube] = ++world.asked;
     for (uint32_t i = 1; i < count; i++) {
         if (is(arguments[i], "WAIT"))

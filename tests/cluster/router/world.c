@@ -422,6 +422,7 @@ static void begin(void)
     static const uint32_t harms[] = {2, 8, 40};
     struct elapse__router_options options = {
         .queue = "orders",
+        .hash_tags = true,
         .link_password = choose(2) == 0 ? NULL : link_password,
         .input_bytes_max = few[choose(3)],
         .output_bytes_max = choose(2) == 0 ? 0 : few[choose(3)],

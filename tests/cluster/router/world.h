@@ -32,7 +32,7 @@
 #include "../../../src/protocol/resp_value.h"
 
 enum {
-    TUBES = 2,
+    TUBES = 3, /* a, b and c{x}, which lies whole in one partition */
     PARTITIONS_MAX = 4,
     CLIENTS_MAX = 8,
     COMMANDS_MAX = 160, /* of one client */
@@ -89,6 +89,11 @@ struct command {
     uint8_t done[ITEMS_MAX < PARTITIONS_MAX ? PARTITIONS_MAX : ITEMS_MAX]; /* times */
     enum outcome outcomes[ITEMS_MAX];
 };
+
+extern const char *const tube_names[TUBES];
+
+/* Returns whether a partition may have jobs of a tube. */
+bool may_have(uint32_t partition, uint32_t tube);
 
 /* Each command has a number of its own. */
 static inline uint64_t number_of(uint32_t client, uint32_t place)

@@ -24,7 +24,7 @@ class OneNode(NodesTest):
         self.assertGreater(self.number("select last_group from elapse.partition"), 1)
 
     def test_headers_need_the_level_of_the_queue(self):
-        self.primary.sql("update elapse.queue set level = 0;\n")
+        self.primary.sql("update elapse.queue set level = 0, hash_tags = false;\n")
         node = self.owner()
         refused = node.ask("PUT", "tube", "body", "HEADERS", "h")
         self.assertIsInstance(refused, Error)
@@ -408,6 +408,47 @@ class ManyPartitions(NodesTest):
             with client.makefile("rb") as answers:
                 self.assertIn(b"more than one partition", answers.readline())
                 self.assertEqual(answers.read(), b"")
+
+
+class Braces(NodesTest):
+    partitions = 4  # mails{eu} lies in 3, mails{us} in 1, mails{asia} in 2
+
+    def put_grouped(self, node, tube):
+        for group in "ab":
+            for number in range(3):
+                answer = node.ask("PUT", tube, f"{group}{number}", "GROUP", group)
+                self.assertNotIsInstance(answer, Error, answer)
+                self.assertEqual(answer[0] % 4, {"mails{eu}": 3, "more{eu}": 3, "mails{us}": 1}[tube])
+
+    def bodies(self, node, *words):
+        with node.connect() as connection:
+            return [job[4] for job in self.ask_owners(connection, "RESERVE", *words)]
+
+    def test_groups_and_limits_work_and_hold_over_a_fail_over(self):
+        first = self.owner()
+        second = self.follower()
+        self.assertEqual(second.ask("LIMIT", "mails{eu}", "CONCURRENCY", "3"), "ok")
+        for tube in ("mails{eu}", "more{eu}", "mails{us}"):
+            self.put_grouped(second, tube)
+        refused = "with several partitions, groups and limits need a tube with braces in its name, such as mails{eu}"
+        for words in (("PUT", "mails", "x", "GROUP", "a"), ("LIMIT", "mails{}", "CONCURRENCY", "3")):
+            self.assertEqual(str(second.ask(*words)), "ERR " + refused)
+        self.assertEqual(self.bodies(second, "mails{eu}", "COUNT", "10"), ["a0", "b0", "a1"])
+        self.assertEqual(self.bodies(first, "mails{eu}", "COUNT", "10"), [])
+        self.assertEqual(self.bodies(first, "mails{us}", "COUNT", "10"), ["a0", "b0", "a1", "b1", "a2", "b2"])
+        self.assertEqual(len(second.ask("GROUPS", "mails{eu}")[1]), 2)
+        first.kill()
+        self.wait_until(lambda: second.owned() == 4, "it owns all")
+        self.assertEqual(self.bodies(second, "mails{eu}", "COUNT", "10"), [])
+        limits = second.ask("LIMIT", "mails{eu}")
+        self.assertEqual(limits[limits.index("concurrency") + 1], 3)
+        self.assertEqual(self.bodies(second, "more{eu}", "COUNT", "10"), ["a0", "b0", "a1", "b1", "a2", "b2"])
+
+    def test_a_node_that_does_not_know_the_level_refuses_the_queue(self):
+        self.primary.sql("update elapse.queue set level = 3;\n")
+        node = self.node()
+        node.begin()
+        node.process.wait_for(b"queue test has level 3, and this program knows 2: upgrade it")
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ class Pages(unittest.TestCase):
         help_text = subprocess.run([PROGRAM, "cluster", "--help"], stdout=subprocess.PIPE,
                                    text=True, check=True).stdout
         options = set(re.findall(r"(?m)^ +--([a-z-]+)", help_text)) - {"help", "version"}
-        self.assertEqual(len(options), 10)
+        self.assertEqual(len(options), 12)
         for option in sorted(options):
             self.assertRegex(text, rf"(?m)^\.It Fl Fl {option}\b", option)
 

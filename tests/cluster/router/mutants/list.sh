@@ -127,7 +127,7 @@ mutant partition_that_was_not_asked_is_empty src/cluster/router/reserve.c \
 mutant partition_that_was_lost_is_empty src/cluster/router/reserve.c \
     '[-    reserve->left_out |= end != ELAPSE__ROUTER_FRAGMENT_ANSWERED;-]'
 mutant order_of_a_round_never_changes src/cluster/router/reserve.c \
-    '[- && reserve->serial == router->serial-]'
+    '(reserve->serial [-==-]{+<=+} router->serial || reserve->partitions != NULL)'
 mutant own_partition_always_first src/cluster/router/reserve.c \
     '[-client->reserves++ % EVEN_ONE_IN == EVEN_ONE_IN - 1-]{+false+}'
 mutant others_before_this_node src/cluster/router/reserve.c \
@@ -248,3 +248,30 @@ mutant partition_hears_of_no_holder src/cluster/router/reserve.c \
     'count += [-asked[count + 1].size > 0 ? 2 : 0-]{+0+}'
 mutant old_name_is_noted_each_time src/cluster/router/route.c \
     '[-    client->said_retry = true;-]'
+
+# ---- braces ----
+
+mutant braces_do_not_choose_a_puts_partition src/cluster/router/route.c \
+    'if ([-elapse__router_find_whole(router, arguments[1], &partition)-]{+false+})
+        return partition;
+    if (places[ELAPSE__PUT_KEY] != 0)'
+mutant braces_count_without_hash_tags src/cluster/router/route.c \
+    'return [-router->options.hash_tags && -]tube.size <='
+mutant key_is_hashed_beside_braces src/cluster/router/route.c \
+    'return [-elapse__router_find_whole(router, tube, &partition)-]{+false+}
+               ? partition'
+mutant all_partitions_are_asked_for_braces src/cluster/router/reserve.c \
+    'const uint32_t rounds =
+        [-reserve->partitions == NULL-]{+true+} ? router->options.partitions'
+mutant waiters_are_asked_about_everywhere src/cluster/router/reserve.c \
+    'if ([-!has_partition(reserve, partition)-]{+false+})
+            continue;'
+mutant one_tube_with_braces_is_enough src/cluster/router/reserve.c \
+    'if (!elapse__router_find_whole(reserve->router, arguments[i], &partition))
+            [-return true-]{+break+};'
+mutant page_of_braces_goes_on_elsewhere src/cluster/router/merge.c \
+    'if (cursor.integer == 0[- && command->is_whole-]{+ && false+})'
+mutant kick_of_braces_goes_on_elsewhere src/cluster/router/merge.c \
+    'is_over = [-command->is_whole-]{+false+} ||'
+mutant limit_is_sent_again src/cluster/router/take.c \
+    'call->count == [-2 ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN-]{+0 ? ELAPSE__ROUTER_LOSS_UNKNOWN : ELAPSE__ROUTER_LOSS_LOOK+});'
