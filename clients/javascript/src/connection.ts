@@ -43,10 +43,13 @@ export class LostError extends Error {
 const names = redis as unknown as Record<string, unknown>;
 const ErrorReply = names["ErrorReply"] as new (...args: never[]) => Error;
 
-/** Asks for bulk strings as Buffers: node-redis 4 has one way, and later versions another one. */
+/**
+ * Asks for bulk strings as Buffers: node-redis 4 has one way, and later versions another one. The limit of
+ * time for each command, which version 6 has, is off: the silence of a server is watched here.
+ */
 function bufferOptions(): unknown {
   const types = names["RESP_TYPES"] as { BLOB_STRING: number } | undefined;
-  if (types !== undefined) return { typeMapping: { [types.BLOB_STRING]: Buffer } };
+  if (types !== undefined) return { typeMapping: { [types.BLOB_STRING]: Buffer }, timeout: 0 };
   return (names["commandOptions"] as (options: object) => unknown)({ returnBuffers: true });
 }
 const BUFFERS = bufferOptions();
@@ -145,6 +148,12 @@ export class Connection {
 
   /** Sends a command. Rejects with a ReplyError, or with a LostError. */
   send(args: Argument[]): Promise<Reply> {
+    for (const word of args) {
+      // node-redis would reject it, and that would look like a connection that is lost.
+      if (typeof word !== "string" && !Buffer.isBuffer(word)) {
+        return Promise.reject(new TypeError(`an argument of ${String(args[0])} is neither a text nor bytes: ${String(word)}`));
+      }
+    }
     if (this.isLost) return Promise.reject(new LostError(false, new Error("the connection is closed")));
     if (this.#unanswered++ === 0) this.#heardAt = performance.now();
     this.#arm();
@@ -156,7 +165,7 @@ export class Connection {
       (error: unknown) => {
         this.#heard();
         if (error instanceof ErrorReply) throw errorOfReply(error.message);
-        this.isLost = true;
+        this.destroy();
         throw new LostError(true, error);
       },
     );

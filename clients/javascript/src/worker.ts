@@ -361,7 +361,8 @@ export class Worker {
 
   /** Sets the timer of the leases: the next EXTEND of all, or the next lease that ends. */
   #watchLeases(): void {
-    if (this.#leaseTimer !== undefined || this.#held.size === 0) return;
+    clearTimeout(this.#leaseTimer);
+    this.#leaseTimer = undefined;
     let next = Infinity;
     for (const held of this.#held) {
       if (held.isGivenUp) continue;
@@ -370,7 +371,6 @@ export class Worker {
     const wait = Math.min(Math.max(1, next - performance.now()), 2 ** 31 - 1);
     if (next === Infinity) return;
     this.#leaseTimer = setTimeout(() => {
-      this.#leaseTimer = undefined;
       const now = performance.now();
       for (const held of this.#held) {
         if (!held.isGivenUp && now >= held.leaseEnds) {
@@ -398,8 +398,6 @@ export class Worker {
     } finally {
       for (const held of all) held.extendedAt = Math.max(held.extendedAt, sentAt);
       this.#extending = false;
-      clearTimeout(this.#leaseTimer);
-      this.#leaseTimer = undefined;
       this.#watchLeases();
     }
   }

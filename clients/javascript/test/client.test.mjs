@@ -58,6 +58,7 @@ test("what is wrong is refused, by the client or with the words of the server", 
   await assert.rejects(client.put("t", "x", { in: 1, at: 2 }), TypeError);
   await assert.rejects(client.put("t", "x", { in: -1 }), RangeError);
   await assert.rejects(client.put("t", undefined), TypeError);
+  await assert.rejects(client.put("t", "x", { key: 17 }), TypeError);
   await assert.rejects(client.command("GET", "key"), InvalidError);
   assert.throws(() => new Client("http://host"), TypeError);
   assert.throws(() => new Client({ deadline: "10m" }), RangeError);
@@ -77,6 +78,14 @@ test("each code of the server has a class below ElapseError", async () => {
     await client.close();
     server.close();
   }
+});
+
+test("thousands of puts at once", async (t) => {
+  const { client } = await serve(t);
+  const most = process.env.ELAPSE_PROOF === "long" ? 20_000 : 2000;
+  const puts = await Promise.all(Array.from({ length: most }, (_, i) => client.put("t", String(i))));
+  assert.equal(new Set(puts.map((one) => one.id)).size, most);
+  assert.ok(puts.every((one) => one.outcome === "scheduled"), "none was sent twice");
 });
 
 test("many cancels, many ids", async (t) => {

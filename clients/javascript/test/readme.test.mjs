@@ -17,7 +17,7 @@ test("the page has blocks, and each block in JavaScript has its output", () => {
 blocks.forEach(({ code, output }, i) => test(`block ${i + 1} prints what the page says`, async (t) => {
   const { server } = await serve(t);
   const file = join(import.meta.dirname ?? new URL(".", import.meta.url).pathname, `block-${i}.mjs`);
-  writeFileSync(file, code.replaceAll("127.0.0.1:11300", server.address));
+  writeFileSync(file, code.replaceAll("127.0.0.1:11300", server.address).replaceAll("port: 11300", `port: ${server.port}`));
   const child = spawn(process.execPath, ["--preserve-symlinks", file], { stdio: ["ignore", "pipe", "inherit"] });
   let printed = "";
   child.stdout.on("data", (bytes) => (printed += bytes));

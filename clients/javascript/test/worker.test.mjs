@@ -106,11 +106,21 @@ test("RetryIn and Bury", async (t) => {
 
 test("a job that takes longer than its TTR keeps its lease", async (t) => {
   const { server, client } = await serve(t);
-  await client.put("t", "slow", { ttr: "300ms" });
-  const seen = work(t, server, "t", (job) => sleep(1500, undefined, { signal: job.signal }));
+  await client.put("t", "slow", { ttr: "3s" });
+  const seen = work(t, server, "t", (job) => sleep(4000, undefined, { signal: job.signal }));
   await until(() => seen.outcomes.length === 1);
   assert.deepEqual(seen.outcomes, [["slow", "done"]]);
   assert.equal((await client.stats("t")).totalTimeouts, 0);
+});
+
+test("a job with a short TTR keeps its lease beside one with a long TTR", async (t) => {
+  const { server, client } = await serve(t);
+  await client.put("t", "long", { ttr: "1h" });
+  const seen = work(t, server, "t", (job) => sleep(job.text() === "long" ? 6000 : 4000, undefined, { signal: job.signal }));
+  await until(async () => (await client.stats("t")).reserved === 1);
+  await client.put("t", "short", { ttr: "3s" });
+  await until(() => seen.outcomes.length === 2);
+  assert.deepEqual(seen.outcomes.sort(), [["long", "done"], ["short", "done"]]);
 });
 
 test("a handler that blocks beyond its TTR loses the lease, and its job is not acknowledged", async (t) => {
@@ -131,7 +141,7 @@ test("a handler that blocks beyond its TTR loses the lease, and its job is not a
 
 test("a cancelled job aborts the signal of its handler", async (t) => {
   const { server, client } = await serve(t);
-  await client.put("t", "x", { key: "k", ttr: "300ms" });
+  await client.put("t", "x", { key: "k", ttr: "6s" });
   let reason;
   let started = false;
   const seen = work(t, server, "t", async (job) => {

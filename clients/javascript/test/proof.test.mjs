@@ -1,0 +1,152 @@
+// A server that is killed again and again: no put is lost, and none doubles. Workers that are killed: each
+// chain of three steps ends exactly once. ELAPSE_PROOF=long has the full numbers.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, Worker } from "elapse-client";
+import { startServer } from "elapse-client/testing";
+import { directory, until } from "./support.mjs";
+
+const isLong = process.env.ELAPSE_PROOF === "long";
+const folder = new URL(".", import.meta.url).pathname;
+
+/** A server with a directory and a port of its own that is killed and started again each `periodMs`. */
+class KilledServer {
+  kills = 0;
+  #isOver = false;
+
+  static async start(data, periodMs) {
+    const one = new KilledServer();
+    one.data = data;
+    one.server = await startServer({ data });
+    one.port = one.server.port;
+    one.periodMs = periodMs;
+    one.begin();
+    return one;
+  }
+
+  begin() {
+    this.#isOver = false;
+    this.loop = this.#run();
+  }
+
+  async #run() {
+    for (;;) {
+      await sleep(this.periodMs);
+      if (this.#isOver) return;
+      await this.server.kill();
+      this.kills++;
+      this.server = await startServer({ data: this.data, port: this.port });
+    }
+  }
+
+  /** No kills any more: the server that is there stays. */
+  async calm() {
+    this.#isOver = true;
+    await this.loop;
+  }
+}
+
+async function allOf(client, tube) {
+  const bodies = [];
+  for (;;) {
+    const jobs = await client.command("RESERVE", tube, "COUNT", "500", "WAIT", "1ms");
+    if (jobs.length === 0) return bodies;
+    bodies.push(...jobs.map((job) => job[4].toString()));
+  }
+}
+
+test("puts and handlers while the server is killed: none lost, none doubled", async (t) => {
+  const leastPuts = isLong ? 10_000 : 400;
+  const leastKills = isLong ? 10 : 3;
+  const server = await KilledServer.start(directory(t), isLong ? 1000 : 300);
+  const client = new Client({ addresses: `127.0.0.1:${server.port}`, deadline: "5m" });
+
+  // A hundred puts in flight, with short rests, until there were enough puts and kills.
+  let next = 0;
+  const repeated = { known: 0 };
+  await Promise.all(Array.from({ length: 20 }, async () => {
+    while (next < leastPuts || server.kills < leastKills) {
+      await Promise.all(Array.from({ length: 5 }, async () => {
+        const { outcome } = await client.put("counted", String(next++), { ttr: "10m" });
+        if (outcome === "known") repeated.known++;
+        else assert.equal(outcome, "scheduled");
+      }));
+      await sleep(50 * Math.random());
+    }
+  }));
+  const most = next;
+  await server.calm();
+  t.diagnostic(`${most} puts, ${server.kills} kills; ${repeated.known} puts were done by a try whose answer was lost`);
+  assert.equal((await client.stats("counted")).ready, most);
+  const bodies = await allOf(client, "counted");
+  assert.equal(bodies.length, most, "none lost, none doubled");
+  assert.equal(new Set(bodies).size, most);
+
+  // Handlers: each job at least once, and none is left.
+  await client.cancelAll("counted");
+  await Promise.all(Array.from({ length: most }, (_, i) => client.put("handled", String(i), { ttr: "1s", attempts: 0, backoff: [0, 0] })));
+  const seen = new Map();
+  server.begin();
+  const killsBefore = server.kills;
+  const worker = new Worker("handled", async (job) => {
+    await sleep(server.kills < killsBefore + 2 ? 20 : 0);
+    seen.set(job.text(), (seen.get(job.text()) ?? 0) + 1);
+  }, { addresses: `127.0.0.1:${server.port}`, signals: [], concurrency: 20, hooks: { error: () => {} } });
+  const ended = worker.run();
+  await until(async () => seen.size === most);
+  await server.calm();
+  await until(async () => {
+    const stats = await client.stats("handled");
+    return stats === undefined || stats.ready + stats.reserved + stats.delayed === 0;
+  });
+  await worker.stop();
+  await ended;
+  const repeats = [...seen.values()].reduce((sum, times) => sum + times - 1, 0);
+  t.diagnostic(`${most} jobs handled, ${server.kills - killsBefore} kills; ${repeats} were handed out again`);
+  await client.close();
+  await server.server.stop();
+});
+
+test("chains of three steps while workers are killed: each ends exactly once", async (t) => {
+  const most = isLong ? 10_000 : 200;
+  const kills = isLong ? 20 : 2;
+  const server = await startServer();
+  const client = new Client(server.address);
+  await Promise.all(Array.from({ length: most }, (_, i) => client.put("one", String(i), { ttr: "1s", attempts: 0, backoff: [0, 0] })));
+  const program = join(folder, "chains.mjs");
+  writeFileSync(program, `import { setTimeout as sleep } from "node:timers/promises";
+    import { Worker, put } from "elapse-client";
+    const step = (next) => (job) => sleep(20 * Math.random()).then(() => job.done(put(next, job.body, { ttr: "1s", attempts: 0, backoff: [0, 0] })));
+    await new Worker(["one", "two", "three"], { one: step("two"), two: step("three"), three: step("ends") },
+      { addresses: "${server.address}", concurrency: ${isLong ? 100 : 10} }).run();`);
+  const start = () => spawn(process.execPath, ["--preserve-symlinks", program], { stdio: "inherit" });
+  const ends = async () => (await client.stats("ends"))?.ready ?? 0;
+  let killed = 0;
+  while (killed < kills) {
+    const worker = start();
+    const target = (most * (killed + 1)) / (kills + 2);
+    await until(async () => (await ends()) >= target);
+    worker.kill("SIGKILL");
+    await new Promise((resolve) => worker.once("close", resolve));
+    killed++;
+  }
+  const last = start();
+  await until(async () => {
+    const stats = await Promise.all(["one", "two", "three"].map((tube) => client.stats(tube)));
+    return stats.every((one) => one === undefined || one.ready + one.reserved + one.delayed === 0);
+  });
+  last.kill("SIGTERM");
+  await new Promise((resolve) => last.once("close", resolve));
+  const bodies = await allOf(client, "ends");
+  const { totalTimeouts } = await client.stats();
+  t.diagnostic(`${most} chains, ${killed} workers killed, ${totalTimeouts} leases ended by themselves`);
+  assert.ok(totalTimeouts > 0, "workers were killed with jobs in hand");
+  assert.equal(bodies.length, most, "each chain ends once");
+  assert.equal(new Set(bodies).size, most);
+  await client.close();
+  await server.stop();
+});
