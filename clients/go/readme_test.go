@@ -51,7 +51,6 @@ func write(t *testing.T, path, text string) {
 // TestPages runs the blocks of the pages in their order: commands by bash; programs, each in place of the one
 // before; and a block of text is what the program before it has printed.
 func TestPages(t *testing.T) {
-	t.Parallel()
 	for _, page := range []string{"README.md", "EXAMPLES.md"} {
 		server := elapsetest.Start(t)
 		directory := filepath.Join(t.TempDir(), "shop")
@@ -80,4 +79,27 @@ func TestPages(t *testing.T) {
 			t.Fatalf("%s has no program", page)
 		}
 	}
+}
+
+// TestGuide runs the blocks for Go of the guide's page about clients: a package, and its test.
+func TestGuide(t *testing.T) {
+	const mark = "by clients/go/readme_test.go"
+	directory := t.TempDir()
+	names := []string{"order.go", "order_test.go"}
+	var setUp string
+	for _, block := range readBlocks(t, "README.md") {
+		if strings.Contains(block.code, "go mod init") {
+			_, setUp, _ = strings.Cut(block.code, "\n") // without the line that makes the folder
+		}
+	}
+	run(t, directory, "", "bash", "-ec", setUp)
+	for _, block := range readBlocks(t, "../../docs/guide/clients.md") {
+		if block.mark == mark {
+			write(t, filepath.Join(directory, names[0]), block.code)
+			names = names[1:]
+		}
+	}
+	equal(t, len(names), 0)
+	equal(t, run(t, directory, "", "gofmt", "-l", "."), "")
+	run(t, directory, "", "go", "test", "-run", "TestUnpaidOrderExpires", ".")
 }
