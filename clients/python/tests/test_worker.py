@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import unittest
 
 import support
@@ -109,20 +108,21 @@ class Threads(Case):
                 reasons.append(job.stop_reason)
                 job.check()
 
-        self.client.put("long", "x", key="x", ttr="300ms")
+        self.client.put("long", "x", key="x", ttr="6s")
         thread = threading.Thread(target=worker.run)
         thread.start()
         self.addCleanup(thread.join)
         self.addCleanup(worker.stop)
         self.assertTrue(began.wait(60))
-        end = time.monotonic() + 1  # three times the TTR
-        while time.monotonic() < end:
-            job = self.client.lookup("long", "x")
+        job = before = self.client.lookup("long", "x")
+        while job.left <= before.left:  # until the lease begins anew
+            before, job = job, self.client.lookup("long", "x")
             self.assertEqual((job.state, job.attempts), ("reserved", 0))
             self.assertTrue(job.holder)
+            self.client.reserve("nothing", wait="20ms")  # a pause
         self.assertEqual(self.client.cancel("long", "x"), "running")
         while self.client.stats("long").get("cancelled_running", 0) > 0:
-            pass
+            self.client.reserve("nothing", wait="20ms")
         self.assertEqual(reasons, ["cancelled"])
 
     def test_a_lost_lease_reaches_the_handler(self):
@@ -307,7 +307,7 @@ class Asyncio(Case):
                 seen.append(job.stop_reason)
                 raise
 
-        self.client.put("a-long", "x", key="x", ttr="300ms")
+        self.client.put("a-long", "x", key="x", ttr="6s")
         self.run_worker(worker, until_idle=True)
         self.assertEqual(seen, ["cancelled"])
         self.assertEqual(self.client.stats("a-long").get("cancelled_running", 0), 0)
