@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -330,6 +331,19 @@ class Asyncio(Case):
         self.assertEqual(self.states("a-stop")[1:], [5, 0, 0])
 
 
+TASKS = """
+import sys
+from elapse.tasks import App
+app = App("127.0.0.1:1")
+@app.task
+def second(text):
+    sys.stdout.write(text + "\\n")
+    sys.stdout.flush()
+@app.task
+def first(text):
+    second.delay(text)
+"""
+
 PROGRAM = """
 import sys
 import elapse
@@ -342,20 +356,28 @@ def handle(job):
 
 
 class Program(Case):
-    def test_sigterm(self):
-        import tempfile
+    def run_program(self, text, name, lines):
+        """Runs a program until it has said so many lines, and ends it by SIGTERM; returns the lines."""
         with tempfile.TemporaryDirectory() as directory:
             with open(directory + "/mine.py", "w") as file:
-                file.write(PROGRAM)
+                file.write(text)
             process = subprocess.Popen(
-                [sys.executable, "-B", "-m", "elapse.worker", "mine:worker", "--concurrency", "3", "--url", self.server.url],
+                [sys.executable, "-B", "-m", "elapse.worker", name, "--concurrency", "3", "--url", self.server.url],
                 cwd=directory, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(support.PACKAGE / "src")})
-            self.client.put_many(elapse.put("program", f"job {i}") for i in range(10))
-            said = {process.stdout.readline().decode().strip() for _ in range(10)}
+            said = {process.stdout.readline().decode().strip() for _ in range(lines)}
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(60), 0)
+            self.assertEqual(process.wait(), 0)
             process.stdout.close()
-        self.assertEqual(said, {f"job {i}" for i in range(10)})
+        return said
+
+    def test_an_app_of_tasks(self):
+        self.client.put("tasks", {"task": "mine.first", "args": ["a"], "kwargs": {}})
+        self.assertEqual(self.run_program(TASKS, "mine:app", 1), {"a"})
+        self.assertEqual(self.states("tasks"), [0, 0, 0, 0])
+
+    def test_sigterm(self):
+        self.client.put_many(elapse.put("program", f"job {i}") for i in range(10))
+        self.assertEqual(self.run_program(PROGRAM, "mine:worker", 10), {f"job {i}" for i in range(10)})
         self.assertEqual(self.states("program"), [0, 0, 0, 0])
 
 

@@ -12,6 +12,7 @@ import sys
 from .aio import AsyncClient
 from .aio_worker import AsyncWorker
 from .client import Client
+from .tasks import App
 from ._thread_worker import Worker
 
 
@@ -29,9 +30,10 @@ def run_worker(arguments: list[str] | None = None) -> int:
     module_name, _, name = options.worker.partition(":")
     sys.path.insert(0, "")
     worker: object = getattr(importlib.import_module(module_name), name or "worker", None)
-    make = getattr(worker, "worker", None)
-    if callable(make) and not isinstance(worker, (Worker, AsyncWorker)):
-        worker = make()  # an App of elapse.tasks
+    if isinstance(worker, App):
+        if options.url:
+            worker.client = Client(*options.url)  # its tasks put further ones there, too
+        worker = worker.worker()
     if not isinstance(worker, (Worker, AsyncWorker)):
         parser.error(f"{options.worker} is no Worker, AsyncWorker or App")
     if options.concurrency is not None:
