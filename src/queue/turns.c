@@ -60,6 +60,7 @@ static bool begin_heap(struct elapse__queue *queue, struct elapse__queue_group *
         return false;
     elapse__queue_heap_init(heap);
     if (!elapse__queue_heap_reserve(heap, group->ready + group->kept + 1, &queue->memory)) {
+        elapse__queue_heap_free(heap, &queue->memory); /* it may have grown in part */
         elapse__release_locked(&queue->memory, heap, sizeof *heap);
         return false;
     }
@@ -142,6 +143,7 @@ bool elapse__queue_turns_reserve(struct elapse__queue *queue, struct elapse__que
     uint64_t items = (uint64_t)turns->groups + 2;
     bool has_room = elapse__queue_chunks_reserve(&turns->heap.items, items, &queue->memory);
     if (tube->turns == NULL && !has_room) {
+        elapse__queue_heap_free(&turns->heap, &queue->memory); /* it may have grown in part */
         elapse__release_locked(&queue->memory, turns, sizeof *turns);
         return false;
     }
