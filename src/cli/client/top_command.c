@@ -12,25 +12,48 @@
 #include "../common/screen.h"
 #include "../common/text.h"
 #include "client.h"
+#include "columns.h"
+#include "render.h"
 #include "top_view.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
 #define TIMEOUT_NS (3 * SECOND_NS) /* short: no key is read while a reply is awaited */
 
-enum { COLUMNS_DEFAULT = 80, COLUMNS_MIN = 20, COLUMNS_MAX = 500 };
+enum { WIDTH_DEFAULT = 80, WIDTH_MIN = 20, WIDTH_MAX = 500 };
 
 static const struct command_help help = {
     .usage = "Usage: elapse top [--interval DURATION] [--once] [OPTION]...\n",
     .purpose =
         "Shows what a server does: its jobs by their states, how fast they come and go, and\n"
-        "its tubes, those with the most ready jobs first. q ends it.\n",
+        "its tubes, those in trouble first. q ends it; s sorts; / takes only tubes that begin\n"
+        "so; Enter shows the jobs of a tube, and one job, and Escape goes back; k kicks the\n"
+        "buried jobs of a tube, or the job; p pauses the tube for 10m, or ends its pause.\n",
     .example = "Examples:\n"
                "  elapse top\n"
                "  elapse top --once --server queue.example:11300\n",
 };
 
+/* What the picture shows. */
+enum top_level { LEVEL_TUBES, LEVEL_JOBS, LEVEL_JOB, LEVELS };
+
+enum { JOBS_SHOWN = 100, FILTER_BYTES = 64 };
+
 struct top {
     struct client *client;
+    enum top_order order;
+    enum top_level level;
+    size_t selected[LEVELS];
+    size_t lines; /* how many jobs the list has */
+    char tube[TOP_NAME_BYTES];
+    size_t tube_length;
+    char job[24];               /* the id of the job that is shown */
+    char (*job_ids)[24];        /* of the jobs of the list: JOBS_SHOWN */
+    struct elapse__buffer text; /* the list, or the job */
+    char filter[FILTER_BYTES];
+    bool is_typing;  /* the filter is being typed */
+    char asks;       /* the key that is to be confirmed; 0: none */
+    unsigned escape; /* how many bytes of a key of several bytes have come */
+    char hint[300];  /* the last line; empty: the keys */
     uint64_t interval_ns;
     bool once;
 
@@ -56,7 +79,7 @@ static redisReply *ask(struct top *top, const char *verb, const redisReply *tube
     return client_ask_map(top->client, status);
 }
 
-/* Asks for each tube of a page of names. */
+/* Adds the tubes of a page, each with its totals. */
 static enum exit_status sample_tubes(struct top *top, struct top_sample *sample,
                                      const redisReply *page)
 {
@@ -64,21 +87,48 @@ static enum exit_status sample_tubes(struct top *top, struct top_sample *sample,
     bool is_page = page->type == REDIS_REPLY_ARRAY && page->elements == 2 &&
                    page->element[1]->type == REDIS_REPLY_ARRAY;
 
-    ELAPSE__ASSERT_THAT(sample->tube_count, ==, 0U);
     sample->has_more_tubes = is_page && page->element[0]->integer != 0;
-    for (size_t i = 0; is_page && i < page->element[1]->elements && i < TOP_TUBES_MAX; i++) {
-        const redisReply *name = page->element[1]->element[i];
-        if (name->type != REDIS_REPLY_STRING)
-            continue;
-        redisReply *map = ask(top, "STATS", name, &status);
+    for (size_t i = 0; is_page && i < page->element[1]->elements; i++) {
+        if (sample->tube_count == TOP_TUBES_MAX) {
+            sample->has_more_tubes = true;
+            break;
+        }
+        size_t before = sample->tube_count;
+        struct top_tube *tube = top_add_tube(sample, page->element[1]->element[i]);
+        if (tube == NULL || sample->tube_count == before)
+            continue; /* it was among those in trouble */
+        const redisReply name = {
+            .type = REDIS_REPLY_STRING, .str = tube->name, .len = tube->length};
+        redisReply *map = ask(top, "STATS", &name, &status);
         if (map == NULL)
             return status;
         /* A tube may end between the two questions. */
         if (map->type == REDIS_REPLY_ARRAY)
-            top_add_tube(sample, name->str, name->len, map);
+            top_read_totals(tube, map);
         freeReplyObject(map);
     }
     return STATUS_OK;
+}
+
+/* Asks for tubes: those in trouble first, however many others there are. */
+static enum exit_status sample_names(struct top *top, struct top_sample *sample, bool in_trouble)
+{
+    struct request *request = &top->client->request;
+    enum exit_status status;
+
+    request_clear(request);
+    request_add_text(request, "TUBES");
+    if (top->filter[0] != '\0')
+        client_add_option(top->client, "PREFIX", top->filter);
+    if (in_trouble)
+        request_add_text(request, "TROUBLE");
+    request_add_text(request, "COUNTS");
+    redisReply *reply = client_ask_map(top->client, &status);
+    if (reply == NULL)
+        return status;
+    status = sample_tubes(top, sample, reply);
+    freeReplyObject(reply);
+    return status;
 }
 
 static enum exit_status sample_server(struct top *top, struct top_sample *sample)
@@ -92,13 +142,124 @@ static enum exit_status sample_server(struct top *top, struct top_sample *sample
     top_read_server(sample, reply);
     freeReplyObject(reply);
     sample->when_ns = elapse__os_monotonic_ns();
-    reply = ask(top, "TUBES", NULL, &status);
-    if (reply == NULL)
-        return status;
-    status = sample_tubes(top, sample, reply);
-    freeReplyObject(reply);
-    top_sort(sample);
+    status = sample_names(top, sample, true);
+    if (status == STATUS_OK)
+        status = sample_names(top, sample, false);
+    top_sort(sample, top->order);
     return status;
+}
+
+/* ---- how it looks ---- */
+
+static struct top_look look_of_output(const struct top *top)
+{
+    unsigned columns = 0;
+    unsigned rows = 0;
+    uint64_t wanted = 0;
+    const char *variable = getenv("COLUMNS");
+    const char *terminal = getenv("TERM");
+    const char *no_colour = getenv("NO_COLOR");
+    bool is_terminal = elapse__os_terminal_size(ELAPSE__OS_OUTPUT, &columns, &rows);
+
+    if (columns == 0 && variable != NULL && parse_number(variable, 1, WIDTH_MAX, &wanted))
+        columns = (unsigned)wanted;
+    if (columns == 0)
+        columns = WIDTH_DEFAULT;
+    columns = columns > WIDTH_MAX ? WIDTH_MAX : columns;
+    return (struct top_look){
+        .columns = columns < WIDTH_MIN ? WIDTH_MIN : columns,
+        .rows = top->once ? 0 : rows,
+        .has_styles = is_terminal && (no_colour == NULL || *no_colour == '\0') &&
+                      terminal != NULL && strcmp(terminal, "dumb") != 0,
+        .is_live = !top->once,
+        .server = top->client->settings.server,
+        .fault = top->fault,
+        .hint = top->hint[0] != '\0' ? top->hint : NULL,
+        .filter = top->filter,
+        .order = top->order,
+        .keys = top->level == LEVEL_JOBS
+                    ? "q: quit  Escape: back  Enter: the job  k: kick it  p: pause the tube"
+                : top->level == LEVEL_JOB ? "q: quit  Escape: back  k: kick it  p: pause the tube"
+                                          : NULL,
+        .has_selected = !top->once,
+        .selected = top->selected[top->level] + (top->level == LEVEL_JOBS), /* behind the titles */
+    };
+}
+
+/* ---- the jobs of a tube, and a job ---- */
+
+/* Makes the lines of a list of jobs. */
+static void list_lines(struct top *top, const redisReply *entries)
+{
+    struct columns columns;
+    const redisReply *id;
+
+    bool is_narrow = look_of_output(top).columns < WIDTH_DEFAULT;
+    (void)columns_read(&columns,
+                       is_narrow ? "id,state,key,error" : "id,state,left,attempts,key,error");
+    columns_fit(&columns, entries);
+    columns_add_titles(&top->text, &columns);
+    top->lines = 0;
+    for (size_t i = 0; i < entries->elements && top->lines < JOBS_SHOWN; i++) {
+        const redisReply *entry = entries->element[i];
+        if (entry->type != REDIS_REPLY_ARRAY || (id = answer_member(entry, "id")) == NULL)
+            continue;
+        (void)snprintf(top->job_ids[top->lines++], sizeof *top->job_ids, "%lld", id->integer);
+        columns_add_line(&top->text, &columns, entry);
+    }
+    if (top->lines == 0)
+        buffer_add_text(&top->text, "no jobs\n");
+}
+
+/* Asks for the jobs of the tube. Returns how many there are; SIZE_MAX: the server did not say. */
+static size_t ask_jobs(struct top *top, bool buried, enum exit_status *status)
+{
+    struct request *request = &top->client->request;
+    size_t count = SIZE_MAX;
+
+    request_clear(request);
+    request_add_text(request, "LIST");
+    request_add(request, top->tube, top->tube_length);
+    if (buried) {
+        client_add_option(top->client, "STATE", "buried");
+        request_add_text(request, "NEWEST");
+    }
+    request_add_text(request, "COUNT");
+    request_add_number(request, JOBS_SHOWN);
+    request_add_text(request, "KEYS");
+    redisReply *reply = client_ask_map(top->client, status);
+    if (reply == NULL)
+        return count;
+    if (reply->elements == 2 && reply->element[1]->type == REDIS_REPLY_ARRAY) {
+        count = reply->element[1]->elements;
+        if (!buried || count > 0)
+            list_lines(top, reply->element[1]);
+    }
+    freeReplyObject(reply);
+    return count;
+}
+
+/* Makes the text of the list or of the job. */
+static enum exit_status sample_text(struct top *top)
+{
+    enum exit_status status = STATUS_OK;
+    const redisReply id = {.type = REDIS_REPLY_STRING, .str = top->job, .len = strlen(top->job)};
+
+    elapse__buffer_clear(&top->text);
+    if (top->level == LEVEL_JOBS) {
+        if (ask_jobs(top, true, &status) == 0)
+            (void)ask_jobs(top, false, &status);
+        return status;
+    }
+    redisReply *map = ask(top, "LOOKUPID", &id, &status);
+    if (map == NULL)
+        return status;
+    if (map->type == REDIS_REPLY_ARRAY)
+        render_lines(&top->text, map);
+    else
+        buffer_add_text(&top->text, "the job has ended\n");
+    freeReplyObject(map);
+    return STATUS_OK;
 }
 
 /* Takes a new sample in place of the older of the two. */
@@ -122,41 +283,24 @@ static enum exit_status take_sample(struct top *top)
 
 /* ---- the terminal ---- */
 
-static struct top_look look_of_output(const struct top *top)
-{
-    unsigned columns = 0;
-    unsigned rows = 0;
-    uint64_t wanted = 0;
-    const char *variable = getenv("COLUMNS");
-    const char *terminal = getenv("TERM");
-    const char *no_colour = getenv("NO_COLOR");
-    bool is_terminal = elapse__os_terminal_size(ELAPSE__OS_OUTPUT, &columns, &rows);
-
-    if (columns == 0 && variable != NULL && parse_number(variable, 1, COLUMNS_MAX, &wanted))
-        columns = (unsigned)wanted;
-    if (columns == 0)
-        columns = COLUMNS_DEFAULT;
-    columns = columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
-    return (struct top_look){
-        .columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns,
-        .rows = top->once ? 0 : rows,
-        .has_styles = is_terminal && (no_colour == NULL || *no_colour == '\0') &&
-                      terminal != NULL && strcmp(terminal, "dumb") != 0,
-        .is_live = !top->once,
-        .server = top->client->settings.server,
-        .fault = top->fault,
-    };
-}
-
 /* Draws the picture over the last one. */
-static enum exit_status draw(const struct top *top)
+static enum exit_status draw(struct top *top)
 {
+    char title[TOP_NAME_BYTES + 64];
     struct elapse__buffer text = {.bytes = NULL};
     struct top_look look = look_of_output(top);
     const char *line;
 
     ELAPSE__ASSERT(top->has_now);
-    top_draw(&text, &look, top->now, top->has_before ? top->before : NULL);
+    if (top->level == LEVEL_TUBES) {
+        top_draw(&text, &look, top->now, top->has_before ? top->before : NULL);
+    } else {
+        (void)snprintf(title, sizeof title, "%s%s%s   Escape: back", top->tube,
+                       top->level == LEVEL_JOB ? ", job " : "",
+                       top->level == LEVEL_JOB ? top->job : "");
+        mask_control_characters(title);
+        top_draw_text(&text, &look, title, buffer_string(&top->text));
+    }
     if (top->once) {
         output_add_buffer(&text);
         elapse__buffer_free(&text);
@@ -174,6 +318,195 @@ static enum exit_status draw(const struct top *top)
     return output_finish();
 }
 
+/* ---- keys ---- */
+
+/* Remembers which tube is selected, and for how long it is paused. */
+static const struct top_tube *choose_tube(struct top *top)
+{
+    size_t place = top->selected[LEVEL_TUBES];
+
+    if (top->level == LEVEL_TUBES && place < top->now->tube_count) {
+        memcpy(top->tube, top->now->tubes[place].name, TOP_NAME_BYTES);
+        top->tube_length = top->now->tubes[place].length;
+    }
+    for (size_t i = 0; i < top->now->tube_count; i++) {
+        if (strcmp(top->now->tubes[i].name, top->tube) == 0)
+            return &top->now->tubes[i];
+    }
+    return NULL;
+}
+
+/* Sends the request that was put together, and says in the last line what became of it. */
+static void act(struct top *top, const char *what)
+{
+    enum exit_status status;
+
+    message_silence(true);
+    redisReply *reply = client_ask(top->client, &status);
+    message_silence(false);
+    if (reply == NULL)
+        (void)snprintf(top->hint, sizeof top->hint, "%s: no answer", what);
+    else if (reply->type == REDIS_REPLY_INTEGER)
+        (void)snprintf(top->hint, sizeof top->hint, "%s: %lld jobs", what, reply->integer);
+    else
+        (void)snprintf(top->hint, sizeof top->hint, "%s: %.200s", what,
+                       reply->str != NULL ? reply->str : "done");
+    mask_control_characters(top->hint);
+    if (reply != NULL)
+        freeReplyObject(reply);
+}
+
+/* Does what was confirmed: k or p. */
+static void confirm(struct top *top)
+{
+    struct request *request = &top->client->request;
+    const struct top_tube *tube = choose_tube(top);
+    char key = top->asks;
+    bool is_paused = tube != NULL && tube->counts.pause_left_ms > 0;
+
+    top->asks = 0;
+    top->hint[0] = '\0';
+    request_clear(request);
+    if (key == 'k' && top->level != LEVEL_TUBES) {
+        request_add_text(request, "KICKID");
+        request_add_text(request, top->job);
+        act(top, "kick");
+        return;
+    }
+    request_add_text(request, key == 'k' ? "KICK" : "PAUSE");
+    request_add(request, top->tube, top->tube_length);
+    if (key == 'k')
+        request_add_number(request, tube != NULL ? tube->counts.buried : 0);
+    else
+        request_add_text(request, is_paused ? "0s" : "10m");
+    /* Without buried jobs KICK would make the delayed ones ready. */
+    if (key != 'k' || (tube != NULL && tube->counts.buried > 0))
+        act(top, key == 'k' ? "kick" : is_paused ? "resume" : "pause");
+}
+
+/* Asks whether to do what a key says. */
+static void ask_whether(struct top *top, char key)
+{
+    const struct top_tube *tube = choose_tube(top);
+    size_t place = top->selected[LEVEL_JOBS];
+
+    if (tube == NULL)
+        return;
+    if (top->level == LEVEL_JOBS && place < top->lines)
+        memcpy(top->job, top->job_ids[place], sizeof top->job);
+    top->asks = key;
+    if (key == 'p' && tube->counts.pause_left_ms > 0)
+        (void)snprintf(top->hint, sizeof top->hint, "resume %s? y/n", tube->name);
+    else if (key == 'p')
+        (void)snprintf(top->hint, sizeof top->hint, "pause %s for 10m? y/n", tube->name);
+    else if (top->level != LEVEL_TUBES)
+        (void)snprintf(top->hint, sizeof top->hint, "kick job %s? y/n", top->job);
+    else
+        (void)snprintf(top->hint, sizeof top->hint, "kick %llu buried jobs of %s? y/n",
+                       (unsigned long long)tube->counts.buried, tube->name);
+    mask_control_characters(top->hint);
+}
+
+/* Goes into the tube or the job that is selected. */
+static void enter(struct top *top)
+{
+    if (top->level == LEVEL_TUBES && choose_tube(top) != NULL) {
+        top->level = LEVEL_JOBS;
+        top->selected[LEVEL_JOBS] = 0;
+    } else if (top->level == LEVEL_JOBS && top->selected[LEVEL_JOBS] < top->lines) {
+        memcpy(top->job, top->job_ids[top->selected[LEVEL_JOBS]], sizeof top->job);
+        top->level = LEVEL_JOB;
+        top->selected[LEVEL_JOB] = 0;
+    }
+}
+
+static void type(struct top *top, char key)
+{
+    enum { BACKSPACE = 0x7f };
+    size_t length = strlen(top->filter);
+
+    if (key == '\n' || key == '\r')
+        top->is_typing = false;
+    else if ((key == BACKSPACE || key == '\b') && length > 0)
+        top->filter[length - 1] = '\0';
+    else if ((unsigned char)key >= ' ' && key != BACKSPACE && length + 1 < FILTER_BYTES)
+        top->filter[length] = key, top->filter[length + 1] = '\0';
+    top->hint[0] = '\0';
+    if (top->is_typing)
+        (void)snprintf(top->hint, sizeof top->hint, "begins with: %s_  Enter: done", top->filter);
+    top->selected[LEVEL_TUBES] = 0;
+}
+
+static size_t count_lines(struct elapse__buffer *text)
+{
+    size_t count = 0;
+
+    for (const char *at = buffer_string(text); *at != '\0'; at++)
+        count += *at == '\n';
+    return count;
+}
+
+static void move(struct top *top, bool down)
+{
+    size_t count = top->level == LEVEL_TUBES ? top->now->tube_count
+                   : top->level == LEVEL_JOB ? count_lines(&top->text)
+                                             : top->lines;
+    size_t *place = &top->selected[top->level];
+
+    if (down && *place + 1 < count)
+        ++*place;
+    else if (!down && *place > 0)
+        --*place;
+}
+
+/* Goes back one level, or forgets the filter. */
+static void go_back(struct top *top)
+{
+    if (top->level != LEVEL_TUBES)
+        top->level = top->level == LEVEL_JOB ? LEVEL_JOBS : LEVEL_TUBES;
+    else
+        top->filter[0] = '\0';
+    top->is_typing = false;
+    top->hint[0] = '\0';
+}
+
+/* Takes a key. Returns false for that which ends the program. An arrow is three bytes, ESC [ A; an
+ * Escape alone is noticed with the next key, or when nothing has come for a while. */
+static bool take_key(struct top *top, char key)
+{
+    if (!top->is_typing && top->asks == 0)
+        top->hint[0] = '\0';
+    if (key == '\033') {
+        top->escape = 1;
+    } else if (top->escape == 1 && (key == '[' || key == 'O')) {
+        top->escape = 2;
+    } else if (top->escape == 2) {
+        top->escape = 0;
+        if (key == 'A' || key == 'B')
+            move(top, key == 'B');
+    } else if (top->is_typing) {
+        type(top, key);
+    } else if (top->asks != 0) {
+        if (key == 'y')
+            confirm(top);
+        else
+            top->asks = 0, top->hint[0] = '\0';
+    } else if (key == 'q') {
+        return false;
+    } else if (key == 's' && top->level == LEVEL_TUBES) {
+        top->order = (enum top_order)((top->order + 1) % TOP_ORDERS);
+        (void)snprintf(top->hint, sizeof top->hint, "sorted by %s", top_order_name(top->order));
+    } else if (key == '/' && top->level == LEVEL_TUBES) {
+        top->is_typing = true;
+        type(top, '\0');
+    } else if (key == '\n' || key == '\r') {
+        enter(top);
+    } else if (key == 'k' || key == 'p') {
+        ask_whether(top, key);
+    }
+    return true;
+}
+
 /* Waits for the time of the next sample. Returns false when the user wants to quit. */
 static bool wait_for_next(struct top *top, uint64_t until_ns, enum exit_status *status)
 {
@@ -181,11 +514,21 @@ static bool wait_for_next(struct top *top, uint64_t until_ns, enum exit_status *
     char key;
 
     while (*status == STATUS_OK && (now_ns = elapse__os_monotonic_ns()) < until_ns) {
-        enum screen_event event = screen_wait(&top->screen, until_ns - now_ns, &key);
+        uint64_t left_ns = until_ns - now_ns;
+        if (top->escape > 0 && left_ns > SECOND_NS / 20)
+            left_ns = SECOND_NS / 20;
+        enum screen_event event = screen_wait(&top->screen, left_ns, &key);
+        if (event == SCREEN_TIMEOUT && top->escape > 0) {
+            top->escape = 0;
+            go_back(top);
+            break;
+        }
         if (event == SCREEN_TIMEOUT)
             break;
-        if (event == SCREEN_KEY && key == 'q')
+        if (event == SCREEN_KEY && !take_key(top, key))
             return false;
+        if (event == SCREEN_KEY && top->escape == 0)
+            break; /* what the key has changed is asked for and drawn at once */
         if (event == SCREEN_REDRAW)
             *status = draw(top);
     }
@@ -203,6 +546,10 @@ static void sample_again(struct top *top)
         connection_open(connection);
     message_silence(true);
     bool is_new = take_sample(top) == STATUS_OK;
+    if (is_new && top->level != LEVEL_TUBES)
+        is_new = sample_text(top) == STATUS_OK;
+    if (top->selected[LEVEL_TUBES] >= top->now->tube_count)
+        top->selected[LEVEL_TUBES] = top->now->tube_count > 0 ? top->now->tube_count - 1 : 0;
     message_silence(false);
     top->fault = NULL;
     if (is_new)
@@ -267,8 +614,11 @@ enum exit_status top_command(int argc, char **argv)
     top.now = allocate(sizeof *top.now);
     top.before = allocate(sizeof *top.before);
     memset(top.now, 0, sizeof *top.now);
+    top.job_ids = allocate(JOBS_SHOWN * sizeof *top.job_ids);
     enum exit_status status = client_run(top.client, &help, run, &top, table, argc, argv);
     free(top.now);
     free(top.before);
+    free(top.job_ids);
+    elapse__buffer_free(&top.text);
     return status;
 }

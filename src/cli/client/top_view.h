@@ -26,10 +26,13 @@ struct top_counts {
     uint64_t total_done;
     uint64_t total_timeouts;
     uint64_t pause_left_ms;
+    uint64_t held;       /* ready jobs that a limit holds back */
+    uint64_t overdue_ms; /* for how long the oldest ready job has been due */
 };
 
 struct top_tube {
-    char name[TOP_NAME_BYTES]; /* without control characters, cut */
+    char name[TOP_NAME_BYTES]; /* as it is, at most 200 bytes */
+    size_t length;
     struct top_counts counts;
 };
 
@@ -49,6 +52,17 @@ struct top_sample {
     bool has_more_tubes;
 };
 
+/* In which order the tubes come. */
+enum top_order {
+    TOP_BY_TROUBLE, /* those that somebody should look at, then by ready jobs */
+    TOP_BY_READY,
+    TOP_BY_BURIED,
+    TOP_BY_OVERDUE,
+    TOP_BY_DELAYED,
+    TOP_BY_NAME,
+    TOP_ORDERS,
+};
+
 /* How the picture is drawn. */
 struct top_look {
     unsigned columns; /* at least 20 */
@@ -56,23 +70,42 @@ struct top_look {
     bool has_styles;  /* bold and faint, which suit a dark and a light terminal */
     bool is_live;     /* the last line tells the keys */
     const char *server;
-    const char *fault; /* why there is no new sample; NULL: there is one */
+    const char *fault;  /* why there is no new sample; NULL: there is one */
+    const char *hint;   /* the last line, in place of the keys; NULL: the keys */
+    const char *keys;   /* what a wide picture tells of the keys; NULL: those of the tubes */
+    const char *filter; /* only tubes whose names begin so are there; NULL: all */
+    enum top_order order;
+    bool has_selected;
+    size_t selected; /* the place of a tube, which the picture shows and marks */
 };
 
 /* Reads the map of STATS. */
 void top_read_counts(struct top_counts *counts, const redisReply *map);
 void top_read_server(struct top_sample *sample, const redisReply *map);
 
-/* Adds a tube with this name. Requires that there are fewer than TOP_TUBES_MAX. */
-void top_add_tube(struct top_sample *sample, const char *name, size_t length,
-                  const redisReply *map);
+/* Adds a tube by its map of TUBES with COUNTS, unless it is there already. Requires that there are
+ * fewer than TOP_TUBES_MAX. Returns the tube; NULL: the map has no name. */
+struct top_tube *top_add_tube(struct top_sample *sample, const redisReply *map);
 
-/* Sorts the tubes: by ready jobs from the most on, then by delayed jobs likewise, then by name. */
-void top_sort(struct top_sample *sample);
+/* Adds the totals of the map of STATS. */
+void top_read_totals(struct top_tube *tube, const redisReply *map);
+
+/* Returns the name of an order. */
+const char *top_order_name(enum top_order order);
+
+/* Sorts the tubes in an order, those that are alike by ready jobs from the most on, then by delayed
+ * jobs likewise, then by name. */
+void top_sort(struct top_sample *sample, enum top_order order);
+
+/* Draws lines of text, the place of one marked, so that a window of this look shows it. A line that
+ * is cut ends with '~'. `title` is the first line. The text has no control characters but line
+ * ends. */
+void top_draw_text(struct elapse__buffer *out, const struct top_look *look, const char *title,
+                   const char *text);
 
 /* Draws the sample, and how fast the counts have changed since the sample `before`, which may be
  * NULL. No line is wider than the look, and the picture has no more lines than the look has rows.
- */
+ * What is cut ends with '~', and columns that have no room are named. */
 void top_draw(struct elapse__buffer *out, const struct top_look *look,
               const struct top_sample *sample, const struct top_sample *before);
 

@@ -620,7 +620,7 @@ class Top(ClientTest):
     def test_once(self):
         output = self.done("top", "--once")
         self.assertIn("jobs   delayed 0   ready 3   reserved 0   buried 0\n", output)
-        self.assertRegex(output, r"\norders +3 +0 +0 +0 +- +-\n$")
+        self.assertRegex(output, r"\norders +3 +0 +(-|\d+s) +0 +0 +0 +- +-\n$")
         self.assertNotIn("\033", output)
 
     def read(self, terminal, wanted):
@@ -663,7 +663,7 @@ class Top(ClientTest):
         self.assertLess(len(lines), 24)
         self.assertTrue(lines[0].startswith("elapse 127.0.0.1:"), lines)
         self.assertRegex(lines[-2], r"^and \d+ more$")
-        self.assertEqual(lines[-1], "q: quit")
+        self.assertTrue(lines[-1].startswith("q: quit  s: sort (trouble)"), lines)
         self.assertLessEqual(max(map(len, lines)), 80)
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 9, 30, 0, 0))
         top.send_signal(signal.SIGWINCH)
@@ -673,6 +673,32 @@ class Top(ClientTest):
         self.assertLess(len(lines), 9)
         self.assertLessEqual(max(map(len, lines)), 30)
         os.write(terminal, b"xq")
+        self.assertEqual(top.wait(LONG_S), OK)
+
+    def test_keys(self):
+        """Into a tube and a job, and back; kick and pause, each after a question; sort and filter."""
+        for number in range(3):
+            [job] = self.json_of("reserve", "orders")
+            if number < 2:
+                self.done("bury", str(job["id"]), job["lease"], "--error", "no route to host")
+        self.done("put", "mails", "x", "--in", "1h")
+        top, terminal = self.open_terminal()
+        picture = self.read(terminal, rb">orders +0 +2 ")
+        for keys, wanted in ((b"\r", rb"2 +buried .*no route to host"), (b"\r", rb"orders, job 2 "),
+                             (b"\033", rb"1 +buried .*no route"), (b"\033[B", rb"1 +buried"),
+                             (b"k", rb"kick job 1\? y/n"), (b"y", rb"kick: ok"),
+                             (b"\033", rb">orders +1 +1 "), (b"k", rb"kick 1 buried jobs of orders\? y/n"),
+                             (b"n", rb"q: quit"), (b"p", rb"pause orders for 10m\? y/n"),
+                             (b"y", rb"pause: ok"), (b"x", rb"orders +1 +1 +paused"),
+                             (b"s", rb"sorted by ready"), (b"/mai", rb"begins with: mai_"),
+                             (b"\r", rb"tubes that begin with 'mai'"), (b"x", rb">mails ")):
+            os.write(terminal, keys)
+            picture = self.read(terminal, wanted)
+        self.assertNotIn(b"orders", picture)
+        states = {job["id"]: job["state"] for job in self.json_of("list", "orders")}
+        self.assertEqual(states, {1: "ready", 2: "buried", 3: "reserved"})
+        self.assertGreater(self.json_of("stats", "orders")[0]["pause_left"], 500 * 1000)
+        os.write(terminal, b"q")
         self.assertEqual(top.wait(LONG_S), OK)
 
     def test_a_server_that_goes_and_comes_back(self):

@@ -14,6 +14,7 @@ static void add_tube(struct top_sample *sample, const char *name, uint64_t ready
 
     memset(tube, 0, sizeof *tube);
     (void)snprintf(tube->name, sizeof tube->name, "%s", name);
+    tube->length = strlen(tube->name);
     tube->counts.ready = ready;
     tube->counts.total_put = put;
 }
@@ -87,11 +88,13 @@ TEST(test_how_fast_it_changes)
     add_tube(&now, "new", 0, 7);
     const char *text = draw(&look, &before);
     assert_non_null(strstr(text, "put 200/s"));
-    assert_non_null(strstr(text, "\norders                       3         0         0         0"
-                                 "        30         0\n"));
+    assert_non_null(strstr(text,
+                           "\norders              3       0        -       0        0        0"
+                           "      30       0\n"));
     /* Of a tube that was not there before, nobody knows how fast it changes. */
-    assert_non_null(strstr(text, "\nnew                          0         0         0         0"
-                                 "         -         -\n"));
+    assert_non_null(strstr(text,
+                           "\nnew                 0       0        -       0        0        0"
+                           "       -       -\n"));
     text = draw(&look, NULL);
     assert_non_null(strstr(text, "put -/s"));
     /* The server was started again: its totals begin anew. */
@@ -104,7 +107,7 @@ TEST(test_what_it_warns_of)
     struct top_look look = {.columns = 80, .server = "server", .is_live = true};
 
     begin();
-    assert_non_null(strstr(draw(&look, NULL), "\nno tubes\nq: quit\n"));
+    assert_non_null(strstr(draw(&look, NULL), "\nno tubes\nq: quit  s: sort (trouble)  "));
     now.is_disk_full = true;
     assert_non_null(strstr(draw(&look, NULL), "DISK FULL"));
     now.takes_no_jobs = true;
@@ -113,7 +116,14 @@ TEST(test_what_it_warns_of)
     assert_non_null(strstr(draw(&look, NULL), "\nno news: connection refused\n"));
 }
 
-TEST(test_the_busiest_tubes_come_first)
+static void check_order(enum top_order order, const char *names)
+{
+    top_sort(&now, order);
+    for (size_t i = 0; names[i] != '\0'; i++)
+        assert_int_equal(now.tubes[i].name[0], names[i]);
+}
+
+TEST(test_the_orders_of_the_tubes)
 {
     begin();
     add_tube(&now, "b", 1, 0);
@@ -122,9 +132,72 @@ TEST(test_the_busiest_tubes_come_first)
     add_tube(&now, "d", 0, 0);
     now.tubes[3].counts.delayed = 9;
     add_tube(&now, "e", 0, 0);
-    top_sort(&now);
-    for (size_t i = 0; i < 5; i++)
-        assert_int_equal(now.tubes[i].name[0], "cabde"[i]);
+    check_order(TOP_BY_READY, "cabde");
+    check_order(TOP_BY_TROUBLE, "cabde");
+    check_order(TOP_BY_DELAYED, "dcabe");
+    check_order(TOP_BY_NAME, "abcde");
+    now.tubes[4].counts.buried = 1;        /* e */
+    now.tubes[0].counts.held = 1;          /* a */
+    now.tubes[1].counts.overdue_ms = 9999; /* b: not overdue yet */
+    check_order(TOP_BY_TROUBLE, "aecbd");
+    check_order(TOP_BY_BURIED, "ecabd");
+    check_order(TOP_BY_OVERDUE, "bcade");
+}
+
+TEST(test_nothing_is_cut_in_silence)
+{
+    struct top_look look = {.columns = 40, .rows = 20, .server = "server", .is_live = true};
+
+    begin();
+    add_tube(&now, "a-name-that-is-longer-than-its-column", 3, 0);
+    const char *text = draw(&look, NULL);
+    assert_non_null(strstr(text, "\na-name-that-i~"));
+    assert_non_null(strstr(text, "\nno room: from HELD on\n"));
+    assert_non_null(strstr(text, "\nburied 0\n")); /* the line goes on in the next one */
+    look.columns = 80;
+    assert_null(strstr(draw(&look, NULL), "no room"));
+    now.tubes[0].counts.pause_left_ms = 1;
+    assert_non_null(strstr(draw(&look, NULL), " paused "));
+}
+
+TEST(test_the_selected_tube_is_on_the_picture)
+{
+    struct top_look look = {
+        .columns = 80, .rows = 15, .server = "server", .is_live = true, .has_selected = true};
+    char name[16];
+
+    begin();
+    for (size_t i = 0; i < 100; i++) {
+        (void)snprintf(name, sizeof name, "tube-%zu", i);
+        add_tube(&now, name, 1, 0);
+    }
+    for (look.selected = 0; look.selected < 100; look.selected++) {
+        (void)snprintf(name, sizeof name, "\n>tube-%zu ", look.selected);
+        assert_non_null(strstr(draw(&look, NULL), name));
+    }
+}
+
+TEST(test_a_text_that_is_longer_than_the_window)
+{
+    struct top_look look = {.columns = 30, .rows = 8, .is_live = true, .has_selected = true};
+    static struct elapse__buffer out;
+
+    for (look.selected = 0; look.selected < 9; look.selected++) {
+        elapse__buffer_clear(&out);
+        top_draw_text(&out, &look, "title",
+                      "0\n1\n2\n3\n4\n5\n6\n7\n8 and many words behind this\n");
+        char line[8];
+        (void)snprintf(line, sizeof line, "\n%zu", look.selected);
+        assert_non_null(strstr(buffer_string(&out), line));
+        assert_non_null(strstr(buffer_string(&out), " more lines\n"));
+    }
+    assert_non_null(strstr(buffer_string(&out), "8 and many words behind this\n"));
+    look.columns = 20;
+    elapse__buffer_clear(&out);
+    look.selected = 8;
+    top_draw_text(&out, &look, "title", "0\n1\n2\n3\n4\n5\n6\n7\n8 and many words behind this\n");
+    assert_non_null(strstr(buffer_string(&out), "8 and many words be~\n"));
+    elapse__buffer_free(&out);
 }
 
 TEST(test_styles_change_no_text)
