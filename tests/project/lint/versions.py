@@ -95,6 +95,8 @@ class Check:
         for package, pattern in (("clients/python/pyproject.toml", r'^version = "([^"]*)"'),
                                  ("clients/python/src/elapse/__init__.py", r'^__version__ = "([^"]*)"')):
             self.same(package, self.one(package, pattern), self.version)
+        for page in ("clients/go/README.md", "clients/go/EXAMPLES.md"):
+            self.same(page, self.one(page, r"-require=elapse@v(\S+)"), self.version)
         self.debian()
         self.changelog()
         self.pages()
@@ -110,6 +112,8 @@ PLANTED = (
     ("clients/javascript/package.json", '"version": "', '"version": "9', "package.json"),
     ("clients/python/pyproject.toml", 'version = "', 'version = "9', "pyproject.toml"),
     ("clients/python/src/elapse/__init__.py", '__version__ = "', '__version__ = "9', "__init__.py"),
+    ("clients/go/README.md", "elapse@v", "elapse@v9", "README.md"),
+    ("clients/go/EXAMPLES.md", "elapse@v", "elapse@v9", "EXAMPLES.md"),
     ("debian/changelog", "(VERSION)", "(9.9.9)", "debian/changelog"),
     ("debian/control", "Package: libelapseABI", "Package: libelapse9.9", "debian/control"),
     ("debian/control", " libelapse-queueABI (=", " libelapse-queue9.9 (=", "debian/control"),
@@ -134,8 +138,10 @@ def test():
             shutil.copytree(ROOT / name, tree / name)
         (tree / "clients/javascript").mkdir(parents=True)
         (tree / "clients/python/src/elapse").mkdir(parents=True)
+        (tree / "clients/go").mkdir()
         for name in ("CMakeLists.txt", "CHANGELOG.md", "README.md", "docs/install.md", "clients/javascript/package.json",
-                     "clients/python/pyproject.toml", "clients/python/src/elapse/__init__.py"):
+                     "clients/python/pyproject.toml", "clients/python/src/elapse/__init__.py",
+                     "clients/go/README.md", "clients/go/EXAMPLES.md"):
             shutil.copy(ROOT / name, tree / name)
         check = Check(tree)
         failures += check.all()
