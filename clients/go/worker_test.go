@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -362,4 +363,23 @@ func TestWorkerRefuses(t *testing.T) {
 	elapse.Handle(worker, "a", handler)
 	works(t, worker.Run(ctx))
 	isError(t, worker.Run(ctx), elapse.ErrInvalid)
+}
+
+func TestSignalEndsAWorker(t *testing.T) {
+	client := elapsetest.Start(t).Client(t)
+	begun, ended := make(chan bool), make(chan error, 1)
+	worker := elapse.NewWorker(client, elapse.WorkerConfig{})
+	elapse.Handle(worker, "signal", func(context.Context, *elapse.Job[string]) error {
+		begun <- true
+		time.Sleep(50 * time.Millisecond)
+		return nil
+	})
+	go func() { ended <- worker.RunUntilSignal(background) }()
+	id := put(t, client, "signal", "x")
+	next(t, begun)
+	works(t, syscall.Kill(syscall.Getpid(), syscall.SIGTERM))
+	works(t, next(t, ended))
+	if state(t, client, id) != nil {
+		t.Fatal("what ran was not finished")
+	}
 }
