@@ -23,7 +23,7 @@ run()
     for module in "$modules/${folder##*/}/node_modules"/*; do
         ln -s "$(realpath "$module")" "$folder/node_modules/"
     done
-    cp -r "$here/test" "$here/README.md" "$here/../../examples/worker.js" "$folder/"
+    cp -r "$here/test" "$here/README.md" "$here/../../examples/worker.js" "$here/../../docs/guide/clients.md" "$folder/"
     (cd "$folder" && node --test --test-reporter=spec --preserve-symlinks "${@/#/test/}")
 }
 
@@ -32,5 +32,5 @@ if (($# > 0)); then
     run four "$@"
     exit
 fi
-run newest bullmq.test.mjs client.test.mjs process.test.mjs proof.test.mjs readme.test.mjs worker.test.mjs
+run newest bullmq.test.mjs client.test.mjs process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs worker.test.mjs
 run four client.test.mjs

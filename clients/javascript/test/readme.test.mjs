@@ -1,4 +1,5 @@
-// Runs each block of README.md in JavaScript, and compares what it prints with the block behind it.
+// Runs each block of README.md in JavaScript, and compares what it prints with the block behind it; and the
+// blocks of docs/guide/clients.md.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -31,3 +32,23 @@ blocks.forEach(({ code, output }, i) => test(`block ${i + 1} prints what the pag
   assert.equal(printed, output);
   if (isWorker) assert.equal(status, 0);
 }));
+
+test("the story of docs/guide/clients.md ends as it says", async (t) => {
+  const guide = readFileSync(new URL("../clients.md", import.meta.url), "utf8");
+  const story = [...guide.matchAll(/^```js\n(.*?)^```/gms)].map(([, code]) => code).join("\n");
+  assert.equal(guide.match(/^```js$/gm).length, 2);
+  const { server, client } = await serve(t);
+  const file = new URL("story.mjs", import.meta.url).pathname;
+  const advance = 'await client.command("CLOCK", "ADVANCE", "30m")';
+  writeFileSync(file, story.replaceAll("127.0.0.1:11300", server.address).replace('await server.advance("30m")', advance));
+  const child = spawn(process.execPath, ["--preserve-symlinks", file], { stdio: ["ignore", "pipe", "inherit"] });
+  let printed = "";
+  child.stdout.on("data", (bytes) => (printed += bytes));
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  await until(() => printed.includes("\n") || child.exitCode !== null);
+  child.kill("SIGTERM");
+  await ended;
+  assert.equal(printed, "order 4712 is cancelled\n");
+  await until(async () => (await client.stats()).totalDone === 1);
+  assert.equal(await client.lookup("unpaid", "4711"), undefined);
+});
