@@ -140,3 +140,73 @@ bool elapse__queue_find_key(struct elapse__queue *queue, struct elapse__queue_no
     }
     return false;
 }
+
+/* ---- who holds leases ---- */
+
+uint32_t elapse__queue_names(const struct elapse__queue *queue)
+{
+    return queue->names.fresh > 0 ? queue->names.fresh : 1;
+}
+
+static void add_tube(struct elapse__queue_holding *holding, uint32_t tube)
+{
+    for (uint32_t i = 0; i < holding->tube_count; i++)
+        if (holding->tubes[i] == tube)
+            return;
+    if (holding->tube_count < ELAPSE__QUEUE_HOLDING_TUBES)
+        holding->tubes[holding->tube_count++] = tube;
+}
+
+static void add_lease(const struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                      struct elapse__queue_holding *holdings, uint32_t count)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    ELAPSE__ASSERT(side != NULL);
+    uint32_t number = side->connection == NULL ? side->holder : side->connection->name;
+    struct elapse__queue_holding *holding = &holdings[number < count ? number : 0];
+    uint64_t ttr_ms = elapse__queue_profile_of(queue, entry)->ttr_ms;
+    uint64_t left_ms =
+        side->begun ? elapse__queue_left(queue, queue->now, entry->timer.deadline) : ttr_ms;
+    uint64_t lasted_ms = ttr_ms > left_ms ? ttr_ms - left_ms : 0;
+
+    holding->leases++;
+    add_tube(holding, elapse__queue_tube_of(queue, entry)->number);
+    if (lasted_ms > holding->oldest_ms)
+        holding->oldest_ms = lasted_ms;
+}
+
+bool elapse__queue_find_holders(struct elapse__queue *queue, struct elapse__queue_now now,
+                                uint32_t *cursor, uint32_t places,
+                                struct elapse__queue_holding *holdings, uint32_t count)
+{
+    ELAPSE__ASSERT_THAT(count, >, 0U);
+    elapse__queue_take_now(queue, now);
+    for (; queue->totals.reserved > 0 && *cursor + 1 < queue->jobs.fresh; places--) {
+        if (places == 0)
+            return false;
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, ++*cursor);
+        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED)
+            add_lease(queue, entry, holdings, count);
+    }
+    return true;
+}
+
+struct elapse__queue_text elapse__queue_name_at(const struct elapse__queue *queue, uint32_t number)
+{
+    if (number == 0 || number >= queue->names.fresh)
+        return (struct elapse__queue_text){NULL, 0};
+    const struct elapse__queue_name *name = elapse__queue_slab_at(&queue->names, number);
+    return name->references == 0 ? (struct elapse__queue_text){NULL, 0}
+                                 : (struct elapse__queue_text){name->text, name->size};
+}
+
+struct elapse__queue_text elapse__queue_holding_tube(const struct elapse__queue *queue,
+                                                     uint32_t number)
+{
+    if (number == 0 || number >= queue->tubes.fresh)
+        return (struct elapse__queue_text){NULL, 0};
+    const struct elapse__queue_place *place = elapse__queue_place_at(queue, number);
+    if (place->kind != ELAPSE__QUEUE_PLACE_TUBE)
+        return (struct elapse__queue_text){NULL, 0};
+    return (struct elapse__queue_text){place->at.tube->name, place->at.tube->name_size};
+}

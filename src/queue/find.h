@@ -40,4 +40,33 @@ bool elapse__queue_find_key(struct elapse__queue *queue, struct elapse__queue_no
                             struct elapse__queue_text key, uint32_t *cursor, uint32_t *most,
                             struct elapse__queue_view *view);
 
+/* ---- who holds leases ---- */
+
+enum { ELAPSE__QUEUE_HOLDING_TUBES = 4 };
+
+/* What somebody holds. */
+struct elapse__queue_holding {
+    uint32_t leases;
+    uint32_t tube_count;                         /* of `tubes`; more tubes are left out */
+    uint32_t tubes[ELAPSE__QUEUE_HOLDING_TUBES]; /* for elapse__queue_holding_tube */
+    uint64_t oldest_ms; /* for how long the oldest lease has lasted, since it was extended last */
+};
+
+/* Returns how many names there may be: their numbers are below. */
+uint32_t elapse__queue_names(const struct elapse__queue *queue);
+
+/* Adds up what each holder has, among up to `places` places of the table of jobs from `*cursor` on,
+ * which begins as 0. `holdings` begin as zeros, and have a place for each number of a name below
+ * `count`, at least 1; place 0 is for names that are not known, or that came later. Returns true if
+ * the pass has ended. A lease that begins or ends meanwhile may be counted or not. */
+bool elapse__queue_find_holders(struct elapse__queue *queue, struct elapse__queue_now now,
+                                uint32_t *cursor, uint32_t places,
+                                struct elapse__queue_holding *holdings, uint32_t count);
+
+/* Return the name with this number, and the name of a tube of a holding; an empty text if it has
+ * ended. Valid until the next call that changes something. */
+struct elapse__queue_text elapse__queue_name_at(const struct elapse__queue *queue, uint32_t number);
+struct elapse__queue_text elapse__queue_holding_tube(const struct elapse__queue *queue,
+                                                     uint32_t number);
+
 #endif

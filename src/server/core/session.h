@@ -126,6 +126,19 @@ void elapse__session_wrong_password(struct elapse__connection *connection);
 void elapse__session_set_name(struct elapse__connection *connection,
                               struct elapse__queue_text name);
 
+/* What is known of an open connection. */
+struct elapse__client_facts {
+    uint64_t number;
+    uint32_t name; /* the number of the name by which jobs show who holds them; 0: none yet */
+    char address[ELAPSE__SERVER_ADDRESS_BYTES];
+};
+
+/* Calls `call` for each connection that is open. Cost: O(connections). */
+void elapse__session_each_client(const struct elapse__connection *connection,
+                                 void (*call)(void *argument,
+                                              const struct elapse__client_facts *facts),
+                                 void *argument);
+
 /* Notes, for the log, that a client uses the old name of an option. Called once a connection. */
 void elapse__session_old_name(struct elapse__connection *connection);
 

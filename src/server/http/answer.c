@@ -2,6 +2,7 @@
  * Translates replies of RESP to answers in JSON. The replies come from this process, so their form
  * is known. Only the texts in them may have any bytes.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -302,6 +303,100 @@ static void write_results(struct elapse__json *json, struct reader *reader,
         elapse__json_close(json, ']');
 }
 
+/* ---- CLIENT LIST: lines of name=value ---- */
+
+/* Decodes a name, in which %XX stands for a byte. Returns its size. */
+static size_t decode_name(const uint8_t *from, size_t size, unsigned char *room)
+{
+    size_t written = 0;
+
+    for (size_t i = 0; i < size; i++, written++) {
+        unsigned value = from[i];
+        if (value == '%' && i + 2 < size) {
+            char digits[3] = {(char)from[i + 1], (char)from[i + 2], 0};
+            value = (unsigned)strtoul(digits, NULL, 16);
+            i += 2;
+        }
+        room[written] = (unsigned char)value;
+    }
+    return written;
+}
+
+enum { NAME_BYTES = 256 }; /* a tube, or the name of a client */
+
+static void write_tubes(struct elapse__json *json, const uint8_t *from, size_t size)
+{
+    unsigned char name[NAME_BYTES];
+
+    elapse__json_name(json, "tubes");
+    elapse__json_open(json, '[');
+    for (size_t end; size > 0; from += end, size -= end) {
+        const uint8_t *comma = memchr(from, ',', size);
+        end = comma == NULL ? size : (size_t)(comma - from);
+        ELAPSE__ASSERT_THAT(end, <=, (size_t)3 * NAME_BYTES);
+        size_t decoded = decode_name(from, end, name);
+        if (elapse__utf8_is(name, decoded)) {
+            elapse__json_string(json, name, decoded);
+        } else {
+            elapse__json_open(json, '{');
+            elapse__json_bytes_member(json, "name", name, decoded);
+            elapse__json_close(json, '}');
+        }
+        end += comma != NULL;
+    }
+    elapse__json_close(json, ']');
+}
+
+static bool is_field(const uint8_t *name, size_t size, const char *text)
+{
+    return strlen(text) == size && memcmp(name, text, size) == 0;
+}
+
+/* Writes a member for a field of a line; nothing for a field that it does not know. */
+static void write_field(struct elapse__json *json, const uint8_t *name, size_t name_size,
+                        const uint8_t *value, size_t size)
+{
+    unsigned char text[NAME_BYTES];
+
+    if (is_field(name, name_size, "tubes"))
+        write_tubes(json, value, size);
+    else if (is_field(name, name_size, "id")) {
+        elapse__json_name(json, "id");
+        elapse__json_string(json, value, size);
+    } else if (is_field(name, name_size, "addr") || is_field(name, name_size, "name"))
+        elapse__json_bytes_member(json, name[0] == 'a' ? "address" : "name", text,
+                                  decode_name(value, size, text));
+    else if (is_field(name, name_size, "leases"))
+        elapse__json_unsigned_member(json, "leases", strtoull((const char *)value, NULL, 10));
+    else if (is_field(name, name_size, "oldest"))
+        elapse__json_unsigned_member(json, "oldest_ms", strtoull((const char *)value, NULL, 10));
+}
+
+static void write_clients(struct elapse__json *json, const uint8_t *from, size_t size)
+{
+    const uint8_t *end = from + size;
+
+    elapse__json_name(json, "clients");
+    elapse__json_open(json, '[');
+    while (from < end) {
+        const uint8_t *line = memchr(from, '\n', (size_t)(end - from));
+        line = line == NULL ? end : line;
+        elapse__json_open(json, '{');
+        while (from < line) {
+            const uint8_t *blank = memchr(from, ' ', (size_t)(line - from));
+            blank = blank == NULL ? line : blank;
+            const uint8_t *equals = memchr(from, '=', (size_t)(blank - from));
+            if (equals != NULL)
+                write_field(json, from, (size_t)(equals - from), equals + 1,
+                            (size_t)(blank - equals - 1));
+            from = blank + (blank < line);
+        }
+        elapse__json_close(json, '}');
+        from = line + 1;
+    }
+    elapse__json_close(json, ']');
+}
+
 static void write_answer(enum elapse__http_operation operation, struct elapse__json *json,
                          struct reader *reader, struct elapse__wire_resp_item value)
 {
@@ -323,6 +418,9 @@ static void write_answer(enum elapse__http_operation operation, struct elapse__j
     case ELAPSE__HTTP_LIST:
     case ELAPSE__HTTP_FIND:
         write_page(json, reader, "jobs", false);
+        break;
+    case ELAPSE__HTTP_CLIENTS:
+        write_clients(json, value.bytes, value.size);
         break;
     case ELAPSE__HTTP_GROUPS:
         write_page(json, reader, "groups", false);

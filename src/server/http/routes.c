@@ -37,6 +37,7 @@ static const struct path {
     {"/api/v1/tubes/*/jobs", ELAPSE__HTTP_LIST, false, false},
     {"/api/v1/tubes/*/groups", ELAPSE__HTTP_GROUPS, false, false},
     {"/api/v1/tubes/*/limit", ELAPSE__HTTP_LIMIT_OF, false, false},
+    {"/api/v1/clients", ELAPSE__HTTP_CLIENTS, false, false},
     {"/api/v1/find", ELAPSE__HTTP_FIND, false, false},
     {"/api/v1/stats", ELAPSE__HTTP_STATS, false, false},
 };

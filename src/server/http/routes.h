@@ -42,6 +42,7 @@ enum elapse__http_operation {
     ELAPSE__HTTP_LOOK_UP_ID,
     ELAPSE__HTTP_LIST,
     ELAPSE__HTTP_FIND,
+    ELAPSE__HTTP_CLIENTS,
     ELAPSE__HTTP_TUBES,
     ELAPSE__HTTP_TUBE,
     ELAPSE__HTTP_GROUPS,

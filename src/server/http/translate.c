@@ -301,6 +301,11 @@ static bool build_list(struct elapse__building *building)
            add_flag(building, "SOONEST", "soonest") && add_flag(building, "NEWEST", "newest");
 }
 
+static bool build_clients(struct elapse__building *building)
+{
+    return elapse__build_word(building, "CLIENT") && elapse__build_word(building, "LIST");
+}
+
 static bool build_find(struct elapse__building *building)
 {
     return elapse__build_word(building, "FIND") && elapse__build_required(building, "key") &&
@@ -358,6 +363,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_LOOK_UP_ID] = build_look_up_id,
     [ELAPSE__HTTP_LIST] = build_list,
     [ELAPSE__HTTP_FIND] = build_find,
+    [ELAPSE__HTTP_CLIENTS] = build_clients,
     [ELAPSE__HTTP_TUBES] = build_tubes,
     [ELAPSE__HTTP_TUBE] = build_tube,
     [ELAPSE__HTTP_GROUPS] = build_groups,

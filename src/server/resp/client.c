@@ -213,6 +213,9 @@ enum elapse__session_step elapse__resp_client(const struct elapse__resp_call *ca
             elapse__resp_reply_bytes(call, call->session->name, call->session->name_size);
     } else if (call->count == 2 && elapse__wire_resp_is(arguments[1], "ID")) {
         elapse__resp_reply_integer(call, elapse__session_number(call->connection));
+    } else if (call->count == 2 && elapse__wire_resp_is(arguments[1], "LIST") &&
+               call->pass == NULL) {
+        return elapse__resp_client_list(call);
     } else if (call->count == 2 && (elapse__wire_resp_is(arguments[1], "INFO") ||
                                     elapse__wire_resp_is(arguments[1], "LIST"))) {
         reply_client(call);

@@ -18,6 +18,7 @@
  *   tubes.c     TUBES and GROUPS
  *   client.c    what clients expect of a server of this protocol
  *   paging.c    (paging.h) pages of jobs and tubes
+ *   client_list.c  CLIENT LIST
  *   options.c   (options.h) reads numbers, ids, times, durations and options out of arguments
  *   rights.c    (rights.h) what a user may do
  *   reply.c     (reply.h) replies: words, errors, frames, values
@@ -56,11 +57,13 @@ struct elapse__resp_session {
     struct elapse__identity who; /* with `known`: who the client is */
     bool said_retry; /* the client has used the old name of ATTEMPTS, and the log knows */
     /* The command that was begun and comes again; all 0 between commands. */
-    uint32_t done;                                /* parts of the command that are done */
-    uint32_t cursor;                              /* of a pass over the jobs */
-    uint64_t counts[2];                           /* jobs that the pass has found */
-    struct elapse__queue_kick *kick;              /* a KICK under way */
-    struct elapse__queue_first *first;            /* a LIST with SOONEST under way */
+    uint32_t done;                          /* parts of the command that are done */
+    uint32_t cursor;                        /* of a pass over the jobs */
+    uint64_t counts[2];                     /* jobs that the pass has found */
+    struct elapse__queue_kick *kick;        /* a KICK under way */
+    struct elapse__queue_first *first;      /* a LIST with SOONEST under way */
+    struct elapse__queue_holding *holdings; /* a CLIENT LIST under way */
+    uint32_t holding_count;
     struct elapse__resp_transaction *transaction; /* between MULTI and EXEC; otherwise NULL */
     uint8_t name_size;
     char name[ELAPSE__RESP_CLIENT_NAME_MAX]; /* CLIENT SETNAME */

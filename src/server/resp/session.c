@@ -34,6 +34,9 @@ static void forget(struct elapse__connection *connection)
     session->counts[1] = 0;
     free(session->first);
     session->first = NULL;
+    free(session->holdings);
+    session->holdings = NULL;
+    session->holding_count = 0;
     if (session->kick == NULL)
         return;
     elapse__queue_kick_end(elapse__session_queue(connection), session->kick);

@@ -34,7 +34,7 @@ class Description(HttpTest):
                     other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
                     self.assertEqual(other.status, 405)
         self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(len(names), 29)
+        self.assertEqual(len(names), 30)
 
 
 class Operations(HttpTest):
@@ -356,6 +356,17 @@ class Operations(HttpTest):
         self.assertEqual(self.get("/api/v1/tubes/later/jobs?state=buried&newest=true")["jobs"], [])
         for query in ("soonest=true", "state=buried&soonest=true", "body=0", "soonest=1"):
             self.get(f"/api/v1/tubes/later/jobs?{query}", status=400)
+
+    def test_clients(self):
+        name = base64.b64encode(b"\xff,").decode()
+        for tube in ({"tube": "a b"}, {"tube_base64": name}):
+            self.put(**tube) if "tube" in tube else self.post("put", body="b", **tube)
+        self.post("reserve", tubes=["a b"], holder="worker 1")
+        clients = self.get("/api/v1/clients")["clients"]
+        [worker] = [one for one in clients if one["name"] == "worker 1"]
+        self.assertEqual({name: worker[name] for name in ("id", "address", "leases", "tubes")},
+                         {"id": "0", "address": "", "leases": 1, "tubes": ["a b"]})
+        self.assertEqual([one["leases"] for one in clients if one["id"] != "0"], [0], "this request")
 
     def test_find(self):
         self.put(tube="a", key="k")

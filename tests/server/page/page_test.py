@@ -684,6 +684,20 @@ class Live(PageTest):
         self.press_of_tube("a\\u{202e}", "Jobs")
         self.window.wait_for_text("#list-text", "1 job shown")
 
+    def test_shows_who_works(self):
+        running, client = self.start()
+        for _ in range(3):
+            client.ask("PUT", "mails", "hello")
+        client.ask("CLIENT", "SETNAME", "worker-7")
+        client.ask("RESERVE", "mails", "COUNT", "2")
+        client.ask("RESERVE", "mails", "HOLDER", "proxy")
+        self.window.open(running.address)
+        self.window.run("[...document.querySelectorAll('a')].find((one) => one.textContent === 'Who works').click()")
+        self.window.wait_for_text("#workers-text", "2 with 3 jobs")
+        for text in ("worker-7", "127.0.0.1:", "mails", "2 jobs"):
+            self.assertIn(text, self.window.text("#worker-rows tr:first-child"))
+        self.assertIn("no connection", self.window.text("#worker-rows tr:last-child"))
+
     def test_limits_a_tube(self):
         running, client = self.start()
         client.ask("PUT", "mails", "hello")

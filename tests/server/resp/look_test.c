@@ -505,6 +505,34 @@ RESP_TEST(tubes_of_a_kind)
          "$4|held|:0|$7|running|:0|$10|pause_left|:3589999|$7|overdue|:0|");
 }
 
+RESP_TEST(clients)
+{
+    struct client other;
+
+    says("PUT 'a b' body", "*2|:1|+scheduled|");
+    says("PUT c,d body", "*2|:2|+scheduled|");
+    says("PUT c,d body", "*2|:3|+scheduled|");
+    connect(&other);
+    answers(&other, "CLIENT SETNAME worker", "+OK|");
+    begins(&other, "RESERVE 'a b' c,d COUNT 2", "*2|");
+    begins(&c, "RESERVE c,d HOLDER proxy", "*1|");
+    pass(1500);
+    says("CLIENT LIST", "$159|id=1 addr= name= leases=0 oldest=0 tubes=|"
+                        "id=2 addr= name=worker leases=2 oldest=1500 tubes=a%20b,c%2Cd|"
+                        "id=0 addr= name=proxy leases=1 oldest=1500 tubes=c%2Cd||");
+    says("CLIENT INFO", "$23|id=1 name= db=0 resp=2||");
+}
+
+RESP_TEST(clients_among_many_jobs)
+{
+    for (unsigned i = 0; i < 9000; i++)
+        begins(&c, "PUT t b", "*2|");
+    begins(&c, "RESERVE t COUNT 100 HOLDER proxy", "*100|");
+    ask(&c, "CLIENT LIST");
+    commit();
+    assert_non_null(strstr(hear_some(&c, 5000), "name=proxy leases=100 oldest=0 tubes=t\n"));
+}
+
 RESP_TEST(tubes)
 {
     says("TUBES", "*2|:0|*0|");
