@@ -7,19 +7,16 @@
  *                              .body = "expire", .body_bytes = 6, .key = "4711", .key_bytes = 4};
  *     struct elapse_answer answer;
  *     struct elapse_reserved job;
- *
  *     if (elapse_queue_open("orders-data", NULL, &queue, &fault) != ELAPSE_OK)
  *         fprintf(stderr, "%s\n", fault.text);
  *     if (elapse_queue_put(queue, &put, &answer) == ELAPSE_OK &&
  *         elapse_queue_commit(queue, answer.position, ELAPSE_QUEUE_FOREVER_MS) == ELAPSE_OK)
  *         ...;                                // the job is on the disk: it cannot be lost
- *     ...
  *     while (elapse_queue_reserve(queue, "orders", ELAPSE_QUEUE_FOREVER_MS, &job) == ELAPSE_OK) {
  *         work(job.body, job.body_bytes);          // a thread does this; it ends after the stop
  *         (void)elapse_queue_ack(queue, job.id, job.lease, NULL);
  *         elapse_reserved_free(&job);
  *     }
- *     ...
  *     elapse_queue_stop(queue);
  *     ...;                                         // join the threads that work
  *     elapse_queue_close(queue);
@@ -54,8 +51,7 @@
  * - Syncing the disk fails. Symptom: commit and all changes answer BROKEN, for good; the contents
  *   of the disk are uncertain from the last committed position on. Remedy: close the queue, replace
  *   the disk if it is at fault, and open again: committed jobs are there.
- * - A second process opens the directory. Symptom: open answers IN_USE. Remedy: one process has
- *   the queue, and others ask that process.
+ * - A second process opens the directory. Symptom: open answers IN_USE. Remedy: ask the first.
  * - A directory is copied while it is in use. Symptom: open may answer DAMAGED. Remedy: copy it
  *   when it is closed. Two copies that are both used hand out the same jobs: use one.
  * - A network file system. Hazard: it may say that data is safe when it is not, and may grant the
@@ -250,8 +246,7 @@ struct elapse_put {
     const void *headers;
     size_t headers_bytes; /* up to ELAPSE_HEADERS_BYTES_MAX */
     /* NULL, or a token. Another put with the same token, while it lives, stores nothing, and
-     * answers KNOWN. A put with neither a key nor a token may make two jobs when it is tried again.
-     */
+     * answers KNOWN. A put with neither a key nor a token, tried again, may make two jobs. */
     const void *token;
     size_t token_bytes;        /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
     uint64_t token_life_ms;    /* how long the token lives: 1,000 to 600,000; 0: 600,000 */
@@ -375,18 +370,23 @@ ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const
 ELAPSE_API enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
                                                 uint64_t pause_ms, struct elapse_answer *answer);
 
+/* The limits of a tube; 0: none. */
+struct elapse_limits {
+    uint32_t concurrency; /* so many jobs run at a time */
+    uint32_t rate;        /* so many are handed out in rate_per_ms: up to 100,000,000 */
+    uint32_t rate_burst;  /* so many at once after a rest; 0: the least, 1 or a millisecond's */
+    uint64_t rate_per_ms; /* up to 366 days */
+};
+
 /*
- * Sets how many jobs of a tube may run at a time, in whichever process; 0: any number. A job runs
- * from its hand-out until it is acknowledged, given back or buried, or its lease ends, also if it
- * was cancelled meanwhile. If more run already, nothing ends, and nothing new begins. The limit is
- * kept across restarts, and makes the tube if there is none. While a tube has a limit,
- * elapse_queue_reserve also waits until its own hand-out is durable.
- * Errors: those of every change: ARGUMENT (`fault` says what), MEMORY, LIMIT, DISK_FULL, BROKEN,
- * CLOSED.
+ * Sets all limits of a tube. A job runs from its hand-out until its lease ends, cancelled or not.
+ * What runs goes on. Limits outlast restarts. A hand-out of a limited tube may wait for the disk.
+ * Errors: ARGUMENT (`fault` says what), MEMORY, LIMIT, DISK_FULL, BROKEN, CLOSED.
  * Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
-                                                uint32_t concurrency, struct elapse_answer *answer);
+                                                const struct elapse_limits *limits,
+                                                struct elapse_answer *answer);
 
 /* ---- workers ---- */
 

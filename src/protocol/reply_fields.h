@@ -138,8 +138,11 @@ enum {
 
 /* What LIMIT of a tube shows, a map: X(field, name, kind): fields of struct elapse__queue_limits. A
  * number of 0 is null there: it does not limit. */
-#define ELAPSE__LIMIT_FIELDS(X) \
-    X(concurrency, "concurrency", NUMBER)
+#define ELAPSE__LIMIT_FIELDS(X)                  \
+    X(concurrency,    "concurrency", NUMBER)     \
+    X(rate.count,     "rate",        NUMBER)     \
+    X(rate.period_ms, "rate_per",    DURATION)   \
+    X(rate.burst,     "rate_burst",  NUMBER)
 
 /* A group in GROUPS, a map: X(field, name, kind): fields of struct elapse__queue_group_view. */
 #define ELAPSE__GROUP_FIELDS(X)         \

@@ -21,8 +21,8 @@
  * 12. The indexes are whole. The tokens are in their lists. The name of a holder has at least as
  *     many references as leases that use it; callers have the others.
  * 13. A tube has a job, a hold or settings. Settings say something, and have a pause if and only if
- *     the tube is paused; the ready jobs without a place are counted. A tube whose watch has asked
- * has no job to hand out.
+ *     the tube is paused; the ready jobs that limits hold back are counted. A tube whose watch has
+ * asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live, unless it was kept; every other job has one.
  * 15. A group has as many references as jobs, and at least one; its counts are right. Each group
  *     with ready jobs, and no other, stands in the heap of its tube, with the priority of its first
@@ -216,14 +216,22 @@ static uint64_t ring_length(const struct elapse__ring_node *ring, uint64_t most)
     return length;
 }
 
-static bool settings_fit(const struct elapse__queue_tube *tube)
+/* Tokens that have come since the tube was counted make less of the jobs held back; none may be
+ * taken for held back if that leaves no job. */
+static bool held_fits(const struct elapse__queue *queue, const struct elapse__queue_tube *tube)
+{
+    uint64_t held = elapse__queue_held_at(tube, elapse__queue_present(queue, false));
+    uint64_t ready = tube->counts[ELAPSE__QUEUE_READY];
+    return tube->record->settings.rate_count == 0
+               ? tube->record->held == held
+               : tube->record->held >= held && (tube->record->held == ready) == (held == ready);
+}
+
+static bool settings_fit(const struct elapse__queue *queue, const struct elapse__queue_tube *tube)
 {
     if (tube->record == NULL)
         return !elapse__queue_paused(tube);
-    uint64_t places = elapse__queue_places(tube);
-    uint64_t ready = tube->counts[ELAPSE__QUEUE_READY];
-    return elapse__queue_settings_say(&tube->record->settings) &&
-           tube->record->held == (ready > places ? ready - places : 0) &&
+    return elapse__queue_settings_say(&tube->record->settings) && held_fits(queue, tube) &&
            elapse__queue_paused(tube) == (tube->record->settings.pause_end_ms != 0);
 }
 
@@ -304,7 +312,7 @@ static unsigned check_tubes(struct checking *checking)
     uint64_t states[ELAPSE__QUEUE_SHADOW + 1] = {0};
     uint64_t urgent = 0;
     uint64_t bytes = 0;
-    uint64_t paused = 0;
+    uint64_t alarms = 0;
     uint32_t cursor = 0;
     struct elapse__queue_text name;
     uint32_t most = UINT32_MAX;
@@ -319,10 +327,11 @@ static unsigned check_tubes(struct checking *checking)
         }
         urgent += tube->urgent;
         bytes += tube->body_bytes;
-        paused += elapse__queue_paused(tube);
+        alarms += elapse__queue_paused(tube);
+        alarms += tube->record != NULL && elapse_timer_pending(&tube->record->token.timer);
         if (jobs == 0 && tube->holds == 0 && tube->record == NULL)
             return BROKEN_TUBE;
-        if (!settings_fit(tube))
+        if (!settings_fit(queue, tube))
             return BROKEN_TUBE;
         if (tube->watch != NULL && tube->watch->asked && elapse__queue_may_hand_out(tube))
             return BROKEN_TUBE;
@@ -346,14 +355,14 @@ static unsigned check_tubes(struct checking *checking)
         queue->totals.buried != states[ELAPSE__QUEUE_BURIED] ||
         queue->totals.shadows != states[ELAPSE__QUEUE_SHADOW])
         return BROKEN_COUNTS;
-    return paused == elapse_wheel_count(&queue->clocks.pauses) ? 0 : BROKEN_WHEELS;
+    return alarms == elapse_wheel_count(&queue->clocks.alarms) ? 0 : BROKEN_WHEELS;
 }
 
 static unsigned check_wheels(const struct checking *checking)
 {
     const struct elapse__queue_clocks *clocks = &checking->queue->clocks;
     if (elapse_wheel_check(&clocks->boot) != 0 || elapse_wheel_check(&clocks->wall) != 0 ||
-        elapse_wheel_check(&clocks->expiry) != 0 || elapse_wheel_check(&clocks->pauses) != 0)
+        elapse_wheel_check(&clocks->expiry) != 0 || elapse_wheel_check(&clocks->alarms) != 0)
         return BROKEN_WHEELS;
     if (elapse_wheel_count(&clocks->boot) != checking->boot ||
         elapse_wheel_count(&clocks->wall) != checking->wall ||

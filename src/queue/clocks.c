@@ -11,7 +11,7 @@ bool elapse__queue_clocks_init(struct elapse__queue_clocks *clocks, uint64_t boo
     return elapse_wheel_init(&clocks->boot, boot_tick) == ELAPSE_OK &&
            elapse_wheel_init(&clocks->wall, wall_tick) == ELAPSE_OK &&
            elapse_wheel_init(&clocks->expiry, boot_tick) == ELAPSE_OK &&
-           elapse_wheel_init(&clocks->pauses, boot_tick) == ELAPSE_OK;
+           elapse_wheel_init(&clocks->alarms, boot_tick) == ELAPSE_OK;
 }
 
 static void add_unplaced(struct elapse__queue_clocks *clocks, struct elapse_timer *timer,

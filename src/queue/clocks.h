@@ -4,7 +4,8 @@
  *      boot     delays and leases, by the boot-time clock          timers of entries
  *      wall     AT, EVERY and CRON, by the wall clock              timers of entries
  *      expiry   EXPIRE of ready jobs, by the boot-time clock       timers of side records
- *      pauses   ends of pauses, by the boot-time clock             timers of tubes
+ *      alarms   ends of pauses, next tokens of rates, by the       timers of tubes
+ *               boot-time clock
  *
  * The wall clock can be set back, but the time of a wheel cannot. So when the wall clock was set
  * back, the wheel is built anew in slices:
@@ -32,7 +33,7 @@ struct elapse__queue_clocks {
     struct elapse_wheel boot;
     struct elapse_wheel wall;
     struct elapse_wheel expiry;
-    struct elapse_wheel pauses;
+    struct elapse_wheel alarms;
     enum elapse__queue_wall_stage stage;
     struct elapse__ring_node unplaced;
     uint64_t least_unplaced; /* no deadline of the ring is earlier */

@@ -8,7 +8,8 @@
  *      moves.h      state.c: a job from one state into another      write.c: records
  *         |         watch.c: news for those who wait                build.c: a new job
  *         |
- *      tables.h     keys sides recurrence tokens errors tubes tube_record groups turns waits; now.c
+ *      tables.h     keys sides recurrence tokens errors tubes tube_record limit groups turns waits;
+ *         |         now.c
  *         |
  *      inner.h      types
  */
@@ -30,12 +31,27 @@ struct elapse__queue_waits {
     struct elapse__ring_node *last; /* the last job inserted elsewhere than at the end; or `jobs` */
 };
 
+enum elapse__queue_alarm_kind {
+    ELAPSE__QUEUE_ALARM_PAUSE,
+    ELAPSE__QUEUE_ALARM_TOKEN,
+};
+
+/* A timer in the wheel `alarms`. */
+struct elapse__queue_alarm {
+    struct elapse_timer timer;
+    enum elapse__queue_alarm_kind kind;
+    uint32_t number; /* of the tube */
+};
+
 /* The settings of a tube, and where they lie on the disk. */
 struct elapse__queue_tube_record {
     struct elapse__queue_settings settings;
-    uint64_t position; /* of the TUBE; 0: there is none */
-    uint32_t size;     /* of the TUBE, in bytes */
-    uint64_t held;     /* ready jobs for which the limit leaves no place */
+    struct elapse__queue_alarm pause;   /* pending: nothing is handed out */
+    struct elapse__queue_alarm token;   /* pending: the bucket has no token */
+    struct elapse__queue_bucket bucket; /* of the rate */
+    uint64_t position;                  /* of the TUBE; 0: there is none */
+    uint32_t size;                      /* of the TUBE, in bytes */
+    uint64_t held;                      /* ready jobs that the limits hold back */
 };
 
 enum { ELAPSE__QUEUE_GROUP_INSIDE = 4 };
@@ -86,7 +102,6 @@ struct elapse__queue_tube {
     struct elapse__queue_turns *turns;         /* NULL: there is no group */
     struct elapse__queue_waits waits[2];       /* by the boot-time clock, and by the wall clock */
     struct elapse__ring_node buried;           /* oldest first */
-    struct elapse_timer pause;                 /* pending: nothing is handed out */
     struct elapse__queue_tube_record *record;  /* NULL: the tube has no settings */
     uint64_t body_bytes;                       /* of all jobs but shadows */
     struct elapse__queue_watch *watch;         /* NULL: nobody waits here */
@@ -150,11 +165,12 @@ struct elapse__queue {
     uint64_t replayed_id; /* the greatest id of a job that was replayed */
     uint64_t last_lease;
     uint64_t readied; /* jobs that became ready, and pauses that ended */
-    uint64_t freed;   /* places that became free in tubes with a limit */
-    uint64_t held;    /* ready jobs of all tubes for which limits leave no place */
+    uint64_t freed;   /* places and tokens that came in tubes with limits */
+    uint64_t held;    /* ready jobs of all tubes that limits hold back */
     uint32_t life;
     uint32_t greatest_life; /* of a lease that was replayed */
     bool open;
+    bool stops;                                    /* what only a clean stop knows is written */
     struct elapse__queue_now now;                  /* the present of the last call */
     struct elapse__queue_transaction *transaction; /* NULL: none runs */
     struct elapse__queue_jobs jobs;

@@ -37,7 +37,7 @@ static void set_pause(struct elapse__queue *queue, struct elapse__queue_tube *tu
                       uint64_t delay_ms)
 {
     struct elapse__queue_settings *settings = &tube->record->settings;
-    (void)elapse_wheel_stop(&queue->clocks.pauses, &tube->pause);
+    (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->pause.timer);
     settings->pause_ms = delay_ms;
     settings->pause_end_ms = 0;
     if (delay_ms == 0)
@@ -46,7 +46,7 @@ static void set_pause(struct elapse__queue *queue, struct elapse__queue_tube *tu
     int64_t end_ms = elapse__queue_tick_to_ms(queue, false, end);
     /* A clock that shows a time before 1970 is wrong, and is set forward soon. */
     settings->pause_end_ms = end_ms > 0 ? (uint64_t)end_ms : 1;
-    elapse_wheel_start(&queue->clocks.pauses, &tube->pause, end);
+    elapse_wheel_start(&queue->clocks.alarms, &tube->record->pause.timer, end);
 }
 
 struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
@@ -72,10 +72,13 @@ struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
     return end_change(queue, tube);
 }
 
-static const char *limit_fault(const struct elapse__queue *queue, struct elapse__queue_text name)
+static const char *limit_fault(const struct elapse__queue *queue, struct elapse__queue_text name,
+                               const struct elapse__queue_limits *limits)
 {
     if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
         return "the tube's name must have 1 to 200 bytes";
+    if (!elapse__queue_rate_fits(&limits->rate))
+        return "a rate is out of its range";
     const char *split_fault = elapse__queue_split_fault(queue, name);
     if (split_fault != NULL)
         return split_fault;
@@ -90,7 +93,7 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
     struct elapse__queue_tube *tube = NULL;
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
-    const char *fault = limit_fault(queue, name);
+    const char *fault = limit_fault(queue, name, limits);
     if (fault != NULL)
         return elapse__queue_fault(fault);
     enum elapse__queue_result result = elapse__queue_tube_get(queue, name, &tube);
@@ -101,6 +104,7 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
     struct elapse__queue_answer answer = elapse__queue_say(result, 0);
     if (result == ELAPSE__QUEUE_OK) {
         tube->record->settings.concurrency = limits->concurrency;
+        elapse__queue_set_rate(queue, tube, &limits->rate);
         elapse__queue_count_held(queue, tube);
         queue->freed++;
         elapse__queue_watch_tell(queue, tube);
@@ -118,7 +122,28 @@ enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *qu
     if (tube == NULL)
         return ELAPSE__QUEUE_GONE;
     *limits = (struct elapse__queue_limits){0};
-    if (tube->record != NULL)
-        limits->concurrency = (uint32_t)tube->record->settings.concurrency;
+    if (tube->record == NULL)
+        return ELAPSE__QUEUE_OK;
+    limits->concurrency = (uint32_t)tube->record->settings.concurrency;
+    limits->rate = elapse__queue_settings_rate(&tube->record->settings);
     return ELAPSE__QUEUE_OK;
+}
+
+void elapse__queue_stop(struct elapse__queue *queue, struct elapse__queue_now now)
+{
+    uint64_t bytes = elapse__record_bytes_max(ELAPSE__QUEUE_SETTINGS_BYTES_MAX, 0);
+    struct elapse__queue_tube *tube = NULL;
+    uint32_t number = 0;
+    ELAPSE__ASSERT(queue->open);
+    elapse__queue_take_now(queue, now);
+    queue->stops = true;
+    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL) {
+        if (tube->record == NULL || tube->record->settings.rate_count == 0 ||
+            elapse__queue_writes_bucket(tube))
+            continue;
+        if (!elapse__queue_begin(queue, 0, bytes, ELAPSE__RECORD_FOR_SETTING))
+            return; /* the next start takes these buckets as empty */
+        elapse__queue_write_tube(queue, tube);
+        (void)elapse__queue_end(queue);
+    }
 }

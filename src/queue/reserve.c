@@ -10,14 +10,20 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
     if (side == NULL)
         return ELAPSE__QUEUE_NO_MEMORY;
-    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_LEASE))
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    bool writes_bucket = elapse__queue_writes_bucket(tube);
+    if (!elapse__queue_begin(
+            queue, 1,
+            writes_bucket ? elapse__record_bytes_max(ELAPSE__QUEUE_SETTINGS_BYTES_MAX, 0) : 0,
+            ELAPSE__RECORD_FOR_LEASE))
         return ELAPSE__QUEUE_REFUSED;
     struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
-    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     ELAPSE__ASSERT(!elapse__queue_is_leased(elapse__queue_state_of(entry)));
     elapse__queue_leave_state(queue, entry);
     elapse__queue_turn_passes(queue, tube, entry);
+    if (tube->record != NULL)
+        elapse__queue_take_token(queue, tube);
     elapse__queue_enter_reserved(queue, entry, due, connection);
     side->lease = ++queue->last_lease;
     side->life = queue->life;
@@ -44,10 +50,12 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
         .missed = side->recurrence != NULL ? side->recurrence->reported : 0,
         .retry = profile->retry,
         .recurring = side->recurrence != NULL,
-        .is_limited = elapse__queue_is_limited(tube),
+        .is_limited = elapse__queue_is_limited(tube) || writes_bucket,
         .tube = {tube->name, tube->name_size},
     };
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_LEASE);
+    if (writes_bucket)
+        elapse__queue_write_tube(queue, tube);
     *position = elapse__queue_end(queue);
     return ELAPSE__QUEUE_OK;
 }
@@ -217,7 +225,7 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
         elapse__queue_drop_expired(queue, entry);
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     }
-    if (elapse__queue_places(elapse__queue_tube_of(queue, entry)) == 0)
+    if (!elapse__queue_lets_run(elapse__queue_tube_of(queue, entry)))
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_OK, id);
     answer.result = hand_out(queue, entry, connection, 0, begin, handed, &answer.position);

@@ -38,7 +38,13 @@ bool elapse__queue_settings_fit(const struct elapse__queue_settings *settings)
     for (unsigned row = 0; row < ELAPSE__QUEUE_SETTING_COUNT; row++)
         if (value_of(settings, row) > rows[row].most)
             return false;
-    return (settings->pause_ms == 0) == (settings->pause_end_ms == 0);
+    struct elapse__queue_rate rate = elapse__queue_settings_rate(settings);
+    bool has_time = settings->rate_next_ms != 0;
+    return (settings->pause_ms == 0) == (settings->pause_end_ms == 0) &&
+           elapse__queue_rate_fits(&rate) && (!has_time || rate.count != 0) &&
+           (settings->rate_next_part == 0 ||
+            (has_time && settings->rate_next_part < settings->rate_count)) &&
+           (settings->rate_life == 0 || has_time);
 }
 
 uint16_t elapse__queue_settings_encode(const struct elapse__queue_settings *settings,

@@ -10,13 +10,20 @@
 #define ELAPSE__QUEUE_SETTINGS_H
 
 #include "queue.h"
+#include "rate.h"
 
 /* X(setting, the greatest value). A value of 0 says nothing. The rows lie on disk in this order:
  * never change one, and add new ones at the end. */
 #define ELAPSE__QUEUE_SETTINGS(X)                               \
     X(pause_ms, ELAPSE__QUEUE_DELAY_MS_MAX)                     \
     X(pause_end_ms, ELAPSE__QUEUE_SETTING_END) /* wall clock */ \
-    X(concurrency, UINT32_MAX)
+    X(concurrency, UINT32_MAX)                                  \
+    X(rate_count, ELAPSE__QUEUE_RATE_MAX)                       \
+    X(rate_period_ms, ELAPSE__QUEUE_RATE_PERIOD_MS_MAX)         \
+    X(rate_burst, ELAPSE__QUEUE_RATE_MAX)                       \
+    X(rate_next_ms, ELAPSE__QUEUE_SETTING_END) /* wall clock */ \
+    X(rate_next_part, ELAPSE__QUEUE_RATE_MAX)                   \
+    X(rate_life, UINT32_MAX)
 
 /* No pause ends later. */
 #define ELAPSE__QUEUE_SETTING_END (ELAPSE__QUEUE_WALL_MS_MAX + ELAPSE__QUEUE_DELAY_MS_MAX)
@@ -36,6 +43,18 @@ enum {
     ELAPSE__QUEUE_SETTINGS_BYTES_MAX =
         4 + 1 + ELAPSE__QUEUE_TUBE_BYTES_MAX + 8 * ELAPSE__QUEUE_SETTING_COUNT,
 };
+
+/* When the bucket of the rate has its next token is said by rate_next_ms and rate_next_part. It is
+ * true if the tokens come so slowly that each hand-out writes it; otherwise only in the life after
+ * `rate_life`, which is the life that wrote it when it stopped. */
+
+/* Returns the rate of the tube. */
+static inline struct elapse__queue_rate
+elapse__queue_settings_rate(const struct elapse__queue_settings *settings)
+{
+    return (struct elapse__queue_rate){settings->rate_count, settings->rate_period_ms,
+                                       settings->rate_burst};
+}
 
 /* Returns whether any of the settings is set. */
 bool elapse__queue_settings_say(const struct elapse__queue_settings *settings);

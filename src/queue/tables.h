@@ -117,7 +117,7 @@ void elapse__queue_tubes_free(struct elapse__queue *queue);
 
 static inline bool elapse__queue_paused(const struct elapse__queue_tube *tube)
 {
-    return elapse_timer_pending(&tube->pause);
+    return tube->record != NULL && elapse_timer_pending(&tube->record->pause.timer);
 }
 
 /* Returns the next tube after `*number`, which begins as 0; NULL: there is no more. */
@@ -134,7 +134,7 @@ struct elapse__queue_tube_record *elapse__queue_tube_record_get(struct elapse__q
 void elapse__queue_tube_record_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                                     uint64_t position, uint32_t size);
 
-/* Counts anew for how many ready jobs there is no place. Requires that the tube has a record. */
+/* Counts anew how many ready jobs the limits hold back. Requires that the tube has a record. */
 void elapse__queue_count_held(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
 /* Releases the record of a tube if its settings say nothing. The tube may end by that. */
@@ -266,6 +266,31 @@ static inline uint64_t elapse__queue_running(const struct elapse__queue_tube *tu
     return tube->counts[ELAPSE__QUEUE_RESERVED] + tube->counts[ELAPSE__QUEUE_SHADOW];
 }
 
+/* ---- rates (limit.c). They require that the tube has a record. ---- */
+
+/* Takes a token for a hand-out, if the tube has a rate. */
+void elapse__queue_take_token(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Gives the tube another rate. What the bucket lacks it still lacks, up to one token. The same rate
+ * changes nothing. */
+void elapse__queue_set_rate(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                            const struct elapse__queue_rate *rate);
+
+/* Makes the bucket as its TUBE says, after a replay. */
+void elapse__queue_open_rate(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Stores in the settings what the next TUBE is to say of the bucket. */
+void elapse__queue_note_bucket(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Returns whether each hand-out of the tube writes the bucket. */
+static inline bool elapse__queue_writes_bucket(const struct elapse__queue_tube *tube)
+{
+    if (tube->record == NULL)
+        return false;
+    struct elapse__queue_rate rate = elapse__queue_settings_rate(&tube->record->settings);
+    return elapse__queue_rate_is_slow(&rate);
+}
+
 /* Returns how many more jobs of a tube the limit lets run. */
 static inline uint64_t elapse__queue_places(const struct elapse__queue_tube *tube)
 {
@@ -276,14 +301,23 @@ static inline uint64_t elapse__queue_places(const struct elapse__queue_tube *tub
     return running < most ? most - running : 0;
 }
 
+/* Returns whether the limits of the tube let one more job run: it has a place and a token. */
+static inline bool elapse__queue_lets_run(const struct elapse__queue_tube *tube)
+{
+    return tube->record == NULL ||
+           (elapse__queue_places(tube) > 0 && !elapse_timer_pending(&tube->record->token.timer));
+}
+
 /* Returns whether a job of the tube may be handed out now. Whoever waits for jobs asks this: a tube
- * that has ready jobs may be paused, or have no place. */
+ * that has ready jobs may be paused, or have no place or no token. */
 static inline bool elapse__queue_may_hand_out(const struct elapse__queue_tube *tube)
 {
     uint32_t count = tube->turns == NULL ? tube->ready.count : tube->turns->heap.count;
-    return count > 0 && (tube->record == NULL ||
-                         (!elapse__queue_paused(tube) && elapse__queue_places(tube) > 0));
+    return count > 0 && !elapse__queue_paused(tube) && elapse__queue_lets_run(tube);
 }
+
+/* Returns how many ready jobs of the tube its limits hold back at a tick of the boot-time clock. */
+uint64_t elapse__queue_held_at(const struct elapse__queue_tube *tube, uint64_t tick);
 
 /* Returns the item of the job that leaves the tube first. Requires that the tube has a ready job.
  */

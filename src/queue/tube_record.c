@@ -12,7 +12,10 @@ struct elapse__queue_tube_record *elapse__queue_tube_record_get(struct elapse__q
     tube->record = elapse__allocate_locked(
         &queue->memory, _Alignof(struct elapse__queue_tube_record), sizeof *tube->record);
     if (tube->record != NULL)
-        *tube->record = (struct elapse__queue_tube_record){.position = 0};
+        *tube->record = (struct elapse__queue_tube_record){
+            .pause = {.kind = ELAPSE__QUEUE_ALARM_PAUSE, .number = tube->number},
+            .token = {.kind = ELAPSE__QUEUE_ALARM_TOKEN, .number = tube->number},
+        };
     return tube->record;
 }
 
@@ -29,19 +32,11 @@ void elapse__queue_tube_record_move(struct elapse__queue *queue, struct elapse__
         queue->sink->live(queue->sink, position, (int64_t)size);
 }
 
-void elapse__queue_count_held(struct elapse__queue *queue, struct elapse__queue_tube *tube)
-{
-    uint64_t ready = tube->counts[ELAPSE__QUEUE_READY];
-    uint64_t places = elapse__queue_places(tube);
-    uint64_t held = ready > places ? ready - places : 0;
-    ELAPSE__ASSERT_THAT(queue->held, >=, tube->record->held);
-    queue->held += held - tube->record->held;
-    tube->record->held = held;
-}
-
 static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
     tube->record->settings = (struct elapse__queue_settings){0};
+    (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->pause.timer);
+    (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->token.timer);
     elapse__queue_count_held(queue, tube);
     elapse__queue_tube_record_move(queue, tube, 0, 0);
     elapse__release_locked(&queue->memory, tube->record, sizeof *tube->record);
@@ -99,16 +94,20 @@ static void open_pause(struct elapse__queue *queue, struct elapse__queue_tube *t
     }
     uint64_t lasts_ms =
         (uint64_t)left_ms < settings->pause_ms ? (uint64_t)left_ms : settings->pause_ms;
-    elapse_wheel_start(&queue->clocks.pauses, &tube->pause, elapse__queue_after(queue, lasts_ms));
+    elapse_wheel_start(&queue->clocks.alarms, &tube->record->pause.timer,
+                       elapse__queue_after(queue, lasts_ms));
 }
 
 void elapse__queue_tube_records_open(struct elapse__queue *queue)
 {
     struct elapse__queue_tube *tube = NULL;
     uint32_t number = 0;
-    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL)
+    while ((tube = elapse__queue_next_tube(queue, &number)) != NULL) {
+        if (tube->record != NULL)
+            elapse__queue_open_rate(queue, tube);
         if (tube->record != NULL && tube->record->settings.pause_ms != 0)
             open_pause(queue, tube);
+    }
 }
 
 void elapse__queue_tube_records_forget(struct elapse__queue *queue, uint64_t position)

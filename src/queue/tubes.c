@@ -249,7 +249,6 @@ static void count_states(struct elapse__queue_statistics *statistics,
     statistics->urgent = tube->urgent;
     statistics->body_bytes = tube->body_bytes;
     statistics->groups = tube->turns == NULL ? 0 : tube->turns->groups;
-    statistics->held = tube->record == NULL ? 0 : tube->record->held;
     statistics->running = elapse__queue_running(tube);
 }
 
@@ -268,11 +267,13 @@ enum elapse__queue_result elapse__queue_tube_statistics(const struct elapse__que
         return ELAPSE__QUEUE_GONE;
     *statistics = tube->totals;
     count_states(statistics, tube);
+    if (tube->record != NULL)
+        statistics->held = elapse__queue_held_at(tube, elapse__queue_boot_tick(now.boot_ms));
     statistics->overdue_ms = elapse__queue_longest_wait_ms(tube, now);
     if (elapse__queue_paused(tube)) {
         statistics->pause_ms = tube->record->settings.pause_ms;
         statistics->pause_left_ms =
-            elapse__queue_left(queue, now, elapse_timer_deadline(&tube->pause));
+            elapse__queue_left(queue, now, elapse_timer_deadline(&tube->record->pause.timer));
     }
     return ELAPSE__QUEUE_OK;
 }

@@ -5,6 +5,7 @@
 #define ELAPSE__QUEUE_TUBES_H
 
 #include "queue.h"
+#include "rate.h"
 
 /* A group of a tube, and its jobs. */
 struct elapse__queue_group_view {
@@ -20,7 +21,8 @@ bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queu
 /* Sets the limits of a tube, all at once; those that are 0 do not limit. Makes the tube if there is
  * none. Returns OK, or an error. */
 struct elapse__queue_limits {
-    uint32_t concurrency; /* so many jobs of the tube have a worker at a time, at most */
+    uint32_t concurrency;           /* so many jobs of the tube have a worker at a time, at most */
+    struct elapse__queue_rate rate; /* so many are handed out in a time, at most */
 };
 struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
                                                 struct elapse__queue_now now,
@@ -31,5 +33,9 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
 enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *queue,
                                                   struct elapse__queue_text name,
                                                   struct elapse__queue_limits *limits);
+
+/* Writes what only a clean stop knows: how full the buckets of the rates are. Requires that nothing
+ * is handed out afterwards. */
+void elapse__queue_stop(struct elapse__queue *queue, struct elapse__queue_now now);
 
 #endif

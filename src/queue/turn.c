@@ -107,14 +107,20 @@ static void turn_expiries(struct turning *turning)
     }
 }
 
-static void turn_pauses(struct turning *turning)
+/* A pause has ended, or a bucket has a token again. */
+static void turn_alarms(struct turning *turning)
 {
     struct elapse__queue *queue = turning->queue;
-    struct elapse_timer *timer = NULL;
-    while ((timer = pop_timer(turning, &queue->clocks.pauses)) != NULL) {
-        struct elapse__queue_tube *tube =
-            (void *)((unsigned char *)timer - offsetof(struct elapse__queue_tube, pause));
+    const struct elapse_timer *timer = NULL;
+    while ((timer = pop_timer(turning, &queue->clocks.alarms)) != NULL) {
+        const struct elapse__queue_alarm *alarm = (const void *)timer;
+        struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, alarm->number);
+        elapse__queue_count_held(queue, tube);
         elapse__queue_watch_tell(queue, tube);
+        if (alarm->kind == ELAPSE__QUEUE_ALARM_TOKEN) {
+            queue->freed++;
+            continue;
+        }
         queue->readied++;
         elapse__queue_pause_end(queue, tube);
     }
@@ -131,10 +137,10 @@ struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
     bool steady = elapse__queue_clocks_follow(&queue->clocks, wall_tick, ELAPSE__QUEUE_TURN_MAX);
     elapse_wheel_advance(&queue->clocks.boot, boot_tick);
     elapse_wheel_advance(&queue->clocks.expiry, boot_tick);
-    elapse_wheel_advance(&queue->clocks.pauses, boot_tick);
+    elapse_wheel_advance(&queue->clocks.alarms, boot_tick);
     if (steady)
         elapse_wheel_advance(&queue->clocks.wall, wall_tick);
-    turn_pauses(&turning);
+    turn_alarms(&turning);
     turn_entries(&turning, steady);
     turn_expiries(&turning);
     turning.done.more |= !steady;
@@ -154,7 +160,7 @@ struct elapse__queue_due elapse__queue_next_due(const struct elapse__queue *queu
     struct elapse__queue_due due = {UINT64_MAX, INT64_MAX};
     uint64_t boot = elapse_wheel_next(&clocks->boot);
     take_sooner(&boot, elapse_wheel_next(&clocks->expiry));
-    take_sooner(&boot, elapse_wheel_next(&clocks->pauses));
+    take_sooner(&boot, elapse_wheel_next(&clocks->alarms));
     take_sooner(&boot, elapse__queue_token_next(queue));
     uint64_t wall = elapse_wheel_next(&clocks->wall);
     if (clocks->stage != ELAPSE__QUEUE_STEADY)

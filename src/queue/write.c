@@ -178,6 +178,7 @@ void elapse__queue_write_tube(struct elapse__queue *queue, struct elapse__queue_
     unsigned char bytes[ELAPSE__QUEUE_SETTINGS_BYTES_MAX];
     struct elapse__queue_text name = {tube->name, tube->name_size};
     ELAPSE__ASSERT(tube->record != NULL);
+    elapse__queue_note_bucket(queue, tube);
     struct elapse__record record = {
         .type = ELAPSE__RECORD_TUBE,
         .fields_size = elapse__queue_settings_encode(&tube->record->settings, name, bytes),

@@ -48,6 +48,10 @@ struct model {
     uint64_t event, turns[2][GROUPS];
     bool was_ready[2][GROUPS];
     uint32_t limits[2]; /* 0: none */
+    /* A rate counts in parts of a token, of which a token has as many as its period has
+     * milliseconds: each millisecond brings `count` parts. */
+    struct elapse__queue_rate rates[2];
+    uint64_t tokens[2];
     const char *doing;
 };
 
@@ -73,6 +77,13 @@ void draw_turns(struct model *m);
 
 /* Returns the job that comes out first of one tube, or of both: the job `id` if it may. */
 struct plain_job *first_ready(struct model *m, bool both, int tube, uint64_t id);
+
+/* Takes the token of a hand-out, and lets tokens come for a time. */
+void take_token(struct model *m, int tube);
+void bring_tokens(struct model *m, uint64_t ms);
+
+/* Gives a tube another rate. */
+void set_rate(struct model *m, int tube, const struct elapse__queue_rate *rate);
 
 /* Compares how many jobs each group of a tube has. `name` is the tube's. */
 void compare_groups(const struct model *m, int tube, struct elapse__queue_text name);

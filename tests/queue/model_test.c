@@ -386,6 +386,7 @@ static void take_plain(struct model *m, struct plain_job *job,
     job->lease_end = (int64_t)m->now.boot_ms + job->ttr;
     m->hands[m->hand_count++ % HANDS] = *handed;
     m->turns[job->tube][job->group] = ++m->event;
+    take_token(m, job->tube);
     draw_turns(m);
     m->event++;
 }
@@ -549,10 +550,19 @@ static void do_limit(struct model *m)
     int tube = (int)random_below(&m->random, 2);
     struct elapse__queue_limits limits = {.concurrency = (uint32_t)random_below(&m->random, 4)};
     bool takes = m->options.partitions == 1;
+    if (random_one_in(&m->random, 2)) {
+        uint64_t count = 1 + random_below(&m->random, 5);
+        uint64_t period_ms = 1 + random_below(&m->random, 40);
+        uint64_t least = elapse__queue_rate_least_burst(count, period_ms);
+        limits.rate =
+            (struct elapse__queue_rate){count, period_ms, least + random_below(&m->random, 3)};
+    }
     SAME(elapse__queue_limit(m->queue, m->now, text_of(tubes[tube]), &limits).result,
          takes ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_ARGUMENT);
-    if (takes)
-        m->limits[tube] = limits.concurrency;
+    if (!takes)
+        return;
+    m->limits[tube] = limits.concurrency;
+    set_rate(m, tube, &limits.rate);
 }
 
 static void do_clean(struct model *m)
@@ -605,7 +615,15 @@ static void do_restart(struct model *m)
 {
     struct elapse__queue_now old = m->now;
     uint64_t last_id = elapse__queue_last_id(m->queue);
-    m->now.wall_ms += (int64_t)random_below(&m->random, 100);
+    bool is_clean = random_one_in(&m->random, 2);
+    if (is_clean)
+        elapse__queue_stop(m->queue, m->now);
+    else
+        m->tokens[0] = m->tokens[1] = 0;
+    uint64_t stopped_ms = random_below(&m->random, 100);
+    m->now.wall_ms += (int64_t)stopped_ms;
+    if (is_clean)
+        bring_tokens(m, stopped_ms);
     m->now.boot_ms = 100 + random_below(&m->random, 100);
     m->options.secret.low = random_next(&m->random);
     elapse__queue_free(m->queue);
@@ -627,6 +645,7 @@ static void do_time(struct model *m)
     uint64_t ms = random_below(&m->random, 20);
     m->now.boot_ms += ms;
     m->now.wall_ms += (int64_t)ms;
+    bring_tokens(m, ms);
     if (m->sets_clock && random_one_in(&m->random, 5))
         m->now.wall_ms += (int64_t)random_below(&m->random, 200) - 100;
 }

@@ -72,7 +72,8 @@ static struct plain_job *first_of_tube(struct model *m, int tube, uint64_t id)
 {
     struct plain_job *found = NULL;
     if (m->paused_until[tube] > (int64_t)m->now.boot_ms ||
-        (m->limits[tube] > 0 && running(m, tube) >= m->limits[tube]))
+        (m->limits[tube] > 0 && running(m, tube) >= m->limits[tube]) ||
+        m->tokens[tube] < m->rates[tube].period_ms)
         return NULL;
     for (int group = 0; group < GROUPS; group++) {
         struct plain_job *job = first_of_group(m, tube, group);
@@ -91,6 +92,37 @@ struct plain_job *first_ready(struct model *m, bool both, int tube, uint64_t id)
     struct plain_job *first = first_of_tube(m, tube, id);
     struct plain_job *other = both ? first_of_tube(m, 1 - tube, id) : NULL;
     return other != NULL && comes_before(other, first) ? other : first;
+}
+
+void take_token(struct model *m, int tube)
+{
+    m->tokens[tube] -= m->rates[tube].period_ms;
+}
+
+void bring_tokens(struct model *m, uint64_t ms)
+{
+    for (int tube = 0; tube < 2; tube++) {
+        const struct elapse__queue_rate *rate = &m->rates[tube];
+        m->tokens[tube] += ms * rate->count;
+        if (m->tokens[tube] > rate->burst * rate->period_ms)
+            m->tokens[tube] = rate->burst * rate->period_ms;
+    }
+}
+
+void set_rate(struct model *m, int tube, const struct elapse__queue_rate *rate)
+{
+    struct elapse__queue_rate old = m->rates[tube];
+    uint64_t had = m->tokens[tube];
+    if (rate->count == old.count && rate->period_ms == old.period_ms && rate->burst == old.burst)
+        return;
+    m->rates[tube] = *rate;
+    m->tokens[tube] = rate->burst * rate->period_ms;
+    if (had >= old.period_ms || rate->count == 0)
+        return;
+    /* The next token comes when it would have come, or sooner if the new rate is faster. */
+    uint64_t left_ms = (old.period_ms - had + old.count - 1) / old.count;
+    bool keeps = left_ms <= rate->period_ms / rate->count;
+    m->tokens[tube] = keeps ? rate->period_ms - left_ms * rate->count : 0;
 }
 
 void compare_groups(const struct model *m, int tube, struct elapse__queue_text name)

@@ -298,10 +298,21 @@ static struct elapse__queue_answer do_limit(struct elapse__queue *jobs,
 }
 
 enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
-                                     uint32_t concurrency, struct elapse_answer *answer)
+                                     const struct elapse_limits *limits,
+                                     struct elapse_answer *answer)
 {
-    const struct limiting limiting = {elapse__store_text(tube), {.concurrency = concurrency}};
+    struct limiting limiting = {
+        elapse__store_text(tube),
+        {
+            .concurrency = limits->concurrency,
+            .rate = {limits->rate, limits->rate_per_ms, limits->rate_burst},
+        },
+    };
+    struct elapse__queue_rate *rate = &limiting.limits.rate;
     struct elapse_answer own;
+
+    if (rate->burst == 0 && rate->count != 0 && rate->period_ms != 0)
+        rate->burst = elapse__queue_rate_least_burst(rate->count, rate->period_ms);
 
     return elapse__store_run(queue, do_limit, &limiting, answer == NULL ? &own : answer);
 }

@@ -10,6 +10,7 @@
 #include "../../base/assert.h"
 #include "../../base/bits.h"
 #include "../../os/memory_files.h"
+#include "../../queue/tubes.h"
 #include "../journal/log.h"
 #include "memory.h"
 #include "refusal.h"
@@ -351,6 +352,8 @@ enum elapse_error elapse_queue_close(struct elapse_queue *queue)
     elapse__store_wake_all(queue);
     while (atomic_load(&queue->calls) > 0)
         (void)elapse__store_wait_progress(queue, ELAPSE__OS_NEVER);
+    if (!queue->follows && !queue->fenced && !elapse__store_is_broken(queue))
+        elapse__queue_stop(queue->engine.jobs, elapse__store_now());
     elapse__unlock(&queue->lock);
     end_threads(queue, 2);
     enum elapse_error error = elapse__store_is_broken(queue) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;

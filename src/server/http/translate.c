@@ -142,14 +142,26 @@ static bool build_pause(struct elapse__building *building)
            elapse__build_required(building, "for");
 }
 
+static bool build_rate(struct elapse__building *building)
+{
+    if (elapse__build_find(building, "rate") == NULL)
+        return true;
+    return elapse__build_number_option(building, "RATE", "rate") &&
+           elapse__build_word(building, "PER") && elapse__build_required(building, "rate_per") &&
+           elapse__build_number_option(building, "BURST", "rate_burst");
+}
+
 /* A request without a limit takes all limits away. */
 static bool build_limit(struct elapse__building *building)
 {
     if (!elapse__build_word(building, "LIMIT") || !elapse__build_tube(building))
         return false;
-    return elapse__build_find(building, "concurrency") == NULL
-               ? elapse__build_word(building, "NONE")
-               : elapse__build_number_option(building, "CONCURRENCY", "concurrency");
+    bool limits = elapse__build_find(building, "concurrency") != NULL ||
+                  elapse__build_find(building, "rate") != NULL;
+    if (!limits)
+        return elapse__build_word(building, "NONE");
+    return elapse__build_number_option(building, "CONCURRENCY", "concurrency") &&
+           build_rate(building);
 }
 
 /* ---- workers ---- */

@@ -236,7 +236,7 @@ static struct elapse__queue_answer do_limit(struct elapse__queue *queue,
     if (limits.field == 0)                       \
         elapse__wire_resp_write_null(&writer);   \
     else                                         \
-        elapse__wire_resp_write_integer(&writer, limits.field);
+        elapse__wire_resp_write_integer(&writer, (int64_t)limits.field);
 
 /* Replies with the limits of the tube. */
 static enum elapse__session_step show_limits(const struct elapse__resp_call *call)
@@ -260,24 +260,66 @@ static enum elapse__session_step show_limits(const struct elapse__resp_call *cal
     return ELAPSE__STEP_RAN;
 }
 
+/* Replies with an error, and returns false. */
+static bool refuse_limit(const struct elapse__resp_call *call, const char *text)
+{
+    (void)elapse__resp_reply_error(call->connection, text, NULL);
+    return false;
+}
+
+/* The next functions read an option whose value is at this place; 0: it was not given. If the value
+ * is wrong, they reply with an error and return false. */
+static bool read_concurrency(const struct elapse__resp_call *call, uint32_t place,
+                             uint32_t *concurrency)
+{
+    uint64_t number = 0;
+
+    if (place == 0)
+        return true;
+    if (!elapse__resp_read_number(call, place, UINT32_MAX, &number))
+        return false;
+    *concurrency = (uint32_t)number;
+    return number > 0 ||
+           refuse_limit(call, "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube");
+}
+
+static bool read_rate(const struct elapse__resp_call *call, uint32_t place, uint32_t burst,
+                      struct elapse__queue_rate *rate)
+{
+    if (place == 0)
+        return burst == 0 || refuse_limit(call, "ERR syntax error: BURST stands behind RATE");
+    if (!elapse__wire_resp_is(call->arguments[place + 1], "PER"))
+        return refuse_limit(call, "ERR syntax error: RATE count PER duration");
+    if (!elapse__resp_read_number(call, place, ELAPSE__QUEUE_RATE_MAX, &rate->count) ||
+        !elapse__resp_read_duration(call, place + 2, &rate->period_ms))
+        return false;
+    if (rate->count == 0)
+        return refuse_limit(call, "ERR RATE is 1 to 100000000; PAUSE stops a tube");
+    if (rate->period_ms == 0 || rate->period_ms > (uint64_t)ELAPSE__QUEUE_RATE_PERIOD_MS_MAX)
+        return refuse_limit(call, "ERR the time of a rate is 1ms to 366d");
+    rate->burst = elapse__queue_rate_least_burst(rate->count, rate->period_ms);
+    if (burst != 0 && !elapse__resp_read_number(call, burst, ELAPSE__QUEUE_RATE_MAX, &rate->burst))
+        return false;
+    return elapse__queue_rate_fits(rate) ||
+           refuse_limit(call, "ERR BURST is at least 1, and at least what comes in a millisecond");
+}
+
 enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *call)
 {
-    static const struct elapse__wire_resp_option options[] = {{"CONCURRENCY", 1}, {"NONE", 0}};
+    static const struct elapse__wire_resp_option options[] = {
+        {"CONCURRENCY", 1}, {"RATE", 3}, {"BURST", 1}, {"NONE", 0}};
+    enum { CONCURRENCY, RATE, BURST, NONE, OPTIONS };
     struct limiting limiting = {.tube = elapse__resp_text(call->arguments[1])};
-    uint32_t places[2];
-    uint64_t concurrency = 0;
+    uint32_t places[OPTIONS];
 
     if (call->count == 2)
         return show_limits(call);
-    if (!elapse__resp_find_options(call, 2, options, 2, places) ||
-        (places[0] != 0 && !elapse__resp_read_number(call, places[0], UINT32_MAX, &concurrency)))
+    if (!elapse__resp_find_options(call, 2, options, OPTIONS, places) ||
+        !read_concurrency(call, places[CONCURRENCY], &limiting.limits.concurrency) ||
+        !read_rate(call, places[RATE], places[BURST], &limiting.limits.rate))
         return ELAPSE__STEP_RAN;
-    if (places[0] != 0 && places[1] != 0)
+    if (places[NONE] != 0 && call->count > 3)
         return elapse__resp_reply_error(call->connection, "ERR syntax error: NONE stands alone",
                                         NULL);
-    if (places[0] != 0 && concurrency == 0)
-        return elapse__resp_reply_error(
-            call->connection, "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube", NULL);
-    limiting.limits.concurrency = (uint32_t)concurrency;
     return set_tube(call, do_limit, &limiting);
 }

@@ -301,15 +301,21 @@ class Operations(HttpTest):
 
     def test_limit(self):
         self.assertEqual(self.post("limit", tube="a", concurrency=1), {"result": "ok"})
-        self.assertEqual(self.get("/api/v1/tubes/a/limit"), {"concurrency": 1})
+        none = dict.fromkeys(("concurrency", "rate", "rate_per", "rate_burst"))
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"), none | {"concurrency": 1})
         self.put()
         self.put()
         self.assertEqual(len(self.post("reserve", tubes=["a"], count=2)["jobs"]), 1)
         stats = self.get("/api/v1/tubes/a")
         self.assertEqual((stats["ready"], stats["held"], stats["running"]), (1, 1, 1))
         self.assertEqual(self.post("limit", tube="a"), {"result": "ok"})
-        self.assertEqual(self.get("/api/v1/tubes/a/limit"), {"concurrency": None})
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"), none)
         self.take()
+        self.post("limit", tube="a", rate=5, rate_per="1m", rate_burst=3)
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"),
+                         none | {"rate": 5, "rate_per": 60000, "rate_burst": 3})
+        self.post("limit", status=400, tube="a", rate=5)
+        self.post("limit", status=400, tube="a", rate_per="1m")
         self.post("limit", status=400, tube="a", concurrency=0)
         self.post("limit", status=400, tube="a", concurrency="1")
         self.get("/api/v1/tubes/none/limit", status=404)

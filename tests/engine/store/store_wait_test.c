@@ -349,12 +349,13 @@ STORE_TEST(a_limit_is_neither_exceeded_nor_idle)
     pthread_t workers[WORKERS];
     struct elapse_put put = {.tube = "a"};
     struct elapse_queue_counts counts;
+    const struct elapse_limits limits = {.concurrency = PLACES};
     unsigned expected[TUBES] = {JOBS / 3};
 
     for (unsigned i = 0; i < TUBES; i++)
         done[i] = 0;
     now_running = most_running = 0;
-    assert_int_equal(elapse_queue_limit(queue, "a", PLACES, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_limit(queue, "a", &limits, NULL), ELAPSE_OK);
     for (unsigned i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&workers[i], NULL, work_in_a_place, NULL), 0);
     for (unsigned i = 0; i < JOBS / 3; i++)

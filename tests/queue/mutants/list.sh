@@ -38,7 +38,7 @@ mutant clean_forgets_the_group src/queue/clean.c \
 -]    fields.cron'
 mutant a_hand_out_keeps_the_turn src/queue/reserve.c \
     '[-    elapse__queue_turn_passes(queue, tube, entry);
--]    elapse__queue_enter_reserved'
+-]    if (tube->record'
 mutant each_ready_job_draws_a_turn src/queue/turns.c \
     'if ((group == NULL ? tube->ready.count : group->ready) [-== 1-]{+>= 1+})'
 mutant turns_ignore_priority src/queue/turns.c \
@@ -52,7 +52,23 @@ mutant an_ended_group_stays src/queue/state.c \
 mutant jobs_without_a_group_get_no_turn src/queue/turns.c \
     'if (tube->turns == NULL && [-tube->ready.count > 0-]{+false+}) {'
 mutant ready_is_taken_for_may_run src/queue/tables.h \
-    '(!elapse__queue_paused(tube) && [-elapse__queue_places(tube) > 0-]{+true+})'
+    '!elapse__queue_paused(tube) && [-elapse__queue_lets_run(tube)-]{+true+};'
+mutant a_job_runs_without_a_token src/queue/tables.h \
+    '(elapse__queue_places(tube) > 0 && [-!elapse_timer_pending(&tube->record->token.timer)-]{+true+})'
+mutant a_bucket_is_full_after_a_start src/queue/limit.c \
+    '    else
+        [-elapse__queue_bucket_empty(&record->bucket, &rate, elapse__queue_present(queue, false))-]{+(void)rate+};'
+mutant a_bucket_of_an_earlier_stop_is_believed src/queue/limit.c \
+    '(settings->rate_next_ms != 0 && [-settings->rate_life + 1 == queue->life-]{+true+})'
+mutant a_hand_out_does_not_write_a_slow_bucket src/queue/reserve.c \
+    '    if ([-writes_bucket-]{+false+})
+        elapse__queue_write_tube'
+mutant a_token_is_no_news src/queue/turn.c \
+    '[-        elapse__queue_watch_tell(queue, tube);
+-]        if (alarm->kind'
+mutant a_rate_forgets_fractions src/queue/rate.c \
+    '[-    bucket->part += rate->period_ms % rate->count;
+-]    if (bucket->part'
 mutant a_cancel_frees_the_place src/queue/tables.h \
     'return tube->counts[ELAPSE__QUEUE_RESERVED][- + tube->counts[ELAPSE__QUEUE_SHADOW]-];'
 mutant a_restart_frees_the_place_of_a_cancelled_job src/queue/cancel.c \
