@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_tests.sh PROGRAM [TEST...]: makes the package, unpacks it beside each version of node-redis, and runs
-# these tests (without any: the short suite) against servers of PROGRAM, with the newest node-redis and with
-# version 4; of the short suite that one has the tests of the client alone. Exits with 77 if the modules of npm cannot be had.
+# these tests against servers of PROGRAM, with the newest node-redis and with version 4; without any, the short
+# suite, with the newest alone. Exits with 77 if the modules of npm cannot be had.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here modules=$here/../../build/clients/javascript
@@ -32,5 +32,4 @@ if (($# > 0)); then
     run four "$@"
     exit
 fi
-run newest bullmq.test.mjs client.test.mjs process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs worker.test.mjs
-run four client.test.mjs
+run newest client.test.mjs process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs worker.test.mjs
