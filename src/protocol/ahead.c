@@ -61,11 +61,11 @@ static uint64_t id_in(struct elapse__wire_resp_argument argument)
     return reader.failed || reader.at != reader.end ? 0 : id;
 }
 
-/* CANCEL, LOOKUP and RESCHEDULE have a tube and a key. */
+/* CANCEL, LOOKUP, ARRIVE and RESCHEDULE have a tube and a key. */
 static bool takes_key(struct elapse__wire_resp_argument name)
 {
-    return name.size == 6 ? (name.bytes[0] & 0x5f) == 'C' || (name.bytes[0] & 0x5f) == 'L'
-                          : name.size == 10;
+    unsigned first = name.size == 6 ? name.bytes[0] & 0x5fU : 0;
+    return name.size == 10 || first == 'C' || first == 'L' || first == 'A';
 }
 
 static struct elapse__wire_ahead look_at_resp(const unsigned char *bytes, size_t size)

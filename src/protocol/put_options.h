@@ -23,6 +23,7 @@
     X(CRON,     cron,     TEXT,   1)   \
     X(ZONE,     zone,     TEXT,   1)   \
     X(KEY,      key,      TEXT,   1)   \
+    X(AWAIT,    await,    NUMBER, 1)   \
     X(IFKEY,    if_key,   TEXT,   1)   \
     X(MAX,      max,      TEXT,   1)   \
     X(TAG,      tag,      TEXT,   1)   \

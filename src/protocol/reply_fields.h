@@ -15,6 +15,8 @@
  *      | NUMBER    | integer                   | number               | the sum                 |
  *      | MOMENT    | milliseconds since 1970   | number, name_ms      |                         |
  *      | INSTANT   | as MOMENT, or null        | the same, or null    |                         |
+ *      | DUE       | as MOMENT, or null: none  | the same, or null    |                         |
+ *      | LEFT      | as DURATION, or null      | the same, or null    |                         |
  *      | DURATION  | milliseconds              | number, name_ms      | the greatest            |
  *      | YES_OR_NO | boolean                   | boolean              | yes if one says yes     |
  *      | TEXT      | bytes                     | string               |                         |
@@ -55,15 +57,16 @@ enum {
     X(attempts_left, "attempts_left", NUMBER)     \
     X(recurring,     "recurring",     YES_OR_NO)  \
     X(error,         "error",         NAME)       \
-    X(error_ms,      "error_at",      INSTANT)
+    X(error_ms,      "error_at",      INSTANT)    \
+    X(await,         "await",         NUMBER)
 
 /* A job in LIST and in LOOKUP, a map: X(field, name, kind). */
 #define ELAPSE__JOB_FIELDS(X)                    \
     X(id,             "id",          ID)         \
     X(tube,           "tube",        TEXT)       \
     X(state,          "state",       STATE)      \
-    X(due_ms,         "due",         MOMENT)     \
-    X(left_ms,        "left",        DURATION)   \
+    X(due_ms,         "due",         DUE)        \
+    X(left_ms,        "left",        LEFT)       \
     X(priority,       "priority",    NUMBER)     \
     X(ttr_ms,         "ttr",         DURATION)   \
     X(expire_ms,      "expire",      DURATION)   \
@@ -77,7 +80,8 @@ enum {
     X(failures,       "failures",    NUMBER)     \
     X(lease,          "lease",       LEASE)      \
     X(holder,         "holder",      NAME)       \
-    X(reason,         "reason",      REASON)
+    X(reason,         "reason",      REASON)     \
+    X(await,          "await",       NUMBER)
 
 /* The texts that LIST with KEYS has behind its fields, and those of LOOKUP. */
 #define ELAPSE__JOB_NAMES(X)              \
@@ -184,6 +188,8 @@ enum elapse__field_kind {
     ELAPSE__FIELD_ID,
     ELAPSE__FIELD_MOMENT,
     ELAPSE__FIELD_INSTANT,
+    ELAPSE__FIELD_DUE, /* a job that waits for arrivals alone has none, and no time that is left */
+    ELAPSE__FIELD_LEFT,
     ELAPSE__FIELD_DURATION,
     ELAPSE__FIELD_YES_OR_NO,
     ELAPSE__FIELD_TEXT,

@@ -28,6 +28,8 @@
  *     with ready jobs, and no other, stands in the heap of its tube, with the priority of its first
  *     job. A tube without groups has no turns.
  * 16. A job has an error if and only if its failure is TOLD.
+ * 17. A job that waits for arrivals is DELAYED, has a key, and misses one at least. A job without a
+ *     due time waits for arrivals.
  */
 #include "moves.h"
 
@@ -48,6 +50,7 @@ enum {
     BROKEN_RECORD,
     BROKEN_GROUP,
     BROKEN_ERROR,
+    BROKEN_AWAIT,
 };
 
 /* Sums that are made while the jobs are examined. */
@@ -118,6 +121,11 @@ static unsigned check_state(struct checking *checking, const struct elapse__queu
     bool runs = elapse_timer_pending(&entry->timer);
     switch (elapse__queue_state_of(entry)) {
     case ELAPSE__QUEUE_DELAYED:
+        if (entry->timer.deadline == ELAPSE__QUEUE_NO_DUE)
+            return runs || entry->timer.keep.ring_node.next != NULL || side == NULL ||
+                           side->awaits != ELAPSE__QUEUE_AWAITS_WAITING
+                       ? BROKEN_AWAIT
+                       : 0;
         if (!runs && (!elapse__queue_by_wall(entry) || entry->timer.keep.ring_node.next == NULL ||
                       queue->clocks.stage == ELAPSE__QUEUE_STEADY))
             return BROKEN_DELAYED;
@@ -156,6 +164,11 @@ static unsigned check_side(struct checking *checking, const struct elapse__queue
     checking->named += leased && side->connection == NULL && side->holder != 0;
     if (side->entry != elapse__queue_number(entry))
         return BROKEN_LINKS;
+    if ((side->awaits == ELAPSE__QUEUE_AWAITS_WAITING &&
+         (state != ELAPSE__QUEUE_DELAYED || side->key == 0)) ||
+        (side->awaits != ELAPSE__QUEUE_AWAITS_NONE &&
+         (side->await == 0 || side->await > UINT32_MAX || side->recurrence != NULL)))
+        return BROKEN_AWAIT;
     if (!leased && (side->lease != 0 || side->connection != NULL || side->begun || side->replayed))
         return BROKEN_LEASE;
     return elapse_timer_pending(&side->expiry) == expires ? 0 : BROKEN_EXPIRY;

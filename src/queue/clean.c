@@ -44,7 +44,7 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
 static enum elapse__queue_result clean_token(struct elapse__queue *queue, uint64_t position,
                                              const struct elapse__queue_fields *fields)
 {
-    struct elapse__hash_128 hash = elapse__queue_token_hash(queue, fields->token);
+    struct elapse__hash_128 hash = elapse__queue_token_hash_of(queue, fields);
     struct elapse__queue_token *token = elapse__queue_token_of_record(queue, hash, position);
     if (token == NULL)
         return ELAPSE__QUEUE_OK;

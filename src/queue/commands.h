@@ -5,6 +5,7 @@
 #ifndef ELAPSE__QUEUE_COMMANDS_H
 #define ELAPSE__QUEUE_COMMANDS_H
 
+#include "arrive.h"
 #include "moves.h"
 
 /* cancel.c: cancels an entry within a group. Returns REMOVED or RUNNING. */
@@ -54,6 +55,22 @@ void elapse__queue_put_unprepare(struct elapse__queue *queue,
 
 /* put.c: returns how many bytes the records of this put take at most. */
 uint64_t elapse__queue_put_bytes(const struct elapse__queue_put *put);
+
+/* put.c: returns what is wrong with a token, which may be empty, and with its life; or NULL. */
+const char *elapse__queue_token_fault(struct elapse__queue_text token, uint64_t life_ms);
+
+/* put.c: writes a TOKEN with these fields, and links the token that was made for it. A life of 0 is
+ * the default. Within a group. */
+void elapse__queue_keep_token(struct elapse__queue *queue, uint32_t number,
+                              struct elapse__hash_128 hash, struct elapse__queue_fields fields,
+                              uint64_t life_ms);
+
+/* arrive.c: returns what is wrong with an arrival, or NULL. */
+const char *elapse__queue_arrival_fault(const struct elapse__queue *queue,
+                                        const struct elapse__queue_arrival *arrival);
+
+/* arrive.c: returns how many bytes the TOKEN of an arrival takes at most; 0: it has no token. */
+uint64_t elapse__queue_arrival_token_bytes(const struct elapse__queue_arrival *arrival);
 
 /* Returns the job with an id that a client gave, or NULL. A client that guesses the id of a job
  * that its own transaction has put finds no job: room was made for the jobs that were there. */

@@ -23,8 +23,13 @@ enum {
     PART_ERROR = 1 << 17,         /* of a CHANGE: its body is the text of an error */
     PART_EARLIER_ERROR = 1 << 18, /* an earlier record has the text of the job's error */
     PART_GROUP = 1 << 19,
-    PARTS_OF_STATE = ((1 << 5) - 1) | PART_EARLIER_ERROR,
-    PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS | PART_ERROR | PART_EARLIER_ERROR | PART_GROUP,
+    PART_AWAIT = 1 << 20,   /* arrivals are missing */
+    PART_WAITING = 1 << 21, /* the job waits for them */
+    PART_NO_DUE = 1 << 22,  /* and has no due time: the record has none either */
+    PARTS_OF_AWAIT = PART_AWAIT | PART_WAITING | PART_NO_DUE,
+    PARTS_OF_STATE = ((1 << 5) - 1) | PART_EARLIER_ERROR | PARTS_OF_AWAIT,
+    PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS | PART_ERROR | PART_EARLIER_ERROR | PART_GROUP |
+                PARTS_OF_AWAIT,
 };
 
 /* The bit of the reason that says FAILURE_LEASE_ENDED. */
@@ -120,6 +125,13 @@ static uint32_t parts_of_state(const struct elapse__queue_fields *fields)
         parts |= PART_ERROR;
     else if (fields->failure == ELAPSE__QUEUE_FAILURE_TOLD)
         parts |= PART_EARLIER_ERROR;
+    ELAPSE__ASSERT((fields->await != 0) == (fields->awaits != ELAPSE__QUEUE_AWAITS_NONE));
+    if (fields->awaits != ELAPSE__QUEUE_AWAITS_NONE)
+        parts |= PART_AWAIT;
+    if (fields->awaits == ELAPSE__QUEUE_AWAITS_WAITING)
+        parts |= PART_WAITING;
+    if (fields->no_due)
+        parts |= PART_NO_DUE;
     return parts;
 }
 
@@ -176,7 +188,8 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
         fields->reason |
             (fields->failure == ELAPSE__QUEUE_FAILURE_LEASE_ENDED ? REASON_LEASE_ENDED : 0),
         1);
-    write_number(writer, (uint64_t)fields->due_ms, 8);
+    if ((parts & PART_NO_DUE) == 0)
+        write_number(writer, (uint64_t)fields->due_ms, 8);
     write_number(writer, fields->priority, 4);
     if ((parts & PART_COUNTERS) != 0) {
         ELAPSE__QUEUE_COUNTERS(WRITE)
@@ -192,6 +205,8 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
     }
     if ((parts & PART_ERROR) != 0)
         write_number(writer, (uint64_t)fields->error_ms, 8);
+    if ((parts & PART_AWAIT) != 0)
+        write_number(writer, fields->await, 4);
 }
 
 /* Takes the reason, and what the record says of the last failure. */
@@ -209,12 +224,30 @@ static void read_failure(struct field_reader *reader, struct elapse__queue_field
                    (parts & PART_ERROR && parts & PART_EARLIER_ERROR);
 }
 
+/* Reads what the record says of arrivals. A job that waits for them is DELAYED, and waits neither
+ * for an occurrence nor for the end of a debounce. */
+static void read_await(struct field_reader *reader, struct elapse__queue_fields *fields,
+                       uint32_t parts)
+{
+    if ((parts & PARTS_OF_AWAIT) == 0)
+        return;
+    bool waits = (parts & PART_WAITING) != 0;
+    fields->await = (uint32_t)read_number(reader, 4);
+    fields->awaits = waits ? ELAPSE__QUEUE_AWAITS_WAITING : ELAPSE__QUEUE_AWAITS_MISSED;
+    fields->no_due = (parts & PART_NO_DUE) != 0;
+    reader->bad |= (parts & PART_AWAIT) == 0 || fields->await == 0 ||
+                   (parts & (PART_RECURRENCE | PART_FIRST)) != 0 ||
+                   (waits && fields->state != ELAPSE__QUEUE_DELAYED) ||
+                   (fields->no_due && (!waits || fields->by_wall));
+}
+
 static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fields *fields)
 {
     uint32_t parts = read_parts(reader);
     uint64_t state = read_number(reader, 1);
     uint64_t reason = read_number(reader, 1);
-    fields->due_ms = read_wall_ms(reader);
+    if ((parts & PART_NO_DUE) == 0)
+        fields->due_ms = read_wall_ms(reader);
     fields->priority = (uint32_t)read_number(reader, 4);
     if (state != ELAPSE__QUEUE_DELAYED && !has_lease(state) && state != ELAPSE__QUEUE_BURIED)
         reader->bad = true;
@@ -240,6 +273,7 @@ static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fie
     }
     if (fields->has_error)
         fields->error_ms = read_wall_ms(reader);
+    read_await(reader, fields, parts);
     return parts;
 }
 
@@ -346,6 +380,10 @@ uint16_t elapse__queue_fields_encode(const struct elapse__queue_fields *fields,
     if (type == ELAPSE__RECORD_TOKEN) {
         write_number(&writer, (uint64_t)fields->token_ms, 8);
         write_text(&writer, fields->token, 1);
+        if (fields->key.size > 0) {
+            write_text(&writer, fields->tube, 1);
+            write_text(&writer, fields->key, 1);
+        }
     } else if (type == ELAPSE__RECORD_PUT) {
         uint32_t parts = parts_of_put(fields);
         write_state(&writer, fields, parts);
@@ -375,7 +413,8 @@ bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
     case ELAPSE__RECORD_PUT:
         parts = read_state(&reader, fields);
         read_job(&reader, fields, parts);
-        reader.bad |= fields->headers_size > record->body_size || fields->has_error;
+        reader.bad |= fields->headers_size > record->body_size || fields->has_error ||
+                      (fields->awaits == ELAPSE__QUEUE_AWAITS_WAITING && fields->key.size == 0);
         break;
     case ELAPSE__RECORD_CHANGE:
         parts = read_state(&reader, fields);
@@ -390,6 +429,10 @@ bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
     case ELAPSE__RECORD_TOKEN:
         fields->token_ms = read_wall_ms(&reader);
         fields->token = read_text(&reader, 1, 1, ELAPSE__QUEUE_KEY_BYTES_MAX);
+        if (reader.left > 0) {
+            fields->tube = read_text(&reader, 1, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX);
+            fields->key = read_text(&reader, 1, 1, ELAPSE__QUEUE_KEY_BYTES_MAX);
+        }
         break;
     case ELAPSE__RECORD_DELETE:
         break;

@@ -4,7 +4,8 @@
  *      PUT      the whole job: what the client gave, and its present state
  *      CHANGE   the present state of a job: due time, priority, counters, recurrence; the body is
  * the text of an error, if a worker has told one LEASE    what CHANGE has; the job was handed out,
- * or its lease was extended DELETE   the job ended TOKEN    a token, and the id that it stands for
+ * or its lease was extended DELETE   the job ended TOKEN    a token, and the id that it stands for;
+ * behind them the tube and the key, if it is the token of an arrival
  *
  * (TUBE has the settings of a tube: settings.h.) Each of these records begins with the id of a job.
  * PUT, CHANGE and LEASE share the part that is the present state. A part that is absent takes no
@@ -34,6 +35,14 @@ enum elapse__queue_failure {
     ELAPSE__QUEUE_FAILURE_TOLD,        /* its worker has told an error, whose text has a record */
 };
 
+/* What a job has to do with arrivals. */
+enum elapse__queue_awaits {
+    ELAPSE__QUEUE_AWAITS_NONE,    /* nothing: it waits for none, and none is missing */
+    ELAPSE__QUEUE_AWAITS_MISSED,  /* it was released before all had arrived */
+    ELAPSE__QUEUE_AWAITS_WAITING, /* DELAYED: it waits for them, and for its due time if it has one
+                                   */
+};
+
 struct elapse__queue_fields {
     uint64_t id;
 
@@ -42,6 +51,9 @@ struct elapse__queue_fields {
     bool by_wall;
     bool handed_out;
     uint8_t reason;
+    enum elapse__queue_awaits awaits;
+    uint32_t await; /* arrivals that are missing; 0: none */
+    bool no_due;    /* WAITING: there is no due time, and due_ms is 0 */
     bool has_error; /* CHANGE: the error lies in this record */
     int64_t due_ms;
     uint32_t priority;
@@ -70,6 +82,7 @@ struct elapse__queue_fields {
     /* TOKEN */
     struct elapse__queue_text token;
     int64_t token_ms; /* when it came, wall clock */
+    /* The token of an arrival has the tube and the key of the job, too; that of a put has none. */
 };
 
 /* Returns the body of a job from its record, which fits the fields; and its headers. */

@@ -3,7 +3,8 @@
  *
  *      transact     many changes in one group
  *         |
- *      commands.h   put cancel reserve lease kick list look_up turn replay clean occurrence pause
+ *      commands.h   put arrive cancel reserve lease kick list look_up turn replay clean occurrence
+ * pause
  *         |
  *      moves.h      state.c: a job from one state into another      write.c: records
  *         |         watch.c: news for those who wait                build.c: a new job
@@ -130,7 +131,8 @@ struct elapse__queue_transaction {
     uint64_t last_id; /* a job that the transaction itself puts cannot be named in it */
     uint64_t bytes_left;
     bool drops_errors;                       /* the disk has no room for what workers tell */
-    struct elapse__queue_prepared *prepared; /* for the change that is made now, if it is a put */
+    struct elapse__queue_prepared *prepared; /* for the change that is made now: of a put all of it,
+                                                of an arrival its token */
 };
 
 struct elapse__queue_token {
@@ -199,6 +201,9 @@ struct elapse__queue {
     struct elapse__queue_clocks clocks;
     struct elapse__ring_node watch_news; /* watches that elapse__queue_watch_next returns */
 };
+
+/* The tick of a job that has no due time, but waits for arrivals. It is later than every other. */
+#define ELAPSE__QUEUE_NO_DUE ELAPSE_NEVER
 
 /* A due time: a tick of one of the two clocks. */
 struct elapse__queue_tick {

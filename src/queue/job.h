@@ -4,8 +4,8 @@
  *      entry, 64 bytes, one for each job
  *        |-- nothing more: an unkeyed job that was never handed out
  *        |-- key record, 28 bytes: a job with a key or a tag
- *        +-- side record, 128 bytes: a job that was handed out, or has EXPIRE, DEBOUNCE or a
- *              |                     recurrence; it takes over the link to the key record
+ *        +-- side record, 128 bytes: a job that was handed out, or has EXPIRE, DEBOUNCE, AWAIT
+ *              |                     or a recurrence; it takes over the link to the key record
  *              |-- key record
  *              +-- recurrence
  *
@@ -40,7 +40,8 @@ enum {
     ELAPSE__QUEUE_ID_BITS = 53,        /* of id_place; the rest is the place */
     ELAPSE__QUEUE_URGENT_BELOW = 1024, /* a job with a lower priority is urgent (beanstalkd) */
     ELAPSE__QUEUE_REASON_MASK = (1 << 4) - 1, /* bits of `reason` in a side record */
-    ELAPSE__QUEUE_FAILURE_MASK = (1 << 4) - 1,
+    ELAPSE__QUEUE_FAILURE_MASK = (1 << 2) - 1,
+    ELAPSE__QUEUE_AWAITS_MASK = (1 << 2) - 1,
 };
 
 #define ELAPSE__QUEUE_STATE_SHIFT 24
@@ -57,10 +58,10 @@ enum {
 
 struct elapse__queue_entry {
     /*
-     * DELAYED: in a wheel. RESERVED and SHADOW: the end of the lease, in a wheel once it has begun.
-     * READY: in no wheel; keep.link is in the tube's ring of waits, place is that in its heap,
-     * deadline the due time.
-     * BURIED: idle; keep.link is in the tube's ring.
+     * DELAYED: in a wheel; a job that waits for arrivals and has no due time is in none, and its
+     * deadline is ELAPSE_NEVER. RESERVED and SHADOW: the end of the lease, in a wheel once it has
+     * begun. READY: in no wheel; keep.link is in the tube's ring of waits, place is that in its
+     * heap, deadline the due time. BURIED: idle; keep.link is in the tube's ring.
      */
     struct elapse_timer timer;
     uint64_t id_place;         /* id, 53 bits; place in the block, 10 bits */
@@ -121,7 +122,10 @@ struct elapse__queue_side {
     struct elapse__queue_recurrence *recurrence; /* NULL: none */
     uint64_t lease;                              /* number; 0: none */
     uint64_t due;                                /* RESERVED: the tick at which it was due */
-    uint64_t first; /* DEBOUNCE: the tick of the first put, by the boot-time clock; 0: none */
+    union {
+        uint64_t first; /* DEBOUNCE: the tick of the first put, by the boot-time clock; 0: none */
+        uint64_t await; /* unless `awaits` is NONE: how many arrivals are missing; at least 1 */
+    };
     uint32_t entry : 28;
     uint32_t handed_out : 1;        /* EXPIRE no longer counts */
     uint32_t handed_out_before : 1; /* `handed_out` before the lease */
@@ -132,8 +136,9 @@ struct elapse__queue_side {
     uint32_t reason : 4;
     uint32_t life;
     uint32_t profile : 28;
-    uint32_t failure : 4;
-    uint32_t attempts; /* hand-outs of this occurrence that failed */
+    uint32_t failure : 2;
+    uint32_t awaits : 2; /* enum elapse__queue_awaits */
+    uint32_t attempts;   /* hand-outs of this occurrence that failed */
     uint32_t reserves;
     uint32_t timeouts;
     uint32_t releases;
@@ -172,6 +177,28 @@ struct elapse__queue_profile {
     uint64_t backoff_min_ms;
     uint64_t backoff_max_ms;
 };
+
+/* Returns the tick of the first put with DEBOUNCE; 0: there was none. */
+static inline uint64_t elapse__queue_first_of(const struct elapse__queue_side *side)
+{
+    return side->awaits == ELAPSE__QUEUE_AWAITS_NONE ? side->first : 0;
+}
+
+/* Returns how many arrivals are missing: the job waits for them, or was released without them. */
+static inline uint32_t elapse__queue_await_of(const struct elapse__queue_side *side)
+{
+    return side->awaits == ELAPSE__QUEUE_AWAITS_NONE ? 0 : (uint32_t)side->await;
+}
+
+static inline void elapse__queue_set_await(struct elapse__queue_side *side,
+                                           enum elapse__queue_awaits awaits, uint32_t await)
+{
+    ELAPSE__ASSERT((await != 0) == (awaits != ELAPSE__QUEUE_AWAITS_NONE));
+    /* With DEBOUNCE the place is taken: a job has one of the two. */
+    ELAPSE__ASSERT(side->awaits != ELAPSE__QUEUE_AWAITS_NONE || side->first == 0);
+    side->awaits = awaits & ELAPSE__QUEUE_AWAITS_MASK;
+    side->await = await;
+}
 
 static inline uint64_t elapse__queue_id(const struct elapse__queue_entry *entry)
 {

@@ -62,6 +62,9 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
         .lease = fields.lease,
         .attempts = fields.attempts,
         .missed = fields.missed,
+        .await = fields.await,
+        .waits = fields.awaits == ELAPSE__QUEUE_AWAITS_WAITING,
+        .has_due = !fields.no_due,
         .failures = fields.failures,
         .reserves = fields.reserves,
         .timeouts = fields.timeouts,
@@ -80,6 +83,8 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
     if (side != NULL && side->handed_out)
         view->release_ms = side->expiry.deadline;
     bool leased = elapse__queue_is_leased(state);
+    if (fields.no_due)
+        return;
     if (state == ELAPSE__QUEUE_DELAYED && fields.by_wall) {
         uint64_t present = elapse__queue_present(queue, true);
         view->left_ms = entry->timer.deadline > present ? entry->timer.deadline - present : 0;

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "picture.h"
 #include "tables.h"
 
 _Static_assert(ELAPSE__WHEEL_LEVEL_0_SLOTS <= ELAPSE__QUEUE_WHEEL_SLOTS &&

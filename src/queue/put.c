@@ -2,6 +2,15 @@
 
 #include "commands.h"
 
+const char *elapse__queue_token_fault(struct elapse__queue_text token, uint64_t life_ms)
+{
+    if (token.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "a token has at most 250 bytes";
+    if (life_ms != 0 && (life_ms < ELAPSE__QUEUE_TOKEN_MS_MIN || life_ms > ELAPSE__QUEUE_TOKEN_MS))
+        return "a token lives from 1 s to 10 min";
+    return NULL;
+}
+
 static const char *put_texts_fault(const struct elapse__queue *queue,
                                    const struct elapse__queue_put *put)
 {
@@ -14,7 +23,7 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
     const char *split_fault = elapse__queue_split_fault(queue, put->tube);
     if (put->group.size > 0 && split_fault != NULL)
         return split_fault;
-    if (put->headers.size + put->group.size > 0 && queue->options.old_records)
+    if ((put->headers.size + put->group.size > 0 || put->await > 0) && queue->options.old_records)
         return "upgrade all nodes first";
     if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a key has at most 250 bytes";
@@ -22,12 +31,7 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
         return "a tag has at most 250 bytes";
     if (put->group.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a group has at most 250 bytes";
-    if (put->token.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
-        return "a token has at most 250 bytes";
-    if (put->token_life_ms != 0 && (put->token_life_ms < ELAPSE__QUEUE_TOKEN_MS_MIN ||
-                                    put->token_life_ms > ELAPSE__QUEUE_TOKEN_MS))
-        return "a token lives from 1 s to 10 min";
-    return NULL;
+    return elapse__queue_token_fault(put->token, put->token_life_ms);
 }
 
 static const char *put_time_fault(const struct elapse__queue_put *put)
@@ -50,6 +54,8 @@ static const char *put_time_fault(const struct elapse__queue_put *put)
         return put->zone.size <= ELAPSE__QUEUE_ZONE_BYTES_MAX
                    ? NULL
                    : "the name of a zone has at most 64 bytes";
+    case ELAPSE__QUEUE_NO_TIME:
+        return put->await > 0 ? NULL : "a job without a time needs AWAIT";
     }
     return "there is no such kind of time";
 }
@@ -76,11 +82,25 @@ static const char *put_options_fault(const struct elapse__queue_put *put)
     return NULL;
 }
 
+static const char *put_await_fault(const struct elapse__queue_put *put)
+{
+    if (put->await == 0)
+        return NULL;
+    if (put->key.size == 0)
+        return "AWAIT needs a key";
+    if (put->when == ELAPSE__QUEUE_EVERY || put->when == ELAPSE__QUEUE_CRON)
+        return "a job that recurs waits for no arrivals";
+    return put->if_key == ELAPSE__QUEUE_DEBOUNCE ? "a job with debounce waits for no arrivals"
+                                                 : NULL;
+}
+
 static const char *put_fault(const struct elapse__queue *queue, const struct elapse__queue_put *put)
 {
     const char *fault = put_texts_fault(queue, put);
     if (fault == NULL)
         fault = put_time_fault(put);
+    if (fault == NULL)
+        fault = put_await_fault(put);
     return fault != NULL ? fault : put_options_fault(put);
 }
 
@@ -116,12 +136,9 @@ static enum elapse__queue_result check_limits(struct elapse__queue *queue, struc
         return ELAPSE__QUEUE_OK; /* it has checked them for all of its puts */
     if (queue->jobs.count - ends >= queue->options.jobs_max || plan->id > ELAPSE__QUEUE_ID_MAX)
         return ELAPSE__QUEUE_LIMIT;
-    if (plan->put->token.size == 0)
-        return ELAPSE__QUEUE_OK;
-    (void)elapse__queue_tokens_expire(queue, elapse__queue_present(queue, false),
-                                      ELAPSE__QUEUE_TURN_MAX);
-    return queue->tokens.count < queue->options.tokens_max ? ELAPSE__QUEUE_OK
-                                                           : ELAPSE__QUEUE_TOKENS_FULL;
+    return plan->put->token.size == 0 || elapse__queue_tokens_fit(queue, 1)
+               ? ELAPSE__QUEUE_OK
+               : ELAPSE__QUEUE_TOKENS_FULL;
 }
 
 /* Plans when the job is due; for DEBOUNCE also notes when the first put was. */
@@ -133,13 +150,17 @@ static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
         plan->due = (struct elapse__queue_tick){true, elapse__queue_wall_tick(put->at_ms)};
         return;
     }
+    if (put->when == ELAPSE__QUEUE_NO_TIME) {
+        plan->due = (struct elapse__queue_tick){false, ELAPSE__QUEUE_NO_DUE};
+        return;
+    }
     plan->due = (struct elapse__queue_tick){false, elapse__queue_after(queue, put->delay_ms)};
     if (put->if_key != ELAPSE__QUEUE_DEBOUNCE)
         return;
     plan->first = present;
     if (plan->debounce) {
         const struct elapse__queue_side *side = elapse__queue_side_of(queue, plan->existing);
-        if (side != NULL && side->first != 0)
+        if (side != NULL && elapse__queue_first_of(side) != 0)
             plan->first = side->first;
     }
     if (put->debounce_max_ms <= (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX &&
@@ -169,6 +190,9 @@ static void plan_fields(struct put_plan *plan)
     fields->retry = put->retry;
     fields->has_first = plan->first != 0;
     fields->token = put->token;
+    fields->await = put->await;
+    if (put->await > 0)
+        fields->awaits = ELAPSE__QUEUE_AWAITS_WAITING;
     if (put->when == ELAPSE__QUEUE_EVERY)
         fields->period_ms = put->period_ms;
     if (put->when == ELAPSE__QUEUE_CRON) {
@@ -347,24 +371,23 @@ static void write_job(struct elapse__queue *queue, struct put_plan *plan)
     release_joined(queue, &plan->prepared);
 }
 
-static void write_put_token(struct elapse__queue *queue, const struct put_plan *plan)
+void elapse__queue_keep_token(struct elapse__queue *queue, uint32_t number,
+                              struct elapse__hash_128 hash, struct elapse__queue_fields fields,
+                              uint64_t life_ms)
 {
-    uint64_t life_ms =
-        plan->put->token_life_ms == 0 ? ELAPSE__QUEUE_TOKEN_MS : plan->put->token_life_ms;
+    if (life_ms == 0)
+        life_ms = ELAPSE__QUEUE_TOKEN_MS;
     /* Every reader takes a token to live for ten minutes. So the record of a token that shall live
      * for less says that the token came earlier. */
-    const struct elapse__queue_fields fields = {
-        .id = plan->id,
-        .token = plan->put->token,
-        .token_ms = queue->now.wall_ms - (int64_t)(ELAPSE__QUEUE_TOKEN_MS - life_ms)};
+    fields.token_ms = queue->now.wall_ms - (int64_t)(ELAPSE__QUEUE_TOKEN_MS - life_ms);
     uint64_t end = elapse__queue_present(queue, false) + life_ms + 999;
     struct elapse__queue_token token = {
         .end_s = (uint32_t)((end - ELAPSE__QUEUE_ORIGIN) / 1000),
-        .hash = plan->token_hash,
-        .id = plan->id,
+        .hash = hash,
+        .id = fields.id,
     };
     token.position = elapse__queue_write_token(queue, &fields, &token.size);
-    elapse__queue_token_link(queue, plan->prepared.token, token, life_ms);
+    elapse__queue_token_link(queue, number, token, life_ms);
 }
 
 /* Performs the plan. Cannot fail. */
@@ -397,10 +420,16 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
     struct elapse__queue_entry *entry = plan->prepared.built.entry;
     if (plan->first != 0)
         elapse__queue_side_of(queue, entry)->first = plan->first;
+    if (plan->put->await > 0)
+        elapse__queue_set_await(elapse__queue_side_of(queue, entry), ELAPSE__QUEUE_AWAITS_WAITING,
+                                plan->put->await);
     elapse__queue_enter_waiting(queue, entry, plan->due);
     write_job(queue, plan);
     if (plan->prepared.token != 0)
-        write_put_token(queue, plan);
+        elapse__queue_keep_token(
+            queue, plan->prepared.token, plan->token_hash,
+            (struct elapse__queue_fields){.id = plan->id, .token = plan->put->token},
+            plan->put->token_life_ms);
     elapse__queue_tube_release(queue, plan->prepared.built.tube);
     return (struct elapse__queue_answer){
         .result = result, .id = plan->id, .position = elapse__queue_end(queue)};

@@ -28,6 +28,9 @@
  * reserved job that was cancelled or replaced: it is gone for everybody except its worker, which
  * learns this from `extend`.
  *
+ * A job that was put with AWAIT is DELAYED until so many have arrived, or its due time has come; it
+ * may have no due time. Then it is as every other job.
+ *
  * elapse__queue_check tests the invariants of these states; src/queue/check.c numbers them.
  *
  * Time. Due times are wall-clock milliseconds in the records. A job given with a delay waits by the
@@ -113,6 +116,7 @@ struct elapse__queue_answer {
     uint64_t id;       /* put, and cancel or reschedule by key: the job; 0: none */
     uint64_t position; /* where the command's records end in the journal; 0: there are none */
     const char *fault; /* ARGUMENT: one English phrase; static */
+    uint32_t left;     /* arrive: how many arrivals are missing now */
 };
 
 /* The name of one hand-out. No two hand-outs have the same name, in any life of the process. */
@@ -244,10 +248,11 @@ struct elapse__queue_due elapse__queue_next_due(const struct elapse__queue *queu
 /* ---- put ---- */
 
 enum elapse__queue_when {
-    ELAPSE__QUEUE_IN,    /* delay_ms from now, by the boot-time clock */
-    ELAPSE__QUEUE_AT,    /* at_ms, by the wall clock; a time that has passed is now */
-    ELAPSE__QUEUE_EVERY, /* each period_ms, by the wall clock; the first one period from now */
-    ELAPSE__QUEUE_CRON,  /* when `cron` says, in `zone`: "utc" if it is empty */
+    ELAPSE__QUEUE_IN,      /* delay_ms from now, by the boot-time clock */
+    ELAPSE__QUEUE_AT,      /* at_ms, by the wall clock; a time that has passed is now */
+    ELAPSE__QUEUE_EVERY,   /* each period_ms, by the wall clock; the first one period from now */
+    ELAPSE__QUEUE_CRON,    /* when `cron` says, in `zone`: "utc" if it is empty */
+    ELAPSE__QUEUE_NO_TIME, /* when all have arrived; only with `await` */
 };
 
 enum elapse__queue_if_key {
@@ -272,6 +277,8 @@ struct elapse__queue_put {
     uint64_t period_ms;
     struct elapse__queue_text cron;
     struct elapse__queue_text zone;
+    uint32_t await; /* waits for so many arrivals, or for the time, whichever is first; 0: none.
+                       Needs a key; not with EVERY, CRON or DEBOUNCE */
     enum elapse__queue_if_key if_key;
     uint64_t debounce_max_ms; /* DEBOUNCE: the job is due no later than this after the first put */
     uint32_t priority;        /* the least is handed out first */
@@ -340,6 +347,7 @@ struct elapse__queue_handed {
     uint32_t attempt; /* from 1 */
     uint32_t missed;  /* occurrences that passed since the hand-out before */
     uint32_t retry;   /* as it was put */
+    uint32_t await;   /* arrivals that are missing; 0: the job waited for none, or all have come */
     bool recurring;
     bool is_limited; /* by its tube: the reply waits for the record of the lease, too */
     struct elapse__queue_text tube; /* valid until the next call */
@@ -539,7 +547,10 @@ struct elapse__queue_view {
     uint32_t body_size;
     uint32_t priority;
     uint32_t retry;
+    bool has_due;   /* false: it waits for arrivals alone, and due_ms and left_ms are 0 */
     int64_t due_ms; /* by the wall clock as it is set now */
+    uint32_t await; /* arrivals that are missing; 0: none */
+    bool waits;     /* DELAYED: for these arrivals. Otherwise it was released without them */
     uint64_t ttr_ms;
     uint64_t expire_ms;
     uint64_t backoff_min_ms;
@@ -772,21 +783,6 @@ void elapse__queue_foresee(struct elapse__queue *queue, struct elapse__queue_now
  * small, and much too small if it should be more than 12 days. Returns 0 unless the option
  * `foresees` was set. */
 uint64_t elapse__queue_overdue_ms(struct elapse__queue *queue, struct elapse__queue_now now);
-
-enum { ELAPSE__QUEUE_WHEEL_LEVELS = 6, ELAPSE__QUEUE_WHEEL_SLOTS = 256 };
-
-/* One level of the wheel by the boot-time clock: a ring of slots, and the slot at the present. */
-struct elapse__queue_wheel_level {
-    uint64_t slot_ms;
-    uint32_t slots;
-    uint32_t position;
-    uint64_t occupied[ELAPSE__QUEUE_WHEEL_SLOTS / 64]; /* bit s % 64 of word s / 64 */
-};
-
-/* Fills `levels` with the levels of the wheel by the boot-time clock, the lowest first. Returns the
- * position of the wheel, in milliseconds. */
-uint64_t elapse__queue_draw(const struct elapse__queue *queue,
-                            struct elapse__queue_wheel_level levels[ELAPSE__QUEUE_WHEEL_LEVELS]);
 
 /* Return how many jobs (without shadows), tubes and tokens there are. */
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue);

@@ -2,7 +2,8 @@
  * Replay: the records of the log, in their order, make the queue as it was. There is no time yet,
  * so no timer runs and no job is ready:
  *
- *      DELAYED    timer.deadline is the tick of the wall clock at which it is due
+ *      DELAYED    timer.deadline is the tick of the wall clock at which it is due; NO_DUE: it waits
+ *                 for arrivals alone
  *      RESERVED   timer.deadline is the tick of the wall clock at which the lease ends
  *      SHADOW     as RESERVED: the job was cancelled in a tube with a limit, where it has a place
  *      BURIED     in the ring of its tube
@@ -24,6 +25,22 @@ static void replay_failure(struct elapse__queue *queue, struct elapse__queue_ent
     elapse__queue_set_failure(queue, entry, is_lost ? ELAPSE__QUEUE_FAILURE_NONE : fields->failure);
 }
 
+/* Takes what a record says of arrivals. A record that does not fit the PUT of its job says nothing.
+ * Returns whether the job waits for arrivals. */
+static bool replay_await(struct elapse__queue_side *side, const struct elapse__queue_fields *fields)
+{
+    bool waits = fields->awaits == ELAPSE__QUEUE_AWAITS_WAITING && side->key != 0;
+    bool fits =
+        side->recurrence == NULL && (waits || fields->awaits == ELAPSE__QUEUE_AWAITS_MISSED);
+    if (fits && side->awaits == ELAPSE__QUEUE_AWAITS_NONE)
+        side->first = 0;
+    if (fits)
+        elapse__queue_set_await(side, fields->awaits, fields->await);
+    else if (side->awaits != ELAPSE__QUEUE_AWAITS_NONE)
+        elapse__queue_set_await(side, ELAPSE__QUEUE_AWAITS_NONE, 0);
+    return fits && waits;
+}
+
 /* Puts a job that is in no state into the state that the fields say. Requires that the job has a
  * side record if a field belongs there. */
 static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -32,6 +49,8 @@ static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_ent
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     ELAPSE__ASSERT_THAT(elapse__queue_id(entry), ==, fields->id);
     struct elapse__queue_tick due = {fields->by_wall, elapse__queue_wall_tick(fields->due_ms)};
+    if (side != NULL && replay_await(side, fields) && fields->no_due)
+        due.tick = ELAPSE__QUEUE_NO_DUE;
     entry->priority = fields->priority;
     replay_failure(queue, entry, fields);
     if (side != NULL) {
@@ -140,7 +159,7 @@ static enum elapse__queue_result replay_token(struct elapse__queue *queue, uint6
         .end_s = end_s < 1            ? 1
                  : end_s < UINT32_MAX ? (uint32_t)end_s
                                       : UINT32_MAX,
-        .hash = elapse__queue_token_hash(queue, fields->token),
+        .hash = elapse__queue_token_hash_of(queue, fields),
         .id = fields->id,
         .position = position,
     };
@@ -228,8 +247,10 @@ static void open_entry(struct elapse__queue *queue, struct elapse__queue_entry *
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     bool by_wall = elapse__queue_by_wall(entry);
-    if (side != NULL && side->first != 0)
+    if (side != NULL && elapse__queue_first_of(side) != 0)
         side->first = opened_tick(queue, false, side->first);
+    if (entry->timer.deadline == ELAPSE__QUEUE_NO_DUE)
+        return;
     if (elapse__queue_is_leased(elapse__queue_state_of(entry))) {
         uint64_t ttr_ms = elapse__queue_profile_of(queue, entry)->ttr_ms;
         uint64_t present = elapse__queue_present(queue, true);
@@ -260,7 +281,8 @@ static void earliest_ticks(const struct elapse__queue *queue, uint64_t *boot, ui
     const struct elapse__queue_entry *entry = NULL;
     uint32_t number = 0;
     while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL) {
-        if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED)
+        if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED ||
+            entry->timer.deadline == ELAPSE__QUEUE_NO_DUE)
             continue;
         bool by_wall = elapse__queue_by_wall(entry);
         uint64_t tick = opened_tick(queue, by_wall, entry->timer.deadline);

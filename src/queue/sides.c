@@ -187,7 +187,8 @@ uint64_t elapse__queue_excess_bytes(const struct elapse__queue *queue)
 /* A record may get longer by the counters, by the lease, by the time of the put, which is left out
  * while it is the due time, and by the word that says that there is an error. The record of an
  * error may get longer by the lease. All jobs that were handed out have a side record. A job whose
- * record is long already, or whose side record has another reason, counts too. */
+ * record is long already, or whose side record has another reason, counts too. A job that waits for
+ * arrivals alone may get a due time, but its record always has the time of the put. */
 uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue)
 {
     enum { COUNTERS = 6 * 4, LEASE = 4 + 8 + 8, PUT_TIME = 8, SECOND_PARTS = 2, ROUNDED_UP = 2 };

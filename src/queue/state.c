@@ -159,11 +159,42 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
         free_place(queue, elapse__queue_tube_of(queue, entry));
 }
 
+/* Returns whether a job has no due time, because it waits for arrivals alone. */
+static bool has_no_due(const struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                       struct elapse__queue_tick due)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    if (due.tick != ELAPSE__QUEUE_NO_DUE)
+        return false;
+    ELAPSE__ASSERT(side != NULL && side->awaits == ELAPSE__QUEUE_AWAITS_WAITING);
+    ELAPSE__ASSERT(!due.by_wall);
+    (void)side;
+    return true;
+}
+
+/* A job that waited for arrivals is released: from now on it has missed those that have not come.
+ * Returns its due time, which is now if it had none. */
+static struct elapse__queue_tick release(const struct elapse__queue *queue,
+                                         struct elapse__queue_entry *entry,
+                                         struct elapse__queue_tick due)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    if (has_no_due(queue, entry, due))
+        due.tick = elapse__queue_present(queue, false);
+    if (side != NULL && side->awaits == ELAPSE__QUEUE_AWAITS_WAITING)
+        side->awaits = ELAPSE__QUEUE_AWAITS_MISSED;
+    return due;
+}
+
 void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                  struct elapse__queue_tick due)
 {
     enter_state(queue, entry, ELAPSE__QUEUE_DELAYED);
     elapse__queue_set_by_wall(entry, due.by_wall);
+    if (has_no_due(queue, entry, due)) {
+        entry->timer.deadline = due.tick;
+        return;
+    }
     elapse__queue_clocks_start(&queue->clocks, entry, due.by_wall, due.tick,
                                elapse__queue_present(queue, true));
     elapse__queue_count_in(queue, entry);
@@ -201,6 +232,7 @@ static void enter_ready(struct elapse__queue *queue, struct elapse__queue_entry 
 {
     ELAPSE__ASSERT(queue->open);
     ELAPSE__ASSERT_THAT(due.tick, <=, elapse__queue_present(queue, due.by_wall));
+    due = release(queue, entry, due);
     enter_state(queue, entry, ELAPSE__QUEUE_READY);
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
@@ -233,6 +265,7 @@ void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queu
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     ELAPSE__ASSERT_THAT((int)reason, <=, (int)ELAPSE__QUEUE_REASON_MASK);
     ELAPSE__ASSERT(!elapse_timer_pending(&entry->timer)); /* invariant 4 */
+    due = release(queue, entry, due);
     enter_state(queue, entry, ELAPSE__QUEUE_BURIED);
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
@@ -250,6 +283,7 @@ void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__qu
     ELAPSE__ASSERT_THAT(side->lease, ==, 0); /* invariant 5 */
     ELAPSE__ASSERT(side->connection == NULL);
     ELAPSE__ASSERT(!elapse_timer_pending(&side->expiry)); /* invariant 6 */
+    due = release(queue, entry, due);
     enter_state(queue, entry, ELAPSE__QUEUE_RESERVED);
     elapse__queue_set_by_wall(entry, due.by_wall);
     side->due = due.tick;

@@ -506,6 +506,17 @@ struct elapse__queue_token *elapse__queue_token_of_record(const struct elapse__q
 struct elapse__hash_128 elapse__queue_token_hash(const struct elapse__queue *queue,
                                                  struct elapse__queue_text token);
 
+/* Returns the hash of the token of an arrival. It is that of no put, and of no other job: the same
+ * token may stand for one arrival at each key of each tube. */
+struct elapse__hash_128 elapse__queue_arrival_hash(const struct elapse__queue *queue,
+                                                   struct elapse__queue_text tube,
+                                                   struct elapse__queue_text key,
+                                                   struct elapse__queue_text token);
+
+/* Returns the hash of the token of a TOKEN. */
+struct elapse__hash_128 elapse__queue_token_hash_of(const struct elapse__queue *queue,
+                                                    const struct elapse__queue_fields *fields);
+
 /* Makes an empty token that is in no list. Returns its number; 0 if there is no memory. */
 uint32_t elapse__queue_token_make(struct elapse__queue *queue);
 
@@ -518,6 +529,9 @@ void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number);
 
 /* Returns when a token may end next; ELAPSE_NEVER if there is none. */
 uint64_t elapse__queue_token_next(const struct elapse__queue *queue);
+
+/* Returns whether there may be so many more tokens. Ends some whose time has come before. */
+bool elapse__queue_tokens_fit(struct elapse__queue *queue, uint32_t more);
 
 /* Ends up to `most` tokens whose time has come. Returns true if there are more. */
 bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uint32_t most);

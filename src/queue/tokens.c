@@ -5,6 +5,8 @@
  * another token before it is released, but for no longer than it lived. Tokens that were replayed
  * are in the list of the longest lives, and wait there for ten minutes at most.
  */
+#include <string.h>
+
 #include "tables.h"
 
 enum { TOKENS_CHUNK_BITS = 8 };
@@ -37,6 +39,29 @@ struct elapse__hash_128 elapse__queue_token_hash(const struct elapse__queue *que
                                                  struct elapse__queue_text token)
 {
     return elapse__sip_hash_128(&queue->secret, token.bytes, token.size);
+}
+
+struct elapse__hash_128 elapse__queue_arrival_hash(const struct elapse__queue *queue,
+                                                   struct elapse__queue_text tube,
+                                                   struct elapse__queue_text key,
+                                                   struct elapse__queue_text token)
+{
+    struct {
+        struct elapse__hash_128 job;
+        unsigned char token[ELAPSE__QUEUE_KEY_BYTES_MAX];
+    } bytes = {.job = elapse__queue_key_hash(queue, tube, key)};
+    ELAPSE__ASSERT_THAT(token.size, <=, sizeof bytes.token);
+    if (token.size > 0)
+        memcpy(bytes.token, token.bytes, token.size);
+    return elapse__sip_hash_128(&queue->secret, &bytes, sizeof bytes.job + token.size);
+}
+
+struct elapse__hash_128 elapse__queue_token_hash_of(const struct elapse__queue *queue,
+                                                    const struct elapse__queue_fields *fields)
+{
+    return fields->key.size == 0
+               ? elapse__queue_token_hash(queue, fields->token)
+               : elapse__queue_arrival_hash(queue, fields->tube, fields->key, fields->token);
 }
 
 static uint32_t seconds_of(uint64_t tick)
@@ -141,6 +166,13 @@ bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uin
         }
     }
     return false;
+}
+
+bool elapse__queue_tokens_fit(struct elapse__queue *queue, uint32_t more)
+{
+    (void)elapse__queue_tokens_expire(queue, elapse__queue_present(queue, false),
+                                      ELAPSE__QUEUE_TURN_MAX);
+    return (uint64_t)queue->tokens.count + more <= queue->options.tokens_max;
 }
 
 uint64_t elapse__queue_token_next(const struct elapse__queue *queue)

@@ -35,6 +35,8 @@ struct elapse__queue_answer elapse__queue_change(struct elapse__queue *queue,
         return elapse__queue_reschedule_id(queue, now, named->id, named->time);
     case ELAPSE__QUEUE_KICK_ID:
         return elapse__queue_kick_any_id(queue, now, named->id);
+    case ELAPSE__QUEUE_ARRIVE:
+        return elapse__queue_arrive(queue, now, &change->arrival);
     case ELAPSE__QUEUE_ACK:
         return elapse__queue_ack(queue, now, held->holder);
     case ELAPSE__QUEUE_NACK:
@@ -65,9 +67,12 @@ uint64_t elapse__queue_change_bytes(const struct elapse__queue_change *change)
 {
     if (change->verb == ELAPSE__QUEUE_PUT)
         return elapse__queue_put_bytes(&change->put);
-    return change->verb == ELAPSE__QUEUE_LEASED
-               ? 0
-               : elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0) + error_bytes(change);
+    if (change->verb == ELAPSE__QUEUE_LEASED)
+        return 0;
+    uint64_t small = elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0);
+    return change->verb == ELAPSE__QUEUE_ARRIVE
+               ? small + elapse__queue_arrival_token_bytes(&change->arrival)
+               : small + error_bytes(change);
 }
 
 /* A transaction that is being prepared. */
@@ -106,6 +111,7 @@ static void count_needs(struct plan *plan)
         bool puts = change->verb == ELAPSE__QUEUE_PUT;
         plan->puts += puts;
         plan->tokens += puts && change->put.token.size > 0;
+        plan->tokens += change->verb == ELAPSE__QUEUE_ARRIVE && change->arrival.token.size > 0;
         plan->bytes += elapse__queue_change_bytes(change);
         plan->error_bytes += error_bytes(change);
     }
@@ -115,15 +121,13 @@ static void count_needs(struct plan *plan)
 static enum elapse__queue_result check_limits(struct elapse__queue *queue, const struct plan *plan)
 {
     uint64_t last_id = queue->last_id + ((uint64_t)plan->puts + 1) * queue->options.partitions;
+    if (plan->tokens > 0 && !elapse__queue_tokens_fit(queue, plan->tokens))
+        return ELAPSE__QUEUE_TOKENS_FULL;
     if (plan->puts == 0)
         return ELAPSE__QUEUE_OK;
     if (queue->jobs.count + plan->puts > queue->options.jobs_max || last_id > ELAPSE__QUEUE_ID_MAX)
         return ELAPSE__QUEUE_LIMIT;
-    (void)elapse__queue_tokens_expire(queue, elapse__queue_present(queue, false),
-                                      ELAPSE__QUEUE_TURN_MAX);
-    return (uint64_t)queue->tokens.count + plan->tokens <= queue->options.tokens_max
-               ? ELAPSE__QUEUE_OK
-               : ELAPSE__QUEUE_TOKENS_FULL;
+    return ELAPSE__QUEUE_OK;
 }
 
 /* ---- room ---- */
@@ -170,18 +174,30 @@ static bool keep_job(struct elapse__queue *queue, struct room *room, uint64_t id
 /* Keeps what the job with a key needs. The job may be one that the transaction puts, whose place is
  * kept for the put. */
 static bool keep_named(struct elapse__queue *queue, struct room *room,
-                       const struct elapse__queue_change_named *named)
+                       struct elapse__queue_text name, struct elapse__queue_text key)
 {
     /* No job has a name that is too long: the change will answer GONE. */
-    if (!elapse__queue_text_fits(named->tube, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
-        !elapse__queue_text_fits(named->key, 1, ELAPSE__QUEUE_KEY_BYTES_MAX))
+    if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
+        !elapse__queue_text_fits(key, 1, ELAPSE__QUEUE_KEY_BYTES_MAX))
         return true;
-    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, named->tube);
+    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
     if (tube == NULL)
         return true;
-    struct elapse__queue_entry *entry = elapse__queue_key_find(
-        queue, elapse__queue_key_hash(queue, named->tube, named->key), false);
+    struct elapse__queue_entry *entry =
+        elapse__queue_key_find(queue, elapse__queue_key_hash(queue, name, key), false);
     return entry == NULL ? keep_tube(queue, room, tube) : keep_place(queue, room, entry);
+}
+
+/* Keeps what an arrival needs: its token, and what the job needs that it may make ready. */
+static bool keep_arrival(struct elapse__queue *queue, struct room *room,
+                         const struct elapse__queue_arrival *arrival)
+{
+    if (arrival->token.size > 0) {
+        room->put.token = elapse__queue_token_make(queue);
+        if (room->put.token == 0)
+            return false;
+    }
+    return keep_named(queue, room, arrival->tube, arrival->key);
 }
 
 static enum elapse__queue_result prepare(struct elapse__queue *queue, struct room *room,
@@ -196,7 +212,9 @@ static enum elapse__queue_result prepare(struct elapse__queue *queue, struct roo
             return result;
         fits = keep_place(queue, room, room->put.built.entry);
     } else if (change->verb == ELAPSE__QUEUE_RESCHEDULE) {
-        fits = keep_named(queue, room, &change->named);
+        fits = keep_named(queue, room, change->named.tube, change->named.key);
+    } else if (change->verb == ELAPSE__QUEUE_ARRIVE) {
+        fits = keep_arrival(queue, room, &change->arrival);
     } else if (change->verb == ELAPSE__QUEUE_RESCHEDULE_ID ||
                change->verb == ELAPSE__QUEUE_KICK_ID) {
         fits = keep_job(queue, room, change->named.id, change->verb == ELAPSE__QUEUE_KICK_ID);
@@ -210,6 +228,8 @@ static void give_room(struct elapse__queue *queue, struct room *room)
 {
     if (room->put.built.tube != NULL)
         elapse__queue_put_unprepare(queue, &room->put);
+    else if (room->put.token != 0)
+        elapse__queue_token_give(queue, room->put.token);
     if (room->group != NULL) {
         elapse__queue_turns_unkeep(queue, room->group);
         elapse__queue_group_leave(queue, room->group);
@@ -227,12 +247,12 @@ static void give_rooms(struct elapse__queue *queue, struct plan *plan)
     elapse__release_locked(&queue->memory, plan->rooms, plan->count * sizeof *plan->rooms);
 }
 
-/* Begins the group, as growth if a job is put or an error is told. If there is no room for errors
- * alone, drops their texts. */
+/* Begins the group, as growth if a job is put, a token is kept or an error is told. If there is no
+ * room for errors alone, drops their texts. */
 static bool begin_group(struct elapse__queue *queue, struct plan *plan)
 {
     bool tells = plan->error_bytes > 0 && !queue->options.old_records;
-    if (plan->puts > 0)
+    if (plan->puts + plan->tokens > 0)
         return elapse__queue_begin(queue, 0, plan->bytes, ELAPSE__RECORD_FOR_GROWTH);
     int error =
         tells ? queue->sink->begin(queue->sink, plan->bytes, ELAPSE__RECORD_FOR_GROWTH) : ENOSPC;
@@ -285,11 +305,14 @@ static void make_changes(struct elapse__queue *queue, const struct plan *plan,
 }
 
 /* Returns what is wrong with a change that is not a put; NULL: nothing is. */
-static const char *fault_of(const struct elapse__queue_change *change)
+static const char *fault_of(const struct elapse__queue *queue,
+                            const struct elapse__queue_change *change)
 {
     bool has_time =
         change->verb == ELAPSE__QUEUE_RESCHEDULE || change->verb == ELAPSE__QUEUE_RESCHEDULE_ID;
     bool has_delay = change->verb == ELAPSE__QUEUE_NACK || change->verb == ELAPSE__QUEUE_NACK_IN;
+    if (change->verb == ELAPSE__QUEUE_ARRIVE)
+        return elapse__queue_arrival_fault(queue, &change->arrival);
     if (has_time)
         return elapse__queue_time_fault(change->named.time);
     return has_delay && change->held.delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX
@@ -297,11 +320,11 @@ static const char *fault_of(const struct elapse__queue_change *change)
                : NULL;
 }
 
-static const char *first_fault(const struct plan *plan)
+static const char *first_fault(const struct elapse__queue *queue, const struct plan *plan)
 {
     const char *fault = plan->count <= ELAPSE__QUEUE_CHANGES_MAX ? NULL : "too many changes";
     for (uint32_t i = 0; i < plan->count && fault == NULL; i++)
-        fault = fault_of(&plan->changes[i]);
+        fault = fault_of(queue, &plan->changes[i]);
     return fault;
 }
 
@@ -314,7 +337,7 @@ struct elapse__queue_answer elapse__queue_transact(struct elapse__queue *queue,
     struct plan plan = {.changes = changes, .count = count};
     ELAPSE__ASSERT(queue->open && queue->transaction == NULL);
     elapse__queue_take_now(queue, now);
-    const char *fault = first_fault(&plan);
+    const char *fault = first_fault(queue, &plan);
     if (fault != NULL)
         return elapse__queue_fault(fault);
     if (!leases_hold(queue, &plan))

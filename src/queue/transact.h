@@ -4,7 +4,7 @@
 #ifndef ELAPSE__QUEUE_TRANSACT_H
 #define ELAPSE__QUEUE_TRANSACT_H
 
-#include "queue.h"
+#include "arrive.h"
 
 /* What a change does. Each value names the function of queue.h that does it. */
 enum elapse__queue_verb {
@@ -14,6 +14,7 @@ enum elapse__queue_verb {
     ELAPSE__QUEUE_RESCHEDULE,    /* reschedule_key */
     ELAPSE__QUEUE_RESCHEDULE_ID, /* reschedule_id */
     ELAPSE__QUEUE_KICK_ID,       /* kick_any_id */
+    ELAPSE__QUEUE_ARRIVE,        /* arrive */
     ELAPSE__QUEUE_ACK,           /* ack */
     ELAPSE__QUEUE_NACK,          /* nack_after `delay_ms` */
     ELAPSE__QUEUE_NACK_IN,       /* nack_in `delay_ms` */
@@ -26,6 +27,7 @@ struct elapse__queue_change {
     enum elapse__queue_verb verb;
     union {
         struct elapse__queue_put put;
+        struct elapse__queue_arrival arrival;
         struct elapse__queue_change_named { /* CANCEL to KICK_ID */
             struct elapse__queue_text tube;
             struct elapse__queue_text key;

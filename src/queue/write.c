@@ -14,7 +14,9 @@ static void describe_side(const struct elapse__queue *queue,
     fields->releases = side->releases;
     fields->buries = side->buries;
     fields->kicks = side->kicks;
-    fields->has_first = side->first != 0;
+    fields->awaits = (enum elapse__queue_awaits)side->awaits;
+    fields->await = elapse__queue_await_of(side);
+    fields->has_first = elapse__queue_first_of(side) != 0;
     if (fields->has_first)
         fields->first_ms = elapse__queue_tick_to_ms(queue, false, side->first);
     const struct elapse__queue_recurrence *recurrence = side->recurrence;
@@ -48,7 +50,8 @@ void elapse__queue_describe_state(const struct elapse__queue *queue,
     fields->id = elapse__queue_id(entry);
     fields->state = elapse__queue_state_of(entry);
     fields->by_wall = due.by_wall;
-    fields->due_ms = elapse__queue_tick_to_ms(queue, due.by_wall, due.tick);
+    fields->no_due = due.tick == ELAPSE__QUEUE_NO_DUE;
+    fields->due_ms = fields->no_due ? 0 : elapse__queue_tick_to_ms(queue, due.by_wall, due.tick);
     fields->priority = entry->priority;
     /* Whether a job is ready follows from the time. */
     if (fields->state == ELAPSE__QUEUE_READY)

@@ -35,6 +35,7 @@ enum elapse__scope {
     X(PUT, PUT, TUBE)           \
     X(CANCEL, PUT, TUBE)        \
     X(RESCHEDULE, PUT, TUBE)    \
+    X(ARRIVE, PUT, TUBE)        \
     X(RESERVE, WORK, TUBES)     \
     X(ACK, WORK, ID)            \
     X(NACK, WORK, ID)           \

@@ -85,6 +85,11 @@ static const char *views_differ(const struct elapse__queue_view *left,
     COMPARE(lease.number);
     COMPARE(attempts);
     COMPARE(missed);
+    COMPARE(await);
+    COMPARE(has_due);
+    /* A job whose due time has come waits until the next turn of its queue. */
+    if (left->state != ELAPSE__QUEUE_READY)
+        COMPARE(waits);
     COMPARE(failures);
     COMPARE(reserves);
     COMPARE(timeouts);

@@ -258,6 +258,11 @@ static struct elapse__queue_put random_put(struct random_source *random)
     if (random_one_in(random, 8) && put.if_key != ELAPSE__QUEUE_DEBOUNCE) {
         put.when = ELAPSE__QUEUE_EVERY;
         put.period_ms = 15;
+    } else if (put.key.size > 0 && put.if_key != ELAPSE__QUEUE_DEBOUNCE &&
+               random_one_in(random, 2)) {
+        put.await = 1 + (uint32_t)random_below(random, 3);
+        if (random_one_in(random, 2))
+            put.when = ELAPSE__QUEUE_NO_TIME;
     }
     return put;
 }
@@ -279,6 +284,16 @@ static struct elapse__queue_change random_change(struct random_source *random,
     }
     if (change.verb == ELAPSE__QUEUE_PUT || random_one_in(random, 3))
         return put_of(random_put(random));
+    if (change.verb == ELAPSE__QUEUE_ARRIVE) {
+        change.arrival = (struct elapse__queue_arrival){
+            .tube = text("t"),
+            .key = text(keys[random_below(random, 3)]),
+            .count = 1 + (uint32_t)random_below(random, 2),
+        };
+        if (random_one_in(random, 2))
+            change.arrival.token = text(keys[random_below(random, 3)]);
+        return change;
+    }
     change.named.tube = text("t");
     change.named.key = text(keys[random_below(random, 3)]);
     change.named.id = 1 + random_below(random, last_id + 1);

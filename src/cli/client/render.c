@@ -103,9 +103,11 @@ void render_value(struct elapse__buffer *out, const char *name, const redisReply
         break;
     case ELAPSE__FIELD_MOMENT:
     case ELAPSE__FIELD_INSTANT:
+    case ELAPSE__FIELD_DUE:
         render_moment(out, number);
         break;
     case ELAPSE__FIELD_DURATION:
+    case ELAPSE__FIELD_LEFT:
         render_duration(out, number);
         break;
     default:

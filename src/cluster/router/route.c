@@ -71,6 +71,7 @@ static const struct elapse__router_route routes[] = {
     {.name = "RESERVE", .kind = ELAPSE__ROUTER_ROUTE_RESERVE, .least = 2},
     {.name = "CANCEL", .kind = ELAPSE__ROUTER_ROUTE_KEYS, .least = 3},
     {.name = "RESCHEDULE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3},
+    {.name = "ARRIVE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3},
     {.name = "NACK", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .lease_options = 3},
     {.name = "EXTEND", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3},
     {.name = "BURY", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .lease_options = 1},

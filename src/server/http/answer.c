@@ -126,6 +126,7 @@ static const char *name_of(const struct elapse__wire_resp_item *name, char room[
 {
     enum elapse__field_kind kind = elapse__field_kind_of(name->bytes, name->size);
     bool is_time = kind == ELAPSE__FIELD_MOMENT || kind == ELAPSE__FIELD_INSTANT ||
+                   kind == ELAPSE__FIELD_DUE || kind == ELAPSE__FIELD_LEFT ||
                    kind == ELAPSE__FIELD_DURATION;
     const char *unit = is_time ? "_ms" : "";
 
@@ -432,7 +433,9 @@ static void write_answer(enum elapse__http_operation operation, struct elapse__j
         if (value.kind == ELAPSE__WIRE_RESP_MAP) {
             write_members(json, reader, (uint64_t)value.integer);
         } else {
-            elapse__json_name(json, value.kind == ELAPSE__WIRE_RESP_INTEGER ? "kicked" : "result");
+            bool is_number = value.kind == ELAPSE__WIRE_RESP_INTEGER;
+            const char *number = operation == ELAPSE__HTTP_ARRIVE ? "left" : "kicked";
+            elapse__json_name(json, is_number ? number : "result");
             write_value(json, reader, value);
         }
         break;

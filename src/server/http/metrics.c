@@ -80,6 +80,7 @@ static const char *const commands[ELAPSE__VERBS] = {
     [ELAPSE__VERB_CANCEL_ID] = "cancel-id",
     [ELAPSE__VERB_RESCHEDULE] = "reschedule",
     [ELAPSE__VERB_RESCHEDULE_ID] = "reschedule-id",
+    [ELAPSE__VERB_ARRIVE] = "arrive",
     [ELAPSE__VERB_ACK] = "ack",
     [ELAPSE__VERB_NACK] = "nack",
     [ELAPSE__VERB_EXTEND] = "extend",

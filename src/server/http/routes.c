@@ -20,6 +20,7 @@ static const struct path {
     {"/api/v1/put", ELAPSE__HTTP_PUT, true, false},
     {"/api/v1/cancel", ELAPSE__HTTP_CANCEL, true, false},
     {"/api/v1/reschedule", ELAPSE__HTTP_RESCHEDULE, true, false},
+    {"/api/v1/arrive", ELAPSE__HTTP_ARRIVE, true, false},
     {"/api/v1/reserve", ELAPSE__HTTP_RESERVE, true, false},
     {"/api/v1/ack", ELAPSE__HTTP_ACK, true, false},
     {"/api/v1/nack", ELAPSE__HTTP_NACK, true, false},

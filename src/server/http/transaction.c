@@ -19,7 +19,7 @@ static bool find_operation(const json_t *name, enum elapse__http_operation *oper
         {"ack", ELAPSE__HTTP_ACK},       {"reschedule", ELAPSE__HTTP_RESCHEDULE},
         {"nack", ELAPSE__HTTP_NACK},     {"extend", ELAPSE__HTTP_EXTEND},
         {"bury", ELAPSE__HTTP_BURY},     {"kick", ELAPSE__HTTP_KICK},
-        {"leased", ELAPSE__HTTP_LEASED},
+        {"leased", ELAPSE__HTTP_LEASED}, {"arrive", ELAPSE__HTTP_ARRIVE},
     };
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -41,7 +41,8 @@ static bool translate_part(const struct elapse__http_request *request, json_t *m
         !find_operation(json_object_get(members, "command"), &operation))
         return elapse__http_refuse(fault, 400, "BAD_ARGUMENT", "command",
                                    "each command is an object, and this has to be one of put, "
-                                   "cancel, reschedule, kick, ack, nack, extend, bury, leased");
+                                   "cancel, reschedule, arrive, kick, ack, nack, extend, bury, "
+                                   "leased");
     (void)json_object_del(members, "command");
     return elapse__http_translate_members(request, operation, members, command, answered_as, fault);
 }

@@ -118,6 +118,17 @@ static bool build_reschedule(struct elapse__building *building)
     return named && add_time(building);
 }
 
+static bool build_arrive(struct elapse__building *building)
+{
+    const json_t *count = elapse__build_find(building, "count");
+
+    return elapse__build_word(building, "ARRIVE") && elapse__build_required(building, "tube") &&
+           elapse__build_required(building, "key") &&
+           (count == NULL || elapse__build_number(building, "count", count)) &&
+           elapse__build_option(building, "TOKEN", "token") &&
+           elapse__build_option(building, "FOR", "token_for");
+}
+
 static bool build_kick(struct elapse__building *building)
 {
     if (is_named(building, "id"))
@@ -361,6 +372,7 @@ static build_function *const builders[ELAPSE__HTTP_OPERATIONS] = {
     [ELAPSE__HTTP_PUT] = build_put,
     [ELAPSE__HTTP_CANCEL] = build_cancel,
     [ELAPSE__HTTP_RESCHEDULE] = build_reschedule,
+    [ELAPSE__HTTP_ARRIVE] = build_arrive,
     [ELAPSE__HTTP_RESERVE] = build_reserve,
     [ELAPSE__HTTP_ACK] = build_ack,
     [ELAPSE__HTTP_NACK] = build_nack,

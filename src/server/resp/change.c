@@ -119,6 +119,58 @@ enum elapse__session_step elapse__resp_reschedule_id(const struct elapse__resp_c
     return elapse__resp_run_one(call, &change);
 }
 
+/* ---- arrive ---- */
+
+/* Reads how many have arrived, and the token. */
+static bool read_arrival(const struct elapse__resp_call *call,
+                         struct elapse__queue_arrival *arrival)
+{
+    static const struct elapse__wire_resp_option options[] = {{"TOKEN", 1}, {"FOR", 1}};
+    uint32_t places[2];
+    uint64_t count = 1;
+    bool has_count = call->count > 3 && !elapse__wire_resp_is(call->arguments[3], "TOKEN") &&
+                     !elapse__wire_resp_is(call->arguments[3], "FOR");
+    const char *fault = NULL;
+
+    if ((has_count && !elapse__resp_read_number(call, 3, UINT32_MAX, &count)) ||
+        !elapse__resp_find_options(call, has_count ? 4 : 3, options, 2, places) ||
+        (places[1] != 0 && !elapse__resp_read_duration(call, places[1], &arrival->token_life_ms)))
+        return false;
+    arrival->count = (uint32_t)count;
+    if (places[0] != 0)
+        arrival->token = elapse__resp_text(call->arguments[places[0]]);
+    if (count == 0)
+        fault = "ERR the count is 1 to 4294967295";
+    else if (places[0] != 0 && arrival->token.size == 0)
+        fault = "ERR a token has 1 to 250 bytes";
+    else if (places[1] != 0 && places[0] == 0)
+        fault = "ERR syntax error: FOR needs TOKEN";
+    else if (places[1] != 0 && arrival->token_life_ms == 0)
+        fault = "ERR a token lives from 1 s to 10 min";
+    if (fault != NULL)
+        (void)elapse__resp_reply_error(call->connection, fault, NULL);
+    return fault == NULL;
+}
+
+enum elapse__session_step elapse__resp_arrive(const struct elapse__resp_call *call)
+{
+    struct elapse__queue_change change = {.verb = ELAPSE__QUEUE_ARRIVE};
+    struct elapse__queue_answer answer;
+
+    change.arrival = (struct elapse__queue_arrival){.tube = elapse__resp_text(call->arguments[1]),
+                                                    .key = elapse__resp_text(call->arguments[2])};
+    if (!read_arrival(call, &change.arrival))
+        return ELAPSE__STEP_RAN;
+    if (!elapse__resp_make(call, &change, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, ELAPSE__VERB_ARRIVE);
+    if (answer.result == ELAPSE__QUEUE_OK || answer.result == ELAPSE__QUEUE_KNOWN)
+        elapse__resp_reply_integer(call, answer.left);
+    else
+        elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
+}
+
 /* ---- kick and pause ---- */
 
 enum elapse__session_step elapse__resp_kick_id(const struct elapse__resp_call *call)

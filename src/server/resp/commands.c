@@ -29,11 +29,12 @@ static elapse__resp_function describe;
 static const struct elapse__resp_command commands[] = {
     {"PUT", elapse__resp_put, -3, CHANGES, ELAPSE__VERB_PUT, "jobs",
      "tube body [IN duration | AT milliseconds | EVERY duration | CRON expression [ZONE zone]] "
-     "[KEY key] [TAG tag] [GROUP group] [IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] "
+     "[KEY key] [AWAIT count] [TAG tag] [GROUP group] "
+     "[IFKEY REPLACE | KEEP | FAIL | DEBOUNCE MAX duration] "
      "[PRIORITY number] "
      "[TTR duration] [EXPIRE duration] [ATTEMPTS count] [BACKOFF min max] [TOKEN token [FOR "
      "duration]] [HEADERS headers]",
-     "Puts a job, due at once unless it says when"},
+     "Puts a job, due at once unless it says when, or how many have to arrive"},
     {"ACK", elapse__resp_ack, -3, CHANGES, ELAPSE__VERB_ACK, "workers", "id lease [id lease ...]",
      "Ends jobs whose work is done"},
     {"NACK", elapse__resp_nack, -3, CHANGES, ELAPSE__VERB_NACK, "workers",
@@ -84,6 +85,9 @@ static const struct elapse__resp_command commands[] = {
      "tube [CURSOR cursor] [COUNT count]", "Lists groups of a tube"},
     {"CANCEL", elapse__resp_cancel, -3, CHANGES, ELAPSE__VERB_CANCEL, "jobs", "tube key [key ...]",
      "Cancels jobs by their keys"},
+    {"ARRIVE", elapse__resp_arrive, -3, CHANGES, ELAPSE__VERB_ARRIVE, "jobs",
+     "tube key [count] [TOKEN token [FOR duration]]",
+     "Takes arrivals off the number that a job waits for"},
     {"EXTEND", elapse__resp_extend, -3, CHANGES, ELAPSE__VERB_EXTEND, "workers",
      "id lease [id lease ...]", "Begins leases anew: they last for TTR from now"},
     {"KICKID", elapse__resp_kick_id, 2, CHANGES, ELAPSE__VERB_KICK_ID, "jobs", "id",
@@ -123,8 +127,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 /* In the table, names of n letters begin at place first_of_length[n] and end before
  * first_of_length[n + 1]. */
 static const uint8_t first_of_length[LENGTH_MAX + 2] = {
-    [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 31,        [8] = 34,
-    [9] = 36, [10] = 37, [11] = 38, [12] = 38, [13] = COMMANDS,
+    [3] = 0,  [4] = 2,   [5] = 13,  [6] = 22,  [7] = 32,        [8] = 35,
+    [9] = 37, [10] = 38, [11] = 39, [12] = 39, [13] = COMMANDS,
 };
 
 const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)

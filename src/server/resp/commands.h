@@ -20,6 +20,7 @@ elapse__resp_function elapse__resp_cancel_id;
 elapse__resp_function elapse__resp_cancel_all;
 elapse__resp_function elapse__resp_reschedule;
 elapse__resp_function elapse__resp_reschedule_id;
+elapse__resp_function elapse__resp_arrive;
 elapse__resp_function elapse__resp_kick;
 elapse__resp_function elapse__resp_kick_id;
 elapse__resp_function elapse__resp_pause;

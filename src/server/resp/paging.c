@@ -25,6 +25,18 @@ const uint32_t elapse__resp_job_pairs = JOB_PAIRS;
 #define ELAPSE__RESP_WRITE_STATE(writer, value) \
     elapse__wire_resp_write_text(writer, elapse__resp_state_name(value))
 #define ELAPSE__RESP_WRITE_REASON(writer, value) write_reason(writer, from)
+#define ELAPSE__RESP_WRITE_DUE(writer, value)    write_time(writer, from, value)
+#define ELAPSE__RESP_WRITE_LEFT(writer, value)   write_time(writer, from, (int64_t)(value))
+
+/* Writes when a job is due, or how long it has to wait until then; null if it has no due time. */
+static void write_time(struct elapse__wire_resp_writer *writer,
+                       const struct elapse__queue_view *view, int64_t value)
+{
+    if (view->has_due)
+        elapse__wire_resp_write_integer(writer, value);
+    else
+        elapse__wire_resp_write_null(writer);
+}
 
 /* Writes why a job is buried; null if it is not. */
 static void write_reason(struct elapse__wire_resp_writer *writer,

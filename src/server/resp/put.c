@@ -56,7 +56,28 @@ static bool read_when(const struct elapse__resp_call *call, const uint32_t *plac
         put->cron = elapse__resp_text(call->arguments[places[ELAPSE__PUT_CRON]]);
         if (places[ELAPSE__PUT_ZONE] != 0)
             put->zone = elapse__resp_text(call->arguments[places[ELAPSE__PUT_ZONE]]);
+        return true;
     }
+    if (places[ELAPSE__PUT_AWAIT] != 0)
+        put->when = ELAPSE__QUEUE_NO_TIME;
+    return true;
+}
+
+/* Reads how many arrivals the job waits for. A put of such a job that is sent again must not begin
+ * the count anew: without IFKEY the job that has the key stays. */
+static bool read_await(const struct elapse__resp_call *call, const uint32_t *places,
+                       struct elapse__queue_put *put)
+{
+    if (places[ELAPSE__PUT_AWAIT] == 0)
+        return true;
+    if (!read_number(call, places[ELAPSE__PUT_AWAIT], &put->await))
+        return false;
+    if (put->await == 0)
+        return refuse(call, "ERR AWAIT is 1 to 4294967295");
+    if (places[ELAPSE__PUT_KEY] == 0)
+        return refuse(call, "ERR syntax error: AWAIT needs KEY");
+    if (places[ELAPSE__PUT_IFKEY] == 0)
+        put->if_key = ELAPSE__QUEUE_KEEP;
     return true;
 }
 
@@ -166,7 +187,8 @@ static bool read_put(const struct elapse__resp_call *call, struct elapse__queue_
            read_token(call, places, put) &&
            read_text(call, places[ELAPSE__PUT_HEADERS], "ERR headers have 1 to 4096 bytes",
                      &put->headers) &&
-           read_if_key(call, places, put) && read_work(call, places, put);
+           read_await(call, places, put) && read_if_key(call, places, put) &&
+           read_work(call, places, put);
 }
 
 /* Sums up the puts into the same tube that come before in the transaction, if there is one. */

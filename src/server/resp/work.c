@@ -99,6 +99,7 @@ struct details {
     bool recurring;
     struct elapse__queue_text error;
     int64_t error_ms;
+    uint64_t await; /* NO_NUMBER: none is missing */
 };
 
 #define HAS_INSTANT(value)   ((value) != 0)
@@ -123,6 +124,7 @@ static void write_details(struct elapse__wire_resp_writer *writer,
         .recurring = handed->recurring,
         .error = job->texts.error,
         .error_ms = job->texts.error_ms,
+        .await = handed->await == 0 ? NO_NUMBER : handed->await,
     };
     size_t pairs = 0;
 

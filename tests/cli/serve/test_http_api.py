@@ -66,7 +66,7 @@ class Operations(HttpTest):
             "id": "1", "tube": "mails", "key": "k", "tag": "t", "group": None, "headers": None, "body": "hé\0llo \u2028\"\\\n",
             "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "attempts_max": 3, "retry": 3,
             "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None, "holder": None,
-            "reason": None, "error": None, "error_at_ms": None})
+            "reason": None, "await": 0, "error": None, "error_at_ms": None})
         self.assertEqual(self.post("put", tube="mails", body="x", token="x"),
                          {"id": "1", "result": "known"})
 
@@ -172,6 +172,29 @@ class Operations(HttpTest):
         self.assertEqual(self.post("reschedule", id=number, **{"in": "0s"}),
                          {"result": "rescheduled"})
         self.assertEqual(self.post("reschedule", id="99", **{"in": "1s"}), {"result": "gone"})
+
+    def test_arrivals(self):
+        self.put(key="k", **{"await": 4})
+        job = self.get("/api/v1/jobs?tube=a&key=k")
+        self.assertEqual((job["state"], job["due_ms"], job["left_ms"], job["await"]),
+                         ("delayed", None, None, 4))
+        self.assertEqual(self.post("put", tube="a", body="b", key="k", **{"await": 9}),
+                         {"id": "1", "result": "kept"})
+        arrive = {"tube": "a", "key": "k", "token": "one", "token_for": "5s"}
+        self.assertEqual(self.post("arrive", **arrive), {"left": 3})
+        self.assertEqual(self.post("arrive", **arrive), {"left": 3})
+        self.assertEqual(self.post("arrive", tube="a", key="k", count=2), {"left": 1})
+        done = self.post("transaction", commands=[
+            {"command": "arrive", "tube": "a", "key": "k", "token": "two"},
+            {"command": "arrive", "tube": "a", "key": "k"}])["results"]
+        self.assertEqual(done, [{"left": 0}, {"result": "gone"}])
+        self.take()
+        self.put(key="late", **{"await": 4, "in": "1ms"})
+        [job] = self.post("reserve", tubes=["a"], wait="10s", details=True)["jobs"]
+        self.assertEqual(job["details"]["await"], 4)
+        for wrong in ({"count": 0}, {"count": 4294967296}, {"token_for": "5s"}, {"more": 1}):
+            self.post("arrive", status=400, tube="a", key="k", **wrong)
+        self.post("put", status=400, tube="a", body="b", **{"await": 1})
 
     def test_a_member_that_is_null_is_not_there(self):
         number = self.put(key="k", **{"in": "1h"})

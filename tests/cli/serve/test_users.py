@@ -203,6 +203,7 @@ REQUESTS = {
     ("get", "/api/v1/openapi.json"): None, ("get", "/api/v1/forecast"): "look",
     ("post", "/api/v1/put"): "put", ("post", "/api/v1/cancel"): "put",
     ("post", "/api/v1/reschedule"): "put", ("post", "/api/v1/reserve"): "work",
+    ("post", "/api/v1/arrive"): "put",
     ("post", "/api/v1/ack"): "work", ("post", "/api/v1/nack"): "work",
     ("post", "/api/v1/extend"): "work", ("post", "/api/v1/bury"): "work",
     ("post", "/api/v1/kick"): "admin", ("post", "/api/v1/cancel_all"): "admin",
@@ -217,6 +218,7 @@ REQUESTS = {
 BODIES = {
     "put": {"tube": "t", "body": "b"}, "cancel": {"tube": "t", "keys": ["k"]},
     "reschedule": {"tube": "t", "key": "k", "in": "1s"}, "reserve": {"tubes": ["t"]},
+    "arrive": {"tube": "t", "key": "k"},
     "ack": {"jobs": [{"id": "1", "lease": "1-1"}]}, "nack": {"id": "1", "lease": "1-1"},
     "extend": {"id": "1", "lease": "1-1"}, "bury": {"id": "1", "lease": "1-1"},
     "kick": {"tube": "t", "count": 1}, "cancel_all": {"tube": "t"},

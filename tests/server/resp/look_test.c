@@ -9,11 +9,12 @@ RESP_TEST(look_up)
     says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
          "*2|:1|+scheduled|");
     says("LOOKUP t k",
-         "*52|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "*54|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
          "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$12|attempts_max|:3|$5|retry|:3|$11|"
          "backoff_min|:2000|$11|"
          "backoff_max|:60000|$8|attempts|:0|"
-         "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-1|"
+         "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-1|$5|"
+         "await|:0|"
          "$3|key|$1|k|$3|tag|$6|spring|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|$7|headers|$-1|$4|"
          "body|$4|body|");
     says("LOOKUP t other", "$-1|");
@@ -22,10 +23,11 @@ RESP_TEST(look_up)
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%26|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "%27|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
          "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$12|attempts_max|:20|$5|retry|:20|"
          "$11|backoff_min|:1000|$11|backoff_max|:600000|$8|attempts|:0|"
-         "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|"
+         "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|$5|await|:"
+         "0|"
          "$3|key|_|$3|tag|_|$5|group|_|$5|error|_|$8|error_at|_|$7|headers|_|$4|body|$0||");
     says("LOOKUP u x", "_|");
 }
@@ -60,7 +62,7 @@ RESP_TEST(states)
     shows("LOOKUPID 1", "$5|lease|$3|1-1|");
     says("BURY 1 1-1", "+ok|");
     shows("LOOKUP t k", "$5|state|$6|buried|");
-    shows("LOOKUP t k", "$6|reason|$18|a worker buried it|");
+    shows("LOOKUP t k", "$6|reason|$18|a worker buried it|$5|await|:0|");
     shows("LOOKUP t k", "$8|attempts|:1|");
     says("KICKID 1", "+ok|");
     begins(&c, "RESERVE t", "*1|");
@@ -145,16 +147,16 @@ RESP_TEST(list_with_keys)
     says("PUT t one KEY k1 TAG spring IN 1h", "*2|:1|+scheduled|");
     says("PUT t two IN 1h", "*2|:2|+scheduled|");
     says("PUT t three KEY k3 IN 1h", "*2|:3|+scheduled|");
-    shows("LIST t KEYS", "*2|:0|*3|*48|$2|id|:1|$4|tube|$1|t|");
+    shows("LIST t KEYS", "*2|:0|*3|*50|$2|id|:1|$4|tube|$1|t|");
     shows("LIST t KEYS",
-          "$3|key|$2|k1|$3|tag|$6|spring|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|*48|$2|id|:2|");
+          "$3|key|$2|k1|$3|tag|$6|spring|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|*50|$2|id|:2|");
     shows("LIST t KEYS",
-          "$3|key|$-1|$3|tag|$-1|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|*48|$2|id|:3|");
+          "$3|key|$-1|$3|tag|$-1|$5|group|$-1|$5|error|$-1|$8|error_at|$-1|*50|$2|id|:3|");
     shows("LIST t KEYS TAG spring", "$3|key|$2|k1|$3|tag|$6|spring|");
-    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*48|$2|id|:1|");
-    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*48|$2|id|:3|");
+    shows("LIST t COUNT 2 KEYS", "*2|:2|*2|*50|$2|id|:1|");
+    shows("LIST t CURSOR 2 KEYS", "*2|:0|*1|*50|$2|id|:3|");
     begins(&c, "HELLO 3", "%7|");
-    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%24|$2|id|:3|");
+    shows("LIST t KEYS CURSOR 2", "*2|:0|*1|%25|$2|id|:3|");
     says("LIST t KEYS KEYS", "-ERR syntax error: twice the option 'KEYS'|");
 }
 
@@ -171,7 +173,7 @@ RESP_TEST(list_with_keys_of_a_damaged_job)
     for (size_t i = 0; i + 12 < size; i++)
         if (memcmp(content + i, "damaged-body", 12) == 0)
             content[i] ^= 1;
-    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*48|$2|id|:2|");
+    shows("LIST t KEYS", "*2|:0|*2|-DAMAGED its body is damaged|*50|$2|id|:2|");
     shows("LIST t KEYS", "$3|key|$1|m|$3|tag|$-1|");
 }
 
@@ -233,7 +235,7 @@ RESP_TEST(wrong_errors)
     says("EXTEND 1 1-1 ERROR a", "-ERR syntax error: there is no option 'ERROR'|");
     says("BURY 1 1-1 IN 1s", "-ERR syntax error: there is no option 'IN'|");
     says("NACK 1 1-1 2 1-2 ERROR ''", "*2|+ok|+ok|");
-    shows("LIST t KEYS", "$5|error|$-1|$8|error_at|$-1|*48|");
+    shows("LIST t KEYS", "$5|error|$-1|$8|error_at|$-1|*50|");
 }
 
 /* An error whose text is damaged is left out; the job is handed out. */
@@ -280,7 +282,7 @@ RESP_TEST(list_with_keys_in_a_pipeline)
     ask(&c, "PING");
     commit();
     const char *reply = hear_some(&c, 5000);
-    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*48\r\n"));
+    assert_non_null(strstr(reply, "*2\r\n:2\r\n+scheduled\r\n*2\r\n:0\r\n*1\r\n*50\r\n"));
     assert_non_null(strstr(reply, "$3\r\nkey\r\n$1\r\nk\r\n$3\r\ntag\r\n$-1\r\n$5\r\ngroup\r\n$-"
                                   "1\r\n$5\r\nerror\r\n$-1\r\n$8\r\nerror_at\r\n$-1\r\n+PONG\r\n"));
 }
@@ -336,14 +338,15 @@ RESP_TEST(list_in_both_versions)
     char expected[600];
 
     says("PUT t b", "*2|:1|+scheduled|");
-    sprintf(
-        expected,
-        "*2|:0|*1|*38|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-1|",
-        job);
+    sprintf(expected,
+            "*2|:0|*1|*40|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|holder|$-1|$6|reason|$-"
+            "1|$5|await|:0|",
+            job);
     says("LIST t", expected);
     begins(&c, "HELLO 3", "%7|");
     sprintf(expected,
-            "*2|:0|*1|%%19|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|",
+            "*2|:0|*1|%%20|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|holder|_|$6|reason|_|$5|"
+            "await|:0|",
             job);
     says("LIST t", expected);
 }

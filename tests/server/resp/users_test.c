@@ -180,6 +180,7 @@ static const struct {
     {"LOOKUPID", "LOOKUPID 1"},
     {"CANCELALL", "CANCELALL t"},
     {"RESCHEDULE", "RESCHEDULE t k IN 1s"},
+    {"ARRIVE", "ARRIVE t k"},
     {"RESCHEDULEID", "RESCHEDULEID 1 IN 1s"},
 };
 
