@@ -5,7 +5,7 @@
 #ifndef ELAPSE__QUEUE_COMMANDS_H
 #define ELAPSE__QUEUE_COMMANDS_H
 
-#include "arrive.h"
+#include "arrivals.h"
 #include "moves.h"
 
 /* cancel.c: cancels an entry within a group. Returns REMOVED or RUNNING. */

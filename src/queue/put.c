@@ -23,7 +23,7 @@ static const char *put_texts_fault(const struct elapse__queue *queue,
     const char *split_fault = elapse__queue_split_fault(queue, put->tube);
     if (put->group.size > 0 && split_fault != NULL)
         return split_fault;
-    if ((put->headers.size + put->group.size > 0 || put->await > 0) && queue->options.old_records)
+    if (put->headers.size + put->group.size + put->await > 0 && queue->options.old_records)
         return "upgrade all nodes first";
     if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
         return "a key has at most 250 bytes";

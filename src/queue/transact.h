@@ -4,7 +4,7 @@
 #ifndef ELAPSE__QUEUE_TRANSACT_H
 #define ELAPSE__QUEUE_TRANSACT_H
 
-#include "arrive.h"
+#include "arrivals.h"
 
 /* What a change does. Each value names the function of queue.h that does it. */
 enum elapse__queue_verb {

@@ -87,7 +87,7 @@ mutant the_end_of_a_shadow_is_not_written src/queue/move.c \
 mutant headers_count_as_body src/queue/job.h \
     'uint32_t body_size = record_body_size[- - headers_size-];'
 mutant headers_are_written_into_old_logs src/queue/put.c \
-    'put->headers.size + put->group.size > 0 && [-queue->options.old_records-]{+false+}'
+    'put->headers.size + put->group.size + put->await > 0 && [-queue->options.old_records-]{+false+}'
 mutant unknown_flag_is_left_out src/queue/fields.c \
     '(record->flags & ~(unsigned)ELAPSE__RECORD_BODY_LOST) != 0[- ||
         (record->flags != 0 && record->type != ELAPSE__RECORD_PUT)-]{+ && record->flags == 0+}'
@@ -282,7 +282,28 @@ mutant errors_below_the_log_are_kept src/queue/forget.c \
     '[-    elapse__queue_errors_forget(queue, position);
 -]    forget_jobs'
 mutant transaction_counts_no_errors src/queue/transact.c \
-    'elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0)[- + error_bytes(change)-];'
+    ': small[- + error_bytes(change)-];'
+mutant arrival_of_a_known_token_counts src/queue/arrive.c \
+    '    if ([-is_known(queue, arrival, &hash)-]{+false && is_known(queue, arrival, &hash)+}) {'
+mutant token_of_an_arrival_is_not_kept src/queue/arrive.c \
+    'elapse__queue_wait_again(queue, entry, due, true);
+    else
+        elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    if (token != 0[-)-]{+ && left > 0)+}'
+mutant token_of_an_arrival_is_replayed_as_that_of_a_put src/queue/replay.c \
+    '.hash = [-elapse__queue_token_hash_of(queue, fields)-]{+elapse__queue_token_hash(queue, fields->token)+},'
+mutant token_of_an_arrival_is_that_of_each_key src/queue/tokens.c \
+    '} bytes = {[-.job = elapse__queue_key_hash(queue, tube, key)-]{+.job = {(tube.size + key.size) * 0}+}};'
+mutant job_that_failed_waits_for_arrivals_again src/queue/state.c \
+    '    if (side != NULL && [-side->awaits == ELAPSE__QUEUE_AWAITS_WAITING-]{+false+})
+        side->awaits'
+mutant arrival_without_a_record src/queue/arrive.c \
+    '    else
+        [-elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);-]{+(void)entry;+}'
+mutant transaction_counts_no_arrival_token src/queue/transact.c \
+    '? small[- + elapse__queue_arrival_token_bytes(&change->arrival)-]'
+mutant replay_forgets_that_there_is_no_due_time src/queue/replay.c \
+    '    if (side != NULL && replay_await(side, fields) && [-fields->no_due-]{+false+})'
 mutant errors_of_a_transaction_are_relief src/queue/transact.c \
     'tells ? queue->sink->begin(queue->sink, plan->bytes, [-ELAPSE__RECORD_FOR_GROWTH-]{+ELAPSE__RECORD_FOR_RELIEF+})'
 mutant dropped_errors_of_a_transaction_are_written src/queue/transact.c \

@@ -451,12 +451,12 @@ RESP_TEST(list_with_the_beginning_of_bodies)
     says("PUT t abcdef KEY k IN 1h", "*2|:1|+scheduled|");
     says("PUT t '' IN 2h", "*2|:2|+scheduled|");
     shows("LIST t BODY 4", "$3|key|$1|k|");
-    shows("LIST t BODY 4", "$4|body|$4|abcd|$10|body_bytes|:6|*52|$2|id|:2|");
+    shows("LIST t BODY 4", "$4|body|$4|abcd|$10|body_bytes|:6|*54|$2|id|:2|");
     shows("LIST t BODY 4", "$4|body|$0||$10|body_bytes|:0|");
     shows("LIST t BODY 1024", "$4|body|$6|abcdef|$10|body_bytes|:6|");
     shows("LIST t KEYS BODY 1 STATE delayed SOONEST",
-          "$4|body|$1|a|$10|body_bytes|:6|*52|$2|id|:2|");
-    shows("LIST t KEYS", "$5|error|$-1|$8|error_at|$-1|*48|$2|id|:2|");
+          "$4|body|$1|a|$10|body_bytes|:6|*54|$2|id|:2|");
+    shows("LIST t KEYS", "$5|error|$-1|$8|error_at|$-1|*50|$2|id|:2|");
     says("LIST t BODY 0", "-ERR BODY is 1 to 1024|");
     says("LIST t BODY 1025", "-ERR BODY is 1 to 1024|");
     says("LIST t BODY x", "-ERR not a number, or out of range: 'x'|");

@@ -1,8 +1,8 @@
 /*
  * Arrivals: what a job that was put with `await` waits for.
  */
-#ifndef ELAPSE__QUEUE_ARRIVE_H
-#define ELAPSE__QUEUE_ARRIVE_H
+#ifndef ELAPSE__QUEUE_ARRIVALS_H
+#define ELAPSE__QUEUE_ARRIVALS_H
 
 #include "queue.h"
 
