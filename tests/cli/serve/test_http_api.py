@@ -34,7 +34,7 @@ class Description(HttpTest):
                     other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
                     self.assertEqual(other.status, 405)
         self.assertEqual(len(names), len(set(names)))
-        self.assertEqual(len(names), 30)
+        self.assertEqual(len(names), 31)
 
 
 class Operations(HttpTest):
