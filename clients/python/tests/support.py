@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -78,3 +79,42 @@ class DiskServer:
     def __exit__(self, *_):
         self.kill()
         self.directory.cleanup()
+
+
+class Lossy:
+    """A way to a server that can lose one answer: the command is done, and the connection ends."""
+
+    def __init__(self, port):
+        self.port, self.loses = port, False
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            server = socket.create_connection(("127.0.0.1", self.port))
+            threading.Thread(target=self.carry, args=(client, server, False), daemon=True).start()
+            threading.Thread(target=self.carry, args=(server, client, True), daemon=True).start()
+
+    def carry(self, source, target, is_answer):
+        try:
+            while data := source.recv(1 << 16):
+                if is_answer and self.loses:
+                    self.loses = False
+                    break
+                target.sendall(data)
+        except OSError:
+            pass
+        for end in (source, target):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            end.close()
+
+    def close(self):
+        self.listener.close()

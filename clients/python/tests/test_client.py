@@ -168,7 +168,13 @@ class Commands(unittest.TestCase):
         self.assertEqual(client.limits("limited"), {"concurrency": 1})
         client.put_many(elapse.put("limited", str(i)) for i in range(3))
         self.assertEqual(len(client.reserve("limited", count=3)), 1)
-        client.limit("limited", concurrency=None)
+        client.limit("limited", rate=(10, "1s"), burst=2)
+        self.assertEqual(client.limits("limited"), {"rate": 10, "rate_per": 1000, "rate_burst": 2})
+        with self.assertRaisesRegex(elapse.CommandError, "HORSES"):
+            client.limit("limited", hor_ses=2)
+        with self.assertRaises(TypeError):
+            client.limit("limited", burst=2)
+        client.limit("limited")
         self.assertEqual(client.limits("limited"), {})
         self.assertEqual(client.pause("limited", "1h"), "ok")
         self.assertEqual(client.reserve("limited", count=3), [])
@@ -300,45 +306,6 @@ class Commands(unittest.TestCase):
         asyncio.run(run())
 
 
-class Lossy:
-    """A way to a server that can lose one answer: the command is done, and the connection ends."""
-
-    def __init__(self, port):
-        self.port, self.loses = port, False
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"redis://127.0.0.1:{self.listener.getsockname()[1]}"
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            server = socket.create_connection(("127.0.0.1", self.port))
-            threading.Thread(target=self.carry, args=(client, server, False), daemon=True).start()
-            threading.Thread(target=self.carry, args=(server, client, True), daemon=True).start()
-
-    def carry(self, source, target, is_answer):
-        try:
-            while data := source.recv(1 << 16):
-                if is_answer and self.loses:
-                    self.loses = False
-                    break
-                target.sendall(data)
-        except OSError:
-            pass
-        for end in (source, target):
-            try:
-                end.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            end.close()
-
-    def close(self):
-        self.listener.close()
-
-
 class LostAnswers(unittest.TestCase):
     """What an answer that is lost leads to."""
 
@@ -349,7 +316,7 @@ class LostAnswers(unittest.TestCase):
         cls.client = cls.server.client()
 
     def setUp(self):
-        self.way = Lossy(self.server.port)
+        self.way = support.Lossy(self.server.port)
         self.addCleanup(self.way.close)
         self.lossy = elapse.Client(self.way.url)
         self.addCleanup(self.lossy.close)

@@ -58,6 +58,11 @@ asyncio.run(tasks.run(until_idle=True))
     def test_tasks(self):
         self.assertEqual(self.run_block("max_retries=3"), "a mail to ann\n")
 
+    def test_scatter_and_gather(self):
+        said = self.run_block("client.gather(").splitlines()
+        self.assertEqual(sorted(said[:10]), [f"drawn: page {i}" for i in range(10)])
+        self.assertEqual(said[10:], ["holidays is complete"])
+
     def test_tests(self):
         self.run_block("testing.Server()")
 
@@ -78,7 +83,7 @@ with testing.Server() as server:
         self.assertEqual(said.getvalue(), "order 4712 is cancelled\norder 4712 was not paid in time\n")
 
     def test_each_block_is_run(self):
-        self.assertEqual(len(BLOCKS), 6)
+        self.assertEqual(len(BLOCKS), 7)
 
     def test_types(self):
         if shutil.which("mypy") is None:

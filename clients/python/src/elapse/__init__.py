@@ -9,6 +9,8 @@ of Elapse says what each command does.
 from __future__ import annotations
 
 import datetime as _datetime
+from collections.abc import Iterable as _Iterable
+from typing import Any as _Any
 
 from . import _commands
 from ._commands import Command, JobInfo, PutOptions, PutResult
@@ -30,7 +32,7 @@ __all__ = [
     "Command", "CommandError", "CrossSlotError", "DamagedError", "DiskError", "DiskFullError", "DrainingError",
     "Duration", "ElapseError", "Job", "JobCancelled", "JobInfo", "JsonCodec", "LeaseEndedError", "LimitError", "Name",
     "NotPermittedError", "OutOfMemoryError", "ProtocolVersionError", "PutOptions", "PutResult", "ReplyError", "RetryIn",
-    "TransactionAbortedError", "UncertainError", "UnreachableError", "Worker", "WrongPasswordError", "cancel", "put", "reschedule",
+    "TransactionAbortedError", "UncertainError", "UnreachableError", "Worker", "WrongPasswordError", "arrive", "cancel", "gather", "put", "reschedule",
 ]
 
 
@@ -43,3 +45,16 @@ def reschedule(tube: Name, key: Name, *, in_: Duration | None = None,
                at: _datetime.datetime | None = None) -> Command[str]:
     """A reschedule that is not sent: for `job.done(...)` and `client.transaction(...)`."""
     return _commands.reschedule(tube, key, in_, at)
+
+
+def arrive(tube: Name, key: Name, n: int = 1, *, token: Name | None = None) -> Command[int | None]:
+    """An arrival that is not sent: for `job.done(...)` and `client.transaction(...)`."""
+    return _commands.arrive(tube, key, n, token)
+
+
+def gather(tube: Name, body: _Any, pieces: _Iterable[Command[PutResult]], *, timeout: Duration,
+           **options: _Any) -> list[Command[PutResult]]:
+    """The puts of `Client.gather` that are not sent, for `job.done(*...)` and `client.transaction(*...)`: up to 999
+    pieces and the job that waits for them, all or nothing."""
+    checked: PutOptions = options  # type: ignore[assignment]
+    return _commands.gather(tube, body, list(pieces), timeout, checked)

@@ -31,6 +31,7 @@ class PutOptions(TypedDict, total=False):
     cron: str
     zone: str
     key: Name
+    await_: int
     if_key: IfKey
     debounce_max: Duration
     tag: Name
@@ -69,6 +70,8 @@ class JobInfo:
     state: str
     due: datetime.datetime | None
     left: datetime.timedelta
+    #: How many arrivals are missing; the job waits for them, or was released without them.
+    missing: int
     key: str | None
     tag: str | None
     group: str | None
@@ -161,7 +164,7 @@ def _job_info(reply: Any) -> JobInfo:
 
     return JobInfo(
         id=fields["id"], tube=text("tube") or "", state=text("state") or "", due=_texts.read_moment(fields["due"]),
-        left=_texts.read_duration(fields["left"] or 0), key=text("key"), tag=text("tag"), group=text("group"),
+        left=_texts.read_duration(fields["left"] or 0), missing=fields.get("await", 0), key=text("key"), tag=text("tag"), group=text("group"),
         attempts=fields["attempts"], attempts_max=fields["attempts_max"], recurring=bool(fields["recurring"]),
         holder=text("holder"), reason=text("reason"), error=text("error"),
         error_at=_texts.read_moment(fields.get("error_at")), headers=_texts.read_headers(fields.get("headers")),
@@ -206,7 +209,7 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
         arguments += (b"IFKEY", if_key.upper().encode())
     if debounce_max is not None:
         arguments += (b"MAX", _texts.duration(debounce_max))
-    for word, count in ((b"PRIORITY", options.get("priority")), (b"ATTEMPTS", options.get("attempts"))):
+    for word, count in ((b"AWAIT", options.get("await_")), (b"PRIORITY", options.get("priority")), (b"ATTEMPTS", options.get("attempts"))):
         if count is not None:
             arguments += (word, b"%d" % count)
     backoff, token, token_for = options.get("backoff"), options.get("token"), options.get("token_for")
@@ -222,12 +225,19 @@ def put(tube: Name, body: Any, options: PutOptions, headers: Mapping[str, str] |
     return Command(tuple(arguments), _put_result, again=token is not None)
 
 
-def with_token(command: Command[PutResult], live_s: float) -> Command[PutResult]:
-    """The put with a token of our own, so that it may be sent again. A second try that answers
-    `known` has found the work of the first one: the job is scheduled."""
-    if command.again or command.arguments[0] != b"PUT":
+def new_token() -> bytes:
+    """A name that nothing else has."""
+    return secrets.token_urlsafe(16).encode()
+
+
+def with_token(command: Command[Any], live_s: float) -> Command[Any]:
+    """The put or arrival with a token of our own, so that it may be sent again. A second try of a put that
+    answers `known` has found the work of the first one: the job is scheduled."""
+    if command.again or command.arguments[0] not in (b"PUT", b"ARRIVE"):
         return command
-    token = (b"TOKEN", secrets.token_urlsafe(16).encode(), b"FOR", b"%dms" % min(600_000, max(1000, live_s * 1000)))
+    token = (b"TOKEN", new_token(), b"FOR", b"%dms" % min(600_000, max(1000, live_s * 1000)))
+    if command.arguments[0] == b"ARRIVE":
+        return dataclasses.replace(command, again=True, token=token)
 
     def read(reply: Any) -> PutResult:
         result = _put_result(reply)
@@ -272,6 +282,48 @@ def reschedule_id(number: int, in_: Duration | None, at: datetime.datetime | Non
     return Command((b"RESCHEDULEID", b"%d" % number, *when), _word, again=True)
 
 
+def _missing(reply: Any) -> int | None:
+    raised = _raised(reply)
+    return None if raised == b"gone" else int(raised)
+
+
+def arrive(tube: Name, key: Name, n: int, token: Name | None) -> Command[int | None]:
+    """ARRIVE."""
+    named = () if token is None else (b"TOKEN", _texts.name(token))
+    return Command((b"ARRIVE", _texts.name(tube), _texts.name(key), b"%d" % n, *named), _missing, again=token is not None)
+
+
+#: The headers of a piece say where it arrives when it is done. The packages of all languages know them.
+GATHER_TUBE = "elapse-gather-tube"
+GATHER_KEY = "elapse-gather-key"
+
+
+def _piece(put_of: Command[PutResult], headers: Mapping[str, str]) -> Command[PutResult]:
+    """A put with more headers, which `put` writes last."""
+    if put_of.arguments[0] != b"PUT":
+        raise TypeError("the pieces of a gather are made by elapse.put")
+    arguments = put_of.arguments
+    if len(arguments) > 3 and arguments[-2] == b"HEADERS":
+        headers = {**json.loads(arguments[-1]), **headers}
+        arguments = arguments[:-2]
+    return dataclasses.replace(put_of, arguments=arguments + _headers(headers))
+
+
+def gather(tube: Name, body: Any, pieces: Sequence[Command[PutResult]], timeout: Duration, options: PutOptions,
+           headers: Mapping[str, str] | None = None) -> list[Command[PutResult]]:
+    """The put of a job that waits for the pieces, and behind it those of the pieces. A key that is taken is a
+    BusyKeyError: pieces of two gathers must not be counted together."""
+    if not pieces:
+        raise ValueError("a gather needs a piece")
+    for name in ("await_", "in_", "at", "every", "cron", "zone", "if_key", "debounce_max"):
+        if name in options:
+            raise TypeError(f"a gather has no option {name!r}")
+    key = _texts.name(options.get("key") or new_token())
+    whole: PutOptions = {**options, "key": key, "await_": len(pieces), "in_": timeout, "if_key": "fail"}  # type: ignore[misc]
+    where = {GATHER_TUBE: _texts.read_name(_texts.name(tube)) or "", GATHER_KEY: _texts.read_name(key) or ""}
+    return [put(tube, body, whole, headers), *(_piece(one, where) for one in pieces)]
+
+
 def kick(tube: Name, count: int) -> Command[int]:
     """KICK."""
     return Command((b"KICK", _texts.name(tube), b"%d" % count), _number, again=False)
@@ -287,10 +339,19 @@ def pause(tube: Name, length: Duration) -> Command[str]:
     return Command((b"PAUSE", _texts.name(tube), _texts.duration(length)), _word, again=True)
 
 
-def limit(tube: Name, concurrency: int | None) -> Command[str]:
-    """LIMIT with settings."""
-    setting = (b"NONE",) if concurrency is None else (b"CONCURRENCY", b"%d" % concurrency)
-    return Command((b"LIMIT", _texts.name(tube), *setting), _word, again=True)
+def limit(tube: Name, rate: tuple[int, Duration] | None, burst: int | None, counts: Mapping[str, int | None]) -> Command[str]:
+    """LIMIT with settings. `counts` are those that are a number behind a word; the server knows the words."""
+    settings: list[bytes] = []
+    for name, count in counts.items():
+        if count is not None:
+            settings += (name.replace("_", "").upper().encode(), b"%d" % count)
+    if rate is not None:
+        settings += (b"RATE", b"%d" % rate[0], b"PER", _texts.duration(rate[1]))
+    if burst is not None:
+        if rate is None:
+            raise TypeError("burst needs rate")
+        settings += (b"BURST", b"%d" % burst)
+    return Command((b"LIMIT", _texts.name(tube), *(settings or (b"NONE",))), _word, again=True)
 
 
 def limits(tube: Name) -> Command[dict[str, int]]:

@@ -224,6 +224,8 @@ class Worker(Handlers):
                 for hook in self._before:
                     hook(job)
                 self._handlers[job.tube][0](job)
+                if job.gatherer is not None and not job.finished:
+                    job.done()
                 for hook in self._after:
                     hook(job)
         except BaseException as caught:  # a handler that ends its thread would end the worker

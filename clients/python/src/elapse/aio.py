@@ -110,6 +110,22 @@ class AsyncClient:
         """The same by its number."""
         return await self.run(_commands.reschedule_id(number, in_, at))
 
+    async def arrive(self, tube: Name, key: Name, n: int = 1, *, token: Name | None = None) -> int | None:
+        """Tells the job with the key, which was put with `await_`, that so many have arrived; returns how many are
+        missing now, or None: no such job waits. However often the connection was lost, it counts once; with
+        a token of yours, also if you call it again within 10 minutes."""
+        return await self.run(_commands.arrive(tube, key, n, token))
+
+    async def gather(self, tube: Name, body: Any, pieces: Iterable[Command[PutResult]], *, timeout: Duration,
+                     **options: Unpack[PutOptions]) -> List[PutResult]:
+        """Puts a job that waits until all pieces, made by `elapse.put`, are done, or for the timeout, and then the
+        pieces. Returns the results of all, the waiting job's first. If the key is given and taken, it raises
+        BusyKeyError, and no piece is put. If this program dies meanwhile, some pieces may never be put: the
+        timeout is for that, too. `client.transaction(*elapse.gather(...))` does all or nothing."""
+        options.setdefault("codec", self._options.codec)
+        first, *others = _commands.gather(tube, body, list(pieces), timeout, options, tracing.headers())
+        return [await self.run(first), *await self.run_many(others)]
+
     async def kick(self, tube: Name, count: int = 1) -> int:
         """Makes buried jobs ready, or else delayed ones; tells how many."""
         return await self.run(_commands.kick(tube, count))
@@ -122,9 +138,12 @@ class AsyncClient:
         """Hands out nothing of the tube for so long; "0s" ends it."""
         return await self.run(_commands.pause(tube, length))
 
-    async def limit(self, tube: Name, *, concurrency: int | None) -> None:
-        """Says how many jobs of the tube run at a time; None: no limit."""
-        await self.run(_commands.limit(tube, concurrency))
+    async def limit(self, tube: Name, *, concurrency: int | None = None, rate: tuple[int, Duration] | None = None,
+                    burst: int | None = None, **others: int | None) -> None:
+        """Sets the limits of the tube in place of those before; without any, or with None, there are none.
+        `concurrency`: how many jobs run at a time. `rate=(100, "1s")`: so many are handed out in so long, with
+        `burst` at once after a rest. Others of the server that are a number go by their names."""
+        await self.run(_commands.limit(tube, rate, burst, {"concurrency": concurrency, **others}))
 
     async def limits(self, tube: Name) -> dict[str, int]:
         """The limits of the tube; empty if there are none."""
@@ -167,10 +186,13 @@ class AsyncClient:
     # ---- transactions and work ----
 
     async def transaction(self, *commands: Command[Any], leased: Sequence[AsyncJob] = ()) -> List[Any]:
-        """Does all of these commands, made by `elapse.put`, `elapse.cancel` and `elapse.reschedule`, or
+        """Does all of these commands, made by `elapse.put`, `elapse.cancel`, `elapse.arrive` and so on, or
         none of them; returns their results. With `leased`, nothing is done and LeaseEndedError is raised
-        if the lease of one of these jobs has ended; otherwise these jobs are done, too."""
-        return await self._transact(commands, [job.pair for job in leased])
+        if the lease of one of these jobs has ended; otherwise these jobs are done, too, and those that are
+        pieces of a gather arrive."""
+        arrivals = [_commands.arrive(*job.gatherer, 1, None) for job in leased if job.gatherer is not None]
+        results = await self._transact([*commands, *arrivals], [job.pair for job in leased])
+        return results[:len(commands)]
 
     async def reserve(self, *tubes: Name, count: int = 1, wait: Duration | None = None) -> List[AsyncJob]:
         """Takes jobs by hand. An AsyncWorker does this for you."""

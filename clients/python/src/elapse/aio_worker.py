@@ -155,6 +155,8 @@ class AsyncWorker(Handlers):
                 for hook in self._before:
                     await hook(job)
                 await self._handlers[job.tube][0](job)
+                if job.gatherer is not None and not job.finished:
+                    await job.done()
                 for hook in self._after:
                     await hook(job)
         except BaseException as caught:  # also a CancelledError, which ends this task anyway

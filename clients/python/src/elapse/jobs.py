@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from . import _texts
-from ._commands import Command, PutOptions, PutResult, put as _put, read_map
+from ._commands import GATHER_KEY, GATHER_TUBE, Command, PutOptions, PutResult, put as _put, read_map
 from ._texts import Codec, Duration, Name
 
 
@@ -64,6 +64,8 @@ class JobBase:
     #: How many hand-outs may fail after this one; None: no limit.
     attempts_left: int | None
     recurring: bool
+    #: Of a job that was put with `await_`: how many had not arrived when its time was over.
+    missing: int
     #: What went wrong last, and when.
     error: str | None
     error_at: datetime.datetime | None
@@ -87,6 +89,12 @@ class JobBase:
     def json(self) -> Any:
         """The body as JSON."""
         return json.loads(self.body)
+
+    @property
+    def gatherer(self) -> tuple[str, str] | None:
+        """Of a piece of a gather: the tube and the key of the job that waits for it."""
+        tube, key = self.headers.get(GATHER_TUBE), self.headers.get(GATHER_KEY)
+        return None if not tube or not key else (tube, key)
 
     @property
     def pair(self) -> tuple[int, bytes]:
@@ -155,6 +163,7 @@ def read_job(reply: list[Any], codec: Codec) -> dict[str, Any]:
         "ttr": _texts.read_duration(details.get("ttr", 60_000)), "tag": _texts.read_name(details.get("tag")),
         "group": _texts.read_name(details.get("group")), "headers": _texts.read_headers(details.get("headers")),
         "attempts_left": details.get("attempts_left"), "recurring": bool(details.get("recurring", False)),
+        "missing": details.get("await", 0),
         "error": _texts.read_name(details.get("error")), "error_at": _texts.read_moment(details.get("error_at")),
         "codec": codec,
     }
