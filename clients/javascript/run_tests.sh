@@ -32,4 +32,4 @@ if (($# > 0)); then
     run four "$@"
     exit
 fi
-run newest client.test.mjs process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs worker.test.mjs
+run newest client.test.mjs gather.test.mjs process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs worker.test.mjs

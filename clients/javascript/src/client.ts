@@ -4,11 +4,11 @@ import type { ConnectOptions, Connection } from "./connection.js";
 import {
   DrainingError, ElapseError, ReplyError, TransactionAbortedError, TryAgainError, UnavailableError, UncertainError, UnknownError,
 } from "./errors.js";
-import { putArguments } from "./put.js";
-import type { PutOptions, PutResult } from "./put.js";
-import { groupOf, infoOf, statsOf } from "./look.js";
+import { gather, newToken, putArguments } from "./put.js";
+import type { ArriveResult, GatherOptions, Put, PutOptions, PutResult } from "./put.js";
+import { camel, groupOf, infoOf, statsOf } from "./look.js";
 import type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
-import { Transaction, dueArguments, putResult } from "./transaction.js";
+import { Transaction, arriveResult, dueArguments, putResult } from "./transaction.js";
 import type { Due } from "./transaction.js";
 import { inPutSpan, withTrace } from "./tracing.js";
 import { arrayOf, durationMs, durationText, jsonCodec, mapOf, numberOf, textOf } from "./values.js";
@@ -25,9 +25,15 @@ export interface ClientOptions extends ConnectOptions {
 
 /** `removed`: nobody gets the job. `running`: a worker has it. `gone`: there is no such job. */
 export type CancelOutcome = "removed" | "running" | "gone";
-/** How many jobs of a tube run at a time. */
+/** What limits a tube. Others of the server that are a number go by their names. */
 export interface Limits {
-  concurrency?: number;
+  /** How many jobs run at a time. */
+  concurrency?: number | undefined;
+  /** How many are handed out in a time: `[100, "1s"]`. `limits` tells the time in milliseconds. */
+  rate?: readonly [count: number, per: Duration] | undefined;
+  /** How many are handed out at once after a rest; needs `rate`. */
+  burst?: number | undefined;
+  [other: string]: number | readonly [number, Duration] | undefined;
 }
 export type LeaseOutcome = "ok" | "cancelled" | "gone";
 
@@ -83,6 +89,30 @@ export class Client {
   }
 
   /**
+   * Tells the job with the key, which was put with `await`, that `n` have arrived; returns how many are missing now. However
+   * often the connection is lost, it counts once; with a token of yours, also if you repeat it within 10 minutes.
+   */
+  async arrive(tube: string, key: string, n = 1, options: { token?: string } = {}): Promise<ArriveResult> {
+    const token = options.token === undefined ? [newToken(), "FOR", `${this.tokenMs}ms`] : [options.token];
+    return arriveResult((await this.#run(["ARRIVE", tube, key, String(n), "TOKEN", ...token], true)).reply);
+  }
+
+  /**
+   * Puts a job that waits until all pieces are done, or for the timeout, and then the pieces, made by `put`. Returns the
+   * results of all, the waiting job's first. If the key is given and taken, it throws BusyKeyError, and no piece is put. If
+   * this program dies meanwhile, some pieces may never be put: the timeout is for that, too.
+   */
+  async gather(tube: string, body: unknown, pieces: readonly Put[], options: GatherOptions): Promise<PutResult[]> {
+    const [whole, ...others] = gather(tube, body, pieces, options) as [Put, ...Put[]];
+    const first = await this.put(whole.tube, whole.body, whole.options);
+    const results = await Promise.allSettled(others.map((one) => this.put(one.tube, one.body, one.options)));
+    return [first, ...results.map((one) => {
+      if (one.status === "rejected") throw one.reason;
+      return one.value;
+    })];
+  }
+
+  /**
    * Cancels the job with this key, or with each of these keys. Throws UncertainError (an array has it in
    * its place) if the job is gone and a try whose answer was lost may have removed it.
    */
@@ -132,8 +162,7 @@ export class Client {
 
   /** Sets the limits of a tube in place of those before; `null` takes them away. */
   async limit(tube: string, limits: Limits | null): Promise<void> {
-    const args = limits === null ? ["NONE"]
-      : limits.concurrency !== undefined ? ["CONCURRENCY", String(limits.concurrency)] : [];
+    const args = limits === null ? ["NONE"] : limitArguments(limits);
     if (args.length === 0) throw new TypeError("limit: there is none; null takes limits away");
     await this.#run(["LIMIT", tube, ...args], true);
   }
@@ -142,8 +171,10 @@ export class Client {
   async limits(tube: string): Promise<Limits | undefined> {
     const { reply } = await this.#run(["LIMIT", tube], true);
     if (reply === null) return undefined;
-    const concurrency = mapOf(reply).get("concurrency");
-    return concurrency === undefined || concurrency === null ? {} : { concurrency: numberOf(concurrency) };
+    const { rate, ratePer, rateBurst, ...others } = Object.fromEntries([...mapOf(reply)]
+      .filter(([, value]) => value !== null).map(([name, value]) => [camel(name), numberOf(value)]));
+    return rate === undefined || ratePer === undefined ? others
+      : { ...others, rate: [rate, ratePer], burst: rateBurst };
   }
 
   /** Shows the job with this key; undefined if there is none. */
@@ -391,6 +422,15 @@ const LONGEST_ERROR = 1024; // bytes; the server cuts at the end of a character
 
 function shortened(error: string): string {
   return error.length > LONGEST_ERROR ? error.slice(0, LONGEST_ERROR) : error;
+}
+
+function limitArguments({ rate, burst, ...counts }: Limits): Argument[] {
+  if (burst !== undefined && rate === undefined) throw new TypeError("limit: burst needs rate");
+  return [
+    ...Object.entries(counts).flatMap(([name, count]) => (count === undefined ? [] : [name.toUpperCase(), String(count)])),
+    ...(rate === undefined ? [] : ["RATE", String(rate[0]), "PER", durationText(rate[1], "rate")]),
+    ...(burst === undefined ? [] : ["BURST", String(burst)]),
+  ];
 }
 
 function whichArguments(which: { state?: JobState; tag?: string }): Argument[] {

@@ -9,8 +9,8 @@ export {
 } from "./errors.js";
 export { Job } from "./job.js";
 export type { GroupInfo, JobInfo, JobState, Stats } from "./look.js";
-export { put } from "./put.js";
-export type { IfKey, Put, PutOptions, PutResult } from "./put.js";
+export { arrive, gather, put } from "./put.js";
+export type { Arrival, ArriveResult, GatherOptions, IfKey, Put, PutOptions, PutResult } from "./put.js";
 export { Transaction } from "./transaction.js";
 export type { Due, TransactionResult } from "./transaction.js";
 export { jsonCodec } from "./values.js";

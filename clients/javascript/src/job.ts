@@ -1,7 +1,8 @@
 /** A job in the hands of a worker. */
 import type { Client } from "./client.js";
 import { LeaseLostError } from "./errors.js";
-import type { Put, PutResult } from "./put.js";
+import { GATHER_KEY, GATHER_TUBE } from "./put.js";
+import type { Arrival, ArriveResult, Put, PutResult } from "./put.js";
 import type { TransactionResult } from "./transaction.js";
 import { ElapseError } from "./errors.js";
 import { arrayOf, headersOf, mapOf, numberOf, textOf, textOrUndefined } from "./values.js";
@@ -30,6 +31,10 @@ export class Job {
   /** How many more hand-outs may fail after this one; undefined: there is no limit. */
   readonly attemptsLeft: number | undefined;
   readonly recurring: boolean;
+  /** Of a job that was put with `await`: how many had not arrived when its time was over. */
+  readonly missing: number;
+  /** Of a piece of a gather: the tube and the key of the job that waits for it. */
+  readonly gatherer: { readonly tube: string; readonly key: string } | undefined;
   /** What went wrong last, and when. */
   readonly lastError: string | undefined;
   readonly lastErrorAt: Date | undefined;
@@ -62,6 +67,9 @@ export class Job {
     this.headers = headersOf(more.get("headers"));
     this.attemptsLeft = more.has("attempts_left") ? numberOf(more.get("attempts_left")) : undefined;
     this.recurring = more.has("recurring") && numberOf(more.get("recurring")) === 1;
+    this.missing = more.has("await") ? numberOf(more.get("await")) : 0;
+    const [tube, key] = [this.headers[GATHER_TUBE], this.headers[GATHER_KEY]];
+    this.gatherer = tube !== undefined && key !== undefined ? { tube, key } : undefined;
     this.lastError = textOrUndefined(more.get("error"));
     this.lastErrorAt = more.has("error_at") ? new Date(numberOf(more.get("error_at"))) : undefined;
   }
@@ -83,18 +91,24 @@ export class Job {
 
   /**
    * Ends this job and puts the next ones, together or not at all: each step of a chain follows exactly
-   * once from the one before, whatever crashes. Call it last, and once. Throws LeaseLostError if the lease
+   * once from the one before, whatever crashes. A piece of a gather arrives, too. Call it last, and once. Throws LeaseLostError if the lease
    * has ended: nothing was put, and another worker may have the job.
    */
-  async done(...puts: Put[]): Promise<PutResult[]> {
+  done(...puts: Put[]): Promise<PutResult[]>;
+  done(...steps: (Put | Arrival)[]): Promise<(PutResult | ArriveResult)[]>;
+  async done(...steps: (Put | Arrival)[]): Promise<(PutResult | ArriveResult)[]> {
     if (this.#ending !== undefined) throw new TypeError("done was called before");
     if (this.signal.aborted) throw new LeaseLostError(`job ${this.id} is not this worker's any more`);
     const transaction = this.#client.transaction().leased(this).ack(this);
-    for (const one of puts) transaction.put(one.tube, one.body, one.options);
+    for (const one of steps) {
+      if ("arrivals" in one) transaction.arrive(one.tube, one.key, one.arrivals);
+      else transaction.put(one.tube, one.body, one.options);
+    }
+    if (this.gatherer !== undefined) transaction.arrive(this.gatherer.tube, this.gatherer.key);
     this.#ending = transaction.exec();
     const results = await this.#ending;
     const failed = results.find((result) => result instanceof ElapseError);
     if (failed !== undefined) throw failed;
-    return results.slice(1) as PutResult[];
+    return results.slice(1, 1 + steps.length) as PutResult[];
   }
 }

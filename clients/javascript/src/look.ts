@@ -14,6 +14,8 @@ export interface JobInfo {
   readonly due?: Date;
   /** Until it is due, or until its lease ends. */
   readonly leftMs: number;
+  /** How many arrivals are missing: the job waits for them, or was released without them. */
+  readonly missing: number;
   readonly priority: number;
   readonly ttrMs: number;
   readonly expireMs: number;
@@ -64,7 +66,7 @@ export interface Stats {
   readonly [name: string]: number;
 }
 
-function camel(name: string): string {
+export function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
@@ -89,6 +91,7 @@ export function infoOf(reply: Reply): JobInfo {
     state: textOf(map.get("state")) as JobState,
     ...(due !== null && due !== undefined ? { due: new Date(numberOf(due)) } : {}),
     leftMs: numberOrZero(map.get("left")),
+    missing: numberOrZero(map.get("await")),
     priority: numberOrZero(map.get("priority")),
     ttrMs: numberOrZero(map.get("ttr")),
     expireMs: numberOrZero(map.get("expire")),

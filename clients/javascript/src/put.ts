@@ -20,7 +20,9 @@ export interface PutOptions {
   zone?: string;
   /** A name for the job, unique in its tube: 1 to 250 bytes. */
   key?: string;
-  /** If the key is taken; the default is `"replace"`. `debounce` is `MAX`, and needs `in`. */
+  /** Waits until so many have arrived, or for `in` or `at`, whichever is first. Needs `key`. */
+  await?: number;
+  /** If the key is taken; the default is `"replace"`, and with `await` `"keep"`. `debounce` is `MAX`, and needs `in`. */
   ifKey?: IfKey;
   /** A name for many jobs. */
   tag?: string;
@@ -67,10 +69,52 @@ export function put(tube: string, body: unknown, options: PutOptions = {}): Put 
   return { tube, body, options };
 }
 
+/** An arrival that was not sent yet, for {@link Transaction} and `job.done`. */
+export interface Arrival {
+  readonly tube: string;
+  readonly key: string;
+  readonly arrivals: number;
+}
+
+/** An arrival for `job.done(arrive(...))`. */
+export function arrive(tube: string, key: string, n = 1): Arrival {
+  return { tube, key, arrivals: n };
+}
+
+/** How many arrivals are missing now. `gone`: no job with the key waits for arrivals. */
+export type ArriveResult = number | "gone";
+
+/** What a job that waits for its pieces takes beside its timeout. */
+export type GatherOptions = Omit<PutOptions, "in" | "at" | "every" | "cron" | "zone" | "ifKey" | "await"> & {
+  /** The job runs after this time, also if pieces are missing. */
+  timeout: Duration;
+};
+
+/** The headers of a piece say where it arrives when it is done. The packages of all languages know them. */
+export const GATHER_TUBE = "elapse-gather-tube";
+export const GATHER_KEY = "elapse-gather-key";
+
+/**
+ * The puts of `client.gather` that are not sent, for `job.done(...gather(...))`: the one of the job that waits, and
+ * those of its pieces, of which there are up to 999.
+ */
+export function gather(tube: string, body: unknown, pieces: readonly Put[], options: GatherOptions): Put[] {
+  if (pieces.length === 0) throw new TypeError("a gather needs a piece");
+  for (const name of ["in", "at", "every", "cron", "zone", "ifKey", "await"]) {
+    if (name in options) throw new TypeError(`a gather has no option '${name}'`);
+  }
+  const { timeout, ...others } = options;
+  const key = options.key ?? newToken();
+  // A key that is taken is an error: pieces of two gathers must not be counted together.
+  const whole = put(tube, body, { ...others, key, await: pieces.length, in: timeout, ifKey: "fail" });
+  const where = { [GATHER_TUBE]: tube, [GATHER_KEY]: key };
+  return [whole, ...pieces.map((one) => put(one.tube, one.body, { ...one.options, headers: { ...one.options.headers, ...where } }))];
+}
+
 const TOKEN_START = randomBytes(12).toString("base64url");
 let tokens = 0;
 
-/** A token that no other put of any process has. */
+/** A token that nothing else of any process has. */
 export function newToken(): string {
   return `${TOKEN_START}-${(tokens++).toString(36)}`;
 }
@@ -96,6 +140,7 @@ export function putArguments(one: Put, codec: Codec, tokenMs: number | undefined
   const { options } = one;
   const args: Argument[] = ["PUT", one.tube, bufferOf(codec.encode(one.body)), ...when(options)];
   if (options.key !== undefined) args.push("KEY", options.key);
+  if (options.await !== undefined) args.push("AWAIT", String(options.await));
   if (options.ifKey !== undefined) args.push(...ifKey(options.ifKey));
   if (options.tag !== undefined) args.push("TAG", options.tag);
   if (options.group !== undefined) args.push("GROUP", options.group);

@@ -1,13 +1,13 @@
 /** Transactions: commands that are done together, or not at all. */
 import { ElapseError, InvalidError, LeaseLostError } from "./errors.js";
-import { putArguments } from "./put.js";
-import type { Put, PutOptions, PutResult } from "./put.js";
+import { newToken, putArguments } from "./put.js";
+import type { ArriveResult, Put, PutOptions, PutResult } from "./put.js";
 import { durationText, numberOf, textOf, timeText } from "./values.js";
 import type { Argument, Codec, Duration, Reply, Time } from "./values.js";
 import { withTrace } from "./tracing.js";
 
-/** What a command of a transaction answers: a put its result, all else its word. */
-export type TransactionResult = PutResult | string | ElapseError;
+/** What a command of a transaction answers: a put its result, an arrival how many are missing, all else its word. */
+export type TransactionResult = PutResult | number | string | ElapseError;
 
 /** A new due time: one of both. */
 export type Due = { in: Duration } | { at: Time };
@@ -20,6 +20,10 @@ export function putResult(reply: Reply | undefined): PutResult {
   if (reply instanceof Error) throw reply;
   if (!Array.isArray(reply)) throw new InvalidError("ERR", "a put was answered by something else than an id and a word");
   return { id: numberOf(reply[0]), outcome: textOf(reply[1]) as PutResult["outcome"] };
+}
+
+export function arriveResult(reply: Reply | undefined): ArriveResult {
+  return textOf(reply) === "gone" ? "gone" : numberOf(reply);
 }
 
 /** What a transaction needs of its client. */
@@ -66,6 +70,12 @@ export class Transaction {
     return this.#add(["RESCHEDULE", tube, key, ...dueArguments(due)]);
   }
 
+  /** Tells the job with the key, which waits by `await`, that so many have arrived. */
+  arrive(tube: string, key: string, n = 1): this {
+    this.#commands.push({ args: ["ARRIVE", tube, key, String(n)], read: arriveResult });
+    return this;
+  }
+
   /** Ends a job that was handed out. Without {@link leased} the rest is done also if the lease had ended. */
   ack(job: Lease): this {
     return this.#add(["ACK", String(job.id), job.lease]);
@@ -92,9 +102,10 @@ export class Transaction {
     if (this.#isUsed) throw new TypeError("a transaction is executed once");
     this.#isUsed = true;
     const guarded = this.#guards.length > 0;
-    // A guarded transaction is done once whatever is sent again, so its puts need no token.
+    // A guarded transaction is done once whatever is sent again, so it needs no tokens.
     const tokenMs = guarded ? undefined : this.#host.tokenMs;
     const commands = this.#commands.map(({ args, read }) => {
+      if (read === arriveResult && tokenMs !== undefined) return [...args, "TOKEN", newToken(), "FOR", `${tokenMs}ms`];
       if (read !== putResult) return args;
       const one = this.#puts[Number(args[0])] as Put;
       const headers = withTrace(one.options.headers);

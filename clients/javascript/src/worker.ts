@@ -273,7 +273,11 @@ export class Worker {
     try {
       this.#hook(() => this.#hooks.before?.(job));
       const handler = this.#handlers(job.tube) as Handler;
-      await Promise.race([givenUp, inJobSpan(job, async () => { await handler(job); })]);
+      await Promise.race([givenUp, inJobSpan(job, async () => {
+        await handler(job);
+        // A piece of a gather is never acknowledged without arriving, unless it was cancelled.
+        if (job.gatherer !== undefined && job.ending === undefined && !job.signal.aborted) await job.done();
+      })]);
       if (job.ending !== undefined) {
         await job.ending;
         this.#end(held, "done");

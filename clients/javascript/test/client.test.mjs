@@ -124,6 +124,10 @@ test("pause, limit and kick", async (t) => {
   assert.equal(await client.limits("u"), undefined);
   await client.limit("u", { concurrency: 2 });
   assert.deepEqual(await client.limits("u"), { concurrency: 2 });
+  await client.limit("u", { rate: [10, "1s"], burst: 2 });
+  assert.deepEqual(await client.limits("u"), { rate: [10, 1000], burst: 2 });
+  await assert.rejects(client.limit("u", { hoRses: 2 }), (error) => error instanceof InvalidError && /HORSES/.test(error.message));
+  await assert.rejects(client.limit("u", { burst: 2 }), TypeError);
   await client.limit("u", null);
   await assert.rejects(client.limit("u", {}), TypeError);
   assert.equal(await client.kickId(id), "ok");
