@@ -381,6 +381,31 @@ QUEUE_TEST(a_transaction_puts_the_gatherer_and_its_first_pieces_arrive)
     (void)take(f);
 }
 
+/* The room that a transaction asks for has to be enough for the longest texts. */
+QUEUE_TEST(a_transaction_has_room_for_the_longest_token)
+{
+    static const char longest[ELAPSE__QUEUE_KEY_BYTES_MAX] = "k";
+    struct elapse__queue_answer answers[2];
+    struct elapse__queue_put gatherer = awaiting("k", 3);
+    gatherer.tube = (struct elapse__queue_text){longest, ELAPSE__QUEUE_TUBE_BYTES_MAX};
+    gatherer.key = (struct elapse__queue_text){longest, sizeof longest};
+    put(f, gatherer, ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_change changes[] = {arrival_of(at("", 1, "")), arrival_of(at("", 1, ""))};
+    for (unsigned i = 0; i < 2; i++) {
+        changes[i].arrival.tube = gatherer.tube;
+        changes[i].arrival.key = gatherer.key;
+        changes[i].arrival.token = (struct elapse__queue_text){longest, sizeof longest - i};
+    }
+    assert_ok(elapse__queue_transact(f->queue, f->now, changes, 2, answers).result);
+    ok(f);
+    assert_int_equal(answers[0].left, 2);
+    assert_int_equal(answers[1].left, 1);
+    restart(f, 0);
+    changes[0].arrival.count = 2;
+    assert_int_equal(elapse__queue_arrive(f->queue, f->now, &changes[0].arrival).result,
+                     ELAPSE__QUEUE_KNOWN);
+}
+
 /* ACK and ARRIVE in one transaction, which is sent again: the piece counts once. */
 QUEUE_TEST(an_arrival_beside_its_lease_counts_once)
 {

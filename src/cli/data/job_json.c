@@ -37,6 +37,7 @@ static const struct number_member {
     MEMBER(occurrence_ms, NUMBER_SIGNED, 0),
     MEMBER(first_ms, NUMBER_SIGNED, 0),
     MEMBER(put_ms, NUMBER_SIGNED, 0),
+    MEMBER(await, NUMBER_32, 0),
     MEMBER(error_ms, NUMBER_SIGNED, 0),
 #define COUNTER(field) MEMBER(field, NUMBER_32, 0),
     ELAPSE__QUEUE_OCCURRENCES(COUNTER) ELAPSE__QUEUE_COUNTERS(COUNTER)
@@ -85,7 +86,10 @@ static void write_number(struct elapse__json *json, const struct number_member *
     } else {
         memcpy(&value, place, sizeof value);
     }
-    if (value == member->usual)
+    /* A job that waits for arrivals has no due time unless the line has one. */
+    bool is_needed = member->offset == offsetof(struct elapse__queue_fields, due_ms) &&
+                     fields->awaits == ELAPSE__QUEUE_AWAITS_WAITING && !fields->no_due;
+    if (value == member->usual && !is_needed)
         return;
     elapse__json_name(json, member->name);
     if (member->width == NUMBER_SIGNED)
@@ -110,6 +114,8 @@ void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *
         elapse__json_boolean_member(json, "by_wall_clock", true);
     if (fields->handed_out)
         elapse__json_boolean_member(json, "handed_out", true);
+    if (fields->awaits == ELAPSE__QUEUE_AWAITS_MISSED)
+        elapse__json_boolean_member(json, "released", true);
     for (size_t i = 0; i < TEXT_COUNT; i++) {
         struct elapse__queue_text text;
         memcpy(&text, (const unsigned char *)job + texts[i].offset, sizeof text);
@@ -125,7 +131,9 @@ struct reading {
     struct job_json *line;
     unsigned char *next; /* in the line's memory */
     bool has_ttr;
+    bool has_due;
     bool has_state;
+    bool is_released; /* before all had arrived */
     char *fault;
     size_t fault_bytes;
 };
@@ -155,6 +163,8 @@ static bool read_number(struct reading *reading, const struct number_member *mem
         memcpy(place, &value_64, sizeof value_64);
     if (strcmp(member->name, "ttr_ms") == 0)
         reading->has_ttr = true;
+    if (strcmp(member->name, "due_ms") == 0)
+        reading->has_due = true;
     if (strcmp(member->name, "first_ms") == 0)
         reading->line->job.fields.has_first = true;
     return true;
@@ -227,11 +237,34 @@ static bool read_member(struct reading *reading, const char *name, const json_t 
         return read_flag(reading, name, value, &fields->by_wall);
     if (strcmp(name, "handed_out") == 0)
         return read_flag(reading, name, value, &fields->handed_out);
+    if (strcmp(name, "released") == 0)
+        return read_flag(reading, name, value, &reading->is_released);
     if (strcmp(name, "state") == 0)
         return read_state(reading, value);
     if (strcmp(name, "reason") == 0)
         return read_reason(reading, value);
     return bad(reading, name, "there is no such member");
+}
+
+/* Checks and completes what the members say of arrivals. Requires that the state is known. A job
+ * that waits for arrivals has a due time only if the line has one: a missing one must not make it
+ * due. */
+static bool complete_await(const struct reading *reading)
+{
+    struct elapse__queue_fields *fields = &reading->line->job.fields;
+    bool is_over = reading->is_released || fields->state == ELAPSE__QUEUE_BURIED;
+    if (fields->await == 0)
+        return !reading->is_released || bad(reading, "released", "it needs await");
+    if (fields->recurring)
+        return bad(reading, "await", "a job that recurs waits for no arrivals");
+    if (fields->has_first)
+        return bad(reading, "await", "a job with first_ms waits for no arrivals");
+    if (!is_over && fields->key.size == 0)
+        return bad(reading, "await", "it needs a key");
+    fields->awaits = is_over ? ELAPSE__QUEUE_AWAITS_MISSED : ELAPSE__QUEUE_AWAITS_WAITING;
+    fields->no_due = !is_over && !reading->has_due;
+    ELAPSE__ASSERT(!fields->no_due || fields->due_ms == 0);
+    return true;
 }
 
 /* Checks the members of a job together, and completes the job. */
@@ -256,7 +289,7 @@ static bool complete(struct reading *reading)
         fields->reason = 0;
     ELAPSE__ASSERT(fields->state == ELAPSE__QUEUE_BURIED || fields->state == ELAPSE__QUEUE_DELAYED);
     ELAPSE__ASSERT(fields->recurring || fields->cron.size == 0);
-    return true;
+    return complete_await(reading);
 }
 
 static bool read_members(struct reading *reading, json_t *object)

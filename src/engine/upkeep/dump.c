@@ -278,6 +278,9 @@ enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
     if (fields->id > ELAPSE__QUEUE_ID_MAX)
         return refuse(fault, "id: it is too great");
     ELAPSE__ASSERT_THAT(fields->id, >, last_id); /* no id is given twice */
+    /* A job without a due time has the time of its put in its record (queue/sides.c). */
+    if (fields->no_due && fields->put_ms == 0)
+        fields->put_ms = data->engine.now().wall_ms;
     fields->headers_size = (uint16_t)job->headers.size;
     unsigned char *joined = join_headers(job);
     if (joined == NULL) {

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import socket
 import sys
 import time
 import unittest
@@ -165,6 +166,116 @@ class ExportImportTest(DataTest):
         before = {path.name: path.read_bytes() for path in self.segments("d")}
         self.succeed("export", "d")
         self.assertEqual({path.name: path.read_bytes() for path in self.segments("d")}, before)
+
+
+def awaiting(count, **members):
+    """A line of a job that has no due time, but waits for arrivals."""
+    return json.dumps({"tube": "t", "await": count, **members}) + "\n"
+
+
+class ArrivalsTest(DataTest):
+    """Jobs that wait for arrivals keep their counts, and none of them becomes due."""
+
+    def serve(self, name, *commands):
+        """Has a server perform commands of RESP on a directory. Returns the first line of each reply,
+        and the whole of a reply that is an array."""
+        server = ServerProcess(self.directory / "log", ["--data", self.directory / name, *FREE_PORT])
+        try:
+            with socket.create_connection(("127.0.0.1", server.wait_for_port())) as peer:
+                replies = peer.makefile("rb")
+                answers = []
+                for words in commands:
+                    parts = [word.encode() for word in words.split()]
+                    peer.sendall(b"*%d\r\n" % len(parts) +
+                                 b"".join(b"$%d\r\n%b\r\n" % (len(part), part) for part in parts))
+                    answers.append(self.read_reply(replies))
+            server.stop()
+            return answers
+        finally:
+            server.kill()
+
+    def read_reply(self, replies):
+        first = replies.readline()[:-2].decode()
+        if first.startswith("*"):
+            return [self.read_reply(replies) for _ in range(int(first[1:]))]
+        if first.startswith("$") and first != "$-1":
+            return replies.read(int(first[1:]) + 2)[:-2].decode()
+        return first
+
+    def look_up(self, name, key):
+        """What LOOKUP tells of a job, by names."""
+        reply, = self.serve(name, f"LOOKUP t {key}")
+        return dict(zip(reply[::2], reply[1::2]))
+
+    def test_round_trip_is_equal(self):
+        lines = [
+            awaiting(4294967295, key="alone", put_ms=7, headers="{}", group="ann", tag="g"),
+            awaiting(3, key="limited", due_ms=FUTURE_MS, by_wall_clock=True),
+            awaiting(2, key="long ago", due_ms=0),
+            awaiting(1, due_ms=FUTURE_MS, released=True, attempts=2, handed_out=True, retry=9),
+            awaiting(5, state="buried", reason="worker", buries=1, released=True),
+        ]
+        self.make("one", "".join(lines))
+        first = self.succeed("export", "one")
+        jobs = self.exported("one")
+        self.assertEqual(len(jobs), len(lines), first)
+        for text, job in zip(lines, jobs):
+            given = json.loads(text)
+            self.assertEqual({name: job.get(name) for name in given}, given, job)
+        self.assertNotIn("due_ms", jobs[0])
+        self.make("two", first)
+        self.assertEqual(self.succeed("export", "two"), first)
+
+    def test_a_job_without_the_time_of_its_put_was_put_now(self):
+        before = int(time.time() * 1000)
+        self.make("d", awaiting(3, key="k"))
+        job, = self.exported("d")
+        self.assertNotIn("due_ms", job)
+        self.assertGreaterEqual(job["put_ms"], before)
+
+    def test_bad_lines_are_named(self):
+        for text, fault in ((awaiting(3), "'await': it needs a key"),
+                            (awaiting(-1, key="k"), "'await': it is negative"),
+                            (awaiting(2**32, key="k"), "'await': it is above 4294967295"),
+                            (awaiting(3, key="k", period_ms=5), "'await': a job that recurs waits"),
+                            (awaiting(3, key="k", cron="* * * * *"), "'await': a job that recurs waits"),
+                            (awaiting(3, key="k", first_ms=5), "'await': a job with first_ms waits"),
+                            (line(key="k", released=True), "'released': it needs await"),
+                            (awaiting(3, key="k", released=1), "'released': it is neither true nor")):
+            outcome = self.run_program("import", "d", stdin=text)
+            self.assertEqual((outcome.status, outcome.output), (STATUS_USAGE, "0 jobs added\n"), (text, outcome))
+            self.assertIn(f"elapse import: standard input: line 1: {fault}", outcome.errors, text)
+        self.assertEqual(self.exported("d"), [])
+
+    @unittest.skipUnless(support.HAS_SERVER, "a server takes arrivals, and it is not built")
+    def test_jobs_of_a_server_go_on_waiting_elsewhere(self):
+        answers = self.serve("d", "PUT t body KEY a AWAIT 3", "PUT t body KEY b AWAIT 5 IN 1000d",
+                             "PUT t body KEY c AWAIT 2", "PUT t body KEY lost AWAIT 2",
+                             "ARRIVE t a 1 TOKEN x", "ARRIVE t b 2", "KICKID 3")
+        self.assertEqual(answers[-3:], [":2", ":3", "+ok"], answers)
+        jobs = self.exported("d")
+        self.assertEqual([(job["key"], job["await"], "due_ms" in job, job.get("released")) for job in jobs],
+                         [("a", 2, False, None), ("b", 3, True, None), ("c", 2, True, True),
+                          ("lost", 2, False, None)])
+        self.make("imported", self.succeed("export", "d"))
+        self.assertEqual(self.exported("imported"), jobs)
+        self.succeed("backup", "d", "copied")
+        self.assertEqual(self.exported("copied"), jobs)
+        path = self.segments("d")[-1]
+        data = path.read_bytes()
+        self.flip(path, data.index(b"body", data.index(b"lost")))
+        outcome = self.run_program("check", "--repair", "d")
+        self.assertIn("lost: job 4 of tube 't', key 'lost'\n", outcome.output)
+        self.assertEqual(self.exported("d.repaired"), jobs[:3])
+        # The tokens are not exported, as those of puts are not. The other two have them.
+        for name, left in (("imported", ":1"), ("copied", ":2"), ("d.repaired", ":2")):
+            found = self.look_up(name, "a")
+            self.assertEqual((found["state"], found["await"]), ("delayed", ":2"), found)
+            self.assertEqual(found["due"], "$-1", found)
+            answers = self.serve(name, "ARRIVE t a 1 TOKEN x", "ARRIVE t c", "ARRIVE t b 2", "ARRIVE t a 9",
+                                 "RESERVE t COUNT 9")
+            self.assertEqual(answers[:4], [left, "+gone", ":1", ":0"], name)
+            self.assertEqual(sorted(job[0] for job in answers[4]), [":1", ":3"], answers)
 
 
 class RefusalTest(DataTest):

@@ -74,7 +74,7 @@ mutant second_value_of_a_query_counts src/server/http/members.c \
     'if ([-json_object_get(members, text) != NULL-]{+false+})' \
     'test_http_api Operations.test_arguments_that_are_wrong'
 mutant cancel_all_has_no_tube src/server/http/translate.c \
-    'elapse__build_word(building, "CANCELALL") &&[- elapse__build_required(building, "tube") &&-]' \
+    'elapse__build_word(building, "CANCELALL") &&[- elapse__build_tube(building) &&-]' \
     'test_http_api Operations.test_many'
 
 # ---- answers ----
