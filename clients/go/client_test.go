@@ -3,6 +3,7 @@ package elapse_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -161,10 +162,13 @@ func TestManyAndLists(t *testing.T) {
 	if left := must[*elapse.Stats](t)(client.Stats(background, "many")).PauseLeft; left <= 0 || left > time.Minute {
 		t.Fatalf("the pause has %v left", left)
 	}
-	works(t, client.SetLimit(background, "many", 3))
-	equal(t, must[uint32](t)(client.Limit(background, "many")), 3)
-	works(t, client.SetLimit(background, "many", 0))
-	equal(t, must[uint32](t)(client.Limit(background, "many")), 0)
+	for _, limits := range []elapse.Limits{{Concurrency: 3}, {Rate: 10, Per: time.Second, Burst: 2}, {}} {
+		works(t, client.SetLimits(background, "many", limits))
+		got := must[elapse.Limits](t)(client.Limits(background, "many"))
+		equal(t, fmt.Sprint(got), fmt.Sprint(limits))
+	}
+	isError(t, client.SetLimits(background, "many", elapse.Limits{Burst: 2}), elapse.ErrInvalid)
+	isError(t, client.SetLimits(background, "many", elapse.Limits{Others: map[string]uint32{"HORSES": 2}}), elapse.ErrInvalid)
 	equal(t, must[int64](t)(client.Kick(background, "many", 5)), 0)
 }
 

@@ -2,6 +2,7 @@ package elapse
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -179,25 +180,65 @@ func (c *Client) Pause(ctx context.Context, tube string, duration time.Duration)
 	return c.word(ctx, &Request{name: "PAUSE", arguments: []any{tube, milliseconds(duration)}})
 }
 
-// SetLimit lets at most so many jobs of the tube run at a time, on all workers together; 0 is no limit.
-func (c *Client) SetLimit(ctx context.Context, tube string, concurrency uint32) error {
-	arguments := []any{tube, "CONCURRENCY", concurrency}
-	if concurrency == 0 {
-		arguments = []any{tube, "NONE"}
+// Limits is what limits a tube. Of a number that is 0 there is no limit.
+type Limits struct {
+	Concurrency uint32        // how many jobs run at a time, on all workers together
+	Rate        uint32        // how many are handed out in the time Per
+	Per         time.Duration // 1 ms to 366 days; needs Rate
+	Burst       uint32        // how many are handed out at once after a rest; needs Rate
+	// Others are limits that the server has and this struct has not: their names, and a number for each.
+	Others map[string]uint32
+}
+
+// SetLimits sets the limits of a tube in place of those before. The zero value takes all away.
+func (c *Client) SetLimits(ctx context.Context, tube string, limits Limits) error {
+	arguments := []any{tube}
+	if limits.Concurrency != 0 {
+		arguments = append(arguments, "CONCURRENCY", limits.Concurrency)
+	}
+	for word, count := range limits.Others {
+		arguments = append(arguments, strings.ToUpper(strings.ReplaceAll(word, "_", "")), count)
+	}
+	if limits.Rate != 0 {
+		arguments = append(arguments, "RATE", limits.Rate, "PER", milliseconds(limits.Per))
+	} else if limits.Per != 0 || limits.Burst != 0 {
+		return invalid("Per and Burst need Rate")
+	}
+	if limits.Burst != 0 {
+		arguments = append(arguments, "BURST", limits.Burst)
+	}
+	if len(arguments) == 1 {
+		arguments = append(arguments, "NONE")
 	}
 	_, err := c.word(ctx, &Request{name: "LIMIT", arguments: arguments})
 	return err
 }
 
-// Limit returns how many jobs of the tube may run at a time; 0 is no limit.
-func (c *Client) Limit(ctx context.Context, tube string) (uint32, error) {
+// Limits returns the limits of a tube. Others has the names of the answer.
+func (c *Client) Limits(ctx context.Context, tube string) (Limits, error) {
 	value, err := c.do(ctx, command{"LIMIT", []any{tube}, true})
 	if err != nil || value == nil {
-		return 0, err
+		return Limits{}, err
 	}
 	fields, err := readFields("LIMIT", value)
 	if err != nil {
-		return 0, err
+		return Limits{}, err
 	}
-	return uint32(fields.number("concurrency")), nil
+	limits := Limits{
+		Concurrency: uint32(fields.number("concurrency")), Rate: uint32(fields.number("rate")),
+		Per: fields.duration("rate_per"), Burst: uint32(fields.number("rate_burst")),
+	}
+	for name := range fields {
+		switch name {
+		case "concurrency", "rate", "rate_per", "rate_burst":
+		default:
+			if count := fields.number(name); count != 0 {
+				if limits.Others == nil {
+					limits.Others = map[string]uint32{}
+				}
+				limits.Others[name] = uint32(count)
+			}
+		}
+	}
+	return limits, nil
 }

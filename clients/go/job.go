@@ -32,6 +32,9 @@ type JobInfo struct {
 	Error        string // what went wrong last
 	ErrorAt      time.Time
 
+	Missing               int64  // of a job put with Await: how many had not arrived when its time was over
+	GatherTube, GatherKey string // of a piece of a gather: the job that waits for it
+
 	held *held
 }
 
@@ -77,6 +80,12 @@ func (h *held) settle(ending Ending) bool {
 	return true
 }
 
+func (h *held) isSettled() bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.settled
+}
+
 func (h *held) why() error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
@@ -93,14 +102,19 @@ func (j *JobInfo) Cause() error {
 }
 
 // Done ends the job, and does the requests in the same moment: both, or neither, whatever crashes, exactly
-// once. Afterwards the handler may return. With ErrLeaseLost nothing was done, because the job has ended, was
+// once. A piece of a gather arrives, too. Afterwards the handler may return. With ErrLeaseLost nothing was done, because the job has ended, was
 // cancelled, or is another worker's: stop. ErrUncertain says that nobody knows: return the error.
 func (j *JobInfo) Done(ctx context.Context, requests ...*Request) ([]Result, error) {
 	if j.held == nil {
 		return nil, invalid("the job was not handed out by a Worker")
 	}
-	results, err := j.held.worker.client.transact(ctx, &leased{j.ID, j.Lease}, requests)
+	all := requests
+	if j.GatherKey != "" {
+		all = append(requests[:len(requests):len(requests)], Arrive(j.GatherTube, j.GatherKey, 1))
+	}
+	results, err := j.held.worker.client.transact(ctx, &leased{j.ID, j.Lease}, all)
 	if err == nil {
+		results = results[:len(requests)]
 		j.held.settle(EndDone)
 		j.held.mutex.Lock()
 		j.held.idle = true
@@ -171,8 +185,9 @@ func readJob(value any) (*JobInfo, error) {
 		TTR: details.duration("ttr"), Tag: details.text("tag"), Group: details.text("group"),
 		RawHeaders: details.bytes("headers"), Headers: readHeaders(details.bytes("headers")),
 		AttemptsLeft: -1, Recurring: details.number("recurring") == 1, Error: details.text("error"),
-		ErrorAt: details.moment("error_at"),
+		ErrorAt: details.moment("error_at"), Missing: details.number("await"),
 	}
+	job.GatherTube, job.GatherKey = job.Headers[gatherTube], job.Headers[gatherKey]
 	if left, ok := details["attempts_left"].(int64); ok {
 		job.AttemptsLeft = left
 	}

@@ -83,6 +83,7 @@ type JobState struct {
 	Tube       string
 	State      State
 	Due        time.Time
+	Missing    int64         // how many arrivals; the job waits for them, or was released without them
 	Left       time.Duration // delayed: until it is due; reserved: until the lease ends
 	Priority   uint32
 	TTR        time.Duration
@@ -117,7 +118,7 @@ func readJobState(name string, value any) (*JobState, error) {
 	}
 	return &JobState{
 		ID: f.number("id"), Tube: f.text("tube"), State: State(f.text("state")), Due: f.moment("due"),
-		Left: f.duration("left"), Priority: uint32(f.number("priority")), TTR: f.duration("ttr"),
+		Missing: f.number("await"), Left: f.duration("left"), Priority: uint32(f.number("priority")), TTR: f.duration("ttr"),
 		Expire: f.duration("expire"), Attempts: f.number("attempts"), AttemptMax: f.number("attempts_max"),
 		BackoffMin: f.duration("backoff_min"), BackoffMax: f.duration("backoff_max"),
 		Recurring: f.number("recurring") == 1, Missed: f.number("missed"), Failures: f.number("failures"),

@@ -13,14 +13,15 @@ import (
 )
 
 // Request is a command that was not sent yet, for Client.Transaction, Client.PutMany and Job.Done. Make it by
-// Put, Cancel, CancelID, Reschedule or Kick.
+// Put, Cancel, CancelID, Reschedule, Arrive or KickID.
 type Request struct {
 	name      string
 	arguments []any // of a put: those of the options, without tube and body
 	tube      string
 	body      any
 	headers   map[string]string
-	token     bool // the put has a token of the caller's
+	key       string // of a put
+	token     bool   // there is a token of the caller's
 	failure   error
 }
 
@@ -71,7 +72,9 @@ func Cron(expression, zone string) PutOption {
 
 // Key names the job. A key is unique in its tube; if it is taken, the job that has it is replaced, unless
 // KeepKey, FailKey or Debounce says otherwise.
-func Key(key string) PutOption { return option("KEY", key) }
+func Key(key string) PutOption {
+	return func(r *Request) { r.key, r.arguments = key, append(r.arguments, "KEY", key) }
+}
 
 // KeepKey lets the job that has the key stay, and stores nothing.
 func KeepKey() PutOption { return option("IFKEY", "KEEP") }
@@ -195,7 +198,7 @@ func (c *Client) body(value any) ([]byte, error) {
 	return body, nil
 }
 
-// newToken returns a name that no other put has.
+// newToken returns a name that nothing else has.
 func newToken() string {
 	var random [12]byte
 	if _, err := rand.Read(random[:]); err != nil {
@@ -212,6 +215,9 @@ func (c *Client) command(ctx context.Context, request *Request, guarded bool) (c
 	}
 	if request.failure != nil {
 		return command{}, request.failure
+	}
+	if request.name == "ARRIVE" {
+		return command{"ARRIVE", c.withToken(request, request.arguments, guarded), true}, nil
 	}
 	if request.name != "PUT" {
 		return command{request.name, request.arguments, request.name != "KICK"}, nil
@@ -240,10 +246,15 @@ func (c *Client) command(ctx context.Context, request *Request, guarded bool) (c
 		}
 		arguments = append(arguments, "HEADERS", written)
 	}
-	if !request.token && !guarded {
-		arguments = append(arguments, "TOKEN", newToken(), "FOR", milliseconds(c.config.RetryFor+tokenMargin))
+	return command{"PUT", c.withToken(request, arguments, guarded), true}, nil
+}
+
+// withToken adds a token of the client's, if the request needs one.
+func (c *Client) withToken(request *Request, arguments []any, guarded bool) []any {
+	if request.token || guarded {
+		return arguments
 	}
-	return command{"PUT", arguments, true}, nil
+	return append(arguments[:len(arguments):len(arguments)], "TOKEN", newToken(), "FOR", milliseconds(c.config.RetryFor+tokenMargin))
 }
 
 // Put stores a job. Bodies of []byte and string are taken as they are; all else goes through Config.Codec,

@@ -12,6 +12,7 @@ type Result struct {
 	ID       int64     // of a put: the job
 	Outcome  Outcome   // the word; of many keys or ids the first one
 	Outcomes []Outcome // of a request about many keys or ids: a word for each
+	Missing  int64     // of an arrival: how many are missing now; with Gone no such job waits
 	Err      error     // such as ErrBusyKey, which stops nothing
 }
 
@@ -22,8 +23,8 @@ type leased struct {
 }
 
 // Transaction does all requests, or none: after a crash, too. It returns a result for each. An error says
-// that nothing was done, unless it is ErrUncertain: a transaction that has both puts and other requests is
-// not sent again once it may have been done, because a second Cancel could remove what the first put.
+// that nothing was done, unless it is ErrUncertain: a transaction that has both puts or arrivals and other
+// requests is not sent again once it may have been done, because a second Cancel could remove what the first put.
 func (c *Client) Transaction(ctx context.Context, requests ...*Request) ([]Result, error) {
 	return c.transact(ctx, nil, requests)
 }
@@ -36,14 +37,14 @@ func (c *Client) transact(ctx context.Context, guard *leased, requests []*Reques
 		commands = append(commands, command{"LEASED", []any{guard.id, guard.lease}, true},
 			command{"ACK", []any{guard.id, guard.lease}, true})
 	}
-	puts, repeatable := 0, true
+	tokens, repeatable := 0, true
 	for _, request := range requests {
 		what, err := c.command(ctx, request, guard != nil)
 		if err != nil {
 			return nil, err
 		}
-		if what.name == "PUT" {
-			puts++
+		if what.name == "PUT" || what.name == "ARRIVE" {
+			tokens++
 		}
 		repeatable = repeatable && what.repeatable
 		commands = append(commands, what)
@@ -51,7 +52,7 @@ func (c *Client) transact(ctx context.Context, guard *leased, requests []*Reques
 	if len(commands) == 0 {
 		return nil, nil
 	}
-	repeatable = guard != nil || repeatable && (puts == 0 || puts == len(requests))
+	repeatable = guard != nil || repeatable && (tokens == 0 || tokens == len(requests))
 	var answers []any
 	sent, lost := false, false
 	err := c.retry(ctx, "EXEC", repeatable, func(l *link) error {
@@ -142,6 +143,12 @@ func readResults(commands []command, answers []any) []Result {
 		} else if what.name == "PUT" {
 			put, err := putResult(answers[index])
 			results[index] = Result{ID: put.ID, Outcome: put.Outcome, Err: err}
+		} else if what.name == "ARRIVE" {
+			missing, waits, err := readMissing(answers[index])
+			results[index] = Result{Outcome: OK, Missing: missing, Err: err}
+			if !waits {
+				results[index].Outcome = Gone
+			}
 		} else if words, err := readWords(what.name, answers[index]); err != nil {
 			results[index].Err = err
 		} else {

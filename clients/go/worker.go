@@ -395,6 +395,9 @@ func (w *Worker) call(ctx context.Context, h *held, then func(error)) {
 		then(err)
 	}()
 	err = w.handlers[h.info.Tube](ctx, h.info)
+	if err == nil {
+		err = h.info.arrive()
+	}
 }
 
 // work runs the handler of a job, and tells the server the outcome.
