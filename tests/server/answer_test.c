@@ -1,3 +1,4 @@
+#include <stdio.h>
 /*
  * Tests of what a client of HTTP reads: answers, which the server translates from replies of RESP,
  * and the labels and times of metrics.
@@ -70,6 +71,88 @@ TEST(a_time_is_in_the_bucket_behind_its_limit)
     assert_non_null(strstr(text, "\nelapse_lateness_seconds_bucket{le=\"0.128\"} 1\n"));
     assert_non_null(strstr(text, "\nelapse_lateness_seconds_sum 0.064000\n"));
     elapse__json_free(&json);
+}
+
+/* Adds a tube whose name is `number`. */
+static void add_troubled(struct elapse__http_troubled *troubled, unsigned number,
+                         struct elapse__queue_statistics counts)
+{
+    char name[16];
+    int size = snprintf(name, sizeof name, "%u", number);
+
+    elapse__http_troubled_add(
+        troubled,
+        (struct elapse__queue_text){.bytes = (const unsigned char *)name, .size = (size_t)size},
+        &counts);
+}
+
+static struct elapse__http_troubled troubled;
+
+static void check_troubled(const char *line)
+{
+    struct elapse__json json = {.failed = false};
+
+    elapse__http_write_troubled(&json, &troubled);
+    assert_true(elapse__buffer_append(&json.text, "", 1));
+    if (strstr((const char *)elapse__buffer_first(&json.text), line) == NULL)
+        fail_msg("this line is missing: %s", line);
+    elapse__json_free(&json);
+}
+
+/* The counts of a tube lie at the limit of trouble. */
+TEST(tubes_without_trouble_are_not_kept)
+{
+    memset(&troubled, 0, sizeof troubled);
+    add_troubled(&troubled, 1, (struct elapse__queue_statistics){.overdue_ms = 9999, .ready = 1});
+    add_troubled(&troubled, 2, (struct elapse__queue_statistics){.delayed = 1, .reserved = 1});
+    assert_int_equal(troubled.tubes, 0);
+    assert_int_equal(troubled.count, 0);
+    add_troubled(&troubled, 3, (struct elapse__queue_statistics){.overdue_ms = 10000});
+    add_troubled(&troubled, 4, (struct elapse__queue_statistics){.pause_left_ms = 1});
+    add_troubled(&troubled, 5, (struct elapse__queue_statistics){.held = 7});
+    add_troubled(&troubled, 6, (struct elapse__queue_statistics){.buried = 8});
+    check_troubled("\nelapse_tubes_in_trouble 4\n");
+    check_troubled("\nelapse_tube_overdue_seconds{tube=\"3\"} 10.000\n"
+                   "elapse_tube_overdue_seconds{tube=\"6\"} 0.000\n"
+                   "elapse_tube_overdue_seconds{tube=\"5\"} 0.000\n"
+                   "elapse_tube_overdue_seconds{tube=\"4\"} 0.000\n#");
+    check_troubled("\nelapse_tube_buried_jobs{tube=\"6\"} 8\n");
+    check_troubled("\nelapse_tube_held_jobs{tube=\"5\"} 7\n");
+    check_troubled("\nelapse_rest_overdue_seconds 0.000\n");
+}
+
+/* Each tube has one more buried job than another. Which way they come, the worst are kept. */
+static void check_worst(bool ascends)
+{
+    enum { TUBES = ELAPSE__HTTP_TROUBLED_MAX + 2 };
+
+    memset(&troubled, 0, sizeof troubled);
+    for (unsigned i = 1; i <= TUBES; i++) {
+        unsigned number = ascends ? i : TUBES + 1 - i;
+        add_troubled(&troubled, number,
+                     (struct elapse__queue_statistics){.buried = number, .held = 10});
+        if (i == ELAPSE__HTTP_TROUBLED_MAX)
+            check_troubled("\nelapse_rest_buried_jobs 0\n");
+    }
+    assert_int_equal(troubled.count, ELAPSE__HTTP_TROUBLED_MAX);
+    check_troubled("\nelapse_tubes_in_trouble 1002\n");
+    check_troubled("\nelapse_rest_buried_jobs 3\n");
+    check_troubled("\nelapse_rest_held_jobs 20\n");
+    for (unsigned i = 0; i < ELAPSE__HTTP_TROUBLED_MAX; i++)
+        assert_int_equal(troubled.kept[troubled.order[i]].trouble.buried, TUBES - i);
+}
+
+TEST(the_worst_tubes_are_kept_and_the_rest_added_up)
+{
+    check_worst(true);
+    check_worst(false);
+    add_troubled(&troubled, 2000, (struct elapse__queue_statistics){.overdue_ms = 20000});
+    check_troubled("\nelapse_tube_overdue_seconds{tube=\"2000\"} 20.000\n");
+    check_troubled("\nelapse_rest_buried_jobs 6\n");
+    for (unsigned i = 0; i < ELAPSE__HTTP_TROUBLED_MAX; i++)
+        add_troubled(&troubled, 3000 + i,
+                     (struct elapse__queue_statistics){.overdue_ms = 30000 + i});
+    check_troubled("\nelapse_rest_overdue_seconds 20.000\n");
 }
 
 TEST_MAIN("answer")

@@ -108,7 +108,8 @@ static void write_state(struct elapse__json *text, const char *labels, const cha
 {
     elapse__metric_add(text, "elapse_%s{", name);
     elapse__json_raw(text, labels);
-    elapse__metric_add(text, "state=\"%s\"} %" PRIu64 "\n", state, value);
+    elapse__metric_add(text, "%sstate=\"%s\"} %" PRIu64 "\n", *labels == '\0' ? "" : ",", state,
+                       value);
 }
 
 static void write_states(struct elapse__json *text, const char *name, const char *labels,
@@ -232,25 +233,106 @@ static bool is_number(const unsigned char *name, size_t size, size_t at, bool is
     return name[at] != '\n' && (name[at] < 0x20 || (!is_text && name[at] >= 0x80));
 }
 
-void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_text tube,
-                             const struct elapse__queue_statistics *counts)
+enum { NUMBER_BYTES = 5 }; /* \\xff: the backslash is escaped */
+
+/* tube="NAME", and a zero */
+struct label {
+    char text[sizeof "tube=\"\"" + ELAPSE__QUEUE_TUBE_BYTES_MAX * NUMBER_BYTES];
+};
+
+static void name_tube(struct label *label, struct elapse__queue_text tube)
 {
-    enum { HEAD = 6, TAIL = 3, MOST = 5 };
-    char label[HEAD + ELAPSE__QUEUE_TUBE_BYTES_MAX * MOST + TAIL] = "tube=\"";
     const unsigned char *name = tube.bytes;
     bool is_text = elapse__utf8_is(name, tube.size);
-    size_t size = HEAD;
+    size_t size = sizeof "tube=\"" - 1;
+    char *text = label->text;
 
+    memcpy(text, "tube=\"", size);
     for (size_t i = 0; i < tube.size; i++) {
         if (is_number(name, tube.size, i, is_text)) {
-            size += (size_t)snprintf(label + size, MOST + 1, "\\\\x%02x", name[i]);
+            size += (size_t)snprintf(text + size, NUMBER_BYTES + 1, "\\\\x%02x", name[i]);
             continue;
         }
         if (name[i] == '\\' || name[i] == '"' || name[i] == '\n')
-            label[size++] = '\\';
-        label[size++] = (char)(name[i] == '\n' ? 'n' : name[i]);
+            text[size++] = '\\';
+        text[size++] = (char)(name[i] == '\n' ? 'n' : name[i]);
     }
-    ELAPSE__ASSERT_THAT(size + TAIL, <=, sizeof label);
-    memcpy(label + size, "\",", TAIL);
-    write_states(text, "jobs", label, counts);
+    ELAPSE__ASSERT_THAT(size + sizeof "\"", <=, sizeof label->text);
+    memcpy(text + size, "\"", sizeof "\"");
+}
+
+void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_text tube,
+                             const struct elapse__queue_statistics *counts)
+{
+    struct label label;
+
+    name_tube(&label, tube);
+    write_states(text, "jobs", label.text, counts);
+}
+
+/* ---- tubes in trouble ---- */
+
+static void write_overdue(struct elapse__json *text, const struct elapse__http_trouble *trouble)
+{
+    elapse__metric_add(text, " %.3f\n", (double)trouble->overdue_ms / 1e3);
+}
+
+static void write_buried(struct elapse__json *text, const struct elapse__http_trouble *trouble)
+{
+    elapse__metric_add(text, " %" PRIu64 "\n", trouble->buried);
+}
+
+static void write_held(struct elapse__json *text, const struct elapse__http_trouble *trouble)
+{
+    elapse__metric_add(text, " %" PRIu64 "\n", trouble->held);
+}
+
+struct family {
+    const char *name, *help, *rest_help;
+    void (*write)(struct elapse__json *text, const struct elapse__http_trouble *trouble);
+};
+
+static const struct family families[] = {
+    {"overdue_seconds", "For how long the oldest ready job of a tube in trouble has been due.",
+     "The longest elapse_tube_overdue_seconds of the tubes in trouble that have none.",
+     write_overdue},
+    {"buried_jobs", "Buried jobs of a tube in trouble.",
+     "Buried jobs of the tubes in trouble that elapse_tube_buried_jobs does not have.",
+     write_buried},
+    {"held_jobs", "Ready jobs of a tube in trouble that a limit holds back.",
+     "Jobs held back of the tubes in trouble that elapse_tube_held_jobs does not have.",
+     write_held},
+};
+
+static void write_family(struct elapse__json *text, const struct family *family,
+                         const struct elapse__http_troubled *troubled)
+{
+    char name[sizeof "rest_overdue_seconds"];
+    struct label label;
+
+    (void)snprintf(name, sizeof name, "tube_%s", family->name);
+    elapse__metric_begin(text, name, "gauge", family->help);
+    for (size_t i = 0; i < troubled->count; i++) {
+        const struct elapse__http_troubled_tube *tube = &troubled->kept[troubled->order[i]];
+        name_tube(&label,
+                  (struct elapse__queue_text){.bytes = tube->name, .size = tube->name_size});
+        elapse__metric_add(text, "elapse_%s{", name);
+        elapse__json_raw(text, label.text);
+        elapse__json_raw(text, "}");
+        family->write(text, &tube->trouble);
+    }
+    (void)snprintf(name, sizeof name, "rest_%s", family->name);
+    elapse__metric_begin(text, name, "gauge", family->rest_help);
+    elapse__metric_add(text, "elapse_%s", name);
+    family->write(text, &troubled->rest);
+}
+
+void elapse__http_write_troubled(struct elapse__json *text,
+                                 const struct elapse__http_troubled *troubled)
+{
+    ELAPSE__ASSERT_THAT(troubled->count, <=, troubled->tubes);
+    gauge(text, "tubes_in_trouble", troubled->tubes,
+          "Tubes with a buried job, a job overdue by 10 s, a job held back, or a pause.");
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        write_family(text, &families[i], troubled);
 }

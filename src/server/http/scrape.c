@@ -1,6 +1,6 @@
 /*
- * Answers /metrics and /api/v1/forecast. Writes the metrics of tubes in slices, so that the loop is
- * not delayed, and all other metrics at the end.
+ * Answers /metrics and /api/v1/forecast. Looks at all tubes in slices, so that the loop is
+ * not delayed, and writes all metrics but elapse_jobs at the end.
  */
 #include "scrape.h"
 
@@ -17,7 +17,7 @@
 #include "reply.h"
 #include "wait.h"
 
-/* How many tubes have metrics of their own: more would choke Prometheus. */
+/* How many tubes have elapse_jobs: more would choke Prometheus. */
 enum { METRIC_TUBES_MAX = 10000 };
 
 struct scrape {
@@ -26,6 +26,7 @@ struct scrape {
     struct elapse__json text;
     struct elapse__http_tubes tubes;
     uint64_t tube_count; /* written */
+    struct elapse__http_troubled troubled;
 };
 
 static void release(struct scrape *scrape)
@@ -50,6 +51,7 @@ static void write_tube(void *argument, struct elapse__queue_text name,
     struct scrape *scrape = argument;
 
     ELAPSE__ASSERT_THAT(scrape->tube_count, <=, METRIC_TUBES_MAX);
+    elapse__http_troubled_add(&scrape->troubled, name, counts);
     if (scrape->tube_count == METRIC_TUBES_MAX)
         return;
     elapse__http_write_jobs(&scrape->text, name, counts);
@@ -111,6 +113,7 @@ static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
         metrics->ended_written = figures.written;
         metrics->ended_dropped = figures.dropped;
     }
+    elapse__http_write_troubled(&scrape->text, &scrape->troubled);
     elapse__http_write_metrics(&scrape->text, metrics);
     if (cluster != NULL)
         elapse__http_write_cluster_metrics(&scrape->text, cluster);
@@ -137,7 +140,7 @@ static void on_next(evutil_socket_t descriptor, short what, void *argument)
     (void)what;
     ELAPSE__ASSERT(scrape->wait.request != NULL && !evtimer_pending(scrape->next, NULL));
     if (elapse__http_next_tubes(loop, &scrape->tubes, write_tube, scrape) &&
-        scrape->tube_count < METRIC_TUBES_MAX && event_add(scrape->next, &soon) == 0)
+        event_add(scrape->next, &soon) == 0)
         return;
     write_rest(loop, scrape);
     send_text(scrape);

@@ -140,6 +140,56 @@ class Metrics(Figures):
         event = self.event_that(lambda event: event["tubes_in_trouble"] == 1)
         self.assertEqual(event["tubes"][0]["name"], "t50")
 
+    def test_tubes_in_trouble(self):
+        self.serve_http()
+        self.post("put", tube='a"b', body="b")
+        [job] = self.post("reserve", tubes=['a"b'])["jobs"]
+        _, values = self.metrics()
+        self.assertEqual(values["elapse_tubes_in_trouble", None], 0)
+        self.assertNotIn("elapse_tube_buried_jobs", [name for name, _ in values])
+        self.post("bury", jobs=[{"id": job["id"], "lease": job["lease"]}])
+        self.post("limit", tube="held", concurrency=1)
+        for _ in range(2):
+            self.post("put", tube="held", body="b")
+        self.post("reserve", tubes=["held"])
+        _, values = self.metrics()
+        self.assertEqual(values["elapse_tubes_in_trouble", None], 2)
+        self.assertEqual(values["elapse_tube_buried_jobs", 'tube="a\\"b"'], 1)
+        self.assertEqual(values["elapse_tube_buried_jobs", 'tube="held"'], 0)
+        self.assertEqual(values["elapse_tube_held_jobs", 'tube="held"'], 1)
+        self.assertEqual(values["elapse_tube_overdue_seconds", 'tube="a\\"b"'], 0)
+        self.assertEqual(values["elapse_rest_held_jobs", None], 0)
+
+    def test_tubes_in_trouble_among_more_than_have_counts(self):
+        server = self.serve_http()
+        client = server.connect()
+        counted, buried = 10_000, 1001  # the limits of both are below
+        for first in range(0, counted + 200, 100):
+            for number in range(first, first + 100):
+                client.send(b"use t%d\r\nput 1 3600 60 1\r\nx\r\n" % number)
+            for _ in range(100):
+                self.assertTrue(client.line().startswith(b"USING"))
+                self.assertTrue(client.line().startswith(b"INSERTED"))
+        watched = b"default"
+        for number in range(buried):
+            tube = b"t%d" % (number * 10)
+            client.send(b"use %s\r\nwatch %s\r\nignore %s\r\n" % (tube, tube, watched))
+            client.send(b"put 1 0 60 1\r\nx\r\nreserve\r\n")
+            for word in (b"USING", b"WATCHING", b"WATCHING", b"INSERTED"):
+                self.assertEqual(client.line().split()[0], word)
+            watched = tube
+            word, job, _ = client.line().split()
+            self.assertEqual((word, client.line()), (b"RESERVED", b"x"))
+            client.send(b"bury %s 1\r\n" % job)
+            self.assertTrue(client.line().startswith(b"BURIED"))
+        _, values = self.metrics()
+        self.assertEqual(values["elapse_tubes_left_out", None], values["elapse_tubes", None] - counted)
+        self.assertGreaterEqual(values["elapse_tubes_left_out", None], 200)
+        self.assertEqual(values["elapse_tubes_in_trouble", None], buried)
+        listed = [value for (name, _), value in values.items() if name == "elapse_tube_buried_jobs"]
+        self.assertEqual((len(listed), sum(listed)), (1000, 1000))
+        self.assertEqual(values["elapse_rest_buried_jobs", None], 1)
+
     def test_without_a_disk(self):
         self.serve_http("--durability", "memory")
         self.assertNotIn(("elapse_disk_free_bytes", None), self.metrics()[1])
@@ -159,8 +209,14 @@ class Metrics(Figures):
 class Alerts(Figures):
     FOLDER = pathlib.Path(__file__).parents[3] / "examples" / "prometheus"
 
+    def put_and_bury(self):
+        self.post("put", tube="a", body="b")
+        [job] = self.post("reserve", tubes=["a"])["jobs"]
+        self.post("bury", jobs=[{"id": job["id"], "lease": job["lease"]}])
+
     def test_every_metric_of_an_alert_is_there(self):
         self.serve_http()
+        self.put_and_bury()
         names = {name for name, _ in self.metrics()[1]}
         rules = (self.FOLDER / "elapse.rules.yml").read_text(encoding="utf-8")
         wanted = set(re.findall(r"\belapse_[a-z_]+", rules))
@@ -177,7 +233,7 @@ class Alerts(Figures):
 
     def test_the_guide_names_metrics_that_are_there(self):
         self.serve_http()
-        self.post("put", tube="a", body="b")
+        self.put_and_bury()
         names = {name for name, _ in self.metrics()[1]}
         guide = self.FOLDER.parents[1] / "docs" / "guide" / "operating.md"
         for name in re.findall(r"`(elapse_[a-z_]+)`", guide.read_text(encoding="utf-8")):

@@ -96,6 +96,9 @@ mutant metric_has_another_unit src/server/http/metrics.c \
     '(double)server->uptime_ms[- / 1e3-]' 'test_http_figures Metrics.test_counts'
 mutant lateness_has_another_unit src/server/http/metrics.c \
     'metrics->lateness, 0, 24, [-1e3-]{+1e6+},' 'test_http_figures Metrics.test_histograms_add_up'
+mutant scrape_stops_at_the_limit_of_counts src/server/http/scrape.c \
+    'write_tube, scrape) &&{+ scrape->tube_count < METRIC_TUBES_MAX &&+}' \
+    'test_http_figures Metrics.test_tubes_in_trouble_among_more_than_have_counts'
 mutant first_event_is_lost src/server/http/events.c \
     'if ([-client->has_begun && -]is_behind(client)) {' \
     'test_http_figures Events.test_the_first_event_comes_at_once'
