@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# run_tests.sh PROGRAM [TEST...]: makes the package, unpacks it beside each version of node-redis, and runs
-# these tests against servers of PROGRAM, with the newest node-redis and with version 4; without any, the short
-# suite, with the newest alone. Exits with 77 if the modules of npm cannot be had.
+# run_tests.sh PROGRAM short|programs|TEST...: makes the package, unpacks it beside each version of node-redis, and
+# runs these tests against servers of PROGRAM, with the newest node-redis and with version 4. `short` are those of
+# the calls and of workers, and `programs` those that start many processes, such as the blocks of README.md; both
+# with the newest alone. Exits with 77 if the modules of npm cannot be had.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly here modules=$here/../../build/clients/javascript
@@ -27,9 +28,15 @@ run()
     (cd "$folder" && node --test --test-reporter=spec --preserve-symlinks "${@/#/test/}")
 }
 
-if (($# > 0)); then
-    run newest "$@"
-    run four "$@"
-    exit
-fi
-run newest client.test.mjs gather.test.mjs process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs worker.test.mjs
+case $1 in
+    short)
+        run newest client.test.mjs gather.test.mjs worker.test.mjs
+        ;;
+    programs)
+        run newest process.test.mjs proof.test.mjs readme.test.mjs tracing.test.mjs
+        ;;
+    *)
+        run newest "$@"
+        run four "$@"
+        ;;
+esac
