@@ -26,6 +26,7 @@
     X("pause",      "hand out nothing of a tube for a while", verb_command)                       \
     X("resume",     "end the pause of a tube", verb_command)                                      \
     X("limit",      "limit how many jobs of a tube run, or show its limits", verb_command)        \
+    X("arrive",     "take arrivals off the number that a job waits for", verb_command)            \
     X("lookup",     "show a job on a server", lookup_command)                                     \
     X("list",       "list the jobs of a tube on a server, or its tubes", list_command)            \
     X("find",       "find jobs on a server by their key, in all tubes", find_command)             \

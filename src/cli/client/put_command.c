@@ -54,6 +54,8 @@ struct put {
     bool has_attempts;
     uint64_t retry;
     bool has_retry;
+    uint64_t await;
+    bool has_await;
 
     struct elapse__buffer body;
     uint64_t line_sent;
@@ -154,6 +156,8 @@ static enum exit_status check(const struct put *put)
         return usage_error("--zone needs --cron");
     if (has(put, ELAPSE__PUT_IFKEY) && !has(put, ELAPSE__PUT_KEY))
         return usage_error("--ifkey needs --key");
+    if (put->has_await && !has(put, ELAPSE__PUT_KEY))
+        return usage_error("--await needs --key");
     if (if_key_is(put, "debounce") != has(put, ELAPSE__PUT_MAX))
         return usage_error("--ifkey debounce and --max need each other");
     if (put->has_attempts && put->has_retry)
@@ -199,7 +203,9 @@ static void fill_request(struct put *put, const char *body, size_t length)
 static enum exit_status print_answer(struct put *put, const redisReply *reply, uint64_t line)
 {
     char part[40];
-    struct answer answer = answer_to_put(reply, if_key_is(put, "keep"));
+    /* A job that waits for arrivals is kept unless --ifkey says otherwise. */
+    bool keeps = if_key_is(put, "keep") || (put->has_await && !has(put, ELAPSE__PUT_IFKEY));
+    struct answer answer = answer_to_put(reply, keeps);
 
     (void)snprintf(part, sizeof part, "line %" PRIu64, line);
     if (answer.error != NULL)
@@ -417,6 +423,8 @@ static enum exit_status run(void *context, const struct command_line *line)
         set_number(&put->options[ELAPSE__PUT_PRIORITY], put->priority);
     if (put->has_attempts)
         set_number(&put->options[ELAPSE__PUT_ATTEMPTS], put->attempts);
+    if (put->has_await)
+        set_number(&put->options[ELAPSE__PUT_AWAIT], put->await);
     if (put->has_retry) /* a server of 0.2 knows this name alone */
         set_number(&put->options[ELAPSE__PUT_RETRY], put->retry);
     if (!put->lines)
@@ -459,6 +467,15 @@ enum exit_status put_command(int argc, char **argv)
          .read = read_if_key,
          .context = &put,
          .help = "if the key is taken: replace (the default), keep, fail or debounce"},
+        {.name = "await",
+         .value = "COUNT",
+         .kind = OPTION_NUMBER,
+         .number = &put.await,
+         .least = 1,
+         .most = UINT32_MAX,
+         .given = &put.has_await,
+         .help = "due when so many have arrived (elapse arrive), or at --in or --at; keeps a job "
+                 "that waits"},
         client_duration_option("max", &put.options[ELAPSE__PUT_MAX],
                                "with debounce: due no later than so long after the first put"),
         {.name = "tag",

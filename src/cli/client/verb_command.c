@@ -52,7 +52,7 @@ static enum verb_argument kind_at(const struct verb *verb, int place)
 
     if (place < first)
         return verb->first[place];
-    return repeated == 0 ? VERB_NOTHING : verb->repeated[(place - first) % repeated];
+    return repeated == 0 ? verb->optional : verb->repeated[(place - first) % repeated];
 }
 
 static enum exit_status say_missing(const struct call *call, enum verb_argument kind)
@@ -105,6 +105,10 @@ static enum exit_status check_argument(enum verb_argument kind, const char *text
         if (parse_number(text, 1, INT64_MAX, &number))
             return STATUS_OK;
         return usage_error("%s is not a count of jobs", quote_string(text).text);
+    case VERB_COUNT_OF_ARRIVALS:
+        if (parse_number(text, 1, UINT32_MAX, &number))
+            return STATUS_OK;
+        return usage_error("%s is not a count of arrivals", quote_string(text).text);
     default:
         return STATUS_OK;
     }
@@ -119,7 +123,7 @@ static enum exit_status check_arguments(const struct call *call, const struct co
     enum exit_status status = STATUS_OK;
 
     if (repeated == 0)
-        status = options_check_count(line, least);
+        status = options_check_count(line, least + (verb->optional != VERB_NOTHING));
     if (line->argument_count > ARGUMENTS_MAX)
         return usage_error("there are too many arguments: at most %d", ARGUMENTS_MAX);
     for (int i = 0; status == STATUS_OK && i < line->argument_count; i++)
@@ -242,6 +246,20 @@ static enum exit_status take_count(const struct call *call, const redisReply *re
     return STATUS_OK;
 }
 
+/* Prints how many arrivals are missing. 0 is no reason to ask for the tube: its last job may have
+ * ended since the token came first. */
+static enum exit_status take_left(const struct call *call, const redisReply *reply)
+{
+    if (answer_is_word(reply, "gone"))
+        return error_of(STATUS_GONE, "no job with this key waits for arrivals");
+    if (reply->type != REDIS_REPLY_INTEGER || reply->integer < 0) {
+        struct answer answer = answer_of_other(reply, "the reply is no number");
+        return session_report_error(&answer, NULL);
+    }
+    output_add_format(call->client->json ? "{\"left\":%lld}\n" : "left %lld\n", reply->integer);
+    return STATUS_OK;
+}
+
 static enum exit_status take_jobs(const struct call *call, const redisReply *reply)
 {
     size_t shown = 0;
@@ -269,6 +287,8 @@ static enum exit_status take(const struct call *call, const redisReply *reply, c
         return take_words(call, reply, parts, count);
     case VERB_COUNT:
         return take_count(call, reply, parts[0]);
+    case VERB_LEFT:
+        return take_left(call, reply);
     case VERB_JOBS:
         break;
     }

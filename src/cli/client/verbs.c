@@ -78,6 +78,36 @@ static const struct verb verbs[] = {
         .hands_on = true,
     },
     {
+        .name = "arrive",
+        .help =
+            {
+                .usage = "Usage: elapse arrive TUBE KEY [COUNT] [OPTION]...\n",
+                .purpose =
+                    "Takes COUNT arrivals, or one, off the number that a job waits for: "
+                    "--await of\n'elapse put'. Prints how many are missing; at 0 the job "
+                    "is ready. The status is\n3 if no job with the key waits for arrivals.\n",
+                .example = "Examples:\n"
+                           "  elapse put reports all --key 7 --await 100 --in 1h\n"
+                           "  elapse arrive reports 7 --arrive-token part-12\n",
+            },
+        .word = "ARRIVE",
+        .first = {VERB_TUBE, VERB_KEY},
+        .optional = VERB_COUNT_OF_ARRIVALS,
+        .reply = VERB_LEFT,
+        .options =
+            {
+                {.name = "arrive-token",
+                 .value = "TOKEN",
+                 .word = "TOKEN",
+                 .help = "the same token at this key, while it lives, takes nothing off"},
+                {.name = "arrive-token-for",
+                 .value = "DURATION",
+                 .word = "FOR",
+                 .help = "how long the token lives: 1s to 10m, the default",
+                 .is_duration = true},
+            },
+    },
+    {
         .name = "reserve",
         .help =
             {

@@ -15,6 +15,7 @@ enum { VERB_OPTIONS_MAX = 4 };
 enum verb_reply {
     VERB_WORDS, /* a word for each part of the command; or a map, to a question */
     VERB_COUNT, /* a number */
+    VERB_LEFT,  /* a number: how many arrivals are missing; or a word */
     VERB_JOBS,  /* jobs that were handed out */
 };
 
@@ -26,6 +27,7 @@ enum verb_argument {
     VERB_ID,
     VERB_LEASE,
     VERB_COUNT_OF_JOBS,
+    VERB_COUNT_OF_ARRIVALS,
     VERB_DURATION,
     VERB_WORD, /* handed on to the server, which checks it */
 };
@@ -50,6 +52,7 @@ struct verb {
     enum verb_argument first[VERB_ARGUMENTS_MAX];
     enum verb_argument
         repeated[VERB_ARGUMENTS_MAX]; /* what may stand behind, any number of times */
+    enum verb_argument optional;      /* what may stand behind once; only without `repeated` */
 
     /* With --id: one request for each argument. NULL: there is no --id. */
     const char *word_by_id;

@@ -1,11 +1,11 @@
-"""The commands for single verbs: elapse kick, pause, resume, limit, reserve, ack, nack, bury, extend."""
+"""The commands for single verbs: elapse kick, pause, resume, limit, arrive, reserve, ack, nack, bury, extend."""
 
 import re
 
 import support
 from client_support import (FAILED, GONE, NO_SERVER, OK, TAKEN, USAGE, ClientTest, Stranger)
 
-VERBS = ("kick", "pause", "resume", "limit", "reserve", "ack", "nack", "bury", "extend")
+VERBS = ("kick", "pause", "resume", "limit", "arrive", "reserve", "ack", "nack", "bury", "extend")
 
 
 class VerbTest(ClientTest):
@@ -148,6 +148,31 @@ class Tubes(VerbTest):
         self.fails(GONE, "'sms'; 'elapse list' shows the tubes", "stats", "sms")
 
 
+class Arrivals(VerbTest):
+    def test_a_job_waits_for_its_arrivals(self):
+        self.assertEqual(self.done("put", "t", "all", "--key", "k", "--await", "4"), "1 scheduled\n")
+        [job] = self.json_of("lookup", "t", "k")
+        self.assertEqual((job["state"], job["await"], job["due"]), ("delayed", 4, None))
+        self.assertRegex(self.done("lookup", "t", "k"), r"\ndue +-\n")
+        self.assertRegex(self.done("list", "t"), r"\n1 +delayed +- +- +0 +k")
+        self.assertEqual(self.done("arrive", "t", "k"), "left 3\n")
+        self.assertEqual(self.done("put", "t", "all", "--key", "k", "--await", "4"), "1 kept\n")
+        self.assertEqual(self.done("arrive", "t", "k", "--arrive-token", "x"), "left 2\n")
+        self.assertEqual(self.json_of("arrive", "t", "k", "--arrive-token", "x"), [{"left": 2}])
+        self.fails(GONE, "no job is ready", "reserve", "t")
+        self.assertEqual(self.done("arrive", "t", "k", "2", "--arrive-token", "y", "--arrive-token-for",
+                                   "1m"), "left 0\n")
+        self.done("ack", *self.reserve("t"))
+        self.assertEqual(self.done("arrive", "t", "k", "2", "--arrive-token", "y"), "left 0\n")
+        self.fails(GONE, "no job with this key waits for arrivals", "arrive", "t", "k")
+
+    def test_the_time_out_comes_first(self):
+        self.done("put", "t", "all", "--key", "k", "--await", "4294967295", "--in", "1ms")
+        [job] = self.json_of("reserve", "t", "--wait", "30s")
+        self.assertEqual(job["await"], 4294967295)
+        self.fails(GONE, "no job with this key waits for arrivals", "arrive", "t", "k")
+
+
 class Usage(ClientTest):
     def test_bad_command_lines(self):
         for says, *arguments in (
@@ -162,6 +187,13 @@ class Usage(ClientTest):
                 ("a unit is missing", "pause", "t", "10"), ("unknown argument", "resume", "t", "1s"),
                 ("a tube is missing", "resume"), ("a tube is missing", "limit"),
                 ("a tube is missing", "reserve"),
+                ("a tube is missing", "arrive"), ("a key is missing", "arrive", "t"),
+                ("'0' is not a count of arrivals", "arrive", "t", "k", "0"),
+                ("is not a count of arrivals", "arrive", "t", "k", "4294967296"),
+                ("unknown argument '2'", "arrive", "t", "k", "1", "2"),
+                ("a unit is missing", "arrive", "t", "k", "--arrive-token-for", "3"),
+                ("--await needs --key", "put", "t", "x", "--await", "3"),
+                ("--await", "put", "t", "x", "--key", "k", "--await", "0"),
                 ("a unit is missing", "reserve", "t", "--wait", "3"),
                 ("the id of a job is missing", "ack"), ("the lease is missing", "ack", "1"),
                 ("the lease is missing", "nack", "1", "1-1", "2"),
@@ -177,7 +209,7 @@ class Usage(ClientTest):
         self.fails(USAGE, "ERR", "limit", "x" * 201, "--concurrency", "1")
 
     def test_no_server(self):
-        arguments = {"kick": ["t", "1"], "pause": ["t", "1m"], "ack": ["1", "1-1"],
+        arguments = {"kick": ["t", "1"], "arrive": ["t", "k"], "pause": ["t", "1m"], "ack": ["1", "1-1"],
                      "nack": ["1", "1-1"], "bury": ["1", "1-1"], "extend": ["1", "1-1"]}
         for verb in VERBS:
             self.fails(NO_SERVER, "no connection", verb, *arguments.get(verb, ["t"]), "--server",
