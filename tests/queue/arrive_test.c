@@ -1,6 +1,8 @@
 /*
  * Arrivals: a job that was put with AWAIT waits until so many have arrived, or until its due time.
  */
+#include <stdio.h>
+
 #include "fixture.h"
 
 #include "transact.h"
@@ -347,6 +349,77 @@ QUEUE_TEST(a_job_without_a_due_time_is_in_no_forecast)
     assert_int_equal(sum, 1);
     free(forecast);
     assert_int_equal(elapse__queue_statistics(f->queue).delayed, 2);
+}
+
+/* ---- many gatherings ---- */
+
+enum { PIECES = 100 };
+
+/* Returns how many pieces of a gathering are lost: of two in three none. */
+static uint32_t lost_of(uint32_t gathering)
+{
+    return gathering % 3 == 0 ? 1 + gathering % 7 : 0;
+}
+
+/* Lets all pieces arrive that are not lost, each twice with the same token. */
+static void gather(struct fixture *f, uint32_t gathering)
+{
+    char key[16], token[16];
+    (void)snprintf(key, sizeof key, "g%u", (unsigned)gathering);
+    for (uint32_t piece = lost_of(gathering); piece < PIECES; piece++) {
+        (void)snprintf(token, sizeof token, "p%u", (unsigned)piece);
+        struct elapse__queue_arrival arrival = at(key, 1, token);
+        uint32_t left = PIECES - 1 - piece + lost_of(gathering);
+        for (unsigned again = 0; again < 2; again++) {
+            struct elapse__queue_answer answer = elapse__queue_arrive(f->queue, f->now, &arrival);
+            assert_int_equal(answer.result, again ? ELAPSE__QUEUE_KNOWN : ELAPSE__QUEUE_OK);
+            assert_int_equal(answer.left, left);
+        }
+    }
+}
+
+/* Takes and ends all jobs that are ready. Returns how many. `whole`: of those none lacks a piece;
+ * otherwise each lacks the pieces that were lost. */
+static uint32_t end_ready(struct fixture *f, bool whole, unsigned char *ended)
+{
+    uint32_t count = 0;
+    while (elapse__queue_statistics(f->queue).ready > 0) {
+        struct elapse__queue_handed handed = take(f);
+        uint32_t gathering = (uint32_t)(handed.id - 1);
+        assert_int_equal(handed.await, whole ? 0 : lost_of(gathering));
+        assert_int_equal(lost_of(gathering) == 0, whole);
+        assert_int_equal(ended[gathering]++, 0);
+        assert_ok(elapse__queue_ack(f->queue, f->now, holder(&handed)).result);
+        count++;
+    }
+    return count;
+}
+
+/* Each gathering is ready once: when its last piece has arrived, or at its time-out with the number
+ * of pieces that are lost. A restart is in between. */
+QUEUE_TEST(many_gatherings_are_ready_once_each)
+{
+    enum { GATHERINGS = 30 };
+    unsigned char ended[GATHERINGS] = {0};
+    char key[16];
+    uint32_t incomplete = 0;
+    for (uint32_t i = 0; i < GATHERINGS; i++) {
+        (void)snprintf(key, sizeof key, "g%u", (unsigned)i);
+        assert_int_equal(put(f, awaiting_for(key, PIECES, 60000), ELAPSE__QUEUE_SCHEDULED), i + 1);
+        incomplete += lost_of(i) > 0;
+    }
+    for (uint32_t i = 0; i < GATHERINGS; i++) {
+        gather(f, i);
+        if (i == GATHERINGS / 2)
+            restart(f, 1000);
+    }
+    pass(f, 0);
+    assert_int_equal(end_ready(f, true, ended), GATHERINGS - incomplete);
+    pass(f, 50000);
+    nothing_ready(f);
+    pass(f, 10000);
+    assert_int_equal(end_ready(f, false, ended), incomplete);
+    assert_int_equal(elapse__queue_jobs(f->queue), 0);
 }
 
 /* ---- in transactions ---- */
