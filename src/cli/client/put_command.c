@@ -48,14 +48,8 @@ struct put {
     struct client_time options[ELAPSE__PUT_OPTION_COUNT]; /* the first value of each */
     struct client_time backoff_max;                       /* the second value of BACKOFF */
     char backoff[64];
-    uint64_t priority;
-    bool has_priority;
-    uint64_t attempts;
-    bool has_attempts;
-    uint64_t retry;
-    bool has_retry;
-    uint64_t await;
-    bool has_await;
+    uint64_t priority, attempts, retry, await;
+    bool has_priority, has_attempts, has_retry, has_await;
 
     struct elapse__buffer body;
     uint64_t line_sent;
