@@ -544,13 +544,13 @@ struct elapse__queue_view {
     enum elapse__queue_state state;
     bool by_wall_clock;
     bool recurring;
+    bool has_due;   /* false: it waits for arrivals alone, and due_ms and left_ms are 0 */
+    bool waits;     /* DELAYED: for `await` arrivals. Otherwise it was released without them */
+    uint32_t await; /* arrivals that are missing; 0: none */
     uint32_t body_size;
     uint32_t priority;
     uint32_t retry;
-    bool has_due;   /* false: it waits for arrivals alone, and due_ms and left_ms are 0 */
     int64_t due_ms; /* by the wall clock as it is set now */
-    uint32_t await; /* arrivals that are missing; 0: none */
-    bool waits;     /* DELAYED: for these arrivals. Otherwise it was released without them */
     uint64_t ttr_ms;
     uint64_t expire_ms;
     uint64_t backoff_min_ms;
