@@ -376,13 +376,15 @@ struct elapse_limits {
     uint32_t rate;        /* so many are handed out in rate_per_ms: up to 100,000,000 */
     uint32_t rate_burst;  /* so many at once after a rest; 0: the least, 1 or a millisecond's */
     uint64_t rate_per_ms; /* up to 366 days */
+    uint32_t group_concurrency; /* so many jobs of each group run at a time; no limit for others */
 };
 
 /*
  * Sets all limits of a tube. A job runs from its hand-out until its lease ends, cancelled or not.
  * What runs goes on. Limits outlast restarts. A hand-out of a limited tube may wait for the disk.
  * Errors: ARGUMENT (`fault` says what), MEMORY, LIMIT, DISK_FULL, BROKEN, CLOSED.
- * Cost: O(1), a lock.
+ * Cost: O(1), a lock. If group_concurrency changes, each group of the tube is looked at, in slices
+ * of up to 1,000 groups and tubes; until that is done, the tube hands out nothing.
  */
 ELAPSE_API enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
                                                 const struct elapse_limits *limits,

@@ -146,7 +146,8 @@ enum {
     X(concurrency,    "concurrency", NUMBER)     \
     X(rate.count,     "rate",        NUMBER)     \
     X(rate.period_ms, "rate_per",    DURATION)   \
-    X(rate.burst,     "rate_burst",  NUMBER)
+    X(rate.burst,     "rate_burst",  NUMBER)     \
+    X(group_concurrency, "group_concurrency", NUMBER)
 
 /* A group in GROUPS, a map: X(field, name, kind): fields of struct elapse__queue_group_view. */
 #define ELAPSE__GROUP_FIELDS(X)         \

@@ -244,7 +244,8 @@ static bool settings_fit(const struct elapse__queue *queue, const struct elapse_
 {
     if (tube->record == NULL)
         return !elapse__queue_paused(tube);
-    return elapse__queue_settings_say(&tube->record->settings) && held_fits(queue, tube) &&
+    return (elapse__queue_settings_say(&tube->record->settings) || elapse__queue_is_moving(tube)) &&
+           held_fits(queue, tube) &&
            elapse__queue_paused(tube) == (tube->record->settings.pause_end_ms != 0);
 }
 
@@ -255,9 +256,9 @@ static unsigned check_turn(const struct elapse__queue *queue, const struct elaps
     const struct elapse__queue_turns *turns = tube->turns;
     const struct elapse__queue_group *group =
         number == 0 ? NULL : elapse__queue_group_at(queue, number);
-    uint32_t ready = group == NULL ? tube->ready.count : group->ready;
+    uint32_t may_run = group == NULL ? tube->ready.count : group->may_run;
     uint32_t place = group == NULL ? turns->place : group->place;
-    if (ready == 0)
+    if (may_run == 0)
         return place == ELAPSE__QUEUE_NO_PLACE ? 0 : BROKEN_GROUP;
     if (place >= turns->heap.count)
         return BROKEN_GROUP;
@@ -277,7 +278,7 @@ static unsigned check_turn(const struct elapse__queue *queue, const struct elaps
 
 /* What is counted of the groups of one tube. */
 struct group_sums {
-    uint64_t groups, standing, ready, jobs;
+    uint64_t groups, standing, ready, may_run, jobs;
 };
 
 static unsigned check_group(const struct elapse__queue *queue,
@@ -285,12 +286,18 @@ static unsigned check_group(const struct elapse__queue *queue,
                             const struct elapse__queue_group *group, struct group_sums *sums)
 {
     sums->groups++;
-    sums->standing += group->ready > 0;
+    sums->standing += group->may_run > 0;
     sums->ready += group->ready;
+    sums->may_run += group->may_run;
     sums->jobs += group->references;
     if (group->references == 0 || group->ready + group->running + group->buried > group->references)
         return BROKEN_GROUP;
     if (group->has_heap && group->jobs.heap->count != group->ready)
+        return BROKEN_GROUP;
+    uint64_t places = elapse__queue_group_places(tube, group);
+    if (group->may_run > group->ready ||
+        (!elapse__queue_is_moving(tube) &&
+         group->may_run != (places < group->ready ? places : group->ready)))
         return BROKEN_GROUP;
     return check_turn(queue, tube, group->number);
 }
@@ -312,7 +319,8 @@ static unsigned check_groups(const struct elapse__queue *queue,
     }
     if (tube->counts[ELAPSE__QUEUE_READY] != tube->ready.count + sums.ready)
         return BROKEN_COUNTS;
-    if (sums.groups == 0 || tube->turns->groups != sums.groups ||
+    if ((sums.groups == 0 && !elapse__queue_is_moving(tube)) ||
+        tube->turns->groups != sums.groups || tube->turns->may_run != sums.may_run ||
         tube->turns->heap.count != sums.standing + (tube->ready.count > 0))
         return BROKEN_GROUP;
     return check_turn(queue, tube, 0);
@@ -341,6 +349,7 @@ static unsigned check_tubes(struct checking *checking)
         urgent += tube->urgent;
         bytes += tube->body_bytes;
         alarms += elapse__queue_paused(tube);
+        alarms += elapse__queue_is_moving(tube);
         alarms += tube->record != NULL && elapse_timer_pending(&tube->record->token.timer);
         if (jobs == 0 && tube->holds == 0 && tube->record == NULL)
             return BROKEN_TUBE;

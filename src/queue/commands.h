@@ -82,6 +82,13 @@ static inline struct elapse__queue_entry *elapse__queue_named(const struct elaps
     return elapse__queue_entry_find(&queue->jobs, id);
 }
 
+/* pause.c: puts groups of a tube where a new limit of each group wants them, after the first call
+ * stored 0 in turns->moved. Visits up to `*most` groups and other places, and takes the visits off.
+ * Returns true when it is done; the news is told. Otherwise an alarm calls it again, and until then
+ * the tube hands out nothing. Requires that no such alarm is pending, and that the tube is held. */
+bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               uint32_t *most);
+
 /* lease.c: returns whether a worker holds this lease, of a job that was not cancelled. */
 bool elapse__queue_is_leased_by(struct elapse__queue *queue, struct elapse__queue_now now,
                                 const struct elapse__queue_holder *holder);

@@ -145,6 +145,7 @@ void elapse__queue_group_leave(struct elapse__queue *queue, struct elapse__queue
         return;
     ELAPSE__ASSERT_THAT(group->ready + group->running + group->buried, ==, 0);
     ELAPSE__ASSERT_THAT(group->place, ==, ELAPSE__QUEUE_NO_PLACE);
+    ELAPSE__ASSERT_THAT(group->may_run, ==, 0);
     elapse__queue_index_remove(&queue->group_index, group->number, &queue->memory);
     elapse__queue_slab_give(&queue->tubes, group->number);
     elapse__queue_group_free(queue, group);

@@ -35,6 +35,7 @@ struct elapse__queue_waits {
 enum elapse__queue_alarm_kind {
     ELAPSE__QUEUE_ALARM_PAUSE,
     ELAPSE__QUEUE_ALARM_TOKEN,
+    ELAPSE__QUEUE_ALARM_GROUPS,
 };
 
 /* A timer in the wheel `alarms`. */
@@ -75,6 +76,7 @@ struct elapse__queue_group {
     uint32_t place;      /* in the heap of the tube's groups; or NO_PLACE */
     uint32_t ready;
     uint32_t running; /* RESERVED and SHADOW */
+    uint32_t may_run; /* of its ready jobs, by the limit of the group; 0: it stands in no heap */
     uint32_t buried;
     uint16_t kept; /* places for more ready jobs that a transaction keeps */
     bool has_heap;
@@ -85,10 +87,13 @@ struct elapse__queue_group {
 /* The turns of a tube's groups. Only a tube with a group has them. The jobs without a group count
  * as one group, whose number is 0. */
 struct elapse__queue_turns {
-    struct elapse__queue_heap heap; /* of the groups with ready jobs, by (priority, turn) */
-    uint64_t drawn;                 /* the last turn that was drawn */
-    uint64_t turn;                  /* of the jobs without a group */
-    uint32_t place;                 /* of the jobs without a group, in the heap; or NO_PLACE */
+    struct elapse__queue_heap heap;    /* of the groups that may run, by (priority, turn) */
+    struct elapse__queue_alarm moving; /* pending: a new limit has not come to all groups yet */
+    uint32_t moved;                    /* while it is pending: the last place that was visited */
+    uint64_t may_run;                  /* the sum of its groups */
+    uint64_t drawn;                    /* the last turn that was drawn */
+    uint64_t turn;                     /* of the jobs without a group */
+    uint32_t place;                    /* of the jobs without a group, in the heap; or NO_PLACE */
     uint32_t groups;
 };
 

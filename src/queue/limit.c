@@ -24,7 +24,9 @@ uint64_t elapse__queue_held_at(const struct elapse__queue_tube *tube, uint64_t t
     struct elapse__queue_rate rate = elapse__queue_settings_rate(&record->settings);
     uint64_t ready = tube->counts[ELAPSE__QUEUE_READY];
     uint64_t may_run = elapse__queue_places(tube);
-    if (elapse_timer_pending(&record->token.timer)) {
+    uint64_t in_groups = tube->turns == NULL ? ready : tube->ready.count + tube->turns->may_run;
+    may_run = in_groups < may_run ? in_groups : may_run;
+    if (elapse_timer_pending(&record->token.timer) || elapse__queue_is_moving(tube)) {
         may_run = 0;
     } else if (rate.count != 0) {
         uint64_t tokens = elapse__queue_bucket_tokens(&record->bucket, &rate, tick);

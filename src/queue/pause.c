@@ -72,6 +72,46 @@ struct elapse__queue_answer elapse__queue_pause(struct elapse__queue *queue,
     return end_change(queue, tube);
 }
 
+bool elapse__queue_groups_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               uint32_t *most)
+{
+    struct elapse__queue_turns *turns = tube->turns;
+    ELAPSE__ASSERT(!elapse__queue_is_moving(tube));
+    if (turns != NULL && !elapse__queue_turns_move(queue, tube, most)) {
+        elapse_wheel_start(&queue->clocks.alarms, &turns->moving.timer,
+                           elapse__queue_present(queue, false));
+        return false;
+    }
+    if (turns != NULL)
+        elapse__queue_turns_trim(queue, tube);
+    elapse__queue_count_held(queue, tube);
+    queue->freed++;
+    elapse__queue_watch_tell(queue, tube);
+    return true;
+}
+
+/* Gives each group of a tube another limit. A tube whose groups are still moved stays. */
+static void set_group_concurrency(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                  uint32_t group_concurrency)
+{
+    struct elapse__queue_settings *settings = &tube->record->settings;
+    struct elapse__queue_turns *turns = tube->turns;
+    uint32_t most = ELAPSE__QUEUE_TURN_MAX;
+    bool was_moving = elapse__queue_is_moving(tube);
+    if (settings->group_concurrency == group_concurrency)
+        return;
+    settings->group_concurrency = group_concurrency;
+    if (turns != NULL) {
+        (void)elapse_wheel_stop(&queue->clocks.alarms, &turns->moving.timer);
+        turns->moved = 0;
+    }
+    bool is_moving = !elapse__queue_groups_move(queue, tube, &most);
+    if (is_moving && !was_moving)
+        tube->holds++;
+    else if (!is_moving && was_moving)
+        tube->holds--; /* the caller has another one */
+}
+
 static const char *limit_fault(const struct elapse__queue *queue, struct elapse__queue_text name,
                                const struct elapse__queue_limits *limits)
 {
@@ -105,6 +145,7 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
     if (result == ELAPSE__QUEUE_OK) {
         tube->record->settings.concurrency = limits->concurrency;
         elapse__queue_set_rate(queue, tube, &limits->rate);
+        set_group_concurrency(queue, tube, limits->group_concurrency);
         elapse__queue_count_held(queue, tube);
         queue->freed++;
         elapse__queue_watch_tell(queue, tube);
@@ -125,6 +166,7 @@ enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *qu
     if (tube->record == NULL)
         return ELAPSE__QUEUE_OK;
     limits->concurrency = (uint32_t)tube->record->settings.concurrency;
+    limits->group_concurrency = (uint32_t)tube->record->settings.group_concurrency;
     limits->rate = elapse__queue_settings_rate(&tube->record->settings);
     return ELAPSE__QUEUE_OK;
 }

@@ -21,10 +21,10 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     ELAPSE__ASSERT(!elapse__queue_is_leased(elapse__queue_state_of(entry)));
     elapse__queue_leave_state(queue, entry);
-    elapse__queue_turn_passes(queue, tube, entry);
     if (tube->record != NULL)
         elapse__queue_take_token(queue, tube);
     elapse__queue_enter_reserved(queue, entry, due, connection);
+    elapse__queue_turn_passes(queue, tube, entry);
     side->lease = ++queue->last_lease;
     side->life = queue->life;
     side->reserves++;
@@ -226,7 +226,9 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
         elapse__queue_drop_expired(queue, entry);
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     }
-    if (!elapse__queue_lets_run(elapse__queue_tube_of(queue, entry)))
+    const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    if (!elapse__queue_lets_run(tube) ||
+        elapse__queue_group_places(tube, elapse__queue_group_of(queue, tube, entry)) == 0)
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_OK, id);
     answer.result = hand_out(queue, entry, connection, 0, begin, handed, &answer.position);

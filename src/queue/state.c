@@ -116,10 +116,12 @@ static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *e
 
 /* A job that ran has left its state. If the tube has a limit, it may have another job to hand out.
  */
-static void free_place(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+static void free_place(struct elapse__queue *queue, const struct elapse__queue_entry *entry)
 {
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     if (!elapse__queue_is_limited(tube))
         return;
+    elapse__queue_turns_stand(queue, tube, entry);
     queue->freed++;
     elapse__queue_watch_tell(queue, tube);
 }
@@ -156,7 +158,7 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
     entry->timer.deadline = deadline;
     elapse__queue_set_state(entry, ELAPSE__QUEUE_FREE);
     if (elapse__queue_is_leased(state))
-        free_place(queue, elapse__queue_tube_of(queue, entry));
+        free_place(queue, entry);
 }
 
 /* Returns whether a job has no due time, because it waits for arrivals alone. */

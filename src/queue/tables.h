@@ -137,7 +137,8 @@ void elapse__queue_tube_record_move(struct elapse__queue *queue, struct elapse__
 /* Counts anew how many ready jobs the limits hold back. Requires that the tube has a record. */
 void elapse__queue_count_held(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
-/* Releases the record of a tube if its settings say nothing. The tube may end by that. */
+/* Releases the record of a tube if its settings say nothing, and its groups are not moved. The tube
+ * may end by that. */
 void elapse__queue_tube_record_settle(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 
 /* Ends the pause of a tube, whose timer is idle. The tube may end by that. */
@@ -245,7 +246,8 @@ static inline void elapse__queue_ready_remove(struct elapse__queue *queue,
         elapse__queue_turns_remove(queue, tube, entry);
 }
 
-/* Draws a new turn for the group of a job that was handed out: the other groups come first. */
+/* Draws a new turn for the group of a job that was handed out: the other groups come first. The job
+ * counts as running already. */
 static inline void elapse__queue_turn_passes(struct elapse__queue *queue,
                                              struct elapse__queue_tube *tube,
                                              const struct elapse__queue_entry *entry)
@@ -254,10 +256,38 @@ static inline void elapse__queue_turn_passes(struct elapse__queue *queue,
         elapse__queue_turns_pass(queue, tube, entry);
 }
 
-/* Returns whether at most so many jobs of the tube may have a worker at a time. */
+/* Puts the group of a job where it belongs, after the count of its running jobs has changed. */
+void elapse__queue_turns_stand(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               const struct elapse__queue_entry *entry);
+
+/* Puts groups of a tube where they belong after the limit of each group has changed. The first call
+ * stores 0 in `moved` before. Visits up to `*most` places of the table, and takes the visits off.
+ * Returns whether all groups have been put. */
+bool elapse__queue_turns_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                              uint32_t *most);
+
+/* Returns whether some groups of the tube still stand where an earlier limit put them. */
+static inline bool elapse__queue_is_moving(const struct elapse__queue_tube *tube)
+{
+    return tube->turns != NULL && elapse_timer_pending(&tube->turns->moving.timer);
+}
+
+/* Returns whether the tube has a limit of running jobs: in all, or in each group. */
 static inline bool elapse__queue_is_limited(const struct elapse__queue_tube *tube)
 {
-    return tube->record != NULL && tube->record->settings.concurrency != 0;
+    return tube->record != NULL && (tube->record->settings.concurrency != 0 ||
+                                    tube->record->settings.group_concurrency != 0);
+}
+
+/* Returns how many more jobs of a group its limit lets run. NULL: the jobs without a group, which
+ * it does not hold for. */
+static inline uint64_t elapse__queue_group_places(const struct elapse__queue_tube *tube,
+                                                  const struct elapse__queue_group *group)
+{
+    uint64_t most = tube->record == NULL ? 0 : tube->record->settings.group_concurrency;
+    if (most == 0 || group == NULL)
+        return UINT64_MAX;
+    return group->running < most ? most - group->running : 0;
 }
 
 /* Returns how many jobs of a tube run: a worker has them, cancelled or not. */
@@ -291,13 +321,13 @@ static inline bool elapse__queue_writes_bucket(const struct elapse__queue_tube *
     return elapse__queue_rate_is_slow(&rate);
 }
 
-/* Returns how many more jobs of a tube the limit lets run. */
+/* Returns how many more jobs of a tube the limit of all together lets run. */
 static inline uint64_t elapse__queue_places(const struct elapse__queue_tube *tube)
 {
     uint64_t running = elapse__queue_running(tube);
-    if (!elapse__queue_is_limited(tube))
+    uint64_t most = tube->record == NULL ? 0 : tube->record->settings.concurrency;
+    if (most == 0)
         return UINT64_MAX;
-    uint64_t most = tube->record->settings.concurrency;
     return running < most ? most - running : 0;
 }
 
@@ -309,11 +339,13 @@ static inline bool elapse__queue_lets_run(const struct elapse__queue_tube *tube)
 }
 
 /* Returns whether a job of the tube may be handed out now. Whoever waits for jobs asks this: a tube
- * that has ready jobs may be paused, or have no place or no token. */
+ * that has ready jobs may be paused, or have no place or no token, or none of its groups may run.
+ */
 static inline bool elapse__queue_may_hand_out(const struct elapse__queue_tube *tube)
 {
     uint32_t count = tube->turns == NULL ? tube->ready.count : tube->turns->heap.count;
-    return count > 0 && !elapse__queue_paused(tube) && elapse__queue_lets_run(tube);
+    return count > 0 && !elapse__queue_paused(tube) && !elapse__queue_is_moving(tube) &&
+           elapse__queue_lets_run(tube);
 }
 
 /* Returns how many ready jobs of the tube its limits hold back at a tick of the boot-time clock. */

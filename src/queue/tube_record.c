@@ -38,6 +38,7 @@ static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *t
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->pause.timer);
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->token.timer);
     elapse__queue_count_held(queue, tube);
+    ELAPSE__ASSERT_THAT(tube->record->held, ==, 0);
     elapse__queue_tube_record_move(queue, tube, 0, 0);
     elapse__release_locked(&queue->memory, tube->record, sizeof *tube->record);
     tube->record = NULL;
@@ -47,7 +48,8 @@ static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *t
 void elapse__queue_tube_record_settle(struct elapse__queue *queue, struct elapse__queue_tube *tube)
 {
     ELAPSE__ASSERT(tube->record != NULL);
-    if (!elapse__queue_settings_say(&tube->record->settings))
+    /* While groups are moved, the jobs of the tube are held, and counted as such here. */
+    if (!elapse__queue_settings_say(&tube->record->settings) && !elapse__queue_is_moving(tube))
         end_record(queue, tube);
 }
 

@@ -23,6 +23,7 @@ bool elapse__queue_groups(const struct elapse__queue *queue, struct elapse__queu
 struct elapse__queue_limits {
     uint32_t concurrency;           /* so many jobs of the tube have a worker at a time, at most */
     struct elapse__queue_rate rate; /* so many are handed out in a time, at most */
+    uint32_t group_concurrency;     /* so many jobs of each group have a worker, at most */
 };
 struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
                                                 struct elapse__queue_now now,

@@ -107,7 +107,16 @@ static void turn_expiries(struct turning *turning)
     }
 }
 
-/* A pause has ended, or a bucket has a token again. */
+/* Puts more groups of a tube where a new limit wants them. */
+static void move_groups(struct turning *turning, struct elapse__queue_tube *tube)
+{
+    if (!elapse__queue_groups_move(turning->queue, tube, &turning->jobs))
+        return;
+    elapse__queue_tube_record_settle(turning->queue, tube);
+    elapse__queue_tube_release(turning->queue, tube);
+}
+
+/* A pause has ended, a bucket has a token again, or groups are to be moved. */
 static void turn_alarms(struct turning *turning)
 {
     struct elapse__queue *queue = turning->queue;
@@ -115,6 +124,10 @@ static void turn_alarms(struct turning *turning)
     while ((timer = pop_timer(turning, &queue->clocks.alarms)) != NULL) {
         const struct elapse__queue_alarm *alarm = (const void *)timer;
         struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, alarm->number);
+        if (alarm->kind == ELAPSE__QUEUE_ALARM_GROUPS) {
+            move_groups(turning, tube);
+            continue;
+        }
         elapse__queue_count_held(queue, tube);
         elapse__queue_watch_tell(queue, tube);
         if (alarm->kind == ELAPSE__QUEUE_ALARM_TOKEN) {

@@ -2,7 +2,7 @@
  * Chooses which ready job of a tube is handed out next. In a tube without groups it is the one with
  * the least (priority, id). In a tube with groups the groups take turns:
  *
- *      turns->heap       the groups with ready jobs, by (priority of the first job, turn)
+ *      turns->heap       the groups that may run, by (priority of the first job, turn)
  *         |
  *         +-- group      its ready jobs by (priority, id): up to four numbers of entries inside,
  *         |              in their order; otherwise a heap
@@ -11,6 +11,9 @@
  * A turn is a number that grows. A group draws one when it gets its first ready job, and after each
  * hand-out. So among groups whose first jobs have one priority, the one that has waited for the
  * longest time comes first. A group whose last ready job leaves loses its turn.
+ *
+ * A group is blocked while as many of its jobs run as the tube allows each group. It is in no heap
+ * then, and keeps its turn. It comes back when one of its jobs ends to run.
  */
 #include "tables.h"
 
@@ -136,7 +139,10 @@ bool elapse__queue_turns_reserve(struct elapse__queue *queue, struct elapse__que
                                         sizeof *turns);
         if (turns == NULL)
             return false;
-        *turns = (struct elapse__queue_turns){.place = ELAPSE__QUEUE_NO_PLACE};
+        *turns = (struct elapse__queue_turns){
+            .moving = {.kind = ELAPSE__QUEUE_ALARM_GROUPS, .number = tube->number},
+            .place = ELAPSE__QUEUE_NO_PLACE,
+        };
         elapse__queue_heap_init(&turns->heap);
     }
     /* One for each group, the new one, and the jobs without a group. */
@@ -172,6 +178,8 @@ void elapse__queue_turns_trim(struct elapse__queue *queue, struct elapse__queue_
 {
     enum { SPARE = 1 << 9 };
     struct elapse__queue_turns *turns = tube->turns;
+    if (elapse__queue_is_moving(tube))
+        return; /* the end of the move trims them */
     if (turns->groups == 0)
         elapse__queue_turns_free(queue, tube);
     else if (elapse__queue_chunks_items(&turns->heap.items) >= (uint64_t)turns->groups + 1 + SPARE)
@@ -197,16 +205,31 @@ struct elapse__queue_heap_item elapse__queue_first_of_turns(const struct elapse_
     return first_of_group(queue, tube, number == 0 ? NULL : elapse__queue_group_at(queue, number));
 }
 
+/* Counts anew how many ready jobs of a group may run. Returns whether any may. NULL: the jobs
+ * without a group. */
+static bool count_may_run(struct elapse__queue_tube *tube, struct elapse__queue_group *group)
+{
+    if (group == NULL)
+        return tube->ready.count > 0;
+    uint64_t places = elapse__queue_group_places(tube, group);
+    uint32_t may_run = places < group->ready ? (uint32_t)places : group->ready;
+    ELAPSE__ASSERT_THAT(tube->turns->may_run, >=, group->may_run);
+    tube->turns->may_run += may_run;
+    tube->turns->may_run -= group->may_run;
+    group->may_run = may_run;
+    return may_run > 0;
+}
+
 /* Puts a group where it belongs in the heap of its tube, whatever has changed. NULL: the jobs
  * without a group. */
-static void stand(struct elapse__queue *queue, struct elapse__queue_tube *tube,
-                  const struct elapse__queue_group *group)
+static void place_group(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                        struct elapse__queue_group *group)
 {
     struct elapse__queue_turns *turns = tube->turns;
     struct turning_tube turning = {queue, turns};
     uint32_t number = group == NULL ? 0 : group->number;
     uint32_t *place = place_of(&turning, number);
-    bool stands = (group == NULL ? tube->ready.count : group->ready) > 0;
+    bool stands = count_may_run(tube, group);
     struct elapse__queue_heap_item item = {.entry = number};
     if (stands) {
         item.id = group == NULL ? turns->turn : group->turn;
@@ -222,6 +245,14 @@ static void stand(struct elapse__queue *queue, struct elapse__queue_tube *tube,
     }
     if (stands)
         elapse__queue_heap_push_item(&turns->heap, &turning, move_group, item);
+}
+
+static void stand(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                  struct elapse__queue_group *group)
+{
+    place_group(queue, tube, group);
+    if (tube->record != NULL)
+        elapse__queue_count_held(queue, tube);
 }
 
 static void draw(struct elapse__queue_turns *turns, struct elapse__queue_group *group)
@@ -292,4 +323,25 @@ void elapse__queue_turns_pass(struct elapse__queue *queue, struct elapse__queue_
     struct elapse__queue_group *group = elapse__queue_group_of(queue, tube, entry);
     draw(tube->turns, group);
     stand(queue, tube, group);
+}
+
+void elapse__queue_turns_stand(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               const struct elapse__queue_entry *entry)
+{
+    if (tube->turns != NULL)
+        stand(queue, tube, elapse__queue_group_of(queue, tube, entry));
+}
+
+bool elapse__queue_turns_move(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                              uint32_t *most)
+{
+    uint32_t *moved = &tube->turns->moved;
+    for (; *moved + 1 < queue->tubes.fresh; --*most) {
+        if (*most == 0)
+            return false;
+        const struct elapse__queue_place *place = elapse__queue_place_at(queue, ++*moved);
+        if (place->kind == ELAPSE__QUEUE_PLACE_GROUP && place->at.group->tube == tube)
+            place_group(queue, tube, place->at.group);
+    }
+    return true;
 }

@@ -252,7 +252,7 @@ static void cancel_plain(const struct model *m, struct plain_job *job)
 {
     if (job->state == ELAPSE__QUEUE_RESERVED) {
         job->state = ELAPSE__QUEUE_SHADOW;
-        job->kept = m->limits[job->tube] > 0;
+        job->kept = m->limits[job->tube] + m->group_limits[job->tube] > 0;
     } else if (job->state != ELAPSE__QUEUE_SHADOW) {
         job->id = 0;
     }
@@ -548,7 +548,10 @@ static void do_pause(struct model *m)
 static void do_limit(struct model *m)
 {
     int tube = (int)random_below(&m->random, 2);
-    struct elapse__queue_limits limits = {.concurrency = (uint32_t)random_below(&m->random, 4)};
+    struct elapse__queue_limits limits = {
+        .concurrency = (uint32_t)random_below(&m->random, 4),
+        .group_concurrency = (uint32_t)random_below(&m->random, 4),
+    };
     bool takes = m->options.partitions == 1;
     if (random_one_in(&m->random, 2)) {
         uint64_t count = 1 + random_below(&m->random, 5);
@@ -562,6 +565,7 @@ static void do_limit(struct model *m)
     if (!takes)
         return;
     m->limits[tube] = limits.concurrency;
+    m->group_limits[tube] = limits.group_concurrency;
     set_rate(m, tube, &limits.rate);
 }
 

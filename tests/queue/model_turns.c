@@ -29,10 +29,25 @@ static bool comes_before(const struct plain_job *job, const struct plain_job *ot
            (job->priority == other->priority && job->id < other->id);
 }
 
-/* Returns the ready job of a group that comes first, or NULL. */
+/* Returns how many jobs of a group a worker has. */
+static uint32_t running_in_group(const struct model *m, int tube, int group)
+{
+    uint32_t jobs = 0;
+    for (size_t i = 0; i < JOBS; i++)
+        jobs += m->jobs[i].id != 0 && m->jobs[i].tube == tube && m->jobs[i].group == group &&
+                (m->jobs[i].state == ELAPSE__QUEUE_RESERVED ||
+                 m->jobs[i].state == ELAPSE__QUEUE_SHADOW);
+    return jobs;
+}
+
+/* Returns the ready job of a group that comes first; NULL: there is none, or the limit of each
+ * group lets none run. */
 static struct plain_job *first_of_group(struct model *m, int tube, int group)
 {
     struct plain_job *first = NULL;
+    if (group > 0 && m->group_limits[tube] > 0 &&
+        running_in_group(m, tube, group) >= m->group_limits[tube])
+        return NULL;
     for (size_t i = 0; i < JOBS; i++) {
         struct plain_job *job = &m->jobs[i];
         if (job->id != 0 && job->state == ELAPSE__QUEUE_READY && job->tube == tube &&
@@ -59,10 +74,8 @@ static bool has_to_wait(struct model *m, const struct plain_job *job)
 static uint32_t running(const struct model *m, int tube)
 {
     uint32_t jobs = 0;
-    for (size_t i = 0; i < JOBS; i++)
-        jobs += m->jobs[i].id != 0 && m->jobs[i].tube == tube &&
-                (m->jobs[i].state == ELAPSE__QUEUE_RESERVED ||
-                 m->jobs[i].state == ELAPSE__QUEUE_SHADOW);
+    for (int group = 0; group < GROUPS; group++)
+        jobs += running_in_group(m, tube, group);
     return jobs;
 }
 

@@ -306,6 +306,7 @@ enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tub
         {
             .concurrency = limits->concurrency,
             .rate = {limits->rate, limits->rate_per_ms, limits->rate_burst},
+            .group_concurrency = limits->group_concurrency,
         },
     };
     struct elapse__queue_rate *rate = &limiting.limits.rate;

@@ -168,10 +168,12 @@ static bool build_limit(struct elapse__building *building)
     if (!elapse__build_word(building, "LIMIT") || !elapse__build_tube(building))
         return false;
     bool limits = elapse__build_find(building, "concurrency") != NULL ||
+                  elapse__build_find(building, "group_concurrency") != NULL ||
                   elapse__build_find(building, "rate") != NULL;
     if (!limits)
         return elapse__build_word(building, "NONE");
     return elapse__build_number_option(building, "CONCURRENCY", "concurrency") &&
+           elapse__build_number_option(building, "GROUPCONCURRENCY", "group_concurrency") &&
            build_rate(building);
 }
 

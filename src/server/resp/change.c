@@ -322,7 +322,7 @@ static bool refuse_limit(const struct elapse__resp_call *call, const char *text)
 /* The next functions read an option whose value is at this place; 0: it was not given. If the value
  * is wrong, they reply with an error and return false. */
 static bool read_concurrency(const struct elapse__resp_call *call, uint32_t place,
-                             uint32_t *concurrency)
+                             uint32_t *concurrency, const char *fault)
 {
     uint64_t number = 0;
 
@@ -331,8 +331,7 @@ static bool read_concurrency(const struct elapse__resp_call *call, uint32_t plac
     if (!elapse__resp_read_number(call, place, UINT32_MAX, &number))
         return false;
     *concurrency = (uint32_t)number;
-    return number > 0 ||
-           refuse_limit(call, "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube");
+    return number > 0 || refuse_limit(call, fault);
 }
 
 static bool read_rate(const struct elapse__resp_call *call, uint32_t place, uint32_t burst,
@@ -359,15 +358,18 @@ static bool read_rate(const struct elapse__resp_call *call, uint32_t place, uint
 enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CONCURRENCY", 1}, {"RATE", 3}, {"BURST", 1}, {"NONE", 0}};
-    enum { CONCURRENCY, RATE, BURST, NONE, OPTIONS };
+        {"CONCURRENCY", 1}, {"GROUPCONCURRENCY", 1}, {"RATE", 3}, {"BURST", 1}, {"NONE", 0}};
+    enum { CONCURRENCY, GROUPCONCURRENCY, RATE, BURST, NONE, OPTIONS };
     struct limiting limiting = {.tube = elapse__resp_text(call->arguments[1])};
     uint32_t places[OPTIONS];
 
     if (call->count == 2)
         return show_limits(call);
     if (!elapse__resp_find_options(call, 2, options, OPTIONS, places) ||
-        !read_concurrency(call, places[CONCURRENCY], &limiting.limits.concurrency) ||
+        !read_concurrency(call, places[CONCURRENCY], &limiting.limits.concurrency,
+                          "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube") ||
+        !read_concurrency(call, places[GROUPCONCURRENCY], &limiting.limits.group_concurrency,
+                          "ERR GROUPCONCURRENCY is 1 to 4294967295; PAUSE stops a tube") ||
         !read_rate(call, places[RATE], places[BURST], &limiting.limits.rate))
         return ELAPSE__STEP_RAN;
     if (places[NONE] != 0 && call->count > 3)

@@ -75,7 +75,8 @@ static const struct elapse__resp_command commands[] = {
     {"WATCH", elapse__resp_watch, -2, CONTROLS, ELAPSE__VERB_OTHER, "transactions", "key [key ...]",
      "Answers that LEASED guards transactions here"},
     {"LIMIT", elapse__resp_limit, -2, WRITES, ELAPSE__VERB_PAUSE_TUBE, "jobs",
-     "tube [CONCURRENCY count] [RATE count PER duration [BURST count]] | NONE",
+     "tube [CONCURRENCY count] [GROUPCONCURRENCY count] "
+     "[RATE count PER duration [BURST count]] | NONE",
      "Limits how many jobs of a tube run at a time, and begin in a time"},
     {"CLOCK", elapse__resp_clock, -1, WRITES, ELAPSE__VERB_OTHER, "server", "[ADVANCE duration]",
      "Tells the server's wall-clock time; with --test-clock also moves it forward"},

@@ -324,7 +324,7 @@ class Operations(HttpTest):
 
     def test_limit(self):
         self.assertEqual(self.post("limit", tube="a", concurrency=1), {"result": "ok"})
-        none = dict.fromkeys(("concurrency", "rate", "rate_per", "rate_burst"))
+        none = dict.fromkeys(("concurrency", "rate", "rate_per", "rate_burst", "group_concurrency"))
         self.assertEqual(self.get("/api/v1/tubes/a/limit"), none | {"concurrency": 1})
         self.put()
         self.put()
@@ -337,6 +337,13 @@ class Operations(HttpTest):
         self.post("limit", tube="a", rate=5, rate_per="1m", rate_burst=3)
         self.assertEqual(self.get("/api/v1/tubes/a/limit"),
                          none | {"rate": 5, "rate_per": 60000, "rate_burst": 3})
+        self.post("limit", tube="a", group_concurrency=1)
+        self.assertEqual(self.get("/api/v1/tubes/a/limit"), none | {"group_concurrency": 1})
+        self.put(group="g")
+        self.put(group="g")
+        self.assertEqual(len(self.post("reserve", tubes=["a"], count=2)["jobs"]), 1)
+        self.assertEqual(self.get("/api/v1/tubes/a")["held"], 1)
+        self.post("limit", status=400, tube="a", group_concurrency=0)
         self.post("limit", status=400, tube="a", rate=5)
         self.post("limit", status=400, tube="a", rate_per="1m")
         self.post("limit", status=400, tube="a", concurrency=0)

@@ -38,7 +38,7 @@ mutant clean_forgets_the_group src/queue/clean.c \
 -]    fields.cron'
 mutant a_hand_out_keeps_the_turn src/queue/reserve.c \
     '[-    elapse__queue_turn_passes(queue, tube, entry);
--]    if (tube->record'
+-]    side->lease ='
 mutant each_ready_job_draws_a_turn src/queue/turns.c \
     'if ((group == NULL ? tube->ready.count : group->ready) [-== 1-]{+>= 1+})'
 mutant turns_ignore_priority src/queue/turns.c \
@@ -52,7 +52,22 @@ mutant an_ended_group_stays src/queue/state.c \
 mutant jobs_without_a_group_get_no_turn src/queue/turns.c \
     'if (tube->turns == NULL && [-tube->ready.count > 0-]{+false+}) {'
 mutant ready_is_taken_for_may_run src/queue/tables.h \
-    '!elapse__queue_paused(tube) && [-elapse__queue_lets_run(tube)-]{+true+};'
+    '!elapse__queue_is_moving(tube) &&
+           [-elapse__queue_lets_run(tube)-]{+true+};'
+mutant a_group_runs_beyond_its_limit src/queue/turns.c \
+    'uint32_t may_run = [-places < group->ready ? (uint32_t)places : group->ready-]{+places > 0 ? group->ready : group->ready+};'
+mutant a_group_does_not_come_back src/queue/state.c \
+    '[-    elapse__queue_turns_stand(queue, tube, entry);
+-]    queue->freed++;'
+mutant a_new_limit_moves_no_group src/queue/turns.c \
+    'place->kind == ELAPSE__QUEUE_PLACE_GROUP && [-place->at.group->tube == tube-]{+false+})'
+mutant groups_are_moved_and_jobs_handed_out src/queue/tables.h \
+    '!elapse__queue_paused(tube) && [-!elapse__queue_is_moving(tube)-]{+true+} &&'
+mutant groups_are_moved_without_a_bound src/queue/turns.c \
+    '*moved + 1 < queue->tubes.fresh;[- --*most-])'
+mutant a_limit_of_groups_forgets_who_runs src/queue/tables.h \
+    '(tube->record->settings.concurrency != 0[- ||
+                                    tube->record->settings.group_concurrency != 0-]);'
 mutant a_job_runs_without_a_token src/queue/tables.h \
     '(elapse__queue_places(tube) > 0 && [-!elapse_timer_pending(&tube->record->token.timer)-]{+true+})'
 mutant a_bucket_is_full_after_a_start src/queue/limit.c \

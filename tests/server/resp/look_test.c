@@ -613,11 +613,24 @@ RESP_TEST(groups_take_turns)
     says("GROUPS t COUNT 0", "-ERR COUNT is 1 to 1000|");
 }
 
+RESP_TEST(a_limit_of_each_group)
+{
+    says("LIMIT t GROUPCONCURRENCY 1", "+ok|");
+    says("PUT t 1 GROUP a", "*2|:1|+scheduled|");
+    says("PUT t 2 GROUP a", "*2|:2|+scheduled|");
+    says("PUT t 3 GROUP b", "*2|:3|+scheduled|");
+    begins(&c, "RESERVE t COUNT 3", "*2|*8|:1|");
+    says("RESERVE t", "*0|");
+    says("ACK 1 1-1", "*1|+ok|");
+    begins(&c, "RESERVE t COUNT 3", "*1|*8|:2|");
+}
+
 RESP_TEST(a_limit)
 {
     says("LIMIT t", "$-1|");
     says("LIMIT t CONCURRENCY 1", "+ok|");
-    says("LIMIT t", "*8|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|");
+    says("LIMIT t", "*10|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+                    "group_concurrency|$-1|");
     says("PUT t 1", "*2|:1|+scheduled|");
     says("PUT t 2", "*2|:2|+scheduled|");
     begins(&c, "RESERVE t COUNT 2", "*1|*8|:1|");
@@ -626,11 +639,14 @@ RESP_TEST(a_limit)
     says("ACK 1 1-1", "*1|+ok|");
     begins(&c, "RESERVE t", "*1|*8|:2|");
     says("LIMIT t NONE", "+ok|");
-    says("LIMIT t", "*8|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|");
+    says("LIMIT t", "*10|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+                    "group_concurrency|$-1|");
     says("LIMIT t RATE 3 PER 1m BURST 2", "+ok|");
-    says("LIMIT t", "*8|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|");
+    says("LIMIT t", "*10|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|$17|"
+                    "group_concurrency|$-1|");
     says("LIMIT t RATE 2500 PER 1s CONCURRENCY 9", "+ok|");
-    says("LIMIT t", "*8|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|");
+    says("LIMIT t", "*10|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|$17|"
+                    "group_concurrency|$-1|");
     says("LIMIT t RATE 0 PER 1s", "-ERR RATE is 1 to 100000000; PAUSE stops a tube|");
     says("LIMIT t RATE 1 PER 0s", "-ERR the time of a rate is 1ms to 366d|");
     says("LIMIT t RATE 1 PER 367d", "-ERR the time of a rate is 1ms to 366d|");
@@ -639,6 +655,13 @@ RESP_TEST(a_limit)
     says("LIMIT t RATE 2500 PER 1s BURST 2",
          "-ERR BURST is at least 1, and at least what comes in a millisecond|");
     begins(&c, "LIMIT t RATE 100000001 PER 1s", "-ERR");
+    says("LIMIT t GROUPCONCURRENCY 4294967295", "+ok|");
+    begins(&c, "LIMIT t GROUPCONCURRENCY 4294967296", "-ERR");
+    says("LIMIT t GROUPCONCURRENCY 0",
+         "-ERR GROUPCONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
+    begins(&c, "LIMIT t GROUPCONCURRENCY", "-ERR syntax error");
+    says("LIMIT t", "*10|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
+                    "$17|group_concurrency|:4294967295|");
     says("LIMIT t CONCURRENCY 0", "-ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
     says("LIMIT t CONCURRENCY 1 NONE", "-ERR syntax error: NONE stands alone|");
     begins(&c, "LIMIT t WHATEVER", "-ERR syntax error");
