@@ -249,24 +249,24 @@ QUEUE_TEST(a_group_that_may_run_is_news)
 
 /* ---- very many groups ---- */
 
-enum { MANY = 100000 };
+enum { MANY = 100000, FEW = 3000 };
 
 /* Puts two jobs of each of many groups, and takes one of each. */
-static void put_many(struct fixture *f)
+static void put_many(struct fixture *f, uint32_t groups)
 {
     struct elapse__queue_put some = job("b");
     struct elapse__queue_text name = text("t");
     struct elapse__queue_reserve reserve = {
         .tubes = &name, .tube_count = 1, .count = 1, .begin = true};
-    f->options.groups_max = 2 * MANY;
+    f->options.groups_max = groups;
     restart(f, 0);
-    for (uint32_t i = 0; i < 2 * MANY; i++) {
-        uint32_t group = i % MANY;
+    for (uint32_t i = 0; i < 2 * groups; i++) {
+        uint32_t group = i % groups;
         some.group = (struct elapse__queue_text){&group, sizeof group};
         assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
                          ELAPSE__QUEUE_SCHEDULED);
     }
-    for (uint32_t i = 0; i < MANY; i++) {
+    for (uint32_t i = 0; i < groups; i++) {
         struct elapse__queue_handed handed;
         uint32_t taken = 0;
         assert_ok(elapse__queue_reserve(f->queue, f->now, &reserve, &handed, &taken).result);
@@ -307,7 +307,7 @@ static uint32_t turns_of_limit(struct fixture *f, uint32_t group_concurrency)
 /* The command and each turn look at no more than 1,000 places of groups and tubes. */
 QUEUE_TEST(very_many_groups_get_a_limit_in_slices)
 {
-    put_many(f);
+    put_many(f, MANY);
     assert_in_range(turns_of_limit(f, 1), MANY / 1000 - 1, MANY / 1000 + 1);
     assert_int_equal(count(f).held, MANY);
     assert_in_range(turns_of_limit(f, 2), MANY / 1000 - 1, MANY / 1000 + 1);
@@ -322,7 +322,7 @@ QUEUE_TEST(a_limit_may_change_while_groups_are_moved)
 {
     struct elapse__queue_limits limits = {.group_concurrency = 1};
     struct elapse__queue_handed handed;
-    put_many(f);
+    put_many(f, FEW);
     assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), &limits).result);
     (void)elapse__queue_turn(f->queue, f->now);
     limits.group_concurrency = 3;
@@ -330,7 +330,7 @@ QUEUE_TEST(a_limit_may_change_while_groups_are_moved)
     (void)elapse__queue_turn(f->queue, f->now);
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     assert_ok(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result);
-    assert_ok(elapse__queue_reserve_id(f->queue, f->now, 2 * MANY, NULL, true, &handed).result);
+    assert_ok(elapse__queue_reserve_id(f->queue, f->now, 2 * FEW, NULL, true, &handed).result);
     acknowledge(f, &handed);
     limits.group_concurrency = 0;
     assert_ok(elapse__queue_limit(f->queue, f->now, text("t"), &limits).result);
@@ -342,7 +342,6 @@ QUEUE_TEST(a_limit_may_change_while_groups_are_moved)
 /* All jobs go while groups are moved. */
 QUEUE_TEST(a_tube_may_empty_while_groups_are_moved)
 {
-    enum { FEW = 3000 };
     struct elapse__queue_put some = job("b");
     struct elapse__queue_limits limits = {.group_concurrency = 1};
     for (uint32_t i = 0; i < FEW; i++) {
