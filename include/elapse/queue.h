@@ -363,8 +363,7 @@ ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const
  * Pauses a tube: no job of the tube is handed out for `pause_ms`; 0 ends a pause. The tube is known
  * while the pause lasts, also without jobs. A pause goes on after a restart, and then ends by the
  * wall clock.
- * Errors: GONE (there is no such tube), ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED;
- * DISK_FULL.
+ * Errors: GONE (no such tube), ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED, DISK_FULL.
  * Cost: O(1), a lock.
  */
 ELAPSE_API enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
@@ -383,8 +382,7 @@ struct elapse_limits {
  * Sets all limits of a tube. A job runs from its hand-out until its lease ends, cancelled or not.
  * What runs goes on. Limits outlast restarts. A hand-out of a limited tube may wait for the disk.
  * Errors: ARGUMENT (`fault` says what), MEMORY, LIMIT, DISK_FULL, BROKEN, CLOSED.
- * Cost: O(1), a lock. If group_concurrency changes, each group of the tube is looked at, in slices
- * of up to 1,000 groups and tubes; until that is done, the tube hands out nothing.
+ * Cost: O(1), a lock; O(groups), in slices, without hand-outs, if group_concurrency changes.
  */
 ELAPSE_API enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tube,
                                                 const struct elapse_limits *limits,
