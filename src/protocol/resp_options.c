@@ -25,12 +25,6 @@ bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char
     return i == argument.size && word[i] == '\0';
 }
 
-bool elapse__wire_resp_is_transaction(struct elapse__wire_resp_argument name)
-{
-    return elapse__wire_resp_is(name, "MULTI") || elapse__wire_resp_is(name, "EXEC") ||
-           elapse__wire_resp_is(name, "WATCH") || elapse__wire_resp_is(name, "DISCARD");
-}
-
 uint32_t elapse__wire_resp_count_pairs(const struct elapse__wire_resp_argument *arguments,
                                        uint32_t count)
 {

@@ -27,18 +27,8 @@ extern const struct elapse__wire_resp_option
  * capitals. */
 bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char *word);
 
-/* Returns whether a command begins, ends or guards a transaction of Redis. Clients send a
- * transaction as one pipeline. If its first command fails, they believe that no command of it was
- * done. So the answer is ELAPSE__WIRE_RESP_NO_TRANSACTIONS, and the connection ends before the next
- * command is run. */
-bool elapse__wire_resp_is_transaction(struct elapse__wire_resp_argument name);
-
 /* After so many wrong passwords a connection ends. */
 enum { ELAPSE__WIRE_GUESSES_MAX = 5 };
-
-#define ELAPSE__WIRE_RESP_NO_TRANSACTIONS                                                         \
-    "ERR there are no transactions here: the connection ends, and no command behind this one is " \
-    "done; use a pipeline without MULTI"
 
 /* The pairs of a job and its lease that stand behind the name of a command. Options may follow. The
  * pairs end where an argument that does not begin with a digit stands in the place of an id. The

@@ -97,6 +97,14 @@ void elapse__wire_resp_write_null(struct elapse__wire_resp_writer *writer)
         append(writer, "$-1\r\n", 5);
 }
 
+void elapse__wire_resp_write_no_array(struct elapse__wire_resp_writer *writer)
+{
+    if (writer->resp3)
+        append(writer, "_\r\n", 3);
+    else
+        append(writer, "*-1\r\n", 5);
+}
+
 void elapse__wire_resp_write_boolean(struct elapse__wire_resp_writer *writer, bool value)
 {
     if (writer->resp3)

@@ -47,6 +47,9 @@ void elapse__wire_resp_write_bytes_end(struct elapse__wire_resp_writer *writer);
 /* Writes a null, which in RESP2 is a string of the length -1. */
 void elapse__wire_resp_write_null(struct elapse__wire_resp_writer *writer);
 
+/* Writes null in the place of an array, as EXEC does. */
+void elapse__wire_resp_write_no_array(struct elapse__wire_resp_writer *writer);
+
 /* Writes a boolean, which in RESP2 is 1 or 0. */
 void elapse__wire_resp_write_boolean(struct elapse__wire_resp_writer *writer, bool value);
 

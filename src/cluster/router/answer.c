@@ -98,6 +98,10 @@ void elapse__router_command_answer(struct elapse__router_command *command, uint3
     case ELAPSE__ROUTER_COMMAND_KICK:
         elapse__router_merge_answer(command, value, size);
         break;
+    case ELAPSE__ROUTER_COMMAND_EXEC:
+        elapse__router_transaction_answer(command, value, size);
+        elapse__router_command_done(command);
+        break;
     case ELAPSE__ROUTER_COMMAND_RESERVE:
         elapse__router_reserve_answer(command, partition, end, value, size);
         break;

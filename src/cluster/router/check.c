@@ -15,6 +15,7 @@ enum broken {
     REPLY_ORDER = 8,       /* a client's first command is not done, unless the client is dead */
     FULL_LANE = 9,         /* clients wait for a lane only if it is at least half full */
     WAITING = 10,          /* the count of waiters is right */
+    TRANSACTIONS = 12,     /* what transactions keep is counted, and forgotten in time */
     GUESS = 11,            /* a guess is the last command, a barrier, and its alarm runs */
 };
 
@@ -127,6 +128,24 @@ static enum broken check_client(const struct elapse__router_client *client)
     return charges == client->charges ? SOUND : CHARGES;
 }
 
+static bool transactions_are_sound(const struct elapse__router *router)
+{
+    uint64_t kept = 0;
+
+    for (const struct elapse__ring_node *at = router->clients.next; at != &router->clients;
+         at = at->next) {
+        const struct elapse__router_transaction *transaction =
+            ELAPSE__CONTAINER_OF(at, struct elapse__router_client, ring_node)->transaction;
+        if (transaction == NULL)
+            continue;
+        if ((transaction->spoiled == NULL) != elapse_timer_pending(&transaction->alarm.timer) ||
+            (transaction->spoiled != NULL && transaction->memory > 0))
+            return false;
+        kept += transaction->memory;
+    }
+    return kept == router->kept;
+}
+
 unsigned elapse__router_check(const struct elapse__router *router)
 {
     enum broken broken = SOUND;
@@ -142,5 +161,7 @@ unsigned elapse__router_check(const struct elapse__router *router)
         waiting++;
     if (broken == SOUND && waiting != router->figures.waiting)
         broken = WAITING;
+    if (broken == SOUND && !transactions_are_sound(router))
+        broken = TRANSACTIONS;
     return (unsigned)broken;
 }

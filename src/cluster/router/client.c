@@ -50,9 +50,11 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
     case ELAPSE__WIRE_RESP_EMPTY:
         break;
     case ELAPSE__WIRE_RESP_TOO_MANY:
+        elapse__router_transaction_spoil(client);
         elapse__router_client_refuse(client, "ERR too many arguments: a command may have 2048");
         break;
     case ELAPSE__WIRE_RESP_TOO_LONG:
+        elapse__router_transaction_spoil(client);
         elapse__router_client_refuse(
             client, "ERR too long: a body, or all arguments together, exceed the limit");
         break;
@@ -233,6 +235,7 @@ void elapse__router_client_closed(struct elapse__router_client *client, uint64_t
 
     elapse__router_enter(router, now);
     client->dead = true;
+    elapse__router_transaction_end(client);
     if (client->guess != NULL) {
         (void)elapse_wheel_stop(&router->wheel, &client->alarm.timer);
         elapse__router_command_free(client->guess);

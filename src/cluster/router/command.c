@@ -129,6 +129,22 @@ static void release(struct elapse__router_client *client)
 
 /* ---- life ---- */
 
+void elapse__router_fragments_free(struct elapse__router_fragment *first)
+{
+    while (first != NULL) {
+        struct elapse__router_fragment *next = first->behind;
+        ELAPSE__ASSERT(first->front == NULL);
+        free(first);
+        first = next;
+    }
+}
+
+void elapse__router_fragment_free(struct elapse__router_fragment *fragment)
+{
+    elapse__router_fragments_free(fragment->front);
+    free(fragment);
+}
+
 struct elapse__router_command *elapse__router_command_new(struct elapse__router_client *client,
                                                           enum elapse__router_command_kind kind,
                                                           size_t charge)
@@ -156,6 +172,7 @@ void elapse__router_command_free(struct elapse__router_command *command)
     elapse__buffer_free(&command->tube);
     if (command->reserve != NULL)
         free_reserve(command->reserve);
+    elapse__router_fragments_free(command->locals);
     free(command->items);
     free(command->sums);
     free(command->hands);

@@ -21,6 +21,10 @@ struct elapse__router_command *elapse__router_command_new(struct elapse__router_
  * ended. */
 void elapse__router_command_done(struct elapse__router_command *command);
 
+/* Releases a fragment with what is in front of it, or the fragments from `first` on. */
+void elapse__router_fragment_free(struct elapse__router_fragment *fragment);
+void elapse__router_fragments_free(struct elapse__router_fragment *first);
+
 /* Releases a command. */
 void elapse__router_command_free(struct elapse__router_command *command);
 
@@ -58,6 +62,10 @@ void elapse__router_reply_array(struct elapse__router_command *command, size_t c
 
 /* Appends an error. */
 void elapse__router_reply_fail(struct elapse__router_command *command, const char *error);
+
+/* Keeps the first error of a partition in the command, for its reply. */
+void elapse__router_keep_error(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_item *error);
 
 /* Replies with an error to bytes that are no valid command. */
 void elapse__router_client_refuse(struct elapse__router_client *client, const char *error);

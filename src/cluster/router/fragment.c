@@ -60,7 +60,7 @@ void elapse__router_lane_end(struct elapse__router_lane *lane,
     lane->bytes -= fragment->memory;
     if (fragment->command != NULL)
         lane->router->fragment_ended(fragment->command, lane->partition, end, value, size);
-    free(fragment);
+    elapse__router_fragment_free(fragment);
     let_in(lane);
 }
 

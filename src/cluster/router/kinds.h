@@ -22,6 +22,7 @@ enum elapse__router_route_kind {
     ELAPSE__ROUTER_ROUTE_ALL,
     ELAPSE__ROUTER_ROUTE_KICK,
     ELAPSE__ROUTER_ROUTE_RESERVE,
+    ELAPSE__ROUTER_ROUTE_EXEC,
 };
 
 typedef void elapse__router_local_function(struct elapse__router_command *command,
@@ -35,6 +36,9 @@ struct elapse__router_route {
     bool looks;       /* the command changes nothing */
     bool before_auth; /* the command may be said before AUTH */
     bool slow;        /* the command may take long */
+    bool queues;      /* between MULTI and EXEC the command waits for EXEC */
+    bool controls;    /* between MULTI and EXEC the command runs at once */
+    bool guards;      /* LEASED: elsewhere any partition refuses it */
     bool has_tube;    /* PAGE, ALL, KICK: the first argument, if there is one, is a tube */
     /* LEASES: how many options may stand behind the leases: 1, ERROR; or 3, IN and AFTER, too */
     uint32_t lease_options;
@@ -66,11 +70,19 @@ uint32_t elapse__router_home(struct elapse__router_client *client);
 /* Reads the id of a job. Returns false if the argument is no id. */
 bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id);
 
-/* Returns the partition of a PUT. `*has_token`: the put may be sent again, because its token makes
- * one job of both puts. */
-uint32_t elapse__router_route_put(struct elapse__router_client *client,
-                                  const struct elapse__wire_resp_argument *arguments,
-                                  uint32_t count, bool *has_token);
+/* Where a PUT goes. */
+struct elapse__router_put {
+    uint32_t partition;
+    enum {
+        ELAPSE__ROUTER_PUT_ANYWHERE,
+        ELAPSE__ROUTER_PUT_BY_TOKEN,
+        ELAPSE__ROUTER_PUT_BY_PLACE, /* its key, or the braces of its tube */
+    } chosen;
+    bool may_repeat; /* the put may be sent again: its token makes one job of both puts */
+};
+struct elapse__router_put
+elapse__router_route_put(struct elapse__router_client *client,
+                         const struct elapse__wire_resp_argument *arguments, uint32_t count);
 
 /* ---- local.c, given.c ---- */
 
@@ -85,6 +97,41 @@ elapse__router_local_function elapse__router_local_info;
 elapse__router_local_function elapse__router_local_quit;
 elapse__router_local_function elapse__router_local_reset;
 elapse__router_local_function elapse__router_local_node;
+
+/* ---- transaction.c ---- */
+
+elapse__router_local_function elapse__router_local_multi;
+elapse__router_local_function elapse__router_local_discard;
+elapse__router_local_function elapse__router_local_watch;
+
+/* Ends the transaction of a client, if there is one. Nothing of it is done. */
+void elapse__router_transaction_end(struct elapse__router_client *client);
+
+/* Notes that a command of the transaction, if there is one, was refused: EXEC will do nothing. */
+void elapse__router_transaction_spoil(struct elapse__router_client *client);
+
+/* Keeps a command for EXEC that counts as so many parts. Returns NULL, or why not: the transaction
+ * is spoiled. */
+const char *elapse__router_transaction_keep(struct elapse__router_client *client,
+                                            const struct elapse__router_route *route,
+                                            const struct elapse__wire_resp_argument *arguments,
+                                            uint32_t count, uint32_t parts);
+
+/* Notes that a command of the transaction belongs to a partition. `is_likely`: it may go elsewhere,
+ * too. */
+void elapse__router_transaction_place(struct elapse__router_client *client, uint32_t partition,
+                                      bool is_likely);
+
+/* Moves the commands of a client's transaction into EXEC, its command, and into the fragment
+ * `exec`, which gets `multi` and the commands for the partition in front of it. */
+void elapse__router_transaction_move(struct elapse__router_command *command,
+                                     struct elapse__router_fragment *exec,
+                                     struct elapse__router_fragment *multi);
+
+/* Replies to EXEC with the answer of the partition. Without an answer (NULL) there were only
+ * commands that the router runs. */
+void elapse__router_transaction_answer(struct elapse__router_command *command,
+                                       const unsigned char *value, size_t size);
 
 /* ---- merge.c ---- */
 

@@ -60,9 +60,18 @@ bool elapse__router_lane_send(struct elapse__router_lane *lane,
 {
     struct elapse__router_fragment *fragment = elapse__router_fragment_new(arguments, count);
 
-    ELAPSE__ASSERT(command == NULL || command->fragments > 0);
     if (fragment == NULL)
         return refuse(lane, command);
+    elapse__router_lane_put(lane, command, on_loss, fragment);
+    return true;
+}
+
+void elapse__router_lane_put(struct elapse__router_lane *lane,
+                             struct elapse__router_command *command,
+                             enum elapse__router_on_loss on_loss,
+                             struct elapse__router_fragment *fragment)
+{
+    ELAPSE__ASSERT(command == NULL || command->fragments > 0);
     fragment->command = command;
     fragment->on_loss = on_loss;
     fragment->since_ms = lane->router->now;
@@ -74,13 +83,24 @@ bool elapse__router_lane_send(struct elapse__router_lane *lane,
         elapse__router_look_by(lane->router, fragment->since_ms + lane->router->options.retry_ms);
         want_link(lane);
     }
-    return true;
 }
 
 static uint32_t patience_ms(const struct elapse__router_lane *lane)
 {
     const struct elapse__router_options *options = &lane->router->options;
     return lane->slow ? options->sweep_ms : options->answer_ms;
+}
+
+/* Ends a transaction that the owner of the partition would not understand: it would run the
+ * commands one by one. */
+static void refuse_transaction(struct elapse__router_lane *lane,
+                               struct elapse__router_fragment *fragment)
+{
+    static const char error[] = "-ERR the node that owns the partition has an earlier version, "
+                                "without transactions: upgrade it; nothing is done\r\n";
+
+    elapse__router_lane_end(lane, fragment, ELAPSE__ROUTER_FRAGMENT_NOT_DONE,
+                            (const unsigned char *)error, sizeof error - 1);
 }
 
 void elapse__router_lane_pump(struct elapse__router_lane *lane)
@@ -92,6 +112,10 @@ void elapse__router_lane_pump(struct elapse__router_lane *lane)
            link->out_end - link->out_sent < ELAPSE__ROUTER_LINK_OUT) {
         struct elapse__router_fragment *fragment = elapse__router_fragment_at(lane->queued.next);
         elapse__ring_leave(&fragment->ring_node);
+        if (link->is_old && fragment->front != NULL) {
+            refuse_transaction(lane, fragment);
+            continue;
+        }
         if (!elapse__router_link_send(link, fragment)) {
             elapse__ring_prepend(&lane->queued, &fragment->ring_node);
             elapse__router_link_lose(link);

@@ -71,6 +71,10 @@ bool elapse__router_link_write(struct elapse__router_link *link,
 bool elapse__router_link_send(struct elapse__router_link *link,
                               struct elapse__router_fragment *fragment);
 
+/* Makes the fragment at this place of `sent` the one that the core of this process runs next; the
+ * ring itself: none. */
+void elapse__router_link_run_at(struct elapse__router_link *link, struct elapse__ring_node *place);
+
 /* Notes why links to this partition do not work. Requires that the words end with a control
  * character: 0 or a line's end. */
 void elapse__router_link_complain(struct elapse__router_link *link, const char *why);
@@ -90,6 +94,12 @@ bool elapse__router_lane_send(struct elapse__router_lane *lane,
                               struct elapse__router_command *command,
                               enum elapse__router_on_loss on_loss,
                               const struct elapse__wire_resp_argument *arguments, uint32_t count);
+
+/* Does the same with a fragment that was made, which is the lane's from now on. */
+void elapse__router_lane_put(struct elapse__router_lane *lane,
+                             struct elapse__router_command *command,
+                             enum elapse__router_on_loss on_loss,
+                             struct elapse__router_fragment *fragment);
 
 /* Moves fragments from the lane to its link, as far as the link has room. Requires that the lane
  * is open. */

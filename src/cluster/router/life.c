@@ -35,6 +35,7 @@ static void set_defaults(struct elapse__router_options *options)
     set_default(&options->output_bytes_max, 1 << 20);
     set_default(&options->lane_bytes_max, 4 << 20);
     set_default(&options->reply_bytes_max, longest_reply(options));
+    set_default(&options->kept_bytes_max, 64 << 20);
     set_default(&options->retry_ms, 10000);
     set_default(&options->answer_ms, 15000);
     set_default(&options->sweep_ms, 600000);
@@ -107,7 +108,7 @@ static void free_fragments(struct elapse__ring_node *ring)
     while (!elapse__ring_empty(ring)) {
         struct elapse__ring_node *first = ring->next;
         elapse__ring_leave(first);
-        free(ELAPSE__CONTAINER_OF(first, struct elapse__router_fragment, ring_node));
+        elapse__router_fragment_free(elapse__router_fragment_at(first));
     }
 }
 
@@ -136,6 +137,7 @@ static void free_clients(struct elapse__router *router)
             ELAPSE__CONTAINER_OF(router->clients.next, struct elapse__router_client, ring_node);
         free_commands(&client->commands);
         free_commands(&client->leavings);
+        elapse__router_transaction_end(client);
         elapse__ring_leave(&client->ring_node);
         elapse__buffer_free(&client->input);
         elapse__buffer_free(&client->out);

@@ -67,7 +67,7 @@ void elapse__router_link_lose(struct elapse__router_link *link)
     if (link->state == ELAPSE__ROUTER_LINK_LOST)
         return;
     link->state = ELAPSE__ROUTER_LINK_LOST;
-    link->to_run = &link->sent;
+    elapse__router_link_run_at(link, &link->sent);
     link->lane = NULL;
     link->client = NULL;
     link->router->figures.links_lost += !was_wanted;
@@ -138,6 +138,24 @@ static uint32_t understood(const struct elapse__router_link *link,
     return link->is_old && has_holder ? count - 2 : count;
 }
 
+/* Writes the commands in front of a fragment. */
+static bool write_front(struct elapse__router_link *link,
+                        const struct elapse__router_fragment *fragment)
+{
+    for (struct elapse__router_fragment *at = fragment->front; at != NULL; at = at->behind) {
+        if (!elapse__router_link_write(link, at->arguments, at->count))
+            return false;
+        at->end_at = link->out_end;
+    }
+    return true;
+}
+
+void elapse__router_link_run_at(struct elapse__router_link *link, struct elapse__ring_node *place)
+{
+    link->to_run = place;
+    link->run_first = place == &link->sent ? NULL : elapse__router_fragment_at(place)->front;
+}
+
 bool elapse__router_link_send(struct elapse__router_link *link,
                               struct elapse__router_fragment *fragment)
 {
@@ -145,11 +163,15 @@ bool elapse__router_link_send(struct elapse__router_link *link,
     ELAPSE__ASSERT(!elapse__ring_has_node(&fragment->ring_node));
     if (link->is_here)
         link->out_end += fragment->memory;
-    else if (!elapse__router_link_write(link, fragment->arguments, understood(link, fragment)))
+    else if (!write_front(link, fragment) ||
+             !elapse__router_link_write(link, fragment->arguments, understood(link, fragment)))
         return false;
     elapse__ring_append(&link->sent, &fragment->ring_node);
     if (link->is_here && link->to_run == &link->sent)
-        link->to_run = &fragment->ring_node;
+        elapse__router_link_run_at(link, &fragment->ring_node);
+    fragment->awaits = fragment->front;
+    if (fragment->front != NULL && fragment->command != NULL)
+        fragment->command->error[0] = '\0';
     fragment->end_at = link->out_end;
     fragment->sent_ms = link->router->now;
     return true;
@@ -216,7 +238,8 @@ elapse__router_link_command(const struct elapse__router_link *link, uint32_t *co
     if (link->to_run == &link->sent)
         return NULL;
     ELAPSE__ASSERT(link->is_here);
-    const struct elapse__router_fragment *fragment = elapse__router_fragment_at(link->to_run);
+    const struct elapse__router_fragment *fragment =
+        link->run_first != NULL ? link->run_first : elapse__router_fragment_at(link->to_run);
     *count = fragment->count;
     return fragment->arguments;
 }

@@ -110,6 +110,24 @@ static bool begins_with(const unsigned char *value, size_t size, const char *tex
     return size >= length && memcmp(value, text, length) == 0;
 }
 
+/* Takes the answer to a command in front of a fragment. If the partition refuses it, EXEC will do
+ * nothing, and the reply says why. Returns false if the command was not sent. */
+static bool take_front(struct elapse__router_link *link, struct elapse__router_fragment *fragment,
+                       const unsigned char *value, size_t size)
+{
+    struct elapse__router_command *command = fragment->command;
+    size_t at = 0;
+
+    if (link->is_here ? link->to_run == link->sent.next && link->run_first == fragment->awaits
+                      : fragment->awaits->end_at > link->out_sent)
+        return false;
+    fragment->awaits = fragment->awaits->behind;
+    struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR && command != NULL && command->error[0] == '\0')
+        elapse__router_keep_error(command, &head);
+    return true;
+}
+
 /* Takes the answer to the oldest fragment that was sent. Returns false if there is no such
  * fragment. */
 static bool take_answer(struct elapse__router_link *link, const unsigned char *value, size_t size)
@@ -121,6 +139,8 @@ static bool take_answer(struct elapse__router_link *link, const unsigned char *v
     if (elapse__ring_empty(&link->sent))
         return false;
     fragment = elapse__router_fragment_at(link->sent.next);
+    if (fragment->awaits != NULL)
+        return take_front(link, fragment, value, size);
     if (fragment->end_at > link->out_sent || link->to_run == link->sent.next)
         return false;
     elapse__ring_leave(&fragment->ring_node);
@@ -290,9 +310,15 @@ void elapse__router_link_ran(struct elapse__router_link *link, bool is_done)
     ELAPSE__ASSERT(link->to_run != &link->sent);
     ELAPSE__ASSERT(link->is_here);
     ELAPSE__ASSERT_THAT(link->out_sent, <=, elapse__router_fragment_at(link->to_run)->end_at);
+    /* A core that has not begun with EXEC discards the commands in front of it with the link. */
+    if (link->run_first != NULL) {
+        if (is_done)
+            link->run_first = link->run_first->behind;
+        return;
+    }
     link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;
     if (is_done)
-        link->to_run = link->to_run->next;
+        elapse__router_link_run_at(link, link->to_run->next);
     if (link->to_run == &link->sent)
         go_on(link);
 }

@@ -82,6 +82,7 @@ void elapse__router_local_reset(struct elapse__router_command *command,
     client->known = client->router->options.admit == NULL;
     client->who = (struct elapse__identity){.user = NULL};
     client->name_size = 0;
+    elapse__router_transaction_end(client);
     elapse__router_reply_word(command, "RESET");
 }
 

@@ -40,20 +40,6 @@ void elapse__router_merge_page(struct elapse__router_command *command, const uns
 
 /* ---- sums ---- */
 
-/* Keeps the first error of a partition. The reply says it when all partitions have answered. */
-static void keep_error(struct elapse__router_command *command,
-                       const struct elapse__wire_resp_item *error)
-{
-    size_t size = error->size;
-
-    if (command->error[0] != '\0')
-        return;
-    if (size > sizeof command->error - 1)
-        size = sizeof command->error - 1;
-    memcpy(command->error, error->bytes, size);
-    command->error[size] = '\0';
-}
-
 static bool is_name(const struct elapse__wire_resp_item *item, const char *name)
 {
     return item->kind == ELAPSE__WIRE_RESP_BYTES &&
@@ -219,7 +205,7 @@ void elapse__router_merge_answer(struct elapse__router_command *command, const u
     ELAPSE__ASSERT_THAT(command->kind, >=, ELAPSE__ROUTER_COMMAND_CANCELALL);
     ELAPSE__ASSERT_THAT(command->kind, <=, ELAPSE__ROUTER_COMMAND_KICK);
     if (head.kind == ELAPSE__WIRE_RESP_ERROR)
-        keep_error(command, &head);
+        elapse__router_keep_error(command, &head);
     else if (head.kind == ELAPSE__WIRE_RESP_MAP &&
              command->kind == ELAPSE__ROUTER_COMMAND_CANCELALL)
         add_cancelled(command, value, size, at);

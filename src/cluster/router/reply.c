@@ -66,6 +66,19 @@ void elapse__router_reply_fail(struct elapse__router_command *command, const cha
     elapse__router_reply_written(command, &writer);
 }
 
+void elapse__router_keep_error(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_item *error)
+{
+    size_t size = error->size;
+
+    if (command->error[0] != '\0')
+        return;
+    if (size > sizeof command->error - 1)
+        size = sizeof command->error - 1;
+    memcpy(command->error, error->bytes, size);
+    command->error[size] = '\0';
+}
+
 void elapse__router_client_refuse(struct elapse__router_client *client, const char *error)
 {
     struct elapse__router_command *command =

@@ -66,18 +66,26 @@ uint32_t elapse__router_partition_in(const struct elapse__router *router,
 /* ---- the table ---- */
 
 static const struct elapse__router_route routes[] = {
-    {.name = "PUT", .kind = ELAPSE__ROUTER_ROUTE_PUT, .least = 3},
-    {.name = "ACK", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3},
+    {.name = "PUT", .kind = ELAPSE__ROUTER_ROUTE_PUT, .least = 3, .queues = true},
+    {.name = "ACK", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .queues = true},
     {.name = "RESERVE", .kind = ELAPSE__ROUTER_ROUTE_RESERVE, .least = 2},
-    {.name = "CANCEL", .kind = ELAPSE__ROUTER_ROUTE_KEYS, .least = 3},
-    {.name = "RESCHEDULE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3},
-    {.name = "ARRIVE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3},
-    {.name = "NACK", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .lease_options = 3},
-    {.name = "EXTEND", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3},
-    {.name = "BURY", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .lease_options = 1},
-    {.name = "CANCELID", .kind = ELAPSE__ROUTER_ROUTE_IDS, .least = 2},
-    {.name = "RESCHEDULEID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
-    {.name = "KICKID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
+    {.name = "CANCEL", .kind = ELAPSE__ROUTER_ROUTE_KEYS, .least = 3, .queues = true},
+    {.name = "RESCHEDULE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3, .queues = true},
+    {.name = "ARRIVE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3, .queues = true},
+    {.name = "NACK",
+     .kind = ELAPSE__ROUTER_ROUTE_LEASES,
+     .least = 3,
+     .lease_options = 3,
+     .queues = true},
+    {.name = "EXTEND", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3, .queues = true},
+    {.name = "BURY",
+     .kind = ELAPSE__ROUTER_ROUTE_LEASES,
+     .least = 3,
+     .lease_options = 1,
+     .queues = true},
+    {.name = "CANCELID", .kind = ELAPSE__ROUTER_ROUTE_IDS, .least = 2, .queues = true},
+    {.name = "RESCHEDULEID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2, .queues = true},
+    {.name = "KICKID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2, .queues = true},
     {.name = "LOOKUP", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3, .looks = true},
     {.name = "LOOKUPID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2, .looks = true},
     {.name = "LIST",
@@ -111,18 +119,35 @@ static const struct elapse__router_route routes[] = {
      .has_tube = true,
      .command = ELAPSE__ROUTER_COMMAND_CANCELALL},
     {.name = "KICK", .kind = ELAPSE__ROUTER_ROUTE_KICK, .least = 3, .slow = true, .has_tube = true},
+    {.name = "LEASED",
+     .kind = ELAPSE__ROUTER_ROUTE_LEASES,
+     .least = 3,
+     .queues = true,
+     .guards = true},
+    {.name = "MULTI", .local = elapse__router_local_multi, .least = 1, .controls = true},
+    {.name = "EXEC", .kind = ELAPSE__ROUTER_ROUTE_EXEC, .least = 1, .controls = true},
+    {.name = "DISCARD", .local = elapse__router_local_discard, .least = 1, .controls = true},
+    {.name = "WATCH", .local = elapse__router_local_watch, .least = 2, .controls = true},
     {.name = "COMMAND", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1, .looks = true},
-    {.name = "PING", .local = elapse__router_local_ping, .least = 1},
-    {.name = "ECHO", .local = elapse__router_local_echo, .least = 2},
+    {.name = "PING", .local = elapse__router_local_ping, .least = 1, .queues = true},
+    {.name = "ECHO", .local = elapse__router_local_echo, .least = 2, .queues = true},
     {.name = "HELLO", .local = elapse__router_local_hello, .least = 1, .before_auth = true},
     {.name = "AUTH", .local = elapse__router_local_auth, .least = 2, .before_auth = true},
-    {.name = "SELECT", .local = elapse__router_local_select, .least = 2},
-    {.name = "CLIENT", .local = elapse__router_local_client, .least = 2},
+    {.name = "SELECT", .local = elapse__router_local_select, .least = 2, .queues = true},
+    {.name = "CLIENT", .local = elapse__router_local_client, .least = 2, .queues = true},
     {.name = "CONFIG", .local = elapse__router_local_config, .least = 2},
     {.name = "NODE", .local = elapse__router_local_node, .least = 2},
     {.name = "INFO", .local = elapse__router_local_info, .least = 1},
-    {.name = "QUIT", .local = elapse__router_local_quit, .least = 1, .before_auth = true},
-    {.name = "RESET", .local = elapse__router_local_reset, .least = 1, .before_auth = true},
+    {.name = "QUIT",
+     .local = elapse__router_local_quit,
+     .least = 1,
+     .before_auth = true,
+     .controls = true},
+    {.name = "RESET",
+     .local = elapse__router_local_reset,
+     .least = 1,
+     .before_auth = true,
+     .controls = true},
 };
 
 const struct elapse__router_route *elapse__router_route_at(unsigned place)
@@ -200,31 +225,33 @@ static void note_old_name(struct elapse__router_client *client, const uint32_t *
     options->old_name(options->context, client->shell);
 }
 
-uint32_t elapse__router_route_put(struct elapse__router_client *client,
-                                  const struct elapse__wire_resp_argument *arguments,
-                                  uint32_t count, bool *has_token)
+struct elapse__router_put
+elapse__router_route_put(struct elapse__router_client *client,
+                         const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     const struct elapse__router *router = client->router;
+    struct elapse__router_put put = {.partition = elapse__router_home(client)};
     uint32_t places[ELAPSE__PUT_OPTION_COUNT];
-    uint32_t partition = 0;
 
-    *has_token = false;
     if (!elapse__wire_resp_find_options(arguments, count, 3, elapse__wire_resp_put_options,
                                         ELAPSE__PUT_OPTION_COUNT, places, NULL) ||
         arguments[1].size > ELAPSE__ROUTER_TUBE_MAX)
-        return elapse__router_home(client);
+        return put;
     note_old_name(client, places);
     struct elapse__wire_resp_argument key = arguments[places[ELAPSE__PUT_KEY]];
     struct elapse__wire_resp_argument token = arguments[places[ELAPSE__PUT_TOKEN]];
     bool is_named = places[ELAPSE__PUT_TOKEN] != 0 && token.size > 0;
-    *has_token = is_named &&
-                 (places[ELAPSE__PUT_FOR] == 0 || token_lasts(arguments[places[ELAPSE__PUT_FOR]]));
-    if (elapse__router_find_whole(router, arguments[1], &partition))
-        return partition;
-    if (places[ELAPSE__PUT_KEY] != 0)
-        return elapse__router_partition_in(router, arguments[1], key);
-    if (is_named)
-        return elapse__router_partition_of_key(router->options.partitions, "", 0, token.bytes,
-                                               token.size);
-    return elapse__router_home(client);
+    put.may_repeat = is_named && (places[ELAPSE__PUT_FOR] == 0 ||
+                                  token_lasts(arguments[places[ELAPSE__PUT_FOR]]));
+    if (elapse__router_find_whole(router, arguments[1], &put.partition)) {
+        put.chosen = ELAPSE__ROUTER_PUT_BY_PLACE;
+    } else if (places[ELAPSE__PUT_KEY] != 0) {
+        put.chosen = ELAPSE__ROUTER_PUT_BY_PLACE;
+        put.partition = elapse__router_partition_in(router, arguments[1], key);
+    } else if (is_named) {
+        put.chosen = ELAPSE__ROUTER_PUT_BY_TOKEN;
+        put.partition = elapse__router_partition_of_key(router->options.partitions, "", 0,
+                                                        token.bytes, token.size);
+    }
+    return put;
 }

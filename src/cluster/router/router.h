@@ -10,7 +10,8 @@
  * Definitions
  *
  *   partition  one queue with one log and one owner: this node, another one, or nobody for now.
- *   fragment   what one command asks of one partition: a command by itself, parsed.
+ *   fragment   what one command asks of one partition: a command by itself, parsed. EXEC has the
+ *              commands of its transaction in front of it, which are sent with it as one.
  *   lane       the fragments for one partition, in order. Each partition has two lanes: one for
  *              commands that take a moment, and one for those that pass over many jobs.
  *   link       a way to a partition, for one lane. A link to the node that owns the partition has
@@ -30,7 +31,7 @@
  *                                  +--wholly sent--> -UNKNOWN: it may have been done
  *
  *   A fragment is wholly sent when its last byte was sent, or when the core of this process has
- *   begun with it.
+ *   begun with it. Of a transaction that is EXEC: a partition discards what came without it.
  *
  * Promises
  *
@@ -43,7 +44,8 @@
  *       those that are answered -UNKNOWN: they may be done later, or not at all.
  *   N5  Jobs that a client asked for and cannot get any more are given back.
  *   N6  Memory is bounded: for each client by its options, for each lane by lane_bytes_max and a
- *       command of each client that waits for the lane, for each link by one reply.
+ *       command of each client that waits for the lane, for each link by one reply, for
+ *       transactions by kept_bytes_max.
  *
  * The shell's loop:
  *
@@ -135,6 +137,7 @@ struct elapse__router_options {
     uint32_t output_bytes_max;   /* of a client, unread or expected; 1 MiB */
     uint32_t lane_bytes_max;     /* 4 MiB */
     uint32_t reply_bytes_max;    /* of a partition; the two maxima before, and 8 MiB */
+    uint32_t kept_bytes_max;     /* of all transactions that are open; 64 MiB */
     uint32_t retry_ms;           /* how long a fragment waits for an owner; 10 s */
     uint32_t answer_ms;          /* a link that owes an answer for this time is lost; 15 s */
     uint32_t sweep_ms;           /* the same for commands that pass over many jobs; 10 min */

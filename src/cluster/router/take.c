@@ -93,12 +93,11 @@ static enum elapse__router_taken take_anywhere(const struct call *call)
 
 static enum elapse__router_taken take_put(const struct call *call)
 {
-    bool has_token = false;
-    uint32_t partition =
-        elapse__router_route_put(call->client, call->arguments, call->count, &has_token);
+    struct elapse__router_put put =
+        elapse__router_route_put(call->client, call->arguments, call->count);
 
-    return take_whole(call, partition,
-                      has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN);
+    return take_whole(call, put.partition,
+                      put.may_repeat ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN);
 }
 
 /* ---- items ---- */
@@ -408,18 +407,20 @@ static enum elapse__router_taken take_local(const struct call *call)
     return ELAPSE__ROUTER_TAKEN;
 }
 
-static enum elapse__router_taken refuse_unknown(struct elapse__router_client *client,
-                                                struct elapse__wire_resp_argument name)
+/* Refuses a command, and shows its name. In a transaction EXEC will do nothing. */
+static enum elapse__router_taken refuse_named(struct elapse__router_client *client,
+                                              const char *error,
+                                              struct elapse__wire_resp_argument name)
 {
     enum { SHOWN_MAX = 64 };
-    char text[ELAPSE__ROUTER_ERROR_MAX] = "ERR unknown command \'";
-    size_t at = strlen(text);
+    char text[ELAPSE__ROUTER_ERROR_MAX] = "";
+    size_t at = strlen(error);
 
-    if (elapse__wire_resp_is_transaction(name)) {
-        elapse__router_client_refuse(client, ELAPSE__WIRE_RESP_NO_TRANSACTIONS);
-        client->ending = true;
-        return ELAPSE__ROUTER_TAKEN;
-    }
+    ELAPSE__ASSERT_THAT(at + SHOWN_MAX + sizeof " '...'", <=, sizeof text);
+    memcpy(text, error, at);
+    memcpy(text + at, " '", 2);
+    at += 2;
+    elapse__router_transaction_spoil(client);
     for (uint32_t i = 0; i < name.size && i < SHOWN_MAX; i++)
         text[at++] = (char)(name.bytes[i] == 0 ? '?' : name.bytes[i]);
     strncat(text, name.size > SHOWN_MAX ? "...'" : "'", sizeof text - at - 1);
@@ -434,24 +435,35 @@ static enum elapse__router_taken take_reserve(const struct call *call)
                : take_anywhere(call);
 }
 
+/* Finds the partition of a command by tube and key or by an id. Returns false if the command is not
+ * well formed. */
+static bool find_one(const struct call *call, uint32_t *partition)
+{
+    const struct elapse__router *router = call->client->router;
+    uint64_t id = 0;
+
+    if (call->route->kind == ELAPSE__ROUTER_ROUTE_KEY) {
+        if (call->arguments[1].size > ELAPSE__ROUTER_TUBE_MAX)
+            return false;
+        *partition = elapse__router_partition_in(router, call->arguments[1], call->arguments[2]);
+        return true;
+    }
+    ELAPSE__ASSERT_THAT(call->route->kind, ==, ELAPSE__ROUTER_ROUTE_ID);
+    if (!elapse__router_argument_id(call->arguments[1], &id))
+        return false;
+    *partition = elapse__router_partition_of_id(router->options.partitions, id);
+    return true;
+}
+
 /* Takes a command for one partition, by tube and key or by an id. */
 static enum elapse__router_taken take_one(const struct call *call)
 {
-    uint32_t partitions = call->client->router->options.partitions;
-    enum elapse__router_on_loss on_loss =
-        call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;
-    uint64_t id = 0;
+    uint32_t partition = 0;
 
-    if (call->route->kind == ELAPSE__ROUTER_ROUTE_KEY &&
-        call->arguments[1].size <= ELAPSE__ROUTER_TUBE_MAX)
-        return take_whole(call,
-                          elapse__router_partition_in(call->client->router, call->arguments[1],
-                                                      call->arguments[2]),
-                          on_loss);
-    if (call->route->kind == ELAPSE__ROUTER_ROUTE_ID &&
-        elapse__router_argument_id(call->arguments[1], &id))
-        return take_whole(call, elapse__router_partition_of_id(partitions, id), on_loss);
-    return take_anywhere(call);
+    if (!find_one(call, &partition))
+        return take_anywhere(call);
+    return take_whole(call, partition,
+                      call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN);
 }
 
 /* Takes LIMIT. Of a tube that does not lie whole in one partition any partition refuses it. */
@@ -503,6 +515,190 @@ static bool check_rights(struct call *call)
                   "give 2046");
 }
 
+/* ---- transactions ---- */
+
+/* Notes which partitions a command of a transaction names. Returns how many parts the command has.
+ * One that is not well formed names no partition: any of them refuses it. */
+static uint32_t place_queued(const struct call *call)
+{
+    struct elapse__router_client *client = call->client;
+    struct elapse__router_item found[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
+    struct items items;
+    uint32_t partition = 0;
+
+    switch (call->route->kind) {
+    case ELAPSE__ROUTER_ROUTE_PUT: {
+        struct elapse__router_put put =
+            elapse__router_route_put(client, call->arguments, call->count);
+        if (put.chosen != ELAPSE__ROUTER_PUT_ANYWHERE)
+            elapse__router_transaction_place(client, put.partition,
+                                             put.chosen == ELAPSE__ROUTER_PUT_BY_TOKEN);
+        return 1;
+    }
+    case ELAPSE__ROUTER_ROUTE_KEY:
+    case ELAPSE__ROUTER_ROUTE_ID:
+        if (find_one(call, &partition))
+            elapse__router_transaction_place(client, partition, false);
+        return 1;
+    case ELAPSE__ROUTER_ROUTE_KEYS:
+    case ELAPSE__ROUTER_ROUTE_IDS:
+    case ELAPSE__ROUTER_ROUTE_LEASES:
+        if (!read_items(call, &items, found))
+            return 1;
+        for (uint32_t i = 0; i < items.count; i++)
+            elapse__router_transaction_place(client, found[i].partition, false);
+        return items.count;
+    default:
+        ELAPSE__ASSERT_THAT(call->route->kind, ==, ELAPSE__ROUTER_ROUTE_LOCAL);
+        return 1;
+    }
+}
+
+/* Keeps a command for EXEC, and replies QUEUED or an error. */
+static enum elapse__router_taken take_queued(const struct call *call)
+{
+    struct elapse__router_client *client = call->client;
+    const char *error = NULL;
+
+    if (!call->route->queues)
+        return refuse_named(client,
+                            "ERR send it outside of the transaction (in redis-py: "
+                            "pipeline(transaction=False)), not between MULTI and EXEC:",
+                            call->arguments[0]);
+    if (call->count < call->route->least)
+        return refuse_named(client, "ERR wrong number of arguments for", call->arguments[0]);
+    if (client->transaction->spoiled == NULL)
+        error = elapse__router_transaction_keep(client, call->route, call->arguments, call->count,
+                                                place_queued(call));
+    if (error != NULL) {
+        elapse__router_client_refuse(client, error);
+        return ELAPSE__ROUTER_TAKEN;
+    }
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, WORD_CHARGE);
+    if (command == NULL)
+        return ELAPSE__ROUTER_TAKEN;
+    elapse__router_reply_word(command, "QUEUED");
+    elapse__router_command_done(command);
+    return ELAPSE__ROUTER_TAKEN;
+}
+
+/* Returns why EXEC does nothing; NULL: it sends the transaction. */
+static const char *refusal_of(const struct call *exec)
+{
+    const struct elapse__router_transaction *transaction = exec->client->transaction;
+
+    if (transaction == NULL)
+        return "ERR EXEC without MULTI";
+    if (exec->count != 1)
+        return "EXECABORT Transaction discarded: wrong number of arguments for 'exec' command";
+    if (transaction->spoiled != NULL)
+        return transaction->spoiled;
+    if (transaction->where == ELAPSE__ROUTER_PARTS_SEVERAL)
+        return "CROSSSLOT the commands belong to several partitions, and nothing is done: give "
+               "their tubes names with the same part in braces, such as mails{eu}";
+    return NULL;
+}
+
+/* Returns whether the client may still say each command of its transaction. If not, has replied.
+ * Finds the user for whom the owner of the partition has to run EXEC. */
+static bool check_rights_again(struct call *exec)
+{
+    const struct elapse__router_fragment *at = exec->client->transaction->first;
+
+    for (; at != NULL; at = at->behind) {
+        struct call call = {.client = exec->client,
+                            .route = at->route,
+                            .arguments = at->arguments,
+                            .count = at->count};
+        if (!check_rights(&call))
+            return false;
+        if (call.user != NULL)
+            exec->user = call.user;
+    }
+    return true;
+}
+
+/* Sends the transaction as one fragment; the router's own commands run when it is answered.
+ * Commands behind EXEC wait for these, so that they find what these have done. */
+static void send_transaction(const struct call *exec, struct elapse__router_lane *lane,
+                             struct elapse__router_command *command)
+{
+    struct elapse__wire_resp_argument words[] = {
+        elapse__router_argument_text("AS"), elapse__router_argument(NULL, 0),
+        elapse__router_argument_text("EXEC"), elapse__router_argument_text("MULTI")};
+    uint32_t as = exec->user == NULL ? 0 : AS_ARGUMENTS;
+
+    if (exec->user != NULL)
+        words[1] = exec->user->name;
+    struct elapse__router_fragment *fragment =
+        elapse__router_fragment_new(words + AS_ARGUMENTS - as, as + 1);
+    struct elapse__router_fragment *multi = elapse__router_fragment_new(&words[3], 1);
+    if (fragment == NULL || multi == NULL) {
+        free(fragment);
+        free(multi);
+        elapse__router_transaction_end(exec->client);
+        elapse__router_reply_fail(command, "OOM there is no memory");
+        elapse__router_command_done(command);
+        return;
+    }
+    elapse__router_transaction_move(command, fragment, multi);
+    if (multi->behind == NULL) {
+        elapse__router_fragment_free(fragment);
+        elapse__router_transaction_answer(command, NULL, 0);
+        elapse__router_command_done(command);
+        return;
+    }
+    command->is_barrier = command->locals != NULL;
+    command->fragments = 1;
+    elapse__router_lane_put(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, fragment);
+}
+
+static enum elapse__router_taken take_exec(const struct call *call)
+{
+    struct elapse__router_client *client = call->client;
+    struct elapse__router_transaction *transaction = client->transaction;
+    struct call exec = *call;
+    const char *error = refusal_of(call);
+
+    if (error != NULL) {
+        elapse__router_transaction_end(client);
+        elapse__router_client_refuse(client, error);
+        return ELAPSE__ROUTER_TAKEN;
+    }
+    struct elapse__router_lane *lane =
+        lane_of(client->router,
+                transaction->where == ELAPSE__ROUTER_PARTS_ANYWHERE ? elapse__router_home(client)
+                                                                    : transaction->partition,
+                false);
+    if (!has_place(client, lane))
+        return ELAPSE__ROUTER_TAKEN_LATER;
+    if (client->router->options.admit != NULL && !check_rights_again(&exec)) {
+        elapse__router_transaction_end(client);
+        return ELAPSE__ROUTER_TAKEN;
+    }
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_EXEC,
+                                   (size_t)transaction->parts * WORD_CHARGE + WORD_CHARGE);
+    if (command != NULL)
+        send_transaction(&exec, lane, command);
+    return ELAPSE__ROUTER_TAKEN;
+}
+
+/* Returns whether a command waits for EXEC. A client whose password is gone may say AUTH again: its
+ * transaction is spoiled by then. */
+static bool is_queued(const struct call *call)
+{
+    struct elapse__router_client *client = call->client;
+
+    if (client->transaction == NULL || call->route->controls)
+        return false;
+    if (client->known || !call->route->before_auth)
+        return true;
+    elapse__router_transaction_spoil(client);
+    return false;
+}
+
 enum elapse__router_taken elapse__router_take(struct elapse__router_client *client,
                                               const struct elapse__wire_resp_argument *arguments,
                                               uint32_t count)
@@ -514,7 +710,7 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
         [ELAPSE__ROUTER_ROUTE_KEYS] = take_items,      [ELAPSE__ROUTER_ROUTE_IDS] = take_items,
         [ELAPSE__ROUTER_ROUTE_LEASES] = take_items,    [ELAPSE__ROUTER_ROUTE_PAGE] = take_page,
         [ELAPSE__ROUTER_ROUTE_ALL] = take_all,         [ELAPSE__ROUTER_ROUTE_KICK] = take_kick,
-        [ELAPSE__ROUTER_ROUTE_RESERVE] = take_reserve,
+        [ELAPSE__ROUTER_ROUTE_RESERVE] = take_reserve, [ELAPSE__ROUTER_ROUTE_EXEC] = take_exec,
     };
     struct call call = {.client = client,
                         .route = elapse__router_route_find(arguments[0]),
@@ -524,9 +720,15 @@ enum elapse__router_taken elapse__router_take(struct elapse__router_client *clie
     ELAPSE__ASSERT_THAT(count, >, 0);
     ELAPSE__ASSERT(!client->dead && !client->ending && !client->is_given);
     if (call.route == NULL)
-        return refuse_unknown(client, arguments[0]);
-    if (client->router->options.admit != NULL && !check_rights(&call))
+        return refuse_named(client, "ERR unknown command", arguments[0]);
+    if (client->router->options.admit != NULL && !check_rights(&call)) {
+        elapse__router_transaction_spoil(client);
         return ELAPSE__ROUTER_TAKEN;
+    }
+    if (is_queued(&call))
+        return take_queued(&call);
+    if (call.route->guards)
+        return take_anywhere(&call);
     if (count < call.route->least && call.route->kind != ELAPSE__ROUTER_ROUTE_LOCAL)
         return take_anywhere(&call);
     return takes[call.route->kind](&call);

@@ -52,6 +52,10 @@ enum {
     ELAPSE__ROUTER_LEASE_MAX = 44,
     ELAPSE__ROUTER_EMPTIES = 16,
     ELAPSE__ROUTER_SUMS_MAX = 64,
+    /* Of the commands between MULTI and EXEC. src/queue/transact.h has the first one, too. */
+    ELAPSE__ROUTER_PARTS_MAX = 1000,          /* each key, id or lease of a command counts */
+    ELAPSE__ROUTER_PARTS_BYTES_MAX = 3 << 20, /* their arguments */
+    ELAPSE__ROUTER_PARTS_IDLE_MS = 60000,     /* without a command the transaction is discarded */
 };
 
 /* What becomes of a fragment whose link is lost after it was wholly sent. */
@@ -73,7 +77,11 @@ enum elapse__router_fragment_end {
 };
 
 /* A command for one partition, parsed. A link to another node writes it as bytes; the core of this
- * process gets the arguments as they are. */
+ * process gets the arguments as they are.
+ *
+ * A transaction is one fragment, too: EXEC, with the commands from MULTI on in front of it. All
+ * are sent as one, and only the answer to EXEC counts. If the link is lost before EXEC is wholly
+ * sent, the partition discards what it has got. */
 struct elapse__router_fragment {
     struct elapse__ring_node
         ring_node; /* first; in the ring `queued` of a lane, or in `sent` or `returned` of a link */
@@ -83,7 +91,13 @@ struct elapse__router_fragment {
     uint64_t since_ms; /* when the fragment was put into its lane */
     uint64_t sent_ms;  /* when a link got the fragment */
     uint64_t end_at;   /* where the fragment ends in the bytes of the link */
-    size_t memory;     /* of the whole fragment */
+    size_t memory;     /* of the whole fragment, with what is in front */
+    struct elapse__router_fragment *front;  /* the first command in front of this one; NULL: none */
+    struct elapse__router_fragment *behind; /* of a command in front: the next one; NULL: none */
+    struct elapse__router_fragment
+        *awaits;    /* in front: the command whose answer comes next; NULL: this one */
+    uint32_t place; /* of a command between MULTI and EXEC: its place in the reply, from 0 */
+    const struct elapse__router_route *route; /* of such a command; otherwise NULL */
     uint32_t count;
     struct elapse__wire_resp_argument arguments[]; /* their bytes lie behind the last argument */
 };
@@ -151,6 +165,8 @@ struct elapse__router_link {
     struct elapse__ring_node sent;    /* fragments, the oldest first */
     struct elapse__ring_node *to_run; /* of `sent`, the first that the core of this process has not
                                          run; the ring itself: none */
+    struct elapse__router_fragment
+        *run_first; /* in front of `to_run`: the command to run before it; NULL: none */
     struct elapse__ring_node
         returned;      /* fragments that the partition refused, because it has another owner */
     uint64_t out_end;  /* counts all bytes put into `out`; for a core, the bytes of its commands */
@@ -168,6 +184,7 @@ enum elapse__router_command_kind {
     ELAPSE__ROUTER_COMMAND_PAUSE,     /* all partitions; +OK of one partition is enough */
     ELAPSE__ROUTER_COMMAND_KICK,      /* partitions in turn */
     ELAPSE__ROUTER_COMMAND_RESERVE,   /* partitions in turn, and waiting */
+    ELAPSE__ROUTER_COMMAND_EXEC,      /* one fragment or none; the reply has a place for each */
 };
 
 struct elapse__router_item {
@@ -247,8 +264,29 @@ struct elapse__router_command {
     struct elapse__router_reserve *reserve;
     struct elapse__router_hand *hands;
     uint32_t hand_count;
-    uint32_t hands_of; /* the partition */
-    uint64_t end_at;   /* in `leavings`: where the reply ends in the bytes of the client */
+    uint32_t hands_of;                      /* the partition */
+    uint32_t places;                        /* EXEC: commands of the transaction */
+    struct elapse__router_fragment *locals; /* EXEC: those that the router runs when it replies */
+    uint64_t end_at; /* in `leavings`: where the reply ends in the bytes of the client */
+};
+
+/* What a client has said since MULTI. */
+struct elapse__router_transaction {
+    struct elapse__router_alarm alarm; /* first; runs unless the transaction is spoiled */
+    struct elapse__router_client *client;
+    struct elapse__router_fragment *first, *last; /* the commands, in their order */
+    uint32_t count;                               /* commands */
+    uint32_t parts;                               /* as ELAPSE__ROUTER_PARTS_MAX counts them */
+    size_t bytes;                                 /* of the arguments */
+    size_t memory;                                /* counted in the router's `kept` */
+    enum {
+        ELAPSE__ROUTER_PARTS_ANYWHERE, /* no command has named a partition */
+        ELAPSE__ROUTER_PARTS_LIKELY,   /* only a token has: it gives way to anything else */
+        ELAPSE__ROUTER_PARTS_ONE,
+        ELAPSE__ROUTER_PARTS_SEVERAL, /* EXEC refuses it */
+    } where;
+    uint32_t partition;  /* LIKELY, ONE */
+    const char *spoiled; /* why EXEC will do nothing; NULL: it will do all */
 };
 
 enum elapse__router_client_speech {
@@ -261,6 +299,7 @@ struct elapse__router_client {
     struct elapse__ring_node ring_node;   /* first; in the router's `clients` */
     struct elapse__router_alarm alarm;    /* runs while there is a guess */
     struct elapse__router_command *guess; /* a wrong password, whose reply waits; NULL: none */
+    struct elapse__router_transaction *transaction; /* between MULTI and EXEC; otherwise NULL */
     struct elapse__ring_node attention;
     struct elapse__ring_node work; /* in the router's ring `work`, or in `blocked` of a lane */
     struct elapse__router *router;
@@ -313,6 +352,7 @@ struct elapse__router {
     uint64_t look_at_ms; /* when lanes and links are looked at next */
     uint64_t serial;     /* counts changes of owners, from 1 */
     uint64_t readied;    /* counts elapse__router_ready */
+    uint64_t kept;       /* bytes of transactions that are open */
 };
 
 /* Begins a call of router.h that does something: the time is `now`. */

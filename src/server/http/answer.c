@@ -62,6 +62,7 @@ static const struct code {
     {"NOPERM", "NO_PERMISSION", 403}, {"DAMAGED", "DAMAGED", 500},
     {"DISKERROR", "DISK_ERROR", 503}, {"EXECABORT", "BAD_ARGUMENT", 400},
     {"TRYAGAIN", "TRY_AGAIN", 503},   {"UNKNOWN", "UNKNOWN", 504},
+    {"CROSSSLOT", "CROSS_SLOT", 400},
 };
 
 /* Writes {"code":...,"message":...}. Returns its status. */

@@ -94,10 +94,9 @@ void elapse__resp_reply_null(const struct elapse__resp_call *call)
 
 void elapse__resp_reply_no_array(const struct elapse__resp_call *call)
 {
-    if (call->session->resp3)
-        elapse__resp_reply_null(call);
-    else
-        elapse__reply_text(call->connection, "*-1\r\n");
+    struct elapse__wire_resp_writer writer = begin_frame(call);
+    elapse__wire_resp_write_no_array(&writer);
+    elapse__resp_end(call->connection, &writer);
 }
 
 void elapse__resp_reply_array(const struct elapse__resp_call *call, size_t count)

@@ -93,9 +93,9 @@ static void make_reserve(struct command *command)
 static void make_arguments(struct client *client, struct command *command, uint64_t number)
 {
     static const char *const names[VERBS] = {
-        "PUT",       "PUT",        "PUT",      "CANCELID", "CANCEL", "ACK",   "EXTEND",
-        "KICKID",    "RESCHEDULE", "LOOKUPID", "lookup",   "LIST",   "STATS", "PAUSE",
-        "CANCELALL", "KICK",       "RESERVE",  "PING",     "HELLO",  "KICKID"};
+        "PUT",       "PUT",        "PUT",      "CANCELID", "CANCEL", "ACK",    "EXTEND",
+        "KICKID",    "RESCHEDULE", "LOOKUPID", "lookup",   "LIST",   "STATS",  "PAUSE",
+        "CANCELALL", "KICK",       "RESERVE",  "PING",     "HELLO",  "KICKID", "EXEC"};
 
     add(names[command->verb]);
     switch (command->verb) {
@@ -171,22 +171,56 @@ static enum verb choose_verb(void)
     return world.is_work && choose(4) != 0 ? work[choose(5)] : (enum verb)choose(VERBS);
 }
 
+/* Appends what was made to what the client sends. */
+static void send_made(struct client *client)
+{
+    unsigned char bytes[2048];
+    struct elapse__wire_resp_writer writer = {.bytes = bytes, .capacity = sizeof bytes};
+
+    elapse__wire_resp_write_array(&writer, making.count);
+    for (uint32_t i = 0; i < making.count; i++)
+        elapse__wire_resp_write_text(&writer, making.texts[i]);
+    (void)elapse__buffer_append(&client->to_send, writer.bytes, writer.size);
+    making.count = 0;
+}
+
+/* Makes all of a transaction but EXEC. */
+static void make_transaction(struct client *client, struct command *command, uint64_t number)
+{
+    uint32_t partition = (uint32_t)choose(world.partitions);
+
+    add("MULTI");
+    send_made(client);
+    command->items = 1 + (uint32_t)choose(ITEMS_MAX);
+    for (uint32_t i = 0; i < command->items; i++) {
+        uint32_t other = choose(20) == 0 ? (uint32_t)choose(world.partitions) : partition;
+        command->crosses = command->crosses || (i > 0 && other != partition);
+        if (i == 0)
+            partition = other;
+        if (choose(4) == 0) {
+            command->pings |= 1U << i;
+            add("PING");
+            send_made(client);
+        }
+        add("KICKID");
+        add_number("", id_of(number, i, other));
+        send_made(client);
+    }
+}
+
 void client_make(struct client *client)
 {
     uint32_t who = (uint32_t)(client - world.client);
     uint32_t place = client->count++;
     struct command *command = &client->commands[place];
-    unsigned char bytes[2048];
-    struct elapse__wire_resp_writer writer = {.bytes = bytes, .capacity = sizeof bytes};
 
     *command = (struct command){.verb = choose_verb(), .resp3 = client->resp3};
     command->items = 1;
     making.count = 0;
+    if (command->verb == VERB_TRANSACTION)
+        make_transaction(client, command, number_of(who, place));
     make_arguments(client, command, number_of(who, place));
-    elapse__wire_resp_write_array(&writer, making.count);
-    for (uint32_t i = 0; i < making.count; i++)
-        elapse__wire_resp_write_text(&writer, making.texts[i]);
-    (void)elapse__buffer_append(&client->to_send, writer.bytes, writer.size);
+    send_made(client);
 }
 
 /* ---- replies ---- */
@@ -403,6 +437,50 @@ static void take_sums(struct command *command, struct reply *reply)
     }
 }
 
+/* The reply to EXEC. */
+static void take_exec(struct command *command, struct reply *reply)
+{
+    struct elapse__wire_resp_item head = next(reply);
+    bool is_too_late = says(head, "EXECABORT Transaction discarded: nothing came for 60 s.");
+    int64_t places = command->items;
+    enum outcome outcome = OUTCOME_DONE;
+
+    for (uint32_t i = 0; i < command->items; i++)
+        places += (command->pings >> i) & 1;
+    if (command->crosses)
+        expect(is_too_late || (head.kind == ELAPSE__WIRE_RESP_ERROR && head.size > 10 &&
+                               memcmp(head.bytes, "CROSSSLOT ", 10) == 0),
+               reply, "no CROSSSLOT");
+    else
+        expect(head.kind != ELAPSE__WIRE_RESP_ARRAY || head.integer == places, reply,
+               "another count of places");
+    if (command->crosses || is_too_late || head.kind == ELAPSE__WIRE_RESP_NULL)
+        outcome = OUTCOME_TRY_AGAIN; /* nothing was done */
+    else if (head.kind != ELAPSE__WIRE_RESP_ARRAY)
+        outcome = outcome_of(reply, head, "");
+    for (uint32_t i = 0; i < command->items; i++) {
+        command->outcomes[i] = outcome;
+        if (outcome == OUTCOME_DONE && (command->pings >> i & 1) != 0)
+            expect(says(next(reply), "PONG"), reply, "no PONG");
+        if (outcome == OUTCOME_DONE)
+            expect(says(next(reply), "ok"), reply, "another word");
+    }
+}
+
+/* Takes a reply to MULTI or to a command behind it. Returns false if it is the reply to EXEC. */
+static bool take_queued(struct command *command, struct reply *reply)
+{
+    uint32_t before = 1 + command->items;
+
+    for (uint32_t i = 0; i < command->items; i++)
+        before += (command->pings >> i) & 1;
+    if (command->replies == before)
+        return false;
+    expect(says(next(reply), command->replies == 0 ? "OK" : "QUEUED"), reply, "not QUEUED");
+    command->replies++;
+    return true;
+}
+
 static void take_reply(struct client *client, const unsigned char *bytes, size_t size)
 {
     uint32_t who = (uint32_t)(client - world.client);
@@ -411,6 +489,8 @@ static void take_reply(struct client *client, const unsigned char *bytes, size_t
 
     if (client->answered == client->count)
         violated("a reply too many", who, client->count);
+    if (command->verb == VERB_TRANSACTION && take_queued(command, &reply))
+        return;
     client->answered++;
     command->answered = true;
     switch (command->verb) {
@@ -446,6 +526,9 @@ static void take_reply(struct client *client, const unsigned char *bytes, size_t
         break;
     case VERB_RESERVE:
         take_reserve(command, &reply);
+        break;
+    case VERB_TRANSACTION:
+        take_exec(command, &reply);
         break;
     case VERB_PING:
         expect(says(next(&reply), "PONG"), &reply, "no PONG");
@@ -495,6 +578,10 @@ static void check_command(const struct command *command, uint64_t number)
     bool is_unknown = !command->answered;
     bool is_all = command->verb == VERB_PAUSE || command->verb == VERB_CANCELALL;
 
+    for (uint32_t i = 1; i < command->items && command->verb == VERB_TRANSACTION; i++) {
+        if (command->done[i] != command->done[0])
+            violated("a transaction was done in part", number, i);
+    }
     if (!command->answered)
         return;
     for (uint32_t i = 0; i < command->items; i++)
@@ -511,6 +598,7 @@ static void check_command(const struct command *command, uint64_t number)
     case VERB_EXTEND:
     case VERB_KICKID:
     case VERB_RESCHEDULE:
+    case VERB_TRANSACTION:
         for (uint32_t i = 0; i < command->items; i++)
             check_done(command, number, i);
         break;

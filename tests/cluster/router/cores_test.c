@@ -3,12 +3,15 @@
  * simulated disk. With one partition, each reply is the one that a server without a router gives.
  */
 #include "../../../src/base/buffer.h"
+#include "../../../src/cluster/router/kinds.h"
 #include "../../../src/cluster/router/router.h"
 #include "../../../src/protocol/resp_parse.h"
 #include "../../../src/protocol/resp_value.h"
 #include "../../../src/server/core/core.h"
 #include "../../../src/server/core/session.h"
+#include "../../../src/server/resp/commands.h"
 #include "../../support/test.h"
+#include "lines.h"
 #include "random.h"
 #include "sim_disk.h"
 
@@ -334,103 +337,6 @@ static const char *ask_plainly(struct elapse__connection *connection, const char
     return heard[1];
 }
 
-/* Each %k is a key, %i an id, %l a lease, %n a small number. */
-static const char *const templates[] = {
-    "PUT t body KEY %k IN %ns",
-    "PUT t body",
-    "PUT u b PRIORITY %n TTR 5s",
-    "PUT t b KEY %k IFKEY KEEP",
-    "PUT t b KEY %k IFKEY FAIL TAG g",
-    "PUT t b KEY %k IFKEY DEBOUNCE MAX 9s IN 1s",
-    "PUT t b TOKEN %k",
-    "PUT t b TOKEN %k FOR 20s",
-    "PUT t b FOR 20s",
-    "PUT t b KEY",
-    "PUT t b EVERY 5s KEY %k",
-    "put t b IN 3",
-    "CANCEL t %k %k %k",
-    "CANCELID %i %i",
-    "CANCELID %i x",
-    "CANCELALL t TAG g",
-    "CANCELALL u STATE %k",
-    "RESCHEDULE t %k IN %ns",
-    "RESCHEDULEID %i IN %ns",
-    "RESCHEDULEID %i",
-    "RESERVE t",
-    "RESERVE t u COUNT %n",
-    "RESERVE u WAIT x",
-    "ACK %i %l",
-    "ACK %i %l %i %l",
-    "ACK %i",
-    "NACK %i %l",
-    "NACK %i %l IN 1s",
-    "EXTEND %i %l",
-    "BURY %i %l",
-    "NACK %i %l %i %l %i %l",
-    "NACK %i %l %i %l IN 1s",
-    "NACK %i %l %i %l IN 1",
-    "NACK %i %l %i %l AFTER 1h",
-    "PUT t b ATTEMPTS 1 BACKOFF 0s 0s",
-    "EXTEND %i %l %i %l %i %l",
-    "EXTEND %i %l %i %l IN 1s",
-    "BURY %i %l %i %l",
-    "BURY %i %l %i %l ERROR x",
-    "BURY %i %l %i %l IN 1s",
-    "EXTEND %i %l %i %l ERROR x",
-    "NACK %i %l %i %l ERROR x",
-    "NACK %i %l %i %l ERROR x IN 1s AFTER 1s",
-    "KICK t %n",
-    "KICK t x",
-    "KICKID %i",
-    "LOOKUP t %k",
-    "LOOKUPID %i",
-    "LOOKUPID 0",
-    "LIST t COUNT %n",
-    "LIST t COUNT 2 CURSOR %n",
-    "LIST t STATE ready",
-    "LIST t KEYS",
-    "LIST t COUNT 1 KEYS CURSOR %n",
-    "LIST t STATE delayed SOONEST BODY 1",
-    "LIST t STATE buried NEWEST COUNT %n CURSOR 0",
-    "FIND %k",
-    "FIND %k CURSOR %n COUNT 1",
-    "TUBES TROUBLE PREFIX t COUNTS",
-    "TUBES",
-    "TUBES CURSOR %n COUNT 1",
-    "STATS t",
-    "STATS nowhere",
-    "PAUSE t 1s",
-    "PAUSE nowhere 1s",
-    "PING",
-    "ECHO hello",
-    "SELECT 0",
-    "CONFIG GET x",
-    "COMMAND COUNT",
-    "COMMAND INFO put",
-    "SET a b",
-    "RESET",
-};
-
-static void make_line(struct random_source *random, char *line)
-{
-    const char *from = templates[random_below(random, sizeof templates / sizeof *templates)];
-
-    for (; *from != '\0'; from++) {
-        unsigned long long number = random_below(random, from[0] == '%' && from[1] == 'i' ? 60 : 9);
-        if (*from != '%') {
-            *line++ = *from;
-            continue;
-        }
-        from++;
-        line += sprintf(line,
-                        *from == 'k'   ? "k%llu"
-                        : *from == 'l' ? "1-%llu"
-                                       : "%llu",
-                        *from == 'l' ? (unsigned long long)random_below(random, 60) : number);
-    }
-    *line = '\0';
-}
-
 static int over_bytes(void **state)
 {
     (void)state;
@@ -537,6 +443,86 @@ BOTH_TEST(one_partition_answers_a_user_of_one_tube_as_a_server)
         elapse__connection_closed(plains[i], now);
     }
     come_to_rest();
+}
+
+/* Says a transaction with and without a router. A command that is wrong may answer QUEUED with a
+ * router: then EXEC tells that. */
+static void compare_transaction(struct random_source *random, struct elapse__router_client *client,
+                                struct elapse__connection *plain, unsigned number)
+{
+    bool is_wrong = false;
+
+    assert_string_equal(ask(client, "MULTI"), ask_plainly(plain, "MULTI"));
+    for (uint64_t left = random_below(random, 6); left > 0; left--) {
+        char line[200];
+        make_queued_line(random, line);
+        const char *reply = ask_plainly(plain, line);
+        is_wrong = is_wrong || strcmp(reply, "+QUEUED\r\n") != 0;
+        if (strcmp(ask(client, line), reply) != 0 && strcmp(heard[0], "+QUEUED\r\n") != 0)
+            assert_true(is_wrong && heard[0][0] == '-');
+    }
+    const char *end = random_below(random, 10) == 0 ? "DISCARD" : "EXEC";
+    const char *reply = ask_plainly(plain, end);
+    if (strcmp(ask(client, end), reply) == 0)
+        return;
+    if (!is_wrong || strncmp(heard[0], "-EXECABORT ", 11) != 0)
+        fail_msg("transaction %u:\n%s\n%s", number, heard[0], heard[1]);
+}
+
+/* The second client is a user of one tube. */
+BOTH_TEST(transactions_of_one_partition_answer_as_those_of_a_server)
+{
+    begin_users();
+    begin(1);
+    struct elapse__router_client *clients[2];
+    struct elapse__connection *plains[2];
+    struct random_source random = {.state = 78};
+
+    for (int i = 0; i < 2; i++) {
+        clients[i] = elapse__router_client_new(router, now.boot_ms, true, NULL);
+        plains[i] = connect_to(1, NULL);
+    }
+    assert_string_equal(ask(clients[0], "AUTH all all"), ask_plainly(plains[0], "AUTH all all"));
+    assert_string_equal(ask(clients[1], "AUTH t t"), ask_plainly(plains[1], "AUTH t t"));
+    for (unsigned i = 0; i < 1500; i++) {
+        uint64_t who = random_below(&random, 2);
+        compare_transaction(&random, clients[who], plains[who], i);
+        if (i == 700)
+            assert_int_equal(
+                strncmp(ask(clients[1], "HELLO 3"), ask_plainly(plains[1], "HELLO 3"), 20), 0);
+        if (random_below(&random, 2) == 0)
+            assert_string_equal(ask(clients[0], "RESERVE t u COUNT 3"),
+                                ask_plainly(plains[0], "RESERVE t u COUNT 3"));
+        if (random_below(&random, 8) == 0)
+            pass(random_below(&random, 3000));
+    }
+    for (int i = 0; i < 2; i++) {
+        elapse__router_client_closed(clients[i], now.boot_ms);
+        elapse__connection_closed(plains[i], now);
+    }
+    come_to_rest();
+}
+
+/* The router and the partitions know the same commands that may stand in a transaction. */
+BOTH_TEST(the_same_commands_wait_for_exec)
+{
+    for (unsigned i = 0; elapse__router_route_at(i) != NULL; i++) {
+        const struct elapse__router_route *route = elapse__router_route_at(i);
+        struct elapse__wire_resp_argument name = {(const unsigned char *)route->name,
+                                                  (uint32_t)strlen(route->name)};
+        const struct elapse__resp_command *command = elapse__resp_find(name);
+        if (command == NULL || route->queues != ((command->flags & ELAPSE__RESP_QUEUES) != 0) ||
+            route->controls != ((command->flags & ELAPSE__RESP_CONTROLS) != 0))
+            assert_string_equal(route->name, "NODE");
+    }
+    for (unsigned i = 0; elapse__resp_command_at(i) != NULL; i++) {
+        const struct elapse__resp_command *command = elapse__resp_command_at(i);
+        struct elapse__wire_resp_argument name = {(const unsigned char *)command->name,
+                                                  (uint32_t)strlen(command->name)};
+        if ((command->flags & (ELAPSE__RESP_QUEUES | ELAPSE__RESP_CONTROLS)) != 0)
+            assert_non_null(elapse__router_route_find(name));
+    }
+    begin(1);
 }
 
 /* Ids of many partitions in one command: the owner of each partition finds out by itself. */

@@ -201,6 +201,38 @@ static void do_items(struct wire *wire, const struct elapse__wire_resp_argument 
     }
 }
 
+/* Between MULTI and EXEC, and these. Now and then a lease has ended, and EXEC does nothing. */
+static void do_transaction(struct wire *wire, const struct elapse__wire_resp_argument *arguments)
+{
+    if (is(arguments[0], "MULTI")) {
+        if (wire->is_multi)
+            violated("MULTI in a transaction", wire->partition, wire->queued_count);
+        wire->is_multi = true;
+        wire->queued_count = 0;
+        answer(wire, "+OK\r\n");
+        return;
+    }
+    if (!wire->is_multi)
+        violated("EXEC without MULTI", wire->partition, 0);
+    if (is(arguments[0], "KICKID")) {
+        wire->queued[wire->queued_count++] = number_in(arguments[1], 0);
+        answer(wire, "+QUEUED\r\n");
+        return;
+    }
+    if (!is(arguments[0], "EXEC"))
+        violated("a command of others is in a transaction", wire->partition, wire->queued_count);
+    wire->is_multi = false;
+    if (choose(8) == 0) {
+        answer(wire, "_\r\n");
+        return;
+    }
+    answer_number(wire, '*', wire->queued_count);
+    for (uint32_t i = 0; i < wire->queued_count; i++) {
+        note_id(wire, wire->queued[i]);
+        answer(wire, "+ok\r\n");
+    }
+}
+
 /* Commands for all partitions: what they add up to is known. */
 static void do_all(struct wire *wire, const struct elapse__wire_resp_argument *arguments)
 {
@@ -244,7 +276,9 @@ void model_do(struct wire *wire, const struct elapse__wire_resp_argument *argume
         answer(wire, "-NOTOWNER another node\r\n");
         return;
     }
-    if (is(arguments[0], "PUT")) {
+    if (wire->is_multi || is(arguments[0], "MULTI") || is(arguments[0], "EXEC")) {
+        do_transaction(wire, arguments);
+    } else if (is(arguments[0], "PUT")) {
         do_put(wire, arguments, count);
     } else if (is(arguments[0], "RESERVE")) {
         do_reserve(wire, arguments, count);

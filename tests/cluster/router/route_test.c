@@ -322,17 +322,6 @@ CLIENT_TEST(a_node_that_gives_wrong_facts_stays_a_client)
     assert_true(elapse__router_client_room(c) > 0);
 }
 
-CLIENT_TEST(a_transaction_ends_the_client_before_anything_in_it_is_sent)
-{
-    say(f, c, "MULTI\nKICKID 2\nEXEC");
-    expect(f, c,
-           "-ERR there are no transactions here: the connection ends, and no command behind this "
-           "one is done; use a pipeline without MULTI\r\n");
-    assert_true(elapse__router_client_wants_end(c));
-    expect_sent(f, f->links[0], "");
-    expect_sent(f, f->links[1], "");
-}
-
 CLIENT_TEST(commands_that_do_not_exist_are_refused)
 {
     say(f, c, "SET a b");

@@ -76,7 +76,7 @@ ROUTER_TEST(each_route_has_a_rule)
         const struct elapse__rule *rule = elapse__rule_of((struct elapse__wire_resp_argument){
             (const unsigned char *)route->name, (uint32_t)strlen(route->name)});
         assert_non_null(rule);
-        assert_true(rule->right != ELAPSE__RIGHT_NONE || route->local != NULL ||
+        assert_true(rule->right != ELAPSE__RIGHT_NONE || route->local != NULL || route->controls ||
                     strcmp(route->name, "COMMAND") == 0);
     }
 }
@@ -124,6 +124,64 @@ ROUTER_TEST(a_command_by_id_that_is_not_well_formed_has_its_user_too)
     struct elapse__router_client *c = client(f);
     say(f, c, "AUTH a a\nCANCELID 2 x");
     expect_sent(f, f->links[0], "AS a CANCELID 2 x\n");
+    elapse__users_free(&users);
+}
+
+/* The owner looks at the tubes of ids and leases when EXEC runs. */
+ROUTER_TEST(a_transaction_has_its_user_before_exec)
+{
+    begin_with_users(f, "put,work m*");
+    struct elapse__router_client *c = client(f);
+    say(f, c, "AUTH a a\nMULTI\nLEASED 2 1-1\nPUT mails body\nEXEC");
+    expect_sent(f, f->links[0], "MULTI\nLEASED 2 1-1\nPUT mails body\nAS a EXEC\n");
+    answer(f, f->links[0], "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+ok\r\n+ok\r\n");
+    say(f, c, "MULTI\nPUT mails body KEY k\nEXEC");
+    (void)got(f, c);
+    assert_null(strstr(sent(f, f->links[0]), "AS"));
+    assert_null(strstr(sent(f, f->links[1]), "AS"));
+    elapse__users_free(&users);
+}
+
+ROUTER_TEST(rights_hold_when_a_command_comes_and_at_exec)
+{
+    begin_with_users(f, "put m*");
+    struct elapse__router_client *c = client(f), *stranger = client(f);
+    say(f, stranger, "MULTI\nKICKID 2\nEXEC");
+    expect(f, stranger,
+           "-NOAUTH Authentication required.\r\n-NOAUTH Authentication required.\r\n"
+           "-NOAUTH Authentication required.\r\n");
+    say(f, c, "AUTH a a\nMULTI\nPUT mails body\nPUT orders body\nEXEC");
+    assert_non_null(strstr(got(f, c), "+QUEUED\r\n-NOPERM "));
+    assert_non_null(strstr(f->text, "\r\n-EXECABORT "));
+    say(f, c, "MULTI\nPUT mails body");
+    expect(f, c, "+OK\r\n+QUEUED\r\n");
+    read_users("put orders");
+    expect_refusal(f, c, "EXEC");
+    say(f, c, "EXEC");
+    expect(f, c, "-ERR EXEC without MULTI\r\n");
+    expect_sent(f, f->links[0], "");
+    expect_sent(f, f->links[1], "");
+    elapse__users_free(&users);
+}
+
+/* A password that is gone spoils the transaction: what comes after AUTH is no part of it. */
+ROUTER_TEST(a_password_that_is_gone_spoils_a_transaction)
+{
+    begin_with_users(f, "put m*");
+    struct elapse__router_client *c = client(f);
+    say(f, c, "AUTH a a\nMULTI\nPUT mails 1");
+    (void)got(f, c);
+    elapse__users_free(&users);
+    users = (struct elapse__users){.serial = 9, .digest = digest_is_unused};
+    say(f, c, "PUT mails 2");
+    expect(f, c, "-NOAUTH Authentication required.\r\n");
+    read_users("put m*");
+    say(f, c, "AUTH a a\nPUT mails 3\nEXEC");
+    expect(f, c,
+           "+OK\r\n+QUEUED\r\n"
+           "-EXECABORT Transaction discarded because of previous errors.\r\n");
+    expect_sent(f, f->links[0], "");
+    expect_sent(f, f->links[1], "");
     elapse__users_free(&users);
 }
 

@@ -11,6 +11,7 @@
  *
  *   - each client reads one reply for each of its commands, in their order, and it fits the command
  *     (N1 of src/cluster/router/router.h); at the end, when all harm is over, none is missing
+ *   - a transaction is done whole, or not at all
  *   - no command is done twice; a command that was answered is done, unless the answer is -TRYAGAIN
  *     (N2, N3)
  *   - in each partition, a client's commands are done in their order, those answered -UNKNOWN left
@@ -71,6 +72,7 @@ enum verb {
     VERB_PING,
     VERB_HELLO,
     VERB_WRONG,
+    VERB_TRANSACTION,
     VERBS,
 };
 
@@ -82,6 +84,9 @@ struct command {
     uint64_t argument; /* KICK, LIST, RESERVE: its number */
     uint32_t tube;     /* RESERVE */
     bool waits;        /* RESERVE */
+    bool crosses;      /* TRANSACTION: its commands belong to several partitions */
+    uint32_t replies;  /* TRANSACTION: how many have come, of MULTI, the commands, and EXEC */
+    uint32_t pings;    /* TRANSACTION: bits, for each item one: PING stands before it */
     uint64_t begun;    /* RESERVE: how many questions partitions had got when it was made */
     bool resp3;
     bool answered;
@@ -144,6 +149,9 @@ struct wire {
     bool is_open;
     bool is_here;   /* it carries commands, not bytes; `input` has the answer to one that began */
     bool has_begun; /* the first command has begun, and is not done yet */
+    bool is_multi;  /* MULTI has come, and EXEC has not */
+    uint64_t queued[ITEMS_MAX]; /* ids of a transaction */
+    uint32_t queued_count;
 };
 
 struct world {

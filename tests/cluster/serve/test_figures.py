@@ -122,6 +122,23 @@ class FiguresTest(NodesTest):
         answer = self.ask_http(second, "POST", "/api/v1/reserve", {"tubes": ["tube"], "wait": "10s"})
         self.assertEqual([job["body"] for job in json.load(answer)["jobs"]], ["x"])
 
+    def transact(self, node, *puts):
+        commands = [{"command": "put", "tube": tube, "body": body} for tube, body in puts]
+        answer = self.ask_http(node, "POST", "/api/v1/transaction", {"commands": commands})
+        return answer.status, json.load(answer)
+
+    def test_a_transaction_at_any_node(self):
+        self.owner(*HTTP)
+        second = self.follower(*HTTP)
+        status, answer = self.transact(second, ("mails{eu}", "x"), ("more{eu}", "y"))
+        self.assertEqual((status, [one["result"] for one in answer["results"]]), (200, ["scheduled"] * 2))
+        self.assertEqual({int(one["id"]) % 2 for one in answer["results"]}, {1})
+        status, answer = self.transact(second, ("mails{eu}", "z"), ("mails{asia}", "z"))
+        self.assertEqual((status, answer["error"]["code"]), (400, "CROSS_SLOT"))
+        for tube, bodies in (("mails{eu}", ["x"]), ("mails{asia}", [])):
+            answer = self.ask_http(second, "POST", "/api/v1/reserve", {"tubes": [tube], "count": 10})
+            self.assertEqual([job["body"] for job in json.load(answer)["jobs"]], bodies)
+
     def test_partitions_that_cannot_be_asked(self):
         names = self.primary.sql("show synchronous_standby_names;\n")
         self.addCleanup(self.primary.set_names, names)

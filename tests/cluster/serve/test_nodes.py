@@ -444,6 +444,39 @@ class Braces(NodesTest):
         self.assertEqual(limits[limits.index("concurrency") + 1], 3)
         self.assertEqual(self.bodies(second, "more{eu}", "COUNT", "10"), ["a0", "b0", "a1", "b1", "a2", "b2"])
 
+    def execute(self, connection, *commands):
+        """Says a transaction as one pipeline, as clients do. Returns the answer to EXEC."""
+        for command in (("MULTI",), *commands, ("EXEC",)):
+            connection.send(*command)
+        self.assertEqual(connection.receive(), "OK")
+        self.assertEqual([connection.receive() for _ in commands], ["QUEUED"] * len(commands))
+        return connection.receive()
+
+    def test_transactions_go_to_one_partition_from_any_node(self):
+        first = self.owner()
+        second = self.follower()
+        for node in (first, second):
+            with node.connect() as connection:
+                answers = self.execute(connection, ("PUT", "mails{eu}", "m", "KEY", "k"), ("PING",), ("PUT", "more{eu}", "o"),
+                                       ("CANCEL", "more{eu}", "none"))
+                self.assertEqual([answers[0][1], answers[1], answers[2][1], answers[3]], ["scheduled", "PONG", "scheduled", ["gone"]])
+                self.assertEqual({answers[0][0] % 4, answers[2][0] % 4}, {3})
+                # Each step follows exactly once from the one before, also if the transaction is said again.
+                [job] = connection.ask("RESERVE", "mails{eu}", "WAIT", "20s")
+                step = (("LEASED", job[0], job[1]), ("ACK", job[0], job[1]), ("PUT", "next", "n"))
+                answers = self.execute(connection, *step)
+                self.assertEqual(answers[:2], ["ok", ["ok"]])
+                self.assertEqual(answers[2][0] % 4, 3)
+                self.assertIsNone(self.execute(connection, *step))
+                refused = self.execute(connection, ("PUT", "crossed{eu}", "x"), ("PUT", "crossed{us}", "x"))
+                self.assertTrue(str(refused).startswith("CROSSSLOT "), refused)
+                wrong = self.execute(connection, ("PUT", "crossed{eu}", "x"), ("PUT", "crossed{eu}", "x", "IN", "soon"))
+                self.assertTrue(str(wrong).startswith("EXECABORT Transaction discarded: "), wrong)
+                self.assertIn("soon", str(wrong))
+                self.assertEqual(connection.ask("PING"), "PONG")
+            for tube, bodies in (("more{eu}", ["o"]), ("next", ["n"]), ("crossed{eu}", []), ("crossed{us}", [])):
+                self.assertEqual(self.bodies(node, tube, "COUNT", "10"), bodies, tube)
+
     def test_a_node_that_does_not_know_the_level_refuses_the_queue(self):
         self.primary.sql("update elapse.queue set level = 3;\n")
         node = self.node()

@@ -26,7 +26,7 @@ mutant greatest_is_added_up src/cluster/router/merge.c \
     'else if ([-!sum->is_greatest-]{+true+})'
 mutant error_of_a_partition_is_not_said src/cluster/router/merge.c \
     '    if ([-head.kind == ELAPSE__WIRE_RESP_ERROR-]{+false+})
-        keep_error(command, &head);'
+        elapse__router_keep_error(command, &head);'
 mutant kick_asks_for_all_everywhere src/cluster/router/merge.c \
     'elapse__decimal_write(digits, command->wanted[- - command->counts[0]-])'
 mutant kick_begins_elsewhere_each_time src/cluster/router/merge.c \
@@ -43,10 +43,10 @@ mutant wholly_sent_is_partly_sent src/cluster/router/fragment.c \
 mutant put_with_a_token_was_not_done src/cluster/router/fragment.c \
     '[-fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK-]{+false+});'
 mutant token_is_taken_for_a_look src/cluster/router/take.c \
-    '[-has_token ? -]ELAPSE__ROUTER_LOSS_TOKEN[- : ELAPSE__ROUTER_LOSS_UNKNOWN-]'
+    '[-put.may_repeat ? -]ELAPSE__ROUTER_LOSS_TOKEN[- : ELAPSE__ROUTER_LOSS_UNKNOWN-]'
 mutant change_is_taken_for_a_look src/cluster/router/take.c \
-    'enum elapse__router_on_loss on_loss =[-
-        call->route->looks ?-] ELAPSE__ROUTER_LOSS_LOOK[- : ELAPSE__ROUTER_LOSS_UNKNOWN-];'
+    'return take_whole(call, partition,
+                      [-call->route->looks ? -]ELAPSE__ROUTER_LOSS_LOOK[- : ELAPSE__ROUTER_LOSS_UNKNOWN-]);'
 mutant greeting_is_not_waited_for src/cluster/router/link_bytes.c \
     'else if (!write_greeting(link))
         elapse__router_link_lose(link);{+
@@ -64,10 +64,10 @@ mutant begun_command_was_not_sent src/cluster/router/link_bytes.c \
         +}link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;'
 mutant last_command_is_given_again src/cluster/router/link_bytes.c \
     '    if (is_done{+ && link->to_run->next != &link->sent+})
-        link->to_run'
+        elapse__router_link_run_at(link, link->to_run->next);'
 mutant lost_link_has_commands src/cluster/router/link.c \
     'ELAPSE__ROUTER_LINK_LOST;[-
-    link->to_run = &link->sent;-]'
+    elapse__router_link_run_at(link, &link->sent);-]'
 mutant commands_have_no_window src/cluster/router/link.c \
     '        link->out_end[- += fragment->memory-]{++++};'
 mutant client_may_speak_as_a_node src/cluster/router/route.c \
@@ -150,7 +150,7 @@ mutant expected_replies_do_not_count src/cluster/router/command.c \
 mutant lane_is_never_full src/cluster/router/lane.c \
     'return [-lane->bytes >= lane->router->options.lane_bytes_max-]{+false+};'
 mutant blocked_clients_are_forgotten src/cluster/router/fragment.c \
-    '    free(fragment);[-
+    '    elapse__router_fragment_free(fragment);[-
     let_in(lane);-]'
 mutant link_takes_everything_at_once src/cluster/router/lane.c \
     '[-link->out_end - link->out_sent < ELAPSE__ROUTER_LINK_OUT-]{+true+}) {'
@@ -181,8 +181,7 @@ mutant tube_does_not_count src/cluster/router/route.c \
 mutant tube_and_key_run_together src/cluster/router/route.c \
     '[-    hash = (hash ^ (unsigned char)tube_size) * prime;-]'
 mutant token_stays_at_home src/cluster/router/route.c \
-    '    if ([-is_named-]{+false+})
-        return elapse__router_partition_of_key'
+    'else if ([-is_named-]{+false+}) {'
 mutant id_zero_is_an_id src/cluster/router/route.c \
     '[- && *id > 0-];'
 mutant password_is_not_asked_for src/cluster/router/take.c \
@@ -233,9 +232,6 @@ mutant idle_with_unsent_answers src/cluster/router/life.c \
 
 # ---- transactions ----
 
-mutant a_transaction_goes_on src/cluster/router/take.c \
-    'elapse__router_client_refuse(client, ELAPSE__WIRE_RESP_NO_TRANSACTIONS);[-
-        client->ending = true;-]'
 mutant put_with_a_brief_token_is_sent_again src/cluster/router/route.c \
     '[-life_ns >= least_ns-]{+life_ns > 0+};'
 mutant old_node_hears_of_the_holder src/cluster/router/link.c \
@@ -252,9 +248,7 @@ mutant old_name_is_noted_each_time src/cluster/router/route.c \
 # ---- braces ----
 
 mutant braces_do_not_choose_a_puts_partition src/cluster/router/route.c \
-    'if ([-elapse__router_find_whole(router, arguments[1], &partition)-]{+false+})
-        return partition;
-    if (places[ELAPSE__PUT_KEY] != 0)'
+    'if ([-elapse__router_find_whole(router, arguments[1], &put.partition)-]{+false+})'
 mutant braces_count_without_hash_tags src/cluster/router/route.c \
     'return [-router->options.hash_tags && -]tube.size <='
 mutant key_is_hashed_beside_braces src/cluster/router/route.c \
@@ -275,3 +269,50 @@ mutant kick_of_braces_goes_on_elsewhere src/cluster/router/merge.c \
     'is_over = [-command->is_whole-]{+false+} ||'
 mutant limit_is_sent_again src/cluster/router/take.c \
     'call->count == [-2 ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN-]{+0 ? ELAPSE__ROUTER_LOSS_UNKNOWN : ELAPSE__ROUTER_LOSS_LOOK+});'
+
+# ---- transactions: one partition, one fragment, whole ----
+
+mutant transaction_of_several_partitions_is_sent src/cluster/router/transaction.c \
+    'if (transaction->partition != partition)
+            transaction->where = ELAPSE__ROUTER_PARTS_[-SEVERAL-]{+ONE+};'
+mutant token_chooses_before_a_key src/cluster/router/transaction.c \
+    'if (is_likely && transaction->where != ELAPSE__ROUTER_PARTS_ANYWHERE)
+        return;
+    if (transaction->where >= ELAPSE__ROUTER_PARTS_[-ONE-]{+LIKELY+})'
+mutant token_does_not_choose src/cluster/router/take.c \
+    'if (put.chosen [-!= ELAPSE__ROUTER_PUT_ANYWHERE-]{+== ELAPSE__ROUTER_PUT_BY_PLACE+})'
+mutant transaction_is_sent_again src/cluster/router/take.c \
+    'elapse__router_lane_put(lane, command, ELAPSE__ROUTER_LOSS_[-UNKNOWN-]{+TOKEN+}, fragment);'
+mutant core_that_has_begun_with_multi_has_begun_with_exec src/cluster/router/link_bytes.c \
+    'if (is_done)
+            link->run_first = link->run_first->behind;{+
+        link->out_sent = elapse__router_fragment_at(link->to_run)->end_at;+}'
+mutant transaction_goes_on_where_it_was_cut src/cluster/router/link.c \
+    'for (struct elapse__router_fragment *at = fragment->front; at != NULL; at = at->behind) {{+
+        if (fragment->sent_ms != 0 && at == fragment->front)
+            continue;+}'
+mutant core_gets_exec_alone src/cluster/router/link.c \
+    'place == &link->sent ? NULL : [-elapse__router_fragment_at(place)->front-]{+NULL+};'
+mutant answer_to_multi_is_that_of_exec src/cluster/router/link.c \
+    'fragment->awaits = [-fragment->front-]{+NULL+};'
+mutant old_node_gets_a_transaction src/cluster/router/lane.c \
+    'if ([-link->is_old-]{+false+} && fragment->front != NULL) {'
+mutant own_commands_are_run_if_nothing_is_done src/cluster/router/transaction.c \
+    'else if (head.kind == ELAPSE__WIRE_RESP_NULL)
+        [-reply_nothing(command);-]{+{
+        while (command->locals != NULL)
+            run_local(command);
+        elapse__buffer_free(&command->reply);
+        reply_nothing(command);
+    }+}'
+mutant commands_behind_exec_do_not_wait src/cluster/router/take.c \
+    'command->is_barrier = [-command->locals != NULL-]{+false+};
+    command->fragments = 1;
+    elapse__router_lane_put'
+mutant rights_are_looked_at_once src/cluster/router/take.c \
+    'if ([-client->router->options.admit != NULL-]{+false+} && !check_rights_again(&exec)) {'
+mutant wrong_command_is_forgotten src/cluster/router/take.c \
+    'at += 2;
+    [-elapse__router_transaction_spoil(client);-]'
+mutant transactions_of_before_are_counted_for_ever src/cluster/router/transaction.c \
+    '[-router->kept -= transaction->memory;-]'
