@@ -414,12 +414,11 @@ static enum elapse__router_taken refuse_named(struct elapse__router_client *clie
 {
     enum { SHOWN_MAX = 64 };
     char text[ELAPSE__ROUTER_ERROR_MAX] = "";
-    size_t at = strlen(error);
+    size_t at = strlen(error) + strlen(" '");
 
     ELAPSE__ASSERT_THAT(at + SHOWN_MAX + sizeof " '...'", <=, sizeof text);
-    memcpy(text, error, at);
-    memcpy(text + at, " '", 2);
-    at += 2;
+    strncat(text, error, sizeof text - strlen(text) - 1);
+    strncat(text, " '", sizeof text - strlen(text) - 1);
     elapse__router_transaction_spoil(client);
     for (uint32_t i = 0; i < name.size && i < SHOWN_MAX; i++)
         text[at++] = (char)(name.bytes[i] == 0 ? '?' : name.bytes[i]);

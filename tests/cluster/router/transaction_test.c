@@ -271,7 +271,8 @@ static void say_long(struct fixture *f, struct elapse__router_client *c, int cou
     const char *head = "PUT a{eu} ";
 
     memset(line, 'b', sizeof line - 1);
-    memcpy(line, head, strlen(head));
+    for (size_t i = 0; head[i] != '\0'; i++)
+        line[i] = head[i];
     for (int i = 0; i < count; i++)
         say(f, c, line);
 }

@@ -312,7 +312,7 @@ mutant commands_behind_exec_do_not_wait src/cluster/router/take.c \
 mutant rights_are_looked_at_once src/cluster/router/take.c \
     'if ([-client->router->options.admit != NULL-]{+false+} && !check_rights_again(&exec)) {'
 mutant wrong_command_is_forgotten src/cluster/router/take.c \
-    'at += 2;
+    'strlen(text) - 1);
     [-elapse__router_transaction_spoil(client);-]'
 mutant transactions_of_before_are_counted_for_ever src/cluster/router/transaction.c \
     '[-router->kept -= transaction->memory;-]'
