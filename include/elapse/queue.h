@@ -36,7 +36,7 @@
  * Promises (docs/promises.md has all of them, as Q1 to Q12):
  * - Never early: no job is handed out before its due time, unless it was kicked.
  * - Never lost: once its position is committed, a job is handed out until it is acknowledged,
- *   cancelled or replaced, or dropped by its own expire_ms.
+ *   cancelled or replaced, or dropped by its own expire_ms or, buried, by a limit of its tube.
  * - Never back: once its position is committed, a cancel or an ack holds.
  * - At least once: a job whose lease has ended is handed out again.
  *
@@ -352,8 +352,7 @@ ELAPSE_API enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, ui
  * there are ready.
  * Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
  * Cost: O(count); for delayed ones O(jobs log(count)), and 16 bytes of memory for each of them
- * while the call lasts; in slices, each holding the lock. Above 2^20 jobs, O(jobs log(count)) for
- * each 2^20 of them.
+ * while the call lasts; in slices, each holding the lock. Above 2^20 jobs, so much for each 2^20.
  */
 ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube,
                                                uint64_t count, uint64_t *kicked,
@@ -374,8 +373,10 @@ struct elapse_limits {
     uint32_t concurrency; /* so many jobs run at a time */
     uint32_t rate;        /* so many are handed out in rate_per_ms: up to 100,000,000 */
     uint32_t rate_burst;  /* so many at once after a rest; 0: the least, 1 or a millisecond's */
-    uint64_t rate_per_ms; /* up to 366 days */
     uint32_t group_concurrency; /* so many jobs of each group run at a time; no limit for others */
+    uint64_t rate_per_ms;       /* up to 366 days */
+    uint64_t buried_age_ms;     /* jobs that have been buried for so long are dropped */
+    uint32_t buried;            /* so many are buried: the oldest beyond are dropped */
 };
 
 /*
@@ -733,21 +734,20 @@ struct elapse_queue_counts {
     uint64_t reserved;
     uint64_t buried;
     /* Since open. */
-    uint64_t put;       /* jobs stored */
-    uint64_t done;      /* jobs acknowledged */
-    uint64_t timeouts;  /* leases that their ttr ended */
-    uint64_t cancelled; /* jobs cancelled */
-    uint64_t replaced;  /* jobs replaced by another one with their key */
-    uint64_t expired;   /* jobs or occurrences dropped by expire_ms */
-    uint64_t dead;      /* jobs buried because no retry was left */
-    uint64_t missed;    /* occurrences that passed */
+    uint64_t put;            /* jobs stored */
+    uint64_t done;           /* jobs acknowledged */
+    uint64_t timeouts;       /* leases that their ttr ended */
+    uint64_t cancelled;      /* jobs cancelled */
+    uint64_t replaced;       /* jobs replaced by another one with their key */
+    uint64_t expired;        /* jobs or occurrences dropped by expire_ms */
+    uint64_t dead;           /* jobs buried because no retry was left */
+    uint64_t buried_dropped; /* buried jobs dropped by a limit of their tube */
+    uint64_t missed;         /* occurrences that passed */
     /* The files; 0 for one tube. */
     uint64_t segments;   /* in use */
     uint64_t file_bytes; /* of the segments in use, and the spare ones */
-    /* The bytes of the records of live jobs; up to 120 too many for a job with a long name of its
-     * tube, key or tag. */
-    uint64_t live_bytes;
-    uint64_t groups; /* written and synced since open */
+    uint64_t live_bytes; /* records of live jobs; up to 120 too many for a long tube, key or tag */
+    uint64_t groups;     /* written and synced since open */
     /* Of one tube; 0 for the whole queue. */
     uint64_t job_groups; /* groups of jobs */
     uint64_t held;       /* ready jobs that wait for a place: see elapse_queue_limit */

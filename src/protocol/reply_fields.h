@@ -127,6 +127,7 @@ enum {
     X(replaced,   "total_replaced",    NUMBER)        \
     X(expired,    "total_expired",     NUMBER)        \
     X(dead,       "total_dead",        NUMBER)        \
+    X(buried_dropped, "total_buried_dropped", NUMBER) \
     X(missed,     "total_missed",      NUMBER)        \
     X(failures,   "total_failures",    NUMBER)        \
     X(pauses,     "total_pauses",      NUMBER)
@@ -147,7 +148,9 @@ enum {
     X(rate.count,     "rate",        NUMBER)     \
     X(rate.period_ms, "rate_per",    DURATION)   \
     X(rate.burst,     "rate_burst",  NUMBER)     \
-    X(group_concurrency, "group_concurrency", NUMBER)
+    X(group_concurrency, "group_concurrency", NUMBER) \
+    X(buried,         "buried",      NUMBER)     \
+    X(buried_age_ms,  "buried_age",  DURATION)
 
 /* A group in GROUPS, a map: X(field, name, kind): fields of struct elapse__queue_group_view. */
 #define ELAPSE__GROUP_FIELDS(X)         \

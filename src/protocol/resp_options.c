@@ -51,6 +51,24 @@ uint32_t elapse__wire_resp_count_tubes(const struct elapse__wire_resp_argument *
     return place - 1;
 }
 
+/* Returns how many arguments from the place on are the name of the option; 0: they are not. */
+static uint32_t name_words(const struct elapse__wire_resp_argument *arguments, uint32_t left,
+                           const char *name)
+{
+    const char *second = strchr(name, ' ');
+
+    if (second == NULL)
+        return elapse__wire_resp_is(arguments[0], name);
+    size_t size = (size_t)(second - name);
+    char first[16] = {0};
+    ELAPSE__ASSERT_THAT(size, <, sizeof first);
+    memcpy(first, name, size);
+    return left > 1 && elapse__wire_resp_is(arguments[0], first) &&
+                   elapse__wire_resp_is(arguments[1], second + 1)
+               ? 2
+               : 0;
+}
+
 bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
                                     uint32_t count, uint32_t first,
                                     const struct elapse__wire_resp_option *options,
@@ -64,18 +82,20 @@ bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arg
     memset(places, 0, option_count * sizeof *places);
     while (place < count && text == NULL) {
         uint32_t option = 0;
-        while (option < option_count &&
-               !elapse__wire_resp_is(arguments[place], options[option].name))
-            option++;
+        uint32_t words = 0;
+        while (option < option_count && words == 0) {
+            words = name_words(&arguments[place], count - place, options[option].name);
+            option += words == 0;
+        }
         if (option == option_count) {
             text = "there is no option";
         } else if (places[option] != 0) {
             text = "twice the option";
-        } else if (count - place - 1 < options[option].values) {
+        } else if (count - place - words < options[option].values) {
             text = "a value is missing behind";
         } else {
-            places[option] = place + 1;
-            place += 1 + options[option].values;
+            places[option] = place + words;
+            place += words + options[option].values;
         }
     }
     ELAPSE__ASSERT(text != NULL || place == (first < count ? count : first));

@@ -8,7 +8,7 @@ static bool needs_side(const struct elapse__queue_fields *fields)
 {
     return fields->expire_ms > 0 || fields->recurring ||
            fields->awaits != ELAPSE__QUEUE_AWAITS_NONE || fields->has_first || fields->handed_out ||
-           fields->reason != ELAPSE__QUEUE_REASON_NONE || elapse__queue_is_leased(fields->state) ||
+           fields->state == ELAPSE__QUEUE_BURIED || elapse__queue_is_leased(fields->state) ||
            fields->failure != ELAPSE__QUEUE_FAILURE_NONE ||
            (fields->attempts | fields->reserves | fields->timeouts | fields->releases |
             fields->buries | fields->kicks) != 0;

@@ -351,6 +351,9 @@ static unsigned check_tubes(struct checking *checking)
         alarms += elapse__queue_paused(tube);
         alarms += elapse__queue_is_moving(tube);
         alarms += tube->record != NULL && elapse_timer_pending(&tube->record->token.timer);
+        alarms += tube->record != NULL && elapse_timer_pending(&tube->record->buried.timer);
+        if (!elapse__queue_buried_fit(queue, tube))
+            return BROKEN_TUBE;
         if (jobs == 0 && tube->holds == 0 && tube->record == NULL)
             return BROKEN_TUBE;
         if (!settings_fit(queue, tube))

@@ -37,6 +37,12 @@ bool elapse__queue_has_expired(const struct elapse__queue *queue,
  * its own. */
 void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
+/* dead_letters.c: drops buried jobs of the tube that are beyond its limits, the oldest first, each
+ * in a group of its own. Examines up to `*most` jobs, and takes them off. Sets the alarm for the
+ * rest. Returns how many were dropped. */
+uint32_t elapse__queue_drop_buried(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                                   uint32_t *most);
+
 /* look_up.c: describes a job. */
 void elapse__queue_fill_view(const struct elapse__queue *queue,
                              const struct elapse__queue_entry *entry,

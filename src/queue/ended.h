@@ -12,6 +12,7 @@ enum elapse__queue_outcome {
     ELAPSE__OUTCOME_CANCELLED, /* or deleted; a worker may still have it */
     ELAPSE__OUTCOME_REPLACED,  /* another job has its key now; a worker may still have it */
     ELAPSE__OUTCOME_EXPIRED,   /* nobody took it in time */
+    ELAPSE__OUTCOME_DROPPED,   /* it was buried, and a limit of its tube has dropped it */
 };
 
 /* A job that ends, or an occurrence of a recurring job. */

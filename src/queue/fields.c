@@ -27,9 +27,10 @@ enum {
     PART_WAITING = 1 << 21, /* the job waits for them */
     PART_NO_DUE = 1 << 22,  /* and has no due time: the record has none either */
     PARTS_OF_AWAIT = PART_AWAIT | PART_WAITING | PART_NO_DUE,
-    PARTS_OF_STATE = ((1 << 5) - 1) | PART_EARLIER_ERROR | PARTS_OF_AWAIT,
+    PART_BURIED = 1 << 23, /* when the job was buried */
+    PARTS_OF_STATE = ((1 << 5) - 1) | PART_EARLIER_ERROR | PARTS_OF_AWAIT | PART_BURIED,
     PARTS_ALL = ((1 << 11) - 1) | PART_HEADERS | PART_ERROR | PART_EARLIER_ERROR | PART_GROUP |
-                PARTS_OF_AWAIT,
+                PARTS_OF_AWAIT | PART_BURIED,
 };
 
 /* The bit of the reason that says FAILURE_LEASE_ENDED. */
@@ -132,6 +133,9 @@ static uint32_t parts_of_state(const struct elapse__queue_fields *fields)
         parts |= PART_WAITING;
     if (fields->no_due)
         parts |= PART_NO_DUE;
+    ELAPSE__ASSERT(!fields->has_buried || fields->state == ELAPSE__QUEUE_BURIED);
+    if (fields->has_buried)
+        parts |= PART_BURIED;
     return parts;
 }
 
@@ -207,6 +211,8 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
         write_number(writer, (uint64_t)fields->error_ms, 8);
     if ((parts & PART_AWAIT) != 0)
         write_number(writer, fields->await, 4);
+    if ((parts & PART_BURIED) != 0)
+        write_number(writer, (uint64_t)fields->buried_ms, 8);
 }
 
 /* Takes the reason, and what the record says of the last failure. */
@@ -274,6 +280,11 @@ static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fie
     if (fields->has_error)
         fields->error_ms = read_wall_ms(reader);
     read_await(reader, fields, parts);
+    fields->has_buried = (parts & PART_BURIED) != 0;
+    if (fields->has_buried) {
+        fields->buried_ms = read_wall_ms(reader);
+        reader->bad |= state != ELAPSE__QUEUE_BURIED;
+    }
     return parts;
 }
 

@@ -52,9 +52,11 @@ struct elapse__queue_fields {
     bool handed_out;
     uint8_t reason;
     enum elapse__queue_awaits awaits;
-    uint32_t await; /* arrivals that are missing; 0: none */
-    bool no_due;    /* WAITING: there is no due time, and due_ms is 0 */
-    bool has_error; /* CHANGE: the error lies in this record */
+    uint32_t await;    /* arrivals that are missing; 0: none */
+    bool no_due;       /* WAITING: there is no due time, and due_ms is 0 */
+    bool has_error;    /* CHANGE: the error lies in this record */
+    bool has_buried;   /* BURIED: it is known when the job was buried */
+    int64_t buried_ms; /* then: wall clock */
     int64_t due_ms;
     uint32_t priority;
 #define FIELD(field) uint32_t field;

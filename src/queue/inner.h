@@ -36,6 +36,7 @@ enum elapse__queue_alarm_kind {
     ELAPSE__QUEUE_ALARM_PAUSE,
     ELAPSE__QUEUE_ALARM_TOKEN,
     ELAPSE__QUEUE_ALARM_GROUPS,
+    ELAPSE__QUEUE_ALARM_BURIED,
 };
 
 /* A timer in the wheel `alarms`. */
@@ -50,6 +51,7 @@ struct elapse__queue_tube_record {
     struct elapse__queue_settings settings;
     struct elapse__queue_alarm pause;   /* pending: nothing is handed out */
     struct elapse__queue_alarm token;   /* pending: the bucket has no token */
+    struct elapse__queue_alarm buried;  /* pending: then the oldest buried job may be dropped */
     struct elapse__queue_bucket bucket; /* of the rate */
     uint64_t position;                  /* of the TUBE; 0: there is none */
     uint32_t size;                      /* of the TUBE, in bytes */
@@ -107,7 +109,8 @@ struct elapse__queue_tube {
     struct elapse__queue_heap ready;           /* the jobs without a group */
     struct elapse__queue_turns *turns;         /* NULL: there is no group */
     struct elapse__queue_waits waits[2];       /* by the boot-time clock, and by the wall clock */
-    struct elapse__ring_node buried;           /* oldest first */
+    struct elapse__ring_node buried;           /* by the time at which they were buried */
+    uint64_t buried_recurring;                 /* jobs in that ring that recur */
     struct elapse__queue_tube_record *record;  /* NULL: the tube has no settings */
     uint64_t body_bytes;                       /* of all jobs but shadows */
     struct elapse__queue_watch *watch;         /* NULL: nobody waits here */

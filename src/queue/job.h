@@ -121,7 +121,10 @@ struct elapse__queue_side {
     const struct elapse__queue_connection *connection;
     struct elapse__queue_recurrence *recurrence; /* NULL: none */
     uint64_t lease;                              /* number; 0: none */
-    uint64_t due;                                /* RESERVED: the tick at which it was due */
+    union {
+        uint64_t due;    /* RESERVED: the tick at which it was due */
+        uint64_t buried; /* BURIED: the tick at which it was buried, by the boot-time clock */
+    };
     union {
         uint64_t first; /* DEBOUNCE: the tick of the first put, by the boot-time clock; 0: none */
         uint64_t await; /* unless `awaits` is NONE: how many arrivals are missing; at least 1 */

@@ -119,6 +119,8 @@ static const char *limit_fault(const struct elapse__queue *queue, struct elapse_
         return "the tube's name must have 1 to 200 bytes";
     if (!elapse__queue_rate_fits(&limits->rate))
         return "a rate is out of its range";
+    if (limits->buried_age_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return "an age of buried jobs is at most 292 years";
     const char *split_fault = elapse__queue_split_fault(queue, name);
     if (split_fault != NULL)
         return split_fault;
@@ -144,8 +146,11 @@ struct elapse__queue_answer elapse__queue_limit(struct elapse__queue *queue,
     struct elapse__queue_answer answer = elapse__queue_say(result, 0);
     if (result == ELAPSE__QUEUE_OK) {
         tube->record->settings.concurrency = limits->concurrency;
+        tube->record->settings.buried = limits->buried;
+        tube->record->settings.buried_age_ms = limits->buried_age_ms;
         elapse__queue_set_rate(queue, tube, &limits->rate);
         set_group_concurrency(queue, tube, limits->group_concurrency);
+        elapse__queue_expect_drop(queue, tube, 0);
         elapse__queue_count_held(queue, tube);
         queue->freed++;
         elapse__queue_watch_tell(queue, tube);
@@ -168,6 +173,8 @@ enum elapse__queue_result elapse__queue_limits_of(const struct elapse__queue *qu
     limits->concurrency = (uint32_t)tube->record->settings.concurrency;
     limits->group_concurrency = (uint32_t)tube->record->settings.group_concurrency;
     limits->rate = elapse__queue_settings_rate(&tube->record->settings);
+    limits->buried = (uint32_t)tube->record->settings.buried;
+    limits->buried_age_ms = tube->record->settings.buried_age_ms;
     return ELAPSE__QUEUE_OK;
 }
 

@@ -230,6 +230,7 @@ struct elapse__queue_turned {
     uint32_t ready;   /* jobs made ready */
     uint32_t ended;   /* leases that ended */
     uint32_t expired; /* jobs or occurrences dropped by EXPIRE */
+    uint32_t dropped; /* buried jobs dropped by a limit */
     bool more;        /* call again soon: there is more to do now */
 };
 
@@ -739,6 +740,7 @@ struct elapse__queue_statistics {
     uint64_t replaced;
     uint64_t expired;
     uint64_t dead;             /* buried because no retry was left */
+    uint64_t buried_dropped;   /* by a limit of their tube */
     uint64_t missed, failures; /* occurrences */
     uint64_t pauses;
     uint64_t groups, held, running; /* of one tube. held: ready jobs without a place */

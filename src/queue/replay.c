@@ -6,7 +6,8 @@
  *                 for arrivals alone
  *      RESERVED   timer.deadline is the tick of the wall clock at which the lease ends
  *      SHADOW     as RESERVED: the job was cancelled in a tube with a limit, where it has a place
- *      BURIED     in the ring of its tube
+ *      BURIED     in the ring of its tube; side.buried is a tick of the wall clock, or UNKNOWN or
+ * NOW
  *
  * elapse__queue_replay_done starts the timers. A CHANGE or DELETE whose job does not exist means
  * nothing: the job's record was cleaned away before.
@@ -41,6 +42,15 @@ static bool replay_await(struct elapse__queue_side *side, const struct elapse__q
     return fits && waits;
 }
 
+/* Takes what a record says of the time at which the job was buried; `otherwise` if it says nothing.
+ */
+static void replay_buried(struct elapse__queue_side *side,
+                          const struct elapse__queue_fields *fields, uint64_t otherwise)
+{
+    ELAPSE__ASSERT(side != NULL);
+    side->buried = fields->has_buried ? elapse__queue_wall_tick(fields->buried_ms) : otherwise;
+}
+
 /* Puts a job that is in no state into the state that the fields say. Requires that the job has a
  * side record if a field belongs there. */
 static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -72,8 +82,10 @@ static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_ent
     bool is_broken = side != NULL && side->recurrence != NULL && side->recurrence->broken;
     if (is_broken && fields->state != ELAPSE__QUEUE_SHADOW) {
         elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_ZONE);
+        replay_buried(side, fields, ELAPSE__QUEUE_BURIED_NOW);
     } else if (fields->state == ELAPSE__QUEUE_BURIED) {
         elapse__queue_enter_buried(queue, entry, due, (enum elapse__queue_reason)fields->reason);
+        replay_buried(side, fields, ELAPSE__QUEUE_BURIED_UNKNOWN);
     } else if (elapse__queue_is_leased(fields->state)) {
         elapse__queue_enter_reserved(queue, entry, due, NULL);
         ELAPSE__ASSERT(side != NULL);
@@ -249,6 +261,9 @@ static void open_entry(struct elapse__queue *queue, struct elapse__queue_entry *
     bool by_wall = elapse__queue_by_wall(entry);
     if (side != NULL && elapse__queue_first_of(side) != 0)
         side->first = opened_tick(queue, false, side->first);
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED &&
+        side->buried != ELAPSE__QUEUE_BURIED_UNKNOWN && side->buried != ELAPSE__QUEUE_BURIED_NOW)
+        side->buried = opened_tick(queue, false, side->buried);
     if (entry->timer.deadline == ELAPSE__QUEUE_NO_DUE)
         return;
     if (elapse__queue_is_leased(elapse__queue_state_of(entry))) {

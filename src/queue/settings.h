@@ -24,7 +24,9 @@
     X(rate_next_ms, ELAPSE__QUEUE_SETTING_END) /* wall clock */ \
     X(rate_next_part, ELAPSE__QUEUE_RATE_MAX)                   \
     X(rate_life, UINT32_MAX)                                    \
-    X(group_concurrency, UINT32_MAX)
+    X(group_concurrency, UINT32_MAX)                            \
+    X(buried, UINT32_MAX)                                       \
+    X(buried_age_ms, ELAPSE__QUEUE_DELAY_MS_MAX)
 
 /* No pause ends later. */
 #define ELAPSE__QUEUE_SETTING_END (ELAPSE__QUEUE_WALL_MS_MAX + ELAPSE__QUEUE_DELAY_MS_MAX)

@@ -145,9 +145,11 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
             (void)elapse_wheel_stop(&queue->clocks.expiry, &side->expiry);
         break;
     case ELAPSE__QUEUE_BURIED:
+        ELAPSE__ASSERT(side != NULL);
         (void)elapse__ring_remove(&entry->timer.keep.ring_node);
-        if (side != NULL)
-            side->reason = ELAPSE__QUEUE_REASON_NONE;
+        elapse__queue_tube_of(queue, entry)->buried_recurring -= side->recurrence != NULL;
+        side->reason = ELAPSE__QUEUE_REASON_NONE;
+        side->buried = 0;
         break;
     default:
         ELAPSE__ASSERT(side != NULL);
@@ -265,15 +267,20 @@ void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queu
                                 struct elapse__queue_tick due, enum elapse__queue_reason reason)
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    ELAPSE__ASSERT(side != NULL);
     ELAPSE__ASSERT_THAT((int)reason, <=, (int)ELAPSE__QUEUE_REASON_MASK);
     ELAPSE__ASSERT(!elapse_timer_pending(&entry->timer)); /* invariant 4 */
     due = release(queue, entry, due);
     enter_state(queue, entry, ELAPSE__QUEUE_BURIED);
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
-    if (side != NULL)
-        side->reason = (uint32_t)reason & ELAPSE__QUEUE_REASON_MASK;
-    elapse__ring_append(&elapse__queue_tube_of(queue, entry)->buried, &entry->timer.keep.ring_node);
+    side->reason = (uint32_t)reason & ELAPSE__QUEUE_REASON_MASK;
+    side->buried = queue->open ? elapse__queue_present(queue, false) : ELAPSE__QUEUE_BURIED_UNKNOWN;
+    elapse__ring_append(&tube->buried, &entry->timer.keep.ring_node);
+    tube->buried_recurring += side->recurrence != NULL;
+    if (queue->open)
+        elapse__queue_expect_drop(queue, tube, 0);
 }
 
 void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__queue_entry *entry,

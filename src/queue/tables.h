@@ -306,6 +306,30 @@ void elapse__queue_take_token(struct elapse__queue *queue, struct elapse__queue_
 void elapse__queue_set_rate(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                             const struct elapse__queue_rate *rate);
 
+/* Values of side.buried during a replay: it is not known when the job was buried, long ago; the job
+ * is buried by the replay. */
+#define ELAPSE__QUEUE_BURIED_UNKNOWN UINT64_C(0)
+#define ELAPSE__QUEUE_BURIED_NOW     UINT64_MAX
+
+/* buried.c: returns the tick, by the boot-time clock, from which the oldest buried job may be
+ * dropped; ELAPSE_NEVER: there is none, or no limit. Requires that the tube has settings. */
+uint64_t elapse__queue_drop_tick(const struct elapse__queue *queue,
+                                 const struct elapse__queue_tube *tube);
+
+/* Sets the alarm of the tube to when its oldest buried job may be dropped, but no sooner than this
+ * tick; stops it if there is none. */
+void elapse__queue_expect_drop(struct elapse__queue *queue, struct elapse__queue_tube *tube,
+                               uint64_t soonest);
+
+/* Sorts the buried jobs of the tube by time after a replay, and sets its alarm. Requires that their
+ * times are ticks of the boot-time clock, or UNKNOWN or NOW. Cost: O(n log n), if they are not
+ * sorted. */
+void elapse__queue_open_buried(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Returns whether the buried jobs of the tube are sorted and counted, and its alarm is set. */
+bool elapse__queue_buried_fit(const struct elapse__queue *queue,
+                              const struct elapse__queue_tube *tube);
+
 /* Makes the bucket as its TUBE says, after a replay. */
 void elapse__queue_open_rate(struct elapse__queue *queue, struct elapse__queue_tube *tube);
 

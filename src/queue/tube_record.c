@@ -15,6 +15,7 @@ struct elapse__queue_tube_record *elapse__queue_tube_record_get(struct elapse__q
         *tube->record = (struct elapse__queue_tube_record){
             .pause = {.kind = ELAPSE__QUEUE_ALARM_PAUSE, .number = tube->number},
             .token = {.kind = ELAPSE__QUEUE_ALARM_TOKEN, .number = tube->number},
+            .buried = {.kind = ELAPSE__QUEUE_ALARM_BURIED, .number = tube->number},
         };
     return tube->record;
 }
@@ -37,6 +38,7 @@ static void end_record(struct elapse__queue *queue, struct elapse__queue_tube *t
     tube->record->settings = (struct elapse__queue_settings){0};
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->pause.timer);
     (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->token.timer);
+    (void)elapse_wheel_stop(&queue->clocks.alarms, &tube->record->buried.timer);
     elapse__queue_count_held(queue, tube);
     ELAPSE__ASSERT_THAT(tube->record->held, ==, 0);
     elapse__queue_tube_record_move(queue, tube, 0, 0);
@@ -105,6 +107,7 @@ void elapse__queue_tube_records_open(struct elapse__queue *queue)
     struct elapse__queue_tube *tube = NULL;
     uint32_t number = 0;
     while ((tube = elapse__queue_next_tube(queue, &number)) != NULL) {
+        elapse__queue_open_buried(queue, tube);
         if (tube->record != NULL)
             elapse__queue_open_rate(queue, tube);
         if (tube->record != NULL && tube->record->settings.pause_ms != 0)

@@ -7,6 +7,7 @@ struct turning {
     struct elapse__queue *queue;
     struct elapse__queue_turned done;
     uint32_t jobs;
+    uint32_t drops; /* of buried jobs, beside the others: those come due */
 };
 
 /* Returns the next due timer of a wheel, or NULL; a long cascade waits for the next turn. */
@@ -116,7 +117,7 @@ static void move_groups(struct turning *turning, struct elapse__queue_tube *tube
     elapse__queue_tube_release(turning->queue, tube);
 }
 
-/* A pause has ended, a bucket has a token again, or groups are to be moved. */
+/* A pause has ended, a bucket has a token again, groups are to be moved, or buried jobs dropped. */
 static void turn_alarms(struct turning *turning)
 {
     struct elapse__queue *queue = turning->queue;
@@ -126,6 +127,11 @@ static void turn_alarms(struct turning *turning)
         struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, alarm->number);
         if (alarm->kind == ELAPSE__QUEUE_ALARM_GROUPS) {
             move_groups(turning, tube);
+            continue;
+        }
+        if (alarm->kind == ELAPSE__QUEUE_ALARM_BURIED) {
+            uint32_t dropped = elapse__queue_drop_buried(queue, tube, &turning->drops);
+            turning->done.dropped += dropped;
             continue;
         }
         elapse__queue_count_held(queue, tube);
@@ -142,7 +148,8 @@ static void turn_alarms(struct turning *turning)
 struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
                                                struct elapse__queue_now now)
 {
-    struct turning turning = {.queue = queue, .jobs = ELAPSE__QUEUE_TURN_MAX};
+    struct turning turning = {
+        .queue = queue, .jobs = ELAPSE__QUEUE_TURN_MAX, .drops = ELAPSE__QUEUE_TURN_MAX};
     ELAPSE__ASSERT(queue->open);
     elapse__queue_take_now(queue, now);
     uint64_t boot_tick = elapse__queue_present(queue, false);

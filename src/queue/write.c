@@ -14,6 +14,9 @@ static void describe_side(const struct elapse__queue *queue,
     fields->releases = side->releases;
     fields->buries = side->buries;
     fields->kicks = side->kicks;
+    fields->has_buried = fields->state == ELAPSE__QUEUE_BURIED && !queue->options.old_records;
+    if (fields->has_buried)
+        fields->buried_ms = elapse__queue_tick_to_ms(queue, false, side->buried);
     fields->awaits = (enum elapse__queue_awaits)side->awaits;
     fields->await = elapse__queue_await_of(side);
     fields->has_first = elapse__queue_first_of(side) != 0;

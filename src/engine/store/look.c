@@ -307,6 +307,8 @@ enum elapse_error elapse_queue_limit(struct elapse_queue *queue, const char *tub
             .concurrency = limits->concurrency,
             .rate = {limits->rate, limits->rate_per_ms, limits->rate_burst},
             .group_concurrency = limits->group_concurrency,
+            .buried = limits->buried,
+            .buried_age_ms = limits->buried_age_ms,
         },
     };
     struct elapse__queue_rate *rate = &limiting.limits.rate;
@@ -388,6 +390,7 @@ static void fill_statistics(struct elapse_queue_counts *statistics,
         .replaced = counts->replaced,
         .expired = counts->expired,
         .dead = counts->dead,
+        .buried_dropped = counts->buried_dropped,
         .missed = counts->missed,
         .job_groups = counts->groups,
         .held = counts->held,

@@ -131,6 +131,8 @@ static void write_totals(struct elapse__json *text, const struct elapse__queue_s
     counter(text, "jobs_replaced_total", jobs->replaced, "Jobs that another one replaced.");
     counter(text, "jobs_expired_total", jobs->expired, "Jobs that nobody took in time.");
     counter(text, "jobs_dead_total", jobs->dead, "Jobs that were buried with no retry left.");
+    counter(text, "jobs_buried_dropped_total", jobs->buried_dropped,
+            "Buried jobs that the limits of their tubes have dropped.");
     counter(text, "lease_timeouts_total", jobs->timeouts, "Leases that ended by themselves.");
     counter(text, "occurrences_missed_total", jobs->missed,
             "Occurrences of recurring jobs that passed without a hand-out.");

@@ -162,6 +162,15 @@ static bool build_rate(struct elapse__building *building)
            elapse__build_number_option(building, "BURST", "rate_burst");
 }
 
+static bool build_buried(struct elapse__building *building)
+{
+    if (!elapse__build_number_option(building, "BURIED", "buried"))
+        return false;
+    return elapse__build_find(building, "buried_age") == NULL ||
+           (elapse__build_word(building, "BURIED") && elapse__build_word(building, "AGE") &&
+            elapse__build_required(building, "buried_age"));
+}
+
 /* A request without a limit takes all limits away. */
 static bool build_limit(struct elapse__building *building)
 {
@@ -169,12 +178,14 @@ static bool build_limit(struct elapse__building *building)
         return false;
     bool limits = elapse__build_find(building, "concurrency") != NULL ||
                   elapse__build_find(building, "group_concurrency") != NULL ||
-                  elapse__build_find(building, "rate") != NULL;
+                  elapse__build_find(building, "rate") != NULL ||
+                  elapse__build_find(building, "buried") != NULL ||
+                  elapse__build_find(building, "buried_age") != NULL;
     if (!limits)
         return elapse__build_word(building, "NONE");
     return elapse__build_number_option(building, "CONCURRENCY", "concurrency") &&
            elapse__build_number_option(building, "GROUPCONCURRENCY", "group_concurrency") &&
-           build_rate(building);
+           build_rate(building) && build_buried(building);
 }
 
 /* ---- workers ---- */

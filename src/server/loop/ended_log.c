@@ -191,7 +191,7 @@ static void add_line(struct elapse__json *json, const struct item *item)
     static const char *const outcomes[] = {
         [ELAPSE__OUTCOME_DONE] = "done",           [ELAPSE__OUTCOME_FAILED] = "failed",
         [ELAPSE__OUTCOME_CANCELLED] = "cancelled", [ELAPSE__OUTCOME_REPLACED] = "replaced",
-        [ELAPSE__OUTCOME_EXPIRED] = "expired",
+        [ELAPSE__OUTCOME_EXPIRED] = "expired",     [ELAPSE__OUTCOME_DROPPED] = "dropped",
     };
     const struct elapse__queue_ended *ended = &item->ended;
 

@@ -334,6 +334,22 @@ static bool read_concurrency(const struct elapse__resp_call *call, uint32_t plac
     return number > 0 || refuse_limit(call, fault);
 }
 
+static bool read_buried(const struct elapse__resp_call *call, uint32_t place, uint32_t age,
+                        struct elapse__queue_limits *limits)
+{
+    uint64_t number = 0;
+
+    if (place != 0 && !elapse__resp_read_number(call, place, UINT32_MAX, &number))
+        return false;
+    limits->buried = (uint32_t)number;
+    if (place != 0 && number == 0)
+        return refuse_limit(call, "ERR BURIED is 1 to 4294967295");
+    if (age == 0)
+        return true;
+    return elapse__resp_read_duration(call, age, &limits->buried_age_ms) &&
+           (limits->buried_age_ms > 0 || refuse_limit(call, "ERR BURIED AGE is at least 1ms"));
+}
+
 static bool read_rate(const struct elapse__resp_call *call, uint32_t place, uint32_t burst,
                       struct elapse__queue_rate *rate)
 {
@@ -358,8 +374,9 @@ static bool read_rate(const struct elapse__resp_call *call, uint32_t place, uint
 enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
-        {"CONCURRENCY", 1}, {"GROUPCONCURRENCY", 1}, {"RATE", 3}, {"BURST", 1}, {"NONE", 0}};
-    enum { CONCURRENCY, GROUPCONCURRENCY, RATE, BURST, NONE, OPTIONS };
+        {"CONCURRENCY", 1}, {"GROUPCONCURRENCY", 1}, {"RATE", 3}, {"BURST", 1},
+        {"BURIED AGE", 1},  {"BURIED", 1},           {"NONE", 0}};
+    enum { CONCURRENCY, GROUPCONCURRENCY, RATE, BURST, AGE, BURIED, NONE, OPTIONS };
     struct limiting limiting = {.tube = elapse__resp_text(call->arguments[1])};
     uint32_t places[OPTIONS];
 
@@ -370,7 +387,8 @@ enum elapse__session_step elapse__resp_limit(const struct elapse__resp_call *cal
                           "ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube") ||
         !read_concurrency(call, places[GROUPCONCURRENCY], &limiting.limits.group_concurrency,
                           "ERR GROUPCONCURRENCY is 1 to 4294967295; PAUSE stops a tube") ||
-        !read_rate(call, places[RATE], places[BURST], &limiting.limits.rate))
+        !read_rate(call, places[RATE], places[BURST], &limiting.limits.rate) ||
+        !read_buried(call, places[BURIED], places[AGE], &limiting.limits))
         return ELAPSE__STEP_RAN;
     if (places[NONE] != 0 && call->count > 3)
         return elapse__resp_reply_error(call->connection, "ERR syntax error: NONE stands alone",

@@ -136,6 +136,14 @@ class ExportImportTest(DataTest):
             self.assertEqual(outcome.status, STATUS_USAGE, (text, outcome))
             self.assertRegex(outcome.errors, r"^elapse import: standard input: line 1: .+\n$")
 
+    def test_the_limits_of_buried_jobs_come_through(self):
+        limits = ('{"settings_of":"both","buried":7,"buried_age_ms":604800000}\n'
+                  '{"settings_of":"most","buried":4294967295}\n')
+        self.assertEqual(self.succeed("import", "d", stdin=limits), "0 jobs added\n")
+        self.assertEqual(self.succeed("export", "d"), limits)
+        outcome = self.run_program("import", "d", stdin='{"settings_of":"t","buried":4294967296}')
+        self.assertEqual(outcome.status, STATUS_USAGE, outcome)
+
     def test_settings_of_a_tube_are_saved_by_a_repair(self):
         end = int(time.time() * 1000) + 3600000
         tube = '{"settings_of":"mails","pause_ms":3600000,"pause_end_ms":%d}\n' % end

@@ -70,6 +70,15 @@ mutant a_limit_of_groups_forgets_who_runs src/queue/tables.h \
                                     tube->record->settings.group_concurrency != 0-]);'
 mutant a_job_runs_without_a_token src/queue/tables.h \
     '(elapse__queue_places(tube) > 0 && [-!elapse_timer_pending(&tube->record->token.timer)-]{+true+})'
+mutant a_start_forgets_when_a_job_was_buried src/queue/replay.c \
+    'side->buried = [-fields->has_buried ? elapse__queue_wall_tick(fields->buried_ms) : -]otherwise;'
+mutant cleaning_changes_the_order_of_burying src/queue/buried.c \
+    'if ([-!is_sorted(queue, ring)-]{+false+})
+        sort'
+mutant a_full_disk_loses_dead_letters src/queue/dead_letters.c \
+    '            soonest = [-present + DROP_AGAIN_MS-]{+ELAPSE_NEVER+};'
+mutant a_recurring_job_is_a_dead_letter src/queue/dead_letters.c \
+    'if ([-side->recurrence != NULL-]{+false+}) {'
 mutant a_bucket_is_full_after_a_start src/queue/limit.c \
     '    else
         [-elapse__queue_bucket_empty(&record->bucket, &rate, elapse__queue_present(queue, false))-]{+(void)rate+};'

@@ -579,17 +579,18 @@ RESP_TEST(statistics)
     begins(&c, "RESERVE t", "*1|");
     says("PAUSE t 10s", "+ok|");
     pass(1000);
-    says("STATS t", "*40|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
-                    "$17|cancelled_running|:0|$9|total_put|:3|$10|total_done|:0|"
-                    "$14|total_timeouts|:0|$15|total_cancelled|:0|$14|total_replaced|:1|"
-                    "$13|total_expired|:0|$10|total_dead|:0|$12|total_missed|:0|"
-                    "$14|total_failures|:0|$12|total_pauses|:1|$5|pause|:10000|"
-                    "$10|pause_left|:9000|$6|groups|:0|$4|held|:0|$7|running|:1|");
-    begins(&c, "STATS", "*66|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
+    says("STATS t",
+         "*42|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
+         "$17|cancelled_running|:0|$9|total_put|:3|$10|total_done|:0|"
+         "$14|total_timeouts|:0|$15|total_cancelled|:0|$14|total_replaced|:1|"
+         "$13|total_expired|:0|$10|total_dead|:0|$20|total_buried_dropped|:0|$12|total_missed|:0|"
+         "$14|total_failures|:0|$12|total_pauses|:1|$5|pause|:10000|"
+         "$10|pause_left|:9000|$6|groups|:0|$4|held|:0|$7|running|:1|");
+    begins(&c, "STATS", "*68|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
     shows("STATS", "$9|producers|:1|$7|workers|:1|$7|waiting|:0|");
     shows("STATS", "$8|draining|:0|");
     begins(&c, "HELLO 3", "%7|");
-    begins(&c, "STATS", "%33|$7|delayed|:1|");
+    begins(&c, "STATS", "%34|$7|delayed|:1|");
     shows("STATS", "$9|disk_full|#f|");
     says("STATS a b", "-ERR syntax error: STATS [tube]|");
 }
@@ -629,8 +630,8 @@ RESP_TEST(a_limit)
 {
     says("LIMIT t", "$-1|");
     says("LIMIT t CONCURRENCY 1", "+ok|");
-    says("LIMIT t", "*10|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
-                    "group_concurrency|$-1|");
+    says("LIMIT t", "*14|$11|concurrency|:1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("PUT t 1", "*2|:1|+scheduled|");
     says("PUT t 2", "*2|:2|+scheduled|");
     begins(&c, "RESERVE t COUNT 2", "*1|*8|:1|");
@@ -639,14 +640,14 @@ RESP_TEST(a_limit)
     says("ACK 1 1-1", "*1|+ok|");
     begins(&c, "RESERVE t", "*1|*8|:2|");
     says("LIMIT t NONE", "+ok|");
-    says("LIMIT t", "*10|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
-                    "group_concurrency|$-1|");
+    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|$17|"
+                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("LIMIT t RATE 3 PER 1m BURST 2", "+ok|");
-    says("LIMIT t", "*10|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|$17|"
-                    "group_concurrency|$-1|");
+    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|:3|$8|rate_per|:60000|$10|rate_burst|:2|$17|"
+                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("LIMIT t RATE 2500 PER 1s CONCURRENCY 9", "+ok|");
-    says("LIMIT t", "*10|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|$17|"
-                    "group_concurrency|$-1|");
+    says("LIMIT t", "*14|$11|concurrency|:9|$4|rate|:2500|$8|rate_per|:1000|$10|rate_burst|:3|$17|"
+                    "group_concurrency|$-1|$6|buried|$-1|$10|buried_age|$-1|");
     says("LIMIT t RATE 0 PER 1s", "-ERR RATE is 1 to 100000000; PAUSE stops a tube|");
     says("LIMIT t RATE 1 PER 0s", "-ERR the time of a rate is 1ms to 366d|");
     says("LIMIT t RATE 1 PER 367d", "-ERR the time of a rate is 1ms to 366d|");
@@ -660,8 +661,18 @@ RESP_TEST(a_limit)
     says("LIMIT t GROUPCONCURRENCY 0",
          "-ERR GROUPCONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
     begins(&c, "LIMIT t GROUPCONCURRENCY", "-ERR syntax error");
-    says("LIMIT t", "*10|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
-                    "$17|group_concurrency|:4294967295|");
+    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
+                    "$17|group_concurrency|:4294967295|$6|buried|$-1|$10|buried_age|$-1|");
+    says("LIMIT t BURIED 1000 BURIED AGE 7d", "+ok|");
+    says("LIMIT t", "*14|$11|concurrency|$-1|$4|rate|$-1|$8|rate_per|$-1|$10|rate_burst|$-1|"
+                    "$17|group_concurrency|$-1|$6|buried|:1000|$10|buried_age|:604800000|");
+    says("LIMIT t buried age 1ms", "+ok|");
+    says("LIMIT t BURIED 0", "-ERR BURIED is 1 to 4294967295|");
+    begins(&c, "LIMIT t BURIED 4294967296", "-ERR");
+    says("LIMIT t BURIED AGE 0s", "-ERR BURIED AGE is at least 1ms|");
+    begins(&c, "LIMIT t BURIED AGE", "-ERR syntax error");
+    begins(&c, "LIMIT t BURIED", "-ERR syntax error");
+    begins(&c, "LIMIT t BURIED 1 BURIED 2", "-ERR syntax error");
     says("LIMIT t CONCURRENCY 0", "-ERR CONCURRENCY is 1 to 4294967295; PAUSE stops a tube|");
     says("LIMIT t CONCURRENCY 1 NONE", "-ERR syntax error: NONE stands alone|");
     begins(&c, "LIMIT t WHATEVER", "-ERR syntax error");
