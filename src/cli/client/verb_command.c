@@ -451,9 +451,20 @@ static bool is_own(const struct command_option *table, const char *name, size_t 
     return false;
 }
 
+/* Makes a word of the server of the name of an option: capital letters without hyphens. */
+static void make_word(char *name)
+{
+    char *end = name;
+    for (const char *at = name; *at != '\0'; at++) {
+        if (*at != '-')
+            *end++ = (char)toupper((unsigned char)*at);
+    }
+    *end = '\0';
+}
+
 /* Makes of "--concurrency=4" the words CONCURRENCY and 4, in the place of the option, so that the
- * client need not know the options of the server. Returns how many words there are now. `words` has
- * room for twice as many. */
+ * client need not know the options of the server. BURIED AGE is the one option of two words.
+ * Returns how many words there are now. `words` has room for three times as many. */
 static int hand_on(const struct command_option *table, char **words, int argc, char **argv)
 {
     int count = 0;
@@ -468,17 +479,18 @@ static int hand_on(const struct command_option *table, char **words, int argc, c
         bool has_value = name[length] == '=';
         name[length] = '\0';
         words[count++] = name;
+        if (strcmp(name, "buried-age") == 0) {
+            char *age = strchr(name, '-');
+            *age = '\0';
+            words[count++] = age + 1;
+            make_word(age + 1);
+        }
+        make_word(name);
         if (has_value)
             words[count++] = name + length + 1;
-        char *end = name;
-        for (const char *at = name; *at != '\0'; at++) {
-            if (*at != '-')
-                *end++ = (char)toupper((unsigned char)*at);
-        }
-        *end = '\0';
     }
     words[count] = NULL;
-    ELAPSE__ASSERT_THAT(count, <=, 2 * argc);
+    ELAPSE__ASSERT_THAT(count, <=, 3 * argc);
     return count;
 }
 
@@ -493,7 +505,7 @@ enum exit_status verb_command(int argc, char **argv)
     fill_table(&call, table);
     if (!call.verb->hands_on)
         return client_run(call.client, &call.verb->help, run, &call, table, argc, argv);
-    char **words = allocate((2 * (size_t)argc + 1) * sizeof *words);
+    char **words = allocate((3 * (size_t)argc + 1) * sizeof *words);
     argc = hand_on(table, words, argc, argv);
     enum exit_status status =
         client_run(call.client, &call.verb->help, run, &call, table, argc, words);

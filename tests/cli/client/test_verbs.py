@@ -119,6 +119,9 @@ class Tubes(VerbTest):
         for words in (["--concurrency=3"], ["CONCURRENCY", "3"], ["concurrency", "3", "--json"]):
             self.done("limit", "t", *words)
             self.assertEqual(self.json_of("limit", "t")[0]["concurrency"], 3)
+        self.done("limit", "t", "--buried-age", "3h", "--buried=5")
+        self.assertEqual(self.json_of("limit", "t")[0]["buried_age"], 3 * 3_600_000)
+        self.assertEqual(self.json_of("limit", "t")[0]["buried"], 5)
         self.done("limit", "t", "--none")
         self.fails(GONE, "there is no such tube", "limit", "t")
 
