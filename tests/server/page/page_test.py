@@ -703,14 +703,75 @@ class Live(PageTest):
         client.ask("PUT", "mails", "hello")
         self.window.open(f"{running.address}#/tubes/mails")
         self.window.wait_for_text("#list-text", "1 job shown")
+        client.ask("HELLO", "3")
         for value, shown in (("2", 2), ("", None)):
-            self.press("Limit")
-            self.window.wait(lambda: self.window.run("return document.querySelector('#sure-dialog').open"), "the question")
-            self.fill("#sure-label input", value)
-            self.press("Set the limit")
+            self.ask_limit()
+            self.fill("#limit-dialog input[name=concurrency]", value)
+            self.press("Set the limits")
             self.said("no limit" if value == "" else "2 jobs run at a time")
-            client.ask("HELLO", "3")
             self.assertEqual(client.ask("LIMIT", "mails")["concurrency"], shown)
+
+    def ask_limit(self):
+        """Opens the question for the limits, and returns what its fields show."""
+        self.window.wait(lambda: not self.window.run("return document.querySelector('#limit-dialog').open"), "no question")
+        self.press("Limit")
+        self.window.wait(lambda: self.window.run("return document.querySelector('#limit-dialog').open"), "the question")
+        self.assertEqual(self.window.run(NAMELESS), [])
+        return self.window.run("return Object.fromEntries([...document.querySelectorAll('#limit-dialog input')].map((one) => [one.name, one.value]))")
+
+    def test_a_new_limit_keeps_the_others(self):
+        running, client = self.start()
+        client.ask("HELLO", "3")
+        client.ask("PUT", "mails", "hello")
+        client.ask("LIMIT", "mails", "GROUPCONCURRENCY", "3", "RATE", "5", "PER", "90s", "BURST", "4")
+        has = {"concurrency": None, "group_concurrency": 3, "rate": 5, "rate_per": 90000, "rate_burst": 4}
+        self.assertEqual(client.ask("LIMIT", "mails"), has)
+        self.window.open(f"{running.address}#/tubes/mails")
+        self.window.wait_for_text("#list-text", "1 job shown")
+        self.assertEqual(self.ask_limit(), {"concurrency": "", "group_concurrency": "3", "rate": "5", "rate_per": "1m30s", "rate_burst": "4"})
+        for name, value, said, change in (
+                ("concurrency", "2", "2 jobs run at a time", {"concurrency": 2}),
+                ("rate_per", "2h", "5 jobs begin in 2h", {"rate_per": 7_200_000}),
+                ("rate_burst", "7", "5 jobs begin", {"rate_burst": 7}),
+                ("group_concurrency", "", "2 jobs run at a time; 5 jobs begin", {"group_concurrency": None}),
+                ("rate", "", "at most 2 jobs run at a time.", {"rate": None, "rate_per": None, "rate_burst": None})):
+            with self.subTest(name):
+                self.fill(f"#limit-dialog input[name={name}]", value)
+                # What somebody else sets while the question is open stays, too.
+                if name == "rate_burst":
+                    client.ask("LIMIT", "mails", "CONCURRENCY", "2", "GROUPCONCURRENCY", "9", "RATE", "5", "PER", "2h", "BURST", "4")
+                    has["group_concurrency"] = 9
+                self.press("Set the limits")
+                self.said(said)
+                has |= change
+                self.assertEqual(client.ask("LIMIT", "mails"), has)
+                self.ask_limit()
+        for name, value, problem in (("concurrency", "0", "above 0"), ("rate_burst", "2", "how many jobs"), ("rate", "1", "such as 1m")):
+            with self.subTest(name):
+                self.fill(f"#limit-dialog input[name={name}]", value)
+                self.press("Set the limits")
+                self.window.wait_for_text("#limit-dialog .problem", problem)
+                self.assertEqual(client.ask("LIMIT", "mails"), has)
+                self.press("Close")
+                self.ask_limit()
+
+    def test_sends_back_a_limit_that_the_page_does_not_know(self):
+        running, client = self.start()
+        client.ask("PUT", "mails", "hello")
+        self.window.open(f"{running.address}#/tubes/mails")
+        self.window.wait_for_text("#list-text", "1 job shown")
+        self.window.run("""const fetched = window.fetch;
+            window.fetch = async (path, options) => {
+                if (options.method === "POST") window.sent = JSON.parse(options.body);
+                return path === "/api/v1/tubes/mails/limit" ? Response.json({ concurrency: 3, rate: null, buried: 7, buried_kept: "3d" })
+                    : path === "/api/v1/limit" ? Response.json({ result: "ok" }) : fetched(path, options);
+            };""")
+        self.ask_limit()
+        self.assertIn("buried, buried_kept", self.window.text("#limit-others"))
+        self.fill("#limit-dialog input[name=concurrency]", "4")
+        self.press("Set the limits")
+        self.said("4 jobs run at a time")
+        self.assertEqual(self.window.run("return window.sent"), {"tube": "mails", "concurrency": 4, "buried": 7, "buried_kept": "3d"})
 
     def test_asks_before_it_cancels(self):
         from selenium.webdriver.common.keys import Keys
