@@ -171,13 +171,6 @@ static uint64_t end_failure(struct elapse__queue *queue, const struct elapse__qu
     return elapse__queue_end(queue);
 }
 
-/* A worker that tells nothing of its failure says at least that the lease did not end by itself. */
-static void begin_failure(struct elapse__queue *queue, struct elapse__queue_entry *entry)
-{
-    if (elapse__queue_side_of(queue, entry)->failure == ELAPSE__QUEUE_FAILURE_LEASE_ENDED)
-        elapse__queue_set_failure(queue, entry, ELAPSE__QUEUE_FAILURE_NONE);
-}
-
 struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
                                                struct elapse__queue_now now,
                                                struct elapse__queue_holder holder)
@@ -196,7 +189,6 @@ struct elapse__queue_answer elapse__queue_nack_after(struct elapse__queue *queue
     struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
     if (entry == NULL)
         return answer;
-    begin_failure(queue, entry);
     elapse__queue_fail_attempt(queue, entry, least_ms, holder.error.size == 0);
     answer.position = end_failure(queue, &holder);
     return answer;
@@ -272,7 +264,6 @@ struct elapse__queue_answer elapse__queue_bury(struct elapse__queue *queue,
         entry->priority = *priority;
     side->attempts++;
     side->buries++;
-    begin_failure(queue, entry);
     elapse__queue_bury_job(queue, entry, ELAPSE__QUEUE_REASON_WORKER, holder.error.size == 0);
     answer.position = end_failure(queue, &holder);
     return answer;

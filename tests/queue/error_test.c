@@ -46,6 +46,26 @@ static struct elapse__queue_holder says(const struct elapse__queue_handed *hande
     return held;
 }
 
+/* Returns the live bytes of all CHANGEs. */
+static int64_t live_errors(const struct log *log)
+{
+    int64_t live = 0;
+    for (size_t i = 0; i < log->count; i++)
+        if (log->records[i].record.type == ELAPSE__RECORD_CHANGE)
+            live += log->records[i].live;
+    return live;
+}
+
+/* Expects that the job has the error of a lease that ended by itself, and no text on the disk. */
+static void expect_lease_ended(struct fixture *f, uint64_t id)
+{
+    struct elapse__queue_told told = look(f, id).told;
+    ok(f);
+    assert_true(told.lease_ended);
+    assert_int_equal(told.position, 0);
+    assert_int_equal(live_errors(&f->log), 0);
+}
+
 static void nack(struct fixture *f, const char *error)
 {
     struct elapse__queue_handed handed = take(f);
@@ -57,16 +77,6 @@ static void clean_all(struct fixture *f)
 {
     assert_true(log_clean(&f->log, f->queue, f->now, f->log.count - f->log.tail));
     ok(f);
-}
-
-/* Returns the live bytes of all CHANGEs. */
-static int64_t live_errors(const struct log *log)
-{
-    int64_t live = 0;
-    for (size_t i = 0; i < log->count; i++)
-        if (log->records[i].record.type == ELAPSE__RECORD_CHANGE)
-            live += log->records[i].live;
-    return live;
 }
 
 QUEUE_TEST(the_last_error_stays_with_its_time)
@@ -152,16 +162,46 @@ QUEUE_TEST(a_lease_that_ends_by_itself_says_so)
     nack(f, "text");
     take(f);
     pass(f, 10000);
-    assert_true(look(f, id).told.lease_ended);
-    assert_int_equal(look(f, id).told.position, 0);
-    assert_int_equal(live_errors(&f->log), 0);
+    expect_lease_ended(f, id);
     restart(f, 0);
-    assert_true(look(f, id).told.lease_ended);
+    expect_lease_ended(f, id);
     clean_all(f);
     restart(f, 0);
-    assert_true(look(f, id).told.lease_ended);
+    expect_lease_ended(f, id);
+}
+
+QUEUE_TEST(a_failure_without_an_error_keeps_that_a_lease_ended)
+{
+    uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    nack(f, "text");
+    take(f);
+    pass(f, 10000);
     nack(f, "");
+    expect_lease_ended(f, id);
+    for (unsigned i = 0; i < 3; i++) {
+        restart(f, 1000);
+        expect_lease_ended(f, id);
+        clean_all(f);
+        expect_lease_ended(f, id);
+    }
+    struct elapse__queue_handed handed = take(f);
+    assert_ok(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 50).result);
+    expect_lease_ended(f, id);
+    pass(f, 50);
+    handed = take(f);
+    f->log.refusals = 1;
+    assert_ok(elapse__queue_nack(f->queue, f->now, says(&handed, "lost")).result);
+    expect_lease_ended(f, id);
+    restart(f, 1000);
+    handed = take(f);
+    assert_ok(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result);
+    expect_lease_ended(f, id);
+    restart(f, 0);
+    expect_lease_ended(f, id);
+    assert_ok(elapse__queue_kick_id(f->queue, f->now, id).result);
     expect_error(f, id, NULL);
+    nack(f, "again");
+    expect_error(f, id, "again");
 }
 
 QUEUE_TEST(a_new_beginning_has_no_error)

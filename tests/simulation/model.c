@@ -563,19 +563,11 @@ bool model_holds(uint64_t id, struct elapse__queue_lease lease)
     return held(id, lease) != NULL;
 }
 
-static void take_error(enum model_verb verb, struct model_job *job, int32_t error)
-{
-    bool fails = verb == MODEL_NACK || verb == MODEL_BURY;
-    if (error != 0)
-        job->error = error;
-    else if (fails && job->error == MODEL_LEASE_ENDED)
-        job->error = 0;
-}
-
 static void change_held(enum model_verb verb, struct model_job *job, int64_t delay, int32_t error)
 {
     job->replayed = false;
-    take_error(verb, job, error);
+    if (error != 0)
+        job->error = error;
     switch (verb) {
     case MODEL_ACK:
         end_occurrence(job);

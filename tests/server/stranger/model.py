@@ -322,8 +322,6 @@ class Model:
             if words[-1] == "cancelled" and verb != "EXTEND":
                 del self.shadows[number]
             if words[-1] == "ok":
-                if text is None and verb in ("NACK", "BURY") and job.error_at is None:
-                    job.error = None        # that a lease has ended is forgotten
                 if text is not None:
                     job.error = text.encode()[:1024].decode(errors="ignore")
                     job.error_at = self.now
