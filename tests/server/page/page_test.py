@@ -763,15 +763,15 @@ class Live(PageTest):
         self.window.run("""const fetched = window.fetch;
             window.fetch = async (path, options) => {
                 if (options.method === "POST") window.sent = JSON.parse(options.body);
-                return path === "/api/v1/tubes/mails/limit" ? Response.json({ concurrency: 3, rate: null, buried: 7, buried_kept: "3d" })
+                return path === "/api/v1/tubes/mails/limit" ? Response.json({ concurrency: 3, rate: null, buried: 7, buried_age: 604800000, other: "x" })
                     : path === "/api/v1/limit" ? Response.json({ result: "ok" }) : fetched(path, options);
             };""")
         self.ask_limit()
-        self.assertIn("buried, buried_kept", self.window.text("#limit-others"))
+        self.assertIn("buried, buried_age, other", self.window.text("#limit-others"))
         self.fill("#limit-dialog input[name=concurrency]", "4")
         self.press("Set the limits")
         self.said("4 jobs run at a time")
-        self.assertEqual(self.window.run("return window.sent"), {"tube": "mails", "concurrency": 4, "buried": 7, "buried_kept": "3d"})
+        self.assertEqual(self.window.run("return window.sent"), {"tube": "mails", "concurrency": 4, "buried": 7, "buried_age": "7d", "other": "x"})
 
     def test_asks_before_it_cancels(self):
         from selenium.webdriver.common.keys import Keys
