@@ -69,7 +69,7 @@ static void reply_line(struct listing *listing, uint64_t number, const char *add
     struct line line = {.size = 0};
     struct elapse__queue_text text = {address, (uint32_t)strlen(address)};
     /* Who has given no name has the address in its place. */
-    if (name.size == text.size && memcmp(name.bytes, address, text.size) == 0)
+    if (name.size > 0 && name.size == text.size && memcmp(name.bytes, address, text.size) == 0)
         name.size = 0;
     add_number(&line, "id=", number);
     add(&line, " addr=");
