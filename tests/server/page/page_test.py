@@ -723,8 +723,10 @@ class Live(PageTest):
         running, client = self.start()
         client.ask("HELLO", "3")
         client.ask("PUT", "mails", "hello")
-        client.ask("LIMIT", "mails", "GROUPCONCURRENCY", "3", "RATE", "5", "PER", "90s", "BURST", "4")
-        has = {"concurrency": None, "group_concurrency": 3, "rate": 5, "rate_per": 90000, "rate_burst": 4}
+        buried = ("BURIED", "9", "BURIED", "AGE", "7d")
+        client.ask("LIMIT", "mails", "GROUPCONCURRENCY", "3", "RATE", "5", "PER", "90s", "BURST", "4", *buried)
+        has = {"concurrency": None, "group_concurrency": 3, "rate": 5, "rate_per": 90000, "rate_burst": 4,
+               "buried": 9, "buried_age": 7 * 86_400_000}
         self.assertEqual(client.ask("LIMIT", "mails"), has)
         self.window.open(f"{running.address}#/tubes/mails")
         self.window.wait_for_text("#list-text", "1 job shown")
@@ -739,7 +741,7 @@ class Live(PageTest):
                 self.fill(f"#limit-dialog input[name={name}]", value)
                 # What somebody else sets while the question is open stays, too.
                 if name == "rate_burst":
-                    client.ask("LIMIT", "mails", "CONCURRENCY", "2", "GROUPCONCURRENCY", "9", "RATE", "5", "PER", "2h", "BURST", "4")
+                    client.ask("LIMIT", "mails", "CONCURRENCY", "2", "GROUPCONCURRENCY", "9", "RATE", "5", "PER", "2h", "BURST", "4", *buried)
                     has["group_concurrency"] = 9
                 self.press("Set the limits")
                 self.said(said)
