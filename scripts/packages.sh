@@ -26,6 +26,12 @@ redis-tools      command  redis-cli
 chromium         command  chromium
 chromium-driver  command  chromedriver
 python3-selenium  python  selenium
+python3-django   file     /usr/lib/python3/dist-packages/django/__init__.py
+python3-pip      file     /usr/lib/python3/dist-packages/pip/__init__.py
+python3-setuptools  file  /usr/lib/python3/dist-packages/setuptools/__init__.py
+python3-venv     file     /usr/lib/python3*/ensurepip/__init__.py
+python3-wheel    file     /usr/lib/python3/dist-packages/wheel/__init__.py
+mypy             file     /usr/lib/python3/dist-packages/mypy/__init__.py
 libhiredis-dev   header   hiredis/hiredis.h
 prometheus       command  promtool
 strace           command  strace
@@ -66,6 +72,7 @@ libuv1-dev       header   uv.h
 libglib2.0-dev   pkg      glib-2.0
 libsqlite3-dev   header   sqlite3.h
 golang-go        command  go
+golang-github-gomodule-redigo-dev  file  /usr/share/gocode/src/github.com/gomodule/redigo/redis/conn.go
 openjdk-17-jdk-headless  command  javac
 libnetty-java    file     /usr/share/java/netty-common.jar
 librust-tokio-dev  file   /usr/share/cargo/registry/tokio-*
@@ -77,8 +84,12 @@ nodejs           command  node
 npm              command  npm
 php-cli          command  php
 php-pda-pheanstalk  file  /usr/share/php/Pheanstalk/autoload.php
+php-illuminate-queue  file  /usr/share/php/Illuminate/Queue/autoload.php
+php-redis        file     /usr/lib/php/*/redis.so
 ruby             command  ruby
 ruby-beaneater   file     /usr/lib/ruby/vendor_ruby/beaneater.rb
+ruby-activejob   file     /usr/share/rubygems-integration/all/gems/activejob-*/lib/active_job.rb
+ruby-redis       file     /usr/share/rubygems-integration/all/gems/redis-*/lib/redis.rb
 redis-server     command  redis-server
 postgresql       file     /usr/lib/postgresql/*/bin/initdb
 libpq-dev        pkg      libpq
