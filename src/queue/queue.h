@@ -113,10 +113,10 @@ enum elapse__queue_result {
 
 struct elapse__queue_answer {
     enum elapse__queue_result result;
+    uint32_t left;     /* arrive: how many arrivals are missing now */
     uint64_t id;       /* put, and cancel or reschedule by key: the job; 0: none */
     uint64_t position; /* where the command's records end in the journal; 0: there are none */
     const char *fault; /* ARGUMENT: one English phrase; static */
-    uint32_t left;     /* arrive: how many arrivals are missing now */
 };
 
 /* The name of one hand-out. No two hand-outs have the same name, in any life of the process. */

@@ -182,6 +182,7 @@ QUEUE_TEST(a_reschedule_sets_the_time_and_keeps_the_count)
     id = put(f, awaiting("l", 2), ELAPSE__QUEUE_SCHEDULED);
     soon.delay_ms = 0;
     (void)elapse__queue_reschedule_key(f->queue, f->now, text("t"), text("l"), soon);
+    assert_true(look(f, id).has_due);
     arrive(f, at("l", 1, ""), ELAPSE__QUEUE_GONE, 0);
     assert_int_equal(take(f).await, 2);
 }
