@@ -98,10 +98,11 @@ class Client:
         greatest = max(self.world.jobs, default=1)
         return max(1, greatest - self.random.randint(-4, 12))
 
-    def seen(self, number, body):
+    def seen(self, number, body, was_known):
+        """What a look at a job needs. A job that was put after the look was sent may not be there yet."""
         if body is not None:
             return [(PUT, body, 0)]
-        return [(DELETE, number, 0)] if number in self.world.jobs else []
+        return [(DELETE, number, 0)] if was_known else []
 
     def steps(self):
         return [self.step() for _ in range(self.random.randint(1, WINDOW))]
@@ -127,8 +128,9 @@ class BeanstalkdClient(Client):
             job = self.take(self.buried)
             return self.certain(f"kick-job {job.number}", "KICKED", self.counted(job, CHANGE))
         number = self.guess()
+        was_known = number in self.world.jobs
         return self.command(line(f"peek {number}"), lambda reply:
-                            self.seen(number, reply[2] if reply[0] == "FOUND" else None))
+                            self.seen(number, reply[2] if reply[0] == "FOUND" else None, was_known))
 
     def put(self):
         body = self.world.body()
@@ -180,11 +182,11 @@ class RespClient(Client):
 
     def look(self):
         number = self.guess()
+        was_known = number in self.world.jobs
 
         def ended(reply):
-            if reply == NOTHING:
-                return self.seen(number, None)
-            return self.seen(number, reply[reply.index("body") + 1])
+            body = None if reply == NOTHING else reply[reply.index("body") + 1]
+            return self.seen(number, body, was_known)
         return self.command(resp("LOOKUPID", number), ended)
 
     def certain(self, words, answer, needs):
