@@ -541,7 +541,7 @@ static void write_address(void *shell, char text[ELAPSE__ROUTER_ADDRESS_BYTES])
 {
     (void)shell;
     addresses++;
-    strcpy(text, "10.0.0.7:4711");
+    (void)snprintf(text, ELAPSE__ROUTER_ADDRESS_BYTES, "10.0.0.7:4711");
 }
 
 /* The partitions see links alone. */

@@ -290,7 +290,7 @@ RESP_TEST(list_with_keys_in_a_pipeline)
 static void write_address(void *shell, char text[ELAPSE__SERVER_ADDRESS_BYTES])
 {
     (void)shell;
-    strcpy(text, "10.0.0.7:4711");
+    (void)snprintf(text, ELAPSE__SERVER_ADDRESS_BYTES, "10.0.0.7:4711");
 }
 
 /* By the name of the client, by its address, or as the command says. */
