@@ -97,15 +97,11 @@ func putAll(t *testing.T, client *elapse.Client, tube string, count int, paused 
 	group.Wait()
 }
 
-// With a server that is killed each second no put is lost, and none doubles.
-func TestKilledServerPuts(t *testing.T) {
-	count := long(400, 10_000)
-	k, address := startKiller(t, time.Duration(long(60, 1000))*time.Millisecond)
-	client := open(t, address)
-	putAll(t, client, "puts", count, 3*time.Millisecond)
-	k.halt(t)
+// hasEachOnce fails unless the bodies of the jobs of a tube are the numbers below count, each once.
+func hasEachOnce(t *testing.T, client *elapse.Client, tube string, count int) {
+	t.Helper()
 	seen := map[string]int{}
-	jobs := client.List(background, "puts", elapse.Selection{})
+	jobs := client.List(background, tube, elapse.Selection{})
 	for jobs.Next() {
 		seen[string(state(t, client, jobs.Job().ID).Body)]++
 	}
@@ -114,6 +110,16 @@ func TestKilledServerPuts(t *testing.T) {
 		equal(t, seen[strconv.Itoa(number)], 1)
 	}
 	equal(t, len(seen), count)
+}
+
+// With a server that is killed each second no put is lost, and none doubles.
+func TestKilledServerPuts(t *testing.T) {
+	count := long(400, 10_000)
+	k, address := startKiller(t, time.Duration(long(60, 1000))*time.Millisecond)
+	client := open(t, address)
+	putAll(t, client, "puts", count, 3*time.Millisecond)
+	k.halt(t)
+	hasEachOnce(t, client, "puts", count)
 	t.Logf("%d puts, %d kills: 0 lost, 0 doubled", count, k.kills)
 }
 
@@ -218,15 +224,6 @@ func TestChainsWithKilledWorkers(t *testing.T) {
 	close(stop)
 	workers.Wait()
 	k.halt(t)
-	seen := map[string]int{}
-	jobs := client.List(background, "end", elapse.Selection{})
-	for jobs.Next() {
-		seen[string(state(t, client, jobs.Job().ID).Body)]++
-	}
-	works(t, jobs.Err())
-	for number := range make([]int, count) {
-		equal(t, seen[strconv.Itoa(number)], 1)
-	}
-	equal(t, len(seen), count)
+	hasEachOnce(t, client, "end", count)
 	t.Logf("%d chains, %d kills: each ended exactly once", count, k.kills)
 }
