@@ -140,3 +140,13 @@ def extend_commands(jobs: list[J]) -> list[Command[list[str]]]:
     """One command for all leases, if they are not above a thousand."""
     pairs = [job.pair for job in jobs]
     return [_commands.extend(pairs[i:i + _PAIRS_MAX]) for i in range(0, len(pairs), _PAIRS_MAX)]
+
+
+def extension_words(answers: list[Any]) -> list[str] | None:
+    """What `extend_commands` was answered, a word for each lease. None if the server refused one of the commands."""
+    words: list[str] = []
+    for answer in answers:
+        if not isinstance(answer, list):
+            return None
+        words += answer
+    return words

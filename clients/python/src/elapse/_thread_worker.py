@@ -24,7 +24,7 @@ from typing import Any, TypeVar, Union
 
 from . import _commands, _texts, tracing
 from ._commands import Command
-from ._hand import Hand, extend_commands, log
+from ._hand import Hand, extend_commands, extension_words, log
 from ._texts import Duration
 from .client import Client
 from .errors import BatchError, ElapseError
@@ -288,10 +288,8 @@ class Worker(Handlers):
         except Exception:
             log.exception("the keeper of the leases failed")
             return
-        words: list[str] = []
-        for result in results[:len(extensions)]:
-            if not isinstance(result, list):
-                return
-            words += result
+        words = extension_words(results[:len(extensions)])
+        if words is None:
+            return
         with self._lock:
             self._hand.extended(extending, words)

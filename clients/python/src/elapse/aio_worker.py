@@ -12,7 +12,7 @@ from typing import Any, Union
 
 from . import _commands, _texts, tracing
 from ._commands import Command
-from ._hand import Hand, extend_commands, log
+from ._hand import Hand, extend_commands, extension_words, log
 from ._texts import Duration
 from .aio import AsyncClient
 from .errors import BatchError, ElapseError
@@ -212,9 +212,7 @@ class AsyncWorker(Handlers):
         except Exception:
             log.exception("the keeper of the leases failed")
             return
-        words: list[str] = []
-        for result in results[:len(extensions)]:
-            if not isinstance(result, list):
-                return
-            words += result
+        words = extension_words(results[:len(extensions)])
+        if words is None:
+            return
         self._hand.extended(extending, words)
