@@ -1,7 +1,7 @@
 """test_kills.py [--long]: a server that is killed while clients put loses no job and doubles none.
 
 The short form kills it after each part of the puts; the long form puts 10,000 and more, and kills it each
-second."""
+second. Both go on until it was killed often enough."""
 
 import asyncio
 import threading
@@ -35,9 +35,9 @@ class Killer:
             self.more.notify()
 
     def goes_on(self, puts):
-        """Whether a client that has done so many steps goes on: it has a number to do, and in the long form
-        the server has to be killed ten times meanwhile."""
-        return puts < self.least or (support.LONG and self.server.kills < 10)
+        """Whether a client that has done so many steps goes on: it has a number to do, and the server has to
+        be killed so many times meanwhile."""
+        return puts < self.least or self.server.kills < KILLS_LEAST
 
     def run(self):
         at = 0

@@ -299,6 +299,15 @@ struct elapse__queue_now elapse__session_now(const struct elapse__connection *co
     return connection->server->now;
 }
 
+bool elapse__session_has_due(const struct elapse__connection *connection)
+{
+    const struct elapse__server *server = connection->server;
+    struct elapse__queue_due due = elapse__queue_next_due(server->engine->jobs);
+
+    return due.boot_ms <= server->now.boot_ms || due.wall_ms <= server->now.wall_ms ||
+           elapse_wheel_next(&server->wheel) <= server->now.boot_ms;
+}
+
 struct elapse__queue_connection *elapse__session_leases(struct elapse__connection *connection)
 {
     return connection->protocol->leases_end_with_connection ? &connection->leases : NULL;

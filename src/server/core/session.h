@@ -112,6 +112,9 @@ elapse__session_options(const struct elapse__connection *connection);
 struct elapse__queue *elapse__session_queue(const struct elapse__connection *connection);
 /* Returns the time that the shell gave to this call of the core. */
 struct elapse__queue_now elapse__session_now(const struct elapse__connection *connection);
+/* Returns whether anything is due by that time and has not happened yet: of jobs, leases, pauses,
+ * and of reserves that wait. The next turn does a part of it at least. */
+bool elapse__session_has_due(const struct elapse__connection *connection);
 /* Returns the owner of the leases of this connection, for commands such as delete and release; NULL
  * if the protocol's leases do not end with the connection. */
 struct elapse__queue_connection *elapse__session_leases(struct elapse__connection *connection);

@@ -267,14 +267,26 @@ static bool advance_clock(const struct elapse__resp_call *call, uint64_t *advanc
     return false;
 }
 
+/* With ADVANCE, the answer leaves when all that is due by the new time has happened: the steps are
+ *
+ *      the clock is moved --> the next turn reads it --> nothing is due any more --> the answer
+ *
+ * so that a client whose clock was moved never finds a job as it was before. */
 enum elapse__session_step elapse__resp_clock(const struct elapse__resp_call *call)
 {
-    uint64_t advanced_ms = 0;
+    struct elapse__resp_session *session = call->session;
+    uint64_t now_ms = (uint64_t)elapse__session_now(call->connection).wall_ms;
 
-    if (call->count > 1 && !advance_clock(call, &advanced_ms))
-        return ELAPSE__STEP_RAN;
-    elapse__resp_reply_integer(call, (uint64_t)elapse__session_now(call->connection).wall_ms +
-                                         advanced_ms);
+    if (call->count > 1) {
+        uint64_t advanced_ms = 0;
+        if (session->done == 0 && !advance_clock(call, &advanced_ms))
+            return ELAPSE__STEP_RAN;
+        if (session->done++ == 0)
+            session->counts[0] = now_ms + advanced_ms;
+        if (now_ms < session->counts[0] || elapse__session_has_due(call->connection))
+            return ELAPSE__STEP_MORE;
+    }
+    elapse__resp_reply_integer(call, now_ms);
     return ELAPSE__STEP_RAN;
 }
 
