@@ -1,10 +1,11 @@
 /*
- * The chain of hashes through the log of a partition: the hash of a group is XXH3-64 of its bytes,
- * with the hash of the group before it as the seed.
+ * The chain of hashes through the log of a partition. The hash of a group is XXH3-64 of the group's
+ * bytes. The seed of that hash is the hash of the group before.
  *
  * A hash has 64 bits, so that it fits into a bigint, which every client of PostgreSQL can compare.
- * The chain guards against databases that went back and against mix-ups, not against people. Two
- * logs are compared in one place, where they fork. There the chain errs once in 2^64 forks.
+ * The chain finds databases that lost groups, and logs that were mixed up. It does not protect
+ * against people who forge a log. Two logs are compared where they first differ. There the hashes
+ * of two different logs are equal once in 2^64 comparisons.
  */
 #ifndef ELAPSE__OWNERSHIP_CHAIN_H
 #define ELAPSE__OWNERSHIP_CHAIN_H
@@ -14,11 +15,12 @@
 
 enum { ELAPSE__CHAIN_IDENTITY_BYTES = 16 };
 
-/* Returns the hash that comes before group 1: of the queue's random identity, and the number of the
- * partition. Logs of two queues, or two partitions, do not fit together. */
+/* Returns the hash that comes before group 1. It is made of the queue's random identity and the
+ * number of the partition, so that the logs of two queues or of two partitions do not fit
+ * together. */
 uint64_t elapse__chain_genesis(const uint8_t *identity, uint32_t partition);
 
-/* Returns the hash of the group with these bytes, behind the group with the hash `previous`. */
+/* Returns the hash of the group with these bytes. `previous` is the hash of the group before. */
 uint64_t elapse__chain_next(uint64_t previous, const void *bytes, size_t size);
 
 #endif

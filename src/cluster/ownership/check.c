@@ -1,5 +1,5 @@
 /*
- * Tests the invariants of a partition, and tells until when its answers may leave.
+ * Tests the invariants of a partition, and returns until when its answers may leave.
  */
 #include "role.h"
 
@@ -42,7 +42,8 @@ static bool may_take_over(const struct elapse__partition *partition)
            elapse__clock_may_take(&partition->clock); /* R12 */
 }
 
-/* Returns whether the append under way is that of the group in flight, behind the confirmed one. */
+/* Returns whether the append under way is that of the group in flight, and follows the last
+ * confirmed group. */
 static bool may_append(const struct elapse__partition *partition)
 {
     const struct elapse__statement *append = &partition->statement;
@@ -61,10 +62,10 @@ static bool obeys_rules(const struct elapse__partition *partition)
         return may_take_over(partition);
     case ELAPSE__STATEMENT_APPEND:
         return may_append(partition);
-    case ELAPSE__STATEMENT_BEAT: /* in UNKNOWN the row was looked at before: R11 */
+    case ELAPSE__STATEMENT_BEAT: /* R11: the row was read before, in UNKNOWN too */
         return elapse__role_has_epoch(partition->role) && partition->has_row &&
                statement->epoch == partition->epoch;
-    case ELAPSE__STATEMENT_DROP_TABLES: /* R9: the row that a barrier has shown */
+    case ELAPSE__STATEMENT_DROP_TABLES: /* R9: a barrier has shown the tail */
         return partition->role == ELAPSE__ROLE_OWNING &&
                statement->table <= elapse__table_of(partition->row.tail);
     case ELAPSE__STATEMENT_RELEASE:
@@ -81,28 +82,29 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
 {
     enum elapse__partition_role role = partition->role;
     bool has_epoch = elapse__role_has_epoch(role);
-    /* 1: roles that act have a connection; UNKNOWN may be without one. */
+    /* 1: a node in a role that acts has a connection. A node in UNKNOWN may have none. */
     if (is_linked_role(role) && partition->link != ELAPSE__LINK_UP)
         return 1;
     /* 2: TAKING_OVER and HANDING_OVER last as long as their statement. */
     if ((role == ELAPSE__ROLE_TAKING_OVER || role == ELAPSE__ROLE_HANDING_OVER) &&
         !partition->under_way)
         return 2;
-    /* 3: a final role has nothing under way, nor has FENCED, which waits for the owner of this
-     * object. */
+    /* 3: a final role has no statement under way. FENCED has none either, because it waits for the
+     * owner of this object. */
     if ((elapse__role_is_final(role) || role == ELAPSE__ROLE_FENCED) && partition->under_way)
         return 3;
-    /* 4: without an epoch there is no lease, no group, and the node has not owned. */
+    /* 4: a node without an epoch has no lease and no group in flight, and has not owned the
+     * partition. */
     if (!has_epoch && (partition->has_lease || partition->has_owned || partition->has_group))
         return 4;
-    /* 5: a group is in flight only after the node has owned. A node that has owned has exactly the
-     * log. */
+    /* 5: a group is in flight only after the node has owned the partition. A node that has owned
+     * the partition has exactly the groups of the log. */
     if (partition->has_group && !partition->has_owned)
         return 5;
     if (partition->has_owned && (partition->local.group != partition->confirmed.group ||
                                  partition->local.hash != partition->confirmed.hash))
         return 5;
-    /* 6: no more than one group lies above the durable ones, except where a rebuild begins. */
+    /* 6: this node has at most one group above the durable ones, except where a rebuild begins. */
     if (partition->local_has_hash && partition->local.group > partition->confirmed.group + 1)
         return 6;
     /* 7: a node answers only while it has a lease. */
@@ -119,7 +121,7 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
         return 9;
     if (role == ELAPSE__ROLE_MARKING && partition->stop != ELAPSE__STOP_LOST_GROUPS)
         return 9;
-    /* 10: the epochs that this node owned are among those that it has seen. */
+    /* 10: the last epoch that this node has seen is not below the last one that it owned. */
     if (partition->has_owned && partition->memory.seen_epoch < partition->memory.epoch)
         return 10;
     /* 11: the statement under way fits the link, and obeys the rules. */

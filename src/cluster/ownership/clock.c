@@ -32,8 +32,8 @@ static bool is_apart(const struct elapse__clock *clock)
 /* ---- looks ---- */
 
 /* Returns the possible values of the database's clock minus this node's boot-time clock. The
- * database read its clock the first time after the sending, and the last time before the receipt.
- * All times are whole milliseconds. */
+ * database read its clock for the first time after this node sent the statement, and for the last
+ * time before this node received the answer. All times are whole milliseconds. */
 static struct range offsets(const struct elapse__clock_look *look)
 {
     return (struct range){
@@ -56,13 +56,14 @@ static void note_ahead(struct elapse__clock *clock, const struct elapse__clock_l
     clock->apart_since_ms = look->received_ms;
 }
 
-/* Follows the database's clock. After a jump, the database's clock is followed only if it agrees
- * with this node's wall clock. When the database's clock is seen for the first time, it is followed
- * for now: most likely the due times in the log are by this clock. */
+/* Follows the database's clock. After a jump, this node follows the database's clock only if that
+ * clock agrees with this node's wall clock. When this node sees the database's clock for the first
+ * time, it follows that clock for now, because the due times in the log are most likely of that
+ * clock. */
 static void follow(struct elapse__clock *clock, struct range range)
 {
     int64_t gap_ms = nearest(range, clock->offset_ms) - clock->offset_ms;
-    /* The wall clocks of nodes, where they are right, agree better with each other than the nodes'
+    /* Wall clocks of nodes, where they are right, differ less from each other than the nodes'
      * estimates of the database's clock do. */
     int64_t first_ms =
         clock->ahead_ms == 0 ? clock->wall_offset_ms : range.least + (range.most - range.least) / 2;
@@ -110,7 +111,7 @@ void elapse__clock_hear(struct elapse__clock *clock, uint64_t sent_ms, uint32_t 
     ELAPSE__ASSERT_THAT(others->agreeing, <=, others->living);
     if (!is_apart(clock) || sent_ms < clock->apart_since_ms + lease_ms)
         return;
-    /* This node counts, too: it lives and agrees with itself. */
+    /* This node counts, too: it lives, and it agrees with itself. */
     bool most_agree = 2 * (others->agreeing + 1) > others->living + 1;
     clock->is_judged = true;
     clock->is_wrong = others->right > 0 || !most_agree;

@@ -62,8 +62,8 @@ static void take_link_result(struct elapse__partition *partition,
 
 /* ---- statements ---- */
 
-/* Looks at the database's clock (R12), which comes with the settings of each answer. An append
- * without a row has the settings only in its second look. */
+/* Takes the database's clock (R12) from the settings that come with each answer. An append that
+ * returned no row has the settings only in its second look. */
 static void look_at_clock(struct elapse__partition *partition,
                           const struct elapse__statement_result *result)
 {
@@ -79,18 +79,18 @@ static void look_at_clock(struct elapse__partition *partition,
     elapse__clock_take(&partition->clock, &look);
 }
 
-/* Puts off a statement that failed, if it can wait. Returns false if it cannot. */
+/* Puts the failed statement off, if it can wait. Returns false if the statement cannot wait. */
 static bool put_off(struct elapse__partition *partition)
 {
     if (partition->statement.kind == ELAPSE__STATEMENT_DROP_TABLES)
         partition->drop_ms =
-            partition->now_ms + partition->options.lease_ms; /* a table is being read */
+            partition->now_ms + partition->options.lease_ms; /* perhaps a follower reads a table */
     else if (partition->statement.kind != ELAPSE__STATEMENT_CLOCKS)
         return false;
     return true;
 }
 
-/* Called when another session blocks the row or a table, and so nothing was done. */
+/* Called when another session blocks the row or a table, so that nothing was done. */
 static void take_locked(struct elapse__partition *partition)
 {
     elapse__partition_complain(partition, ELAPSE__COMPLAINT_LOCKED);
@@ -103,15 +103,15 @@ static void take_locked(struct elapse__partition *partition)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
 }
 
-/* Called when the database refuses a statement (R13). TERMINATE may be refused: the other session
- * may belong to a database role whose sessions this one may not end. */
+/* Called when the database refuses a statement (R13). The partition goes on if the statement was a
+ * TERMINATE, because this database role may not be allowed to end the sessions of another role. */
 static void take_refused(struct elapse__partition *partition)
 {
     if (partition->role == ELAPSE__ROLE_MARKING || partition->role == ELAPSE__ROLE_HANDING_OVER ||
         partition->statement.kind == ELAPSE__STATEMENT_TERMINATE) {
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
     } else {
-        elapse__partition_complain(partition, ELAPSE__COMPLAINT_ERROR); /* for the error's text */
+        elapse__partition_complain(partition, ELAPSE__COMPLAINT_ERROR); /* shows the error's text */
         elapse__partition_stop(partition, ELAPSE__STOP_REFUSED);
     }
 }

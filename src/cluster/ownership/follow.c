@@ -12,8 +12,8 @@ static bool is_handed_over(const struct elapse__partition *partition)
     return partition->owner_name[0] == '\0';
 }
 
-/* The time is L after the row has changed last, and not before 2 L on a new timeline (R4). The
- * statement of the take-over checks that the row is still the same. */
+/* A take-over is possible L after the last change of the row, and on a new timeline not before 2 L
+ * (R4). The statement of the take-over checks that the row is still the same. */
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition)
 {
     if (!partition->has_row || !partition->settings_trusted || partition->hands_over ||
@@ -58,7 +58,7 @@ void elapse__follow_row(struct elapse__partition *partition,
     if (partition->role == ELAPSE__ROLE_STARTING)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
     elapse__row_judge_end(partition);
-    /* R13. The row says that the missing group was not trimmed. */
+    /* R13: the log lacks a group that was not trimmed, as the row says. */
     if (partition->stop == ELAPSE__STOP_NONE && partition->log_is_behind &&
         partition->missing == partition->local.group + 1)
         elapse__partition_stop(partition, ELAPSE__STOP_BROKEN_LOG);
@@ -67,7 +67,7 @@ void elapse__follow_row(struct elapse__partition *partition,
 /* ---- the log ---- */
 
 /* Called when the log does not continue what this node has. The database may have lost the group
- * above the last durable one (R6). It must not lose durable groups. */
+ * above the last durable one (R6). A database that lost durable groups makes the node stop. */
 static void take_fork(struct elapse__partition *partition)
 {
     if (partition->local.group > partition->confirmed.group)
@@ -97,7 +97,7 @@ static bool apply(struct elapse__partition *partition, const struct elapse__part
         take_fork(partition);
         return false;
     }
-    /* The owner sent this group only after the one before was durable. */
+    /* The owner sent this group only after the group before it was durable. */
     if (partition->local.group > confirmed->group)
         *confirmed = partition->local;
     partition->local.group = row->group;
@@ -112,7 +112,7 @@ static bool apply(struct elapse__partition *partition, const struct elapse__part
 }
 
 /* Returns whether a group is to be applied. A node that has just taken over reads only to the end
- * of the log that it found: groups after it would be those of a later owner. */
+ * that the log had at the take-over. Groups after that end would be those of a later owner. */
 static bool is_wanted(const struct elapse__partition *partition,
                       const struct elapse__partition_log_row *row)
 {
@@ -120,8 +120,9 @@ static bool is_wanted(const struct elapse__partition *partition,
            (partition->role != ELAPSE__ROLE_CATCHING_UP || row->group <= partition->goal.group);
 }
 
-/* Called when a new owner finds a group missing. Another node may have taken over and dropped
- * trimmed groups: a beat tells. If this node still owns the partition, the log is broken. */
+/* Called when a new owner finds a group missing. Perhaps another node has taken over and has
+ * dropped trimmed groups. A beat tells whether that is so. If this node still owns the partition,
+ * the log is broken. */
 static void take_gap(struct elapse__partition *partition)
 {
     if (partition->log_has_gap) {
@@ -132,8 +133,9 @@ static void take_gap(struct elapse__partition *partition)
     partition->beat_ms = partition->now_ms;
 }
 
-/* Reads the row at once, because the log has no further group. If the row has more groups, notes
- * the missing one: the log may have gone back, or the group was trimmed. */
+/* Reads the row at once, because the log has no further group. If the row has more groups than the
+ * log, notes the number of the missing group. The database may have lost the group, or an owner may
+ * have trimmed it. */
 static void ask_row(struct elapse__partition *partition)
 {
     uint64_t wanted = partition->local.group + 1;
@@ -151,7 +153,7 @@ void elapse__follow_log(struct elapse__partition *partition,
     ELAPSE__ASSERT(catches_up || partition->role == ELAPSE__ROLE_FOLLOWING);
     while (applied < result->count && is_wanted(partition, &result->log[applied])) {
         if (!apply(partition, &result->log[applied]))
-            return; /* the partition stopped, or reads again from the tail on */
+            return; /* the partition has stopped, or reads again from the tail on */
         applied++;
     }
     partition->log_is_behind = applied > 0 && partition->local.group < partition->row.last_group;

@@ -6,18 +6,18 @@
 
 #include "own.h"
 
-/* Takes the row, as a follower reads it. */
+/* Takes the row that a follower has read. */
 void elapse__follow_row(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 
-/* Takes groups of the log that a follower has read, or an owner that catches up. */
+/* Takes groups of the log that a follower has read, or an owner that catches up has read. */
 void elapse__follow_log(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 
 /* Returns whether this node may take over now. */
 bool elapse__follow_may_take_over(const struct elapse__partition *partition);
 
-/* Returns when this node may take over if nothing changes; UINT64_MAX: never. */
+/* Returns when this node may take over if nothing changes, or UINT64_MAX for never. */
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Makes and frees a partition, and has the functions by which callers ask and tell it.
+ * Makes and frees a partition, and has the functions by which callers ask it and tell it something.
  */
 #include "partition.h"
 
@@ -99,8 +99,8 @@ void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail)
     if (tail <= partition->tail_wanted)
         return;
     partition->tail_wanted = tail;
-    /* The next beat writes the tail into the row. If a table can be dropped then, the beat comes at
-     * once. */
+    /* The next beat writes the tail into the row. If the new tail makes it possible to drop a
+     * table, the beat is due at once. */
     if (elapse__table_of(tail) > elapse__table_of(partition->row.tail))
         partition->beat_ms = partition->now_ms;
 }
@@ -132,9 +132,9 @@ void elapse__partition_aside(struct elapse__partition *partition)
         elapse__partition_follow(partition);
 }
 
-/* Returns how long this node waits for the database before it leaves. A node that holds an epoch
- * and has not owned yet leaves sooner: it has acknowledged nothing, and other nodes take over no
- * later than after the death of an owner. */
+/* Returns how long this node waits for the database before it leaves the partition. A node that
+ * holds an epoch and has not owned yet leaves sooner, because it has acknowledged nothing. Other
+ * nodes then take over no later than after the death of an owner. */
 static uint64_t leave_after_ms(const struct elapse__partition *partition)
 {
     uint64_t after_ms = partition->options.lease_ms / 3;

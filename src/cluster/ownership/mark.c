@@ -2,11 +2,11 @@
  * Rule R11 of partition.h: a node that finds groups lost marks the row, and a node that sees a mark
  * stops.
  *
- * In MARKING the row is looked at again on each new connection, and after it was locked: the right
- * standby may have been promoted meanwhile, or an operator gave the groups back, and such a row
- * must not be marked. If the row says that the log is longer than this node knows, the node reads
- * the next group, which has the hash of its predecessor. So the node sees whether the log still has
- * the last group that the node knows.
+ * In MARKING this node reads the row again on each new connection, and each time after it found the
+ * row locked. Meanwhile the right standby may have been promoted, or an operator may have given the
+ * groups back. The row must not be marked then. If the row says that the log is longer than this
+ * node knows, the node reads the next group, which has the hash of its predecessor. That hash shows
+ * whether the log still has the last group that the node knows.
  */
 #include "mark.h"
 
@@ -47,7 +47,7 @@ void elapse__mark_looked(struct elapse__partition *partition,
 }
 
 /* Takes the group after the last one that this node knows. If the log lacks that group, other nodes
- * have gone on for so long that it was trimmed, and there is nothing to mark. */
+ * have gone on for so long that the group was trimmed. Then there is nothing to mark. */
 void elapse__mark_compared(struct elapse__partition *partition,
                            const struct elapse__statement_result *result)
 {

@@ -10,7 +10,7 @@
 void elapse__mark_next(const struct elapse__partition *partition,
                        struct elapse__statement *statement);
 
-/* Take results in MARKING: of READ_ROW, READ_LOG and MARK. */
+/* These functions take results in MARKING: of READ_ROW, READ_LOG and MARK. */
 void elapse__mark_looked(struct elapse__partition *partition,
                          const struct elapse__statement_result *result);
 void elapse__mark_compared(struct elapse__partition *partition,
@@ -18,7 +18,8 @@ void elapse__mark_compared(struct elapse__partition *partition,
 void elapse__mark_written(struct elapse__partition *partition,
                           const struct elapse__statement_result *result);
 
-/* Ends MARKING: there is nothing to mark, the row has its mark, or there is no time left. */
+/* Ends MARKING. Called when there is nothing to mark, when the row has its mark, or when no time is
+ * left. */
 void elapse__mark_end(struct elapse__partition *partition);
 
 #endif

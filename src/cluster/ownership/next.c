@@ -58,8 +58,8 @@ static void fill_append(const struct elapse__partition *partition,
     };
 }
 
-/* Stores the question to the other nodes about their clocks (R12). Returns false if it is not due.
- */
+/* Stores the statement that asks the other nodes about their clocks (R12). Returns false if the
+ * question is not due. */
 static bool fill_clocks(struct elapse__partition *partition, struct elapse__statement *statement)
 {
     if (partition->now_ms < elapse__clock_ask_ms(&partition->clock))
@@ -141,7 +141,8 @@ static bool linked_next(struct elapse__partition *partition, struct elapse__stat
     case ELAPSE__ROLE_MARKING:
         elapse__mark_next(partition, statement);
         return true;
-    default: /* TAKING_OVER and HANDING_OVER have a statement under way; the others have no link */
+    default: /* TAKING_OVER and HANDING_OVER have a statement under way; the other roles have no
+                link */
         ELAPSE__ASSERT(!elapse__role_has_epoch(partition->role));
         return false;
     }
@@ -178,7 +179,7 @@ static uint64_t earlier(uint64_t left, uint64_t right)
     return left < right ? left : right;
 }
 
-/* Returns when the next statement is due. Requires that none is under way. */
+/* Returns when the next statement is due. Requires that no statement is under way. */
 static uint64_t due_ms(const struct elapse__partition *partition)
 {
     if (has_no_work(partition))

@@ -1,6 +1,6 @@
 /*
- * Does the work of an owner: appends, beats, and after a barrier decides what an unclear outcome
- * was.
+ * Does the work of an owner: appends and beats. After a barrier, decides whether an unclear write
+ * has happened.
  */
 #include "own.h"
 
@@ -8,8 +8,8 @@
 
 /* ---- confirmed writes ---- */
 
-/* Returns whether a fenced write that has answered with a row is confirmed. Otherwise its outcome
- * is unclear. */
+/* Returns whether a fenced write whose answer has a row is confirmed. If not, its outcome is
+ * unclear. */
 static bool is_confirmed(struct elapse__partition *partition,
                          const struct elapse__statement_result *result)
 {
@@ -45,7 +45,7 @@ static void confirm_group(struct elapse__partition *partition)
                                        partition->confirmed.group);
 }
 
-/* Notes which tables of the log exist, as the row tells. */
+/* Notes from the row which tables of the log exist. */
 static void know_tables(struct elapse__partition *partition)
 {
     uint64_t last = partition->row.last_group;
@@ -111,7 +111,7 @@ void elapse__own_taken(struct elapse__partition *partition,
 
 /* ---- beats ---- */
 
-/* Called in UNKNOWN before the barrier. Looks only for lost groups (R2, R11). */
+/* Called in UNKNOWN before the barrier. Only finds out whether groups are lost (R2, R11). */
 void elapse__own_looked(struct elapse__partition *partition,
                         const struct elapse__statement_result *result)
 {
@@ -127,9 +127,9 @@ void elapse__own_looked(struct elapse__partition *partition,
         (void)elapse__row_is_marked(partition, &partition->row);
 }
 
-/* Decides after a barrier what became of the group in flight. The row belongs to this node, a
- * standby has it, and no other node has appended. So the log ends with the last confirmed group of
- * this node, or with the group in flight. */
+/* Decides after a barrier whether the group in flight was appended. The row belongs to this node, a
+ * standby has it, and no other node has appended. So the log ends either with the last confirmed
+ * group of this node or with the group in flight. */
 static void decide(struct elapse__partition *partition, const struct elapse__partition_row *row)
 {
     const struct elapse__partition_log_place *confirmed = &partition->confirmed;
@@ -176,16 +176,16 @@ void elapse__own_appended(struct elapse__partition *partition,
                           const struct elapse__statement_result *result)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
-    /* There is no row: this node is fenced, or an earlier sending of the same group has arrived
-     * after all. A barrier tells which. */
+    /* The answer has no row. Either this node is fenced, or an earlier sending of the same group
+     * has arrived after all. A barrier tells which of the two has happened. */
     if (result->count == 0)
         elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);
     else if (is_confirmed(partition, result))
         confirm_group(partition);
 }
 
-/* The database has said that nothing was done, and sending the same group again would not help. So
- * this node gives up the partition (R10). */
+/* The database has said that nothing was done. To send the same group again would not help, so this
+ * node gives up the partition (R10). */
 void elapse__own_lost_rows(struct elapse__partition *partition)
 {
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
@@ -196,8 +196,8 @@ void elapse__own_lost_rows(struct elapse__partition *partition)
 
 /* ---- tables ---- */
 
-/* The next group needs its table. From the middle of a table on, the next table is made in advance.
- */
+/* The next group needs its table. As soon as half of a table is used, this node makes the next
+ * table in advance. */
 bool elapse__own_needs_table(const struct elapse__partition *partition)
 {
     uint64_t next = partition->confirmed.group + 1;

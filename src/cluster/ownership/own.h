@@ -1,13 +1,14 @@
 /*
- * Does the work of an owner: takes over, appends, beats, and finds out what an unclear outcome was.
+ * Does the work of an owner: takes over, appends, beats, and finds out whether an unclear write has
+ * happened.
  */
 #ifndef ELAPSE__OWNERSHIP_OWN_H
 #define ELAPSE__OWNERSHIP_OWN_H
 
 #include "row.h"
 
-/* Take the results of READ_ROW, TAKE_OVER, BEAT and APPEND, at a node that owns the partition, or
- * perhaps owns it. */
+/* These functions take the results of READ_ROW, TAKE_OVER, BEAT and APPEND at a node that owns the
+ * partition, certainly or perhaps. */
 void elapse__own_looked(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 void elapse__own_taken(struct elapse__partition *partition,
@@ -17,10 +18,10 @@ void elapse__own_beaten(struct elapse__partition *partition,
 void elapse__own_appended(struct elapse__partition *partition,
                           const struct elapse__statement_result *result);
 
-/* Called when rows of the inbox that the group was made of are not there any more (R10). */
+/* Called when the group was made of rows of the inbox and some of these rows have gone (R10). */
 void elapse__own_lost_rows(struct elapse__partition *partition);
 
-/* Begins to own if what this node has is all of the log. */
+/* Begins to own the partition if this node has all groups of the log. */
 void elapse__own_look_for_end(struct elapse__partition *partition);
 
 /* Returns whether a table of the log is to be made now. */

@@ -1,20 +1,24 @@
 /*
  * One node's part in one partition: who owns the log in the database, which groups are confirmed,
- * and which statement comes next. The room is pure: `now` comes in, statements go out; no clock,
- * thread or socket.
+ * and which statement comes next. The room is pure: `now` comes in and statements go out. It has no
+ * clock, thread or socket.
  *
  * Definitions
  *
- *   log        the groups of the partition in the database: numbers from 1, chained by hashes.
- *   epoch      counts owners. An append counts only in the epoch of the partition's row.
- *   lease L    a follower that has seen (epoch, beat, last_group) unchanged for L takes over. Where
- *              the row has no owner, it takes over at once.
- *   confirmed  a write is confirmed if its answer came, without a notice, and the settings before
- *              and after the write say that a standby (another server of the database) has it. Any
- *              other write is *unclear*: it may have happened, or may happen later.
+ *   log        the groups of the partition in the database. They have numbers from 1, and each has
+ *              the hash of the group before it (chain.h).
+ *   epoch      the number of take-overs so far. An append is done only in the epoch of the
+ *              partition's row.
+ *   lease L    a follower takes over when it has seen (epoch, beat, last_group) unchanged for L.
+ *              Where the row has no owner, a follower takes over at once.
+ *   confirmed  a write is confirmed if its answer came without a notice, and the settings before
+ *              and after the write prove that a standby (another server of the database) has the
+ *              write. Any other write is *unclear*: perhaps the database has done it, or will do it
+ *              later.
  *   barrier    a confirmed BEAT. A standby has everything that the row in its answer says.
- *   mark       a text in the row: the database lost acknowledged groups, and no node goes on with
- *              the partition until an operator has decided what becomes of them.
+ *   mark       a text in the row. It says that the database lost acknowledged groups. While it is
+ *              there, no node goes on with the partition. An operator takes it away with his
+ *              decision about the lost groups.
  *
  * Roles (role.c has the same diagram as a table)
  *
@@ -37,50 +41,52 @@
  *
  * Rules (each has a test that fails without it; tests/cluster/ownership/mutants)
  *
- *   R1  A group is confirmed only by a confirmed append, or by a barrier that shows its number and
- *       its hash as the last ones.
+ *   R1  A group is confirmed only by a confirmed append of the group, or by a barrier whose row has
+ *       the group's number and hash as the last ones.
  *   R2  After an unclear outcome this node believes nothing before a barrier on a new connection.
- *       For R11 a read is enough: a barrier may wait long for a standby, and others would take over
- *       meanwhile.
+ *       For R11 a read of the row is enough, because a barrier may wait long for a standby, and
+ *       other nodes would take over meanwhile.
  *   R3  The owner answers nothing later than 0.9 L after it *sent* its last confirmed write.
- *   R4  A follower measures L on its own boot-time clock, from when it received the three numbers,
- *       on one connection. The take-over requires that all three are still the same. On another
- *       connection L begins again: a beat that no standby had is lost when a standby is promoted,
- *       and the owner's next beat there has the same number. On a timeline that is higher than the
- *       one before, a follower takes over after 2 L at the earliest, also where the row has no
- *       owner: the row may be one of the past, and a node that misses groups needs time to mark it
- *       (R11).
+ *   R4  A follower measures L by its own boot-time clock, from the time when it received the three
+ *       numbers, on one connection. The take-over requires that all three are still the same. On
+ *       another connection L begins again. The reason: a beat that no standby had is lost when a
+ *       standby is promoted, and then the owner's next beat has the same number. On a timeline that
+ *       is higher than the one before, a follower takes over after 2 L at the earliest, even where
+ *       the row has no owner. The reason: the row may be an old one, and a node that misses groups
+ *       needs time to mark it (R11).
  *   R5  An owner reads the log to its end after it took the epoch, never before.
  *   R6  A group is durable if the next one was sent. Where the log lacks a group that this node
- *       knows to be durable, acknowledged groups are lost: the node stops, loudly. The database may
- *       lose the one group above the durable ones: then this node forgets all it has, and reads
- *       again.
- *   R7  A database of a lower timeline than one seen before, or of another system, is not used.
- *       This node answers nothing before its disk has the memory of them.
- *   R8  A barrier shows this node's epoch only if the row has this node's name, too: after unclear
- *       outcomes two nodes may believe that they have taken the same epoch.
+ *       knows to be durable, acknowledged groups are lost. Then the node stops and says so. The
+ *       database may lose the one group above the durable ones. Then this node forgets all groups
+ *       that it has, and reads the log again.
+ *   R7  This node does not use a database of a lower timeline than one that it saw before, or of
+ *       another system. It answers nothing before its disk has the highest timeline and the system.
+ *   R8  A row with this node's epoch belongs to this node only if it has this node's name, too. The
+ *       reason: after unclear outcomes two nodes may believe that they have taken the same epoch.
  *   R9  A table of the log is dropped only if a barrier confirmed that the tail is above it.
- *   R10 A node gives up a group that was made of rows of the inbox if the rows have gone, and acts
- *       as if another node owned the partition. Rows can go because a commit that was cancelled
- *       while it waited for a standby shows rows that a promoted standby does not have.
+ *   R10 A node that has made a group of rows of the inbox gives the group up if the rows have gone.
+ *       Then the node acts as if another node owned the partition. Rows can go in this way: a
+ *       commit that is cancelled while it waits for a standby shows its rows, and the standby that
+ *       is promoted afterwards does not have them.
  *   R11 A node that finds groups lost marks the row. If that fails, it tries again as long as it
  *       runs. A node that sees a mark stops. Take-overs and appends do nothing where there is a
- *       mark. A node that never read the lost groups cannot miss them. The mark keeps it from going
- *       on without them, if a node that misses them reaches the database before the take-over (R4).
- *       The mark is for the epochs up to the last one that this node has followed, or owned after
- *       it had read the log to its end. A node may come late: after an operator accepted the loss,
- *       or after others have gone on. Then it stops only itself, and the row says in `missed` what
- *       it misses: to stop the others would bring nothing back.
+ *       mark. A node that never read the lost groups does not know that they are lost. The mark
+ *       keeps that node from going on, if a node that knows of the loss reaches the database before
+ *       the take-over (R4). The mark is for the epochs up to the last one that the marking node has
+ *       followed, or has owned after it had read the log to its end. A marking node may come late:
+ *       after an operator accepted the loss, or after other nodes have gone on. Then it stops only
+ *       itself, and writes into `missed` of the row which groups it misses. To stop the other nodes
+ *       would bring no group back.
  *
  *   R12 Jobs become due by the cluster's time (clock.h), which is the same at all nodes. So a new
- *       owner is early by no more than the error with which nodes know the database's clock,
- *       however wrong their own wall clocks are. A node whose wall clock is more than 5 s from the
- *       database's takes nothing over. When that has lasted for a lease, it gives up what it owns.
- *       But if no living node is near the database's clock, and more than half of the living nodes
- *       agree with this node, the database's clock is the wrong one. Then this node goes on by the
- *       time that it had.
- *   R13 Where the database refuses a statement because a table, a function or a right is missing,
- *       or its log lacks a group that its row has, the partition stops at this node, because to try
+ *       owner hands jobs out too early by no more than the error with which nodes know the
+ *       database's clock, however wrong their own wall clocks are. A node whose wall clock is more
+ *       than 5 s from the database's takes nothing over. When that has lasted for a lease, the node
+ *       gives up what it owns. But if no living node is near the database's clock, and more than
+ *       half of the living nodes agree with this node, the database's clock is the wrong one. Then
+ *       this node goes on by the time that it had.
+ *   R13 The partition stops at this node where the database refuses a statement because a table, a
+ *       function or a right is missing, or where the log lacks a group that the row has. To try
  *       again would not help.
  *
  * The caller
@@ -89,8 +95,9 @@
  *      elapse__partition_completed(partition, now, &result)          when its result is there
  *      elapse__partition_tick(partition, now)                        by elapse__partition_next_ms
  *
- * A statement that was given stays under way until it is completed or abandoned; CONNECT follows a
- * statement that was abandoned, and a late result is ignored by its serial number.
+ * A statement that elapse__partition_next has stored stays under way until it is completed or
+ * abandoned. CONNECT follows a statement that was abandoned. A late result has an old serial
+ * number, and is ignored.
  */
 #ifndef ELAPSE__OWNERSHIP_PARTITION_H
 #define ELAPSE__OWNERSHIP_PARTITION_H
@@ -120,7 +127,7 @@ enum elapse__partition_stop {
     ELAPSE__STOP_LEASE,       /* the row has another lease_ms than this node */
     ELAPSE__STOP_LOST_GROUPS, /* the database lacks groups that were acknowledged, or an epoch */
     ELAPSE__STOP_MARKED,      /* another node has found lost groups, and marked the row */
-    ELAPSE__STOP_BROKEN_LOG,  /* the log contradicts itself, or the row */
+    ELAPSE__STOP_BROKEN_LOG,  /* the log contradicts itself or the row */
     ELAPSE__STOP_REFUSED,     /* a table, a function or a right is missing in the database */
 };
 
@@ -130,64 +137,65 @@ enum {
     ELAPSE__MARK_BYTES = 256,
 };
 
-/* What a node must never forget of a partition, on its disk. */
+/* What a node must keep of a partition on its disk for ever. */
 struct elapse__partition_memory {
     uint64_t system_identifier; /* 0: no database was seen */
     uint32_t timeline;
-    uint64_t epoch;      /* the highest that this node has owned */
-    uint64_t seen_epoch; /* the highest in which the log led on from what this node has */
+    uint64_t epoch;      /* the highest epoch that this node has owned */
+    uint64_t seen_epoch; /* the highest epoch in which the log continued what this node has */
 };
 
-/* A place in the log: a group, and the chain's hash there. */
+/* A place in the log: the number of a group, and the hash of that group. */
 struct elapse__partition_log_place {
     uint64_t group;
     uint64_t hash;
 };
 
-/* A group as its owner gives it. The bytes stay as they are until the group is confirmed, or the
- * partition fenced, ended or stopped. */
+/* A group as the caller submits it. The bytes must not change until the group is confirmed, or the
+ * partition is fenced, ended or stopped. */
 struct elapse__partition_group {
     const void *bytes;
     size_t size;
-    const int64_t *inbox;             /* ids that the append takes out of the inbox; NULL: none */
-    const char *const *inbox_reasons; /* NULL, or for each id why it is refused; NULL: it was run */
+    const int64_t *inbox; /* ids of rows that the append takes out of the inbox; or NULL */
+    const char *const *inbox_reasons; /* why each id is refused, or NULL; NULL: none is refused */
     size_t inbox_count;
 };
 
-/* Callbacks come from within the calls of the partition's functions. A callback may call functions
- * that only read the partition. Of those that change it, it may call elapse__partition_remembered
- * alone. */
+/* The partition calls these functions from within calls of its own functions. They may call
+ * functions that only read the partition, and elapse__partition_remembered, but no other function
+ * that changes the partition. */
 struct elapse__partition_owner {
     void *context;
 
-    /* The next group of the log: apply it. Another node, or an earlier life of this one, has
-     * written it. */
+    /* Applies the next group of the log. Another node, or an earlier life of this node, has written
+     * it. */
     void (*apply)(void *context, const struct elapse__partition_log_row *row, uint64_t hash);
 
-    /* What this node has is not the beginning of the log: forget all of it. Groups come from `tail`
-     * on. */
+    /* Forgets all groups, because what this node has is not the beginning of the log. The next
+     * groups come from `tail` on. */
     void (*rebuild)(void *context, uint64_t tail);
 
     /* This node owns the partition, and has all of the log. */
     void (*own)(void *context, uint64_t epoch);
 
-    /* The group that was submitted is durable: its replies may leave, until
+    /* The group that was submitted is durable. Its replies may leave until
      * elapse__partition_answer_until_ms. */
     void (*confirmed)(void *context, uint64_t group);
 
-    /* Another node owns the partition, or R10: close connections, answer nothing, forget all
-     * changes after the last confirmed group. `group`, if not NULL, was not confirmed: put it
-     * aside. Then call elapse__partition_aside. */
+    /* Another node owns the partition, or this node gives it up (R10). Closes connections, answers
+     * nothing from now on, and forgets all changes after the last confirmed group. A `group` that
+     * is not NULL was not confirmed: puts it aside. Calls elapse__partition_aside when that is
+     * done. */
     void (*fenced)(void *context, const struct elapse__partition_group *group);
 
-    /* The partition must not go on. Close connections, answer nothing, and say why. In MARKING,
-     * before this call comes, nothing is answered either. */
+    /* The partition must not go on. Closes connections, answers nothing from now on, and says why.
+     * Nothing is answered in MARKING either, before this call comes. */
     void (*stopped)(void *context, enum elapse__partition_stop stop);
 };
 
 struct elapse__partition_options {
     struct elapse__partition_owner owner;
-    const char *me; /* the name of this life of the node; no two processes ever have the same */
+    const char *me; /* the name of this life of the node; no two processes have the same */
     unsigned hosts; /* hosts of the database; CONNECT names one by its number, from 0 */
     uint32_t lease_ms;
     bool single_copy; /* the operator accepts a database without standbys */
@@ -195,9 +203,9 @@ struct elapse__partition_options {
 
     struct elapse__partition_memory memory;
     struct elapse__partition_log_place
-        local; /* the end of what this node has; group 0: nothing yet */
+        local; /* the last group that this node has; group 0: none yet */
     struct elapse__partition_log_place
-        confirmed; /* known to be durable; `local` is at most one above it */
+        confirmed; /* the last group known to be durable; `local` is at most one above it */
 };
 
 struct elapse__partition;
@@ -207,79 +215,82 @@ struct elapse__partition *elapse__partition_new(const struct elapse__partition_o
                                                 uint64_t now_ms);
 void elapse__partition_free(struct elapse__partition *partition);
 
-/* Stores the statement that is to be sent now. Returns false if there is none, because a statement
- * is under way, or nothing is due. */
+/* Stores the statement that is to be sent now. Returns false if a statement is under way or nothing
+ * is due. */
 bool elapse__partition_next(struct elapse__partition *partition, uint64_t now_ms,
                             struct elapse__statement *statement);
 
-/* Takes a result; ignores that of a statement that was abandoned. */
+/* Takes a result. Ignores the result of a statement that was abandoned. */
 void elapse__partition_completed(struct elapse__partition *partition, uint64_t now_ms,
                                  const struct elapse__statement_result *result);
 
 /* Lets time pass: abandons a statement that takes too long. */
 void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms);
 
-/* Returns when next or tick has something to do, unless a result comes before. */
+/* Returns when elapse__partition_next or elapse__partition_tick has something to do, unless a
+ * result comes before. */
 uint64_t elapse__partition_next_ms(const struct elapse__partition *partition);
 
 /* Returns whether a group can be submitted now: this node owns the partition, and no group is in
  * flight. */
 bool elapse__partition_takes_group(const struct elapse__partition *partition);
 
-/* Submits the next group. Requires takes_group. Cost: the hash of the bytes. */
+/* Submits the next group. Requires elapse__partition_takes_group. Cost: one hash over the bytes. */
 void elapse__partition_submit(struct elapse__partition *partition,
                               const struct elapse__partition_group *group);
 
-/* Groups below `tail` are needed no more. Requires tail <= the last confirmed group. When that
- * makes a whole table useless, the row hears of it at once; otherwise with the next beat. */
+/* Says that groups below `tail` are needed no more. Requires tail <= the last confirmed group. If a
+ * whole table becomes useless by that, the next statement writes the tail into the row. If not, the
+ * next beat does. */
 void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail);
 
-/* The owner says that there is news: reads the row at once. */
+/* Called when the owner has sent word of a new group: reads the row at once. */
 void elapse__partition_news(struct elapse__partition *partition);
 
-/* The memory is on the disk, as elapse__partition_memory returned it with this mark. */
+/* Called when the disk has the memory that elapse__partition_memory returned with this mark. */
 void elapse__partition_remembered(struct elapse__partition *partition, uint64_t mark);
 
-/* After `fenced`: what was not confirmed is put aside, and forgotten. */
+/* Called after `fenced`, when the caller has put aside and forgotten what was not confirmed. */
 void elapse__partition_aside(struct elapse__partition *partition);
 
-/* The process is about to end: takes no further group, waits for the one in flight, hands over. The
- * role becomes ENDED, or STOPPED after MARKING; within a third of the lease, if the database does
- * not answer; within half a second, if this node has not owned the partition yet in its epoch. */
+/* Called when the process is about to end. Takes no further group, waits for the one in flight, and
+ * hands over. Then the role becomes ENDED, or STOPPED after MARKING. If the database does not
+ * answer, that takes a third of the lease, or half a second if this node has not owned the
+ * partition yet in its epoch. */
 void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t now_ms);
 
-/* Returns until when answers that follow from confirmed groups may leave, reads included: strictly
- * before that time, on the clock of `now_ms`. 0: not at all. */
+/* Returns until when answers that follow from confirmed groups may leave, those to reads included.
+ * They must leave before that time, by the clock of `now_ms`. Returns 0 if no answer may leave. */
 uint64_t elapse__partition_answer_until_ms(const struct elapse__partition *partition);
 
-/* Returns what has to be remembered. `*mark` differs whenever the memory does. */
+/* Returns what has to be remembered. `*mark` is another number whenever the memory has changed. */
 struct elapse__partition_memory elapse__partition_memory(const struct elapse__partition *partition,
                                                          uint64_t *mark);
 
 struct elapse__partition_figures {
     enum elapse__partition_role role;
     enum elapse__partition_stop stop; /* from MARKING on */
-    enum elapse__complaint complaint; /* the last complaint since all was well */
-    unsigned complaint_host;          /* which server of the database it is about */
-    uint64_t complaints;              /* how many there have been */
-    uint64_t epoch;                   /* of the row when it was seen last */
+    enum elapse__complaint complaint; /* the last complaint since the database was last in order */
+    unsigned complaint_host;          /* which server of the database `complaint` is about */
+    uint64_t complaints;              /* how many complaints there have been */
+    uint64_t epoch;                   /* the epoch of the row when this node saw it last */
     struct elapse__partition_log_place local, confirmed;
-    uint64_t last_group, tail; /* of the row; last_group - local.group is the lag */
+    uint64_t last_group, tail; /* from the row; last_group - local.group is the lag */
     unsigned host;
     uint32_t timeline; /* of the database where the row was seen; 0: the row was not seen since */
-    char owner[ELAPSE__NODE_NAME_BYTES]; /* cut if it is longer */
+    char owner[ELAPSE__NODE_NAME_BYTES]; /* cut if it is too long */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
-    char mark[ELAPSE__MARK_BYTES]; /* of the row, cut if it is longer; "": none */
+    char mark[ELAPSE__MARK_BYTES]; /* the mark in the row, cut if it is too long; "": none */
     enum elapse__clock_verdict clock;
-    int64_t ahead_ms; /* the wall clock of this node, before that of the database */
+    int64_t ahead_ms; /* this node's wall clock minus the database's */
     bool has_offset;
-    int64_t offset_ms; /* the cluster's time minus `now_ms`; has_offset: it is known */
+    int64_t offset_ms; /* the cluster's time minus `now_ms`; valid if has_offset */
 };
 
 void elapse__partition_figures(const struct elapse__partition *partition,
                                struct elapse__partition_figures *figures);
 
-/* Tests the invariants. Returns 0, or the number of the first one found broken, as in check.c. */
+/* Tests the invariants. Returns 0, or the number of the first broken invariant (check.c). */
 unsigned elapse__partition_check(const struct elapse__partition *partition);
 
 #endif

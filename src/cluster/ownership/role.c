@@ -1,6 +1,6 @@
 /*
- * Has the diagram of partition.h as a table, and performs what a change of the role brings with it:
- * a closed connection, the end of an epoch, the end of the partition.
+ * Has the diagram of partition.h as a table. Does what a change of the role requires: closes the
+ * connection, ends the epoch, or ends the partition.
  */
 #include "role.h"
 
@@ -133,10 +133,10 @@ void elapse__partition_left(struct elapse__partition *partition)
 }
 
 /* Returns whether the next connection goes to the same host. A node that lost a good connection
- * tries the same host first: most often the connection alone is lost, or the database is slow for a
- * while, and a search of the other hosts takes longer. A host that has failed before, and has done
- * nothing well since, is left. An owner, whose lease goes on, and a node that marks lost groups
- * stay even then. A host that answers with an error is always left. */
+ * tries the same host first. Most often only the connection is lost, or the database is slow for a
+ * while, and a search of the other hosts takes longer. A node leaves a host that fails twice
+ * without success in between. Two nodes stay even then: an owner, because its lease goes on, and a
+ * node that marks lost groups. Every node leaves a host that answers with an error. */
 static bool stays(struct elapse__partition *partition, enum elapse__complaint why)
 {
     bool hurries =

@@ -1,5 +1,5 @@
 /*
- * Roles: which may follow which, and what a change of the role brings with it.
+ * Says which role may follow which, and does what a change of the role requires.
  */
 #ifndef ELAPSE__OWNERSHIP_ROLE_H
 #define ELAPSE__OWNERSHIP_ROLE_H
@@ -9,7 +9,7 @@
 /* Returns whether a node in this role holds an epoch, certainly or perhaps. */
 bool elapse__role_has_epoch(enum elapse__partition_role role);
 
-/* Returns whether the partition has ended or stopped: no statement comes any more. */
+/* Returns whether the partition has ended or stopped. No statement follows then. */
 bool elapse__role_is_final(enum elapse__partition_role role);
 
 /* Enters a role. Requires that the diagram of partition.h has this change. */
@@ -18,11 +18,11 @@ void elapse__partition_enter(struct elapse__partition *partition, enum elapse__p
 /* Reads the row as soon as nothing is under way. */
 void elapse__partition_poll_now(struct elapse__partition *partition);
 
-/* Closes the connection. The next one goes to the next host if `elsewhere`. */
+/* Closes the connection. If `elsewhere`, the next connection goes to the next host. */
 void elapse__partition_drop_link(struct elapse__partition *partition, bool elsewhere);
 
-/* Called when the outcome of the statement under way is unclear: it may have happened, now or
- * later. */
+/* Called when the outcome of the statement under way is unclear: perhaps the database has done it,
+ * or will do it later. */
 void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why);
 
 /* Called when this node does not own the partition any more. */
@@ -31,13 +31,14 @@ void elapse__partition_lose(struct elapse__partition *partition);
 /* Leaves HANDING_OVER, because the database has answered or it is too late. */
 void elapse__partition_left(struct elapse__partition *partition);
 
-/* Goes on as one of the followers. Ends instead if the process is about to end. */
+/* Becomes a follower. If the process is about to end, ends the partition instead. */
 void elapse__partition_follow(struct elapse__partition *partition);
 
-/* Ends, and gives back the group that was not confirmed. */
+/* Ends the partition, and gives the group that was not confirmed back to the owner of this
+ * object. */
 void elapse__partition_end(struct elapse__partition *partition);
 
-/* Stops the partition. If groups are lost, the row is marked before. */
+/* Stops the partition. If groups are lost, marks the row first. */
 void elapse__partition_stop(struct elapse__partition *partition, enum elapse__partition_stop stop);
 
 /* Enters STOPPED, and tells the owner of this object why. */

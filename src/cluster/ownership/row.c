@@ -58,7 +58,8 @@ bool elapse__row_has_lost(const struct elapse__partition *partition)
            (row->last_group == confirmed->group && row->last_hash != confirmed->hash);
 }
 
-/* Returns whether what this node has may be the beginning of the log, from the tail on. */
+/* Returns whether the groups that this node has may be the beginning of the log, from the tail
+ * on. */
 static bool leads_to(const struct elapse__partition *partition)
 {
     const struct elapse__partition_row *row = &partition->row;
@@ -85,8 +86,8 @@ bool elapse__row_is_marked(struct elapse__partition *partition,
         return false;
     if (row != &partition->row)
         elapse__row_note(partition, row);
-    /* A node that itself misses groups stops with LOST_GROUPS, because its directory can give them
-     * back. */
+    /* A node that itself misses groups stops with LOST_GROUPS, because its directory has those
+     * groups. */
     elapse__partition_stop(partition, elapse__row_has_lost(partition) ? ELAPSE__STOP_LOST_GROUPS
                                                                       : ELAPSE__STOP_MARKED);
     return true;

@@ -13,18 +13,19 @@ void elapse__row_note(struct elapse__partition *partition, const struct elapse__
 /* Returns whether the noted row lacks what this node knows to be durable. */
 bool elapse__row_has_lost(const struct elapse__partition *partition);
 
-/* Stops if this row has a mark (R11), and returns whether it has. */
+/* Stops the partition if this row has a mark (R11). Returns whether the row has a mark. */
 bool elapse__row_is_marked(struct elapse__partition *partition,
                            const struct elapse__partition_row *row);
 
-/* Decides by the noted row. Stops if groups are lost, or if the row has a mark. Rebuilds if what
- * this node has is not the beginning of the log. */
+/* Decides by the noted row. Stops the partition if groups are lost, or if the row has a mark.
+ * Begins a rebuild if what this node has is not the beginning of the log. */
 void elapse__row_judge_end(struct elapse__partition *partition);
 
 /* Remembers that in this epoch the log continued what this node has. */
 void elapse__row_see_epoch(struct elapse__partition *partition, uint64_t epoch);
 
-/* Forgets what this node has. Groups come from the tail on. */
+/* Begins a rebuild: forgets the groups that this node has. The next groups come from the tail
+ * on. */
 void elapse__row_rebuild(struct elapse__partition *partition);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * The state of a partition, and what all files of this room may include. partition.h has the
- * definitions.
+ * The state of a partition, and small functions that all files of this room share. partition.h
+ * defines the terms.
  *
- * The files, from the bottom up. A file calls only those listed before it, and includes the header
- * of its layer, which includes those of the layers before.
+ * The files, from the bottom up. A file calls only files that are listed before it. It includes the
+ * header of its layer, which includes the headers of the layers before.
  *
  *      clock.h    clock.c      the cluster's time, and whose wall clock is wrong
  *      role.h     role.c       the diagram of roles as a table; the link; ends and stops
@@ -30,12 +30,12 @@ enum elapse__partition_link {
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by meaning */
 struct elapse__partition {
-    struct elapse__partition_options options; /* `me` is a copy */
+    struct elapse__partition_options options; /* `me` points to a copy */
     enum elapse__partition_role role;
     enum elapse__partition_stop stop;
     enum elapse__complaint complaint;
-    unsigned complaint_host; /* the server of the database that it is about */
-    uint64_t complaints;     /* how many there have been */
+    unsigned complaint_host; /* the database server that `complaint` is about */
+    uint64_t complaints;     /* how many complaints there have been */
     uint64_t now_ms;
 
     /* The statement under way, or the last one. */
@@ -46,63 +46,63 @@ struct elapse__partition {
     enum elapse__partition_link link;
     unsigned host;
     uint64_t retry_ms;     /* CONNECT comes no earlier than this */
-    bool blocked;          /* another session holds the row: TERMINATE comes next */
-    bool settings_trusted; /* as the last look at the settings found */
-    bool is_well;          /* the host has done what it should since it failed last */
+    bool blocked;          /* another session blocks the row: TERMINATE comes next */
+    bool settings_trusted; /* whether the last look at the settings found them right */
+    bool is_well;          /* the host has done what it should since its last failure */
 
     struct elapse__partition_memory memory;
     uint64_t memory_mark, remembered_mark;
 
     /* The row as it was seen last, and since when its three numbers are the same. */
     bool has_row;
-    struct elapse__partition_row row; /* its texts are those of the three arrays below */
+    struct elapse__partition_row row; /* its texts lie in the three arrays below */
     uint64_t unchanged_since_ms;
-    uint64_t wary_until_ms; /* a take-over comes no earlier than this: the timeline is new (R4) */
+    uint64_t wary_until_ms; /* no take-over before this time, as the timeline is new (R4) */
     uint64_t poll_ms;       /* when the row is read next */
     char owner_name[ELAPSE__NODE_NAME_BYTES];
     char owner_address[ELAPSE__NODE_ADDRESS_BYTES];
     char mark[ELAPSE__MARK_BYTES];
 
     struct elapse__partition_log_place local;
-    bool local_has_hash; /* false: after a rebuild, the first group says what comes before it */
+    bool local_has_hash; /* false after a rebuild: the first group has the hash before it */
     struct elapse__partition_log_place confirmed;
-    bool log_is_behind; /* following: the log has more than this node */
-    uint64_t missing;   /* following: a group that this row has, and the log does not; 0: none */
-    bool knows_loss;    /* marking: the row or the log, read on this connection, lacks groups */
+    bool log_is_behind; /* a follower: the log has more groups than this node */
+    uint64_t missing;   /* a follower: a group that the row has and the log lacks; 0: none */
+    bool knows_loss;    /* MARKING: the row or the log, read on this connection, lacks groups */
 
     /* The fields of the epoch: from TAKING_OVER on, until the partition is fenced. */
     uint64_t epoch;
     bool has_owned;                          /* this node has been OWNING in this epoch */
-    struct elapse__partition_log_place goal; /* where catching up ends */
-    bool log_has_gap; /* catching up: no group came, and no beat was confirmed since then */
+    struct elapse__partition_log_place goal; /* the group with which catching up ends */
+    bool log_has_gap; /* catching up: the log lacked a group, and no beat was confirmed since */
     bool has_lease;
     uint64_t lease_from_ms; /* when the last confirmed write was sent */
     uint64_t beat_ms;       /* when the next beat is due */
 
     bool has_group;
-    struct elapse__partition_group group; /* number confirmed.group + 1 */
+    struct elapse__partition_group group; /* its number is confirmed.group + 1 */
     uint64_t group_hash;
 
-    uint64_t tail_wanted;       /* as elapse__partition_trim was told */
+    uint64_t tail_wanted;       /* the tail that elapse__partition_trim was told */
     uint64_t tables_made_below; /* tables of the log with lower numbers exist */
     uint64_t tables_dropped_below;
     uint64_t drop_ms; /* DROP_TABLES comes no earlier than this */
 
     struct elapse__clock clock;
 
-    bool hands_over; /* hand_over was called */
+    bool hands_over; /* elapse__partition_hand_over was called */
     uint64_t leave_ms;
     char me[ELAPSE__NODE_NAME_BYTES];
 };
 
-/* Lets time pass, by a clock that does not go back. */
+/* Sets the time of the partition. Time does not go back. */
 static inline void elapse__partition_set_now(struct elapse__partition *partition, uint64_t now_ms)
 {
     ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
     partition->now_ms = now_ms;
 }
 
-/* Notes what is wrong with the present host, before it is left. */
+/* Notes what is wrong with the present host, before this node leaves the host. */
 static inline void elapse__partition_complain(struct elapse__partition *partition,
                                               enum elapse__complaint why)
 {
@@ -119,14 +119,14 @@ static inline bool elapse__partition_releases(const struct elapse__partition *pa
            elapse__clock_verdict(&partition->clock) == ELAPSE__CLOCK_WRONG; /* R12 */
 }
 
-/* The times that follow from the lease. */
+/* The next functions return the times that follow from the lease. */
 static inline uint32_t elapse__beat_every_ms(const struct elapse__partition *partition)
 {
     return partition->options.lease_ms / 4;
 }
 
-/* How long a follower is wary of a new timeline (R4). Nodes that know of lost groups may first have
- * to give up hosts that do not answer: half a lease for each. */
+/* Returns how long a follower does not take over on a new timeline (R4). Nodes that know of lost
+ * groups may first have to give up hosts that do not answer, which takes half a lease for each. */
 static inline uint32_t elapse__wary_for_ms(const struct elapse__partition *partition)
 {
     return 2 * partition->options.lease_ms;
@@ -137,15 +137,17 @@ static inline uint32_t elapse__poll_every_ms(const struct elapse__partition *par
     return partition->options.lease_ms / 10 + 1;
 }
 
-/* How long a statement is waited for. Two things keep the limit down to half the lease:
- *  - An owner whose connection hangs shall keep the partition. It has sent its last write up to a
- *    quarter of a lease before, so a quarter is left for a new connection and a barrier.
- *  - Nodes that know of lost groups shall mark them before others take over (R11). Where two of
- *    three hosts do not answer, an owner reaches the third after three statements: after 1.5 L,
- *    and the others wait for 2 L (R4).
+/* Returns how long this node waits for a statement. There are two reasons why the limit is as small
+ * as half the lease:
+ *  - An owner whose connection hangs should keep the partition. It sent its last write up to a
+ *    quarter of a lease before the statement. So a quarter is left for a new connection and a
+ *    barrier.
+ *  - Nodes that know of lost groups should mark the row before other nodes take over (R11). Where
+ *    two of three hosts do not answer, an owner reaches the third host after three statements,
+ *    which is after 1.5 L. The other nodes wait for 2 L (R4).
  *
- * A database that is busy takes up to a second for a group. So leases begin at 2 s, and
- * `elapse cluster create` warns below. */
+ * A database that is busy takes up to a second for a group. So `elapse cluster create` warns of a
+ * lease below 2 s. */
 static inline uint32_t elapse__statement_limit_ms(const struct elapse__partition *partition)
 {
     return partition->options.lease_ms / 2;

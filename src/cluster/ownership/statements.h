@@ -1,40 +1,43 @@
 /*
  * Declares what a partition asks of the database, and what it gets back. This is the contract
- * between the state machine (partition.h), which decides and knows no SQL, and the shell, which has
- * the connection and the text of each statement.
+ * between two parts. The state machine (partition.h) decides, and knows no SQL. The shell
+ * (src/cluster/postgres) has the connection and the text of each statement.
  *
  *      partition ---> struct elapse__statement ---> shell: SQL, libpq
  *      partition <--- struct elapse__statement_result <---
  *
- * One statement at a time is under way for each partition. The shell never cancels one: to be rid
- * of a statement it closes the connection, which CONNECT does first.
+ * At most one statement is under way for each partition. The shell never cancels a statement. To
+ * give a statement up, the shell closes the connection. CONNECT closes it first.
  *
  * Rules for the shell
  *
- *   W1  Each statement is a transaction of its own, outside a block. Execute and Sync leave in one
- *       send.
- *   W2  After each *fenced write* (TAKE_OVER, BEAT, APPEND, MARK) a second one is in the same send,
- *       which selects the settings again: the database runs it when the first is committed. If
- *       synchronous_standby_names is emptied while a commit waits for a standby, the commit ends
- *       with success, and only the second select shows why.
- *   W3  A session begins with: application_name `elapse/<queue>/<partition>`, client_min_messages
- *       `warning`, synchronous_commit `on`, lock_timeout = lease / 4, no statement_timeout.
- *   W4  `noticed` is set if any notice came between the send and the last result, whatever it says:
- *       a commit whose wait was cancelled reports success and a warning.
+ *   W1  Each statement is a transaction of its own, without BEGIN and COMMIT. The messages Execute
+ *       and Sync of libpq's protocol leave in one send.
+ *   W2  A *fenced write* is a TAKE_OVER, BEAT, APPEND or MARK: a write that depends on the epoch in
+ *       the row. The same send has a second statement, which selects the settings again. The
+ *       database runs the second when the first is committed. If synchronous_standby_names is
+ *       emptied while a commit waits for a standby, the commit ends with success, and only the
+ *       second select shows why.
+ *   W3  A session begins with these settings: application_name `elapse/<queue>/<partition>`,
+ *       client_min_messages `warning`, synchronous_commit `on`, lock_timeout = lease / 4, no
+ *       statement_timeout.
+ *   W4  `noticed` is set if any notice came between the send and the last result, whatever the
+ *       notice says. The reason: a commit whose wait for a standby was cancelled reports success
+ *       and a warning.
  *   W5  FATAL, PANIC, a closed socket and a protocol error are LOST. ERROR is what the server calls
- *       an error. The session can be used after it.
- *   W6  `is_pooled` is set if another backend than that of the connection has answered, whatever
- *       the answer says: a pooler is between this node and the server. Through a pooler, CONNECT
- *       sets nothing in the session.
+ *       an error. The session can be used after an ERROR.
+ *   W6  `is_pooled` is set if another backend (process of the server) than that of the connection
+ *       has answered, whatever the answer says. Then a pooler is between this node and the server.
+ *       Through a pooler, CONNECT sets nothing in the session.
  *
- * The tables, which a command makes once for each queue (names as the shell likes):
+ * The tables, which `elapse cluster create` makes once for each queue. The shell chooses the names.
  *
  *   partition(queue, part, epoch bigint, owner text, address text, beat bigint, last_group bigint,
  *       last_hash bigint, tail bigint, lease_ms int, stopped text, missed text), key (queue, part),
  *       fillfactor 10. A row begins as epoch 0, owner '', beat 0, last_group 0, last_hash
- *       elapse__chain_genesis(), tail 1, stopped '', missed ''. lease_ms never changes: two nodes
- *       with different leases might answer at the same time. `stopped` is the mark of partition.h.
- *       `missed` is for operators: a node that came late misses groups.
+ *       elapse__chain_genesis(), tail 1, stopped '', missed ''. lease_ms never changes, because two
+ *       nodes with different leases might answer at the same time. `stopped` is the mark of
+ *       partition.h. `missed` tells operators which groups a node misses that came late (R11).
  *   log of (queue, part, table): (group_number bigint primary key, epoch bigint, hash_of_previous
  *       bigint, bytes bytea storage external); group g lies in table g / 1024.
  *
@@ -56,14 +59,15 @@
 
 enum {
     ELAPSE__READ_LOG_GROUPS = 256,    /* at most, for one READ_LOG */
-    ELAPSE__READ_LOG_BYTES = 8 << 20, /* READ_LOG ends with the group that reaches this */
+    ELAPSE__READ_LOG_BYTES = 8 << 20, /* READ_LOG ends with the group that reaches this size */
     ELAPSE__DROP_TABLES_AT_ONCE = 16, /* at most, for one DROP_TABLES */
 };
 
-/* `me` is the name of the node's life, of the options: no two processes ever have the same one. */
+/* In the SQL below, `me` is the name of the node's life, from the options. No two processes ever
+ * have the same name. */
 enum elapse__statement_kind {
-    /* Not SQL. Closes the connection that there is, without cancelling anything, and connects to
-     * the host number `host`. ROWS: connected, and W3 is done. */
+    /* Not SQL. Closes the present connection, without cancelling anything, and connects to the host
+     * with the number `host`. ROWS means: the node is connected, and W3 is done. */
     ELAPSE__STATEMENT_CONNECT,
 
     /* select: system_identifier; the timeline of pg_walfile_name(pg_current_wal_lsn()), or 0 in
@@ -71,13 +75,13 @@ enum elapse__statement_kind {
      *  -> 1 row: `session`, `after` */
     ELAPSE__STATEMENT_SESSION,
 
-    /* select everything of the partition's row, and settings. No lock.
+    /* select everything of the partition's row, and settings. Takes no lock.
      *  -> 0 or 1 row: `row`, `after` */
     ELAPSE__STATEMENT_READ_ROW,
 
     /* select of the log from group `group` on, in order, at most READ_LOG_GROUPS groups or
-     * READ_LOG_BYTES, and from one table at most: that of `group`. A table that does not exist is 0
-     * rows.
+     * READ_LOG_BYTES, and from one table at most: that of `group`. A table that does not exist
+     * counts as 0 rows.
      *  -> `log`, `count` of them */
     ELAPSE__STATEMENT_READ_LOG,
 
@@ -87,10 +91,10 @@ enum elapse__statement_kind {
      *  -> 0 or 1 row: `row`, `before`; `after` */
     ELAPSE__STATEMENT_TAKE_OVER,
 
-    /* update partition set beat = beat + 1, tail = greatest(tail, :tail)
-     * where epoch = :epoch and owner = me returning *, settings. A fenced write. BEAT is the
-     * heartbeat and the barrier. The owner matters: where the outcome of a take-over is unknown,
-     * another node may have the same epoch.
+    /* update partition set beat = beat + 1, tail = greatest(tail, :tail) where epoch = :epoch and
+     * owner = me returning *, settings. A fenced write. BEAT is the heartbeat and the barrier. The
+     * condition on the owner is needed because another node may have the same epoch, where the
+     * outcome of a take-over is unclear.
      *  -> 0 or 1 row: `row`, `before`; `after` */
     ELAPSE__STATEMENT_BEAT,
 
@@ -110,7 +114,7 @@ enum elapse__statement_kind {
     ELAPSE__STATEMENT_MAKE_TABLE,
 
     /* drop the tables of the log with numbers below `table`, at most DROP_TABLES_AT_ONCE, with a
-     * lock_timeout of 50 ms: a follower may be reading.
+     * lock_timeout of 50 ms, because a follower may be reading.
      *  -> ROWS, `count` of them dropped */
     ELAPSE__STATEMENT_DROP_TABLES,
 
@@ -122,31 +126,32 @@ enum elapse__statement_kind {
     /* update partition set stopped = (what it says already; or me, :group and :epoch, and the row's
      * last_group and epoch, in words), epoch = :epoch, beat = beat + 1 (if there was no mark)
      * returning *, settings; but where epoch > :epoch these words go into `missed`, and epoch, beat
-     * and `stopped` stay. A fenced write. The epoch is raised, so that all epochs that nodes know
-     * are below the one that an operator begins.
+     * and `stopped` stay. A fenced write. MARK raises the epoch, so that all epochs that nodes know
+     * are below the epoch that an operator begins.
      *  -> 0 or 1 row: `row`, `before`; `after` */
     ELAPSE__STATEMENT_MARK,
 
-    /* Stores :ahead, by which this node's wall clock is ahead of the database's, for the other
-     * nodes, and counts the other nodes of the queue that have stored theirs within two leases. It
-     * is no fenced write, and waits for no disk.
+    /* Stores :ahead for the other nodes: this node's wall clock minus the database's. Counts the
+     * other nodes of the queue that have stored theirs within the last two leases. CLOCKS is no
+     * fenced write, and waits for no disk.
      *  -> 1 row: `others` */
     ELAPSE__STATEMENT_CLOCKS,
 
-    /* pg_terminate_backend of the sessions with this application_name, other than this one, that
-     * hold a transaction number (backend_xid): one of them blocks the row.
+    /* pg_terminate_backend of other sessions with this application_name that hold a transaction
+     * number (backend_xid), because one of them blocks the row.
      *  -> ROWS */
     ELAPSE__STATEMENT_TERMINATE,
 
     ELAPSE__STATEMENT_KINDS,
 };
 
-/* The comment of each kind says which fields it uses. Queue, part, me and the address never change,
- * so the shell has them. Pointers are valid until the statement is completed or abandoned; a shell
- * that has to keep bytes until a socket takes them copies them, or closes the socket. */
+/* The comment of each kind says which fields it uses. The shell itself has the queue, the
+ * partition, `me` and the address, because these never change. Pointers are valid until the
+ * statement is completed or abandoned. A shell that keeps bytes until a socket takes them must copy
+ * them, or close the socket. */
 struct elapse__statement {
     enum elapse__statement_kind kind;
-    uint64_t serial; /* the result has the same number */
+    uint64_t serial; /* its result has the same number */
     unsigned host;
     uint64_t epoch, beat, group, tail, table;
     uint64_t hash, previous_hash;
@@ -154,14 +159,14 @@ struct elapse__statement {
     const void *bytes;
     size_t size;
     const int64_t *inbox;
-    const char *const *inbox_reasons; /* NULL: all were run; or one for each id, NULL: it was run */
+    const char *const *inbox_reasons; /* why each id is refused, or NULL; NULL: none is refused */
     size_t inbox_count;
 };
 
 enum elapse__statement_outcome {
     ELAPSE__OUTCOME_ROWS,
     ELAPSE__OUTCOME_LOCKED,  /* the error lock_not_available (55P03): nothing was done */
-    ELAPSE__OUTCOME_MOVED,   /* the error EL001 of an APPEND: rows of the inbox are not there */
+    ELAPSE__OUTCOME_MOVED,   /* the error EL001 of an APPEND: rows of the inbox have gone */
     ELAPSE__OUTCOME_REFUSED, /* a table, a function or a right is missing: nothing was done */
     ELAPSE__OUTCOME_ERROR,   /* any other error */
     ELAPSE__OUTCOME_LOST,    /* the connection is lost, or could not be made */
@@ -171,9 +176,9 @@ enum elapse__statement_outcome {
 struct elapse__partition_settings {
     const char *standby_names; /* current_setting('synchronous_standby_names') */
     const char *commit;        /* current_setting('synchronous_commit') */
-    int64_t loaded_us;         /* pg_conf_load_time(): shows a reload between two looks */
-    uint64_t backend;          /* pg_backend_pid() (W6); 0: not known */
-    int64_t clock_ms;          /* clock_timestamp(), since 1970; 0: not known */
+    int64_t loaded_us;         /* pg_conf_load_time(): differs after a reload */
+    uint64_t backend;          /* pg_backend_pid() (W6); 0: unknown */
+    int64_t clock_ms;          /* clock_timestamp(), since 1970; 0: unknown */
 };
 
 struct elapse__partition_session {
@@ -185,7 +190,7 @@ struct elapse__partition_session {
 struct elapse__partition_row {
     uint64_t epoch, beat, last_group, last_hash, tail;
     uint32_t lease_ms;
-    const char *owner; /* "": nobody, the partition was handed over */
+    const char *owner; /* "": nobody, because the owner handed over */
     const char *address;
     const char *stopped; /* "": there is no mark */
 };
@@ -197,7 +202,7 @@ struct elapse__partition_log_row {
     size_t size;
 };
 
-/* Valid during the call of elapse__partition_completed. */
+/* A result is valid during the call of elapse__partition_completed. */
 struct elapse__statement_result {
     uint64_t serial;
     enum elapse__statement_outcome outcome;

@@ -9,7 +9,8 @@
 
 #include "statements.h"
 
-/* Why a database is not used, or not believed. Metrics and `elapse cluster status` show it. */
+/* Why this node does not use a database, or does not believe its answer. Metrics and `elapse
+ * cluster status` show it. */
 enum elapse__complaint {
     ELAPSE__COMPLAINT_NONE,
     ELAPSE__COMPLAINT_UNREACHABLE, /* there is no connection, or it was lost */
@@ -21,25 +22,24 @@ enum elapse__complaint {
     ELAPSE__COMPLAINT_INBOX, /* the database has lost rows of the inbox that were read before */
     ELAPSE__COMPLAINT_NO_STANDBY,     /* synchronous_standby_names is empty */
     ELAPSE__COMPLAINT_COMMIT_IS_WEAK, /* synchronous_commit does not wait for a standby's disk */
-    ELAPSE__COMPLAINT_RELOADED,       /* the settings were loaded again meanwhile */
+    ELAPSE__COMPLAINT_RELOADED,       /* the settings were loaded again during the commit */
     ELAPSE__COMPLAINT_IN_RECOVERY,    /* the server is a standby itself */
-    ELAPSE__COMPLAINT_OLD_TIMELINE,   /* a primary of the past */
-    ELAPSE__COMPLAINT_OTHER_SYSTEM,   /* not the database that was used before */
+    ELAPSE__COMPLAINT_OLD_TIMELINE,   /* a primary whose timeline is lower than one seen before */
+    ELAPSE__COMPLAINT_OTHER_SYSTEM,   /* another database than the one that was used before */
 };
 
-/* Returns what is wrong with the settings. `single_copy`: the operator says that one copy is
- * enough. */
+/* Returns what is wrong with the settings. `single_copy` says that the operator accepts a database
+ * without standbys. */
 enum elapse__complaint elapse__trust_settings(const struct elapse__partition_settings *settings,
                                               bool single_copy);
 
-/* Returns why a commit between two looks at the settings may have been released without a standby.
- */
+/* Returns why a commit between these two looks at the settings may have ended without a standby. */
 enum elapse__complaint elapse__trust_commit(const struct elapse__partition_settings *before,
                                             const struct elapse__partition_settings *after,
                                             bool single_copy);
 
-/* Returns why a database must not be used, compared with the system and the highest timeline seen
- * before; system 0: no database was seen before. */
+/* Returns why this node must not use a database. Compares the session with the system and the
+ * highest timeline that were seen before. System 0 means that no database was seen before. */
 enum elapse__complaint elapse__trust_session(const struct elapse__partition_session *session,
                                              uint64_t system_identifier, uint32_t timeline);
 
