@@ -6,7 +6,7 @@ include(GNUInstallDirs)
 
 set(elapse_headers_left_out)
 if(NOT ELAPSE_QUEUE)
-    set(elapse_headers_left_out PATTERN "queue.h" EXCLUDE)
+    set(elapse_headers_left_out PATTERN "queue.h" EXCLUDE PATTERN "job.h" EXCLUDE)
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/elapse
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

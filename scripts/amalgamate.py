@@ -26,7 +26,7 @@ SCHEDULER = [ROOT / "src" / room for room in ("base", "os", "cron", "scheduler")
 QUEUE = [ROOT / "src" / room for room in ("engine/journal", "queue", "engine", "engine/store")]
 QUEUE_FILES = [ROOT / "src/base/arena.c", ROOT / "src/os/linux_files.c", ROOT / "src/os/linux_regions.c",
                ROOT / "src/os/memory_files.c"]
-QUEUE_HEADER = PUBLIC / "elapse/queue.h"
+QUEUE_HEADERS = [PUBLIC / "elapse/job.h", PUBLIC / "elapse/queue.h"]
 
 COMMENT_OR_TEXT = re.compile(
     r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
@@ -244,7 +244,7 @@ def amalgamate():
              if file.name not in OF_OTHERS]
     queue = [*QUEUE_FILES, *(file for room in QUEUE for file in sorted(room.glob("*.c")))]
     library = Library(lower + upper + queue)
-    public = [file for file in sorted(PUBLIC.glob("elapse/*.h")) if file != QUEUE_HEADER]
+    public = [file for file in sorted(PUBLIC.glob("elapse/*.h")) if file not in QUEUE_HEADERS]
     structures = library.reached_from(lower)
     everything = library.reached_from(lower + upper)
 
@@ -270,7 +270,7 @@ def amalgamate():
     # are those of elapse.c.
     queue_sources = [file for file in library.reached_from(queue) if PUBLIC not in file.parents]
     present = set(whole_headers)
-    queue_header_text = library.part([QUEUE_HEADER], present)
+    queue_header_text = library.part(QUEUE_HEADERS, present)
     queue_source_text = library.part(queue_sources, present)
 
     version = version_of((PUBLIC / "elapse/version.h").read_text())

@@ -55,8 +55,8 @@ PAGES = (
     Page("elapse_pull", "pull.h", see=("elapse_scheduler", "elapse_task")),
     Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late its actions began",
          sections=("statistics",), see=("elapse_scheduler",), example_at_head=False),
-    Page("elapse_queue", "queue.h", see=("elapse_scheduler", "elapse_cron"),
-         library="elapse-queue"),
+    Page("elapse_queue", "queue.h", see=("elapse_job", "elapse_scheduler"), library="elapse-queue"),
+    Page("elapse_job", "job.h", see=("elapse_queue", "elapse_cron"), library="elapse-queue"),
 )
 
 

@@ -58,6 +58,7 @@ says()
 noticed=('the ABI of libelapse has changed' 'the ABI of libelapse-queue has changed')
 task=include/elapse/task.h
 list=include/elapse/list.h
+job=include/elapse/job.h
 queue=include/elapse/queue.h
 
 rm -rf "$tree"
@@ -80,10 +81,10 @@ restore src/scheduler/scheduler.h
 # The following at once, because each run takes a build; each must be named.
 # A field more.
 plant $task '/^struct elapse_found \{/,/^\};/ s/bool cancelled;/&\n    int planted;/'
-plant $queue '/^struct elapse_put \{/,/^\};/ s/size_t key_bytes;/&\n    int planted;/'
+plant $job '/^struct elapse_put \{/,/^\};/ s/size_t key_bytes;/&\n    int planted;/'
 # Two fields that change places, and another number of a constant.
 plant $list '/^struct elapse_listed \{/,/^\};/ { s/runs_again;/planted;/; s/wall_clock;/runs_again;/; s/planted;/wall_clock;/ }'
-plant $queue 's/(ELAPSE_RESULT_NONE) = [0-9]+/\1 = 99/'
+plant $job 's/(ELAPSE_RESULT_NONE) = [0-9]+/\1 = 99/'
 # A function less: its name becomes a private one.
 plant include/elapse/scheduler.h 's/elapse_scheduler_trim/elapse__scheduler_trim/'
 plant src/scheduler/trim.c 's/elapse_scheduler_trim/elapse__scheduler_trim/'

@@ -15,7 +15,7 @@ for file in bin/elapse "$lib/libelapse.a" "$lib/libelapse.so" share/man/man1/ela
     share/man/man3/elapse_wheel.3 share/man/man3/elapse_wheel_pop.3 share/man/man7/elapse.7 \
     share/doc/elapse/LICENSE "$lib/pkgconfig/elapse.pc" "$lib/cmake/elapse/elapseConfig.cmake" \
     "$lib/libelapse-queue.a" "$lib/libelapse-queue.so" "$lib/pkgconfig/elapse-queue.pc" \
-    share/man/man3/elapse_queue.3 share/man/man3/elapse_queue_put.3 \
+    share/man/man3/elapse_queue.3 share/man/man3/elapse_queue_put.3 share/man/man3/elapse_job.3 \
     share/bash-completion/completions/elapse share/zsh/site-functions/_elapse; do
     [[ -e $PREFIX/$file ]] || fail "not installed: $file"
 done

@@ -11,7 +11,7 @@ import sys
 
 
 # The headers of libelapse-queue; all others are of libelapse.
-OF_QUEUE = {"queue.h"}
+OF_QUEUE = {"job.h", "queue.h"}
 
 
 def output(*command, text=None):
