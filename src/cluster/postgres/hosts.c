@@ -13,7 +13,7 @@
 
 enum { TEXT_BYTES = 8192 };
 
-/* ---- lists: items between commas ---- */
+/* ---- lists, whose items stand between commas ---- */
 
 static bool is_list(const PQconninfoOption *option)
 {
@@ -30,7 +30,8 @@ static unsigned count_items(const char *list)
     return count;
 }
 
-/* Returns how many hosts the options name; 0: their lists do not fit together. */
+/* Returns how many hosts the options name. Returns 0 if the lists of hosts, addresses and ports
+ * have different lengths. */
 static unsigned count_hosts(const PQconninfoOption *options)
 {
     unsigned most = 1;
@@ -45,8 +46,8 @@ static unsigned count_hosts(const PQconninfoOption *options)
     return most;
 }
 
-/* Stores where item number `i` of the list is. If the list has only one item, that item stands for
- * each number. Returns the size of the item. */
+/* Stores where item number `i` of the list is. A list of one item has that item at every number.
+ * Returns the size of the item. */
 static size_t find_item(const char *list, unsigned i, const char **item)
 {
     if (count_items(list) == 1)
@@ -58,7 +59,7 @@ static size_t find_item(const char *list, unsigned i, const char **item)
     return strcspn(list, ",");
 }
 
-/* ---- what libpq's own words would show ---- */
+/* ---- what messages of libpq would show ---- */
 
 static bool is_number(const char *text, size_t size)
 {
@@ -66,8 +67,8 @@ static bool is_number(const char *text, size_t size)
 }
 
 /* Refuses a host with '@', and a port that is no number. Such a host or port may be a piece of a
- * password with '@' or '/' that was not written as %40 or %2F in an address. Errors of libpq would
- * show that piece. */
+ * password in which '@' or '/' was not written as %40 or %2F. Errors of libpq would show that
+ * piece. */
 static const char *refuse_option(const PQconninfoOption *option)
 {
     bool is_host = strcmp(option->keyword, "host") == 0;
@@ -83,13 +84,15 @@ static const char *refuse_option(const PQconninfoOption *option)
     return NULL;
 }
 
-/* Stores the options, which are to be freed, or NULL. Returns NULL, or why they cannot be used. */
+/* Stores the options, which the caller frees, or stores NULL. Returns NULL, or a text that says why
+ * the options cannot be used. */
 static const char *parse(const char *connection, PQconninfoOption **options)
 {
     const char *words = NULL;
 
     *options = PQconninfoParse(connection, NULL);
-    /* The words of libpq quote the string, which may have a password in it. */
+    /* The message of libpq is not used, because it quotes the string, which may have a password in
+     * it. */
     if (*options == NULL)
         return "it is no connection string of libpq, such as 'host=db1 dbname=shop'";
     for (const PQconninfoOption *i = *options; i->keyword != NULL && words == NULL; i++)
@@ -124,8 +127,8 @@ static void add(struct text *text, char byte)
         text->is_cut = true;
 }
 
-/* Adds keyword = value, as libpq reads it: the value in quotes, with a backslash before each quote
- * or backslash. */
+/* Adds keyword = value in the form that libpq reads: the value stands in quotes, with a backslash
+ * before each quote or backslash. */
 static void add_value(struct text *text, const char *keyword, const char *value, size_t size)
 {
     for (; *keyword != '\0'; keyword++)

@@ -1,6 +1,6 @@
 /*
- * Splits connection strings of libpq, which may name several hosts, into strings of one host each,
- * because a link has to know which server it speaks to (link.h).
+ * Splits a connection string of libpq that names several hosts into strings of one host each. A
+ * link (link.h) needs strings of one host, because it has to know which server it speaks to.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_HOSTS_H
 #define ELAPSE__CLUSTER_POSTGRES_HOSTS_H
@@ -9,23 +9,23 @@
 
 enum { ELAPSE__HOSTS_MAX = 16 };
 
-/* Hosts of the database. The struct begins as zeros. */
+/* The hosts of the database. The struct begins as zeros. */
 struct elapse__hosts {
     const char *texts[ELAPSE__HOSTS_MAX];
     unsigned count;
 };
 
-/* Returns NULL, or why a connection string cannot be used: static words, with nothing of the string
- * in them. Of a string that passes, errors of libpq quote only hosts, ports and
- * names. */
+/* Returns NULL if the connection string can be used, or else a static text that says why it cannot.
+ * The text has nothing of the string in it. If a string can be used, errors of libpq quote only its
+ * hosts, ports and names. */
 const char *elapse__hosts_refuse(const char *connection);
 
-/* Adds the hosts of a connection string. Returns NULL; or why it cannot be used: static words, with
- * nothing of the string in them. */
+/* Adds the hosts of a connection string. Returns NULL, or a static text that says why the string
+ * cannot be used. The text has nothing of the string in it. */
 const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connection);
 
-/* Writes where a connection string of one host leads, for people: host and port, and nothing else
- * of the string. Cut if there is no room. */
+/* Writes the host and the port of a connection string of one host, for people. Writes nothing else
+ * of the string. Cuts the text if there is no room. */
 void elapse__hosts_place(const char *connection, char *text, size_t room);
 
 /* Releases the texts. */

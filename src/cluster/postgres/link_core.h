@@ -1,9 +1,9 @@
 /*
- * The state of a link. link.h says what a link is. A file calls only those below it:
+ * The state of a link. link.h says what a link is. A file calls only the files below it:
  *
- *      link_session.c      connecting, sending and receiving
- *      link_inbox.c        the rows of the inbox
- *      link_results.c      what results say
+ *      link_session.c      connects, sends and receives
+ *      link_inbox.c        reads the rows of the inbox
+ *      link_results.c      reads the results of statements
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_LINK_CORE_H
 #define ELAPSE__CLUSTER_POSTGRES_LINK_CORE_H
@@ -17,28 +17,28 @@ enum elapse__database_link_state {
     ELAPSE__DATABASE_LINK_IS_IDLE,
     ELAPSE__DATABASE_LINK_IS_CONNECTING,
     ELAPSE__DATABASE_LINK_IS_BUSY,   /* a statement was sent */
-    ELAPSE__DATABASE_LINK_HAS_FAILED /* the result LOST is to be given */
+    ELAPSE__DATABASE_LINK_HAS_FAILED /* the next poll gives the result LOST */
 };
 
 enum { ELAPSE__DATABASE_LINK_MESSAGE_BYTES = 256 };
 
 struct elapse__database_link {
     struct elapse__sql_place place;
-    char *texts[3]; /* copies of the texts of `place`: queue, name of this life, address */
+    char *texts[3]; /* copies of three texts of `place`: queue, name of this life, address */
     char **hosts;
     unsigned host_count;
 
     PGconn *connection;
     enum elapse__database_link_state state;
-    PostgresPollingStatusType polling; /* while it connects */
-    bool wants_room;                   /* the socket has not taken all bytes */
+    PostgresPollingStatusType polling; /* what libpq waits for while it connects */
+    bool wants_room;                   /* the socket has not taken all bytes yet */
 
-    enum elapse__statement_kind kind; /* of the statement under way, or the last one;
-                                         STATEMENT_KINDS: a poll of the inbox */
+    enum elapse__statement_kind
+        kind; /* of the statement, or of the last one; STATEMENT_KINDS: a poll */
     uint64_t serial;
-    unsigned syncs;       /* transactions of the statement */
-    unsigned syncs_taken; /* transactions that have ended */
-    bool had_none;        /* libpq returned NULL when it was asked last */
+    unsigned syncs;       /* how many transactions the statement has */
+    unsigned syncs_taken; /* how many of these transactions have ended */
+    bool had_none;        /* the last question to libpq for a result returned NULL */
     PGresult *results[2];
     bool noticed; /* a notice came since the last result */
 

@@ -5,8 +5,8 @@
 #include "../inbox/inbox.h"
 #include "link_results.h"
 
-/* take_number and take_text read the column that `*column` counts. A null is 0, or a text without
- * bytes. */
+/* take_number and take_text read column number `*column`, and add 1 to it. A null is read as 0, or
+ * as a text without bytes. */
 
 static bool take_number(const PGresult *rows, int row, int *column, int64_t *number)
 {

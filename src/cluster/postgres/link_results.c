@@ -1,6 +1,6 @@
 /*
- * Reads the results of a statement. A result of another shape than the SQL asks for, such as that
- * of a server with other tables, counts as an error.
+ * Reads the results of a statement. A result of another shape than the SQL asks for counts as an
+ * error. A server with other tables may send such a result.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ static bool take_text(const PGresult *rows, int column, const char **text)
     return true;
 }
 
-/* take_settings, take_row and take_session read the first row. */
+/* take_settings, take_row and take_session read the first row of a result. */
 
 static bool take_settings(const PGresult *rows, int column,
                           struct elapse__partition_settings *settings)
@@ -127,7 +127,7 @@ static bool take_log(struct elapse__database_link *link, const PGresult *rows,
     return true;
 }
 
-/* Takes one row, or none, of `columns` columns and the columns of the settings after these. */
+/* Takes one row or none. The row has `columns` columns, and then the columns of the settings. */
 static bool take_one(const PGresult *rows, int columns, struct elapse__partition_settings *settings,
                      struct elapse__statement_result *result)
 {
@@ -189,8 +189,8 @@ static bool is_refusal(const PGresult *result)
     return is_one;
 }
 
-/* Returns the outcome of a result (W5 of statements.h). Only what the server calls an error is
- * ERROR: the session can be used after it. */
+/* Returns the outcome of a result (W5 of statements.h). The outcome is ERROR only if the server
+ * calls it an error, because then the session can be used afterwards. */
 static enum elapse__statement_outcome judge(const PGresult *result)
 {
     switch (PQresultStatus(result)) {
@@ -220,8 +220,8 @@ static bool lacks_table(const struct elapse__database_link *link)
            elapse__database_has_code(link->results[0], ELAPSE__CODE_NO_TABLE);
 }
 
-/* Judges the second statement of a fenced write, which only looks at the settings. If it fails, the
- * outcome is an error, because the write before it may have been done. */
+/* Judges the second statement of a fenced write, which only reads the settings. If that statement
+ * fails, the outcome is an error, because the write before it may have been done. */
 static enum elapse__statement_outcome judge_look(struct elapse__database_link *link,
                                                  struct elapse__statement_result *result)
 {
@@ -258,7 +258,8 @@ static enum elapse__statement_outcome judge_first(struct elapse__database_link *
     return outcome;
 }
 
-/* Returns whether another backend than that of the connection has answered (W6 of statements.h). */
+/* Returns whether another backend (process of the server) than that of the connection has answered
+ * (W6 of statements.h). */
 static bool is_pooled(const struct elapse__database_link *link,
                       const struct elapse__statement_result *result)
 {

@@ -2,10 +2,11 @@
  * Connects to the database, sends statements and receives results.
  *
  * The connection is in pipeline mode. Each statement is a query and a sync, which makes it a
- * transaction of its own (W1). A fenced write is two of them, which are given to libpq before
- * anything is awaited; the database runs the second one when the first is committed (W2). libpq
- * sends a message of more than 8 KiB as it comes, and keeps the rest until the sync: so the first
- * bytes of a group may leave early, but they do nothing until the rest comes, with the sync.
+ * transaction of its own (W1). A fenced write is two queries, each with its sync. libpq gets both
+ * before this file waits for an answer. The database runs the second one when the first is
+ * committed (W2). libpq sends the beginning of a message of more than 8 KiB at once, and keeps the
+ * rest until the sync. So the first bytes of a group may leave early. They do nothing until the
+ * rest comes with the sync.
  */
 #include "link.h"
 
@@ -18,7 +19,7 @@
 #include "hosts.h"
 #include "link_results.h"
 
-/* Notes that a notice came (W4 of statements.h). libpq calls this from its own functions. */
+/* Notes that a notice came (W4 of statements.h). Called by libpq. */
 static void take_notice(void *context, const PGresult *notice)
 {
     struct elapse__database_link *link = context;
@@ -84,7 +85,7 @@ static void forget_results(struct elapse__database_link *link)
     }
 }
 
-/* Closes the connection. That does not wait, even if a statement is half sent, because the socket
+/* Closes the connection. This does not wait, even if a statement is half sent, because the socket
  * is non-blocking. */
 static void disconnect(struct elapse__database_link *link)
 {
@@ -196,7 +197,7 @@ static bool flush(struct elapse__database_link *link)
     return left >= 0;
 }
 
-/* Sends the SQL. `is_written`: there was memory for it. */
+/* Sends the SQL. `is_written` says whether there was memory for the SQL. */
 static void send_sql(struct elapse__database_link *link, struct elapse__sql *sql, bool is_written,
                      bool has_look)
 {
@@ -249,7 +250,8 @@ void elapse__database_link_begin_inbox(struct elapse__database_link *link,
     send_sql(link, &sql, true, false);
 }
 
-/* Sends the SQL that begins the session (W3). Notices of the login say nothing about any commit. */
+/* Sends the SQL that begins the session (W3). Notices of the login are ignored, because they say
+ * nothing about a commit. */
 static void begin_session(struct elapse__database_link *link)
 {
     ELAPSE__ASSERT_THAT(link->kind, ==, ELAPSE__STATEMENT_CONNECT);
@@ -295,7 +297,7 @@ static bool take_one(struct elapse__database_link *link)
     PGresult *result = PQgetResult(link->connection);
     PGresult **place = &link->results[link->syncs_taken];
     if (result == NULL) {
-        /* The NULL comes once, between the results of two statements. */
+        /* libpq returns NULL once between the results of two statements. */
         bool is_first = !link->had_none;
         link->had_none = true;
         return is_first;
@@ -310,8 +312,8 @@ static bool take_one(struct elapse__database_link *link)
     return true;
 }
 
-/* Takes the results that have come. Returns false if the connection is lost: libpq then makes
- * results of its own, which must not be taken for the server's. */
+/* Takes the results that have come. Returns false if the connection is lost. libpq then makes
+ * results of its own, which must not count as results of the server. */
 static bool take_results(struct elapse__database_link *link)
 {
     while (link->syncs_taken < link->syncs && !PQisBusy(link->connection))
@@ -320,8 +322,8 @@ static bool take_results(struct elapse__database_link *link)
     return true;
 }
 
-/* Sends what is unsent, and takes what has come. Sending comes first: libpq may read while it
- * sends, and bytes that it has read do not make the socket ready again. */
+/* Sends what is unsent, then takes what has come. The order matters: libpq may read while it sends,
+ * and bytes that libpq has read do not make the socket ready again. */
 static void receive(struct elapse__database_link *link)
 {
     bool is_whole = flush(link) && PQconsumeInput(link->connection) == 1;
@@ -329,7 +331,7 @@ static void receive(struct elapse__database_link *link)
         fail(link);
 }
 
-/* Stores the result. Requires that it has come. */
+/* Stores the result of the statement. Requires that the result has come. */
 static void give(struct elapse__database_link *link, struct elapse__statement_result *result)
 {
     ELAPSE__ASSERT_THAT(link->state, !=, ELAPSE__DATABASE_LINK_IS_IDLE);

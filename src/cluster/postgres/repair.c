@@ -16,9 +16,9 @@
 enum {
     NUMBER_BYTES = 24,
 
-    /* By how much a repair raises the epoch. A database that went back may lack many take-overs,
-       but nodes know the epochs of these. The new epoch has to lie above all of them. Gaps between
-       epochs do no harm. */
+    /* By how much a repair raises the epoch. A database that lost groups may have lost many
+     * take-overs, too, but nodes know the epochs of these. The new epoch has to be above all of
+     * them. Epochs that are left out do no harm. */
     EPOCH_LEAP = 1000000
 };
 
@@ -28,7 +28,7 @@ struct elapse__repair {
     char name[ELAPSE__QUEUE_NAME_BYTES];
 };
 
-/* A number as the text of a parameter. A hash becomes the bigint of the same bits. */
+/* A number as the text of a parameter. A hash becomes the bigint that has the same bits. */
 struct number {
     char text[NUMBER_BYTES];
 };
@@ -112,7 +112,7 @@ bool elapse__repair_look(struct elapse__repair *repair, uint32_t partition,
            elapse__visit_refuse(why, "queue %s lacks partition %" PRIu32, repair->name, partition);
 }
 
-/* Reads the hash of a group from the group after it, which has the hash of its predecessor. */
+/* Reads the hash of a group. The group after it has that hash as the hash of its predecessor. */
 static bool read_hash(struct elapse__repair *repair, uint32_t partition, uint64_t group,
                       uint64_t *hash, bool *is_there, struct elapse__schema_why *why)
 {
@@ -198,7 +198,7 @@ bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t s
 
 /* ---- trust ---- */
 
-/* The settings, with the result that has their texts, which is to be cleared. */
+/* The settings, and the result that has their texts, which the caller clears. */
 struct settings {
     struct elapse__partition_settings found;
     PGresult *rows;
@@ -251,13 +251,13 @@ uint64_t elapse__repair_marked_group(const char *mark)
     static const char before[] = " knows group ";
     const char *found = NULL;
     for (const char *at = strstr(mark, before); at != NULL; at = strstr(at + 1, before))
-        found = at; /* the last place counts, because the name of a node may have the same words */
+        found = at; /* the name of a node may have the same words before */
     return found == NULL ? 0 : strtoull(found + sizeof before - 1, NULL, 10);
 }
 
 /* ---- changing ---- */
 
-/* Returns the epoch that begins with the repair. */
+/* Returns the epoch that the repair begins. */
 static uint64_t epoch_after(const struct elapse__repair_row *row)
 {
     return row->epoch + EPOCH_LEAP;
@@ -315,7 +315,7 @@ bool elapse__repair_begin_anew(struct elapse__repair *repair, uint32_t partition
     return rows != NULL;
 }
 
-/* Begins a transaction with an update that has the queue and the partition as parameters. */
+/* Begins a transaction with an update whose parameters are the queue and the partition. */
 static bool begin_with(struct elapse__repair *repair, uint32_t partition, const char *text,
                        struct elapse__schema_why *why)
 {

@@ -1,5 +1,5 @@
 /*
- * The state of a runner. runner.h says what a runner is. A file calls only those below it:
+ * The state of a runner. runner.h says what a runner is. A file calls only the files below it:
  *
  *      runner_life.c       the beginning and the end; requests of other threads
  *      runner_loop.c       the thread
@@ -18,7 +18,7 @@
 
 struct elapse__database_link;
 
-/* What other threads have asked for. */
+/* What other threads have asked the runner to do. */
 struct elapse__runner_requests {
     bool has_news, is_aside, hands_over, stops;
     bool has_group;
@@ -28,38 +28,38 @@ struct elapse__runner_requests {
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by meaning */
 struct elapse__runner {
-    /* The fields that only the runner's thread uses. */
-    struct elapse__partition_owner owner; /* of the caller */
+    /* Only the runner's thread uses these fields. */
+    struct elapse__partition_owner owner; /* the callbacks of the caller */
     struct elapse__runner_calls calls;
     struct elapse__partition *partition;
     struct elapse__database_link *link;
     struct elapse__runner_inbox inbox;
-    struct elapse__inbox_row *rows; /* ELAPSE__INBOX_ROWS_MAX, if there is an inbox */
+    struct elapse__inbox_row *rows; /* room for ELAPSE__INBOX_ROWS_MAX rows, if there is an inbox */
     bool polls;                     /* a poll of the inbox is under way */
     uint64_t poll_serial, polled_ms;
     uint32_t lease_ms;
     uint64_t remembered_mark;
     bool has_offset; /* `time_set` was called with `offset_ms` */
     int64_t offset_ms;
-    uint64_t remember_ms; /* when `remember` may be called again */
+    uint64_t remember_ms; /* no call of `remember` before this time */
     bool hands_over;      /* elapse__runner_hand_over was called */
-    uint64_t give_up_ms;  /* when handing over is given up */
+    uint64_t give_up_ms;  /* when the runner gives up handing over */
     bool releases;        /* RELEASE is under way */
     bool has_released;    /* RELEASE was done */
     uint64_t polls_lost;
-    uint64_t complaints; /* of the partition, when `message` was written */
+    uint64_t complaints; /* the count of the partition's complaints when `message` was written */
     char message[ELAPSE__RUNNER_MESSAGE_BYTES];
     bool is_stopping;                   /* elapse__runner_stop was called */
-    struct elapse__runner_figures seen; /* the figures when `changed` was called last */
+    struct elapse__runner_figures seen; /* the figures at the last callback `changed` */
 
     struct elapse__os_thread thread;
-    int event; /* ready when there are requests */
+    int event; /* a file that is ready when there are requests */
     _Atomic uint64_t answer_until_ms;
 
     struct elapse__lock lock; /* guards the fields below */
     struct elapse__runner_requests requests;
-    uint64_t epoch;    /* in which this node owns the partition; 0: it does not */
-    bool is_in_flight; /* a group was submitted, and no call about it has begun */
+    uint64_t epoch;    /* the epoch in which this node owns the partition; 0: it does not own it */
+    bool is_in_flight; /* a group was submitted, and its callback has not begun */
     struct elapse__runner_figures figures;
 };
 

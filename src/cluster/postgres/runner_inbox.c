@@ -56,8 +56,8 @@ void elapse__runner_take_inbox(struct elapse__runner *runner,
                        runner->rows, count);
 }
 
-/* Returns when a poll is given up. A poll that hangs must not delay the beats, which renew the
- * lease. */
+/* Returns when the runner gives up a poll. A poll that hangs must not delay the beats, which renew
+ * the lease. */
 static uint64_t limit_ms(const struct elapse__runner *runner)
 {
     return runner->polled_ms + runner->lease_ms / 8;

@@ -1,5 +1,5 @@
 /*
- * Starts and stops a runner, and leaves the requests of other threads for it.
+ * Starts and stops a runner, and keeps the requests of other threads until the runner takes them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ int elapse__runner_start(struct elapse__runner **runner,
         free(made);
         return error;
     }
-    *runner = made; /* before the thread starts: its calls may use `*runner` */
+    *runner = made; /* stored before the thread starts, because callbacks may use it */
     error = ENOMEM;
     if (make_members(made, options))
         error = elapse__os->thread_start(&made->thread, 0, elapse__runner_main, made);
@@ -114,7 +114,7 @@ void elapse__runner_trim(struct elapse__runner *runner, uint64_t epoch, uint64_t
     ELAPSE__ASSERT_THAT(tail, >, 0);
     elapse__lock(&runner->lock);
     if (runner->epoch == epoch && tail > runner->requests.tail)
-        runner->requests.tail = tail; /* the next beat takes the tail: no need to wake the thread */
+        runner->requests.tail = tail; /* the next beat takes the tail: the thread need not wake */
     elapse__unlock(&runner->lock);
 }
 
@@ -146,7 +146,7 @@ void elapse__runner_hand_over(struct elapse__runner *runner)
     set_request(runner, &runner->requests.hands_over);
 }
 
-/* ---- what it shows ---- */
+/* ---- what a runner shows ---- */
 
 uint64_t elapse__runner_answer_until_ms(const struct elapse__runner *runner)
 {

@@ -1,6 +1,7 @@
 /*
- * The thread of a runner: asks the state machine (partition.h) for the next statement, gives the
- * statement to the link (link.h), and gives the result back to the state machine.
+ * The thread of a runner. It asks the state machine (src/cluster/ownership/partition.h) for the
+ * next statement, gives the statement to the link (link.h), and gives the result back to the state
+ * machine.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 enum { NS_PER_MS = 1000000, REMEMBER_AGAIN_MS = 100 };
 
-/* ---- what it shows ---- */
+/* ---- what a runner shows ---- */
 
 static void publish_answers(struct elapse__runner *runner)
 {
@@ -55,7 +56,7 @@ static struct elapse__runner_figures publish_figures(struct elapse__runner *runn
     return figures;
 }
 
-/* Tells the caller if the cluster's time has changed (R12 of partition.h). */
+/* Calls `time_set` if the cluster's time has changed (R12 of partition.h). */
 static void tell_time(struct elapse__runner *runner)
 {
     struct elapse__partition_figures seen;
@@ -96,7 +97,7 @@ static void remember(struct elapse__runner *runner, uint64_t now_ms)
     elapse__partition_remembered(runner->partition, mark);
 }
 
-/* ---- calls of the partition ---- */
+/* ---- callbacks of the partition ---- */
 
 static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)
 {
@@ -137,8 +138,8 @@ static void on_confirmed(void *context, uint64_t group)
     runner->owner.confirmed(runner->owner.context, group);
 }
 
-/* Notes that this node owns the partition no more, and answers nothing. Returns whether a group
- * waits that the partition has not seen, and stores it. */
+/* Notes that this node does not own the partition any more, so that nothing is answered. Returns
+ * whether a submitted group waits that the partition has not taken yet, and stores that group. */
 static bool disown(struct elapse__runner *runner, struct elapse__partition_group *waiting)
 {
     elapse__lock(&runner->lock);
@@ -169,7 +170,7 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
     struct elapse__runner *runner = context;
     struct elapse__partition_group waiting;
     note_message(runner);
-    (void)publish_figures(runner); /* the call may read the mark and the message */
+    (void)publish_figures(runner); /* the callback may read the mark and the message */
     (void)disown(runner, &waiting);
     ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
     ELAPSE__ASSERT_THAT(elapse__partition_answer_until_ms(runner->partition), ==, 0); /* R3 */
@@ -191,7 +192,7 @@ struct elapse__partition_owner elapse__runner_owner(struct elapse__runner *runne
 
 /* ---- requests ---- */
 
-/* Takes the requests; a group only if the partition takes one now. */
+/* Takes the requests of other threads. Takes a group only if the partition takes a group now. */
 static struct elapse__runner_requests take_requests(struct elapse__runner *runner)
 {
     (void)elapse__os_event_reset(runner->event);
@@ -264,7 +265,7 @@ static void begin_next(struct elapse__runner *runner, uint64_t now_ms)
         take_result(runner, false);
         return;
     }
-    /* Before the database is asked to hand over, answers stop. */
+    /* Answers must stop before this thread asks the database to hand over. */
     publish_answers(runner);
     runner->releases = statement.kind == ELAPSE__STATEMENT_RELEASE;
     if (runner->releases) {
@@ -324,13 +325,13 @@ static bool has_given_up(const struct elapse__runner *runner)
     return runner->hands_over && elapse__runner_now_ms() >= runner->give_up_ms;
 }
 
-/* Ends the partition. Gives back by `fenced` a group that came while the partition handed over, and
- * one whose answer is not waited for any more. */
+/* Ends the partition. Two groups go back to the caller by the callback `fenced`: one that came
+ * while the partition handed over, and one whose answer this thread does not wait for any more. */
 static void end(struct elapse__runner *runner)
 {
     struct elapse__partition_group waiting;
     bool gives_up = !is_final(runner);
-    bool owns = runner->epoch > 0; /* this thread alone changes `epoch` */
+    bool owns = runner->epoch > 0; /* only this thread changes `epoch` */
     elapse__database_link_free(runner->link);
     runner->link = NULL;
     if (gives_up && !runner->hands_over)

@@ -6,7 +6,7 @@
 
 #include "runner_core.h"
 
-/* The function of the thread. `argument` is the runner. */
+/* The main function of the thread. `argument` is the runner. */
 void *elapse__runner_main(void *argument);
 
 /* Returns the callbacks of the partition, with the runner as their context. */

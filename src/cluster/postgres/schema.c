@@ -15,7 +15,7 @@
 /* The text of schema.sql, which CMake puts into the program. */
 extern const unsigned char elapse__schema_sql[];
 
-/* Connects. The connection string says whether a standby will do. */
+/* Connects to the database. The connection string says whether a standby may answer. */
 static PGconn *connect_to(const char *host, struct elapse__schema_why *why)
 {
     return elapse__visit_open(host, NULL, why);
@@ -64,7 +64,7 @@ bool elapse__schema_read_in(PGconn *connection, const char *name,
 {
     static const char text[] = "select parts, lease_ms, encode(identity, 'hex'),"
                                " (select version from elapse.version where component = 'cluster'),"
-                               /* columns are missing where an older program has made the table */
+                               /* an older program may have made a table without these columns */
                                " coalesce((to_jsonb(queue) ->> 'level')::integer, 0),"
                                " coalesce((to_jsonb(queue) ->> 'hash_tags')::boolean, false)"
                                " from elapse.queue where name = $1";
@@ -103,7 +103,7 @@ static bool do_with(PGconn *connection, const char *text, int count, const char 
     return is_done;
 }
 
-/* Inserts the queue unless it exists. */
+/* Inserts the queue if it does not exist. */
 static bool insert_queue(PGconn *connection, const char *name,
                          const struct elapse__schema_queue *queue, struct elapse__schema_why *why)
 {
@@ -138,7 +138,7 @@ static bool insert_partition(PGconn *connection, const char *name,
     return do_with(connection, text, 4, (const char *const[]){name, number, hash, lease_ms}, why);
 }
 
-/* Returns whether the queue is as it was wished. It may have existed before. */
+/* Returns whether the queue is as the caller wants it. An older queue may differ. */
 static bool is_as_wished(const char *name, const struct elapse__schema_queue *queue,
                          const struct elapse__schema_queue *wished, struct elapse__schema_why *why)
 {
@@ -192,7 +192,7 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
     bool is_made = elapse__visit_run(connection, "set synchronous_commit = on", why) &&
                    elapse__visit_run(connection, "begin", why) &&
                    make(connection, name, queue, why) && elapse__visit_commit(connection, why);
-    PQfinish(connection); /* without a commit nothing is done */
+    PQfinish(connection); /* nothing is done without a commit */
     return is_made;
 }
 
@@ -225,7 +225,7 @@ bool elapse__schema_upgrade(const char *host, const char *name, uint32_t *level,
                    elapse__visit_run(connection, "begin", why) &&
                    raise_level(connection, name, level, why) &&
                    elapse__visit_commit(connection, why);
-    PQfinish(connection); /* without a commit nothing is done */
+    PQfinish(connection); /* nothing is done without a commit */
     return is_done;
 }
 
@@ -246,8 +246,8 @@ static bool enter_queue(PGconn *connection, const char *name,
                         const struct elapse__schema_queue *queue, uint32_t body_bytes_max,
                         struct elapse__schema_why *why)
 {
-    /* An inbox of version 2 takes three arguments, and knows no hash tags: it would choose other
-     * partitions than the nodes. */
+    /* An inbox of version 2 takes three arguments, and knows no hash tags. It would choose other
+     * partitions than the nodes do. */
     bool has_tags = queue->hash_tags == ELAPSE__SCHEMA_TAGS_ON;
     char count[12], bytes[12];
 
@@ -276,13 +276,14 @@ bool elapse__schema_open_inbox(const char *host, const char *name,
     ELAPSE__ASSERT(queue->partitions > 0 && queue->partitions <= ELAPSE__PARTS_MAX);
     ELAPSE__ASSERT_THAT(body_bytes_max, <=, INT32_MAX);
     *has_inbox = false;
-    /* Not a standby: it may have the inbox later than the server that takes writes. */
+    /* A standby will not do, because the inbox may reach it later than the server that takes
+     * writes. */
     PGconn *connection = elapse__visit_open(host, "read-write", why);
 
     if (connection == NULL)
         return false;
-    /* The queue is entered again and again, so the commit need not wait for a standby, which may be
-     * down. */
+    /* Each start of a node enters the queue again. So the commit need not wait for a standby, which
+     * may be down. */
     bool is_open =
         look_for_inbox(connection, has_inbox, why) &&
         (!*has_inbox || (elapse__visit_run(connection, "set synchronous_commit = local", why) &&

@@ -1,5 +1,5 @@
 /*
- * All SQL of a session. `@` stands for the name of the log's table.
+ * All SQL of a partition's session. `@` stands for the name of the log's table.
  */
 #include "sql.h"
 
@@ -18,9 +18,10 @@
 
 #define ROW "epoch, beat, last_group, last_hash, tail, lease_ms::bigint, owner, address, stopped"
 
-/* Settings that not every version has are left out. Behind a pooler nothing is set: another client
- * would get the session, with these settings (W6). A default that makes transactions read-only, or
- * isolates them otherwise, would change what the statements below mean. */
+/* Leaves out settings that the server's version does not have. Behind a pooler nothing is set,
+ * because another client would get the session with these settings (W6). The statements set the
+ * isolation and the right to write, because other defaults would change what the statements below
+ * mean. */
 static const char begin_session[] =
     "select set_config(name, value, false)"
     " from (values ('application_name', $1), ('lock_timeout', $2), ('statement_timeout', '0'),"
@@ -30,7 +31,8 @@ static const char begin_session[] =
     "  ('default_transaction_isolation', 'read committed'), ('search_path', 'pg_catalog'))"
     " as wanted(name, value) join pg_settings using (name) where pg_backend_pid() = $3";
 
-/* The inner select asks once whether it is in recovery: a promotion may come between two looks. */
+/* The inner select asks only once whether the server is in recovery, because a promotion may come
+ * between two questions. */
 static const char session[] =
     "select system_identifier,"
     " case when in_recovery then 0"
@@ -41,7 +43,7 @@ static const char session[] =
 static const char read_row[] =
     "select " ROW ", " SETTINGS " from elapse.partition where queue = $1 and part = $2";
 
-/* A group is read if the groups before it have fewer bytes than the limit. */
+/* Reads a group if all groups before it together have fewer bytes than the limit. */
 static const char read_log[] =
     "select group_number, epoch, hash_of_previous, bytes"
     " from (select *, sum(octet_length(bytes)) over (order by group_number"
@@ -59,8 +61,9 @@ static const char beat[] =
     "update elapse.partition set beat = beat + 1, tail = greatest(tail, $5)"
     " where queue = $1 and part = $2 and epoch = $3 and owner = $4 returning " ROW ", " SETTINGS;
 
-/* The UPDATE is the fence: the statement locks the row, waits for another statement that is
- * changing it, and then looks at the row again. A condition alone would look at the old row. */
+/* The UPDATE is the fence, which lets only the owner write. The statement locks the row, waits for
+ * another statement that is changing the row, and then reads the row again. A condition alone would
+ * read the old row. */
 #define FENCE                                                                                     \
     "with fence as (update elapse.partition set last_group = $4, last_hash = $5, beat = beat + 1" \
     " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1 and stopped = ''"     \
@@ -71,8 +74,8 @@ static const char beat[] =
 
 static const char append[] = FENCE INSERT " returning " SETTINGS;
 
-/* The function takes rows out of the inbox, or raises EL001 if one is not there. Without a row from
- * the fence it is not called. */
+/* The function elapse.inbox_move takes rows out of the inbox, or raises EL001 if a row has gone. It
+ * is not called if the fence returns no row. */
 static const char append_from_inbox[] =
     FENCE ", moved as materialized"
           " (select elapse.inbox_move($1, $2::integer, $8, $9) from fence)" INSERT
@@ -86,9 +89,9 @@ static const char release[] =
     "update elapse.partition set owner = '', address = '', beat = beat + 1"
     " where queue = $1 and part = $2 and epoch = $3 and owner = $4";
 
-/* Expressions see the row as it was. The first node that says why is believed. `beat` is raised
- * only with the mark: followers measure the lease by it, and nodes that come late, again and again,
- * must not hide from the followers that the owner has died. */
+/* Expressions see the row as it was before the update. The words of the first node that writes a
+ * mark stay. `beat` is raised only together with a mark, because followers measure the lease by it.
+ * Nodes that come late again and again must not hide from the followers that the owner has died. */
 #define WHY                                                                                     \
     "format('%s knows group %s of epoch %s, and the database ended with group %s of epoch %s'," \
     " $3, $4, $5, last_group, epoch)"
@@ -100,7 +103,8 @@ static const char mark[] =
     " missed = case when missed = '' and epoch > $5 then " WHY " else missed end"
     " where queue = $1 and part = $2 returning " ROW ", " SETTINGS;
 
-/* Two databases of a server may have queues of the same name. So the database is compared, too. */
+/* Compares the database, too, because two databases of a server may have queues of the same
+ * name. */
 static const char terminate[] =
     "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1"
     " and datname = current_database() and pid <> pg_backend_pid() and backend_xid is not null";
@@ -109,7 +113,7 @@ static const char clocks[] = "select living, near, agreeing from elapse.tell_clo
 
 const char elapse__sql_look_again[] = "select " SETTINGS;
 
-/* Names the columns, because a later version of the function may return more. */
+/* Names the columns, because a later version of the function may return more columns. */
 static const char read_inbox[] =
     "select id, age_ms, what, tube, key, tag, token, body, due, due_ms, cron, zone, ifkey, max_ms,"
     " priority, ttr_ms, expire_ms, retry, backoff_min_ms, backoff_max_ms"
@@ -117,7 +121,7 @@ static const char read_inbox[] =
 
 /* ---- the statements, and their parameters ---- */
 
-/* Each letter is a parameter, from $1 on; `add` knows the letters. */
+/* Each letter stands for a parameter, from $1 on. The function `add` knows the letters. */
 static const struct {
     const char *text;
     const char *parameters;
@@ -137,7 +141,7 @@ static const struct {
     [ELAPSE__STATEMENT_TERMINATE] = {terminate, "s"},
 };
 
-/* Numbers of types in pg_type, which are part of the protocol. */
+/* Numbers of types in the table pg_type. They are part of PostgreSQL's protocol. */
 enum {
     TYPE_BYTEA = 17,
     TYPE_INT8 = 20,
@@ -170,14 +174,14 @@ static const char *number_text(struct elapse__sql *sql, int64_t number)
     return text;
 }
 
-/* Adds a number as a bigint. A hash becomes the bigint of the same bits. */
+/* Adds a number as a bigint. A hash becomes the bigint that has the same bits. */
 static void add_number(struct elapse__sql *sql, uint64_t number)
 {
     add_value(sql, TYPE_INT8, number_text(sql, (int64_t)number), 0);
 }
 
-/* Returns the text that a letter of `statements` stands for; NULL: the letter stands for no text.
- */
+/* Returns the text that a letter of `statements` stands for, or NULL if the letter stands for no
+ * text. */
 static const char *text_of(struct elapse__sql *sql, const struct elapse__sql_place *place,
                            char letter)
 {
@@ -298,7 +302,7 @@ static bool add_reasons(struct elapse__sql *sql, const struct elapse__statement 
     return true;
 }
 
-/* Copies the text, with the name of the table in place of `@`. */
+/* Copies the text, and writes the name of the table in place of `@`. */
 static void copy_text(struct elapse__sql *sql, const char *text, const char *table)
 {
     size_t length = 0;

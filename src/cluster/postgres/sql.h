@@ -1,6 +1,6 @@
 /*
- * The text of each statement, with its parameters. sql.c has all SQL of a partition's session;
- * schema.sql has the tables and functions behind it.
+ * The text of each statement, with its parameters. sql.c has all SQL of a partition's session.
+ * schema.sql has the tables and functions that this SQL uses.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_SQL_H
 #define ELAPSE__CLUSTER_POSTGRES_SQL_H
@@ -25,24 +25,24 @@ struct elapse__sql_place {
     const char *me;
     const char *address;
     uint32_t lease_ms;
-    uint32_t backend; /* the process of the server, as the connection was told */
+    uint32_t backend; /* the number of the server's process, as libpq got it when it connected */
 };
 
-/* A statement as libpq takes it: parameters are texts, or bytes. */
+/* A statement as libpq takes it. Parameters are texts or bytes. */
 struct elapse__sql {
     char text[ELAPSE__SQL_TEXT_BYTES];
     int count;
     unsigned types[ELAPSE__SQL_PARAMETERS];
     const char *values[ELAPSE__SQL_PARAMETERS];
     int sizes[ELAPSE__SQL_PARAMETERS];
-    int are_bytes[ELAPSE__SQL_PARAMETERS]; /* 1: the parameter is bytes */
+    int are_bytes[ELAPSE__SQL_PARAMETERS]; /* 1 if the parameter is bytes, 0 if it is a text */
     char numbers[ELAPSE__SQL_PARAMETERS][ELAPSE__SQL_NUMBER_BYTES];
     struct elapse__database_name session;
-    char *ids, *reasons; /* of the inbox, as arrays */
+    char *ids, *reasons; /* ids and reasons for the inbox, as arrays of SQL */
 };
 
 /* Writes the SQL of a statement. For CONNECT, writes the SQL that begins a session (W3 of
- * statements.h). Values point into the place, the statement and `sql`. Returns false if there is no
+ * statements.h). Values point into `place`, the statement and `sql`. Returns false if there is no
  * memory. */
 bool elapse__sql_write(struct elapse__sql *sql, const struct elapse__sql_place *place,
                        const struct elapse__statement *statement);
@@ -52,13 +52,14 @@ void elapse__sql_free(struct elapse__sql *sql);
 void elapse__sql_write_poll(struct elapse__sql *sql, const struct elapse__sql_place *place,
                             uint32_t rows_max, uint32_t bytes_max, bool relief);
 
-/* Returns whether the settings are selected again behind a statement of this kind (W2). */
+/* Returns whether a second statement after this kind selects the settings again (W2). */
 bool elapse__sql_is_fenced_write(enum elapse__statement_kind kind);
 
 /* The second statement of a fenced write. */
 extern const char elapse__sql_look_again[];
 
-/* An expression: the timeline of the log that a primary writes. Not for a server in recovery. */
+/* An expression for the timeline of the log that a primary writes. It fails on a server in
+ * recovery. */
 #define ELAPSE__SQL_TIMELINE \
     "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"
 
@@ -70,7 +71,7 @@ enum {
     ELAPSE__SESSION_COLUMNS = 3,  /* system_identifier, timeline, in_recovery as 0 or 1 */
     ELAPSE__LOG_COLUMNS = 4,      /* group, epoch, hash_of_previous, bytes */
     ELAPSE__CLOCKS_COLUMNS = 3,   /* living, right, agreeing */
-    ELAPSE__INBOX_COLUMNS = 20,   /* as struct elapse__inbox_row has them */
+    ELAPSE__INBOX_COLUMNS = 20,   /* the fields of struct elapse__inbox_row */
 };
 
 #endif

@@ -20,7 +20,7 @@ struct elapse__status_session {
 
 /* ---- columns ---- */
 
-/* Copies a text, which is cut to the room for it. */
+/* Copies a text. Cuts it if there is no room. */
 static void copy_text(char *copy, size_t room, const char *text)
 {
     (void)snprintf(copy, room, "%s", text);
@@ -31,7 +31,7 @@ static void copy_text(char *copy, size_t room, const char *text)
 
 /* ---- one look ---- */
 
-/* Reads the rows of the partitions. A partition without a row in the table stays as it was. */
+/* Reads the rows of the partitions. The entry of a partition without a row stays as it was. */
 static bool look_at_partitions(struct elapse__status_session *session,
                                struct elapse__status *status, struct elapse__schema_why *why)
 {
@@ -89,7 +89,7 @@ static bool look_at_standbys(struct elapse__status_session *session, struct elap
     return status->standbys != NULL || elapse__visit_refuse(why, "no memory");
 }
 
-/* The timeline is that of the log which is being written, as a session of a node sees it. */
+/* Reads the timeline of the log that the server writes now, as a node's session reads it. */
 static bool look_at_server(struct elapse__status_session *session, struct elapse__status *status,
                            struct elapse__schema_why *why)
 {
@@ -105,8 +105,8 @@ static bool look_at_server(struct elapse__status_session *session, struct elapse
     return true;
 }
 
-/* Finds the node whose wall clock is the most wrong. Nodes write what they see each half of a
- * lease. */
+/* Finds the node whose wall clock is the most wrong. Nodes write how wrong their clocks are every
+ * half of a lease. */
 static bool look_at_clocks(struct elapse__status_session *session, struct elapse__status *status,
                            struct elapse__schema_why *why)
 {

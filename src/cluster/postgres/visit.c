@@ -16,7 +16,7 @@
 
 #define NS_PER_S  UINT64_C(1000000000)
 #define COMMIT_NS (10 * NS_PER_S)
-#define ANSWER_NS (12 * NS_PER_S) /* more than the server's own limit for a statement */
+#define ANSWER_NS (12 * NS_PER_S) /* longer than the server's own limit for a statement */
 
 static void ignore_notice(void *context, const PGresult *notice)
 {
@@ -36,15 +36,15 @@ bool elapse__visit_refuse(struct elapse__schema_why *why, const char *format, ..
     va_start(arguments, format);
     (void)vsnprintf(why->text, sizeof why->text, format, arguments);
     va_end(arguments);
-    ELAPSE__ASSERT_THAT(why->text[0], !=, '\0'); /* each refusal has a reason */
+    ELAPSE__ASSERT_THAT(why->text[0], !=, '\0'); /* each refusal needs a reason */
     why->text[strcspn(why->text, "\r\n")] = '\0';
     return false;
 }
 
 /* ---- connecting ---- */
 
-/* Returns whether no pooler is in between. Called before anything is set in the session, because
- * other clients of a pooler would get it. */
+/* Returns whether no pooler is between this program and the server. Called before this program sets
+ * anything in the session, because other clients of a pooler would get the settings. */
 static bool is_direct(PGconn *connection, struct elapse__schema_why *why)
 {
     PGresult *rows = elapse__visit_ask(connection, "select pg_backend_pid()", 0, NULL, why);
@@ -67,8 +67,9 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
     const char *const names[] = {"dbname", "client_encoding", "connect_timeout",
                                  "target_session_attrs", NULL};
     const char *const values[] = {host, "UTF8", "10", which, NULL};
-    /* A warning is how the server says that it has waited for no standby. If this machine vanishes,
-     * the server ends the session after a while, and so its locks. */
+    /* The client must get warnings, because the server says by a warning that it has not waited for
+     * a standby. If this machine vanishes, the server ends the session after a while, which
+     * releases the locks of the session. */
     static const char settings[] = "set statement_timeout = '10s';"
                                    " set client_min_messages = warning;"
                                    " set idle_in_transaction_session_timeout = '60s'";
@@ -109,7 +110,7 @@ static bool await(PGconn *connection, uint64_t until_ns)
     }
 }
 
-/* Returns the last result of what was sent, or the first error. */
+/* Returns the last result of the statements that were sent, or the first error. */
 static PGresult *take_last(PGconn *connection, struct elapse__schema_why *why)
 {
     uint64_t until_ns = elapse__os_monotonic_ns() + ANSWER_NS;
@@ -134,8 +135,8 @@ static PGresult *take_last(PGconn *connection, struct elapse__schema_why *why)
     return last;
 }
 
-/* Returns the result of a statement. `is_sent` is what the libpq call that sends it has returned.
- */
+/* Returns the result of a statement. `is_sent` is the result of the libpq call that sent the
+ * statement. */
 static PGresult *answer(PGconn *connection, int is_sent, struct elapse__schema_why *why)
 {
     if (is_sent == 1)
@@ -206,7 +207,7 @@ void elapse__visit_place(const PGconn *connection, char *text, size_t room)
 
 /* ---- commits ---- */
 
-/* Returns whether there was an answer in time. */
+/* Sends COMMIT. Returns whether the answer came in time. */
 static bool commit(PGconn *connection, bool *is_done)
 {
     if (PQsendQuery(connection, "commit") == 1 &&
@@ -219,8 +220,8 @@ static bool commit(PGconn *connection, bool *is_done)
     return true;
 }
 
-/* A notice that comes with the commit says that the wait for a standby was cut short. The database
- * has no time limit for that wait: this function has one. */
+/* A notice that comes with the commit says that the server stopped waiting for a standby. The
+ * database has no time limit for that wait, so this function has one. */
 bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why)
 {
     bool is_noticed = false, is_done = false;

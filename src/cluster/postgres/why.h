@@ -1,5 +1,5 @@
 /*
- * Why the database refused something.
+ * Says why the database refused something.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_WHY_H
 #define ELAPSE__CLUSTER_POSTGRES_WHY_H
@@ -8,16 +8,17 @@
 
 enum { ELAPSE__SCHEMA_WHY_BYTES = 256 };
 
-/* Another backend has answered than that of the connection. */
+/* The reason if another backend (process of the server) has answered than that of the
+ * connection. */
 #define ELAPSE__WHY_POOLER                                                                        \
     "a pooler, such as PgBouncer, is in between: it gives sessions, with what they have set, to " \
     "other clients, and hides a changed server; name the servers of PostgreSQL in --cluster"
 
-/* Says in one line why something failed. Comments call that line "words". The struct begins as
- * zeros. */
+/* One line that says why something failed. Comments of this room call that line "words". The struct
+ * begins as zeros. */
 struct elapse__schema_why {
     char text[ELAPSE__SCHEMA_WHY_BYTES];
-    bool is_connected; /* the database was reached, and takes writes if that was needed */
+    bool is_connected; /* the program reached the database, which takes writes if that was needed */
     bool has_none;     /* there is no such queue */
 };
 
