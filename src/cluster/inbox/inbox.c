@@ -15,10 +15,10 @@ enum state {
 };
 
 /*
- * The rows that were run and have not left the inbox yet lie in places `first` to `end`:
+ * Rows that were run stay here until they leave the inbox. They lie in the places from `first` to
+ * `end`:
  *
- *      0 ... first ... attached ... end ... ELAPSE__INBOX_ROWS_MAX
- *       gone  | in a group  | in none  |
+ *      0 ... first ... attached ... end ... ELAPSE__INBOX_ROWS_MAX gone  | in a group  | in none  |
  */
 struct elapse__inbox {
     elapse__inbox_run_function *run;
@@ -30,13 +30,13 @@ struct elapse__inbox {
     const char *reasons[ELAPSE__INBOX_ROWS_MAX];
     char texts[ELAPSE__INBOX_ROWS_MAX][ELAPSE__INBOX_REASON_BYTES];
 
-    uint64_t serial; /* of the last poll */
-    bool relief;     /* the last poll, or the next one while RESTING */
+    uint64_t serial; /* the serial number of the last poll */
+    bool relief;     /* the last poll, or the next one while RESTING, is for relief (plan_next) */
     uint64_t asked_ms;
     uint64_t next_ms;
-    uint64_t row_ms;      /* when a row came last */
-    uint64_t interval_ms; /* between polls while no rows come */
-    uint64_t retry_ms;    /* the pause after the next failure */
+    uint64_t row_ms;      /* when the last row came */
+    uint64_t interval_ms; /* the pause between polls while no rows come */
+    uint64_t retry_ms;    /* the pause after the next failed poll */
     enum elapse__inbox_wait waits;
     int64_t waits_for;
     uint64_t polls, moved, refused;
@@ -120,7 +120,7 @@ static uint64_t greatest(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* Plans the next poll after a poll that failed, or whose rows have to wait. */
+/* Plans the next poll after a failed poll, or after a poll whose rows have to wait. */
 static void poll_again_later(struct elapse__inbox *inbox, uint64_t now_ms)
 {
     ELAPSE__ASSERT(inbox->retry_ms > 0 && inbox->retry_ms <= ELAPSE__INBOX_RETRY_MS_MAX);
@@ -138,7 +138,7 @@ static uint64_t quiet_ms(struct elapse__inbox *inbox, uint64_t now_ms)
     return inbox->interval_ms;
 }
 
-/* Stores the pause after a poll whose rows were all run. */
+/* Stores the pause after a poll of which all rows were run. */
 static void poll_as_usual(struct elapse__inbox *inbox, uint64_t now_ms, size_t count, bool is_full)
 {
     uint64_t pause_ms = ELAPSE__INBOX_BUSY_MS;
@@ -161,8 +161,9 @@ static bool is_full_up(enum elapse__inbox_wait waits)
            waits == ELAPSE__INBOX_WAITS_MEMORY;
 }
 
-/* Plans the next poll. While the queue takes no jobs, two kinds of polls alternate: one runs rows
- * that relieve the queue, such as cancels, and the next tries the waiting job again. */
+/* Plans the next poll. While the queue takes no jobs, two kinds of polls alternate. One kind is for
+ * relief: it runs rows that make room in the queue, such as cancels. The other kind tries the
+ * waiting job again. */
 static void plan_next(struct elapse__inbox *inbox, uint64_t now_ms, size_t count, bool is_full)
 {
     bool was_relief = inbox->relief;
@@ -205,7 +206,8 @@ static enum elapse__inbox_wait wait_of(enum elapse__queue_result result)
     }
 }
 
-/* Holds a row until it leaves with a group. If it is refused, the reason is in its text. */
+/* Keeps a row that was run until it leaves with a group. The reason of a refused row is in the
+ * row's text. */
 static void hold(struct elapse__inbox *inbox, int64_t id, uint64_t gate, bool is_refused)
 {
     size_t place = inbox->end++;
@@ -217,7 +219,7 @@ static void hold(struct elapse__inbox *inbox, int64_t id, uint64_t gate, bool is
     inbox->refused += is_refused;
 }
 
-/* Holds a row that is refused. Stores the reason: the error as RESP has it. */
+/* Keeps a row that is refused, and stores the reason: the error in the form of RESP. */
 static void refuse(struct elapse__inbox *inbox, int64_t id,
                    const struct elapse__queue_answer *answer)
 {
@@ -231,7 +233,7 @@ static void refuse(struct elapse__inbox *inbox, int64_t id,
     hold(inbox, id, answer->position, true);
 }
 
-/* Runs a row. Returns false if it has to wait. */
+/* Runs a row. Returns false if the row has to wait. */
 static bool run_row(struct elapse__inbox *inbox, const struct elapse__inbox_row *row)
 {
     struct elapse__inbox_command command;
@@ -257,7 +259,7 @@ static bool run_row(struct elapse__inbox *inbox, const struct elapse__inbox_row 
     return true;
 }
 
-/* Runs rows in their order until one has to wait. */
+/* Runs rows in their order. Stops at a row that has to wait. */
 static void run_rows(struct elapse__inbox *inbox, const struct elapse__inbox_row *rows,
                      size_t count)
 {
@@ -354,7 +356,7 @@ unsigned elapse__inbox_check(const struct elapse__inbox *inbox)
     if (inbox->state != STATE_OFF && (inbox->interval_ms > ELAPSE__INBOX_QUIET_MS ||
                                       inbox->retry_ms > ELAPSE__INBOX_RETRY_MS_MAX))
         return 4;
-    /* 5: rows that are gone are forgotten with the last one */
+    /* 5: when the last row has gone, all rows are forgotten */
     if (inbox->state != STATE_HOLDING && inbox->end > 0)
         return 5;
     return 0;

@@ -1,19 +1,22 @@
 /*
- * The owner's side of the transactional inbox of a partition: when to poll, which rows to run, and
- * which rows go with which group of the log. The room is pure: `now` and rows come in, polls and
- * lists of ids go out.
+ * The owner's side of the transactional inbox of a partition. The inbox is a table in the database:
+ * a program inserts a row for a command in its own transaction, and the owner of the partition runs
+ * it (sql/inbox.sql). This room decides when to poll the table, which rows to run, and which rows
+ * leave with which group of the log. The room is pure: `now` and rows come in, polls and lists of
+ * ids go out.
  *
  *      elapse.inbox ---poll---> rows ---run---> queue ---> group of the log
  *           ^                                                |
  *           +---------- move: ids, reasons <---attach--------+
  *
  * A row leaves the inbox in the statement that appends the group with the records of the row's
- * command. So each row is run exactly once, whatever fails, by these rules (for each rule
- * tests/cluster/inbox has a test that fails without it):
+ * command. So each row is run exactly once, whatever fails. The rules for that follow. For each
+ * rule tests/cluster/inbox has a test that fails without the rule:
  *
  *   I1  Only the owner of the partition runs rows. It ignores the rows of a poll from before it
  *       owned the partition.
- *   I2  There is no poll while rows are held, because it would return them again.
+ *   I2  There is no poll while this object keeps rows, because the poll would return the same rows
+ *       again.
  *   I3  The ids of the rows that leave are listed one by one. A range of ids would also take rows
  *       that were not committed at the time of the poll, because rows do not commit in their order.
  *   I4  A row leaves with the group that makes its command durable, or with a later one.
@@ -35,13 +38,14 @@
  *      elapse__inbox_attach(inbox, end)                       for each group that is submitted
  *      elapse__inbox_confirmed(inbox, now)                    when that group is confirmed
  *
- * While elapse__inbox_holds returns true, a group has to be submitted, even if it is empty: the
- * cancel of a job that is gone, for example, makes no record, and its row has to leave.
+ * While elapse__inbox_holds returns true, the caller has to submit a group, even an empty one. For
+ * example, the cancel of a job that does not exist makes no record, but its row has to leave.
  *
- * The pause between polls is 0 after a poll that returned as many rows as it may, and
- * ELAPSE__INBOX_BUSY_MS after one that returned fewer. Without rows it grows to
- * ELAPSE__INBOX_QUIET_MS, and after ELAPSE__INBOX_IDLE_AFTER_MS without a row it is
- * ELAPSE__INBOX_IDLE_MS. Of a slow database, polls take at most a fifth of the time.
+ * The pause between polls is 0 after a poll that returned as many rows as a poll may return. It is
+ * ELAPSE__INBOX_BUSY_MS after a poll that returned fewer. While no rows come, the pause grows to
+ * ELAPSE__INBOX_QUIET_MS. After ELAPSE__INBOX_IDLE_AFTER_MS without a row it is
+ * ELAPSE__INBOX_IDLE_MS. With a slow database the pause is longer, so that polls take at most a
+ * fifth of the time.
  */
 #ifndef ELAPSE__CLUSTER_INBOX_INBOX_H
 #define ELAPSE__CLUSTER_INBOX_INBOX_H
@@ -53,49 +57,50 @@
 #include "row.h"
 
 enum {
-    ELAPSE__INBOX_ROWS_MAX = 500,      /* rows of a poll */
-    ELAPSE__INBOX_BYTES_MAX = 1 << 20, /* of bodies: a poll ends with the row that reaches this */
-    ELAPSE__INBOX_REASON_BYTES = 96,   /* of the reason of a refusal, with its terminating zero */
+    ELAPSE__INBOX_ROWS_MAX = 500,      /* the most rows of a poll */
+    ELAPSE__INBOX_BYTES_MAX = 1 << 20, /* a poll ends with the row whose body reaches this sum */
+    ELAPSE__INBOX_REASON_BYTES = 96,   /* for the reason of a refusal, with its terminating zero */
     ELAPSE__INBOX_BUSY_MS = 5,
     ELAPSE__INBOX_QUIET_MS = 20,
     ELAPSE__INBOX_IDLE_AFTER_MS = 10000,
     ELAPSE__INBOX_IDLE_MS = 100,
-    ELAPSE__INBOX_RETRY_MS = 50, /* after a failure, and while rows wait; it doubles */
+    ELAPSE__INBOX_RETRY_MS = 50, /* the first pause after a failure, and while rows wait */
     ELAPSE__INBOX_RETRY_MS_MAX = 1000,
 };
 
-/* Why rows wait. */
+/* Why rows have to wait. */
 enum elapse__inbox_wait {
     ELAPSE__INBOX_WAITS_NOT,
     ELAPSE__INBOX_WAITS_POLL,    /* the last poll failed, or its rows were out of order */
-    ELAPSE__INBOX_WAITS_JOURNAL, /* the journal takes nothing at the moment */
+    ELAPSE__INBOX_WAITS_JOURNAL, /* the journal takes no records at the moment */
     ELAPSE__INBOX_WAITS_DISK,    /* the disk is full */
-    ELAPSE__INBOX_WAITS_LIMIT,   /* as many jobs, tubes or tokens as there may be */
+    ELAPSE__INBOX_WAITS_LIMIT,   /* the queue has as many jobs, tubes or tokens as it may have */
     ELAPSE__INBOX_WAITS_MEMORY,
 };
 
-/* Runs a command, and stores its answer as elapse__engine_run does: `position` is the gate. The
- * caller may answer with a limit of its own. Returns false if the journal takes nothing now. */
+/* Runs a command, and stores its answer as elapse__engine_run does. The answer's `position` is the
+ * gate: the position of the journal from which on the command is durable. The caller may answer
+ * with a limit of its own. Returns false if the journal takes no records now. */
 typedef bool elapse__inbox_run_function(void *context, const struct elapse__inbox_command *command,
                                         struct elapse__queue_answer *answer);
 
 struct elapse__inbox;
 
-/* Returns an inbox that is OFF, or NULL if there is no memory. Cost: some 60 KiB. */
+/* Returns an inbox that is OFF, or NULL if there is no memory. Cost: about 60 KiB of memory. */
 struct elapse__inbox *elapse__inbox_new(elapse__inbox_run_function *run, void *context);
 void elapse__inbox_free(struct elapse__inbox *inbox);
 
-/* Begins to poll. Called when this node owns the partition, and has all of the log. */
+/* Begins to poll. Called when this node owns the partition and has all groups of the log. */
 void elapse__inbox_own(struct elapse__inbox *inbox, uint64_t now_ms);
 
-/* Ends polls, and forgets the rows that are held. Called when this node does not own the partition
- * any more, or forgets what was not confirmed. The rows that were not moved are still in the
- * database, for the next owner. */
+/* Ends polls, and forgets the rows that this object keeps. Called when this node does not own the
+ * partition any more, or forgets what was not confirmed. Rows that did not leave with a group are
+ * still in the database, for the next owner. */
 void elapse__inbox_disown(struct elapse__inbox *inbox);
 
 /* The arguments of elapse.inbox_rows that follow the queue and the partition. */
 struct elapse__inbox_poll {
-    uint64_t serial; /* is given to elapse__inbox_came or _failed */
+    uint64_t serial; /* the caller gives it to elapse__inbox_came or _failed */
     uint32_t rows_max;
     uint32_t bytes_max;
     bool relief;
@@ -106,14 +111,15 @@ bool elapse__inbox_ask(struct elapse__inbox *inbox, uint64_t now_ms,
                        struct elapse__inbox_poll *poll);
 
 /* Runs the rows that a poll returned. Ignores the rows of a poll from before this node owned the
- * partition. The rows have to be valid during the call alone. */
+ * partition. The rows must be valid during the call only. */
 void elapse__inbox_came(struct elapse__inbox *inbox, uint64_t now_ms, uint64_t serial,
                         const struct elapse__inbox_row *rows, size_t count);
 
 /* Notes that a poll has failed. */
 void elapse__inbox_failed(struct elapse__inbox *inbox, uint64_t now_ms, uint64_t serial);
 
-/* Returns when `ask` has something to do; UINT64_MAX: not before something else has happened. */
+/* Returns when elapse__inbox_ask has something to do, or UINT64_MAX if something else has to happen
+ * first. */
 uint64_t elapse__inbox_next_ms(const struct elapse__inbox *inbox);
 
 /* Returns whether rows were run that are not in a group yet. */
@@ -122,30 +128,30 @@ bool elapse__inbox_holds(const struct elapse__inbox *inbox);
 /* The rows that leave with a group, for struct elapse__partition_group. */
 struct elapse__inbox_list {
     const int64_t *ids;
-    const char *const *reasons; /* for each id why it was refused; NULL: it was run */
+    const char *const *reasons; /* for each id why it was refused, or NULL if it was run */
     size_t count;
 };
 
-/* Returns the rows that leave with a group, which is about to be submitted and makes everything
- * before the position `end` durable. The list is valid until the group is confirmed, or until
- * elapse__inbox_disown. Requires that the group before is confirmed. */
+/* Returns the rows that leave with a group. The caller is about to submit that group, which makes
+ * everything before the position `end` durable. The list is valid until the group is confirmed, or
+ * until elapse__inbox_disown. Requires that the group before it is confirmed. */
 struct elapse__inbox_list elapse__inbox_attach(struct elapse__inbox *inbox, uint64_t end);
 
-/* Notes that the group is confirmed: its rows have left the inbox. */
+/* Notes that the group is confirmed. Its rows have left the inbox. */
 void elapse__inbox_confirmed(struct elapse__inbox *inbox, uint64_t now_ms);
 
 struct elapse__inbox_figures {
     uint64_t polls;
-    uint64_t moved; /* rows that have left, refused or run, since the process began */
+    uint64_t moved; /* rows that have left since the process began, run or refused */
     uint64_t refused;
     enum elapse__inbox_wait waits;
-    int64_t waits_for; /* the row that cannot run now; 0: none */
+    int64_t waits_for; /* the id of the row that cannot run now; 0: none */
 };
 
 void elapse__inbox_figures(const struct elapse__inbox *inbox,
                            struct elapse__inbox_figures *figures);
 
-/* Tests the invariants. Returns 0, or the number of the first one found broken, as in inbox.c. */
+/* Tests the invariants. Returns 0, or the number of the first broken invariant (inbox.c). */
 unsigned elapse__inbox_check(const struct elapse__inbox *inbox);
 
 #endif

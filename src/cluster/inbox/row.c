@@ -10,7 +10,7 @@ static bool is(struct elapse__queue_text text, const char *word)
     return text.size == strlen(word) && memcmp(text.bytes, word, text.size) == 0;
 }
 
-/* Returns the place of a word in `words`, or `count`. */
+/* Returns the place of a word in `words`, or `count` if the word is not there. */
 static unsigned find(struct elapse__queue_text text, const char *const *words, unsigned count)
 {
     unsigned i = 0;
@@ -41,8 +41,8 @@ static const char *read_what(const struct elapse__inbox_row *row,
     return NULL;
 }
 
-/* Returns what is left of the delay of a row that was made `age_ms` ago. The age is negative if the
- * clock of the database was set back meanwhile. */
+/* Returns how much is left of the delay of a row that was made `age_ms` ago. The age is negative if
+ * somebody set the clock of the database back meanwhile. */
 static uint64_t rest_ms(const struct elapse__inbox_row *row)
 {
     ELAPSE__ASSERT_THAT(row->due_ms, >=, 0);
@@ -105,7 +105,8 @@ static const char *read_numbers(const struct elapse__inbox_row *row, struct elap
     return NULL;
 }
 
-/* Reads the body, and the headers before it, behind their length. */
+/* Reads the body of a row. If the row has headers, reads them first: their length stands before
+ * them. */
 static const char *read_body(const struct elapse__inbox_row *row, struct elapse__queue_put *put)
 {
     enum { LENGTH_BYTES = 4 };

@@ -1,9 +1,9 @@
 /*
  * Reads a row of the transactional inbox, as the function elapse.inbox_rows of sql/inbox.sql
- * returns it, and runs the command of the queue that the row asks for. Pure.
+ * returns it. Runs the command of the queue that the row asks for. The functions are pure.
  *
  * The functions of SQL that made the row have checked its fields. This file checks them again,
- * because the row comes from another program: a row that no queue can run must not stop the rows
+ * because the row comes from another program. A row that no queue can run must not stop the rows
  * after it.
  */
 #ifndef ELAPSE__CLUSTER_INBOX_ROW_H
@@ -14,17 +14,17 @@
 
 #include "../../queue/queue.h"
 
-/* The columns in their order. For a null a text has no bytes, and a number is 0. */
+/* The columns of a row in their order. A null is a text without bytes, or the number 0. */
 struct elapse__inbox_row {
     int64_t id;
-    int64_t age_ms; /* since the function was called, by the clock of the database */
-    struct elapse__queue_text what; /* put, put+headers, cancel, reschedule */
-    struct elapse__queue_text tube, key, tag, token, body; /* put+headers: the length of the headers
-                                                              in four bytes, they, and the body */
-    struct elapse__queue_text due;                         /* in, at, every, cron */
+    int64_t age_ms; /* how long ago the row was made, by the clock of the database */
+    struct elapse__queue_text what; /* put, put+headers, cancel or reschedule */
+    struct elapse__queue_text tube, key, tag, token,
+        body; /* put+headers: the body has a length in 4 bytes, headers, body */
+    struct elapse__queue_text due; /* in, at, every or cron */
     int64_t due_ms;
     struct elapse__queue_text cron, zone;
-    struct elapse__queue_text if_key; /* replace, keep, fail, debounce */
+    struct elapse__queue_text if_key; /* replace, keep, fail or debounce */
     int64_t max_ms, priority, ttr_ms, expire_ms, retry, backoff_min_ms, backoff_max_ms;
 };
 
@@ -36,19 +36,20 @@ enum elapse__inbox_what {
 
 struct elapse__inbox_command {
     enum elapse__inbox_what what;
-    struct elapse__queue_put put;   /* for PUT; the other commands use its tube and key alone */
-    struct elapse__queue_time time; /* for RESCHEDULE */
+    struct elapse__queue_put put;   /* of PUT; the other commands use only its tube and key */
+    struct elapse__queue_time time; /* of RESCHEDULE */
 };
 
 /*
- * Reads a row into a command, whose texts point to the row's. A delay began when the row was made,
- * so the command gets what is left of it. Returns NULL, or why the row is no command, as a static
- * text.
+ * Reads a row into a command. The texts of the command point to those of the row. A delay began
+ * when the row was made, so the command gets what is left of the delay. Returns NULL, or a static
+ * text that says why the row is no command.
  */
 const char *elapse__inbox_read(const struct elapse__inbox_row *row,
                                struct elapse__inbox_command *command);
 
-/* Runs a command, a struct elapse__inbox_command. The function is an elapse__engine_command. */
+/* Runs a command: `command` points to a struct elapse__inbox_command. The function is an
+ * elapse__engine_command. */
 struct elapse__queue_answer elapse__inbox_run(struct elapse__queue *queue,
                                               struct elapse__queue_now now, const void *command);
 

@@ -23,8 +23,7 @@ struct elapse__status_partition {
     char owner[ELAPSE__NODE_NAME_BYTES]; /* "": nobody */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char stopped[ELAPSE__STATUS_TEXT_BYTES]; /* why no node may own the partition; "": a node may */
-    char missed[ELAPSE__STATUS_TEXT_BYTES];  /* the groups that a late node misses, in words; "":
-                                                none */
+    char missed[ELAPSE__STATUS_TEXT_BYTES];  /* the groups that a late node misses; "": none */
 };
 
 /* A row of pg_stat_replication. Without the rights of the role pg_monitor only the name is
@@ -42,7 +41,7 @@ struct elapse__status {
     struct elapse__status_partition *partitions; /* an array of queue.partitions elements */
     struct elapse__status_standby *standbys;
     size_t standby_count;
-    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* whose wall clock is the most wrong; "": all are
+    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* the node of the worst wall clock; "": all are
                                                     right */
     int64_t clock_ahead_ms;                      /* the clock of that node minus the database's */
     uint32_t timeline;

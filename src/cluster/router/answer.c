@@ -7,7 +7,7 @@
 
 /* ---- items ---- */
 
-/* Appends the answer of an item, and notes where the answer is. */
+/* Appends the answer to an item, and notes where that answer lies. */
 static void keep_item(struct elapse__router_command *command, struct elapse__router_item *item,
                       const unsigned char *value, size_t size)
 {
@@ -19,8 +19,8 @@ static void keep_item(struct elapse__router_command *command, struct elapse__rou
     item->size = (uint32_t)(elapse__buffer_size(&command->reply) - before);
 }
 
-/* Keeps the answer of a partition. An array has one answer for each item that belongs to this
- * partition. Any other answer, such as an error, is the answer to each of these items. */
+/* Keeps the answer of a partition. An array has one answer for each item of this partition. Any
+ * other answer, such as an error, is the answer to each of these items. */
 static void keep_items(struct elapse__router_command *command, uint32_t partition,
                        const unsigned char *value, size_t size)
 {

@@ -5,18 +5,18 @@
 
 enum broken {
     SOUND,
-    LANE_BYTES = 1,        /* a lane's bytes are those of its fragments, waiting and sent */
+    LANE_BYTES = 1,        /* a lane's bytes are those of its fragments, queued and sent */
     SENT_ORDER = 2,        /* a link's fragments end in their order, up to the link's last byte */
     FRAGMENT_COMMAND = 3,  /* a fragment's command is not done, and has fragments under way */
-    CHARGES = 4,           /* a client's charges are those of its commands */
+    CHARGES = 4,           /* a client's charges are the sum of those of its commands */
     COMMAND_FRAGMENTS = 5, /* a command that is not done has a fragment under way, or waits */
-    CARRIER = 6,           /* a lane and its link know each other */
+    CARRIER = 6,           /* a lane and its link point to each other */
     CHAIN = 7,             /* a chain that asks has a question under way */
     REPLY_ORDER = 8,       /* a client's first command is not done, unless the client is dead */
     FULL_LANE = 9,         /* clients wait for a lane only if it is at least half full */
     WAITING = 10,          /* the count of waiters is right */
-    TRANSACTIONS = 12,     /* what transactions keep is counted, and forgotten in time */
-    GUESS = 11,            /* a guess is the last command, a barrier, and its alarm runs */
+    TRANSACTIONS = 12,     /* the memory of transactions is counted, and given back in time */
+    GUESS = 11,            /* a guess is the client's last command and a barrier; its alarm runs */
 };
 
 struct sums {

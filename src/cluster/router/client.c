@@ -1,5 +1,5 @@
 /*
- * Takes the bytes of clients, makes commands of them, and lets replies leave.
+ * Takes the bytes of clients, makes commands of them, and sends replies when it is their turn.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,9 @@ static void refuse_bytes(struct elapse__router_client *client, const char *why)
     elapse__router_client_refuse(client, text);
 }
 
-/* Returns whether the next command may be taken. No command may be taken after a barrier that is
- * not done, or while the replies are too many. */
+/* Returns whether the next command may be taken. No command may be taken while a barrier is not
+ * done, or while the unread replies take too many bytes. (A barrier is a command for whose reply
+ * the next commands wait.) */
 static bool may_take(const struct elapse__router_client *client)
 {
     const struct elapse__ring_node *last = client->commands.previous;
@@ -33,8 +34,8 @@ static bool may_take(const struct elapse__router_client *client)
     return command->done || !command->is_barrier;
 }
 
-/* Takes the command at the front of the input. Returns how many bytes of the input are used; 0: the
- * command cannot be taken now. */
+/* Takes the command at the front of the input. Returns how many bytes of the input it used, or 0 if
+ * the command cannot be taken now. */
 static size_t take_one(struct elapse__router_client *client, const unsigned char *bytes,
                        size_t size)
 {
@@ -71,7 +72,7 @@ static size_t take_one(struct elapse__router_client *client, const unsigned char
     return parsed.consumed;
 }
 
-/* Takes commands from the input. Returns whether more can be taken in the next turn. */
+/* Takes commands from the input. Returns whether it can take more in the next turn. */
 static bool take_commands(struct elapse__router_client *client)
 {
     for (unsigned taken = 0; taken < ELAPSE__ROUTER_TAKE_MAX; taken++) {
@@ -86,8 +87,8 @@ static bool take_commands(struct elapse__router_client *client)
     return true;
 }
 
-/* Ends a client that sends no more bytes and whose input is used up. The rest of the input may be a
- * part of a command. It is given up when all commands before it have replied. */
+/* Ends a client that sends no more bytes, when its input is used up. The rest of the input may be
+ * the beginning of a command. It is thrown away when all commands before it have replied. */
 static void end_if_over(struct elapse__router_client *client)
 {
     size_t size = elapse__buffer_size(&client->input);
@@ -113,7 +114,7 @@ bool elapse__router_client_work(struct elapse__router_client *client)
         more = take_commands(client);
     if (!more)
         end_if_over(client);
-    /* Another node has to wait for the answer to NODE before it sends more. */
+    /* Another node has to wait for the reply to NODE before it sends more. */
     if (client->is_given && elapse__buffer_size(&client->input) > 0)
         elapse__router_client_fail(client);
     if (client->ending || client->dead)
@@ -210,8 +211,9 @@ void elapse__router_client_sent(struct elapse__router_client *client, uint64_t n
     elapse__router_client_arrange(client);
 }
 
-/* Separates a command from its client, which has closed. A command that is not done goes on among
- * the orphans. Jobs in its reply are given back. */
+/* Separates a command from its client, which has closed. A command that is not done continues
+ * without a client, in the ring `orphans`. Jobs in the reply of a command that is done go back to
+ * their partition. */
 static void orphan(struct elapse__router *router, struct elapse__router_command *command)
 {
     ELAPSE__ASSERT(command->done || command->hand_count == 0);

@@ -1,6 +1,5 @@
 /*
- * Keeps the commands of clients, and passes their replies to the clients in the order of the
- * commands.
+ * Keeps the commands of clients, and sends the replies of a client in the order of its commands.
  */
 #include <stdlib.h>
 
@@ -83,7 +82,7 @@ bool elapse__router_client_is_choked(const struct elapse__router_client *client)
 }
 
 /* Called when the reply of the command is in the output. Frees the command. If the reply hands out
- * jobs, the command is kept until the reply was sent. */
+ * jobs, keeps the command until the reply was sent. */
 static void leave(struct elapse__router_client *client, struct elapse__router_command *command)
 {
     ELAPSE__ASSERT(command->done);
@@ -108,8 +107,8 @@ static void release(struct elapse__router_client *client)
         ELAPSE__ASSERT(command->client == client);
         if (!command->done)
             break;
-        /* If the output is empty, a long reply becomes the output without a copy. Other replies are
-         * appended. */
+        /* If the output is empty, a long reply becomes the output without a copy. Any other reply
+         * is copied to the end of the output. */
         if (elapse__buffer_size(&client->out) == 0 && size > ELAPSE__BUFFER_KEPT) {
             struct elapse__buffer empty = client->out;
             client->out = command->reply;

@@ -1,5 +1,5 @@
 /*
- * The lowest layer: commands, what they reply, and their arguments.
+ * The lowest layer of the router: commands, their arguments and their replies.
  */
 #ifndef ELAPSE__ROUTER_COMMAND_H
 #define ELAPSE__ROUTER_COMMAND_H
@@ -10,34 +10,36 @@
 
 /* ---- command.c ---- */
 
-/* Appends a new command to those of a client. Returns NULL if there is no memory: the client
- * fails. */
+/* Appends a new command to those of a client. Returns NULL if there is no memory. Then the client
+ * has failed. */
 struct elapse__router_command *elapse__router_command_new(struct elapse__router_client *client,
                                                           enum elapse__router_command_kind kind,
                                                           size_t charge);
 
-/* Says that the reply of the command is complete. The reply leaves after those of the commands
- * before. A command without a client is released. Requires that all fragments of the command have
+/* Notes that the reply of the command is complete. The reply leaves after those of the commands
+ * before it. Frees the command if it has no client. Requires that all fragments of the command have
  * ended. */
 void elapse__router_command_done(struct elapse__router_command *command);
 
-/* Releases a fragment with what is in front of it, or the fragments from `first` on. */
+/* elapse__router_fragment_free frees a fragment and the commands in front of it.
+ * elapse__router_fragments_free frees all fragments from `first` on. */
 void elapse__router_fragment_free(struct elapse__router_fragment *fragment);
 void elapse__router_fragments_free(struct elapse__router_fragment *first);
 
-/* Releases a command. */
+/* Frees a command. */
 void elapse__router_command_free(struct elapse__router_command *command);
 
-/* Ends the client. No further byte is sent to it. */
+/* Ends the client. The client gets no further byte. */
 void elapse__router_client_fail(struct elapse__router_client *client);
 
-/* Returns the client by elapse__router_client_attention if the shell has to look at it. */
+/* If the shell has to look at the client, puts the client among those that
+ * elapse__router_client_attention returns. */
 void elapse__router_client_arrange(struct elapse__router_client *client);
 
-/* Returns whether the unread and expected replies of the client take too many bytes. */
+/* Returns whether the replies of the client, unread and expected, take too many bytes. */
 bool elapse__router_client_is_choked(const struct elapse__router_client *client);
 
-/* Ends the waiting of a RESERVE, if it waits. */
+/* Ends the waiting of a RESERVE. Does nothing if the RESERVE does not wait. */
 void elapse__router_reserve_stop(struct elapse__router *router,
                                  struct elapse__router_reserve *reserve);
 
@@ -46,16 +48,16 @@ bool elapse__router_reserve_waits(const struct elapse__router_command *command);
 
 /* ---- reply.c ---- */
 
-/* Returns a writer with room for `size` bytes at the end of the reply. Without memory the client
- * fails, and nothing is written. */
+/* Returns a writer with room for `size` bytes at the end of the reply. If there is no memory, the
+ * client fails, and the writer has no room. */
 struct elapse__wire_resp_writer elapse__router_reply_room(struct elapse__router_command *command,
                                                           size_t size);
 
-/* Adds to the reply what the writer has written. */
+/* Adds what the writer has written to the reply. */
 void elapse__router_reply_written(struct elapse__router_command *command,
                                   const struct elapse__wire_resp_writer *writer);
 
-/* Append a word, a number, or the head of an array. */
+/* These functions append a word, a number, or the head of an array. */
 void elapse__router_reply_word(struct elapse__router_command *command, const char *word);
 void elapse__router_reply_integer(struct elapse__router_command *command, uint64_t value);
 void elapse__router_reply_array(struct elapse__router_command *command, size_t count);
@@ -63,7 +65,7 @@ void elapse__router_reply_array(struct elapse__router_command *command, size_t c
 /* Appends an error. */
 void elapse__router_reply_fail(struct elapse__router_command *command, const char *error);
 
-/* Keeps the first error of a partition in the command, for its reply. */
+/* Keeps the first error of a partition in the command, so that the reply can have it. */
 void elapse__router_keep_error(struct elapse__router_command *command,
                                const struct elapse__wire_resp_item *error);
 
@@ -76,7 +78,7 @@ void elapse__router_reply_value(struct elapse__router_command *command, const un
 
 /* ---- arguments that the router writes itself ---- */
 
-/* Returns an argument of these bytes, which stay where they are. */
+/* Returns an argument that consists of these bytes. The bytes are not copied. */
 static inline struct elapse__wire_resp_argument elapse__router_argument(const void *bytes,
                                                                         size_t size)
 {
@@ -84,13 +86,13 @@ static inline struct elapse__wire_resp_argument elapse__router_argument(const vo
     return (struct elapse__wire_resp_argument){.bytes = bytes, .size = (uint32_t)size};
 }
 
-/* Returns an argument of a text. */
+/* Returns an argument that consists of a text. */
 static inline struct elapse__wire_resp_argument elapse__router_argument_text(const char *text)
 {
     return elapse__router_argument(text, strlen(text));
 }
 
-/* Returns whether bytes are those of a text. */
+/* Returns whether the bytes are those of a text. */
 static inline bool elapse__router_is_text(const void *bytes, size_t size, const char *text)
 {
     return strlen(text) == size && memcmp(bytes, text, size) == 0;

@@ -1,6 +1,6 @@
 /*
- * Makes fragments, ends them with or without an answer, and decides what becomes of them when their
- * link is lost. A fragment is what one command asks of one partition.
+ * Makes fragments, and ends them with or without an answer. When a link is lost, decides which
+ * fragments are sent again and which end. A fragment is what one command asks of one partition.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ elapse__router_fragment_new(const struct elapse__wire_resp_argument *arguments, 
 
 /* ---- the end ---- */
 
-/* If the lane is at most half full, lets the clients try again that found it full. */
+/* If the lane is at most half full, lets the clients that found it full try again. */
 static void let_in(struct elapse__router_lane *lane)
 {
     if (lane->bytes > lane->router->options.lane_bytes_max / 2)
@@ -70,8 +70,8 @@ bool elapse__router_fragment_is_counted(const struct elapse__router_fragment *fr
            fragment->on_loss != ELAPSE__ROUTER_LOSS_DROP;
 }
 
-/* Ends a fragment with an error. `is_unknown`: the fragment may have been done; otherwise it
- * certainly was not. */
+/* Ends a fragment with an error. `is_unknown` says that the fragment may have been done. If it is
+ * false, the fragment was certainly not done. */
 static void end_without_answer(struct elapse__router_lane *lane,
                                struct elapse__router_fragment *fragment, bool is_unknown)
 {
@@ -80,7 +80,7 @@ static void end_without_answer(struct elapse__router_lane *lane,
     unsigned char error[ELAPSE__ROUTER_ERROR_MAX + ELAPSE__WIRE_RESP_FRAME_MAX];
     struct elapse__wire_resp_writer writer = {.bytes = error, .capacity = sizeof error};
 
-    /* N3 of router.h */
+    /* rule N3 of router.h */
     ELAPSE__ASSERT(is_unknown || !fragment->was_sent ||
                    fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK);
     int size =
@@ -105,15 +105,15 @@ static void end_without_answer(struct elapse__router_lane *lane,
 void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
                                      struct elapse__router_fragment *fragment)
 {
-    /* A fragment that was sent once may have been done then, unless it changes nothing. */
+    /* A fragment that was sent once may have been done, unless it changes nothing. */
     end_without_answer(lane, fragment,
                        fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK);
 }
 
 /* ---- the link is lost ---- */
 
-/* Puts the fragments of a ring before those that wait in the lane. The fragments keep their
- * order. */
+/* Puts the fragments of a ring before those that wait in the lane. The order of the fragments
+ * stays. */
 static void put_in_front(struct elapse__router_lane *lane, struct elapse__ring_node *ring)
 {
     ELAPSE__ASSERT(ring != &lane->queued);
@@ -124,7 +124,8 @@ static void put_in_front(struct elapse__router_lane *lane, struct elapse__ring_n
     }
 }
 
-/* Sorts the fragments of a link into those that go back into the lane, and those that end now. */
+/* Separates the fragments of a link into those that go back into the lane and those that end
+ * now. */
 static void sort_out(struct elapse__router_link *link, struct elapse__ring_node *back,
                      struct elapse__ring_node *ended)
 {
@@ -134,7 +135,7 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
         bool ends = fragment->on_loss == ELAPSE__ROUTER_LOSS_EMPTY ||
                     fragment->on_loss == ELAPSE__ROUTER_LOSS_DROP ||
                     (was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN);
-        /* N2 of router.h */
+        /* rule N2 of router.h */
         ELAPSE__ASSERT(ends || !was_sent || fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK ||
                        fragment->on_loss == ELAPSE__ROUTER_LOSS_TOKEN);
         ELAPSE__ASSERT_THAT(fragment->end_at, <=, link->out_end);
@@ -144,8 +145,8 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
     }
 }
 
-/* Sets when the lane wants another link: at once if there is another owner, otherwise after a pause
- * that doubles each time. */
+/* Sets when the lane wants another link. If there is another owner, the lane wants it at once. If
+ * not, it wants it after a pause that doubles each time. */
 static void postpone(struct elapse__router_lane *lane)
 {
     lane->retry_at_ms = lane->router->now + (lane->has_moved ? 0 : lane->retry_after_ms);

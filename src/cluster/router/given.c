@@ -1,5 +1,5 @@
 /*
- * Recognises clients that are other nodes and ask for a partition that this node owns.
+ * Finds out whether a client is another node that asks for a partition which this node owns.
  */
 #include <string.h>
 
@@ -22,8 +22,8 @@ static void give(struct elapse__router_command *command, uint32_t partition, boo
     elapse__router_reply_word(command, "OK");
 }
 
-/* Takes NODE HELLO 2 queue partition, and NODE PIPE 1 queue partition. A node of version 1 says
- * HELLO 1, and sends less. */
+/* Takes the commands NODE HELLO 2 queue partition and NODE PIPE 1 queue partition. A node of
+ * version 1 says HELLO 1, and sends fewer kinds of commands. */
 void elapse__router_local_node(struct elapse__router_command *command,
                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {

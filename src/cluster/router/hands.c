@@ -1,6 +1,6 @@
 /*
- * Remembers the jobs of a reply until the reply was sent. If the client has closed before that,
- * gives the jobs back.
+ * Keeps the jobs of a reply until the reply was sent. If the client closes before that, gives the
+ * jobs back to their partition.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "../../base/decimal.h"
 #include "lane.h"
 
-enum { HANDS_MAX = 1000 }; /* jobs in one reply */
+enum { HANDS_MAX = 1000 }; /* the most jobs in one reply */
 
 bool elapse__router_hands_read(struct elapse__router_command *command, uint32_t partition,
                                const unsigned char *value, size_t size)
@@ -48,7 +48,7 @@ void elapse__router_hands_give_back(struct elapse__router *router,
 {
     struct elapse__router_lane *lane = &router->partitions[command->hands_of].quick;
 
-    /* N5 of router.h */
+    /* rule N5 of router.h */
     ELAPSE__ASSERT(command->client == NULL);
     ELAPSE__ASSERT_THAT(command->hands_of, <, router->options.partitions);
     for (uint32_t i = 0; i < command->hand_count; i++) {

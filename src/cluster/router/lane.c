@@ -20,8 +20,8 @@ bool elapse__router_lane_is_open(const struct elapse__router_lane *lane)
     return lane->carrier != NULL && lane->carrier->state == ELAPSE__ROUTER_LINK_OPEN;
 }
 
-/* Wants a link for the lane if the lane needs one and the partition has an owner. If it is too
- * early, or there is no memory, this is done later. */
+/* Makes the lane want a link, if it needs one and the partition has an owner. If the pause is not
+ * over, or if there is no memory, the lane tries again later. */
 static void want_link(struct elapse__router_lane *lane)
 {
     struct elapse__router *router = lane->router;
@@ -91,8 +91,8 @@ static uint32_t patience_ms(const struct elapse__router_lane *lane)
     return lane->slow ? options->sweep_ms : options->answer_ms;
 }
 
-/* Ends a transaction that the owner of the partition would not understand: it would run the
- * commands one by one. */
+/* Ends a transaction if the owner of the partition does not know transactions. That owner would run
+ * the commands one by one. */
 static void refuse_transaction(struct elapse__router_lane *lane,
                                struct elapse__router_fragment *fragment)
 {
@@ -167,7 +167,7 @@ static void expire(struct elapse__router_lane *lane)
     }
 }
 
-/* Returns when a link is lost if nothing happens; UINT64_MAX: never. */
+/* Returns when a link counts as lost if nothing happens, or UINT64_MAX for never. */
 static uint64_t deadline_of(const struct elapse__router_link *link)
 {
     const struct elapse__router_options *options = &link->router->options;
@@ -189,8 +189,8 @@ static uint64_t deadline_of(const struct elapse__router_link *link)
     return elapse__router_fragment_at(link->sent.next)->sent_ms + patience_ms(link->lane);
 }
 
-/* Gives up a link that has not answered in time, and notes why. If the link leads to an old owner,
- * its silence is no trouble. */
+/* Gives up a link that has not answered in time, and notes why. Notes nothing if the link leads to
+ * an old owner, because its silence is to be expected. */
 static void give_up_silent(struct elapse__router_link *link)
 {
     if (link->state != ELAPSE__ROUTER_LINK_PARTING)

@@ -1,5 +1,5 @@
 /*
- * Makes and frees a router, is told who owns the partitions, and does turns.
+ * Makes and frees a router, takes the news about owners of partitions, and does the turns.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void set_default(uint32_t *option, uint32_t value)
 }
 
 /* Returns how long the answer of a partition may be. The answer to a RESERVE of many jobs may be as
- * long as the output of a connection, and one more job. */
+ * long as the output of a connection and one more job. */
 static uint32_t longest_reply(const struct elapse__router_options *options)
 {
     uint64_t bytes = (uint64_t)options->argument_bytes_max + options->output_bytes_max + (8U << 20);
@@ -25,7 +25,7 @@ static uint32_t longest_reply(const struct elapse__router_options *options)
 
 static void set_defaults(struct elapse__router_options *options)
 {
-    enum { ARGUMENT_BYTES_MIN = 4096 }; /* names and keys are arguments, too */
+    enum { ARGUMENT_BYTES_MIN = 4096 }; /* names and keys are arguments too */
 
     set_default(&options->argument_bytes_max, 65535);
     if (options->argument_bytes_max < ARGUMENT_BYTES_MIN)

@@ -127,7 +127,8 @@ bool elapse__router_link_write(struct elapse__router_link *link,
     return true;
 }
 
-/* Returns how many arguments of a fragment the other side understands: HOLDER stands at the end. */
+/* Returns how many arguments of a fragment the other side understands. An older node does not
+ * understand HOLDER, which stands at the end. */
 static uint32_t understood(const struct elapse__router_link *link,
                            const struct elapse__router_fragment *fragment)
 {
@@ -138,7 +139,7 @@ static uint32_t understood(const struct elapse__router_link *link,
     return link->is_old && has_holder ? count - 2 : count;
 }
 
-/* Writes the commands in front of a fragment. */
+/* Writes the commands that stand in front of a fragment. */
 static bool write_front(struct elapse__router_link *link,
                         const struct elapse__router_fragment *fragment)
 {
@@ -221,7 +222,7 @@ size_t elapse__router_link_room(const struct elapse__router_link *link)
     if (link->state == ELAPSE__ROUTER_LINK_LOST || link->state == ELAPSE__ROUTER_LINK_OPENING ||
         link->state == ELAPSE__ROUTER_LINK_WANTED)
         return 0;
-    /* Whole values of a core are taken at once, and so need this much room. */
+    /* A core in this process hands over whole values at once, and so needs this much room. */
     if (link->is_here && !link->is_pipe)
         return link->router->options.reply_bytes_max;
     if (link->is_pipe && link->state == ELAPSE__ROUTER_LINK_OPEN) {
@@ -246,7 +247,7 @@ elapse__router_link_command(const struct elapse__router_link *link, uint32_t *co
 
 size_t elapse__router_link_output(const struct elapse__router_link *link, const uint8_t **bytes)
 {
-    /* A core of this process gets commands instead of bytes. The bytes of a lost link are gone. */
+    /* A core in this process gets commands instead of bytes. A lost link has given its bytes up. */
     ELAPSE__ASSERT((link->is_here && !link->is_pipe) || link->state == ELAPSE__ROUTER_LINK_LOST ||
                    link->out_end - link->out_sent == elapse__buffer_size(&link->out));
     *bytes = elapse__buffer_first(&link->out);

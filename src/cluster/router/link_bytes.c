@@ -1,6 +1,6 @@
 /*
- * The functions by which the shell says what happens to a link: it is open; bytes came; bytes were
- * sent, or a core has run a command; it is closed.
+ * Has the functions by which the shell tells what happened to a link. The link was opened; bytes
+ * came; bytes were sent, or a core has run a command; the link was closed.
  */
 #include <string.h>
 
@@ -36,7 +36,8 @@ struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *ro
 
 /* ---- the greeting ---- */
 
-/* Appends a command of the greeting to the output. */
+/* Appends a command of the greeting to the output. (A link greets the other node before it sends
+ * fragments.) */
 static bool greet(struct elapse__router_link *link, const struct elapse__wire_resp_argument *words,
                   uint32_t count)
 {
@@ -45,8 +46,7 @@ static bool greet(struct elapse__router_link *link, const struct elapse__wire_re
     return elapse__router_link_write(link, words, count);
 }
 
-/* Writes the greeting: the version of RESP, the password, and the partition that the link is for.
- */
+/* Writes the greeting: the version of RESP, the password, and the partition of the link. */
 static bool write_greeting(struct elapse__router_link *link)
 {
     const struct elapse__router_options *options = &link->router->options;
@@ -70,8 +70,8 @@ static bool write_greeting(struct elapse__router_link *link)
     return greet(link, hello, password == NULL ? 2 : 5) && greet(link, who, 5);
 }
 
-/* Called when the greeting was answered, or is not needed. From now on the link carries fragments,
- * or the bytes of its client. */
+/* Called when the greeting was answered, or if no greeting is needed. From now on the link carries
+ * fragments, or the bytes of its client. */
 static void begin(struct elapse__router_link *link)
 {
     ELAPSE__ASSERT_THAT(link->greetings, ==, 0);
@@ -110,8 +110,8 @@ static bool begins_with(const unsigned char *value, size_t size, const char *tex
     return size >= length && memcmp(value, text, length) == 0;
 }
 
-/* Takes the answer to a command in front of a fragment. If the partition refuses it, EXEC will do
- * nothing, and the reply says why. Returns false if the command was not sent. */
+/* Takes the answer to a command in front of a fragment. If the partition refuses the command, EXEC
+ * will do nothing, and the reply says why. Returns false if the command was not sent. */
 static bool take_front(struct elapse__router_link *link, struct elapse__router_fragment *fragment,
                        const unsigned char *value, size_t size)
 {
@@ -128,8 +128,7 @@ static bool take_front(struct elapse__router_link *link, struct elapse__router_f
     return true;
 }
 
-/* Takes the answer to the oldest fragment that was sent. Returns false if there is no such
- * fragment. */
+/* Takes the answer to the oldest fragment that was sent. Returns false if no fragment was sent. */
 static bool take_answer(struct elapse__router_link *link, const unsigned char *value, size_t size)
 {
     struct elapse__router_lane *lane = link->lane;
@@ -145,8 +144,8 @@ static bool take_answer(struct elapse__router_link *link, const unsigned char *v
         return false;
     elapse__ring_leave(&fragment->ring_node);
     if (begins_with(value, size, "-NOTOWNER ")) {
-        /* The owner runs neither this fragment nor those sent after it. The next owner gets all of
-         * them, in order. */
+        /* The owner has run neither this fragment nor the ones sent after it. The next owner gets
+         * all of them, in their order. */
         elapse__ring_append(&link->returned, &fragment->ring_node);
         if (link->state == ELAPSE__ROUTER_LINK_OPEN)
             elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_PARTING);
@@ -162,8 +161,9 @@ static bool is_word(const struct elapse__wire_resp_item *item, const char *word)
            elapse__router_is_text(item->bytes, item->size, word);
 }
 
-/* Takes a push message of the owner. "ready": jobs may have become ready. "leaving": the owner is
- * about to hand over; it answers the commands that it has, and gets no more. */
+/* Takes a push message of the owner. "ready" says that jobs may have become ready. "leaving" says
+ * that the owner is about to hand over: it answers the commands that it has, and may get no
+ * more. */
 static void take_push(struct elapse__router_link *link, const unsigned char *value, size_t size)
 {
     size_t at = 0;
@@ -187,14 +187,15 @@ static bool take_value(struct elapse__router_link *link, const unsigned char *va
     }
     if (link->greetings == 0)
         return take_answer(link, value, size);
-    /* A node of an earlier version does not know version 2. The next link says 1. */
+    /* A node of an earlier version does not know version 2 of the greeting. The next link greets
+     * with version 1. */
     if (!link->is_pipe && !link->is_old && begins_with(value, size, "-ERR NODE ")) {
         link->router->partitions[link->partition].is_old = true;
         return false;
     }
     if (value[0] == '-') {
-        /* -NOTOWNER comes while the owner changes, and is no trouble. The shell will say who owns
-         * the partition. */
+        /* -NOTOWNER is normal while the owner changes. The shell will say who owns the
+         * partition. */
         if (!begins_with(value, size, "-NOTOWNER "))
             elapse__router_link_complain(link, (const char *)value + 1);
         return false;
@@ -211,8 +212,8 @@ static bool carries_values(const struct elapse__router_link *link)
            (link->state == ELAPSE__ROUTER_LINK_OPEN && !link->is_pipe);
 }
 
-/* Takes the values that are whole, and stores how many bytes they have. Returns false if the bytes
- * are no answers, or too many. */
+/* Takes the values that are complete, and stores how many bytes they have. Returns false if the
+ * bytes are no answers, or too many. */
 static bool take_values(struct elapse__router_link *link, const unsigned char *bytes, size_t size,
                         size_t *used)
 {
@@ -238,7 +239,7 @@ static bool take_values(struct elapse__router_link *link, const unsigned char *b
     return true;
 }
 
-/* Takes bytes that came. Whole values are read where they lie; only a value that is not whole is
+/* Takes bytes that came. A complete value is read where it lies. Only an incomplete value is
  * copied, and waits for the rest. Returns false if the link has to be closed. */
 static bool take_bytes(struct elapse__router_link *link, const unsigned char *bytes, size_t size)
 {
@@ -284,7 +285,7 @@ void elapse__router_link_received(struct elapse__router_link *link, uint64_t now
 
 /* ---- sent, and closed ---- */
 
-/* Called when a part of the output was sent. Gets more output from the lane or the client of the
+/* Called when a part of the output was sent. Takes more output from the lane or the client of the
  * link. */
 static void go_on(struct elapse__router_link *link)
 {
@@ -310,7 +311,8 @@ void elapse__router_link_ran(struct elapse__router_link *link, bool is_done)
     ELAPSE__ASSERT(link->to_run != &link->sent);
     ELAPSE__ASSERT(link->is_here);
     ELAPSE__ASSERT_THAT(link->out_sent, <=, elapse__router_fragment_at(link->to_run)->end_at);
-    /* A core that has not begun with EXEC discards the commands in front of it with the link. */
+    /* The commands in front of an EXEC that the core has not begun are discarded together with the
+     * link. */
     if (link->run_first != NULL) {
         if (is_done)
             link->run_first = link->run_first->behind;

@@ -1,6 +1,6 @@
 /*
- * Runs the commands that no partition has to see. Clients of this protocol send them when they
- * connect and before they end. The replies are those of src/server/resp/client.c.
+ * Runs the commands that no partition needs to see. Clients of RESP send them when they connect and
+ * before they end. The replies are those of src/server/resp/client.c.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -86,9 +86,9 @@ void elapse__router_local_reset(struct elapse__router_command *command,
     elapse__router_reply_word(command, "RESET");
 }
 
-/* ---- who it is ---- */
+/* ---- who the client is ---- */
 
-/* Lets the reply to a wrong password leave. */
+/* Sends the reply to a wrong password, when its wait is over. */
 static void end_guess(struct elapse__router_alarm *alarm)
 {
     struct elapse__router_client *client =
@@ -100,13 +100,13 @@ static void end_guess(struct elapse__router_alarm *alarm)
     elapse__router_command_done(guess);
 }
 
-/* Replies to a wrong user or password. The reply waits, and so does all that the client sends
- * behind it. */
+/* Replies to a wrong user or password. The reply waits. So do all commands that the client sends
+ * after it. */
 static void refuse_guess(struct elapse__router_command *command)
 {
     struct elapse__router_client *client = command->client;
     struct elapse__router *router = client->router;
-    uint64_t wait_ms = 0; /* without passwords the user was wrong: there is nothing to guess */
+    uint64_t wait_ms = 0; /* if there are no passwords, there is nothing to guess */
 
     if (router->options.wrong_password != NULL)
         wait_ms = router->options.wrong_password(router->options.context, client->shell);
@@ -120,7 +120,7 @@ static void refuse_guess(struct elapse__router_command *command)
     elapse_wheel_start(&router->wheel, &client->alarm.timer, router->now + wait_ms);
 }
 
-/* Checks a user and a password. If they are wrong, replies with an error and returns false. */
+/* Checks a user and a password. If they are wrong, replies with an error, and returns false. */
 static bool authenticate(struct elapse__router_command *command,
                          struct elapse__wire_resp_argument user,
                          struct elapse__wire_resp_argument password)
@@ -153,7 +153,8 @@ void elapse__router_local_auth(struct elapse__router_command *command,
         elapse__router_reply_word(command, "OK");
 }
 
-/* Keeps the name of a client. If the name is not valid, replies with an error and returns false. */
+/* Keeps the name of a client. If the name is not valid, replies with an error, and returns
+ * false. */
 static bool set_name(struct elapse__router_command *command, struct elapse__wire_resp_argument name)
 {
     bool fits = name.size <= ELAPSE__ROUTER_NAME_MAX;
@@ -194,8 +195,8 @@ static void reply_hello(struct elapse__router_command *command)
     elapse__router_reply_written(command, &writer);
 }
 
-/* Reads [version [AUTH user password] [SETNAME name]], and obeys these arguments. If one of them is
- * wrong, replies with the error and returns false. */
+/* Reads the arguments [version [AUTH user password] [SETNAME name]] of HELLO, and does what they
+ * say. If one of them is wrong, replies with an error, and returns false. */
 static bool greet(struct elapse__router_command *command,
                   const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {

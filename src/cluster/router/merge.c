@@ -73,7 +73,8 @@ static void reply_cancelled(struct elapse__router_command *command)
     elapse__router_reply_written(command, &writer);
 }
 
-/* Returns the sum with a name, and makes it if there is none; NULL: there is no room. */
+/* Returns the sum with this name, and makes it if it does not exist. Returns NULL if there is no
+ * room. */
 static struct elapse__router_sum *sum_of(struct elapse__router_command *command,
                                          const struct elapse__wire_resp_item *name, bool is_boolean)
 {
@@ -103,8 +104,8 @@ static void add_statistics(struct elapse__router_command *command, const unsigne
         bool is_boolean =
             number.kind == ELAPSE__WIRE_RESP_TRUE || number.kind == ELAPSE__WIRE_RESP_FALSE;
         if (number.kind != ELAPSE__WIRE_RESP_INTEGER && !is_boolean) {
-            /* A partition of a later version has a figure that cannot be added up. The figure is
-             * left out. */
+            /* A partition of a later version may have a figure that cannot be added up. Leaves the
+             * figure out. */
             at = begin;
             elapse__wire_resp_skip(value, size, &at);
             continue;
@@ -128,7 +129,7 @@ static void reply_statistics(struct elapse__router_command *command)
                      (sizeof command->sums->name + (size_t)2 * ELAPSE__WIRE_RESP_FRAME_MAX));
 
     if (command->sum_count == 0)
-        elapse__wire_resp_write_null(&writer); /* there is no such tube anywhere */
+        elapse__wire_resp_write_null(&writer); /* no partition has such a tube */
     else
         elapse__wire_resp_write_map(&writer, command->sum_count);
     for (uint32_t i = 0; i < command->sum_count; i++) {
@@ -142,7 +143,7 @@ static void reply_statistics(struct elapse__router_command *command)
     elapse__router_reply_written(command, &writer);
 }
 
-/* ---- KICK: partitions in turn ---- */
+/* ---- KICK, which asks one partition after the other ---- */
 
 void elapse__router_kick_step(struct elapse__router_command *command)
 {
@@ -152,7 +153,7 @@ void elapse__router_kick_step(struct elapse__router_command *command)
 
     ELAPSE__ASSERT_THAT(command->kind, ==, ELAPSE__ROUTER_COMMAND_KICK);
     ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
-    /* One partition is asked in any case, also for 0 jobs: it may refuse the tube. */
+    /* Asks at least one partition, even for 0 jobs, because the partition may refuse the tube. */
     if (!is_over && command->rounds > 0)
         is_over = command->is_whole || command->rounds == client->router->options.partitions ||
                   command->counts[0] >= command->wanted;

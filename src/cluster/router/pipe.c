@@ -1,13 +1,13 @@
 /*
- * Serves clients whose protocol is not RESP: their bytes pass unchanged on a link of their own, a
+ * Serves clients whose protocol is not RESP. Their bytes pass unchanged on a link of their own, a
  * pipe. That works only if the queue has one partition, because the router cannot tell from the
- * bytes which partition they are for.
+ * bytes to which partition they belong.
  */
 #include <string.h>
 
 #include "kinds.h"
 
-/* Ends a client that cannot be served, and says why. */
+/* Ends a client that the router cannot serve, and tells the client why. */
 static void refuse(struct elapse__router_client *client, const char *line)
 {
     size_t size = strlen(line);
@@ -81,7 +81,7 @@ void elapse__router_pipe_pump(struct elapse__router_client *client)
     elapse__router_client_arrange(client);
 }
 
-/* Ends the pipes of a ring that have not opened in time. */
+/* Ends the pipes of a ring that did not open in time. */
 static void look(struct elapse__router *router, struct elapse__ring_node *ring)
 {
     struct elapse__ring_node *at = ring->next;

@@ -1,5 +1,5 @@
 /*
- * Appends to the reply of a command, in the version of RESP that its client speaks.
+ * Appends to the reply of a command, in the version of RESP that the client speaks.
  */
 #include <string.h>
 
@@ -98,7 +98,7 @@ void elapse__router_reply_value(struct elapse__router_command *command, const un
 
     ELAPSE__ASSERT_THAT(size, >, 2);
     ELAPSE__ASSERT_THAT(value[size - 1], ==, '\n');
-    /* Partitions answer in RESP3. */
+    /* A partition answers in RESP3. A client of RESP2 needs another form. */
     if (writer.bytes != NULL && !writer.resp3)
         elapse__wire_resp_convert(&writer, value, size);
     if (writer.bytes != NULL && writer.resp3) {

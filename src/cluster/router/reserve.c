@@ -1,5 +1,6 @@
 /*
- * Runs RESERVE: asks one partition after the other for jobs, those of this node first.
+ * Runs RESERVE: asks one partition after the other for jobs. The partitions of this node come
+ * first.
  *
  *      first round: each partition once --jobs--> reply
  *                     |
@@ -11,9 +12,10 @@
  *                                  |      when it has news, or was not asked for poll_ms
  *                                  +--the time is over--> the empty reply
  *
- * A partition is never asked to wait: its other commands would wait, too. One partition at a time
- * is asked for a waiter, so that no waiter has two answers. Jobs that a client cannot get any more
- * go back with NACK and no delay, which takes none of their retries.
+ * A waiter is a RESERVE that waits. The router never asks a partition to wait, because the other
+ * commands on the same link would wait, too. It asks one partition at a time for a waiter, so that
+ * no waiter gets two answers. Jobs that a client cannot get any more go back with NACK and no
+ * delay, which uses up none of their retries.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,7 @@ enum {
     COUNT_MAX = 1000,
     TUBES_MAX = 1000,
     HAND_OUT_CHARGE = 64 << 10,
-    EVEN_ONE_IN = 8, /* of this many first rounds, one does not prefer this node */
+    EVEN_ONE_IN = 8, /* one in so many first rounds does not prefer this node */
 };
 
 static struct elapse__router *router_of(const struct elapse__router_command *command)
@@ -55,7 +57,8 @@ static bool read_options(const struct elapse__wire_resp_argument *arguments, con
     return true;
 }
 
-/* Returns who gets the jobs: as the command says, the name of the client, or its address. */
+/* Returns who gets the jobs: the holder that the command names, or the name of the client, or its
+ * address. */
 static struct elapse__wire_resp_argument holder_of(struct elapse__router_client *client,
                                                    const struct elapse__wire_resp_argument *given)
 {
@@ -70,7 +73,8 @@ static struct elapse__wire_resp_argument holder_of(struct elapse__router_client 
     return elapse__router_argument_text(client->address);
 }
 
-/* Makes the question for partitions: the command without WAIT, and with HOLDER at its end. */
+/* Makes the command that goes to partitions: the RESERVE without WAIT, and with HOLDER at its
+ * end. */
 static bool make_question(struct elapse__router_client *client,
                           struct elapse__router_reserve *reserve,
                           const struct elapse__wire_resp_argument *arguments, uint32_t tubes,
@@ -94,7 +98,7 @@ static bool make_question(struct elapse__router_client *client,
     return reserve->question != NULL;
 }
 
-/* Returns a hash that is the same for waiters with the same tubes. */
+/* Returns a hash that is equal for waiters with the same tubes. */
 static uint64_t hash_tubes(const struct elapse__wire_resp_argument *arguments, uint32_t tubes)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -118,8 +122,8 @@ static bool has_partition(const struct elapse__router_reserve *reserve, uint32_t
     return has;
 }
 
-/* Finds the partitions that may have jobs in the tubes, if each tube lies whole in one partition.
- * Returns false if there is no memory. */
+/* Finds the partitions that may have jobs in the tubes. This needs each tube to lie whole in one
+ * partition. Returns false if there is no memory. */
 static bool find_partitions(struct elapse__router_reserve *reserve,
                             const struct elapse__wire_resp_argument *arguments, uint32_t tubes)
 {
@@ -192,8 +196,8 @@ static void reply_nothing(struct elapse__router_command *command)
 {
     struct elapse__router *router = router_of(command);
     struct elapse__router_reserve *reserve = command->reserve;
-    /* If an owner has changed, the order in which partitions are asked has changed, too. So some
-     * partitions may not have been asked. */
+    /* If an owner has changed meanwhile, the order in which partitions are asked has changed, too.
+     * So the first round may have missed a partition. */
     bool was_whole =
         !reserve->left_out && (reserve->serial == router->serial || reserve->partitions != NULL);
 
@@ -209,8 +213,8 @@ static void reply_nothing(struct elapse__router_command *command)
     elapse__router_command_done(command);
 }
 
-/* Ends a RESERVE that has waited for its time. If a question is under way, waits for its answer
- * first, because the answer may have jobs. */
+/* Ends a RESERVE whose time is over. If a question to a partition is under way, waits for its
+ * answer first, because the answer may have jobs. */
 static void end_wait(struct elapse__router_alarm *alarm)
 {
     struct elapse__router_reserve *reserve =
@@ -240,7 +244,7 @@ static void begin_to_wait(struct elapse__router_command *command)
         struct elapse__router_chain *chain = &router->partitions[i].chain;
         if (chain->poll_at_ms == UINT64_MAX)
             chain->poll_at_ms = router->now + router->options.poll_ms;
-        /* Something became ready while the RESERVE was asking elsewhere. */
+        /* A job became ready in a partition while the RESERVE was asking another partition. */
         if (reserve->readied != router->readied)
             elapse__router_chain_begin(router, i);
     }
@@ -250,8 +254,8 @@ static void begin_to_wait(struct elapse__router_command *command)
 
 enum asked {
     ASKED,
-    CANNOT_ASK, /* the partition cannot be reached now */
-    ENDED,      /* there is no memory; the command has a reply, and may be gone */
+    CANNOT_ASK, /* no link to the partition is open now */
+    ENDED,      /* there is no memory; the command has replied, and may be freed */
 };
 
 static enum asked ask(struct elapse__router_command *command, uint32_t partition, bool by_chain)
@@ -273,10 +277,11 @@ static enum asked ask(struct elapse__router_command *command, uint32_t partition
                : ENDED;
 }
 
-/* Returns the partition at a place of the first round: partitions of this node come before the
- * others. The round of each RESERVE begins one partition later, and one round in EVEN_ONE_IN
- * prefers no node. So no partition is neglected while there are jobs everywhere. If only some
- * partitions may have the tubes, these are asked, without a preference. */
+/* Returns the partition at a place of the first round. Partitions of this node come before the
+ * others. The round of each RESERVE begins one partition later than the one before, and one round
+ * in EVEN_ONE_IN prefers no node. So every partition is asked early now and then, even while there
+ * are jobs everywhere. If only some partitions may have the tubes, only these are asked, without a
+ * preference. */
 static uint32_t partition_at(const struct elapse__router *router,
                              const struct elapse__router_reserve *reserve, uint32_t place)
 {
@@ -298,7 +303,7 @@ static uint32_t partition_at(const struct elapse__router *router,
     return (first + place) % partitions;
 }
 
-/* Asks the next partition of the first round. After the last one, waits or replies. */
+/* Asks the next partition of the first round. After the last partition, waits or replies. */
 static void step(struct elapse__router_command *command)
 {
     struct elapse__router *router = router_of(command);
@@ -333,8 +338,8 @@ static bool is_known_empty(const struct elapse__router_chain *chain, uint64_t ha
     return false;
 }
 
-/* Asks the partition for the next RESERVE that waits, unless the partition is already being asked.
- */
+/* Asks the partition for jobs for the next waiter, unless a question to the partition is under
+ * way. */
 static void go_on(struct elapse__router *router, uint32_t partition)
 {
     struct elapse__router_chain *chain = &router->partitions[partition].chain;
@@ -366,14 +371,14 @@ static void go_on(struct elapse__router *router, uint32_t partition)
             continue;
         chain->asks = false;
         if (asked == CANNOT_ASK) {
-            chain->next = &router->waiters; /* when a link opens, the chain begins again */
+            chain->next = &router->waiters; /* the chain begins again when a link opens */
             chain->again = false;
         }
     }
 }
 
-/* Begins the chains again that left out a RESERVE because another partition was being asked for it.
- */
+/* Begins those chains again that left out a waiter because another partition was being asked for
+ * it. */
 static void make_up(struct elapse__router *router)
 {
     for (uint32_t i = 0; i < router->options.partitions; i++) {
@@ -414,7 +419,7 @@ static bool is_empty(const unsigned char *value, size_t size)
     return head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 0;
 }
 
-/* Takes the jobs or the error of a partition as the reply. */
+/* Replies with the jobs or the error of a partition. */
 static void take_reply(struct elapse__router *router, struct elapse__router_command *command,
                        uint32_t partition, const unsigned char *value, size_t size)
 {
@@ -429,7 +434,7 @@ static void take_reply(struct elapse__router *router, struct elapse__router_comm
     elapse__router_command_done(command);
 }
 
-/* Notes that a question of the partition's chain has ended. The chain may ask again. */
+/* Notes that a question of the partition's chain has ended, so that the chain may ask again. */
 static void end_question(struct elapse__router *router, uint32_t partition,
                          const struct elapse__router_reserve *reserve, bool was_empty)
 {

@@ -1,9 +1,10 @@
 /*
  * Tells which partition a command belongs to.
  *
- * A command that is not well formed may go to any partition, because each of them refuses it with
- * the same error. So a command that a partition accepts must count as well formed here, too. The
- * router and the partitions read options by src/protocol/resp_options.c, and ids by the same rules.
+ * A command that is not well formed may go to any partition, because every partition refuses it
+ * with the same error. So a command that a partition accepts must count as well formed here, too.
+ * The router and the partitions read options by src/protocol/resp_options.c, and ids by the same
+ * rules.
  */
 #include <string.h>
 
@@ -12,7 +13,7 @@
 #include "../../protocol/duration.h"
 #include "kinds.h"
 
-#define ID_MAX ((UINT64_C(1) << 53) - 1) /* of a job, as src/queue/queue.h has it */
+#define ID_MAX ((UINT64_C(1) << 53) - 1) /* the highest id of a job (src/queue/queue.h) */
 
 uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
                                          const void *key, size_t key_size)
@@ -169,7 +170,7 @@ bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint
     return elapse__decimal_read(argument.bytes, argument.size, ID_MAX, id) && *id > 0;
 }
 
-/* Returns how many partitions are at a place. NOWHERE counts all partitions. */
+/* Returns how many partitions are at `place`. For NOWHERE, returns the count of all partitions. */
 static uint32_t count_at(const struct elapse__router *router, enum elapse__router_place place)
 {
     uint32_t count = 0;
@@ -179,8 +180,8 @@ static uint32_t count_at(const struct elapse__router *router, enum elapse__route
     return count;
 }
 
-/* Chooses a partition that this node owns; if there is none, a partition that another node owns; if
- * there is none either, any partition. Clients are spread evenly. */
+/* Chooses a partition that this node owns. If there is none, chooses a partition that another node
+ * owns. If there is none either, chooses any partition. Clients are spread evenly. */
 uint32_t elapse__router_home(struct elapse__router_client *client)
 {
     struct elapse__router *router = client->router;
@@ -204,11 +205,12 @@ uint32_t elapse__router_home(struct elapse__router_client *client)
     return client->home;
 }
 
-/* Returns whether a partition still knows the token of a put whose link was lost, when the put is
- * sent again. */
+/* Returns whether a partition still knows the token of a put when the put is sent again after its
+ * link was lost. */
 static bool token_lasts(struct elapse__wire_resp_argument life)
 {
-    const uint64_t least_ns = UINT64_C(60000000000); /* longer than a fragment waits: retry_ms */
+    const uint64_t least_ns =
+        UINT64_C(60000000000); /* longer than retry_ms, the wait of a fragment */
     uint64_t life_ns = 0;
 
     return elapse__duration_parse((const char *)life.bytes, life.size, &life_ns) == NULL &&

@@ -1,7 +1,8 @@
 /*
  * The router of a node of a cluster: takes the commands of clients, passes them to the partitions
- * that they belong to, and puts the replies in order. It is pure: no socket, thread, clock or file.
- * Bytes and `now` come in; bytes and parsed commands go out.
+ * that they belong to, and puts the replies in order. It is pure: it has no socket, thread, clock
+ * or file. Bytes and `now` come in, bytes and parsed commands go out. The shell (src/cluster/serve)
+ * has the sockets.
  *
  *      client --bytes--> parser --command--> route --fragments--> lanes --> link --> partition
  *                                                                             |
@@ -9,16 +10,17 @@
  *
  * Definitions
  *
- *   partition  one queue with one log and one owner: this node, another one, or nobody for now.
- *   fragment   what one command asks of one partition: a command by itself, parsed. EXEC has the
- *              commands of its transaction in front of it, which are sent with it as one.
- *   lane       the fragments for one partition, in order. Each partition has two lanes: one for
- *              commands that take a moment, and one for those that pass over many jobs.
- *   link       a way to a partition, for one lane. A link to the node that owns the partition has
- *              commands and answers as bytes. A link to the core of this process hands over the
- *              commands as they were parsed, and has answers as bytes. Any link may be lost.
- *   pipe       a link for one client alone, whose bytes pass as they are: for beanstalkd's
- *              protocol, which is spoken if there is one partition.
+ *   partition  one queue with one log and one owner. The owner is this node or another node; for a
+ *              while there may be no owner.
+ *   fragment   what one command asks of one partition. It is a parsed command itself. A fragment of
+ *              EXEC has the commands of its transaction in front of it. All are sent as one.
+ *   lane       the fragments that wait for one partition, in their order. Each partition has two
+ *              lanes: one for quick commands, and one for commands that pass over many jobs.
+ *   link       a connection of one lane to its partition. To another node, a link carries commands
+ *              and answers as bytes. To the core of this process (src/server/core), it hands over
+ *              parsed commands, and takes answers as bytes. Any link may be lost.
+ *   pipe       a link for one client alone, whose bytes pass unchanged. It serves beanstalkd's
+ *              protocol, which works only if there is one partition.
  *
  * Life of a fragment
  *
@@ -31,21 +33,23 @@
  *                                  +--wholly sent--> -UNKNOWN: it may have been done
  *
  *   A fragment is wholly sent when its last byte was sent, or when the core of this process has
- *   begun with it. Of a transaction that is EXEC: a partition discards what came without it.
+ *   begun with it. A transaction is wholly sent with its EXEC. A partition discards the commands of
+ *   a transaction if EXEC does not come.
  *
  * Promises
  *
  *   N1  Each command has exactly one reply, in its place, as long as its client reads.
- *   N2  A fragment is never sent again once it was wholly sent, unless it only looks, or is a PUT
+ *   N2  A fragment that was wholly sent is never sent again, unless it changes nothing, or is a PUT
  *       with a TOKEN. So nothing is done twice.
- *   N3  A fragment is answered -TRYAGAIN only if it was never wholly sent or only looks, a RESERVE
- *       only if it got no jobs.
- *   N4  The fragments of one client for one partition are done in the order of its commands, except
- *       those that are answered -UNKNOWN: they may be done later, or not at all.
+ *   N3  A fragment is answered -TRYAGAIN only if it was never wholly sent or changes nothing. A
+ *       RESERVE is answered -TRYAGAIN only if it got no jobs.
+ *   N4  The fragments of one client for one partition are done in the order of its commands.
+ *       Fragments that are answered -UNKNOWN are the exception: they may be done later, or not at
+ *       all.
  *   N5  Jobs that a client asked for and cannot get any more are given back.
- *   N6  Memory is bounded: for each client by its options, for each lane by lane_bytes_max and a
- *       command of each client that waits for the lane, for each link by one reply, for
- *       transactions by kept_bytes_max.
+ *   N6  Memory is bounded. A client takes what its options allow. A lane takes lane_bytes_max and
+ *       one command of each client that waits for the lane. A link takes one reply. All
+ *       transactions together take kept_bytes_max.
  *
  * The shell's loop:
  *
@@ -57,8 +61,8 @@
  *      while (elapse__router_link_attention):    the same; or run ..._command, and say ..._ran
  *      wait for sockets, or elapse__router_next_ms; not if `more`
  *
- * The following holds for every function: one thread at a time. `now` is that of the boot-time
- * clock, in milliseconds, and does not go back.
+ * For all functions: at most one thread at a time may be in them. `now` is the time of the
+ * boot-time clock in milliseconds, and does not go back.
  */
 #ifndef ELAPSE__ROUTER_H
 #define ELAPSE__ROUTER_H
@@ -77,21 +81,22 @@ struct elapse__router_link;
 
 enum { ELAPSE__ROUTER_PARTITIONS_MAX = 1024 };
 
-/* Returns the partition of a key in a tube; tokens of puts without a key have an empty tube. The
- * rule never changes, because the data lie where the rule has put them: FNV-1a of 64 bits over one
- * byte with the tube's size, the tube, and the key; then (h ^ h >> 32) modulo the partitions.
- * Requires that the tube has up to 255 bytes. */
+/* Returns the partition of a key in a tube. The token of a put without a key counts as a key in an
+ * empty tube. The rule never changes, because the data lie where the rule has put them. It is
+ * FNV-1a of 64 bits over one byte with the tube's size, the tube, and the key; then (h ^ h >> 32)
+ * modulo the partitions. Requires that the tube has up to 255 bytes. */
 uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
                                          const void *key, size_t key_size);
 
-/* Returns whether the braces in a tube's name choose its partition (src/base/braces.h), and stores
- * it: that of what stands in them, as a tube, with an empty key. This rule never changes either. It
- * holds in queues with `hash_tags` alone. Tubes with longer names than 255 bytes have none. */
+/* Returns whether the braces in a tube's name choose its partition (src/base/braces.h). If so,
+ * stores the partition: that of the empty key in a tube whose name is the text in the braces. This
+ * rule never changes either. It is for queues with `hash_tags` only. In tubes with names of more
+ * than 255 bytes braces choose nothing. */
 bool elapse__router_partition_of_braces(uint32_t partitions, const void *tube, size_t tube_size,
                                         uint32_t *partition);
 
-/* Returns the partition of a job. A partition gives its jobs only ids that, modulo the count of
- * partitions, are its own number. */
+/* Returns the partition of a job. The ids that a partition gives its jobs are equal to the
+ * partition's number, modulo the count of partitions. */
 static inline uint32_t elapse__router_partition_of_id(uint32_t partitions, uint64_t id)
 {
     return (uint32_t)(id % partitions);
@@ -103,116 +108,122 @@ enum { ELAPSE__ROUTER_ADDRESS_BYTES = 64 };
 
 struct elapse__router_options {
     uint32_t partitions; /* 1 to ELAPSE__ROUTER_PARTITIONS_MAX */
-    bool hash_tags;      /* braces in a tube's name choose the partition of the whole tube */
-    const char *queue;   /* the name of the queue, in the greetings of links; no blanks */
+    bool hash_tags;      /* braces in the name of a tube choose the partition of the whole tube */
+    const char *queue;   /* the name of the queue, for the greetings of links; without blanks */
 
-    /* Returns whether this user has this password, and stores who it is. NULL: there are no
+    /* Returns whether this user has this password, and stores who the user is. NULL: there are no
      * passwords, and everybody may do everything. */
     bool (*admit)(void *context, struct elapse__wire_resp_argument name,
                   struct elapse__wire_resp_argument password, struct elapse__identity *identity);
-    const struct elapse__users *users; /* replaced in its place; NULL: no user has less rights */
-    bool has_node_password;            /* the user default is no node */
+    const struct elapse__users *users; /* changed in its place; NULL: every user has all rights */
+    bool has_node_password;            /* nodes have a password: the user default is no node */
 
-    /* Notes a wrong user or password of the client of this shell. Returns how many milliseconds its
-     * answer waits. Meanwhile no command of the client is taken. NULL: nobody counts, and no answer
-     * waits, which is possible only if there are no passwords. */
+    /* Notes a wrong user or password of the client of this shell. Returns how many milliseconds the
+     * reply has to wait. Meanwhile the router takes no command of the client. NULL: nobody counts,
+     * and no reply waits. NULL is allowed only if there are no passwords. */
     uint64_t (*wrong_password)(void *context, void *shell);
 
     /* Notes that the client of this shell has put with RETRY, the old name of ATTEMPTS. Called once
-     * a client. NULL: nobody wants to know. */
+     * for a client. May be NULL. */
     void (*old_name)(void *context, void *shell);
     void *context;
 
-    /* Stores the address of the client of this shell in words. NULL: jobs do not show who holds
-     * them, unless the client has a name. */
+    /* Stores the address of the client of this shell as a text. NULL: a job shows who holds it only
+     * if the client has a name. */
     void (*address)(void *shell, char text[ELAPSE__ROUTER_ADDRESS_BYTES]);
 
-    /* Returns the password of a greeting of a link, and stores how long it is; NULL: none. */
+    /* Returns the password for the greeting of a link, and stores its length. Returns NULL for no
+     * password. */
     const void *(*link_password)(void *context, size_t *size);
 
-    /* Limits and times; 0 is the default. */
-    uint32_t argument_bytes_max; /* of commands: as the partitions have it; 65,535 */
+    /* Limits and times. 0 stands for the default, which is the last number of the comment. */
+    uint32_t argument_bytes_max; /* in a command; the limit of the partitions; 65,535 */
     uint32_t clients_max;        /* 100,000 */
-    uint32_t input_bytes_max;    /* of a client, beside one command; 256 KiB */
-    uint32_t output_bytes_max;   /* of a client, unread or expected; 1 MiB */
+    uint32_t input_bytes_max;    /* input of a client, beside one command; 256 KiB */
+    uint32_t output_bytes_max;   /* replies of a client, unread or expected; 1 MiB */
     uint32_t lane_bytes_max;     /* 4 MiB */
-    uint32_t reply_bytes_max;    /* of a partition; the two maxima before, and 8 MiB */
-    uint32_t kept_bytes_max;     /* of all transactions that are open; 64 MiB */
+    uint32_t reply_bytes_max;    /* answer of a partition; the two maxima above and 8 MiB */
+    uint32_t kept_bytes_max;     /* all open transactions together; 64 MiB */
     uint32_t retry_ms;           /* how long a fragment waits for an owner; 10 s */
-    uint32_t answer_ms;          /* a link that owes an answer for this time is lost; 15 s */
-    uint32_t sweep_ms;           /* the same for commands that pass over many jobs; 10 min */
-    uint32_t parting_ms;         /* how long an old owner may still answer; 1 s */
-    uint32_t poll_ms;            /* how often a waiting RESERVE asks again, without news; 100 */
+    uint32_t answer_ms;          /* a link that owes an answer for so long is lost; 15 s */
+    uint32_t sweep_ms;           /* the same for a command that passes over many jobs; 10 min */
+    uint32_t parting_ms;         /* how long a previous owner may still answer; 1 s */
+    uint32_t poll_ms;            /* how often a waiting RESERVE asks again without news; 100 */
 };
 
-/* Makes a router. Returns NULL if there is no memory, or the options are out of range. */
+/* Makes a router. Returns NULL if there is no memory, or if an option is out of range. */
 struct elapse__router *elapse__router_new(const struct elapse__router_options *options,
                                           uint64_t now);
 
-/* Releases the router, with its clients and links, of which the shell has no more use. */
+/* Frees the router with its clients and links. Requires that the shell does not use these any
+ * more. */
 void elapse__router_free(struct elapse__router *router);
 
 /* ---- owners ---- */
 
 enum elapse__router_place {
-    ELAPSE__ROUTER_NOWHERE, /* nobody owns it, or nobody knows who */
+    ELAPSE__ROUTER_NOWHERE, /* nobody owns the partition, or nobody knows who does */
     ELAPSE__ROUTER_HERE,
     ELAPSE__ROUTER_THERE,
 };
 
-/* Says who owns a partition. `epoch` differs whenever the owner does. Links to the owner before may
- * still answer what they were sent, for parting_ms. */
+/* Says who owns a partition. `epoch` must differ whenever the owner differs. Links to the previous
+ * owner may still take answers to what they have sent, for parting_ms. */
 void elapse__router_owner(struct elapse__router *router, uint64_t now, uint32_t partition,
                           enum elapse__router_place place, uint64_t epoch);
 
-/* A job may have become ready in this partition: reserves that wait ask it now. */
+/* Says that a job may have become ready in this partition. RESERVEs that wait ask the partition
+ * now. */
 void elapse__router_ready(struct elapse__router *router, uint64_t now, uint32_t partition);
 
 /* ---- clients ---- */
 
-/* Returns a client; NULL: there are clients_max of them, or there is no memory. With passwords, it
- * speaks beanstalkd's protocol only if `may_use_beanstalkd`. */
+/* Returns a client, or NULL if there are clients_max clients or no memory. If there are passwords,
+ * the client may speak beanstalkd's protocol only with `may_use_beanstalkd`. */
 struct elapse__router_client *elapse__router_client_new(struct elapse__router *router, uint64_t now,
                                                         bool may_use_beanstalkd, void *shell);
 void *elapse__router_client_shell(const struct elapse__router_client *client);
 
-/* Returns how many bytes `received` takes now; 0: read nothing until the client comes by
- * elapse__router_client_attention. */
+/* Returns how many bytes elapse__router_client_received takes now. If it is 0, the shell must read
+ * nothing until elapse__router_client_attention returns the client. */
 size_t elapse__router_client_room(const struct elapse__router_client *client);
 void elapse__router_client_received(struct elapse__router_client *client, uint64_t now,
                                     const void *bytes, size_t size);
 
-/* The client will send nothing more, but it may read: it ends when its replies were sent. */
+/* Says that the client will send nothing more. The client may still read. It ends when its replies
+ * were sent. */
 void elapse__router_client_received_all(struct elapse__router_client *client, uint64_t now);
 
-/* Returns how many bytes may leave now, and where they are, until the next call. */
+/* Returns how many bytes may leave now, and stores where they are. They are valid until the next
+ * call. */
 size_t elapse__router_client_output(const struct elapse__router_client *client,
                                     const uint8_t **bytes);
 void elapse__router_client_sent(struct elapse__router_client *client, uint64_t now, size_t size);
 
-/* Returns whether the shell should close the socket, and say elapse__router_client_closed. */
+/* Returns whether the shell should close the socket, and then call elapse__router_client_closed. */
 bool elapse__router_client_wants_end(const struct elapse__router_client *client);
 
-/* What another node has asked for, in place of a client: docs/cluster_protocol.md. */
+/* What a client asks for that is another node: docs/cluster_protocol.md. */
 struct elapse__router_given {
     uint32_t partition;
-    bool is_pipe; /* for one client, whose bytes pass as they are */
+    bool is_pipe; /* the node serves one client, whose bytes pass unchanged */
 };
 
-/* Returns whether the client is such a node, and all replies to it were sent. Then its connection
- * belongs to the core of the partition in this process: the shell passes it to that core, and calls
- * elapse__router_client_closed. A node that sends more before it has the reply is ended. */
+/* Returns whether the client is another node, and all replies to it were sent. Then its connection
+ * belongs to the core of the partition in this process. The shell passes the connection to that
+ * core, and calls elapse__router_client_closed. The router ends a node that sends more before it
+ * has the reply. */
 bool elapse__router_client_given(const struct elapse__router_client *client,
                                  struct elapse__router_given *given);
 
-/* The socket is closed: the client is gone. Its commands are done all the same. Jobs that it cannot
- * get any more are given back. */
+/* Says that the socket of the client is closed. The commands of the client are done all the same.
+ * Jobs that the client cannot get any more are given back. */
 void elapse__router_client_closed(struct elapse__router_client *client, uint64_t now);
 
 /* ---- links ---- */
 
-/* Returns a link that the shell should open, NULL: none is left. The link leads to the owner of its
- * partition that elapse__router_owner named last. */
+/* Returns a link that the shell should open, or NULL if there is none. The link leads to the owner
+ * that elapse__router_owner has named last for the partition. */
 struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *router, uint64_t now);
 
 uint32_t elapse__router_link_partition(const struct elapse__router_link *link);
@@ -220,18 +231,18 @@ bool elapse__router_link_is_pipe(const struct elapse__router_link *link);
 void elapse__router_link_set_shell(struct elapse__router_link *link, void *shell);
 void *elapse__router_link_shell(const struct elapse__router_link *link);
 
-/* The link is open. `is_here`: it leads to a core of this process, and needs no greeting. Such a
- * link has commands in place of output, unless it is a pipe. */
+/* Says that the link is open. `is_here` says that the link leads to a core of this process. Such a
+ * link needs no greeting. It has commands instead of output, unless it is a pipe. */
 void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now, bool is_here);
 
 /* Returns the arguments of the command that the core of this process has to run next, and stores
- * how many; NULL: none. The arguments stay until the core has done the command, or the link is
- * lost. */
+ * how many there are. Returns NULL if there is no command. The arguments are valid until the core
+ * has done the command, or the link is lost. */
 const struct elapse__wire_resp_argument *
 elapse__router_link_command(const struct elapse__router_link *link, uint32_t *count);
 
-/* Says that the core has begun with that command. `is_done`: the core does not need the command
- * again. The time is `now` of the last call that had one. */
+/* Says that the core has begun with that command. `is_done` says that the core does not need the
+ * command again. The time of the call is `now` of the last call that had a `now`. */
 void elapse__router_link_ran(struct elapse__router_link *link, bool is_done);
 
 /* These functions do for links what the functions of the same names do for clients. */
@@ -242,57 +253,57 @@ size_t elapse__router_link_output(const struct elapse__router_link *link, const 
 void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, size_t size);
 bool elapse__router_link_wants_end(const struct elapse__router_link *link);
 
-/* The link is closed, or could not be opened. The router releases it. */
+/* Says that the link is closed, or could not be opened. The router frees the link. */
 void elapse__router_link_closed(struct elapse__router_link *link, uint64_t now);
 
-/* Does what elapse__router_link_closed does. elapse__router_trouble tells `why`. */
+/* Does what elapse__router_link_closed does, and keeps `why` for elapse__router_trouble. */
 void elapse__router_link_failed(struct elapse__router_link *link, uint64_t now, const char *why);
 
-/* Returns why no link to the owner of a partition works, in words; "": one works, or none was
- * tried. Valid until the next call. */
+/* Returns in words why no link to the owner of a partition works. Returns "" if a link works, or if
+ * none was tried. The text is valid until the next call. */
 const char *elapse__router_trouble(const struct elapse__router *router, uint32_t partition);
 
 /* ---- turns ---- */
 
-/* Does what is due at `now`, and takes a limited number of commands of each client that has some.
+/* Does what is due at `now`. Takes a limited number of commands of each client that has sent some.
  * Returns whether there is more to do now. */
 bool elapse__router_turn(struct elapse__router *router, uint64_t now);
 
-/* Returns when a turn is next needed, unless something happens before; UINT64_MAX: never. */
+/* Returns when the next turn is needed if nothing happens before, or UINT64_MAX for never. */
 uint64_t elapse__router_next_ms(const struct elapse__router *router);
 
-/* Returns whether what was begun has ended: no link owes an answer, nothing is to be sent to
- * another node, and no client has output. Reserves that wait for a job do not count, nor do
- * commands that wait for an owner; of a pipe only the bytes count that the router holds. Cost: it
- * looks at all clients and links. */
+/* Returns whether everything that was begun has ended: no link owes an answer, nothing is to be
+ * sent to another node, and no client has output. RESERVEs that wait for a job do not count, and
+ * neither do commands that wait for an owner. Of a pipe, only the bytes count that the router has.
+ * Cost: looks at all clients and links. */
 bool elapse__router_is_idle(const struct elapse__router *router);
 
-/* Return a client or a link whose output, room or end may have changed since it was returned last;
- * NULL: none is left. */
+/* These functions return a client or a link whose output, room or end may have changed since they
+ * last returned it. They return NULL if there is none left. */
 struct elapse__router_client *elapse__router_client_attention(struct elapse__router *router);
 struct elapse__router_link *elapse__router_link_attention(struct elapse__router *router);
 
 /* ---- figures ---- */
 
 struct elapse__router_figures {
-    uint64_t clients;       /* now */
-    uint64_t total_clients; /* since the start, as all below */
-    uint64_t refused;       /* clients above the limit */
+    uint64_t clients;       /* at present */
+    uint64_t total_clients; /* since the start, like all figures below */
+    uint64_t refused;       /* clients beyond the limit, which were refused */
     uint64_t commands;
-    uint64_t fragments;  /* all that were sent, counted each time */
-    uint64_t again;      /* sent again */
+    uint64_t fragments;  /* all fragments that were sent, counted each time */
+    uint64_t again;      /* fragments that were sent again */
     uint64_t unknown;    /* fragments that were answered -UNKNOWN */
     uint64_t try_again;  /* fragments and RESERVEs that were answered -TRYAGAIN */
-    uint64_t given_back; /* jobs */
+    uint64_t given_back; /* jobs that were given back */
     uint64_t links_lost;
-    uint64_t waiting; /* reserves that wait, now */
+    uint64_t waiting; /* RESERVEs that wait at present */
 };
 
 void elapse__router_figures(const struct elapse__router *router,
                             struct elapse__router_figures *figures);
 
-/* Tests the invariants; for tests. Returns 0, or the number of the first one found broken, as in
- * src/cluster/router/check.c. */
+/* Tests the invariants; for tests. Returns 0, or the number of the first broken invariant
+ * (src/cluster/router/check.c). */
 unsigned elapse__router_check(const struct elapse__router *router);
 
 #endif

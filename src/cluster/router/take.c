@@ -3,9 +3,9 @@
  *
  * A command for one partition becomes one fragment. A command with items for many partitions
  * becomes one fragment for each of these partitions. A command that takes long, or that asks
- * partitions in turn, is a barrier: the commands after it wait for its reply. If it takes another
- * lane than the commands before it, it waits until they are answered. So the order of a client's
- * commands holds in each partition (N4).
+ * partitions in turn, is a barrier: the commands after it wait for its reply. A command that goes
+ * on another lane than the commands before it waits until those are answered. So each partition
+ * does a client's commands in their order (N4).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +15,18 @@
 #include "take.h"
 
 enum {
-    WORD_CHARGE = 64,        /* the bytes that a short reply is counted as */
-    LOOK_CHARGE = 64 << 10,  /* the same for a reply that has bodies, or many lines */
-    AS_ARGUMENTS = 2,        /* AS, and the name of a user */
+    WORD_CHARGE = 64,        /* what a short reply counts as, in bytes */
+    LOOK_CHARGE = 64 << 10,  /* what a reply with bodies or many lines counts as */
+    AS_ARGUMENTS = 2,        /* AS and the name of a user */
     PAGE_ARGUMENTS_MAX = 15, /* LIST, a tube, five options with a value, and three without */
 };
 
 /* A command of a client, with its route. */
 struct call {
     struct elapse__router_client *client;
-    const struct elapse__user *user; /* for whom the owner runs it; NULL: for anybody */
+    const struct elapse__user *user; /* whose rights the owner checks; NULL: it checks none */
     const struct elapse__router_route *route;
-    const struct elapse__wire_resp_argument *arguments; /* the first one is the name */
+    const struct elapse__wire_resp_argument *arguments; /* the first is the command's name */
     uint32_t count;
 };
 
@@ -37,7 +37,7 @@ static struct elapse__router_lane *lane_of(struct elapse__router *router, uint32
     return slow ? &router->partitions[partition].slow : &router->partitions[partition].quick;
 }
 
-/* Returns whether a lane has room for a command. Otherwise the client goes on when the lane has
+/* Returns whether a lane has room for a command. If not, the client continues when the lane has
  * room. */
 static bool has_place(struct elapse__router_client *client, struct elapse__router_lane *lane)
 {
@@ -48,8 +48,8 @@ static bool has_place(struct elapse__router_client *client, struct elapse__route
     return false;
 }
 
-/* Sends a fragment. Of a command by id the owner of the partition finds out whether the job is in a
- * tube of the user: AS and the user's name stand before the command. */
+/* Sends a fragment. For a command by id, only the owner of the partition can find out whether the
+ * user may use the tube of the job. So AS and the user's name stand before such a command. */
 static bool send(const struct call *call, struct elapse__router_lane *lane,
                  struct elapse__router_command *command, enum elapse__router_on_loss on_loss,
                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
@@ -84,8 +84,8 @@ static enum elapse__router_taken take_whole(const struct call *call, uint32_t pa
     return ELAPSE__ROUTER_TAKEN;
 }
 
-/* Takes a command for any partition: it is not well formed, or its answer is the same everywhere.
- */
+/* Sends a command to any partition. The command is not well formed, or its answer is the same
+ * everywhere. */
 static enum elapse__router_taken take_anywhere(const struct call *call)
 {
     return take_whole(call, elapse__router_home(call->client), ELAPSE__ROUTER_LOSS_LOOK);
@@ -102,14 +102,14 @@ static enum elapse__router_taken take_put(const struct call *call)
 
 /* ---- items ---- */
 
-/* Where the items of a command are among its arguments. */
+/* Which of the arguments of a command are its items. */
 struct items {
     uint32_t first; /* the first argument of the first item */
     uint32_t each;  /* how many arguments an item has */
     uint32_t count;
 };
 
-/* Returns the place behind the last item. The options from there on are for all items. */
+/* Returns the place after the last item. The options from there on are for all items. */
 static uint32_t end_of(const struct items *items)
 {
     return items->first + items->count * items->each;
@@ -137,7 +137,7 @@ static bool find_items(struct elapse__router_client *client, enum elapse__router
 }
 
 /* Returns whether each lease is two numbers with a dash between them. A partition refuses the whole
- * command if one lease is not. */
+ * command if one lease is not well formed. */
 static bool leases_are_well_formed(const struct elapse__wire_resp_argument *arguments, uint32_t end)
 {
     for (uint32_t i = 2; i < end; i += 2) {
@@ -154,13 +154,13 @@ static bool leases_are_well_formed(const struct elapse__wire_resp_argument *argu
     return true;
 }
 
-/* Returns whether a partition takes what stands behind the leases. */
+/* Returns whether a partition accepts the options that follow the leases. */
 static bool options_are_well_formed(const struct call *call, uint32_t first)
 {
     static const struct elapse__wire_resp_option options[] = {
         {"ERROR", 1}, {"IN", 1}, {"AFTER", 1}};
     uint32_t all[3] = {0, 0, 0};
-    const uint32_t *places = all + 1; /* those of a duration */
+    const uint32_t *places = all + 1; /* the places of the options for a duration */
     uint64_t duration_ns = 0;
 
     if (!elapse__wire_resp_find_options(call->arguments, call->count, first, options,
@@ -172,7 +172,7 @@ static bool options_are_well_formed(const struct call *call, uint32_t first)
                                                 call->arguments[place].size, &duration_ns) == NULL;
 }
 
-/* Sends to one partition the command with only the items of this partition. */
+/* Sends to one partition the command with this partition's items only. */
 static void send_items(struct elapse__router_command *command, const struct call *call,
                        const struct items *items, uint32_t partition)
 {
@@ -196,8 +196,8 @@ static void send_items(struct elapse__router_command *command, const struct call
                ELAPSE__ROUTER_LOSS_UNKNOWN, mine, count);
 }
 
-/* Sends the fragments of a command with items, to the partitions in the order of their first items.
- */
+/* Sends the fragments of a command with items. The partitions come in the order of their first
+ * items. */
 static void send_all_items(struct elapse__router_command *command, const struct call *call,
                            const struct items *items)
 {
@@ -212,14 +212,14 @@ static void send_all_items(struct elapse__router_command *command, const struct 
         sent[partition] = true;
     }
     ELAPSE__ASSERT_THAT(count, >=, 2);
-    /* All fragments are counted before the first one is sent. The first one may end at once, and
-     * must not be taken for the last one. */
+    /* All fragments are counted before the first one is sent, because the first one may end at
+     * once. It must not look like the last one. */
     command->fragments = count;
     for (uint32_t i = 0; i < count; i++)
         send_items(command, call, items, partitions[i]);
 }
 
-/* Returns whether there is room in the lanes of all items. */
+/* Returns whether the lanes of all items have room. */
 static bool have_places(struct elapse__router_client *client,
                         const struct elapse__router_item *found, uint32_t count)
 {
@@ -230,7 +230,7 @@ static bool have_places(struct elapse__router_client *client,
     return true;
 }
 
-/* Finds the items, and the partition of each. Returns false if the command is not well formed. */
+/* Finds the items and the partition of each. Returns false if the command is not well formed. */
 static bool read_items(const struct call *call, struct items *items,
                        struct elapse__router_item *found)
 {
@@ -282,16 +282,17 @@ static enum elapse__router_taken take_items(const struct call *call)
 
 /* ---- pages ---- */
 
-/* Returns whether the command is about a tube that lies whole in one partition, and stores it. */
+/* Returns whether the command names a tube that lies whole in one partition. If so, stores the
+ * partition. */
 static bool find_whole_tube(const struct call *call, uint32_t *partition)
 {
     return call->route->has_tube && call->count > 1 &&
            elapse__router_find_whole(call->client->router, call->arguments[1], partition);
 }
 
-/* Takes LIST, FIND, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Otherwise the
- * cursor modulo the partitions is the partition, and the quotient is the cursor of that partition.
- * Of a tube that lies whole in one partition, this partition alone is asked. */
+/* Takes LIST, FIND, GROUPS or TUBES. A cursor of the router is 0 at the beginning. Any other cursor
+ * has two parts: modulo the count of partitions it is the partition, and the quotient is the cursor
+ * of that partition. If the tube lies whole in one partition, only that partition is asked. */
 static enum elapse__router_taken take_page(const struct call *call)
 {
     static const struct elapse__wire_resp_option options[] = {
@@ -341,7 +342,7 @@ static enum elapse__router_taken take_all(const struct call *call)
     uint32_t end = is_whole ? first + 1 : router->options.partitions;
 
     if (call->route->slow && !elapse__ring_empty(&call->client->commands))
-        return ELAPSE__ROUTER_TAKEN_LATER; /* a reply of the commands before it wakes the client */
+        return ELAPSE__ROUTER_TAKEN_LATER; /* the reply of a command before it wakes the client */
     for (uint32_t i = first; i < end; i++) {
         if (!has_place(call->client, lane_of(router, i, call->route->slow)))
             return ELAPSE__ROUTER_TAKEN_LATER;
@@ -407,7 +408,8 @@ static enum elapse__router_taken take_local(const struct call *call)
     return ELAPSE__ROUTER_TAKEN;
 }
 
-/* Refuses a command, and shows its name. In a transaction EXEC will do nothing. */
+/* Refuses a command with an error that has the command's name. In a transaction, EXEC will do
+ * nothing. */
 static enum elapse__router_taken refuse_named(struct elapse__router_client *client,
                                               const char *error,
                                               struct elapse__wire_resp_argument name)
@@ -434,8 +436,8 @@ static enum elapse__router_taken take_reserve(const struct call *call)
                : take_anywhere(call);
 }
 
-/* Finds the partition of a command by tube and key or by an id. Returns false if the command is not
- * well formed. */
+/* Finds the partition of a command by its tube and key, or by its id. Returns false if the command
+ * is not well formed. */
 static bool find_one(const struct call *call, uint32_t *partition)
 {
     const struct elapse__router *router = call->client->router;
@@ -454,7 +456,7 @@ static bool find_one(const struct call *call, uint32_t *partition)
     return true;
 }
 
-/* Takes a command for one partition, by tube and key or by an id. */
+/* Takes a command for one partition, which the tube and key or the id name. */
 static enum elapse__router_taken take_one(const struct call *call)
 {
     uint32_t partition = 0;
@@ -465,7 +467,8 @@ static enum elapse__router_taken take_one(const struct call *call)
                       call->route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN);
 }
 
-/* Takes LIMIT. Of a tube that does not lie whole in one partition any partition refuses it. */
+/* Takes LIMIT. If the tube does not lie whole in one partition, any partition refuses the
+ * command. */
 static enum elapse__router_taken take_tube(const struct call *call)
 {
     uint32_t partition = elapse__router_home(call->client);
@@ -483,8 +486,8 @@ static bool refuse(struct elapse__router_client *client, const char *error)
     return false;
 }
 
-/* Returns whether the client may say the command. If not, has replied. Finds the user for whom the
- * owner of a partition has to run it. */
+/* Returns whether the client may send the command. If not, has replied. Finds the user with whose
+ * rights the owner of a partition has to run the command. */
 static bool check_rights(struct call *call)
 {
     struct elapse__router_client *client = call->client;
@@ -517,7 +520,7 @@ static bool check_rights(struct call *call)
 /* ---- transactions ---- */
 
 /* Notes which partitions a command of a transaction names. Returns how many parts the command has.
- * One that is not well formed names no partition: any of them refuses it. */
+ * A command that is not well formed names no partition, because any partition refuses it. */
 static uint32_t place_queued(const struct call *call)
 {
     struct elapse__router_client *client = call->client;
@@ -582,7 +585,7 @@ static enum elapse__router_taken take_queued(const struct call *call)
     return ELAPSE__ROUTER_TAKEN;
 }
 
-/* Returns why EXEC does nothing; NULL: it sends the transaction. */
+/* Returns why EXEC does nothing, or NULL if EXEC sends the transaction. */
 static const char *refusal_of(const struct call *exec)
 {
     const struct elapse__router_transaction *transaction = exec->client->transaction;
@@ -599,8 +602,8 @@ static const char *refusal_of(const struct call *exec)
     return NULL;
 }
 
-/* Returns whether the client may still say each command of its transaction. If not, has replied.
- * Finds the user for whom the owner of the partition has to run EXEC. */
+/* Returns whether the client may still send each command of its transaction. If not, has replied.
+ * Finds the user with whose rights the owner of the partition has to run EXEC. */
 static bool check_rights_again(struct call *exec)
 {
     const struct elapse__router_fragment *at = exec->client->transaction->first;
@@ -618,8 +621,9 @@ static bool check_rights_again(struct call *exec)
     return true;
 }
 
-/* Sends the transaction as one fragment; the router's own commands run when it is answered.
- * Commands behind EXEC wait for these, so that they find what these have done. */
+/* Sends the transaction as one fragment. The router runs its own commands of the transaction when
+ * the fragment is answered. Commands after EXEC wait for that, so that they see what these commands
+ * have done. */
 static void send_transaction(const struct call *exec, struct elapse__router_lane *lane,
                              struct elapse__router_command *command)
 {
@@ -684,8 +688,8 @@ static enum elapse__router_taken take_exec(const struct call *call)
     return ELAPSE__ROUTER_TAKEN;
 }
 
-/* Returns whether a command waits for EXEC. A client whose password is gone may say AUTH again: its
- * transaction is spoiled by then. */
+/* Returns whether a command has to wait for EXEC. AUTH does not wait if the client's password was
+ * removed, because then the transaction is spoiled already. */
 static bool is_queued(const struct call *call)
 {
     struct elapse__router_client *client = call->client;

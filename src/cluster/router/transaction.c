@@ -1,5 +1,5 @@
 /*
- * Transactions: what clients say between MULTI and EXEC.
+ * Transactions: the commands of a client between MULTI and EXEC.
  *
  *           MULTI                      EXEC
  *      none ------> open ---------------------------------> none     one fragment for one partition
@@ -9,11 +9,11 @@
  *                    v
  *                 spoiled ---------------------------------> none    -EXECABORT: nothing is done
  *
- * A command is kept as a fragment that is in no lane. EXEC makes one fragment of all of them, which
- * goes to the partition that they have named, so that a lost link cannot split it. What the router
- * does by itself, as for PING, it does when the partition has answered. Each command may also be
- * refused by the partition: EXEC then replies with that error. src/server/resp/transaction.c does
- * the rest, at the partition.
+ * A command of a transaction is kept as a fragment that is in no lane. EXEC makes one fragment of
+ * all of them. It goes to the partition that the commands name. So a lost link cannot split the
+ * transaction. Commands that the router runs itself, such as PING, run when the partition has
+ * answered. If the partition refuses a command, EXEC replies with that error. At the partition
+ * src/server/resp/transaction.c runs the commands.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +25,11 @@
 
 #define EXECABORT "EXECABORT Transaction discarded because of previous errors."
 
-/* The transaction of a MULTI that was refused, of all clients. Clients send the commands behind
- * MULTI without waiting for its reply: none of these commands may run by itself. */
+/* The transaction of every client whose MULTI was refused. Clients send commands after MULTI
+ * without waiting for its reply, and none of these commands may run by itself. */
 static struct elapse__router_transaction refused = {.spoiled = EXECABORT};
 
-/* Forgets the commands. */
+/* Forgets the commands of a transaction. */
 static void keep_nothing(struct elapse__router_transaction *transaction)
 {
     struct elapse__router *router = transaction->client->router;
@@ -73,8 +73,8 @@ static void kept_too_long(struct elapse__router_alarm *alarm)
           "EXECABORT Transaction discarded: nothing came for 60 s.");
 }
 
-/* Counts so many more bytes, and begins to wait for the client anew. Returns false, and counts
- * nothing, if all transactions would take too many. */
+/* Counts `bytes` more, and starts the client's time limit again. Returns false, and counts nothing,
+ * if all transactions together would take too many bytes. */
 static bool count_bytes(struct elapse__router_transaction *transaction, size_t bytes)
 {
     struct elapse__router *router = transaction->client->router;
@@ -89,7 +89,8 @@ static bool count_bytes(struct elapse__router_transaction *transaction, size_t b
     return true;
 }
 
-/* Begins a transaction. Returns NULL, or why there is none: a spoiled one is in its place. */
+/* Begins a transaction. Returns NULL, or why there is none. Then the client has a spoiled
+ * transaction. */
 static const char *begin(struct elapse__router_client *client)
 {
     struct elapse__router_transaction *transaction = calloc(1, sizeof *transaction);
@@ -105,7 +106,7 @@ static const char *begin(struct elapse__router_client *client)
     return "OOM too many transactions are open; try again later";
 }
 
-/* Refuses a command with arguments that takes none. */
+/* Refuses arguments of a command that takes none. */
 static bool has_no_arguments(struct elapse__router_command *command, uint32_t count,
                              const char *error)
 {
@@ -184,7 +185,7 @@ static void append(struct elapse__router_transaction *transaction,
     fragment->place = transaction->count++;
 }
 
-/* Returns NULL, or why the command is not kept. */
+/* Keeps a command. Returns NULL, or why the command is not kept. */
 static const char *keep(struct elapse__router_transaction *transaction,
                         const struct elapse__router_route *route,
                         const struct elapse__wire_resp_argument *arguments, uint32_t count,
@@ -265,8 +266,8 @@ void elapse__router_transaction_move(struct elapse__router_command *command,
     elapse__router_transaction_end(command->client);
 }
 
-/* Replies with the error of the partition. If a command was refused, EXEC's own error does not say
- * why; that of the command does. */
+/* Replies with the error of the partition. If the partition refused a command, replies with the
+ * error of that command, because EXEC's own error does not say the reason. */
 static void reply_error(struct elapse__router_command *command, const unsigned char *value,
                         size_t size, const struct elapse__wire_resp_item *error)
 {
@@ -287,7 +288,7 @@ static void reply_error(struct elapse__router_command *command, const unsigned c
     }
 }
 
-/* Replies as a failed WATCH does: a lease has ended. */
+/* Replies with a null, as EXEC does after a failed WATCH, because a lease has ended. */
 static void reply_nothing(struct elapse__router_command *command)
 {
     struct elapse__wire_resp_writer writer =
@@ -297,7 +298,7 @@ static void reply_nothing(struct elapse__router_command *command)
     elapse__router_reply_written(command, &writer);
 }
 
-/* Runs the next command that the router does by itself. */
+/* Runs the next command that the router runs itself. */
 static void run_local(struct elapse__router_command *command)
 {
     struct elapse__router_fragment *local = command->locals;
@@ -308,7 +309,8 @@ static void run_local(struct elapse__router_command *command)
     elapse__router_fragment_free(local);
 }
 
-/* Replies with a place for each command: the next answer of the partition, or the router's own. */
+/* Replies with an array that has a place for each command. In the place is the next answer of the
+ * partition, or the router's own reply. */
 static void reply_places(struct elapse__router_command *command, const unsigned char *value,
                          size_t size, size_t at)
 {
