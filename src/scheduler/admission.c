@@ -7,7 +7,8 @@
 struct elapse__shard *elapse__shard_of_thread(struct elapse_scheduler *scheduler)
 {
     static _Atomic unsigned threads;
-    static _Thread_local unsigned number; /* from 1 */
+    /* The number of this thread, from 1; 0 if it has no number yet. */
+    static _Thread_local unsigned number;
     if (number == 0)
         number = atomic_fetch_add(&threads, 1) + 1;
     return &scheduler->shards[(number - 1) % scheduler->options.shards];
@@ -185,8 +186,8 @@ enum elapse_error elapse__make_room(struct elapse_scheduler *scheduler, struct e
     return ELAPSE_OK;
 }
 
-/* Lets the key index grow if it needs a segment. Without it the index is only slower, so a lack of
- * memory is no error. Requires the lock, which it releases and takes again. */
+/* Lets the key index grow if it needs a segment. Without the segment the index is only slower, so a
+ * lack of memory is no error. Requires the lock; releases it and takes it again. */
 static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shard *shard)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
@@ -204,7 +205,7 @@ static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shar
     elapse__shard_lock(shard);
 }
 
-/* Makes the shard's wheel for wall-clock times. Requires the lock, which it releases and takes
+/* Makes the shard's wheel for wall-clock times. Requires the lock; releases it and takes it
  * again. */
 static enum elapse_error make_wall_clock_wheel(struct elapse_scheduler *scheduler,
                                                struct elapse__shard *shard)
@@ -222,7 +223,7 @@ static enum elapse_error make_wall_clock_wheel(struct elapse_scheduler *schedule
         shard->wall_clock.wheel = wheel;
         return ELAPSE_OK;
     }
-    /* Another thread has made one meanwhile. */
+    /* Another thread has made the wheel meanwhile. */
     elapse__shard_unlock(shard);
     elapse__release(memory, wheel, sizeof *wheel);
     elapse__shard_lock(shard);

@@ -1,9 +1,10 @@
 /*
- * Makes a task in a shard from the user's description of a task.
+ * Admission makes a task in a shard from the user's description of a task.
  *
- * Memory that a task needs is allocated without the lock: a block for the task table, a copy of the
- * key, a segment of the key index. Then the lock is taken, and the task is admitted or refused. If
- * the table turns out to be full, the lock is released, room is made, and the attempt is repeated.
+ * The memory that a task needs is allocated while no lock is held: a block for the task table, a
+ * copy of the key, a segment of the key index. Then the lock is taken, and the task is admitted or
+ * refused. If the table turns out to be full, the lock is released, room is made, and the attempt
+ * is repeated.
  */
 #ifndef ELAPSE__ADMISSION_H
 #define ELAPSE__ADMISSION_H
@@ -17,8 +18,8 @@ struct elapse__deadline {
     bool wall_clock;
 };
 
-/* Returns whether the description is valid for a deadline by the wall clock, or by the monotonic
- * clock. */
+/* Returns whether the description is valid for a deadline by the wall clock, if `wall_clock` is
+ * true, or by the monotonic clock. */
 bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struct elapse_task *task,
                            bool wall_clock);
 
@@ -37,11 +38,11 @@ enum elapse_error elapse__admission_prepare(struct elapse_scheduler *scheduler,
                                             struct elapse__admission *admission,
                                             struct elapse__shard **shard);
 
-/* Lets the task table grow. Requires the lock of the shard, which it releases and takes again. */
+/* Lets the task table grow. Requires the lock of the shard; releases it and takes it again. */
 enum elapse_error elapse__make_room(struct elapse_scheduler *scheduler,
                                     struct elapse__shard *shard);
 
-/* Admits the task. Requires the lock of the shard, which it releases and takes again if memory is
+/* Admits the task. Requires the lock of the shard; releases it and takes it again if memory is
  * needed. */
 enum elapse__admitted elapse__admission_admit(struct elapse_scheduler *scheduler,
                                               struct elapse__shard *shard,
@@ -49,8 +50,8 @@ enum elapse__admitted elapse__admission_admit(struct elapse_scheduler *scheduler
                                               enum elapse_error *error);
 
 /* Wakes the clock thread and releases memory that was not needed. Requires that no lock is held.
- * The task may have run by now and released its description, so this reads the description only if
- * the task was not admitted. */
+ * The task may have run by now and released its description, so this function reads the description
+ * only if the task was not admitted. */
 void elapse__admission_conclude(struct elapse_scheduler *scheduler,
                                 struct elapse__admission *admission,
                                 enum elapse__admitted admitted);

@@ -1,6 +1,7 @@
 /*
  * Calls the user's code, and knows which actions, destructors and hooks the calling thread is in.
- * Structs for these form a chain on the stack of the thread, the innermost first.
+ * Each of these calls has a struct elapse__callback on the stack of the thread. The structs form a
+ * chain that begins with the innermost call.
  */
 #ifndef ELAPSE__CALLBACK_H
 #define ELAPSE__CALLBACK_H
@@ -11,7 +12,7 @@
 struct elapse__callback {
     const struct elapse__callback *outer;
     const struct elapse_scheduler *scheduler;
-    struct elapse_handle handle; /* of the task whose action or destructor runs; zeros: none */
+    struct elapse_handle handle; /* the task whose action or destructor runs; zeros: no task */
 };
 
 /* Call enter before the user's code and leave after it, with the same struct. Both require that no
@@ -20,8 +21,8 @@ void elapse__callback_enter(struct elapse__callback *callback,
                             const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 void elapse__callback_leave(const struct elapse__callback *callback);
 
-/* Calls the destructor, if there is one. `handle` is the handle that the task had; zeros if it had
- * none. Requires that no lock is held. */
+/* Calls the destructor, if there is one. `handle` is the handle that the task had; zeros if the
+ * task had none. Requires that no lock is held. */
 void elapse__destroy(const struct elapse_scheduler *scheduler,
                      const struct elapse__destructor *destructor, void *context,
                      enum elapse_end reason, struct elapse_handle handle);

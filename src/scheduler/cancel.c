@@ -1,5 +1,5 @@
 /*
- * Cancels tasks by their handles: one task, one task with a wait for its end, many tasks.
+ * Cancels tasks by their handles: one task, one task and then waits for its end, or many tasks.
  */
 #include "../base/assert.h"
 #include "callback.h"
@@ -76,7 +76,7 @@ enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
     return answer;
 }
 
-/* Cancels all tasks that are in the shard of the first, and marks their answers as given. */
+/* Cancels all tasks that are in the shard of the first task, and marks their answers as given. */
 static size_t cancel_shard(struct elapse_scheduler *scheduler, const struct elapse_handle *handles,
                            enum elapse_cancel *answers, bool *answered, size_t count)
 {

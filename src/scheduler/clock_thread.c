@@ -73,14 +73,16 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
 
 /* ---- workers ---- */
 
-/* Whether all queued tasks have workers, and what the clock thread does if not. */
+/* Whether all queued tasks have workers, and what the clock thread does if some have none. */
 enum staffing {
-    ENOUGH_WORKERS, /* or as many as are allowed */
-    MORE_TO_MAKE,   /* some were made: look for due tasks, then make more */
-    REFUSED,        /* the system refused one: try again after a while */
+    ENOUGH_WORKERS, /* all queued tasks have workers, or there are as many workers as are allowed */
+    MORE_TO_MAKE,   /* some workers were made, and some are missing: look for due tasks, then make
+                       more workers */
+    REFUSED,        /* the system refused a worker: try again after a while */
 };
 
-/* Makes a few of the workers that are missing. A thousand would hold up due tasks for 15 ms. */
+/* Makes a few of the workers that are missing. To make a thousand workers at once would hold up due
+ * tasks for 15 ms. */
 static enum staffing make_missing_workers(struct elapse_scheduler *scheduler)
 {
     unsigned missing = elapse__work_queue_without_worker(&scheduler->queue);
@@ -94,7 +96,8 @@ static enum staffing make_missing_workers(struct elapse_scheduler *scheduler)
 
 /* ---- cascades ---- */
 
-/* Lets the shards note when they can be cascaded ahead, now that there is a thread to do it. */
+/* Lets the shards note when their timers can be cascaded ahead, now that there is a thread to do
+ * it. */
 static void begin_to_cascade(struct elapse_scheduler *scheduler)
 {
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
@@ -106,8 +109,7 @@ static void begin_to_cascade(struct elapse_scheduler *scheduler)
     }
 }
 
-/* Cascades some timers of each shard ahead where this can be done now. Returns false if it cannot
- * be done anywhere. */
+/* Cascades some timers ahead in each shard that can do so now. Returns false if no shard can. */
 static bool cascade_ahead(struct elapse_scheduler *scheduler, struct elapse__ticks now)
 {
     bool any = false;
@@ -127,8 +129,9 @@ static bool cascade_ahead(struct elapse_scheduler *scheduler, struct elapse__tic
 
 /* ---- the thread ---- */
 
-/* Sleeps until a task may be due or, if the queue is full, until a worker kicks because there is
- * room again; or until timers can be cascaded ahead; but no longer than `timeout_ns`. */
+/* Sleeps until a task may be due, or until timers can be cascaded ahead. If the queue is full,
+ * sleeps until a worker kicks the clock thread because there is room again. Sleeps no longer than
+ * `timeout_ns`. */
 static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_full,
                                uint64_t timeout_ns)
 {
@@ -141,8 +144,9 @@ static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_fu
     elapse__sleeper_sleep(&scheduler->sleeper, until, timeout_ns);
 }
 
-/* Delivers due tasks to the workers, then cascades ahead for a while, or sleeps. `*retry_ns`: how
- * long to wait before a refused worker is tried again; it doubles with each refusal. */
+/* Delivers due tasks to the workers, then cascades ahead for a while, or sleeps. If the system
+ * refused a worker, `*retry_ns` is how long to wait before the next attempt; it doubles with each
+ * refusal. */
 static void deliver_and_sleep(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                               uint64_t *retry_ns)
 {
@@ -159,8 +163,8 @@ static void deliver_and_sleep(struct elapse_scheduler *scheduler, struct elapse_
         *retry_ns *= 2;
 }
 
-/* Runs due tasks on this thread, for there are no workers. Returns how many ran. Close waits for
- * them before it joins the thread, because a join has no time limit. */
+/* Runs due tasks on this thread, because there are no workers. Returns how many tasks ran. Close
+ * waits for these tasks before it joins the thread, because a join has no time limit. */
 static size_t run_due_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks now)
 {
     if (!elapse__step_enter(scheduler))

@@ -1,6 +1,6 @@
 /*
- * The clock thread sleeps until a task is due. Then it puts the task into the work queue, or runs
- * it if there are no workers.
+ * The clock thread sleeps until a task is due. Then it puts the task into the work queue. If there
+ * are no workers, it runs the task.
  */
 #ifndef ELAPSE__CLOCK_THREAD_H
 #define ELAPSE__CLOCK_THREAD_H

@@ -24,7 +24,8 @@ static bool runs_tasks(enum elapse_close how)
     return how == ELAPSE_CLOSE_RUN_DUE || how == ELAPSE_CLOSE_RUN_ALL;
 }
 
-/* Closes all shards: no task is scheduled from now on. `runs_all`: whatever is pending runs. */
+/* Closes all shards: no task is scheduled from now on. If `runs_all` is true, all pending tasks
+ * run. */
 static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
 {
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
@@ -39,10 +40,9 @@ static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
     }
 }
 
-/* Runs all tasks that are due at `now`, and those that wait for their key, but begins no wait that
- * would last longer than until `until_ns`. Returns whether all of them have run. Requires that the
- * clock thread has left and all shards are closed; this thread does the work of the clock thread.
- */
+/* Runs all tasks that are due at `now`, and the tasks that wait for their key. Waits no longer than
+ * until `until_ns`. Returns whether all of these tasks have run. Requires that the clock thread has
+ * left and all shards are closed: this thread does the work of the clock thread. */
 static bool run_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                       uint64_t until_ns)
 {
@@ -59,10 +59,10 @@ static bool run_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks n
     return true;
 }
 
-/* What happens to the tasks that are left. */
+/* What happens to the tasks that are left when the scheduler closes. */
 struct collection {
     struct elapse_scheduler *scheduler;
-    elapse_hand_back_function *hand_back; /* NULL: drop */
+    elapse_hand_back_function *hand_back; /* NULL: the tasks are dropped */
     void *hand_back_context;
     bool leaves_delayed; /* delayed tasks stay: see is_delayed */
 };
@@ -75,14 +75,15 @@ static bool is_delayed(const struct elapse__shard *shard, const struct elapse__t
            elapse__shard_deadline_ns(shard, task) != ELAPSE_NEVER;
 }
 
-/* A task that closing has taken out. */
+/* A task that closing has taken out of its shard. */
 struct collected {
     struct elapse_handed_back described;
     struct elapse__ended_task ended;
 };
 
 /* Takes a task out of the shard, and describes it. `*collected` must stay where it is. Requires the
- * lock, and that no thread runs or holds the task: it is RUNNING only if its lease has expired. */
+ * lock. Requires that no thread runs or holds the task: it is RUNNING only if its lease has
+ * expired. */
 static void collect(struct elapse__shard *shard, struct elapse__task *task,
                     struct collected *collected)
 {
@@ -95,8 +96,8 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
         .described.deadline_ns = elapse__shard_deadline_ns(shard, task),
         .described.wall_clock = elapse__by_wall_clock(task),
     };
-    /* The lease has expired before the change could be applied. The run that was not done is still
-     * due at its own deadline. */
+    /* The lease has expired before a change of the recurrence could be applied. The run that was
+     * not done is still due at its own deadline. */
     if (elapse__is_running(task))
         (void)elapse__shard_apply_change(shard, task);
     struct elapse_task *described = &collected->described.task;
@@ -121,7 +122,8 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
         elapse__shard_remove(shard, task, ELAPSE_END_CLOSED, &collected->ended);
 }
 
-/* Collects some tasks of one shard, from `*index` on. Returns how many. Requires the lock. */
+/* Collects some tasks of one shard, from `*index` on. Returns how many tasks it collected. Requires
+ * the lock. */
 static size_t collect_some(const struct collection *collection, struct elapse__shard *shard,
                            uint32_t *index, struct collected *collected)
 {
@@ -176,7 +178,7 @@ static void collect_all(const struct collection *collection)
     elapse__callback_leave(&callback);
 }
 
-/* Says of each shard that nothing will be due. Requires that all shards are empty. */
+/* Notes in each shard that no task will be due. Requires that all shards are empty. */
 static void forget_wakes(struct elapse_scheduler *scheduler)
 {
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
@@ -189,15 +191,15 @@ static void forget_wakes(struct elapse_scheduler *scheduler)
     }
 }
 
-/* Begins to close, or goes on after a close that timed out. Returns OK if this thread closes, and
- * an error if another thread does or has, or if `how` asks for runs that are not possible any
- * more. */
+/* Begins to close, or goes on after a close that timed out. Returns OK if this thread closes the
+ * scheduler. Returns an error if another thread closes or has closed it, or if `how` asks for runs
+ * that are not possible any more. */
 static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, enum elapse_close how)
 {
     bool paused = true;
     bool delayed = how == ELAPSE_CLOSE_RUN_DELAYED;
-    /* Delayed tasks need a thread that waits for their deadlines or, where time is manual, one that
-     * steps. */
+    /* Delayed tasks need a thread that waits for their deadlines or, if time is manual, a thread
+     * that steps. */
     bool may_be_new = !delayed || scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
     enum elapse__life next = delayed ? ELAPSE__LIFE_RUNS_DELAYED : ELAPSE__LIFE_CLOSING;
     if (elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, next) ||
@@ -223,8 +225,8 @@ static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, enum 
 }
 
 /* Waits until all delayed tasks have run, but no longer than until `until_ns`. Tasks that recur end
- * at once, or with the run that they are in. Returns false when that time has come: then tasks go
- * on running at their deadlines. */
+ * at once or, if they are running, when their action returns. Returns false when that time has
+ * come; then the delayed tasks go on running at their deadlines. */
 static bool run_delayed(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
     const struct collection others = {.scheduler = scheduler, .leaves_delayed = true};
@@ -238,9 +240,9 @@ static bool run_delayed(struct elapse_scheduler *scheduler, uint64_t until_ns)
     return true;
 }
 
-/* Makes everything stop that begins actions, runs the tasks that `how` asks for, and waits until no
- * action runs. Returns false when `until_ns` has come: then some of these steps are left, and all
- * of them may be repeated. */
+/* Stops everything that begins actions. Runs the tasks that `how` asks for. Waits until no action
+ * runs. Returns false when `until_ns` has come; then some of these steps are not done, and the
+ * caller may repeat all of them. */
 static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint64_t until_ns)
 {
     static const struct elapse__ticks end_of_time = {ELAPSE_TIME_MAX, ELAPSE_TIME_MAX};
@@ -248,7 +250,7 @@ static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint
         return false;
     (void)elapse__change_life(scheduler, ELAPSE__LIFE_RUNS_DELAYED, ELAPSE__LIFE_CLOSING);
     if (!runs_tasks(how))
-        elapse__work_queue_end(&scheduler->queue); /* no worker takes another task */
+        elapse__work_queue_end(&scheduler->queue); /* from here on no worker takes a task */
     atomic_store(&scheduler->hurries, !runs_tasks(how));
     close_shards(scheduler, scheduler->runs_all); /* true if a close that runs all has timed out */
     if (!elapse__step_wait(scheduler, until_ns))
@@ -257,7 +259,7 @@ static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint
         return false;
     elapse__clock_thread_end(scheduler);
     if (how == ELAPSE_CLOSE_RUN_ALL)
-        scheduler->runs_all = true; /* no other thread reads it any more */
+        scheduler->runs_all = true; /* no other thread reads `runs_all` any more */
     close_shards(scheduler, scheduler->runs_all);
     if (runs_tasks(how) &&
         !run_tasks(scheduler, how == ELAPSE_CLOSE_RUN_ALL ? end_of_time : elapse__now(scheduler),
@@ -266,7 +268,7 @@ static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint
     return elapse__work_queue_wait_quiet(&scheduler->queue, until_ns);
 }
 
-/* Closes. Requires that begin_closing has returned OK. */
+/* Closes the scheduler. Requires that begin_closing has returned OK. */
 static enum elapse_error close_as(struct elapse_scheduler *scheduler,
                                   const struct collection *collection, enum elapse_close how,
                                   uint64_t until_ns)

@@ -9,7 +9,7 @@ static struct elapse__due_list *list_of(struct elapse__shard *shard,
     return elapse__by_wall_clock(task) ? &shard->due_by_wall_clock : &shard->due_by_monotonic;
 }
 
-/* Returns the task of an index that is in a list. */
+/* Returns the task of this index. Requires that the task is in a list. */
 static struct elapse__task *at(struct elapse__shard *shard, uint32_t index)
 {
     struct elapse__task *task = elapse__task_table_at(&shard->tasks, index);
@@ -19,8 +19,8 @@ static struct elapse__task *at(struct elapse__shard *shard, uint32_t index)
 }
 
 /* Returns whether the task is older than the first task of the list. A task that has waited for its
- * key, or that makes up for occurrences that have passed, can be older than the tasks that became
- * due before it. A task without extra fields cannot. */
+ * key, or that makes up for missed occurrences, can be older than tasks that became due before it.
+ * A task without extra fields can do neither. */
 static bool precedes_first(struct elapse__shard *shard, const struct elapse__due_list *list,
                            const struct elapse__task *task)
 {
@@ -100,13 +100,14 @@ uint64_t elapse__oldest_overdue_ns(const struct elapse__shard *shard, uint64_t n
 {
     const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
     if (shard->pending == 0)
-        return 0; /* a wheel may still hold timers of tasks that have ended */
+        return 0; /* the wheel may hold only timers of tasks that have ended */
     uint64_t oldest_ns = overdue_in_list(shard, &shard->due_by_monotonic, now_ns);
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     oldest_ns = later_of(oldest_ns, overdue_in_wheel(shard, &shard->wheel, now_ns));
     oldest_ns =
         later_of(oldest_ns, overdue_in_list(shard, &shard->due_by_wall_clock, wall_clock_ns));
-    /* While the wheel is built anew, because the wall clock was set back, it has no order. */
+    /* While the wheel is built anew, because the wall clock was set back, its next tick tells
+     * nothing. */
     if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY)
         oldest_ns = later_of(oldest_ns, overdue_in_wheel(shard, wall_clock->wheel, wall_clock_ns));
     return oldest_ns;

@@ -1,7 +1,8 @@
 /*
- * The tasks of a shard that are due and have not begun, in the order in which they became due: one
- * list for each clock. A wheel gives its timers out by deadline, so the first task of a list is the
- * oldest. The functions require the lock of the shard.
+ * The tasks of a shard that are due and have not begun: one list for each clock, in the order in
+ * which the tasks became due. A wheel gives its timers out in the order of their deadlines, so the
+ * first task of a list is the oldest. The functions require the lock of the shard. task.h explains
+ * the states of a task, which are written in capitals.
  */
 #ifndef ELAPSE__DUE_LIST_H
 #define ELAPSE__DUE_LIST_H

@@ -6,10 +6,12 @@
 
 #include "scheduler.h"
 
-/* Returns the earliest ticks at which a task of any shard may become due. */
+/* Returns, for each of the two clocks, the earliest tick at which a task of any shard may become
+ * due. */
 struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *scheduler);
 
-/* Returns the earliest tick from which a shard can be cascaded ahead. */
+/* Returns the earliest tick from which timers of a shard can be cascaded ahead, before they are
+ * due. */
 uint64_t elapse__earliest_cascade(const struct elapse_scheduler *scheduler);
 
 /* Returns whether a task of this shard may be due. */
@@ -18,10 +20,10 @@ bool elapse__may_be_due(const struct elapse__shard *shard, struct elapse__ticks 
 /* Returns whether a task of any shard may be due. */
 bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now);
 
-/* Returns the shard whose next task has the least deadline of all tasks that are due by one of the
- * two clocks; NULL if no task is due. If tasks are due by both clocks, the clocks take turns.
- * Stores in `*until` up to which deadline, by that clock, the caller may run tasks of the shard:
- * after it another shard may have an earlier task. */
+/* Chooses one of the two clocks by which tasks are due. If tasks are due by both clocks, the clocks
+ * take turns. Returns the shard whose next task has the least deadline by that clock; NULL if no
+ * task is due. Stores in `*until` up to which deadline, by that clock, the caller may run tasks of
+ * the shard: for later deadlines, another shard may have an earlier task. */
 struct elapse__shard *elapse__first_due(struct elapse_scheduler *scheduler,
                                         struct elapse__ticks now, struct elapse__ticks *until);
 

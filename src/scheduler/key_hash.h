@@ -7,10 +7,10 @@
 
 #include "../base/sip_hash.h"
 
-/* Returns a secret that differs from process to process. */
+/* Returns a secret for hashes. Each process has another secret. */
 struct elapse__hash_secret elapse__key_secret_make(void);
 
-/* Returns the hash of a key. Another process has another hash for the same key. */
+/* Returns the hash of a key. The hash of the same key differs from process to process. */
 uint64_t elapse__key_hash(const struct elapse__hash_secret *secret, const void *key,
                           size_t key_bytes);
 

@@ -4,7 +4,7 @@
 
 #include "../base/assert.h"
 
-/* How many splits ahead a key is prefetched. */
+/* How many splits before its use a key is prefetched. */
 enum { SPLITS_AHEAD = 16 };
 
 void elapse__key_index_init(struct elapse__key_index *index)
@@ -29,7 +29,7 @@ void elapse__key_index_free(struct elapse__key_index *index, const struct elapse
                         segment_buckets(segment) * sizeof *index->segments[segment]);
 }
 
-/* ---- made and released without the lock ---- */
+/* ---- functions that do not need the lock ---- */
 
 struct elapse__key *elapse__key_make(const void *data, size_t bytes, uint64_t hash,
                                      const struct elapse_allocator *memory)
@@ -146,7 +146,7 @@ static void split_next(struct elapse__key_index *index)
         index->level *= 2;
         index->split = 0;
     }
-    /* Splits go through the buckets one after the other and read each key, so the first key of a
+    /* Splits go through the buckets one after the other, and read each key. So the first key of a
      * bucket is prefetched some splits before. */
     if (index->split + SPLITS_AHEAD < index->level)
         __builtin_prefetch(bucket_at(index, index->split + SPLITS_AHEAD)->first);
@@ -187,7 +187,8 @@ struct elapse__key_bucket *elapse__key_index_take_segment(struct elapse__key_ind
 {
     for (unsigned number = ELAPSE__KEY_SEGMENTS - 1; number > 0; number--) {
         struct elapse__key_bucket *segment = index->segments[number];
-        /* The first bucket of a segment has the number of buckets in the segment. */
+        /* The number of the first bucket of a segment equals the number of buckets in the
+         * segment. */
         if (segment == NULL || segment_buckets(number) < index->level + index->split)
             continue;
         index->segments[number] = NULL;

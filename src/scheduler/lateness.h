@@ -1,6 +1,6 @@
 /*
- * The buckets of the histogram of lateness: below 8 ns one bucket for each nanosecond, and above
- * that eight buckets for each doubling.
+ * The buckets of the histogram of lateness. Below 8 ns there is one bucket for each nanosecond.
+ * From 8 ns on there are eight buckets for each doubling.
  */
 #ifndef ELAPSE__LATENESS_H
 #define ELAPSE__LATENESS_H

@@ -10,7 +10,8 @@ void elapse__lease_begin(struct elapse__shard *shard, struct elapse__lease *leas
     ELAPSE__ASSERT_THAT(lease->task->state, ==, ELAPSE__TASK_RUNNING);
     ELAPSE__ASSERT_THAT(lease->until_tick, ==, 0);
     ELAPSE__ASSERT_THAT(until_tick, >, 0);
-    /* A thread that read the clock before it waited for the lock may come late. */
+    /* This thread may have read the clock before it waited for the lock. Another thread may have
+     * begun a later lease meanwhile. */
     if (last != NULL && last->until_tick > until_tick)
         until_tick = last->until_tick;
     lease->until_tick = until_tick;
@@ -25,7 +26,7 @@ void elapse__lease_begin(struct elapse__shard *shard, struct elapse__lease *leas
     if (until_tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
         atomic_store(&shard->wake_tick, until_tick);
     if (shard->closed)
-        elapse__condition_broadcast(&shard->ended); /* close waits no longer than for leases */
+        elapse__condition_broadcast(&shard->ended); /* close computes again how long it waits */
 }
 
 void elapse__lease_end(struct elapse__shard *shard, struct elapse__lease *lease)
@@ -65,7 +66,7 @@ struct elapse__begun elapse__lease_begin_attempt(struct elapse__shard *shard,
     elapse__lease_end(shard, lease);
     lease->attempt++;
     if (actual_ns < lease->intended_ns)
-        actual_ns = lease->intended_ns; /* the wall clock was set back */
+        actual_ns = lease->intended_ns; /* the wall clock was set back since the task became due */
     return (struct elapse__begun){
         .task = task,
         .action = task->action,
@@ -88,7 +89,8 @@ void elapse__lease_remove_expired(struct elapse__shard *shard, struct elapse__ta
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_RUNNING);
     elapse__lease_end(shard, elapse__lease_of(task));
     elapse__shard_cancel_next_run(shard, task);
-    /* To finish the task may start another task with its key; closing finds that task pending. */
+    /* To finish the task may start another task with its key. Closing then finds that other task
+     * pending. */
     (void)elapse__shard_finish(shard, task, NULL, ended);
     ended->reason = reason;
 }

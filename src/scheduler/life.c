@@ -76,7 +76,7 @@ static enum elapse_error complete(struct elapse_scheduler_options *options)
 
 /* ---- new and free ---- */
 
-/* Releases the shards, of which `made` were made. */
+/* Releases the array of shards, in which the first `made` shards were made. */
 static void release_shards(struct elapse_scheduler *scheduler, unsigned made)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
@@ -125,7 +125,8 @@ static void free_step_lock(struct elapse_scheduler *scheduler)
     elapse__lock_free(&scheduler->step_lock);
 }
 
-/* Makes the queue, the locks and the sleeper. If it fails, it undoes what it made. */
+/* Makes the queue, the locks and the sleeper. If a part cannot be made, releases the parts that
+ * were made before. */
 static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
 {
     const struct elapse_scheduler_options *options = &scheduler->options;
@@ -149,7 +150,8 @@ static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
     return ELAPSE_ERROR_SYSTEM;
 }
 
-/* Makes all parts of the scheduler. If it fails, it undoes what it made. */
+/* Makes all parts of the scheduler. If a part cannot be made, releases the parts that were made
+ * before. */
 static enum elapse_error make_everything(struct elapse_scheduler *scheduler)
 {
     const struct elapse_scheduler_options *options = &scheduler->options;
@@ -215,7 +217,7 @@ enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
     enum elapse_error error = elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
     if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
         return error;
-    /* A copy, because the scheduler holds the allocator and is released by it. */
+    /* The allocator is copied, because it lies in the scheduler, which it releases. */
     const struct elapse_allocator memory = scheduler->options.allocator;
     elapse__pull_free(scheduler);
     elapse__sleeper_free(&scheduler->sleeper);
@@ -230,7 +232,8 @@ enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
 
 /* ---- start ---- */
 
-/* Opens the sleeper and starts the threads. If it fails, it undoes what it did. */
+/* Opens the sleeper and starts the threads. After a failure, no thread runs, and the sleeper is
+ * closed. */
 static bool make_threads(struct elapse_scheduler *scheduler)
 {
     ELAPSE__ASSERT_THAT(atomic_load(&scheduler->life), ==, ELAPSE__LIFE_STARTING);

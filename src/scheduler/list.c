@@ -2,8 +2,8 @@
  * Lists the tasks of a scheduler, some at a time.
  *
  * A task keeps its place in the table of its shard as long as it exists, whatever else is scheduled
- * or ends, and trim gives back only blocks without tasks. So a list goes through the places, and
- * its cursor is the number of the next place.
+ * or ends. Trim gives back only blocks without tasks. So a list goes through the places, and its
+ * cursor is the number of the next place.
  */
 #include <elapse/list.h>
 
@@ -18,7 +18,7 @@ enum { PLACES_AT_ONCE = 256, LISTED_AT_ONCE = 64 };
 
 /* Which tasks a list describes. */
 struct filter {
-    bool with_key; /* only those with a key that begins with the prefix */
+    bool with_key; /* the list describes only tasks with a key that begins with the prefix */
     const void *prefix;
     size_t prefix_bytes;
 };
@@ -75,8 +75,8 @@ static bool skip_empty_blocks(const struct elapse__task_table *table, uint32_t *
     return false;
 }
 
-/* Lists some tasks of a shard, from the place `*index` on. Returns how many; `*more`: there are
- * further places. */
+/* Lists some tasks of a shard, from the place `*index` on. Returns how many tasks it has listed.
+ * Stores in `*more` whether there are further places. */
 static size_t list_some(struct elapse__shard *shard, const struct filter *filter, uint32_t *index,
                         struct elapse_listed *listed, size_t capacity, bool *more)
 {

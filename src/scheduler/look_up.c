@@ -29,8 +29,8 @@ static struct elapse_found look_up(struct elapse__shard *shard, struct elapse_ha
     };
 }
 
-/* Looks a task up, releases the lock of its shard, and stores the answers in `*found`.
- * `shard` NULL: there is no such task, and no lock is held. */
+/* Looks a task up, stores the answers in `*found`, and releases the lock of its shard. `shard` is
+ * NULL if there is no such task; then no lock is held. */
 static enum elapse_task_state conclude(struct elapse__shard *shard, struct elapse_handle handle,
                                        struct elapse_found *found)
 {

@@ -32,7 +32,8 @@ enum elapse_error elapse_scheduler_set_wall_clock(struct elapse_scheduler *sched
     return ELAPSE_OK;
 }
 
-/* Converts a wall-clock time to the monotonic clock, by the present difference of the two. */
+/* Converts a wall-clock time to the monotonic clock, by the present difference of the two
+ * clocks. */
 static uint64_t monotonic_time_of(const struct elapse_scheduler *scheduler, uint64_t wall_clock_ns)
 {
     uint64_t now_ns = elapse_scheduler_wall_clock_ns(scheduler);

@@ -1,8 +1,8 @@
 /*
  * Pull mode: threads of the user take due tasks.
  *
- * One of the threads that wait has the turn: it sleeps until the earliest deadline, as the clock
- * thread does in the other modes. The other threads wait for the turn:
+ * One of the threads that wait has the turn. This thread sleeps until the earliest deadline, as the
+ * clock thread does in the other modes. The other threads wait for the turn:
  *
  *      take:   look through the shards --- a task is due ---> pass the turn on, if this thread
  *                   |        ^                                has it, and return the task
@@ -13,9 +13,9 @@
  *                   v                                                   |
  *              wait for the turn ---------------------------------------+
  *
- * A thread keeps the turn while it looks, and passes it on to one other thread when it leaves, with
- * a task or without. So one deadline wakes one thread, which wakes the next; and a thread that runs
- * a task does not delay the others.
+ * A thread keeps the turn while it looks through the shards. When the thread leaves, with a task or
+ * without, it passes the turn on to one other thread. So one deadline wakes one thread, which wakes
+ * the next thread. A thread that runs a task does not delay the others.
  *
  * Source: D. C. Schmidt et al., "Leader/Followers", in Pattern-Oriented Software Architecture 2,
  * 2000.
@@ -64,8 +64,8 @@ static bool is_closing(const struct elapse_scheduler *scheduler)
 }
 
 /* Sets the alarms for a program that waits for the descriptor. Does nothing while a thread sleeps,
- * because that thread has set the alarms and needs them; nor once close has begun, because close
- * leaves an alarm readable. */
+ * because that thread has set the alarms and needs them. Does nothing once close has begun, because
+ * close leaves an alarm readable. */
 static void set_alarms(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->pull_lock);
@@ -88,8 +88,8 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
     return true;
 }
 
-/* Ends a task that was cancelled while it was taken, and whose lease has expired. Requires the
- * lock, which it releases and takes again. */
+/* Ends a task that was cancelled after it was taken, and whose lease has expired. Requires the
+ * lock; releases it and takes it again. */
 static void end_expired(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                         struct elapse__task *task)
 {
@@ -112,8 +112,8 @@ static uint64_t leases_until_ns(const struct elapse_scheduler *scheduler,
 }
 
 /* Waits until each taken task is done or its lease has expired, but no longer than until
- * `until_ns`. Ends those that were cancelled and whose lease has expired. Returns false when the
- * time has come before. */
+ * `until_ns`. Ends the tasks that were cancelled and whose lease has expired. Returns false if
+ * `until_ns` came first. */
 static bool wait_for_takers(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                             uint64_t until_ns)
 {
@@ -133,7 +133,7 @@ static bool wait_for_takers(struct elapse_scheduler *scheduler, struct elapse__s
         lease = lease->next;
         if (task->cancelled) {
             end_expired(scheduler, shard, task);
-            lease = shard->first_lease; /* the lock was released meanwhile */
+            lease = shard->first_lease; /* start again, because the lock was released */
         }
     }
     elapse__shard_unlock(shard);
@@ -163,7 +163,8 @@ bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
 /* ---- taking ---- */
 
 /* The tasks that one call takes. Their leases begin when the batch is complete. Until then no other
- * thread can take one of them: so no task can end, come due again, and be in the batch twice. */
+ * thread can take one of these tasks, so no task can end, become due again, and be in the batch
+ * twice. */
 struct batch {
     struct elapse_taken *taken;
     size_t capacity;
@@ -179,7 +180,8 @@ static uint64_t lease_end_tick(const struct elapse_scheduler *scheduler)
                                     scheduler->options.tick_ns);
 }
 
-/* Begins the leases of the tasks that are in the same shard as the first. Returns how many. */
+/* Begins the leases of the tasks that are in the same shard as the first task. Returns how many
+ * leases it has begun. */
 static size_t begin_leases_of_shard(struct elapse_scheduler *scheduler, struct elapse_taken *taken,
                                     size_t count)
 {
@@ -226,8 +228,8 @@ static void add_begun(struct elapse_scheduler *scheduler, struct batch *batch,
     batch->complete = batch->count == batch->capacity;
 }
 
-/* Takes the next task that is due, or is due again because its lease has expired. Adds it to the
- * batch if the answer is TASK. May release the lock and take it again. */
+/* Takes the next task that is due, or is due again because its lease has expired. If the answer is
+ * TASK, the task is in the batch. May release the lock and take it again. */
 static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                                  struct elapse__ticks now, struct batch *batch)
 {
@@ -236,8 +238,8 @@ static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elap
     if (due == ELAPSE__DUE_NONE || due == ELAPSE__DUE_MORE)
         return due;
     if (due == ELAPSE__DUE_EXPIRED && task->cancelled) {
-        /* The tasks of the batch have no leases yet: a destructor that waits for one of them would
-         * wait for ever. So the batch ends here. */
+        /* The tasks of the batch have no leases yet. A destructor that waits for one of these tasks
+         * would wait for ever. So the batch ends before the destructor runs. */
         batch->complete = batch->count > 0;
         if (batch->complete)
             shard->wall_clock_first = false; /* the next take begins with this task */
@@ -267,12 +269,12 @@ static void take_from(struct elapse_scheduler *scheduler, struct elapse__shard *
             elapse__shard_lock(shard);
         }
     }
-    if (batch->complete) /* more tasks may be due: the next take must know how old they are */
+    if (batch->complete) /* more tasks may be due, and the next take must know how old they are */
         elapse__shard_note_next(shard, now);
     elapse__shard_unlock(shard);
 }
 
-/* Takes tasks that are due now, and begins with the shard whose task was due first. */
+/* Takes tasks that are due now. Begins with the shard that has the task that was due first. */
 static void take_due(struct elapse_scheduler *scheduler, struct batch *batch)
 {
     struct elapse__ticks now = elapse__now(scheduler);
@@ -310,8 +312,8 @@ static void sleep_for_all(struct elapse_scheduler *scheduler, uint64_t until_ns)
 }
 
 /* Passes the turn on to one of the threads that wait for it. The thread that woke up for a deadline
- * does so as soon as it has a task, so one deadline wakes one thread, and that one wakes the next.
- */
+ * passes the turn on as soon as it has a task. So one deadline wakes one thread, and that thread
+ * wakes the next. */
 static void pass_turn_on(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->pull_lock);
@@ -324,10 +326,10 @@ static void pass_turn_on(struct elapse_scheduler *scheduler)
     elapse__unlock(&scheduler->pull_lock);
 }
 
-/* Takes the turn if no thread has it, or waits until `until_ns` for a thread to pass it on. Returns
- * whether the calling thread has the turn; `*waited`: not at once. A thread takes a free turn even
- * if its time is over, because it may have been woken for this turn. It passes the turn on when it
- * leaves. */
+/* Takes the turn if no thread has it. Otherwise waits until `until_ns` for a thread to pass the
+ * turn on. Returns whether the calling thread has the turn. Stores in `*waited` whether it has
+ * waited. A thread takes a free turn even if its time is over, because it may have been woken for
+ * this turn; it passes the turn on when it leaves. */
 static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
 {
     bool in_time = true;
@@ -348,8 +350,8 @@ static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns,
     return has_turn;
 }
 
-/* Looks for due tasks, and waits for them until `until_ns`. `*has_turn`: the calling thread has the
- * turn to sleep for all; it keeps the turn while it looks. */
+/* Looks for due tasks, and waits for them until `until_ns`. `*has_turn` says whether the calling
+ * thread has the turn to sleep for all threads. The thread keeps the turn while it looks. */
 static enum elapse_error take_or_wait(struct elapse_scheduler *scheduler, uint64_t until_ns,
                                       struct batch *batch, bool *has_turn)
 {
@@ -370,7 +372,7 @@ static enum elapse_error take_or_wait(struct elapse_scheduler *scheduler, uint64
         bool waited = false;
         if (!*has_turn)
             *has_turn = wait_for_turn(scheduler, until_ns, &waited);
-        if (*has_turn && !waited) /* else look again: further tasks may be due */
+        if (*has_turn && !waited) /* otherwise look again, because tasks may be due */
             sleep_for_all(scheduler, until_ns);
     }
 }
@@ -435,7 +437,7 @@ static enum elapse_error finish_taken(struct elapse_scheduler *scheduler, struct
     elapse__shard_lock(shard);
     struct elapse__task *task = find_taken(scheduler, shard, claim);
     if (task != NULL) {
-        task->state = ELAPSE__TASK_FINISHING; /* no other thread finishes it */
+        task->state = ELAPSE__TASK_FINISHING; /* from here on no other thread finishes the task */
         if (elapse__lease_of(task) != NULL)
             elapse__lease_end(shard, elapse__lease_of(task));
     }

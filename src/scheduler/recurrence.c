@@ -3,7 +3,7 @@
 #include "../base/assert.h"
 #include "../cron/next.h"
 
-/* Missed occurrences of a cron expression are counted one by one, up to this number. */
+/* Missed occurrences of a cron expression are counted one by one, but only up to this number. */
 enum { MISSED_COUNTED_MAX = 10000 };
 
 /* Finds the next occurrence of a task with a period. Occurrences are sums of the first deadline and

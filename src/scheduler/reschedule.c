@@ -48,7 +48,8 @@ enum elapse_error elapse_task_reschedule_after(struct elapse_scheduler *schedule
         return ELAPSE_ERROR_ARGUMENT;
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
-    elapse__shard_prefetch(shard, handle); /* it arrives while the clock is read */
+    /* The task arrives in the cache while the clock is read. */
+    elapse__shard_prefetch(shard, handle);
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
     struct elapse__move move = {.deadline_ns = elapse_deadline_after(now_ns, delay_ns)};
     elapse__shard_lock(shard);

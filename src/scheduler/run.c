@@ -78,8 +78,8 @@ void elapse__finish(struct elapse_scheduler *scheduler, struct elapse__shard *sh
 }
 
 /*
- * Begins a QUEUED task, calls its action and finishes it. Requires the lock of the shard, which it
- * releases and takes again.
+ * Begins a QUEUED task (task.h), calls its action and finishes the task. Requires the lock of the
+ * shard; releases it and takes it again.
  */
 static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                 struct elapse__task *task)
@@ -101,8 +101,8 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queue
     ELAPSE__ASSERT(shard != NULL);
     elapse__shard_lock(shard);
     struct elapse__task *task = elapse__shard_find(shard, queued.handle);
-    /* A task that was moved while it was queued has an older place as well, which does not count.
-     */
+    /* A task that was moved while it was in the work queue has an older place there as well. An
+     * older place does not count. */
     if (task != NULL && task->state == ELAPSE__TASK_QUEUED &&
         *elapse__work_queue_number_of(task) == queued.number) {
         elapse__due_list_remove(shard, task);
@@ -129,7 +129,7 @@ static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard 
         struct elapse__task *task;
         now = elapse__now_in_shard(scheduler, shard, now);
         if (until.wall_clock != ELAPSE_NEVER && until.wall_clock > now.wall_clock)
-            until.wall_clock = now.wall_clock; /* it was set back */
+            until.wall_clock = now.wall_clock; /* the wall clock was set back */
         due = elapse__shard_take_due(shard, now, until, &task);
         ELAPSE__ASSERT_THAT(due, !=, ELAPSE__DUE_EXPIRED);
         if (due == ELAPSE__DUE_TASK) {
@@ -161,7 +161,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
     size_t ran = 0;
     struct elapse__ticks until;
     while (!is_ending(ending)) {
-        now = elapse__now_if_set_back(scheduler, now); /* an action may have set it */
+        now = elapse__now_if_set_back(scheduler, now); /* an action may have set the wall clock */
         struct elapse__shard *first = elapse__first_due(scheduler, now, &until);
         if (first == NULL)
             break;

@@ -19,17 +19,17 @@ bool elapse__next_occurrence_and_lock(struct elapse_scheduler *scheduler,
                                       const struct elapse__recurrence *recurrence,
                                       struct elapse__occurrence *next);
 
-/* Finishes a task as elapse__shard_finish does, wakes the clock thread for what that starts, and
- * destroys what the task leaves behind. Requires the lock of the shard, which it may release and
- * take again. */
+/* Finishes a task as elapse__shard_finish does. Wakes the clock thread for the timers that were
+ * started. Destroys what the task leaves behind. Requires the lock of the shard; may release it and
+ * take it again. */
 void elapse__finish(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                     struct elapse__task *task, const struct elapse__occurrence *next_occurrence);
 
-/* Runs the task of a handle from the work queue, unless it was cancelled or rescheduled meanwhile.
- */
+/* Runs the task of a handle from the work queue, unless the task was cancelled or rescheduled
+ * meanwhile. */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queued queued);
 
-/* Goes through the shards once and runs some of the tasks of each that are due at `now`. Stops
+/* Goes through the shards once. Runs some of the tasks of each shard that are due at `now`. Stops
  * early when `*ending` becomes true; `ending` may be NULL. Returns how many tasks ran. */
 size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                        const _Atomic bool *ending);

@@ -1,5 +1,5 @@
 /*
- * Schedules many tasks: takes each lock once for up to 64 tasks.
+ * Schedules many tasks. Takes the lock of a shard once for up to 64 tasks.
  */
 #include "../base/assert.h"
 #include "admission.h"
@@ -28,7 +28,7 @@ static void prefetch_keys(const struct elapse__shard *shard, const struct batche
     }
 }
 
-/* Admits all tasks that are for the shard of the first one, in their order. */
+/* Admits all tasks that belong to the shard of the first task, in their order. */
 static void admit_shard(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
                         struct batched *batched, size_t count)
 {

@@ -10,9 +10,9 @@
  *            |                            |
  *            +----- wake_at (earlier) ----+ sleeper
  *
- * The files lie on two floors. Files on the lower floor do not know this struct: shard*.c,
- * task_table.c, key_index.c, recurrence.c, sleeper.c, work_queue.c and so on. Files on the upper
- * floor do; the arrows between them point down only:
+ * The files lie on two floors. Files on the lower floor do not use struct elapse_scheduler:
+ * shard*.c, task_table.c, key_index.c, recurrence.c, sleeper.c, work_queue.c and so on. Files on
+ * the upper floor use it. The arrows between the files of the upper floor point down only:
  *
  *      life.c, close.c                       new, start, free; close
  *        |        |         |       |
@@ -26,15 +26,16 @@
  *      due_search.c, callback.c, now.c
  *
  * If time is manual, the thread that calls step does the work of the clock thread and the workers.
- * After the clock thread has ended, the thread that closes does.
+ * After the clock thread has ended, the thread that closes the scheduler does this work.
  *
- * Locks: one for each shard, and one each for the sleeper, the work queue, stepping and pulling. No
- * thread holds two at once, with one exception: in pull mode a thread that holds the lock of
- * pulling may take the lock of the sleeper. Builds with assertions test this: see lock.h.
+ * There is one lock for each shard, and one each for the sleeper, the work queue, stepping and
+ * pulling. No thread holds two locks at once, with one exception: in pull mode a thread that holds
+ * the lock of pulling may take the lock of the sleeper. Builds with assertions test this rule: see
+ * lock.h.
  *
- * No thread calls the user's code while it holds a lock; that includes the allocator. Only these
- * calls of the system are made with a lock held: reading a clock, setting and resetting alarms, and
- * the calls that locks and conditions themselves make.
+ * No thread calls the user's code while it holds a lock. The allocator is the user's code, too.
+ * Only these calls of the system are made with a lock held: reading a clock, setting and resetting
+ * alarms, and the calls that locks and conditions themselves make.
  */
 #ifndef ELAPSE__SCHEDULER_H
 #define ELAPSE__SCHEDULER_H
@@ -67,51 +68,55 @@ enum elapse__life {
     ELAPSE__LIFE_CLOSED,
 };
 
-/* The thread of a worker, by its number. */
+/* The thread of one worker. Its index in `workers` is the number of the worker. */
 struct elapse__worker_thread {
     struct elapse_scheduler *scheduler;
     struct elapse__os_thread os;
-    _Atomic bool is_used; /* it was made and has not been joined */
+    _Atomic bool is_used; /* the thread was made and has not been joined */
 };
 
 struct elapse_scheduler {
     /* Members that never change after new. */
     struct elapse_scheduler_options options; /* defaults are replaced by values */
     struct elapse__hash_secret hash_secret;
-    struct elapse__shard *shards;          /* options.shards of them */
-    struct elapse__worker_thread *workers; /* options.workers of them */
+    struct elapse__shard *shards;          /* an array of options.shards shards */
+    struct elapse__worker_thread *workers; /* an array of options.workers threads */
 
     _Atomic int life;                      /* enum elapse__life; each change is one exchange */
-    _Atomic uint64_t manual_now_ns;        /* the monotonic clock where time is manual */
-    _Atomic uint64_t manual_wall_clock_ns; /* the wall clock where time is manual */
-    _Atomic bool clock_ending;        /* the clock thread, or a thread that steps, must leave */
-    enum elapse_close closing_how;    /* since close began; guarded by close_paused */
-    bool runs_all;                    /* `runs_all` of the shards; used by the closing thread */
-    bool has_clock_thread;            /* it was made and has not been joined */
-    _Atomic bool close_paused;        /* no thread is inside close: a close timed out */
-    _Atomic bool hurries;             /* close waits for the running actions, and runs no others */
-    _Atomic uint64_t pending;         /* of all shards; counted only if there is a limit */
+    _Atomic uint64_t manual_now_ns;        /* the monotonic time, if time is manual */
+    _Atomic uint64_t manual_wall_clock_ns; /* the wall-clock time, if time is manual */
+    _Atomic bool clock_ending; /* the clock thread, or a thread that steps, must leave */
+    /* How to close; set when close begins, and guarded by close_paused. */
+    enum elapse_close closing_how;
+    bool runs_all; /* the shards have this as their `runs_all`; only the closing thread uses it */
+    bool has_clock_thread;     /* the thread was made and has not been joined */
+    _Atomic bool close_paused; /* no thread is inside close: a close timed out */
+    _Atomic bool hurries;      /* close waits for the running actions, and runs no other action */
+    /* Tasks that are pending in all shards; counted only if there is a limit. */
+    _Atomic uint64_t pending;
     _Atomic uint64_t refused_threads; /* workers that the system refused to start */
     _Atomic uint64_t held_back;       /* how often the work queue was full */
-    unsigned next_worker; /* where the search for a free number begins; used by the thread that puts
-                             handles into the queue, and by start and close */
-    struct elapse__os_thread clock_thread; /* while STARTED */
-    _Atomic bool wall_clock_first; /* the next task that is run in order, or taken, is one by the
-                                      wall clock */
-    unsigned next_shard;           /* delivery goes on with this shard; one thread uses it */
+    unsigned next_worker; /* the search for a free number of a worker begins here; used by the
+                             thread that puts handles into the queue, and by start and close */
+    struct elapse__os_thread clock_thread; /* means something while `life` is STARTED */
+    _Atomic bool wall_clock_first; /* if tasks are due by both clocks, a task by the wall clock is
+                                      run or taken next */
+    unsigned next_shard; /* delivery goes on with this shard; only one thread uses this number */
     struct elapse__lock step_lock;
     struct elapse__condition step_over; /* `stepping` became false */
-    bool stepping; /* guarded by step_lock: a thread is inside step, or it is the clock thread and
-                      runs tasks */
+    /* A thread is inside step, or the clock thread runs tasks. Guarded by step_lock. */
+    bool stepping;
     struct elapse__lock pull_lock;
     struct elapse__condition pull_turn; /* `pull_turn_taken` became false, or close has begun */
-    bool pull_turn_taken;               /* guarded by pull_lock: a thread in take sleeps for all */
-    _Atomic int descriptor;             /* readable while an alarm is; or NO_DESCRIPTOR */
+    bool pull_turn_taken; /* one of the threads that wait in take has the turn: it sleeps until the
+                             earliest deadline, and the others wait for it; guarded by pull_lock */
+    /* A descriptor that is readable while an alarm is readable; or NO_DESCRIPTOR. */
+    _Atomic int descriptor;
     struct elapse__sleeper sleeper;
     struct elapse__work_queue queue;
 };
 
-/* Returns the shard of the calling thread, which the thread keeps. */
+/* Returns the shard of the calling thread. A thread keeps its shard. */
 struct elapse__shard *elapse__shard_of_thread(struct elapse_scheduler *scheduler);
 
 /* Returns the shard of a key. */
@@ -149,8 +154,8 @@ static inline struct elapse__ticks elapse__now(const struct elapse_scheduler *sc
     };
 }
 
-/* Wakes the clock thread if `ticks` precede its alarms. Requires that no lock is held: the lock of
- * the shard in which the timer was started must have been released. */
+/* Wakes the clock thread if its alarms are later than `ticks`. Requires that no lock is held: the
+ * caller has released the lock of the shard in which it started the timer. */
 static inline void elapse__scheduler_wake_at(struct elapse_scheduler *scheduler,
                                              struct elapse__ticks ticks)
 {

@@ -3,9 +3,9 @@
 #include "../base/assert.h"
 #include "shard_run.h"
 
-/* Returns the tick at which the action of a running task is to begin again; ELAPSE_NEVER if it will
- * not begin again. The next occurrence of a task that recurs is the one that follows if its action
- * returns now. */
+/* Returns the tick at which the action of a running task will begin again; ELAPSE_NEVER if it will
+ * not begin again. For a task that recurs, this is the next occurrence if the action returns
+ * now. */
 static uint64_t next_run_tick(const struct elapse__shard *shard, const struct elapse__task *task,
                               uint64_t now_ns)
 {
@@ -23,8 +23,8 @@ static uint64_t next_run_tick(const struct elapse__shard *shard, const struct el
     return recurs ? elapse__tick_of_deadline(next.ns, shard->tick_ns) : ELAPSE_NEVER;
 }
 
-/* Returns whether the move goes in the direction that is wanted. A task that is due already cannot
- * become due earlier: to move it would only cost it its turn. */
+/* Returns whether the move goes in the wanted direction. A task that is due already cannot become
+ * due earlier; a move would only put it behind other due tasks. */
 static bool is_wanted(const struct elapse__shard *shard, const struct elapse__task *task,
                       const struct elapse__move *move)
 {
@@ -47,7 +47,7 @@ static enum elapse_error reschedule_running(struct elapse__shard *shard, struct 
     struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     ELAPSE__ASSERT(elapse__is_running(task));
     ELAPSE__ASSERT(key == NULL || key->running == task);
-    /* Another task was scheduled with its key meanwhile. */
+    /* True if another task was scheduled with the key of this task meanwhile. */
     bool superseded = key != NULL && key->pending != NULL && key->pending != task;
     if (task->cancelled || superseded)
         return ELAPSE_ERROR_GONE;
@@ -70,7 +70,8 @@ static enum elapse_error reschedule_running(struct elapse__shard *shard, struct 
     return ELAPSE_OK;
 }
 
-/* Lets a task with a wall-clock time run at once, and go on as it was planned after that. */
+/* Lets a task with a wall-clock time run at once. After this run, the task goes on as it was
+ * planned. */
 static enum elapse_error run_now_by_wall_clock(struct elapse__shard *shard,
                                                struct elapse__task *task, struct elapse__move *move)
 {
@@ -84,7 +85,7 @@ static enum elapse_error run_now_by_wall_clock(struct elapse__shard *shard,
     if (elapse__is_running(task))
         return reschedule_running(shard, task, move);
     if (task->state != ELAPSE__TASK_PENDING || recurrence->occurrence_ns <= move->deadline_ns)
-        return ELAPSE_OK; /* it is due */
+        return ELAPSE_OK; /* the task is due already */
     recurrence->planned_ns = recurrence->occurrence_ns;
     elapse__shard_note_moved(task, move->deadline_ns);
     elapse__wall_clock_wheel_move(&shard->wall_clock, task, move->tick);
@@ -122,7 +123,8 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
 }
 
 /* Notes a change of a task whose action runs. The thread that runs the action reads the recurrence
- * without the lock, so the change is noted beside the recurrence. */
+ * without the lock. So the change is noted beside the recurrence, and the recurrence stays as it
+ * is. */
 static enum elapse_error change_running(struct elapse__task *task,
                                         const struct elapse__recurrence_change *change)
 {

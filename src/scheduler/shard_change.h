@@ -1,5 +1,6 @@
 /*
- * Reschedules and cancels a task. The functions require the lock of the shard.
+ * Reschedules and cancels a task. The functions require the lock of the shard. task.h explains the
+ * states of a task, which are written in capitals.
  */
 #ifndef ELAPSE__SHARD_CHANGE_H
 #define ELAPSE__SHARD_CHANGE_H
@@ -12,16 +13,16 @@ enum elapse__direction {
     ELAPSE__MOVE_LATER,
 };
 
-/* The deadline that a task is to be moved to, and the result. */
+/* The deadline to which a task is moved, and the result. */
 struct elapse__move {
     uint64_t deadline_ns;
     uint64_t tick; /* the tick at which a task with this deadline becomes due */
     enum elapse__direction direction;
-    uint64_t now_ns;        /* by the monotonic clock; MOVE_ANYWHERE does not need it */
-    bool to_now;            /* a task with a wall-clock time is moved, too, to ... */
-    uint64_t wall_clock_ns; /* ... this; otherwise it is refused */
-    bool moved;             /* out */
-    bool started;           /* out: the timer of the task was started, ... */
+    uint64_t now_ns;        /* the present by the monotonic clock; MOVE_ANYWHERE does not need it */
+    bool to_now;            /* true: a task with a wall-clock time is moved to wall_clock_ns; ... */
+    uint64_t wall_clock_ns; /* ... false: such a task is refused */
+    bool moved;             /* out: the task was moved */
+    bool started;           /* out: the timer of the task was started ... */
     bool by_wall_clock;     /* out: ... in the wheel of the wall clock */
 };
 
@@ -30,20 +31,22 @@ struct elapse__move {
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
                                            struct elapse__move *move);
 
-/* Changes the period or the cron expression of a task. If its action is running, the change is
- * noted; elapse__shard_apply_change applies it. If the timer of the task was started, stores its
- * tick in `*started`: then the caller must wake the clock thread after it has released the lock. */
+/* Changes the period or the cron expression of a task. If the action of the task is running, the
+ * change is only noted, and elapse__shard_apply_change applies it later. If the timer of the task
+ * was started, stores its tick in `*started`; then the caller must wake the clock thread after it
+ * has released the lock. */
 enum elapse_error elapse__shard_change_recurrence(struct elapse__shard *shard,
                                                   struct elapse_handle handle,
                                                   const struct elapse__recurrence_change *change,
                                                   struct elapse__ticks *started);
 
 /* Applies the change that was noted while the action ran. Requires that the action has returned.
- * Returns false if there was none. After true the next occurrence must be computed again. */
+ * Returns false if no change was noted. If the function returns true, the next occurrence must be
+ * computed again. */
 bool elapse__shard_apply_change(struct elapse__shard *shard, struct elapse__task *task);
 
-/* Cancels a task. If the answer is REMOVED, `ended` receives what the caller must release after the
- * lock. */
+/* Cancels a task. If the answer is REMOVED, `ended` receives what the caller must release once it
+ * has released the lock. */
 enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,
                                         struct elapse__ended_task *ended);
 

@@ -1,5 +1,6 @@
 /*
- * Tests what must hold of a shard whenever its lock is released. Only builds with assertions do so.
+ * Tests what must hold of a shard whenever its lock is released. Only builds with assertions test
+ * this.
  *
  * Each task is in one of the states of task.h. `key` and `recurrence` stand for what its extra
  * names, "-" for nothing:
@@ -16,7 +17,7 @@
  *      FINISHING                   runs_again                      neither; `replaced` only if
  *                                                                  cancelled
  *
- * Only a RUNNING or FINISHING task has a recurrence with a change that is to be applied.
+ * Only a RUNNING or FINISHING task has a recurrence with a change that was noted and not applied.
  *
  * Invariants of a shard, tested at every release of the lock:
  *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
@@ -68,7 +69,7 @@
 
 #ifdef ELAPSE__ASSERTIONS
 
-/* ThreadSanitizer makes each read of a walk many times as slow, and the other builds walk more
+/* ThreadSanitizer makes each read of a walk many times as slow, so a build with it walks less
  * often. */
 #ifdef __SANITIZE_THREAD__
 enum { TASKS_FOR_EACH_RELEASE = 2 };
@@ -146,7 +147,7 @@ static void check_key_index(const struct elapse__key_index *keys)
 
 /* ---- tasks ---- */
 
-/* 7, of a task whose action does not run; 10 and 12. */
+/* Invariant 7 for a task whose action does not run; invariants 10 and 12. */
 static void check_pending(const struct elapse__shard *shard, const struct elapse__task *task,
                           struct census *census)
 {
@@ -168,25 +169,25 @@ static void check_pending(const struct elapse__shard *shard, const struct elapse
                             elapse_timer_deadline(&task->when.timer));
         census->in_wheel++;
     }
-    /* The chain overlays the first bytes of the timer, which is idle meanwhile. */
+    /* The link of the chain lies in the first bytes of the timer. The timer is idle meanwhile. */
     ELAPSE__ASSERT(elapse_timer_pending(&task->when.timer) == !unplaced);
 }
 
-/* 7, of a recurrence that is to change when the action has returned. */
+/* Invariant 7. Returns whether the recurrence of the task has a change that was not applied yet. */
 static bool is_to_change(const struct elapse__task *task)
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     return recurrence != NULL && recurrence->changed;
 }
 
-/* 19. */
+/* Invariant 19. */
 static bool has_begun_lease(const struct elapse__task *task)
 {
     const struct elapse__lease *lease = elapse__lease_of(task);
     return lease != NULL && lease->until_tick > 0;
 }
 
-/* 7, of a task that is PENDING, WAITING or QUEUED. */
+/* Invariant 7 for a task that is PENDING, WAITING or QUEUED. */
 static void check_not_running(const struct elapse__shard *shard, const struct elapse__task *task,
                               struct census *census)
 {
@@ -211,7 +212,7 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     census->keys += key != NULL;
 }
 
-/* 7, of a task that is RUNNING or FINISHING. */
+/* Invariant 7 for a task that is RUNNING or FINISHING. */
 static void check_running(const struct elapse__task *task, struct census *census)
 {
     const struct elapse__key *key = elapse__key_of(task);
@@ -252,7 +253,7 @@ static void check_task(const struct elapse__shard *shard, const struct elapse__t
     }
 }
 
-/* 7 and 13, of all tasks of a block. */
+/* Invariants 7 and 13 for all tasks of a block. */
 static void check_block(const struct elapse__shard *shard, uint32_t number, struct census *census)
 {
     const struct elapse__task_block *block = elapse__task_block(&shard->tasks, number);
@@ -278,7 +279,7 @@ static void check_block(const struct elapse__shard *shard, uint32_t number, stru
     ELAPSE__ASSERT_THAT(listed, ==, block->fresh - used);
 }
 
-/* 14. */
+/* Invariant 14. */
 static void check_block_lists(const struct elapse__task_table *table)
 {
     uint32_t with_room = 0;
@@ -313,7 +314,7 @@ static void check_block_lists(const struct elapse__task_table *table)
     ELAPSE__ASSERT_THAT(given_back, ==, 0);
 }
 
-/* 10. Returns how many tasks of the chain are UNLINKING. */
+/* Invariant 10. Returns how many tasks of the chain are UNLINKING. */
 static uint64_t check_chain(const struct elapse__wall_clock_wheel *wall_clock,
                             const struct census *census)
 {
@@ -337,7 +338,7 @@ static uint64_t check_chain(const struct elapse__wall_clock_wheel *wall_clock,
     return unlinking;
 }
 
-/* 19. */
+/* Invariant 19. */
 static void check_leases(const struct elapse__shard *shard, const struct census *census)
 {
     const struct elapse__lease *previous = NULL;
@@ -378,7 +379,7 @@ static void check_census(const struct elapse__shard *shard, const struct census 
     ELAPSE__ASSERT_THAT(shard->keys.count, <=, census->keys + shard->destroying); /* 11 */
 }
 
-/* 18. Returns how many tasks the list holds. */
+/* Invariant 18. Returns how many tasks the list holds. */
 static uint64_t check_due_list(const struct elapse__shard *shard,
                                const struct elapse__due_list *list, bool by_wall_clock,
                                uint64_t most)
@@ -409,7 +410,7 @@ static void check_due_lists(const struct elapse__shard *shard, const struct cens
 
 /* ---- wheels and keys ---- */
 
-/* 16. */
+/* Invariant 16. */
 static void check_keys(const struct elapse__key_index *keys)
 {
     size_t count = 0;

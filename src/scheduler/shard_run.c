@@ -5,12 +5,13 @@
 #include "lateness.h"
 #include "shard_steps.h"
 
-/* How many timers may be moved in the wheel before the lock is released: some 50 microseconds. */
+/* How many timers may be moved in the wheel before the lock is released. To move so many takes some
+ * 50 microseconds. */
 enum { MOVES_AT_ONCE = 1024 };
 
-/* Notes the deadline of a task that becomes WAITING. When its turn comes, the task is started again
- * with this deadline, which has passed. A wheel stores its present time in place of a deadline that
- * has passed, and so would lose it. */
+/* Notes the deadline of a task that becomes WAITING. When the key becomes free, the task is started
+ * again with this deadline, which has passed then. The wheel would not keep it: it stores its
+ * present time in place of a deadline that has passed. */
 static void note_deadline(struct elapse__task *task)
 {
     ELAPSE__ASSERT(task->extra != NULL);
@@ -29,15 +30,15 @@ void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks n
         next = shard->first_lease->until_tick;
     atomic_store(&shard->wake_tick, next);
     elapse__shard_note_cascade(shard);
-    /* Once the wall clock was set back, the wheel is ahead of it and does not know when its tasks
-     * are due. */
+    /* If the wall clock was set back, the wheel is ahead of the wall clock, and does not know when
+     * its tasks are due. */
     if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY &&
         now.wall_clock >= elapse_wheel_now(wall_clock->wheel))
         atomic_store(&shard->wall_clock.wake_tick, elapse_wheel_next(wall_clock->wheel));
 }
 
-/* Takes the next due task out of one of the wheels, if its deadline is before the tick `before`: it
- * becomes QUEUED. Tasks whose key is in use become WAITING, and the search goes on. */
+/* Takes the next due task out of one of the wheels, if its deadline is before the tick `before`,
+ * and makes it QUEUED. A task whose key is in use becomes WAITING, and the search goes on. */
 static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_wheel *wheel,
                                     uint64_t before, struct elapse__task **taken)
 {
@@ -68,8 +69,8 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
     }
 }
 
-/* Returns how far time in the wheel goes now. Closing that runs all tasks looks until the end of
- * time, and goes there from deadline to deadline: a running task that is to run again must not
+/* Returns how far the time of the wheel goes on now. A close that runs all tasks goes on to the end
+ * of time. It goes from deadline to deadline, because a running task that will run again must not
  * find that its new deadline has passed long ago. */
 static uint64_t next_stop(const struct elapse__shard *shard, const struct elapse_wheel *wheel,
                           uint64_t until)
@@ -84,8 +85,8 @@ static uint64_t next_stop(const struct elapse__shard *shard, const struct elapse
 
 /* Takes the next task that is due by the monotonic clock. A task whose lease has expired is due
  * since the tick at which the lease ended, and comes before the tasks of the wheel that are due at
- * that tick. Neither can keep the other waiting for ever: a timer that is started now gets the
- * present tick or a later one, and a lease that begins now ends at a later one. */
+ * that tick. Neither kind of task can keep the other waiting for ever: a timer that is started now
+ * gets the present tick or a later one, and a lease that begins now ends at a later tick. */
 static enum elapse__due take_by_monotonic(struct elapse__shard *shard, struct elapse__ticks until,
                                           struct elapse__task **taken)
 {
@@ -116,8 +117,8 @@ static enum elapse__due take_by_wall_clock(struct elapse__shard *shard, struct e
     return take_out_of(shard, wall_clock->wheel, ELAPSE_NEVER, taken);
 }
 
-/* The two wheels take turns. If one of them always came first, its tasks could keep the tasks of
- * the other waiting for ever. */
+/* The two wheels take turns. If one wheel always came first, its tasks could keep the tasks of the
+ * other wheel waiting for ever. */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken)
 {
@@ -153,8 +154,8 @@ uint32_t elapse__shard_queue(struct elapse__shard *shard, struct elapse__task *t
     return *elapse__work_queue_number_of(task);
 }
 
-/* A task that recurs stays pending while it runs: it runs again, unless it is cancelled
- * meanwhile. */
+/* Notes that a task that recurs will run again. The task stays pending while it runs, unless it is
+ * cancelled meanwhile. */
 static void expect_recurrence(struct elapse__task *task)
 {
     struct elapse__key *key = elapse__key_of(task);
@@ -185,7 +186,8 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     ELAPSE__ASSERT(key == NULL || !elapse__key_is_in_use(key));
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
-    /* Since the task became due, the wall clock may have been set back; the other clock may not. */
+    /* Since the task became due, the wall clock may have been set back. The monotonic clock is
+     * never set back. */
     ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task) || shard->runs_all);
     if (actual_ns < intended_ns && !shard->runs_all)
         actual_ns = intended_ns;
@@ -253,7 +255,7 @@ static void start_next_run(struct elapse__shard *shard, struct elapse__task *tas
         started->monotonic = tick < started->monotonic ? tick : started->monotonic;
 }
 
-/* Returns why a task ends whose action has returned. */
+/* Returns the reason with which a task ends after its action has returned. */
 static enum elapse_end reason_after_run(const struct elapse__task *task)
 {
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);

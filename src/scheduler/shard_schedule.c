@@ -4,9 +4,10 @@
 #include "shard_steps.h"
 
 /*
- * Ends the pending task of a key, or its next run, because a new task replaces it. The key stays in
- * the index, for a moment without a pending task. `pending` stays as it is: the new task counts in
- * place of the old one, so that the limit cannot refuse it.
+ * Ends the pending task of a key because a new task replaces it. If the task is running, only its
+ * next run is ended. The key stays in the index, for a moment without a pending task. The count
+ * `pending` does not change: the new task counts in place of the old one, so that the limit cannot
+ * refuse it.
  */
 static void replace(struct elapse__shard *shard, struct elapse__key *key,
                     struct elapse__ended_task *ended)
@@ -18,7 +19,7 @@ static void replace(struct elapse__shard *shard, struct elapse__key *key,
     shard->replaced++;
     if (elapse__is_running(old)) {
         old->runs_again = false;
-        old->cancelled = true; /* or a reschedule could revive it */
+        old->cancelled = true; /* without this mark, a reschedule could revive the old task */
         old->extra->replaced = true;
         return;
     }
@@ -46,7 +47,7 @@ static enum elapse__admitted admit_beside(struct elapse__shard *shard, struct el
     return ELAPSE__ADMITTED;
 }
 
-/* Makes the task the pending task of its key. `key`: the key in the index; NULL if the key is
+/* Makes the task the pending task of its key. `key` is the key in the index; NULL if the key is
  * new. */
 static void take_key(struct elapse__shard *shard, struct elapse__admission *admission,
                      struct elapse__key *key, struct elapse__task *task)
@@ -70,8 +71,8 @@ static bool may_admit(const struct elapse__shard *shard, enum elapse_error *erro
     return !shard->closed;
 }
 
-/* Takes a task out of the table and fills it in; the caller starts its timer. Requires that the
- * table has room, and that the task was counted as pending. */
+/* Takes a task out of the table, and fills in its fields. The caller must start its timer. Requires
+ * that the table has room, and that the task was counted as pending. */
 static struct elapse__task *take_task(struct elapse__shard *shard,
                                       const struct elapse_task *described,
                                       struct elapse__task_extra *extra)

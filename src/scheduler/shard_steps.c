@@ -11,8 +11,8 @@
 bool elapse__shard_count_pending(struct elapse__shard *shard)
 {
     if (shard->pending_max != 0) {
-        /* The count never exceeds the limit, not even for a moment, in which another thread would
-         * be refused although there is room. */
+        /* The count never exceeds the limit, not even for a moment: in that moment another thread
+         * would be refused although there is room. */
         uint64_t pending = atomic_load(shard->pending_of_all);
         do {
             if (pending >= shard->pending_max)
@@ -36,8 +36,9 @@ void elapse__shard_uncount_pending(struct elapse__shard *shard)
 
 /* ---- into the wheel and out of it ---- */
 
-/* One of this many starts looks whether a slot of the wheel has got enough timers to be cascaded
- * ahead. (A slot that misses this by some timers is cascaded when the clock thread wakes up.) */
+/* One of this many starts of a timer looks whether a slot of the wheel has enough timers to be
+ * cascaded ahead. A slot that gets enough timers between two looks is cascaded when the clock
+ * thread wakes up. */
 enum { STARTS_PER_LOOK = 128 };
 
 void elapse__shard_note_cascade(struct elapse__shard *shard)
@@ -86,8 +87,8 @@ static void unlink_task(struct elapse__shard *shard, struct elapse__task *task)
 
 /*
  * PENDING -> UNLINKING. To cancel a random task costs three cache misses: the task, and its two
- * neighbours in the wheel, which are written to. There is no need to wait for the neighbours: they
- * are prefetched here, and the timer is unlinked when the eighth next task becomes UNLINKING
+ * neighbours in the wheel, which are written to. There is no need to wait for the neighbours. They
+ * are prefetched here. The timer is unlinked when the eighth task after this one becomes UNLINKING
  * (docs/decisions/0006-scheduler.md).
  */
 static void unlink_later(struct elapse__shard *shard, struct elapse__task *task)
@@ -123,8 +124,8 @@ void elapse__shard_free_popped(struct elapse__shard *shard, struct elapse__task 
     elapse__task_table_give(&shard->tasks, task);
 }
 
-/* PENDING -> FREE for a task with a wall-clock time. If it is in the chain of wall_clock_wheel.h,
- * it becomes UNLINKING and stays there. */
+/* PENDING -> FREE for a task with a wall-clock time. A task that is in the chain of
+ * wall_clock_wheel.h becomes UNLINKING and stays there. */
 static void unlink_by_wall_clock(struct elapse__shard *shard, struct elapse__task *task,
                                  bool unplaced)
 {
@@ -149,7 +150,7 @@ void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key
     ended->key = key;
 }
 
-/* Puts an ended task into the list of those that are being destroyed. */
+/* Puts an ended task into the list of ended tasks that are being destroyed. */
 static void note_destroying(struct elapse__shard *shard, const struct elapse__task *task,
                             struct elapse__ended_task *ended)
 {
@@ -248,7 +249,7 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
         elapse__shard_drop_idle_key(shard, key, ended);
 }
 
-/* WAITING -> PENDING, with its deadline, which has passed. */
+/* WAITING -> PENDING. The task keeps its deadline, which has passed. */
 void elapse__shard_start_waiting(struct elapse__shard *shard, struct elapse__key *key,
                                  struct elapse__ticks *started)
 {

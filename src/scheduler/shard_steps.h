@@ -1,5 +1,6 @@
 /*
- * Steps that several changes of a task's state share. They require the lock of the shard.
+ * Steps that several changes of a task's state share. They require the lock of the shard. task.h
+ * explains the states of a task, which are written in capitals.
  */
 #ifndef ELAPSE__SHARD_STEPS_H
 #define ELAPSE__SHARD_STEPS_H
@@ -16,27 +17,30 @@ struct elapse__ended_task {
     enum elapse_end reason;
     struct elapse__recurrence *recurrence;
     struct elapse__lease *lease;
-    struct elapse__key *key; /* or NULL; it names no task any more, and is not in the index */
+    /* Or NULL; a key that names no task any more, and is not in the index. */
+    struct elapse__key *key;
     /* NULL, or the key of the task, which no other task may use until the context is destroyed. */
     struct elapse__key *held_key;
-    /* If there is something to destroy: the shard, and the neighbours in its list of tasks that are
-     * being destroyed. So the struct must stay where it is until it is disposed of. */
+    /* If there is something to destroy, this struct is in a list of its shard: the list of ended
+     * tasks that are being destroyed. So the struct must stay at its address until it is disposed
+     * of. */
     struct elapse__shard *shard;
     struct elapse__ended_task *next;
     struct elapse__ended_task *previous;
-    struct elapse_handle handle; /* that the task had */
+    struct elapse_handle handle; /* the handle that the task had */
     bool waited;                 /* a thread waits until the destructor has returned */
 };
 
-/* Notes that no task has ended. To set all the fields to 0 costs more than any other part of a
- * cancel, and most tasks leave nothing behind (docs/decisions/0006-scheduler.md). */
+/* Notes that no task has ended. Sets only one field: to set all fields to 0 would cost more than
+ * any other part of a cancel, and most tasks leave nothing behind
+ * (docs/decisions/0006-scheduler.md). */
 static inline void elapse__ended_task_init(struct elapse__ended_task *ended)
 {
     ended->extra = NULL;
 }
 
-/* Counts a task as pending. Returns false, and does not count it, if that would exceed the limit.
- */
+/* Counts a task as pending. If that would exceed the limit, does not count it, and returns
+ * false. */
 bool elapse__shard_count_pending(struct elapse__shard *shard);
 
 /* Counts a task as not pending any more. */
@@ -45,8 +49,8 @@ void elapse__shard_uncount_pending(struct elapse__shard *shard);
 /* Sets cascade_tick to the time from which timers of the wheel can be cascaded ahead. */
 void elapse__shard_note_cascade(struct elapse__shard *shard);
 
-/* Puts the task's timer into its wheel: the task is PENDING. The caller wakes the clock thread
- * after it has released the lock; see sleeper.h for the order of these accesses. */
+/* Puts the task's timer into its wheel, and makes the task PENDING. The caller must wake the clock
+ * thread after it has released the lock; sleeper.h says why in this order. */
 void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task *task,
                                uint64_t tick);
 
@@ -56,7 +60,7 @@ void elapse__shard_free_popped(struct elapse__shard *shard, struct elapse__task 
 /* Unlinks and frees all tasks of the unlinking ring. */
 void elapse__shard_unlink_all(struct elapse__shard *shard);
 
-/* Moves a key from the index to `ended` if it names no task any more and is not in use. */
+/* Moves a key from the index to `ended` if the key names no task any more and is not in use. */
 void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
                                  struct elapse__ended_task *ended);
 
@@ -74,27 +78,27 @@ struct elapse__ended_task *elapse__shard_find_ended(const struct elapse__shard *
  * threads that wait for it. */
 void elapse__shard_note_destroyed(struct elapse__shard *shard, struct elapse__ended_task *ended);
 
-/* Releases the key that an ended task holds, after the destructor has returned. If the next task
- * with the key waits for it, starts that task's timer. Returns the ticks of that timer: the caller
- * wakes the clock thread for them after it has released the lock. `released` gets the key if it
- * names no task any more. */
+/* Releases the key that an ended task holds. Requires that the destructor has returned. If the next
+ * task with the key waits for it, starts that task's timer. Returns the ticks of that timer; the
+ * caller must wake the clock thread for them after it has released the lock. `released` receives
+ * the key if the key names no task any more. */
 struct elapse__ticks elapse__shard_release_key(struct elapse__shard *shard, struct elapse__key *key,
                                                struct elapse__ended_task *released);
 
-/* Starts the timer of the pending task of this key if it is WAITING and the key is not in use any
- * more. `*started`: gets the tick of the timer. */
+/* Starts the timer of the pending task of this key, if that task is WAITING and the key is not in
+ * use any more. `*started` receives the tick of the timer. */
 void elapse__shard_start_waiting(struct elapse__shard *shard, struct elapse__key *key,
                                  struct elapse__ticks *started);
 
-/* Takes a pending task out. Requires that it is not running. */
+/* Takes a pending task out of the shard, and ends it. Requires that the task is not running. */
 void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
                           enum elapse_end reason, struct elapse__ended_task *ended);
 
 /* Makes sure that a running task does not run again, even if it was rescheduled or recurs. */
 void elapse__shard_cancel_next_run(struct elapse__shard *shard, struct elapse__task *task);
 
-/* Gives the task another deadline. Forgets what was noted for the deadline before. Periods are
- * counted from the new deadline. */
+/* Notes that the task has another deadline. Forgets what was noted for the old deadline. Periods
+ * are counted from the new deadline. */
 void elapse__shard_note_moved(struct elapse__task *task, uint64_t deadline_ns);
 
 #endif

@@ -40,7 +40,8 @@ bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock
     if (elapse__os->alarm_open(&sleeper->monotonic.os, clock) == 0 &&
         elapse__os->alarm_open(&sleeper->wall_clock.os, ELAPSE__OS_WALL_CLOCK) == 0 &&
         elapse__os->alarm_open(&sleeper->kick, ELAPSE__OS_NO_CLOCK) == 0 &&
-        /* An alarm that cannot be set would let every deadline pass. */
+        /* The alarms are set once as a test: an alarm that cannot be set would let every deadline
+         * pass. */
         elapse__os->alarm_set(&sleeper->monotonic.os, ELAPSE__OS_NEVER) == 0 &&
         elapse__os->alarm_set(&sleeper->wall_clock.os, ELAPSE__OS_NEVER) == 0)
         return true;
@@ -77,8 +78,8 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper)
     elapse__unlock(&sleeper->lock);
 }
 
-/* Sets the alarm to `tick` if that is earlier than its own. Returns false if the system refuses
- * that; armed_tick stays as it was then. Requires the lock. */
+/* Sets the alarm to `tick` if that is earlier than the tick for which the alarm is set. Returns
+ * false if the system refuses to set it; then armed_tick does not change. Requires the lock. */
 static bool arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm,
                         uint64_t tick)
 {
@@ -99,10 +100,10 @@ static void kick(struct elapse__sleeper *sleeper)
     sleeper->kicked = true;
     bool awake = atomic_load(&sleeper->monotonic.armed_tick) == 0;
     if (!awake && sleeper->kick.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
-        (void)elapse__os->alarm_set(&sleeper->kick, 0); /* it cannot be refused: see os.h */
+        (void)elapse__os->alarm_set(&sleeper->kick, 0); /* never refused: see os.h */
 }
 
-/* Notes that the clock thread is awake (0), or about to sleep (ELAPSE_NEVER). */
+/* Notes that the clock thread is awake (`tick` is 0), or about to sleep (ELAPSE_NEVER). */
 static void set_armed(struct elapse__sleeper *sleeper, uint64_t tick)
 {
     ELAPSE__ASSERT(tick == 0 || tick == ELAPSE_NEVER);
@@ -135,8 +136,8 @@ static bool arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until
     return monotonic && wall_clock;
 }
 
-/* Returns how long to wait for an alarm that could not be set: until its time by its clock.
- * Requires the lock. */
+/* Returns how long it is, by the clock of the alarm, until `tick`. The clock thread waits so long
+ * for an alarm that could not be set. Requires the lock. */
 static uint64_t time_without_alarm(const struct elapse__sleeper *sleeper,
                                    const struct elapse__alarm *alarm, uint64_t tick)
 {
@@ -171,7 +172,7 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
     }
     elapse__unlock(&sleeper->lock);
     if (!kicked) {
-        /* If it fails, or a signal ends it, the clock thread only wakes early. */
+        /* If the wait fails, or a signal ends it, the clock thread only wakes early. */
         (void)elapse__os->alarms_wait(alarms, 3, timeout_ns);
         elapse__sleeper_reset(sleeper);
     }
@@ -182,7 +183,7 @@ void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks u
 {
     elapse__lock_inner(&sleeper->lock);
     if (!arm_both(sleeper, until))
-        kick(sleeper); /* the descriptor is readable early, and the program looks again */
+        kick(sleeper); /* the descriptor becomes readable early, and the program looks again */
     elapse__unlock(&sleeper->lock);
 }
 

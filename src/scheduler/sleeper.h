@@ -1,7 +1,7 @@
 /*
- * How the clock thread sleeps until the earliest deadline of all shards, and is woken early only by
- * an earlier one. There is an alarm for each of the two clocks, the monotonic clock and the wall
- * clock, and both work in the same way:
+ * How the clock thread sleeps until the earliest deadline of all shards. A new task wakes it before
+ * that time only if the task has an earlier deadline. There is an alarm for each of the two clocks,
+ * the monotonic clock and the wall clock. Both alarms work in the same way:
  *
  *      clock thread                          a thread that schedules
  *
@@ -14,23 +14,25 @@
  *
  * (1) and (3) are sequentially consistent stores, (2) and (4) are sequentially consistent loads. If
  * (4) finds an old `armed`, then (4) came before (1), so (3) came before (2): the clock thread sees
- * the new wake_tick. Otherwise (4) finds NEVER or the tick that was armed, and sets the alarm if
- * its own tick is earlier. Any thread may set the alarms; it holds `lock` meanwhile. An alarm wakes
- * the clock thread by itself, so no thread has to wake another.
+ * the new wake_tick. Otherwise (4) finds NEVER or the tick that was armed, and the thread that
+ * schedules sets the alarm if its own tick is earlier. Any thread that holds `lock` may set the
+ * alarms. An alarm wakes the clock thread by itself, so no thread has to wake another.
  *
- * A shard's `cascade_tick`, from which timers can be cascaded ahead, is handled as its wake_tick:
- * (2) reads both, (3) may lower both, and the tick of (4) is the earlier one.
+ * A shard also has a `cascade_tick`, from which timers can be cascaded ahead. It is handled as
+ * wake_tick is: (2) reads both, (3) may lower both, and (4) compares the earlier of the two.
  *
- * When the wall clock is set, its alarm goes off. The clock thread then reads the clock again.
+ * When somebody sets the wall clock, the alarm of the wall clock goes off. The clock thread then
+ * reads that clock again.
  *
  * A kick wakes the clock thread for another reason than a deadline: there is room in the work queue
  * again, or the scheduler is closing. A kick has an alarm of its own, which no clock sets off.
  *
  * If the system refuses to set an alarm at the start, the scheduler is not started. If the system
- * refuses it later, no deadline is missed: the clock thread waits with a time-out in place of its
- * alarm, and another thread that cannot set the alarm earlier kicks the clock thread.
+ * refuses later, no deadline is missed: the clock thread waits with a time-out in place of the
+ * alarm. Another thread that cannot set the alarm to an earlier time kicks the clock thread.
  *
- * tests/scheduler/spin/ holds a model of this, which a model checker goes through.
+ * tests/scheduler/spin/ holds a model of this protocol. A model checker tries all orders of its
+ * steps.
  */
 #ifndef ELAPSE__SLEEPER_H
 #define ELAPSE__SLEEPER_H
@@ -52,8 +54,8 @@ struct elapse__sleeper {
     struct elapse__lock lock;
     struct elapse__alarm monotonic;
     struct elapse__alarm wall_clock;
-    struct elapse__os_alarm kick; /* goes off when it is set */
-    bool kicked;                  /* guarded by lock; the next sleep ends at once */
+    struct elapse__os_alarm kick; /* this alarm goes off when it is set */
+    bool kicked;                  /* the next sleep ends at once; guarded by `lock` */
     uint64_t tick_ns;             /* never changes */
 };
 
@@ -62,8 +64,8 @@ bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns);
 void elapse__sleeper_free(struct elapse__sleeper *sleeper);
 
 /* Opens the alarms: one by the given monotonic clock, one by the wall clock, and one for kicks.
- * Returns false if the system has no alarms to give, or refuses to set them; all are closed then.
- */
+ * Returns false if the system has no alarms to give, or refuses to set them; then all alarms are
+ * closed. */
 bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock clock);
 
 /* Closes the alarms that are open. A later kick does nothing. */
@@ -73,19 +75,19 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper);
  * system has no descriptor to give. */
 bool elapse__sleeper_watch(const struct elapse__sleeper *sleeper, int *descriptor);
 
-/* Announces that the clock thread is about to sleep. After this it must read the wake_ticks of all
- * shards a last time. */
+/* Announces that the clock thread is about to sleep. After this call the clock thread must read the
+ * wake_ticks of all shards a last time. */
 void elapse__sleeper_prepare(struct elapse__sleeper *sleeper);
 
-/* Sleeps until one of the ticks begins, an earlier tick that another thread has passed to wake_at
- * begins, there is a kick, or the wall clock is set, but for at most `timeout_ns`; ELAPSE_NEVER:
- * without end. Requires that prepare was called before. */
+/* Sleeps until one of the ticks begins, or an earlier tick that another thread has passed to
+ * wake_at. A kick and a change of the wall clock end the sleep, too. Sleeps for at most
+ * `timeout_ns`; ELAPSE_NEVER: without end. Requires that prepare was called before. */
 void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
                            uint64_t timeout_ns);
 
-/* Three functions that take the place of sleep if the program waits for the descriptors itself.
- * Call reset, which makes alarms unreadable that have gone off, then prepare, then set, which sets
- * the alarms. In this order an alarm that goes off after prepare stays readable. */
+/* If the program waits for the descriptor itself, three functions take the place of sleep. Call
+ * reset first: it makes alarms that have gone off unreadable again. Then call prepare. Then call
+ * set, which sets the alarms. In this order an alarm that goes off after prepare stays readable. */
 void elapse__sleeper_reset(struct elapse__sleeper *sleeper);
 void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until);
 

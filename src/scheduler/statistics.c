@@ -46,7 +46,8 @@ uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistic
         total += statistics->lateness[bucket];
     if (total == 0)
         return 0;
-    /* `seen` must be above 0, so that quantile 0 is the least lateness that was counted. */
+    /* The loop skips empty buckets at the beginning, so that quantile 0 is the least lateness that
+     * was counted. */
     double wanted = quantile * (double)total;
     uint64_t seen = 0;
     for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++) {

@@ -42,7 +42,8 @@ void elapse__step_leave(struct elapse_scheduler *scheduler)
 static void go_on_to(struct elapse_scheduler *scheduler, uint64_t now_ns)
 {
     ELAPSE__ASSERT_THAT(scheduler->options.clock, ==, ELAPSE_CLOCK_MANUAL);
-    uint64_t before_ns = atomic_load(&scheduler->manual_now_ns); /* only this thread writes it */
+    /* Only this thread writes the monotonic clock. */
+    uint64_t before_ns = atomic_load(&scheduler->manual_now_ns);
     if (now_ns <= before_ns)
         return;
     atomic_store(&scheduler->manual_now_ns, now_ns);

@@ -1,6 +1,6 @@
 /*
- * A task as a shard keeps it, and the states that it goes through. The lock of its shard guards
- * all of it. shard_check.c tests which fields a task may have in each state.
+ * A task as a shard keeps it, and the states that a task goes through. The lock of the shard guards
+ * all of the task. shard_check.c tests which fields a task may have in each state.
  *
  *                                   +--- due, but its key's action runs ---> WAITING
  *                                   |                                           |
@@ -67,20 +67,21 @@ enum {
 /* An index that no task has. */
 #define ELAPSE__NO_TASK UINT32_MAX
 
-/* The place of a due task in a list, by the indices of its neighbours. It lies in the memory of the
- * timer, and does not overwrite the timer's deadline. */
+/* The place of a due task in a list: the indices of its two neighbours. This struct lies in the
+ * memory of the timer, and does not overwrite the timer's deadline. */
 struct elapse__due_place {
     uint32_t next;
     uint32_t previous;
 #if UINTPTR_MAX > UINT32_MAX
-    uint32_t queue_number; /* on 32-bit machines there is no room: it is in the task itself */
+    uint32_t queue_number; /* on 32-bit machines there is no room here, so the number is in the task
+                              itself */
 #endif
 };
 
 _Static_assert(sizeof(struct elapse__due_place) <= offsetof(struct elapse_timer, deadline),
                "the place in the list leaves the deadline of the timer as it is");
 
-/* The function that gets the context of an ended task: one of the two, or neither. */
+/* The function that receives the context of an ended task. At most one of the two is not NULL. */
 struct elapse__destructor {
     elapse_destroy_function *destroy;
     elapse_ended_function *ended;
@@ -92,31 +93,36 @@ static inline bool elapse__has_destructor(const struct elapse__destructor *destr
     return destructor->destroy != NULL || destructor->ended != NULL;
 }
 
-/* How long a taken task is held; only in pull mode with leases. lease.h has the functions. */
+/* How long a thread holds a task that it has taken. Only pull mode with leases uses this struct.
+ * lease.h has the functions. */
 struct elapse__lease {
     struct elapse__task *task;
-    struct elapse__lease *previous; /* in the list of its shard, while the task is held ... */
-    struct elapse__lease *next;     /* ... or its lease has expired */
-    uint64_t until_tick;            /* from this tick on the task is not held; 0: in no list */
-    uint64_t number;                /* how often the task was taken */
-    uint64_t attempt;               /* how often it was taken for this run */
-    uint64_t intended_ns;           /* of this run */
+    /* The neighbours in the list of leases of the shard. The list holds leases that have begun, and
+     * that may have expired. */
+    struct elapse__lease *previous;
+    struct elapse__lease *next;
+    uint64_t until_tick;  /* from this tick on the lease has expired; 0: the lease is in no list */
+    uint64_t number;      /* how often the task was taken */
+    uint64_t attempt;     /* how often the task was taken for this run */
+    uint64_t intended_ns; /* when this run was due */
 };
 
 /* Fields that only some tasks need. */
 struct elapse__task_extra {
     struct elapse__destructor destructor;
     struct elapse__key *key;               /* NULL: no key */
-    struct elapse__recurrence *recurrence; /* NULL: it runs once, by the monotonic clock */
+    struct elapse__recurrence *recurrence; /* NULL: the task runs once, by the monotonic clock */
     struct elapse__lease *lease;           /* NULL: the scheduler has no leases */
     uint64_t noted_tick;                   /* if `noted`: the deadline of a task that was WAITING */
-    bool noted;                            /* otherwise the timer has it */
-    bool replaced; /* while RUNNING and `cancelled`: because another task has taken its key */
+    bool noted;                            /* false: the timer has the deadline */
+    bool replaced; /* while RUNNING and `cancelled`: the task was cancelled because another task has
+                      taken its key */
 };
 
 struct elapse__task {
     union {
-        struct elapse_timer timer;    /* while PENDING; its deadline until finished */
+        /* While PENDING; its deadline stays readable until the task is finished. */
+        struct elapse_timer timer;
         uint64_t next_run_tick;       /* while `runs_again`: the timer is idle then */
         struct elapse__due_place due; /* while WAITING or QUEUED: see due_list.h */
         struct elapse__task *next;    /* while FREE */
@@ -124,7 +130,7 @@ struct elapse__task {
     elapse_action_function *action;
     void *context;
     struct elapse__task_extra *extra; /* NULL: none of these fields is needed */
-    uint32_t generation;              /* of the handle; it grows when the task ends */
+    uint32_t generation; /* the generation in the handle of the task; it grows when the task ends */
     uint32_t index : ELAPSE__TASK_INDEX_BITS;
     uint32_t state : 3;
     uint32_t runs_again : 1;
@@ -138,8 +144,8 @@ struct elapse__task {
 _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
                "a task is one cache line");
 
-/* Returns where the task keeps its number in the work queue, while it is QUEUED. The number tells
- * which of its places in the work queue is the newest. */
+/* Returns where a QUEUED task keeps its number in the work queue. A task may have several places in
+ * the work queue; the number tells which of them is the newest. */
 static inline uint32_t *elapse__work_queue_number_of(struct elapse__task *task)
 {
 #if UINTPTR_MAX > UINT32_MAX
@@ -149,7 +155,7 @@ static inline uint32_t *elapse__work_queue_number_of(struct elapse__task *task)
 #endif
 }
 
-/* Returns the task of a timer, which is its first member. */
+/* Returns the task of a timer. The timer is the first member of the task. */
 static inline struct elapse__task *elapse__task_of(struct elapse_timer *timer)
 {
     return (struct elapse__task *)(void *)timer;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Records that the first array has. */
+/* How many records the first array has. */
 enum { FIRST_CAPACITY = 16 };
 
 void elapse__task_table_init(struct elapse__task_table *table)
@@ -81,7 +81,7 @@ void elapse__task_room_release(struct elapse__task_room *room,
     *room = (struct elapse__task_room){0};
 }
 
-/* Puts the new array of records in the place of the old one, if it is larger. */
+/* Puts the new array of records in the place of the old array, if the new array is larger. */
 static void exchange_blocks(struct elapse__task_table *table, struct elapse__task_room *room)
 {
     struct elapse__task_blocks *few = blocks_of(table);
@@ -102,8 +102,8 @@ void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__ta
         exchange_blocks(table, room);
 
     ELAPSE__ASSERT(room->tasks != NULL);
-    /* Another thread may have made room meanwhile. This block is taken in all the same, unless
-     * there is no record for it. */
+    /* Another thread may have made room meanwhile. This block is added all the same, unless there
+     * is no record for it. */
     uint32_t number = table->given_back;
     if (number != ELAPSE__NO_BLOCK) {
         table->given_back = elapse__task_block(table, number)->next;

@@ -35,15 +35,16 @@ enum {
 struct elapse__task_block {
     _Atomic(struct elapse__task *) tasks; /* NULL: given back */
     struct elapse__task *free;            /* list of tasks that were used and are FREE */
-    uint32_t used;                        /* tasks that were taken, or have no generation left */
-    uint32_t fresh;                       /* places from this one on were never used */
-    uint32_t generation; /* tasks at places that were never used begin with this one */
+    uint32_t used;       /* places whose task is in use, or has no generation left */
+    uint32_t fresh;      /* places from this one on were never used */
+    uint32_t generation; /* tasks at places that were never used begin with this generation */
     uint32_t next;       /* in the list of blocks with room, or of blocks given back */
     uint32_t previous;   /* in the list of blocks with room */
 };
 
-/* The records. When they become too few, a larger array takes their place. The outgrown array stays
- * until the end, because a thread that prefetches may still read it. */
+/* The records of the blocks. When there are too few records, a larger array takes the place of this
+ * one. The outgrown array stays until the end, because a thread that prefetches may still read
+ * it. */
 struct elapse__task_blocks {
     struct elapse__task_blocks *outgrown;
     uint32_t capacity;
@@ -57,10 +58,10 @@ struct elapse__task_table {
     uint32_t given_back;                          /* list: records without tasks */
 };
 
-/* Memory for a table that is full; it is made and released without the lock. */
+/* Memory for a table that is full. It is made and released while the lock is not held. */
 struct elapse__task_room {
     struct elapse__task *tasks;
-    struct elapse__task_blocks *blocks; /* NULL: the table has records enough */
+    struct elapse__task_blocks *blocks; /* NULL: the table has enough records */
 };
 
 void elapse__task_table_init(struct elapse__task_table *table);
@@ -75,17 +76,17 @@ static inline bool elapse__task_table_has_room(const struct elapse__task_table *
     return table->with_room != ELAPSE__NO_BLOCK;
 }
 
-/* Returns how many records must be made with the next block; 0: the table has enough.
- * UINT32_MAX: there can be no further block. */
+/* Returns how many records must be made together with the next block. Returns 0 if the table has
+ * enough records, and UINT32_MAX if there can be no further block. */
 uint32_t elapse__task_table_capacity_needed(const struct elapse__task_table *table);
 
-/* Makes a block and as many records as elapse__task_table_capacity_needed has returned. Returns
- * false if there is no memory; nothing is allocated then. */
+/* Makes a block, and `block_capacity` records: the number that elapse__task_table_capacity_needed
+ * has returned. Returns false if there is no memory; nothing is allocated then. */
 bool elapse__task_room_make(struct elapse__task_room *room, uint32_t block_capacity,
                             const struct elapse_allocator *memory);
 
-/* Takes the block and the records in, if they are still needed. The caller must release the rest
- * with elapse__task_room_release. */
+/* Adds the block and the records to the table, if the table still needs them. The caller must
+ * release what is left in `room` with elapse__task_room_release. */
 void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__task_room *room);
 
 void elapse__task_room_release(struct elapse__task_room *room,
@@ -95,7 +96,7 @@ void elapse__task_room_release(struct elapse__task_room *room,
  * ELAPSE__BLOCK_BYTES; NULL if a task is in use, or there is no such block. */
 struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table, uint32_t number);
 
-/* Returns a record. */
+/* Returns the record of the block `number`. */
 static inline struct elapse__task_block *elapse__task_block(const struct elapse__task_table *table,
                                                             uint32_t number)
 {
@@ -188,8 +189,9 @@ static inline void elapse__task_table_give(struct elapse__task_table *table,
     ELAPSE__ASSERT_THAT(block->used, >, 0);
     task->state = ELAPSE__TASK_FREE;
     if (task->generation == UINT32_MAX) {
-        /* The last generation is never used, so this place is not used again. Nor are the places of
-         * the block that were never used: they would begin with the last generation. */
+        /* The last generation is never used, so this place is not used again. The places of the
+         * block that were never used stay unused, too, because they would begin with the last
+         * generation. */
         bool listed = elapse__block_has_room(block);
         block->generation = UINT32_MAX;
         if (listed && !elapse__block_has_room(block))
@@ -218,10 +220,10 @@ static inline struct elapse__task *elapse__task_table_at(const struct elapse__ta
 }
 
 /*
- * Prefetches the task at this index. Call it before the lock is taken: the cache miss then passes
- * during the wait for the lock, which makes a cancel of a random task a third faster
- * (docs/decisions/0006-scheduler.md). Without the lock the address may be out of date, and the
- * block may have been given back meanwhile; a prefetch of a wrong address does no harm.
+ * Prefetches the task at this index. Call this function before the lock is taken: the cache miss
+ * then passes during the wait for the lock. A cancel of a random task becomes a third faster
+ * (docs/decisions/0006-scheduler.md). Without the lock, the address may be out of date, because the
+ * block may have been given back. To prefetch a wrong address does no harm.
  */
 static inline void elapse__task_table_prefetch(const struct elapse__task_table *table,
                                                uint32_t index)

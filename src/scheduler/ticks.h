@@ -1,7 +1,7 @@
 /*
- * The public interface counts nanoseconds, the wheels count ticks. Tick t begins t * tick_ns after
- * the origin of the clock. Deadlines are rounded up and the present is rounded down, so that no
- * task runs early.
+ * The public interface counts nanoseconds, and the wheels count ticks. Tick t begins t * tick_ns
+ * after the origin of the clock. Deadlines are rounded up and the present is rounded down, so that
+ * no task runs early.
  */
 #ifndef ELAPSE__TICKS_H
 #define ELAPSE__TICKS_H
@@ -26,7 +26,7 @@ static inline uint64_t elapse__tick_of_deadline(uint64_t deadline_ns, uint64_t t
     return tick * tick_ns < deadline_ns ? tick + 1 : tick;
 }
 
-/* Returns the last tick that has begun at this time. It is never ELAPSE_NEVER, because a deadline
+/* Returns the last tick that has begun at this time. Never returns ELAPSE_NEVER, because a deadline
  * of ELAPSE_NEVER is never due. */
 static inline uint64_t elapse__tick_of_now(uint64_t now_ns, uint64_t tick_ns)
 {

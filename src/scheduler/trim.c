@@ -1,5 +1,5 @@
 /*
- * Gives memory back after a burst: blocks without tasks, and segments of the key index.
+ * Gives memory back after a burst of tasks: blocks without tasks, and segments of the key index.
  */
 #include "../base/assert.h"
 #include "scheduler.h"

@@ -1,13 +1,13 @@
 /*
- * Waits until a task has ended, and its context is destroyed.
+ * Waits until a task has ended and its context is destroyed.
  */
 #include "../base/assert.h"
 #include "callback.h"
 #include "scheduler.h"
 #include "shard_steps.h"
 
-/* Returns whether nothing of the task is left. Otherwise makes its end wake the threads that wait.
- * Requires the lock. */
+/* Returns whether the task has ended and its context is destroyed. If not, makes sure that the end
+ * of the task wakes the threads that wait. Requires the lock. */
 static bool is_over(struct elapse__shard *shard, struct elapse_handle handle)
 {
     struct elapse__task *task = elapse__shard_find(shard, handle);

@@ -46,7 +46,7 @@ void elapse__wall_clock_wheel_start(struct elapse__wall_clock_wheel *wall_clock,
     ELAPSE__ASSERT(wall_clock->wheel != NULL);
     ELAPSE__ASSERT(task->extra->recurrence->wall_clock);
     if (wall_clock->stage == ELAPSE__WALL_CLOCK_PLACING)
-        chain(wall_clock, task); /* it must stay behind the timers that were started before */
+        chain(wall_clock, task); /* the task must stay behind the tasks that were started before */
     else
         elapse_wheel_start(wall_clock->wheel, &task->when.timer, tick);
     if (tick < atomic_load_explicit(&wall_clock->wake_tick, memory_order_relaxed))
@@ -112,7 +112,8 @@ bool elapse__wall_clock_wheel_follow(struct elapse__wall_clock_wheel *wall_clock
         if (elapse_wheel_count(wheel) > 0)
             return false;
         enum elapse_error error = elapse_wheel_init(wheel, now_tick);
-        ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK); /* the same wheel was made before */
+        /* A wheel of the same shape was made before without an error. */
+        ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK);
         (void)error;
         wall_clock->stage = ELAPSE__WALL_CLOCK_PLACING;
     }

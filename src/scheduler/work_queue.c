@@ -80,8 +80,8 @@ unsigned elapse__work_queue_room(struct elapse__work_queue *queue)
     return room;
 }
 
-/* Returns whether the caller must wake a worker once it has released the lock. Requires the lock.
- */
+/* Returns whether the caller must wake a worker after it has released the lock. Requires the
+ * lock. */
 static bool must_wake(struct elapse__work_queue *queue)
 {
     ELAPSE__ASSERT_LOCK_HELD(&queue->lock);
@@ -169,7 +169,7 @@ static void come_back(struct elapse__work_queue *queue, struct elapse__worker *w
         elapse__condition_broadcast(&queue->quiet);
 }
 
-/* Returns until when a worker waits that is idle from now on. */
+/* Returns until when a worker waits that becomes idle now. */
 static uint64_t idle_until_ns(const struct elapse__work_queue *queue)
 {
     if (queue->idle_ns == ELAPSE__OS_NEVER)
@@ -178,7 +178,7 @@ static uint64_t idle_until_ns(const struct elapse__work_queue *queue)
 }
 
 /* Waits until there is a handle, or the queue is ending. Returns false if the worker must leave
- * because it was idle for too long. Requires the lock, and releases it meanwhile. */
+ * because it was idle for too long. Requires the lock; releases it while it waits. */
 static bool wait_until_filled(struct elapse__work_queue *queue)
 {
     if (queue->count > 0 || queue->ending)
@@ -203,7 +203,7 @@ static bool wait_until_filled(struct elapse__work_queue *queue)
     return true;
 }
 
-/* Stops counting the worker, which leaves. Requires the lock. */
+/* Stops counting a worker that leaves. Requires the lock. */
 static void let_leave(struct elapse__work_queue *queue, struct elapse__worker *worker)
 {
     ELAPSE__ASSERT_LOCK_HELD(&queue->lock);

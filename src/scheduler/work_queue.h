@@ -1,20 +1,19 @@
 /*
  * The queue between the clock thread and the workers: a ring of handles of tasks that are due. Only
- * one thread puts handles in. The handle of a task that was cancelled or rescheduled meanwhile
- * stays in the queue; the worker that takes it finds that the task is not QUEUED any more.
+ * one thread puts handles in. If a task is cancelled or rescheduled meanwhile, its handle stays in
+ * the queue; the worker that takes the handle finds that the task is not QUEUED any more (task.h).
  *
- * To wake a worker takes longer than most actions. So one worker is woken at a time: it takes a
- * task and, if there are more, wakes the next worker before it runs its own task. So few workers
- * run a few or short tasks, and many or long tasks soon occupy all workers.
+ * To wake a worker takes longer than most actions. So only one worker is woken at a time. It takes
+ * a task and, if there are more tasks, wakes the next worker before it runs its own task. So a few
+ * tasks, or short ones, occupy few workers, and many or long tasks soon occupy all workers.
  *
  * When the queue is full, the clock thread leaves due tasks in their shards (back-pressure), and
  * sleeps. A worker wakes the clock thread when half of the queue is free.
  *
- * A worker that has waited for long enough leaves, if more workers are left than must stay. The
- * worker decides to leave with the lock held, while the queue is empty, and is not counted from the
- * same step on. So a handle that is put in later gets another worker, or a new worker is made. A
- * worker that must stay then waits without a time limit, so nobody wakes up again and again for
- * nothing.
+ * A worker that has waited for `idle_ns` leaves, if there are more workers than must stay. The
+ * worker decides this while it holds the lock and the queue is empty. In the same step the queue
+ * stops counting it. So a handle that is put in later gets another worker, or a new worker is made.
+ * A worker that must stay waits without a time limit, because a wake-up would be for nothing.
  *
  * The thread of a worker that has left has to be joined. The next worker that leaves joins it,
  * before its own thread ends:
@@ -23,7 +22,7 @@
  *      left -> 3    3 leaves and joins 7
  *      left -> 5    5 leaves and joins 3: so all but one are joined, and their stacks are free
  *
- * The last worker is joined by close, or when its number is needed for a new worker.
+ * Close joins the last worker, or a new worker does that needs its number.
  */
 #ifndef ELAPSE__WORK_QUEUE_H
 #define ELAPSE__WORK_QUEUE_H
@@ -35,21 +34,23 @@
 #include "../base/allocator.h"
 #include "../os/os.h"
 
-/* A task in the queue. */
+/* A place in the queue: the handle of a task. */
 struct elapse__queued {
     struct elapse_handle handle;
-    uint32_t number; /* the task has the same queue_number if this is its newest place */
+    /* The task has the same queue_number if this is the newest place of the task. */
+    uint32_t number;
 };
 
-/* The number of no worker. */
+/* A number that no worker has. */
 #define ELAPSE__NO_WORKER UINT_MAX
 
 /* A worker, as the queue sees it. */
 struct elapse__worker {
-    unsigned number;  /* no other worker has it at the same time */
-    bool busy;        /* it has taken a handle, and has not come back */
-    bool left;        /* it was idle for too long, and does not count any more */
-    unsigned to_join; /* if it has left: the worker that it must join; or ELAPSE__NO_WORKER */
+    unsigned number; /* no other worker has this number at the same time */
+    bool busy;       /* the worker has taken a handle, and has not come back for the next one */
+    bool left;       /* the worker was idle for too long, and does not count any more */
+    /* If the worker has left: the worker that it must join; or ELAPSE__NO_WORKER. */
+    unsigned to_join;
 };
 
 struct elapse__work_queue {
@@ -60,41 +61,41 @@ struct elapse__work_queue {
     struct elapse__queued *ring; /* `capacity` places; never changes */
     unsigned capacity;           /* never changes */
     unsigned stay;               /* at least this many workers stay; set once */
-    uint64_t idle_ns; /* a worker that was idle for this long leaves; ELAPSE__OS_NEVER: none does;
-                         set once */
+    uint64_t idle_ns; /* a worker that was idle for this long leaves; ELAPSE__OS_NEVER: no worker
+                         leaves; set once */
 
     /* The lock guards everything from here on. */
     unsigned first;   /* the place of the handle that is taken next */
     unsigned count;   /* handles in the queue */
-    unsigned idle;    /* workers that have no task, with those that are being made */
+    unsigned idle;    /* workers that have no task; workers that are being made count, too */
     unsigned asleep;  /* idle workers that wait for `filled` */
     bool waking;      /* one of the workers asleep was woken, and does not have the lock yet */
     unsigned busy;    /* workers that have a task */
     bool clock_waits; /* the clock thread must be kicked once half of the queue is free */
-    bool making;      /* a worker is being made: its thread may not be known yet */
+    bool making;      /* a worker is being made, and its thread may not be known yet */
     bool ending;      /* workers must leave */
     unsigned left;    /* the worker that left last and is not joined; or ELAPSE__NO_WORKER */
 };
 
-/* Makes an empty queue. Returns MEMORY, or SYSTEM if the system has no lock to give; nothing is
- * left to free then. */
+/* Makes an empty queue. Returns the error MEMORY if there is no memory, and SYSTEM if the system
+ * has no lock to give. After an error there is nothing to free. */
 enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
                                           const struct elapse_allocator *memory);
 void elapse__work_queue_free(struct elapse__work_queue *queue,
                              const struct elapse_allocator *memory);
 
-/* Lets workers leave that were idle for `idle_ns`, as long as `stay` of them stay. Requires that
- * there is no worker yet. */
+/* Allows a worker that was idle for `idle_ns` to leave, as long as `stay` workers stay. Requires
+ * that there is no worker yet. */
 void elapse__work_queue_let_leave(struct elapse__work_queue *queue, uint64_t idle_ns,
                                   unsigned stay);
 
-/* Returns the number of free places. Only the thread that puts handles in may call it, because only
- * that thread makes them fewer. If there are none, a worker will kick the clock thread once half of
- * the queue is free. */
+/* Returns the number of free places. Only the thread that puts handles in may call this function,
+ * because no other thread fills places. If no place is free, a worker will kick the clock thread
+ * once half of the queue is free. */
 unsigned elapse__work_queue_room(struct elapse__work_queue *queue);
 
-/* Puts handles in. Requires at least one and no more than there are free places. Returns how many
- * more handles are queued than there are idle workers. */
+/* Puts `count` handles in. Requires at least one handle, and a free place for each. Returns how
+ * many more handles are queued than there are idle workers. */
 unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
                                 const struct elapse__queued *queued, unsigned count);
 
@@ -108,16 +109,16 @@ void elapse__work_queue_expect_worker(struct elapse__work_queue *queue);
 /* Tells whether the worker that was counted has been made. */
 void elapse__work_queue_worker_made(struct elapse__work_queue *queue, bool made);
 
-/* Returns how many workers there are, those that are being made included. */
+/* Returns how many workers there are. Workers that are being made count, too. */
 unsigned elapse__work_queue_workers(struct elapse__work_queue *queue);
 
-/* Waits for a handle, and takes it for a worker. Returns false when the worker must leave. Stores
+/* Waits for a handle, and takes it for the worker. Returns false if the worker must leave. Stores
  * in `*kick` whether the worker must kick the clock thread. */
 bool elapse__work_queue_take(struct elapse__work_queue *queue, struct elapse__worker *worker,
                              struct elapse__queued *queued, bool *kick);
 
-/* Returns the worker that left last, which the caller must join; ELAPSE__NO_WORKER if there is
- * none. When that worker is joined, all workers that left before it are joined, too. */
+/* Returns the worker that left last; ELAPSE__NO_WORKER if there is none. The caller must join this
+ * worker. Then all workers that left before it are joined, too. */
 unsigned elapse__work_queue_take_left(struct elapse__work_queue *queue);
 
 /* Waits until no worker is busy, and the queue is empty or ending, but no longer than until
@@ -128,8 +129,8 @@ bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t un
 /* Makes the workers leave. Handles that are queued stay in the queue, and no worker takes them. */
 void elapse__work_queue_end(struct elapse__work_queue *queue);
 
-/* Makes the queue count no workers, and lets new workers stay. Requires that all of its workers
- * were joined. */
+/* Makes the queue count no workers, and lets new workers stay. Requires that all workers were
+ * joined. */
 void elapse__work_queue_forget_workers(struct elapse__work_queue *queue);
 
 #endif

@@ -6,7 +6,8 @@
 #include "callback.h"
 #include "run.h"
 
-/* The longest name that the system allows, and space for "elapse-work-" with any number. */
+/* NAME_BYTES has room for the longest name that the system allows, NUMBERED_BYTES for
+ * "elapse-work-" with any number. */
 enum { NAME_BYTES = 16, NUMBERED_BYTES = 24 };
 
 /* What a new thread receives from the thread that makes it. The new thread releases it. */
@@ -55,8 +56,8 @@ bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_t
     return false;
 }
 
-/* Joins the thread of a worker, whose number is free then. `number`: ELAPSE__NO_WORKER does
- * nothing. */
+/* Joins the thread of a worker. After that the number of the worker is free. Does nothing if
+ * `number` is ELAPSE__NO_WORKER. */
 static void join_worker(struct elapse_scheduler *scheduler, unsigned number)
 {
     if (number == ELAPSE__NO_WORKER)
@@ -91,7 +92,8 @@ static void *worker_main(void *argument)
 }
 
 /* Returns a number that no worker has. Requires that there are fewer workers than there may be. If
- * all numbers are used, by workers that have left, it waits until the last of these has ended. */
+ * workers that have left still use all free numbers, waits until the last of these workers has
+ * ended. */
 static unsigned free_number(struct elapse_scheduler *scheduler)
 {
     const unsigned numbers = scheduler->options.workers;
@@ -114,7 +116,8 @@ static bool make_worker(struct elapse_scheduler *scheduler)
     struct elapse__worker_thread *thread = &scheduler->workers[number];
     char name[NUMBERED_BYTES];
     (void)snprintf(name, sizeof name, "elapse-work-%u", number);
-    /* The count comes first, so that no action sees fewer workers than there are. */
+    /* The worker is counted before it is made, so that no action sees fewer workers than there
+     * are. */
     elapse__work_queue_expect_worker(&scheduler->queue);
     atomic_store(&thread->is_used, true);
     bool made = elapse__thread_make(scheduler, &thread->os, name, worker_main, thread);

@@ -13,7 +13,8 @@ bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_t
                          const char *name, void *(*main)(void *argument), void *argument);
 
 /* Makes `count` more workers, or as many as are allowed. Only the thread that puts into the work
- * queue may call it. Returns false if the system refused one; the others stay. */
+ * queue may call it. Returns false if the system refused a worker; the workers that were made
+ * before stay. */
 bool elapse__workers_make(struct elapse_scheduler *scheduler, unsigned count);
 
 /* Tells all workers to leave, and waits until they have left. They finish the actions that they

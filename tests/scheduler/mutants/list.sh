@@ -118,7 +118,7 @@ mutant older_place_in_the_queue_counts src/scheduler/run.c \
 mutant refused_worker_is_not_tried_again src/scheduler/clock_thread.c \
     '[-staffing == REFUSED ? *retry_ns : -]ELAPSE_NEVER'
 mutant replaced_running_task_may_be_moved src/scheduler/shard_schedule.c \
-    '[-        old->cancelled = true; /* or a reschedule could revive it */
+    '[-        old->cancelled = true; /* without this mark, a reschedule could revive the old task */
 -]'
 mutant turn_is_passed_on_to_all src/scheduler/pull.c \
     '    [-if (is_closing(scheduler))
@@ -128,10 +128,10 @@ mutant turn_is_passed_on_to_all src/scheduler/pull.c \
     elapse__unlock(&scheduler->pull_lock);
 }
 [-
-/* Takes the turn if no thread has it, or waits until `until_ns` for a thread to pass it on. Returns
- * whether the calling thread has the turn; `*waited`: not at once. A thread takes a free turn even
- * if its time is over, because it may have been woken for this turn. It passes the turn on when it
- * leaves. */-]
+/* Takes the turn if no thread has it. Otherwise waits until `until_ns` for a thread to pass the
+ * turn on. Returns whether the calling thread has the turn. Stores in `*waited` whether it has
+ * waited. A thread takes a free turn even if its time is over, because it may have been woken for
+ * this turn; it passes the turn on when it leaves. */-]
 static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
 {
     bool in_time = true;
