@@ -4,20 +4,23 @@
  * repeat every five months, and the first m months have (153 m + 2) / 5 days. Every era
  * of 400 years has 146097 days.
  *
- * The idea is Christian Zeller's (1882, for days of the week). The form with eras is
- * from Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2013).
+ * Sources: the idea is Christian Zeller's (1882, for days of the week). The form with eras is from
+ * Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms" (2013).
  */
 #include "gregorian.h"
 
 enum {
     YEARS_PER_ERA = 400,
     DAYS_PER_ERA = 146097,
-    DAYS_PER_CENTURY = 36524,   /* the last century of an era has one more */
-    DAYS_PER_FOUR_YEARS = 1461, /* at the end of a century one less, except in the last */
+    DAYS_PER_CENTURY = 36524, /* the last century of an era has one day more */
+    /* The last four years of a century have one day less, unless it is the last century of the
+     * era. */
+    DAYS_PER_FOUR_YEARS = 1461,
     DAYS_BEFORE_EPOCH = 719468, /* from 0000-03-01 to 1970-01-01 */
 };
 
-/* Returns the days of the era before its year number `year_of_era`, from 0. */
+/* Returns how many days of an era are before its year `year_of_era`. The years of an era are
+ * counted from 0. */
 static int64_t days_before_year(int64_t year_of_era)
 {
     ELAPSE__ASSERT(year_of_era >= 0);
@@ -46,7 +49,7 @@ struct elapse__date elapse__date_of_days(int64_t days)
     int64_t day_of_era = from_march - era * DAYS_PER_ERA;
     ELAPSE__ASSERT(day_of_era >= 0);
     ELAPSE__ASSERT(day_of_era < DAYS_PER_ERA);
-    /* Leave out the leap days so far: then every year has 365 days. */
+    /* The sum leaves out the leap days before this day. Then every year has 365 days. */
     int64_t year_of_era = (day_of_era - day_of_era / (DAYS_PER_FOUR_YEARS - 1) +
                            day_of_era / DAYS_PER_CENTURY - day_of_era / (DAYS_PER_ERA - 1)) /
                           365;

@@ -1,6 +1,6 @@
 /*
- * The Gregorian calendar: converts between dates and days counted from 1970-01-01. Its
- * rules are applied to all times, also to those before it was introduced (the proleptic
+ * The Gregorian calendar: converts between dates and days counted from 1970-01-01. The rules of
+ * this calendar are applied to all times, also to those before people used it (the proleptic
  * Gregorian calendar). Time zones play no part here.
  */
 #ifndef ELAPSE__GREGORIAN_H
@@ -24,7 +24,7 @@ int64_t elapse__days_of_date(struct elapse__date date);
 /* Returns the date that lies `days` days after 1970-01-01. */
 struct elapse__date elapse__date_of_days(int64_t days);
 
-/* Divides and rounds down, where C rounds towards 0. Requires that `by` is positive. */
+/* Divides and rounds down; the operator of C rounds towards 0. Requires that `by` is positive. */
 static inline int64_t elapse__divide_down(int64_t number, int64_t by)
 {
     ELAPSE__ASSERT(by > 0);

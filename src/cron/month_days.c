@@ -1,7 +1,7 @@
 /*
- * The days of a month are a word of 32 bits: bit d stands for day d. The field for days
- * of the month gives one word, the field for days of the week another. The two are then
- * combined.
+ * The days of a month are a word of 32 bits, in which bit d stands for day d. The field for days of
+ * the month gives one word, and the field for days of the week gives another. The two words are
+ * then combined.
  */
 #include "month_days.h"
 
@@ -95,8 +95,8 @@ uint32_t elapse__cron_month_days(const struct elapse_cron *cron, unsigned length
 
 bool elapse__cron_names_a_day(const struct elapse_cron *cron)
 {
-    /* A month begins on each day of the week some time within 400 years, in leap years and in
-     * others. 1999 and 2000 stand for the two. */
+    /* Within 400 years, each month begins on each day of the week, in leap years and in other
+     * years. 1999 stands for the other years, and 2000 for the leap years. */
     for (int64_t year = 1999; year <= 2000; year++) {
         for (unsigned month = 1; month <= 12; month++) {
             unsigned length = elapse__month_length(year, month);

@@ -17,7 +17,7 @@
 uint32_t elapse__cron_month_days(const struct elapse_cron *cron, unsigned length,
                                  unsigned first_weekday);
 
-/* Returns whether the expression names a day in any year at all. */
+/* Returns whether there is a year in which the expression names a day. */
 bool elapse__cron_names_a_day(const struct elapse_cron *cron);
 
 #endif

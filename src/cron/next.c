@@ -1,16 +1,17 @@
 /*
  * Finds the next moment that a cron expression names.
  *
- * An expression names local times. From a given local time, `next_local` looks for the
- * next that is named: first the day, month by month, then the time of day, field by field.
+ * An expression names local times. From a given local time, `next_local` looks for the next local
+ * time that is named. It looks first for the day, month by month, and then for the time of day,
+ * field by field.
  *
  * A named local time C means the first moment at which local time is C or later (zone.h). This
- * moment never decreases as C grows. So the moment that follows `after_s` belongs to the first C
- * above the highest local time that has been reached by `after_s`, and several C in one gap belong
- * to one moment.
+ * moment never decreases as C grows. So the next moment after `after_s` belongs to the first C that
+ * is above the highest local time up to `after_s`. Where the clock is set forward, it leaves out a
+ * gap; all C in one gap belong to one moment.
  *
- * If the field for hours is open, the local time itself counts, not the highest one: while an hour
- * is repeated, its times are named once more.
+ * If the field for hours is open, the local time itself counts, and not the highest local time. So
+ * while an hour is repeated, its times are named once more.
  */
 #include "next.h"
 
@@ -34,8 +35,8 @@ static unsigned bit_from(uint64_t word, unsigned bit)
     return left == 0 ? NO_BIT : (unsigned)__builtin_ctzll(left);
 }
 
-/* Returns the first second of a day, `second` or later, that is named; ELAPSE__DAY_S if there
- * is none. */
+/* Returns the first named second of a day that is `second` or later; ELAPSE__DAY_S if there is
+ * none. */
 static int64_t second_of_day_from(const struct elapse_cron *cron, int64_t second)
 {
     ELAPSE__ASSERT(second >= 0);
@@ -68,8 +69,8 @@ static int64_t second_of_day_from(const struct elapse_cron *cron, int64_t second
     return (int64_t)hour * ELAPSE__HOUR_S + (int64_t)minute * ELAPSE__MINUTE_S + s;
 }
 
-/* Finds the first day that is named, `day` or later; both are days since 1970-01-01. Returns
- * false if there is none up to the end of the year 9999. */
+/* Finds the first named day that is `day` or later. Both are counted in days since 1970-01-01.
+ * Returns false if there is none up to the end of the year 9999. */
 static bool find_day(const struct elapse_cron *cron, int64_t day, int64_t *found)
 {
     struct elapse__date date = elapse__date_of_days(day);
@@ -107,7 +108,7 @@ static bool next_local(const struct elapse_cron *cron, int64_t after_s, int64_t 
         return false;
     second = second_of_day_from(cron, day == today ? second : 0);
     if (second == ELAPSE__DAY_S) {
-        /* Today is named, but no time of it is left. */
+        /* Today is named, but no named time of today is left. */
         ELAPSE__ASSERT(day == today);
         if (!find_day(cron, today + 1, &day))
             return false;
@@ -119,13 +120,13 @@ static bool next_local(const struct elapse_cron *cron, int64_t after_s, int64_t 
     return true;
 }
 
-/* Finds the first moment after `after_s` whose local time is named, or that ends a gap with a named
- * local time. A local time that comes twice counts twice. */
+/* Finds the first moment after `after_s` whose local time is named. The end of a gap that has a
+ * named local time counts as such a moment, too. A local time that comes twice counts twice. */
 static bool next_by_the_clock(const struct elapse_cron *cron, const struct elapse_time_zone *zone,
                               int64_t after_s, int64_t *next_s)
 {
     int64_t end_s = after_s + ELAPSE__ZONE_REACH_S;
-    int64_t from_s = after_s; /* the offset holds from here on */
+    int64_t from_s = after_s; /* the present offset from UTC holds from here on */
     int64_t offset_s = elapse__zone_offset_s(zone, after_s);
     int64_t local_s;
 
@@ -151,8 +152,8 @@ static bool next_by_the_clock(const struct elapse_cron *cron, const struct elaps
         if (!next_local(cron, change_s + offset_s - 1, &local_s))
             return false;
     }
-    /* The moment is later than a repetition can reach. The loop turns once, as the loop in
-     * next_by_first_time does. */
+    /* The moment is so late that no repetition of an hour can reach it. The loop runs once, as the
+     * loop in next_by_first_time does. */
     while ((*next_s = elapse__zone_moment_s(zone, local_s)) <= after_s) {
         if (!next_local(cron, local_s, &local_s))
             return false;
@@ -160,14 +161,14 @@ static bool next_by_the_clock(const struct elapse_cron *cron, const struct elaps
     return true;
 }
 
-/* Finds the first moment after `after_s` whose local time has not been before. */
+/* Finds the first moment after `after_s` that has a named local time for the first time. */
 static bool next_by_first_time(const struct elapse_cron *cron, const struct elapse_time_zone *zone,
                                int64_t after_s, int64_t *next_s)
 {
     int64_t local_s = elapse__zone_highest_local_s(zone, after_s);
 
-    /* One turn, unless the zone is stranger than any that has existed: only then is the
-     * highest local time not the one that was found. */
+    /* The loop runs once in every zone that has existed. Only in a stranger zone could the highest
+     * local time differ from the local time that was found. */
     do {
         if (!next_local(cron, local_s, &local_s))
             return false;
@@ -182,7 +183,7 @@ bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone, int
     const struct elapse_time_zone *time_zone = elapse__zone_of(cron, zone);
     int64_t moment_s;
 
-    /* Local time can differ from UTC by less than the reach. Beyond it there is nothing to
+    /* Local time differs from UTC by less than the reach. So beyond this moment there is nothing to
      * find, and sums could overflow. */
     if (after_s > last_s + ELAPSE__ZONE_REACH_S)
         return false;
@@ -193,7 +194,7 @@ bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone, int
         if (moment_s > last_s)
             return false;
     } else if (time_zone->kind == ELAPSE__ZONE_KIND_UTC) {
-        if (!next_local(cron, after_s, &moment_s)) /* in UTC, local time is the moment */
+        if (!next_local(cron, after_s, &moment_s)) /* in UTC, local time equals the moment */
             return false;
     } else if (!(cron->hours_open ? next_by_the_clock : next_by_first_time)(cron, time_zone,
                                                                             after_s, &moment_s)) {

@@ -1,5 +1,5 @@
 /*
- * Reads a cron expression from left to right, each character once, and stops at the first
+ * Reads a cron expression from left to right, each character once. Stops at the first character
  * that is wrong. This is the grammar; there are no blanks inside a field:
  *
  *     expression  = [second] minute hour day month weekday | "@" name
@@ -9,8 +9,8 @@
  *                 | "L" ["-" number | "W"] | number "W"           in days of the month
  *                 | value "L" | value "#" number                  in days of the week
  *
- * Each function that reads returns false after a fault, which it has recorded in the
- * reader. The expression is copied to the caller only when all of it is right.
+ * Each function that reads records a fault in the reader, and then returns false. The expression is
+ * copied to the caller only if all of it is right.
  */
 #include <elapse/cron.h>
 
@@ -27,9 +27,9 @@ enum field_name { SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELDS };
 static const struct field {
     unsigned low;
     unsigned high;      /* the greatest value that can be written */
-    unsigned end;       /* where * and value/step end: for a week, at Saturday */
+    unsigned end;       /* the last value of * and of value/step: for days of the week, Saturday */
     const char *names;  /* three letters for each value, from the lowest on; or NULL */
-    const char *values; /* the fault of a value that is not one of these */
+    const char *values; /* what to say about a value that the field does not have */
 } fields[FIELDS] = {
     [SECOND] = {0, 59, 59, NULL, "a second is a number from 0 to 59"},
     [MINUTE] = {0, 59, 59, NULL, "a minute is a number from 0 to 59"},
@@ -50,8 +50,8 @@ static const struct {
     {"HOURLY", "0 * * * *"},
 };
 
-/* Returns what is wrong about a character that stands where neither it nor a value may stand;
- * NULL if there is nothing more precise to say than that. */
+/* Returns what is wrong about a character that may not stand at its place, where a value may not
+ * stand either. Returns NULL if there is nothing more precise to say. */
 static const char *misplaced(enum field_name name, char c)
 {
     switch (c) {
@@ -84,7 +84,7 @@ static const char *misplaced(enum field_name name, char c)
     return NULL;
 }
 
-/* Reads one of the field's names. L may follow it: FRIL is the last Friday. */
+/* Reads one of the field's names. L may follow the name: FRIL is the last Friday. */
 static bool read_name(struct elapse__reader *reader, enum field_name name, unsigned *value)
 {
     const char *names = fields[name].names;
@@ -137,8 +137,8 @@ static bool read_last_day(struct elapse__reader *reader, struct elapse_cron *cro
     return true;
 }
 
-/* Reads what follows a value that makes its meaning depend on the month: 15W, 5L, 5#2. Sets
- * `*special` to whether there was such an ending. */
+/* Reads an ending that makes the meaning of a value depend on the month: 15W, 5L, 5#2. Stores in
+ * `*special` whether there was such an ending. */
 static bool read_special(struct elapse__reader *reader, enum field_name name, unsigned value,
                          struct elapse_cron *cron, bool *special)
 {
@@ -182,8 +182,8 @@ static bool read_range_end(struct elapse__reader *reader, enum field_name name, 
     return true;
 }
 
-/* Adds every `step`th value from `first` to `last`. A range that ends before it begins goes on from
- * the end of the field to its beginning, and its steps too. */
+/* Adds every `step`th value from `first` to `last`. If `last` is less than `first`, the range and
+ * its steps go on from the end of the field to the beginning of the field. */
 static void add_range(enum field_name name, unsigned first, unsigned last, unsigned step,
                       uint64_t *values)
 {
@@ -194,7 +194,7 @@ static void add_range(enum field_name name, unsigned first, unsigned last, unsig
     ELAPSE__ASSERT(first <= field->high);
     ELAPSE__ASSERT(last <= field->high);
     ELAPSE__ASSERT(step >= 1);
-    /* In 7/2 the first value is above the end. It counts all the same. */
+    /* In 7/2 the first value is above the end of the field. This value counts all the same. */
     *values |= UINT64_C(1) << first;
     bool wraps = last < first;
     unsigned end = wraps ? last + count : last;
@@ -212,7 +212,7 @@ static bool read_item(struct elapse__reader *reader, enum field_name name, struc
     unsigned last = field->end;
     unsigned step = 1;
     bool is_range = true;
-    bool is_bounded = false; /* both ends are given */
+    bool is_bounded = false; /* the text gives both ends of the range */
 
     if (name == DAY && elapse__reader_take(reader, 'L'))
         return read_last_day(reader, cron);
@@ -228,7 +228,8 @@ static bool read_item(struct elapse__reader *reader, enum field_name name, struc
         is_bounded = is_range;
     }
     if (elapse__reader_take(reader, '/')) {
-        /* A greater step is refused: "every 90 minutes" cannot be said in this field. */
+        /* A step that is greater than the field is refused, because a field cannot say "every 90
+         * minutes". */
         size_t start = reader->at;
         if (!elapse__reader_number(reader, 0, field->end - field->low + 1,
                                    "a step is a number, at most the number of values in the field",
@@ -240,9 +241,9 @@ static bool read_item(struct elapse__reader *reader, enum field_name name, struc
         last = first;
     }
     if (name == WEEKDAY && is_bounded && first == 7 && last < 7)
-        first = 0; /* 7-2 is SUN-TUE */
+        first = 0; /* 7-2 means SUN-TUE */
     if (!is_bounded && last < first)
-        last = first; /* 7/2 */
+        last = first; /* in 7/2, the first value 7 is above the end of the field */
     add_range(name, first, last, step, values);
     return true;
 }
@@ -327,7 +328,7 @@ static bool read_fields(struct elapse__reader *reader, struct elapse_cron *cron)
     return true;
 }
 
-/* Reads the duration after @every, and all that follows. */
+/* Reads the duration after @every, up to the end of the text. */
 static bool read_period(struct elapse__reader *reader, struct elapse_cron *cron)
 {
     static const struct {
@@ -366,7 +367,7 @@ static bool read_period(struct elapse__reader *reader, struct elapse_cron *cron)
     return true;
 }
 
-/* Reads what follows @. */
+/* Reads what follows the character @. */
 static bool read_shorthand(struct elapse__reader *reader, struct elapse_cron *cron)
 {
     ELAPSE__ASSERT(reader->at >= 1);

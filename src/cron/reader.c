@@ -51,7 +51,7 @@ void elapse__reader_skip_blanks(struct elapse__reader *reader)
 
 bool elapse__reader_follows(const struct elapse__reader *reader, const char *word, size_t length)
 {
-    /* The terminator is no capital, so the comparison ends there at the latest. */
+    /* The terminator is no capital, so the comparison ends at the terminator at the latest. */
     for (size_t i = 0; i < length; i++) {
         ELAPSE__ASSERT(elapse__is_letter(word[i]));
         if (elapse__capital(reader->text[reader->at + i]) != word[i])
@@ -60,7 +60,7 @@ bool elapse__reader_follows(const struct elapse__reader *reader, const char *wor
     return true;
 }
 
-/* Reads digits. Returns the number, or TOO_GREAT if it is that or more. */
+/* Reads digits. Returns their number, but never more than TOO_GREAT. */
 static unsigned read_digits(struct elapse__reader *reader)
 {
     unsigned number = 0;

@@ -1,6 +1,6 @@
 /*
- * A text that is read character by character, from left to right. Letters and digits are
- * those of ASCII in every locale, and small letters count as capitals.
+ * Reads a text character by character, from left to right. In every locale, only the letters and
+ * digits of ASCII count as letters and digits. Small letters count as capitals.
  */
 #ifndef ELAPSE__READER_H
 #define ELAPSE__READER_H
@@ -23,20 +23,20 @@ bool elapse__is_letter(char c);
 /* Returns the capital of a small letter, and any other character as it is. */
 char elapse__capital(char c);
 
-/* Returns the next character as a capital, and stays in front of it. */
+/* Returns the next character as a capital, and does not step over it. */
 char elapse__reader_peek(const struct elapse__reader *reader);
 
-/* Steps over the next character if it is `c`, which is not the terminator. Returns whether it
- * did. */
+/* Steps over the next character if it is `c`. Returns whether it was `c`. Requires that `c` is not
+ * the terminator. */
 bool elapse__reader_take(struct elapse__reader *reader, char c);
 
 void elapse__reader_skip_blanks(struct elapse__reader *reader);
 
-/* Returns whether the next characters are the `length` capitals of `word`. */
+/* Returns whether the next `length` characters are those of `word`, which has only capitals. */
 bool elapse__reader_follows(const struct elapse__reader *reader, const char *word, size_t length);
 
-/* Reads a number from `low` to `high`. Otherwise fails with `fault`, which says what the number
- * should be. */
+/* Reads a number from `low` to `high`. If there is no such number, fails with the text `fault`,
+ * which says what the number should be. */
 bool elapse__reader_number(struct elapse__reader *reader, unsigned low, unsigned high,
                            const char *fault, unsigned *number);
 

@@ -1,7 +1,7 @@
 /*
- * Time zones are found once and kept for ever, in a list that only grows. So a zone can be used
- * without a lock and without a count of its users. Two threads that look for the same new zone at
- * once both read it, and both stay in the list, which does no harm.
+ * A time zone is read once and kept for ever, in a list that only grows. So a zone can be used
+ * without a lock and without a count of its users. If two threads look for the same new zone at
+ * once, both read it. Then the list has the zone twice, which does no harm.
  */
 #include "time_zone.h"
 
@@ -16,7 +16,7 @@
 
 enum {
     NAME_BYTES_MAX = 255,
-    FILE_BYTES_MAX = 64 << 10, /* the longest has 4 KiB */
+    FILE_BYTES_MAX = 64 << 10, /* the longest file of the database has 4 KiB */
 };
 
 const struct elapse_time_zone elapse__zone_utc = {.kind = ELAPSE__ZONE_KIND_UTC};
@@ -32,8 +32,8 @@ const struct elapse_time_zone *elapse__zone_of(const struct elapse_cron *cron,
     return zone == ELAPSE_ZONE_LOCAL ? &elapse__zone_local : &elapse__zone_utc;
 }
 
-/* Returns whether the name can be that of a file of the database. Without dots and without a
- * leading slash it leads nowhere else. */
+/* Returns whether a file of the database can have this name. The name has no dots and no leading
+ * slash, so it cannot lead out of the folder of the database. */
 static bool is_file_name(const char *name)
 {
     ELAPSE__ASSERT(name[0] != '\0');
@@ -55,7 +55,7 @@ static const struct elapse_time_zone *find_again(const char *name)
     return zone;
 }
 
-/* Returns a new zone with room for `bytes` bytes of a file, or NULL. */
+/* Returns a new zone that holds a copy of the bytes of a file; NULL if there is no memory. */
 static struct elapse_time_zone *zone_new(const char *name, enum elapse__zone_kind kind,
                                          const unsigned char *bytes, size_t length)
 {
@@ -82,7 +82,7 @@ static void keep(struct elapse_time_zone *zone)
     while (!atomic_compare_exchange_weak(&found_zones, &first, zone));
 }
 
-/* Reads the file of a zone. Stores NULL if there is none. */
+/* Reads the file of a zone. Stores NULL if there is no such file. */
 static enum elapse_error read_zone(const char *name, struct elapse_time_zone **zone)
 {
     char path[sizeof "/usr/share/zoneinfo/" + NAME_BYTES_MAX];

@@ -1,8 +1,8 @@
 /*
  * Converts between moments and local time.
  *
- * Local time is a staircase: it runs with UTC, but at a change of the clock it leaps
- * forward over a gap, or falls back and repeats itself.
+ * Local time runs with UTC. At a change of the clock it leaps forward over a gap, or falls back and
+ * repeats itself.
  *
  *     local |            C..../           /
  *           |                |      A.. ./.
@@ -11,11 +11,12 @@
  *           |              /  gap /  |/ twice
  *           +-----------------^---^--------> moments
  *
- * A zone converts a moment to local time. The C library, which reads the zone of TZ, offers no
- * safe way back: mktime does not promise what it returns for a time in a gap, or for one that
- * comes twice. So the way back is searched in every zone. A good day before a local time, the
- * offset is nearly always the one that holds at that local time, too. If it is not, the changes of
- * the clock around it are looked for: first hour by hour, then by halving the hour.
+ * A zone converts a moment to local time. For the zone of TZ, the C library does this. It has no
+ * safe way back: mktime does not promise what it returns for a local time in a gap, or for a local
+ * time that comes twice. So the functions below search for the moment of a local time, in every
+ * kind of zone. The offset of a little more than a day before is nearly always the offset that
+ * holds at the local time, too. If it is not, the functions look for the changes of the clock
+ * around the local time: first hour by hour, then by halving the hour.
  */
 #include "zone.h"
 
@@ -31,7 +32,7 @@ static void require_room_for_sums(int64_t seconds)
     (void)seconds;
 }
 
-/* Asks the C library. */
+/* Returns the offset as the C library tells it. */
 static int64_t offset_of_process_s(int64_t moment_s)
 {
     time_t moment = (time_t)moment_s;

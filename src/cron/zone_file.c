@@ -1,12 +1,13 @@
 /*
- * Reads a file of the time zone database. A file has two blocks. The first has times of 32 bits,
- * and is passed over:
+ * Reads a file of the time zone database. A file has two blocks. The first block has times of 32
+ * bits; this file passes over it:
  *
  *     | header | times of 32 bits | header | times of 64 bits | LF rule LF |
  *
- * A block is: the moments of the changes; for each the number of a type; the types, of which each
- * has an offset, a flag for summer and the place of a name; the names; leap seconds; two kinds of
- * marks. Numbers are big-endian. All numbers of a file are checked when it is read.
+ * A block has these parts: the moments of the changes; for each change, the number of a type; the
+ * types, each with an offset, a flag for summer and the place of a name; the names; leap seconds;
+ * two kinds of marks, one byte each. Numbers are big-endian. All numbers of a file are checked when
+ * the file is read.
  */
 #include "zone_file.h"
 
@@ -17,11 +18,11 @@
 enum {
     HEADER_BYTES = 44,
     TYPE_BYTES = 6,
-    OFFSET_S_MAX = 25 * 3600, /* more than any zone has */
+    OFFSET_S_MAX = 25 * 3600, /* more than the offset of any zone */
 };
 
 struct header {
-    uint32_t marks; /* both kinds */
+    uint32_t marks; /* how many marks of both kinds */
     uint32_t leap_seconds;
     uint32_t changes;
     uint32_t types;
@@ -61,7 +62,8 @@ static bool read_header(struct header *header, const unsigned char *bytes, size_
     return number_of_4(bytes + 20) <= header->types && number_of_4(bytes + 24) <= header->types;
 }
 
-/* Returns the bytes of a block. They fit into 64 bits: five products of 32 bits by less than 16. */
+/* Returns the length of a block. The sum fits into 64 bits: it has five products of 32 bits by less
+ * than 16. */
 static uint64_t block_bytes(const struct header *header, unsigned time_bytes)
 {
     ELAPSE__ASSERT(time_bytes == 4 || time_bytes == 8);
@@ -85,7 +87,7 @@ static bool is_sound(const struct elapse__zone_file *file)
     return true;
 }
 
-/* Reads the rule between two ends of lines; there may be none. */
+/* Reads the rule between two ends of lines. There may be no rule. */
 static bool read_rule(struct elapse__zone_file *file, const unsigned char *bytes, size_t length)
 {
     if (length < 2 || bytes[0] != '\n')
@@ -128,7 +130,7 @@ bool elapse__zone_file_parse(struct elapse__zone_file *file, const unsigned char
 
 int64_t elapse__zone_file_offset_s(const struct elapse__zone_file *file, int64_t moment_s)
 {
-    size_t low = 0; /* the changes before this have come */
+    size_t low = 0; /* the changes before this one have come by the moment */
     size_t high = file->change_count;
 
     ELAPSE__ASSERT(file->type_count > 0);
@@ -141,7 +143,7 @@ int64_t elapse__zone_file_offset_s(const struct elapse__zone_file *file, int64_t
     }
     if (low == file->change_count && file->has_rule)
         return elapse__zone_rule_offset_s(&file->rule, moment_s);
-    /* Before the first change the first type holds. */
+    /* Before the first change, the first type holds. */
     size_t type = low > 0 ? file->types[low - 1] : 0;
     ELAPSE__ASSERT(type < file->type_count);
     return signed_of_4(file->offsets + TYPE_BYTES * type);

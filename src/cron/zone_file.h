@@ -1,5 +1,5 @@
 /*
- * The bytes of a file of the time zone database: TZif, RFC 8536. Pure parsing.
+ * Parses the bytes of a file of the time zone database: TZif, RFC 8536. Does not open the file.
  */
 #ifndef ELAPSE__ZONE_FILE_H
 #define ELAPSE__ZONE_FILE_H
@@ -10,14 +10,14 @@
 
 #include "zone_rule.h"
 
-/* What a file says. It points into the bytes of the file, which must be kept. */
+/* What a file says. The struct points into the bytes of the file, which must be kept. */
 struct elapse__zone_file {
     const unsigned char *changes; /* `change_count` moments of 8 bytes, in ascending order */
-    const unsigned char *types;   /* of each change: the number of its type */
+    const unsigned char *types;   /* for each change, the number of its type */
     const unsigned char *offsets; /* `type_count` types of 6 bytes, which begin with the offset */
     size_t change_count;
     size_t type_count;
-    bool has_rule; /* for the moments after the last change */
+    bool has_rule; /* the file has a rule for the moments after the last change */
     struct elapse__zone_rule rule;
 };
 

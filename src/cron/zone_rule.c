@@ -4,7 +4,8 @@
  *     rule    = name offset [name [offset] ["," change "," change]]
  *     change  = ("J" day | day | "M" month "." week "." weekday) ["/" time]
  *
- * The offset is counted to the west, against all custom elsewhere.
+ * In a rule, an offset is positive to the west of Greenwich. Everywhere else it is positive to the
+ * east.
  */
 #include "zone_rule.h"
 
@@ -129,7 +130,7 @@ bool elapse__zone_rule_parse(struct elapse__zone_rule *rule, const char *text, s
         rule->summer_s = -west_s;
     }
     if (rest.at == rest.end) {
-        /* Where the changes are not given, the C library takes those of the United States. */
+        /* If the text gives no changes, the C library uses those of the United States. */
         static const char usual[] = ",M3.2.0,M11.1.0";
         rest = (struct rest){usual, usual + sizeof usual - 1};
     }
@@ -161,7 +162,7 @@ static int64_t day_of_change(const struct elapse__zone_change *change, int64_t y
     return first_of_month + day;
 }
 
-/* Returns the moment of the change in this year; `before_s` is the offset until then. */
+/* Returns the moment of the change in this year. `before_s` is the offset until that moment. */
 static int64_t moment_of_change(const struct elapse__zone_change *change, int64_t year,
                                 int64_t before_s)
 {
@@ -176,7 +177,8 @@ int64_t elapse__zone_rule_offset_s(const struct elapse__zone_rule *rule, int64_t
     int64_t latest_s = INT64_MIN;
     int64_t offset_s = rule->standard_s;
 
-    /* A change may lie a week outside its year. The latest that has come by now counts. */
+    /* A change may lie up to a week outside its year. The latest change that has come by the moment
+     * counts. */
     for (int64_t each = year - 1; each <= year + 1; each++) {
         int64_t summer_s = moment_of_change(&rule->to_summer, each, rule->standard_s);
         int64_t standard_s = moment_of_change(&rule->to_standard, each, rule->summer_s);
