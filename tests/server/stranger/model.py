@@ -24,6 +24,7 @@ class Job:
     def __init__(self, **fields):
         self.id = self.due = self.lease = self.lease_end = self.reason = self.error = self.error_at = None
         self.state, self.attempts, self.handed, self.waits, self.buried_at = "delayed", 0, False, False, 0
+        self.by_wall = False        # due by the wall clock (AT), not by the other one (IN)
         self.bounds = None          # the due time lies between these, and the server has not told it yet
         self.maybe_lost = False     # the server was killed since the hand-out
         self.__dict__.update(fields)
@@ -44,7 +45,7 @@ class Model:
         self.jobs, self.shadows, self.tubes = {}, {}, {name: Tube() for name in TUBES}
         self.tokens, self.arrivals = {}, {}
         self.now, self.counter, self.learn = (0, 0), 0, []
-        self.passing = 0            # while time passes: when the last job became ready
+        self.passing = None         # while time passes: when the last job became ready, and by which clock
 
     def expect(self, condition, *what):
         if not condition:
@@ -82,11 +83,14 @@ class Model:
         if job.state == "ready":
             return
         turns = self.tubes[job.tube].turns
+        moment = (due, job.by_wall)
         if job.group not in turns:
-            if self.passing != due:     # who is first among those of one moment, no document says
+            # Any may be first among those of one moment, and of those that became due by two clocks while time passed.
+            last, by_wall = self.passing or (None, None)
+            if last is None or (last != due and by_wall == job.by_wall):
                 self.counter += 1
             turns[job.group] = self.counter
-        self.passing = self.passing and due
+        self.passing = self.passing and moment
         job.state, job.due, job.waits, job.bounds = "ready", due, False, None
 
     def leave(self, job, state):
@@ -159,12 +163,12 @@ class Model:
 
     def pass_time(self, until):
         """Everything up to `until` has happened, in the order of time."""
-        self.passing = 1
+        self.passing = (None, False)
         while True:
             first = min((event for event in self.events() if event[0] <= until and event[1] in ("due", "expires", "ends")),
                         key=lambda event: event[0], default=None)
             if first is None:
-                self.passing = 0
+                self.passing = None
                 return
             when, what, job = first
             if what == "due":
@@ -194,7 +198,7 @@ class Model:
 
     def delay(self, job, bounds):
         self.leave(job, "delayed")
-        job.bounds, job.due, job.lease = bounds, bounds[1], None
+        job.bounds, job.due, job.lease, job.by_wall = bounds, bounds[1], None, False
         self.learn.append(job)
 
     def bury(self, job, reason):
@@ -242,6 +246,7 @@ class Model:
         job.waits = job.missing > 0
         if delay:
             self.delay(job, (at, at) if at else (self.now[0] + delay, self.now[1] + delay))
+            job.by_wall = bool(at)
         elif not job.waits:
             self.make_ready(job, self.now[1])
 
