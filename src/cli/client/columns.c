@@ -28,18 +28,24 @@ static const struct {
 
 enum { MEMBERS = sizeof members / sizeof members[0] };
 
+static void add_any(struct columns *columns, const char *name, size_t length)
+{
+    ELAPSE__ASSERT_THAT(length, <, (size_t)COLUMN_NAME_BYTES);
+    ELAPSE__ASSERT_THAT(columns->count, <, (size_t)COLUMNS_MAX);
+    memcpy(columns->names[columns->count], name, length);
+    columns->names[columns->count][length] = '\0';
+    columns->widths[columns->count] = length;
+    columns->count++;
+}
+
 /* Adds a column. Returns false if jobs have no such member. */
 static bool add(struct columns *columns, const char *name, size_t length)
 {
     for (size_t i = 0; i < MEMBERS; i++) {
-        if (strlen(members[i].name) != length || memcmp(members[i].name, name, length) != 0)
-            continue;
-        ELAPSE__ASSERT_THAT(length, <, (size_t)COLUMN_NAME_BYTES);
-        memcpy(columns->names[columns->count], name, length);
-        columns->names[columns->count][length] = '\0';
-        columns->widths[columns->count] = length;
-        columns->count++;
-        return true;
+        if (strlen(members[i].name) == length && memcmp(members[i].name, name, length) == 0) {
+            add_any(columns, name, length);
+            return true;
+        }
     }
     return false;
 }
@@ -73,6 +79,16 @@ enum exit_status columns_read(void *context, const char *names)
         if (names[length] == '\0')
             return STATUS_OK;
         names += length + 1;
+    }
+}
+
+void columns_set(struct columns *columns, const char *names)
+{
+    *columns = (struct columns){.count = 0};
+    while (*names != '\0') {
+        size_t length = strcspn(names, ",");
+        add_any(columns, names, length);
+        names += length + (names[length] == ',');
     }
 }
 

@@ -25,6 +25,10 @@ struct columns {
  * is wrong. The context is a struct columns. */
 enum exit_status columns_read(void *context, const char *names);
 
+/* Makes these the columns: names with commas between them, of the members of any map. Requires
+ * names that fit. */
+void columns_set(struct columns *columns, const char *names);
+
 /* Adds the column "body" behind the others. */
 void columns_add_body(struct columns *columns);
 

@@ -1,5 +1,6 @@
 /*
- * elapse list: the jobs of a tube, or the names of all tubes; elapse find: the jobs with a key.
+ * elapse list: the jobs of a tube, or the names of all tubes; elapse find: the jobs with a key;
+ * elapse groups: the groups of a tube.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@ enum { PAGE_JOBS = 1000, BODY_BYTES = 60, BODY_BYTES_MAX = 1024 };
 /* The columns, unless --columns names others. */
 static const char list_columns[] = "id,state,due,left,attempts,key,tag,group,error";
 static const char find_columns[] = "id,tube,state,due,left,attempts";
+static const char group_columns[] = "group,delayed,ready,running,buried";
 
 struct list {
     struct client *client;
@@ -178,7 +180,8 @@ static void show_progress(struct list *list)
     char line[200];
     uint64_t looked = list->replies * ELAPSE__LIST_PLACES;
 
-    if (!lists_jobs(list) || list->watch || !progress_is_due(&list->progress))
+    if (!lists_jobs(list) || strcmp(list->verb, "GROUPS") == 0 || list->watch ||
+        !progress_is_due(&list->progress))
         return;
     if (list->jobs == 0)
         count_jobs(list);
@@ -223,7 +226,8 @@ static enum exit_status list_pages(struct list *list)
         freeReplyObject(reply);
     }
     progress_end(&list->progress);
-    if (status == STATUS_OK && list->listed == 0 && strcmp(list->verb, "LIST") == 0)
+    if (status == STATUS_OK && list->listed == 0 && strcmp(list->verb, "FIND") != 0 &&
+        list->subject != NULL)
         status = tube_check(list->client, list->subject);
     if (status == STATUS_OK && list->listed == 0 && strcmp(list->verb, "FIND") == 0)
         status = error_of(STATUS_GONE, "no job has the key %s", quote_string(list->subject).text);
@@ -430,4 +434,39 @@ enum exit_status find_command(int argc, char **argv)
     struct list list = {.client = client_new()};
     struct command_option table[2 + CLIENT_OPTION_COUNT] = {client_json_option(list.client)};
     return client_run(list.client, &find_help, find, &list, table, argc, argv);
+}
+
+/* ---- groups ---- */
+
+static const struct command_help groups_help = {
+    .usage = "Usage: elapse groups TUBE [OPTION]...\n",
+    .purpose = "Lists the groups of a tube that have jobs, in no order, and how many of their jobs "
+               "are\ndelayed, ready, running with a worker, and buried.\n",
+    .example = "Example:\n"
+               "  elapse groups mails\n",
+};
+
+static enum exit_status groups(void *context, const struct command_line *line)
+{
+    struct list *list = context;
+    enum exit_status status = options_check_count(line, 1);
+
+    if (status != STATUS_OK)
+        return status;
+    if (line->argument_count == 0)
+        return usage_error("a tube is missing");
+    list->verb = "GROUPS";
+    list->subject = line->arguments[0];
+    columns_set(&list->columns, group_columns);
+    return start(list);
+}
+
+enum exit_status groups_command(int argc, char **argv)
+{
+    struct list list = {.client = client_new()};
+    struct command_option table[3 + CLIENT_OPTION_COUNT] = {
+        option_number("limit", "COUNT", &list.limit, 1, UINT32_MAX,
+                      "at most so many; all of them without it"),
+        client_json_option(list.client)};
+    return client_run(list.client, &groups_help, groups, &list, table, argc, argv);
 }

@@ -233,6 +233,37 @@ class Jobs(ClientTest):
         self.fails(GONE, "no job has the key 'nobody'", "find", "nobody")
         self.assert_usage_error("elapse find", "find", says=["a key is missing"])
 
+    def test_groups(self):
+        for group in ("amy", "amy", "bob"):
+            self.done("put", "t", "x", "--group", group)
+        self.done("put", "t", "x", "--group", "bob", "--in", "1h")
+        self.done("put", "u", "x")
+        self.json_of("reserve", "t")
+        zero = {"delayed": 0, "ready": 0, "running": 0, "buried": 0}
+        self.assertEqual(sorted(self.json_of("groups", "t"), key=lambda group: group["group"]),
+                         [zero | {"group": "amy", "ready": 1, "running": 1},
+                          zero | {"group": "bob", "ready": 1, "delayed": 1}])
+        table = self.done("groups", "t").splitlines()
+        self.assertRegex(table[0], r"^GROUP +DELAYED +READY +RUNNING +BURIED$")
+        self.assertEqual(len(self.json_of("groups", "t", "--limit", "1")), 1)
+        self.assertEqual(self.done("groups", "u").splitlines(), [table[0]])
+        self.fails(GONE, "there is no such tube: 'v'", "groups", "v")
+        self.assert_usage_error("elapse groups", "groups", says=["a tube is missing"])
+
+    def test_clients(self):
+        self.done("put", "mails", "x")
+        self.json_of("reserve", "mails", "--holder", "a b,c%")
+        rows = self.json_of("clients")
+        self.assertEqual([(row["name"], row["leases"], row["tubes"]) for row in rows if row["id"] == 0],
+                         [("a b,c%", 1, "mails")])
+        [own] = [row for row in rows if row["id"] != 0]
+        self.assertEqual((own["leases"], own["oldest"], own["tubes"]), (0, 0, ""))
+        self.assertRegex(own["addr"], r"^127\.0\.0\.1:[0-9]+$")
+        table = self.done("clients").splitlines()
+        self.assertRegex(table[0], r"^ID +ADDR +NAME +LEASES +OLDEST +TUBES$")
+        self.assertRegex(table[-1], r"^0 +- +a b,c% +1 +\S.* mails$")
+        self.assert_usage_error("elapse clients", "clients", "x", says=["unknown argument 'x'"])
+
     def test_cancel_all(self):
         self.done("put", "t", "--lines", "--tag", "a", stdin=b"x\n" * 10)
         self.done("put", "t", "y")
