@@ -37,8 +37,7 @@ enum {
 enum elapse__schema_tags {
     ELAPSE__SCHEMA_TAGS_OFF,
     ELAPSE__SCHEMA_TAGS_ON,
-    ELAPSE__SCHEMA_TAGS_ANY, /* only a wish: a new queue has hash tags if no program of 0.2 may run
-                              */
+    ELAPSE__SCHEMA_TAGS_ANY, /* only a wish: new queues have tags if no program of 0.2 may run */
 };
 
 /* A queue as the database has it. */

@@ -41,8 +41,8 @@ struct elapse__status {
     struct elapse__status_partition *partitions; /* an array of queue.partitions elements */
     struct elapse__status_standby *standbys;
     size_t standby_count;
-    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* the node of the worst wall clock; "": all are
-                                                    right */
+    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* of the node that is the most wrong; "": none is
+                                                  */
     int64_t clock_ahead_ms;                      /* the clock of that node minus the database's */
     uint32_t timeline;
     char server[ELAPSE__STATUS_TEXT_BYTES]; /* host and port */

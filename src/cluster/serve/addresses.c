@@ -1,7 +1,7 @@
 /*
  * Finds the network addresses of the owners of partitions. The loop must not wait for a name
- * server, so a thread looks names up. Addresses in digits are known at once. While an address is
- * not known, the router's link cannot be opened; the router asks for it again a little later.
+ * server, so another thread looks names up. An address in digits is known at once. While no address
+ * is known, the router's link cannot be opened. The router asks again a little later.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 /* ---- on the thread of the loop ---- */
 
-/* Forgets the earlier owner, and begins to look for the owner at `address`. The caller holds the
+/* Forgets the previous owner, and begins to look for the owner at `address`. The caller holds the
  * lock. */
 static void begin(struct elapse__cluster_way *way, const char *address)
 {
@@ -55,8 +55,8 @@ bool elapse__addresses_find(struct elapse__cluster_partition *partition,
     return is_known;
 }
 
-/* After the last address of a name has failed, the name is looked up again: the name may have other
- * addresses by now. */
+/* After the last address of a name has failed, the name is looked up again, because it may have
+ * other addresses by now. */
 void elapse__addresses_failed(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster_errand *errand = &partition->cluster->addresses;
@@ -70,10 +70,10 @@ void elapse__addresses_failed(struct elapse__cluster_partition *partition)
     elapse__unlock(&errand->monitor.lock);
 }
 
-/* ---- on a thread of its own ---- */
+/* ---- on the thread that looks names up ---- */
 
-/* Returns a partition whose owner's name is to be looked up; NULL: there is none. The caller holds
- * the lock. */
+/* Returns a partition whose owner's name has to be looked up, or NULL if there is none. The caller
+ * holds the lock. */
 static struct elapse__cluster_partition *find_wanted(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT_LOCK_HELD(&cluster->addresses.monitor.lock);
@@ -83,7 +83,7 @@ static struct elapse__cluster_partition *find_wanted(struct elapse__cluster *clu
     return NULL;
 }
 
-/* Looks a name up. The caller holds the lock, which is released during the look-up. */
+/* Looks a name up. The caller holds the lock. This function releases it during the look-up. */
 static void look_up(struct elapse__cluster_errand *errand, struct elapse__cluster_way *way)
 {
     struct elapse__os_address found[ELAPSE__OS_ADDRESSES_MAX];
@@ -105,7 +105,7 @@ static void look_up(struct elapse__cluster_errand *errand, struct elapse__cluste
         return;
     way->why = why;
     if (why != NULL)
-        return; /* the addresses that were found earlier may still be right */
+        return; /* the addresses that were found before may still be right */
     ELAPSE__ASSERT(count > 0 && count <= ELAPSE__OS_ADDRESSES_MAX);
     memcpy(way->found, found, count * sizeof found[0]);
     way->count = count;

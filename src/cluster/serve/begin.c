@@ -1,5 +1,5 @@
 /*
- * Runs tasks that may take long before the node serves: a task may wait for the database, for a
+ * Runs tasks that may take long before the node serves. A task may wait for the database, for a
  * name server, or for the disk. A signal that asks the process to end does not wait for the task.
  */
 #include "../../base/assert.h"
@@ -23,8 +23,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Ends the process while the thread still waits. No client had a promise yet, and the files are
- * such as a crash may leave them. */
+/* Ends the process while the thread still waits. This does no harm: no client has a promise yet,
+ * and the files are as after a crash. */
 static _Noreturn void abandon(struct elapse__cluster *cluster)
 {
     elapse__os_notify("STOPPING=1");

@@ -1,7 +1,7 @@
 /*
- * Makes and frees the core of a partition that this node owns, and does on the loop's thread what
- * the partition's runner asks for. The core is the pure state machine that serves the partition
- * (src/server/core); the runner is the thread that asks the database
+ * Makes and frees the core of a partition that this node owns. Does what the partition's runner
+ * asks of the loop's thread. The core is the pure state machine that serves the partition
+ * (src/server/core). The runner is the thread that talks to the database
  * (src/cluster/postgres/runner.h).
  */
 #include <inttypes.h>
@@ -12,12 +12,11 @@
 #include "../../server/loop/ended_log.h"
 #include "core.h"
 
-#define READING_NS UINT64_C(100000000) /* the longest pause before readings are looked at again */
+#define READING_NS UINT64_C(100000000) /* the longest pause before the loop looks at readings */
 
 enum {
-    TWIN_LEASES = 3,   /* leases within which a dead owner is replaced */
-    SEARCH_LEASES = 2, /* leases after which other nodes take over on a new timeline (R4 of
-                          src/cluster/ownership/partition.h) */
+    TWIN_LEASES = 3,   /* after so many leases another node has replaced a dead owner */
+    SEARCH_LEASES = 2, /* after so many leases other nodes take over on a new timeline */
 };
 
 /* ---- the core ---- */
@@ -37,7 +36,7 @@ static void free_core(struct elapse__loop *loop, void *argument)
     loop->server = NULL;
 }
 
-/* Stops the core, and ends all readings of bodies that are done or have not begun. Nobody gets the
+/* Stops the core. Ends all readings of bodies that are done or have not begun. Nobody gets these
  * bodies. */
 static void take_readings(struct elapse__loop *loop, void *argument)
 {
@@ -57,7 +56,8 @@ static void end_readings(struct elapse__loop *loop)
     struct elapse__os_watch watch = {.file = elapse__body_reader_descriptor(loop->reader),
                                      .for_data = true};
 
-    /* The disk may be slow, and the partition must not wait for the readings of others. */
+    /* Takes back the readings that have not begun. The partition must not wait while a slow disk
+     * reads for other partitions. */
     elapse__body_reader_withdraw(loop->reader);
     elapse__loop_with_core(loop, take_readings, NULL);
     while (elapse__body_reader_count(loop->reader) > 0) {
@@ -93,7 +93,7 @@ static bool open_loop(struct elapse__cluster *cluster, struct elapse__loop *loop
            elapse__loop_open(loop);
 }
 
-/* Makes the core, without passwords: the router knows who may speak to the core. */
+/* Makes the core. The core has no passwords, because the router knows who may use it. */
 static bool make_core(struct elapse__cluster_partition *partition)
 {
     struct elapse__cluster *cluster = partition->cluster;
@@ -140,7 +140,7 @@ void elapse__cluster_partition_release(struct elapse__cluster_partition *partiti
     ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
 }
 
-/* ---- who owns it ---- */
+/* ---- who owns the partition ---- */
 
 static void tell_router(struct elapse__cluster_partition *partition)
 {
@@ -162,9 +162,9 @@ static void tell_router(struct elapse__cluster_partition *partition)
                          place, epoch);
 }
 
-/* Frees the core of a partition that has to stop. The partition answers nothing any more. Its
- * runner may call `stopped` only later, because it first writes a mark into the database (R11 of
- * src/cluster/ownership/partition.h). */
+/* Frees the core of a partition that has to stop. From now on nothing is answered for the
+ * partition. The runner may call `stopped` only later, because it first writes a mark into the
+ * database (R11 of src/cluster/ownership/partition.h). */
 static void look_at_stop(struct elapse__cluster_partition *partition)
 {
     if (partition->figures.partition.stop == ELAPSE__STOP_NONE)
@@ -213,7 +213,8 @@ static void log_change(struct elapse__cluster_partition *partition,
                    complaint[0] == '\0' ? "" : figures->message);
 }
 
-/* Logs what the comparison of clocks says now (R12 of src/cluster/ownership/partition.h). */
+/* Logs the present result of the comparison of clocks (R12 of
+ * src/cluster/ownership/partition.h). */
 static void log_clock(struct elapse__cluster_partition *partition,
                       const struct elapse__partition_figures *now)
 {
@@ -252,8 +253,8 @@ static void look_at_figures(struct elapse__cluster_partition *partition)
 
 /* ---- two nodes with one address ---- */
 
-/* Returns whether the owner is another life with this node's address. The other life may be an
- * earlier one of this process, but such a life does not renew its lease: TWIN_LEASES later it owns
+/* Returns whether the owner is another life with this node's address. It may be an earlier life of
+ * this process, but such a life does not renew its lease. After TWIN_LEASES leases it owns
  * nothing. */
 static bool has_twin(const struct elapse__cluster_partition *partition)
 {
@@ -310,7 +311,7 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster)
 
 /* ---- what the runner's thread has asked for ---- */
 
-/* What the calls of the runner (partition.c) ask of the loop, copied under the lock. */
+/* What the callbacks of the runner (partition.c) ask of the loop, copied while the lock is held. */
 struct wishes {
     bool is_owned, is_opened_anew, has_failed, has_lost;
     const char *out;
@@ -344,8 +345,8 @@ static void start_again(struct elapse__cluster_partition *partition)
         partition->cluster->has_failed = true;
 }
 
-/* Ends the process if the journal has failed. Does nothing if the core is broken because the
- * runner's thread has fenced the store: that thread tells the loop what to do. */
+/* Ends the process if the journal has failed. If the core is broken because the runner's thread has
+ * fenced the store, does nothing: that thread tells the loop what to do. */
 static void look_at_broken(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT(partition->core->is_broken);

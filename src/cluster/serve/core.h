@@ -1,6 +1,6 @@
 /*
- * Declares what makes and frees the core of a partition, and what the loop does for the partition's
- * runner.
+ * Declares the functions that make and free the core of a partition, and the function that does
+ * what the partition's runner asks of the loop.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_CORE_H
 #define ELAPSE__CLUSTER_SERVE_CORE_H
@@ -9,11 +9,12 @@
 
 /* ---- core.c ---- */
 
-/* Counts the descriptors that no client gets. */
+/* Counts the file descriptors that are kept back for partitions, so that clients do not get
+ * them. */
 void elapse__cluster_count_files(struct elapse__cluster *cluster);
 
-/* Does what the runner's thread has asked for: makes or frees the core, starts another runner, logs
- * what has changed, and tells the router who owns the partition. */
+/* Does what the runner's thread has asked for: makes or frees the core, starts a new runner, logs
+ * changes, and tells the router who owns the partition. */
 void elapse__cluster_partition_look(struct elapse__cluster_partition *partition);
 
 /* Frees the core, if there is one. */

@@ -1,6 +1,6 @@
 /*
- * Makes monitors and errands. A monitor is a lock with its condition. An errand is a thread that
- * may wait for the database or a name server, because the loop must not wait.
+ * Makes monitors and errands. A monitor is a lock with a condition. An errand is a thread that may
+ * wait for the database or a name server, which the loop must not do.
  */
 #include "../../base/assert.h"
 #include "../../os/os.h"
@@ -47,7 +47,7 @@ void elapse__cluster_errand_end(struct elapse__cluster_errand *errand)
     elapse__condition_broadcast(&errand->monitor.changed);
 }
 
-/* Returns whether the thread has ended within the patience. */
+/* Returns whether the thread has ended in time. */
 static bool end_thread(struct elapse__cluster_errand *errand)
 {
     uint64_t until_ns = elapse__os_monotonic_ns() + PATIENCE_NS;

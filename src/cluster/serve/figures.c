@@ -1,6 +1,5 @@
 /*
- * This file gives names to the states of a partition, and fills the figures of
- * src/server/loop/cluster.h.
+ * Has words for the states of a partition, and fills the figures of src/server/loop/cluster.h.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ const char *elapse__cluster_role(enum elapse__partition_role role)
     return words[role];
 }
 
-/* "It" in these texts is the database. */
+/* In these texts "it" means the database. */
 const char *elapse__cluster_complaint(enum elapse__complaint complaint)
 {
     switch (complaint) {
@@ -143,7 +142,7 @@ static void show_partition(void *context, uint32_t number, struct elapse__loop_p
     if (partition->seen_out != NULL) {
         figures->is_stopped = true;
         figures->complaint = partition->seen_out;
-        return; /* the node does not follow the partition, and so does not know its owner */
+        return; /* a node that does not follow the partition does not know its owner */
     }
     (void)snprintf(figures->owner, sizeof figures->owner, "%s", seen.partition.owner);
     (void)snprintf(figures->address, sizeof figures->address, "%s", seen.partition.address);

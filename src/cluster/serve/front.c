@@ -1,6 +1,6 @@
 /*
- * Passes bytes between the sockets of clients and the router. A client's peer belongs to the front:
- * the loop that has no core.
+ * Passes bytes between the sockets of clients and the router. The peers of clients belong to the
+ * front: a loop that has no core.
  */
 #include "../../base/assert.h"
 #include "links.h"
@@ -15,8 +15,8 @@ static struct elapse__router_client *client_of(const struct elapse__peer *peer)
     return peer->user;
 }
 
-/* Copies from the router what is to be sent to a client, how much may be received from it, and
- * whether its connection shall end. */
+/* Copies three facts about a client from the router: what to send, how many bytes it takes, and
+ * whether its connection should end. */
 static void look(struct elapse__peer *peer)
 {
     const struct elapse__router_client *client = client_of(peer);
@@ -84,7 +84,8 @@ void elapse__front_receive(struct elapse__cluster *cluster)
 /* ---- sending ---- */
 
 /* Called when a client has turned out to be another node that asks for a core of this node. Moves
- * the connection from the router to that core. If the core is gone, closes the connection. */
+ * the connection from the router to that core. If there is no such core any more, closes the
+ * connection. */
 static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
                  const struct elapse__router_given *given)
 {
@@ -100,15 +101,15 @@ static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
         elapse__peer_free(peer);
         return;
     }
-    /* Push messages are written to the socket directly, without TLS. So only a connection without
+    /* Push messages are written directly to the socket, without TLS. So only a connection without
      * TLS may get them. Other nodes never use TLS. */
     peer->is_link = !given->is_pipe && peer->tls == NULL;
     elapse__peer_move(peer, &core->peers);
     elapse__loop_connect(core, peer, &facts);
 }
 
-/* Sends the output of the router for a client, as much as the socket takes, and tells the router
- * how much was sent. */
+/* Sends as much of the router's output for a client as the socket takes. Tells the router how much
+ * was sent. */
 static void send_output(struct elapse__peer *peer)
 {
     struct elapse__router_client *client = client_of(peer);

@@ -1,7 +1,7 @@
 /*
- * Joins the transactional inbox of a partition with its runner and its store. Rows of the inbox, a
- * table of the database, become commands of the queue. src/cluster/inbox decides which. Each
- * function here calls it with the store's lock held.
+ * Joins the transactional inbox of a partition with its runner and its store. The inbox is a table
+ * of the database. Its rows become commands of the queue, and src/cluster/inbox decides which. Each
+ * function here calls that room while it holds the store's lock.
  */
 #include "../../base/assert.h"
 #include "store.h"
@@ -13,7 +13,7 @@ static struct elapse__cluster_partition *partition_of(void *context)
     return context;
 }
 
-/* Runs a command of the inbox in the queue. Called with the store's lock held. */
+/* Runs a command of the inbox in the queue. Called while the store's lock is held. */
 static bool run(void *context, const struct elapse__inbox_command *command,
                 struct elapse__queue_answer *answer)
 {
@@ -23,7 +23,7 @@ static bool run(void *context, const struct elapse__inbox_command *command,
     return elapse__engine_run(&partition->store->engine, elapse__inbox_run, command, answer);
 }
 
-/* Asks the store to submit a group if the inbox holds rows that are done. The group goes to the log
+/* Asks the store to submit a group if the inbox holds rows that were run. The group goes to the log
  * even if these rows have changed nothing in the queue. */
 static void push_if_held(struct elapse__cluster_partition *partition, bool holds)
 {
@@ -32,7 +32,7 @@ static void push_if_held(struct elapse__cluster_partition *partition, bool holds
         elapse__store_push(partition->store);
 }
 
-/* ---- the runner's calls: on its thread, while this node owns the partition ---- */
+/* ---- callbacks of the runner: on its thread, while this node owns the partition ---- */
 
 static bool on_ask(void *context, uint64_t now_ms, struct elapse__inbox_poll *poll)
 {
@@ -74,8 +74,8 @@ static uint64_t on_next_ms(void *context)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
-    /* A store that takes nothing runs no row. A time in the past would wake the thread again and
-     * again. */
+    /* A store that takes no commands runs no row. Then this function must not return a time in the
+     * past, which would wake the thread again and again. */
     if (!atomic_load(&partition->cluster->has_inbox) ||
         elapse__store_enter(partition->store) != ELAPSE_OK)
         return UINT64_MAX;
@@ -87,7 +87,7 @@ static uint64_t on_next_ms(void *context)
 const struct elapse__runner_inbox elapse__cluster_partition_inbox_calls = {on_ask, on_came,
                                                                            on_failed, on_next_ms};
 
-/* ---- the store's calls ---- */
+/* ---- functions that the store calls ---- */
 
 bool elapse__cluster_partition_make_inbox(struct elapse__cluster_partition *partition)
 {
@@ -133,8 +133,8 @@ void elapse__cluster_partition_attach_inbox(struct elapse__cluster_partition *pa
     push_if_held(partition, holds);
 }
 
-/* The store may submit the next group as soon as it knows that this one is confirmed. So the inbox
- * is told before the store. */
+/* Tells the inbox before the store that a group is confirmed, because the store may submit the next
+ * group as soon as it knows. */
 void elapse__cluster_partition_confirm_inbox(struct elapse__cluster_partition *partition)
 {
     elapse__store_arrive(partition->store);

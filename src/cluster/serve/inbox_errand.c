@@ -1,10 +1,10 @@
 /*
- * Asks the database for the facts of the queue when the node starts. Later a thread of its own asks
- * whether there is an inbox.
+ * Asks the database for the facts of the queue when the node starts. Has the main function of a
+ * thread that asks later whether there is an inbox.
  *
- * The inbox may be installed at any time, and a database that was restored or promoted may have
- * lost it, or the entry of the queue in it. So the thread asks a server that takes writes, again
- * and again. The answer of a standby does not count, because it may lag.
+ * The inbox may be installed at any time. A database that was restored or promoted may have lost
+ * the inbox, or the entry of the queue in it. So the thread asks again and again. It asks a server
+ * that takes writes, because the answer of a standby may be old.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "../../base/assert.h"
 #include "base.h"
 
-enum { LOOKS_A_ROUND = 9 }; /* for signals, between two rounds; each look takes 100 ms */
+enum { LOOKS_A_ROUND = 9 }; /* looks for signals between two rounds; each look takes 100 ms */
 
 #define NS_PER_S    UINT64_C(1000000000)
 #define SOON_NS     (2 * NS_PER_S)  /* the pause if no server that takes writes has answered */
@@ -21,7 +21,8 @@ enum { LOOKS_A_ROUND = 9 }; /* for signals, between two rounds; each look takes 
 
 /* ---- the queue ---- */
 
-/* Logs why a host does not help, unless this reason was the last one logged for the host. */
+/* Logs why a host does not help. Does nothing if the last line for this host had the same
+ * reason. */
 static void tell(struct elapse__cluster *cluster, unsigned host,
                  const struct elapse__schema_why *why, struct elapse__schema_why *told)
 {
@@ -103,8 +104,7 @@ static enum found look(struct elapse__cluster *cluster, struct elapse__schema_wh
     return FOUND_NOTHING;
 }
 
-/* Remembers whether there is an inbox. Leaves a line for the log if the line differs from the last
- * one. */
+/* Notes whether there is an inbox. Leaves a line for the log if it differs from the last line. */
 static void note(struct elapse__cluster *cluster, enum found found,
                  const struct elapse__schema_why *why)
 {

@@ -1,5 +1,5 @@
 /*
- * Declares what opens, runs and closes a partition.
+ * Declares the functions that open, run and close a partition.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_LIFE_H
 #define ELAPSE__CLUSTER_SERVE_LIFE_H
@@ -8,7 +8,7 @@
 
 /* ---- partition.c ---- */
 
-/* The functions that the store and the runner call. */
+/* The functions of a partition that its store and its runner call. */
 bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t size,
                                       uint64_t position);
 void elapse__cluster_partition_trim(void *context, uint64_t tail);
@@ -18,24 +18,25 @@ extern const struct elapse__runner_calls elapse__cluster_partition_calls;
 
 /* ---- partition_life.c ---- */
 
-/* Makes the partition with this number of the cluster that is `context`, and opens its store, if
- * its files belong to the partition. Runs on any thread, for other partitions at the same time. If
- * that fails, there is no store, and the partition has a line for the log, unless there was no
+/* Makes the partition with this number, and opens its store if the files belong to the partition.
+ * `context` is the cluster. Any thread may call this, for several partitions at the same time. If
+ * it fails, there is no store. Then the partition has a line for the log, unless there was no
  * memory. */
 void elapse__cluster_partition_open(void *context, uint32_t number);
 
-/* Starts the runner. Requires a store. Returns false after a line for the log. */
+/* Starts the runner. Requires that there is a store. If it fails, logs why and returns false. */
 bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition);
 
 /* Ends the runner, if there is one. Requires that there is no core. */
 void elapse__cluster_partition_end(struct elapse__cluster_partition *partition);
 
-/* Closes the store of the partition with this number, if there is one. Runs on any thread, for
- * other partitions at the same time. Requires that there is no runner. */
+/* Closes the store of the partition with this number, if there is one. `context` is the cluster.
+ * Any thread may call this, for several partitions at the same time. Requires that there is no
+ * runner. */
 void elapse__cluster_partition_close(void *context, uint32_t number);
 
-/* Releases what is left of the partition, and logs the lines that it has for the log. Returns false
- * if not everything that is confirmed became durable here. Requires that the store was closed. */
+/* Frees the partition, and logs the lines that it has for the log. Returns false if not all
+ * confirmed groups became durable here. Requires that the store was closed. */
 bool elapse__cluster_partition_free(struct elapse__cluster_partition *partition);
 
 #endif

@@ -2,8 +2,8 @@
  * Opens and closes the links of the router, and passes commands and bytes on them. A link to a core
  * of this process hands over parsed commands. A link to another node sends bytes through a socket.
  *
- * The core is the pure state machine of a partition (src/server/core). It sees a link to it as a
- * peer whose bytes are in memory: struct elapse__loop_pipe.
+ * The core is the pure state machine of a partition (src/server/core). To the core, a link looks
+ * like a peer whose bytes are in memory: struct elapse__loop_pipe.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,8 +20,8 @@ static struct elapse__cluster_link *own_of(const struct elapse__router_link *lin
 
 /* ---- trouble ---- */
 
-/* Logs why no link to the owner of a partition works. Does nothing if the reason is the one that
- * was logged last. */
+/* Logs why no link to the owner of a partition works. Does nothing if the last line had the same
+ * reason. */
 static void log_trouble(struct elapse__cluster_partition *partition)
 {
     const char *why = elapse__router_trouble(partition->cluster->router, partition->number);
@@ -53,7 +53,7 @@ static struct elapse__cluster_link *new_link(struct elapse__cluster_partition *p
     return own;
 }
 
-/* Tells the router that the link is closed, and why if an error closed it. Frees the link. */
+/* Tells the router that the link is closed, and which error closed it, if any. Frees the link. */
 static void close_link(struct elapse__cluster_link *own)
 {
     if (own->dirty.next != NULL)
@@ -73,7 +73,7 @@ static struct elapse__cluster_link *link_of_pipe(struct elapse__loop_pipe *pipe)
                                                    offsetof(struct elapse__cluster_link, pipe));
 }
 
-/* Tells the router how many of its bytes the core has received since the last call. */
+/* Tells the router how many of its bytes the core has received since the previous call. */
 static void note_taken(struct elapse__cluster_link *own)
 {
     size_t sent = own->given - own->pipe.input_bytes;
@@ -107,7 +107,7 @@ static void on_ran(struct elapse__loop_pipe *pipe, bool is_done)
     elapse__router_link_ran(link_of_pipe(pipe)->link, is_done);
 }
 
-/* Called when the core has ended the connection, or is freed. */
+/* Called when the core has ended the connection, or when the core is freed. */
 static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct elapse__cluster_link *own = link_of_pipe(pipe);
@@ -141,7 +141,7 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
                                                        is_for_one_client ? NULL : &peer->source,
                                                    .shell = peer};
     own->is_opening = true;
-    /* This call may already end the connection. on_ended is called then. */
+    /* elapse__loop_connect may already end the connection. Then on_ended is called. */
     elapse__loop_connect(partition->core, peer, &facts);
     own->is_opening = false;
     if (own->has_ended) {
@@ -152,17 +152,18 @@ static bool open_here(struct elapse__cluster_partition *partition, struct elapse
     return true;
 }
 
-/* Begins to connect to the owner of a partition. If that is not possible now, returns false, and
- * stores the reason in words. The reason is NULL while the name of the owner's host is looked up.
- */
+/* Begins to connect to the owner of a partition. If that is not possible now, returns false and
+ * stores the reason in words. The reason is NULL while the name of the owner's host is looked
+ * up. */
 static bool connect_to(struct elapse__cluster_partition *partition,
                        const struct elapse__router_link *link, int *socket, const char **why)
 {
     const struct elapse__peers *front = &partition->cluster->service.loop.peers;
     struct elapse__os_address address;
 
-    /* A client that speaks beanstalkd's protocol gets its own link. These links are limited here.
-     * Other links use descriptors that are kept back for each partition. */
+    /* Each client that speaks beanstalkd's protocol has a link of its own. The number of these
+     * links is limited here. All other links use descriptors that are kept back for each
+     * partition. */
     if (elapse__router_link_is_pipe(link) && front->count >= elapse__peers_most(front)) {
         *why = "there are too many connections";
         return false;
@@ -196,7 +197,7 @@ static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_p
     own->peer = peer;
     peer->user = own;
     peer->is_connecting = true;
-    peer->is_blocked = true; /* until the connection is made or refused */
+    peer->is_blocked = true; /* blocked until the other node accepts or refuses */
     elapse__peer_watch(peer);
     return true;
 }
@@ -297,8 +298,8 @@ static bool end_links(struct elapse__cluster *cluster)
         const struct elapse__cluster_link *own = peer->user;
         if (peer->is_connecting)
             elapse__addresses_failed(own->partition);
-        /* The owner has closed the link. The owner has handed the partition over, or is dead. The
-         * runner shall look at the row of the partition in the database. */
+        /* The owner has closed the link, because it has handed the partition over or is dead. So
+         * the runner must read the row of the partition. */
         if (own->partition->runner != NULL)
             elapse__runner_news(own->partition->runner);
         close_link(peer->user);
@@ -310,16 +311,16 @@ static bool end_links(struct elapse__cluster *cluster)
 
 /* ---- to cores of this node ---- */
 
-/* Called when the router has something for the core, has room for the core's answers again, or does
- * not need the link any more. */
+/* Called when the router has something for the core, when it has room for answers again, or when it
+ * does not need the link any more. */
 static void attend_here(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
     uint32_t count;
 
     if (elapse__router_link_wants_end(own->link)) {
-        /* The router has received `sent_bytes` of the core's output, which the core may not have
-         * been told yet. So these count as sent. */
+        /* The router has received `sent_bytes` of the core's output. The core may not know that
+         * yet, so they are counted as sent here. */
         elapse__loop_pipe_end(&own->pipe, own->pipe.peer->sent_bytes);
         close_link(own);
         return;
@@ -350,8 +351,8 @@ bool elapse__links_send(struct elapse__cluster *cluster)
     return end_links(cluster) || has_news;
 }
 
-/* Shows the core the bytes that the router has for it. They are not copied. The core receives them
- * at the beginning of its turn. */
+/* Shows the core the bytes that the router has for it, without a copy. The core receives them at
+ * the beginning of its turn. */
 static void offer(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
@@ -364,7 +365,7 @@ static void offer(struct elapse__cluster_link *own)
 }
 
 /* Tells the router what the core has received, and ends the offer. Returns whether the router still
- * has bytes for the core: the caller offers them again in the next turn. */
+ * has bytes for the core. The caller offers those in the next turn. */
 static bool take_back(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
@@ -377,10 +378,10 @@ static bool take_back(struct elapse__cluster_link *own)
 
 /* ---- from other nodes to cores of this node ---- */
 
-/* Whether a push message may be sent to a peer now. */
+/* Whether a push message may be sent to a peer now: only between two replies. */
 struct boundary {
     const struct elapse__peer *peer;
-    bool is_there; /* the socket has taken all output that the core has for the peer */
+    bool is_there; /* the socket has taken all of the core's output for the peer */
 };
 
 static void look_for_boundary(struct elapse__loop *loop, void *argument)
@@ -394,8 +395,8 @@ static void look_for_boundary(struct elapse__loop *loop, void *argument)
         elapse__connection_output(boundary->peer->connection, &bytes) == boundary->peer->sent_bytes;
 }
 
-/* Sends a push message between two replies. Returns false if the message cannot be sent now,
- * because a reply is only partly sent or the socket takes nothing. */
+/* Sends a push message between two replies. Returns false if that is not possible now, because a
+ * reply was sent only in part, or because the socket takes nothing. */
 static bool push(struct elapse__loop *core, struct elapse__peer *peer, const char *message)
 {
     struct boundary boundary = {.peer = peer};
@@ -411,7 +412,7 @@ static bool push(struct elapse__loop *core, struct elapse__peer *peer, const cha
     return error == 0;
 }
 
-/* A node that does not get the message now asks by itself, a little later. */
+/* A node that does not get the message asks by itself a little later. */
 void elapse__links_push_ready(struct elapse__cluster_partition *partition)
 {
     struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
@@ -444,7 +445,7 @@ bool elapse__links_turn(struct elapse__cluster_partition *partition)
     for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = i->next)
         offer((struct elapse__cluster_link *)(void *)i);
     bool more = elapse__loop_turn(partition->core);
-    /* Links that have ended during the turn have left the ring. */
+    /* A link that ended during the turn has left the ring. */
     for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = next) {
         next = i->next;
         if (take_back((struct elapse__cluster_link *)(void *)i))

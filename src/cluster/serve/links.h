@@ -1,5 +1,6 @@
 /*
- * Declares what joins the router with sockets and cores: the router's clients and links.
+ * Declares the functions that join the router with sockets and cores. The router's clients are
+ * sockets, and its links lead to cores or to other nodes.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_LINKS_H
 #define ELAPSE__CLUSTER_SERVE_LINKS_H
@@ -8,7 +9,7 @@
 
 /* ---- front.c ---- */
 
-/* Takes a new client; `loop` is the front. */
+/* Takes a new client. `loop` is the front. */
 void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer);
 
 /* Receives from the clients whose sockets have bytes. */
@@ -26,18 +27,19 @@ void elapse__links_open(struct elapse__cluster *cluster);
 /* Receives from other nodes. */
 void elapse__links_receive(struct elapse__cluster *cluster);
 
-/* Sends to other nodes, and marks the local links that have bytes. Returns whether anything has
- * happened. */
+/* Sends to other nodes, and notes which links in this process have bytes. Returns whether anything
+ * has happened. */
 bool elapse__links_send(struct elapse__cluster *cluster);
 
 /* Tells the other nodes that jobs of this partition have become ready. */
 void elapse__links_push_ready(struct elapse__cluster_partition *partition);
 
-/* Tells the other nodes, once each, that this node is about to hand over. Returns whether any node,
- * or the router of this one, still has a connection to the core. */
+/* Tells each other node once that this node is about to hand over. Returns whether another node, or
+ * the router of this node, still has a connection to the core. */
 bool elapse__links_push_leaving(struct elapse__cluster_partition *partition);
 
-/* Passes the bytes of local links to the core, by a turn of it. Returns whether there is more. */
+/* Gives the core a turn, in which it gets the bytes of the links in this process. Returns whether
+ * there is more to do. */
 bool elapse__links_turn(struct elapse__cluster_partition *partition);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * Only the thread of the loop writes the log. Other threads leave their lines here for it.
+ * Only the thread of the loop writes the log. Other threads leave their lines here, and the loop
+ * logs them.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -9,8 +10,8 @@
 #include "../../base/assert.h"
 #include "base.h"
 
-/* Returns a place for a notice. The caller holds the lock. If there is no place left, the oldest
- * notice is dropped. The newest are kept, because they say why a partition has stopped. */
+/* Returns a place for a notice. The caller holds the lock. If no place is left, drops the oldest
+ * notice. The newest stay, because they say why a partition has stopped. */
 static struct elapse__cluster_notice *next_notice(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT_LOCK_HELD(&partition->monitor.lock);
@@ -38,8 +39,8 @@ void elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
     elapse__cluster_partition_wake_loop(partition);
 }
 
-/* Takes the oldest notice, and stores how many older ones were dropped. Returns false if there is
- * no notice. */
+/* Takes the oldest notice, and stores how many notices before it were dropped. Returns false if
+ * there is no notice. */
 static bool take(struct elapse__cluster_partition *partition, struct elapse__cluster_notice *notice,
                  unsigned *lost)
 {

@@ -45,8 +45,8 @@ bool elapse__cluster_check_options(struct elapse__cluster *cluster)
     return true;
 }
 
-/* Returns whether other nodes can use this listener: a TCP address without TLS, not HTTP, no
- * wildcard. */
+/* Returns whether other nodes can use this listener. It must be a TCP address without TLS, and
+ * neither HTTP nor a wildcard. */
 static bool is_reachable(const struct elapse__listener *listener, const char *text)
 {
     return !listener->is_http && !listener->tls &&

@@ -1,7 +1,8 @@
 /*
- * The functions that the runner and the store of a partition call. Unless a comment says otherwise,
- * they run on the thread of the runner, which asks the database (src/cluster/postgres/runner.h).
- * Most of them call the store. core.c does what they ask of the loop.
+ * The functions that the runner and the store of a partition call. The runner is the thread that
+ * talks to the database (src/cluster/postgres/runner.h). These functions run on its thread, unless
+ * a comment says otherwise. Most of them call the store. What they ask of the loop is done in
+ * core.c.
  */
 #include <inttypes.h>
 
@@ -10,11 +11,11 @@
 #include "life.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define AGAIN_NS  (100 * NS_PER_MS) /* until the next attempt after a full disk */
+#define AGAIN_NS  (100 * NS_PER_MS) /* the pause after a refusal of a full disk */
 
 enum {
     CLOCK_BEHIND_MS = 1000,
-    WAITS_A_LINE = 600, /* pauses of AGAIN_NS: a line a minute */
+    WAITS_A_LINE = 600, /* one line in the log for so many pauses of AGAIN_NS, a minute */
 };
 
 static struct elapse__cluster_partition *partition_of(void *context)
@@ -33,7 +34,8 @@ static void fail(struct elapse__cluster_partition *partition)
     elapse__cluster_partition_wake_loop(partition);
 }
 
-/* Asks the loop to end the process after the other partitions have looked for lost groups, too. */
+/* Asks the loop to end the process, but only after the other partitions have looked for lost
+ * groups. */
 static void fail_after_search(struct elapse__cluster_partition *partition)
 {
     partition->gave_up = true;
@@ -42,8 +44,8 @@ static void fail_after_search(struct elapse__cluster_partition *partition)
     elapse__unlock(&partition->monitor.lock);
 }
 
-/* Ends the partition on this node, and logs why. The node goes on with its other partitions.
- * `detail` may be empty. */
+/* Ends the partition on this node, and logs why. The node keeps its other partitions. `detail` may
+ * be empty. */
 static void go_without(struct elapse__cluster_partition *partition, const char *why,
                        const char *detail)
 {
@@ -65,8 +67,8 @@ static bool is_stopping(const struct elapse__cluster_partition *partition)
 }
 
 /* If the error is a fault of the partition's files, ends the partition on this node and returns
- * true. The runner gives the partition back if this node owns it. Returns false if the disk or the
- * machine is at fault: the other partitions need these, too (Q11). */
+ * true. If this node owns the partition, the runner hands it over. Returns false if the disk or the
+ * machine is at fault, because the other partitions need these, too (promise Q11). */
 static bool goes_without_files(struct elapse__cluster_partition *partition, enum elapse_error error,
                                const char *detail)
 {
@@ -94,7 +96,7 @@ bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t s
     return elapse__runner_submit(partition->runner, atomic_load(&partition->epoch), &group);
 }
 
-/* Called with the store's lock held. So it takes no other lock (S4). */
+/* Called while the store's lock is held, so it must take no other lock (S4). */
 void elapse__cluster_partition_trim(void *context, uint64_t tail)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
@@ -103,8 +105,8 @@ void elapse__cluster_partition_trim(void *context, uint64_t tail)
     atomic_store(&partition->tail, tail);
 }
 
-/* Called after each attempt at a step of the store. If there was no room on the disk or in memory,
- * waits a moment and returns true: the caller tries again. */
+/* Called after each attempt at a step of the store. If the disk or the memory had no room, waits a
+ * moment and returns true. Then the caller tries again. */
 static bool waits_for_room(struct elapse__cluster_partition *partition, enum elapse_error error)
 {
     struct elapse__os_watch nothing = {.file = -1};
@@ -122,7 +124,8 @@ static bool waits_for_room(struct elapse__cluster_partition *partition, enum ela
     return true;
 }
 
-/* Called when a step of the store has failed for good. Reports nothing if the node stops anyway. */
+/* Called when a step of the store has failed for good. Says nothing if the node is stopping
+ * anyway. */
 static void give_up(struct elapse__cluster_partition *partition, const char *what,
                     enum elapse_error error)
 {
@@ -136,7 +139,7 @@ static void give_up(struct elapse__cluster_partition *partition, const char *wha
     fail(partition);
 }
 
-/* ---- the runner's calls ---- */
+/* ---- callbacks of the runner ---- */
 
 static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)
 {
@@ -182,8 +185,8 @@ static void on_rebuild(void *context, uint64_t tail)
         give_up(partition, "the files cannot be emptied", error);
 }
 
-/* Warns if the cluster's time is behind that of the owner before. After a take-over jobs become due
- * by the cluster's time. */
+/* Warns if the cluster's time is behind the time of the previous owner. After a take-over jobs
+ * become due by the cluster's time. */
 static void compare_clocks(struct elapse__cluster_partition *partition)
 {
     struct elapse__store_place place;
@@ -208,7 +211,7 @@ static void on_own(void *context, uint64_t epoch)
     if (partition->gave_up)
         return;
     compare_clocks(partition);
-    atomic_store(&partition->epoch, epoch); /* the first group may come before own returns */
+    atomic_store(&partition->epoch, epoch); /* the first group may come before `own` returns */
     atomic_store(&partition->tail, 0);
     elapse__cluster_partition_own_inbox(partition);
     do {
@@ -251,8 +254,8 @@ static void wait_for_release(struct elapse__cluster_partition *partition)
     ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
 }
 
-/* Closes the store, and opens it from its files. Then the store has no group that was not
- * confirmed, and none that was confirmed but not yet written. */
+/* Closes the store, and opens it from its files. The store then lacks all groups that were not
+ * confirmed, and those that were confirmed but not yet written. */
 static bool open_anew(struct elapse__cluster_partition *partition)
 {
     struct elapse_queue_fault fault;
@@ -295,7 +298,7 @@ static void on_fenced(void *context, const struct elapse__partition_group *group
     struct elapse__cluster_partition *partition = partition_of(context);
 
     ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0); /* S1 */
-    (void)group; /* the store itself puts the group aside */
+    (void)group; /* the store puts the group aside by itself */
     if (elapse__store_fenced(partition->store, atomic_load(&partition->epoch)) != ELAPSE_OK)
         elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
                                       "partition %" PRIu32
@@ -317,8 +320,9 @@ static void note_end(struct elapse__cluster_partition *partition)
     elapse__cluster_partition_wake_loop(partition);
 }
 
-/* Called when groups are lost and the row has no mark: the loss was accepted, or others have gone
- * on. Then only the files in the directory keep this node from following. */
+/* Called when groups are lost and the row has no mark: an operator has accepted the loss, or other
+ * nodes have gone on. Then nothing but the files of this node keeps it from following. Tells the
+ * operator what to do with them. */
 static void tell_way_out(struct elapse__cluster_partition *partition, uint64_t group)
 {
     const char *outer = elapse__cluster_options(partition->cluster)->directory;
@@ -389,7 +393,7 @@ static void on_releasing(void *context)
 {
     struct elapse__cluster_partition *partition = partition_of(context);
 
-    /* S1: nothing is answered any more. */
+    /* S1: from now on nothing is answered. */
     ELAPSE__ASSERT_THAT(elapse__runner_answer_until_ms(partition->runner), ==, 0);
     elapse__cluster_partition_wake_loop(partition);
 }
@@ -402,8 +406,8 @@ static void on_ended(void *context)
     note_end(partition);
 }
 
-/* Passes on the cluster's time (R12 of src/cluster/ownership/partition.h). `store` needs no lock:
- * only this thread replaces it. */
+/* Passes on the cluster's time (R12 of src/cluster/ownership/partition.h). Reads `store` without
+ * the lock, because only this thread replaces the store. */
 static void on_time_set(void *context, int64_t offset_ms)
 {
     struct elapse__cluster_partition *partition = partition_of(context);

@@ -1,6 +1,6 @@
 /*
  * Opens the files of a partition, starts its runner, and closes both. The runner is the thread that
- * asks the database (src/cluster/postgres/runner.h).
+ * talks to the database (src/cluster/postgres/runner.h).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "../ownership/chain.h"
 #include "life.h"
 
-/* ---- opening: on any thread, for each partition one ---- */
+/* ---- opening: on any thread, but only one for each partition ---- */
 
 static bool make_directories(struct elapse__cluster_partition *partition)
 {
@@ -38,8 +38,8 @@ static bool refuse(struct elapse__cluster_partition *partition, const char *what
     return false;
 }
 
-/* Returns whether the files are those of this partition and queue. Otherwise the log would not
- * continue them, and the runner would empty them. */
+/* Returns whether the files are those of this partition and queue. The log would not continue other
+ * files, and the runner would empty them. */
 static bool belongs_here(struct elapse__cluster_partition *partition)
 {
     struct elapse__store_memory memory;
@@ -89,8 +89,8 @@ void elapse__cluster_partition_open(void *context, uint32_t number)
 
 /* ---- the runner ---- */
 
-/* Makes the name of the life that begins. No two lives ever have the same name. Returns 0, or the
- * error of the system. */
+/* Makes the name of the life that begins. No two lives have the same name. Returns 0, or the error
+ * of the system. */
 static int name_life(struct elapse__cluster_partition *partition)
 {
     uint64_t number;
@@ -109,7 +109,7 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     const struct elapse__loop_options *serve = elapse__cluster_options(cluster);
     struct elapse__store_memory memory;
     struct elapse__store_place place;
-    /* S3: the store has had no life. */
+    /* S3: no runner has used the store yet. */
     ELAPSE__ASSERT(partition->runner == NULL && partition->core == NULL);
     ELAPSE__ASSERT(!partition->has_owned);
     ELAPSE__ASSERT_THAT(elapse__cluster_partition_check(partition), ==, 0);
@@ -149,8 +149,8 @@ bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition
     return error == 0 || refuse(partition, "a thread", error);
 }
 
-/* Hands the partition over. Waits until the runner's thread calls nothing more, and does not open
- * the store at the moment. */
+/* Hands the partition over. Waits until the runner calls nothing more, and is not about to open the
+ * store. */
 void elapse__cluster_partition_end(struct elapse__cluster_partition *partition)
 {
     ELAPSE__ASSERT(partition->core == NULL); /* S2 */
@@ -161,7 +161,7 @@ void elapse__cluster_partition_end(struct elapse__cluster_partition *partition)
     while (!partition->has_ended || partition->is_opening)
         elapse__condition_wait(&partition->monitor.changed, &partition->monitor.lock);
     elapse__unlock(&partition->monitor.lock);
-    /* From now on no thread of the store submits to the runner. */
+    /* From now on no thread of the store submits groups to the runner. */
     if (partition->store != NULL && partition->has_owned)
         (void)elapse__store_fenced(partition->store, atomic_load(&partition->epoch));
     elapse__runner_stop(partition->runner);

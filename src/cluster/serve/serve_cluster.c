@@ -4,9 +4,9 @@
  *      read files, listen --> read the queue's facts in the database --> open the stores
  *      --> start the runners --> serve until SIGTERM or SIGINT --> hand over
  *
- * To hand over: no connection, and no byte of a client, is taken any more; other nodes hear that
- * they should send no more; what was sent is answered, for a while; then each partition is handed
- * over, and nothing is answered any more.
+ * The node hands over in four steps. It takes no connection and no byte of a client any more. It
+ * tells the other nodes to send no more. For a while it answers what was sent before. Then it hands
+ * each partition over, and answers nothing any more.
  */
 #include "serve_cluster.h"
 
@@ -23,9 +23,9 @@
 #include "turn.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define FLUSH_NS  (500 * NS_PER_MS) /* for replies, when the node stops */
+#define FLUSH_NS  (500 * NS_PER_MS) /* how long replies may take to leave when the node stops */
 #define TICK_NS   (10 * NS_PER_MS)
-/* A runner ends by itself earlier than this. */
+/* Longer than a runner takes to hand over. */
 #define HAND_OVER_NS ((ELAPSE__RUNNER_HAND_OVER_MS + 5000) * NS_PER_MS)
 
 /* ---- start ---- */
@@ -77,8 +77,8 @@ static void note_old_name(void *context, void *shell)
     (void)elapse__guesses_note(&cluster->old_names, peer->place, elapse__runner_now_ms());
 }
 
-/* Nodes greet each other with the first password of --node-password, or without that option with
- * the first of --auth. The passwords may have changed since the start. */
+/* Returns the password with which this node greets other nodes: the first one of --node-password,
+ * or of --auth without that option. The passwords may change while the node runs. */
 static const void *link_password(void *context, size_t *size)
 {
     const struct elapse__cluster *cluster = context;
@@ -131,7 +131,7 @@ static void on_event(evutil_socket_t file, short what, void *argument)
     look_at_partitions(argument);
 }
 
-/* Looks once a second for complaints about the database, because they come without an event. */
+/* Called once a second. Looks for complaints about the database, which come without an event. */
 static void on_second(evutil_socket_t file, short what, void *argument)
 {
     struct elapse__cluster *cluster = argument;
@@ -144,7 +144,7 @@ static void on_second(evutil_socket_t file, short what, void *argument)
     elapse__cluster_count_files(argument);
 }
 
-/* Only wakes the loop. The turn that follows looks at the time. */
+/* Wakes the loop, and does nothing else. The turn that follows looks at the time. */
 static void on_alarm(evutil_socket_t file, short what, void *argument)
 {
     (void)file;
@@ -218,8 +218,8 @@ static bool start(struct elapse__cluster *cluster)
 
 /* ---- serve and stop ---- */
 
-/* Waits for events, and does turns, until `ends` returns true, the node has failed, or `until_ns`
- * by the monotonic clock has come. */
+/* Waits for events and does turns. Returns when `ends` returns true, when the node has failed, or
+ * at `until_ns` by the monotonic clock. */
 static void serve_until(struct elapse__cluster *cluster, bool (*ends)(struct elapse__cluster *),
                         uint64_t until_ns)
 {
@@ -238,7 +238,7 @@ static bool is_asked_to_stop(struct elapse__cluster *cluster)
     return cluster->service.loop.peers.is_stopping;
 }
 
-/* Returns the timeline on which groups of a partition are lost; 0: no loss was found. */
+/* Returns the timeline on which groups of a partition are lost, or 0 if no loss was found. */
 static uint32_t timeline_of_loss(const struct elapse__runner_figures *figures)
 {
     enum elapse__partition_stop stop = figures->partition.stop;
@@ -247,9 +247,9 @@ static uint32_t timeline_of_loss(const struct elapse__runner_figures *figures)
     return is_loss ? figures->partition.timeline : 0;
 }
 
-/* A database that lacks groups of one partition may lack groups of another one, too, and perhaps
- * only this node can mark that partition. Returns whether all partitions have looked at that
- * database, and have written their marks. */
+/* Returns whether all partitions have looked at the database that lacks groups of one partition,
+ * and have written their marks. That database may lack groups of other partitions, too. Perhaps
+ * only this node knows of them, and can mark those partitions. */
 static bool have_looked(struct elapse__cluster *cluster)
 {
     uint32_t lossy = 0, seen = UINT32_MAX;
@@ -279,9 +279,9 @@ static bool has_to_end(struct elapse__cluster *cluster)
     return elapse__runner_now_ms() >= cluster->search_until_ms || have_looked(cluster);
 }
 
-/* Asks other nodes to leave the cores of this node. Returns whether all of them, and the router of
- * this node, have left with their answers, and clients of this node have got their answers from
- * other nodes. */
+/* Asks other nodes to leave the cores of this node. Returns whether two things are done: all nodes
+ * and the router of this node have left with their answers, and clients of this node have got their
+ * answers from other nodes. */
 static bool have_left(struct elapse__cluster *cluster)
 {
     bool has_links = false;
@@ -329,7 +329,7 @@ static bool have_ended(struct elapse__cluster *cluster)
     return all;
 }
 
-/* Hands all partitions over at the same time, because each may take a while. */
+/* Hands all partitions over at the same time, because each hand-over may take a while. */
 static void hand_over(struct elapse__cluster *cluster)
 {
     ELAPSE__ASSERT(atomic_load(&cluster->is_stopping));
@@ -338,7 +338,8 @@ static void hand_over(struct elapse__cluster *cluster)
             elapse__runner_hand_over(cluster->partitions[i].runner);
 }
 
-/* Returns how many partitions the database still gives to this node, after a line for each. */
+/* Logs each partition that the database still gives to this node, and returns how many there
+ * are. */
 static unsigned count_kept(struct elapse__cluster *cluster)
 {
     unsigned count = 0;
@@ -394,7 +395,7 @@ static void free_peers(struct elapse__peers *peers)
     ELAPSE__ASSERT(elapse__ring_empty(&peers->rings[ELAPSE__PEER_ALL]));
 }
 
-/* Closes the links to other nodes. Links to cores were closed with the cores. */
+/* Closes the links to other nodes. The links to cores were closed together with the cores. */
 static void free_links(struct elapse__cluster *cluster)
 {
     struct elapse__ring_node *ring = &cluster->links.rings[ELAPSE__PEER_ALL];
@@ -415,7 +416,7 @@ static void free_event(struct event *event)
         event_free(event);
 }
 
-/* Releases everything but what the errands use. Returns false if not everything became durable. */
+/* Frees everything but what the errands use. Returns false if not everything became durable. */
 static bool release(struct elapse__cluster *cluster)
 {
     bool is_durable = true;
@@ -505,8 +506,8 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
     return run(cluster);
 }
 
-/* Ends the errands. If an errand still waits for the database, or for a name server, the process
- * ends without it. */
+/* Ends the errands. If an errand still waits for the database or for a name server, the process
+ * ends without waiting. */
 static void end_errands(struct elapse__cluster *cluster, enum elapse__serve_end end)
 {
     bool has_ended = elapse__cluster_errand_stop(&cluster->inbox);

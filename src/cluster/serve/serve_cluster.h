@@ -1,9 +1,10 @@
 /*
- * A node of a cluster: a server whose queue lies in the replicated log of a PostgreSQL database,
- * and is served by whichever node owns it. docs/cluster_protocol.md says what clients see.
+ * A node of a cluster is a server whose queue lies in the replicated log of a PostgreSQL database.
+ * The queue has partitions, and the owner of a partition serves it. docs/cluster_protocol.md says
+ * what clients see.
  *
- * The files lie in layers, from the top down. A file calls only those below it, and includes the
- * header of its layer, which includes those below. inner.h has the types and the rules.
+ * The files lie in layers, from the top down. A file calls only files below it. It includes the
+ * header of its layer, which includes the headers below. inner.h has the types and the rules.
  *
  *                serve_cluster.c   the life: the queue's facts, open, listen, serve, hand over
  *      turn.h    turn.c            turns
@@ -26,17 +27,17 @@
  *                receive.c         bytes from sockets
  *
  * Threads. The loop is the thread that called elapse__cluster_serve. It has the sockets, the
- * router, and the core of each partition that this node owns; it also makes jobs ready when they
- * are due, so the stores have no clock threads. Each partition has a runner, which asks the
- * database, and the two threads of its journal. All cores share a reader of bodies. Two more
- * threads (errands) wait for the database and for name servers.
+ * router, and the core of each partition that this node owns. It also makes jobs ready when they
+ * are due, so the stores have no clock threads. Each partition has a runner, which is the thread
+ * that talks to the database, and the two threads of its journal. All cores share a thread that
+ * reads bodies. Two more threads (errands) wait for the database and for name servers.
  */
 #ifndef ELAPSE__CLUSTER_SERVE_H
 #define ELAPSE__CLUSTER_SERVE_H
 
 #include "../../server/serve/serve.h"
 
-/* Does what elapse__serve does. Requires that `clusters` of the options has one string at least. */
+/* Does what elapse__serve does. Requires that `clusters` of the options has at least one string. */
 enum elapse__serve_end elapse__cluster_serve(const struct elapse__loop_options *options);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Calls a function for several partitions at the same time, because most of the time of each call
- * is a wait for the disk.
+ * Calls a function for several partitions at the same time, because each call mostly waits for the
+ * disk.
  */
 #include "../../base/assert.h"
 #include "../../os/os.h"

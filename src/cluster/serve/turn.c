@@ -7,7 +7,7 @@
 
 enum { ROUNDS_MAX = 4, MS_PER_S = 1000, LONGEST_WAIT_MS = 3600 * MS_PER_S };
 
-/* Tells the router if jobs of the partition have become ready, so that waiting reserves ask for
+/* Tells the router if jobs of the partition have become ready, so that waiting RESERVEs ask for
  * them. Returns whether jobs have become ready. */
 static bool tell_ready(struct elapse__cluster_partition *partition)
 {
@@ -64,8 +64,8 @@ static bool turn_partitions(struct elapse__cluster *cluster, uint64_t *wait_ms)
     return more;
 }
 
-/* Sets the alarm that wakes the loop: when the router needs a turn, but after `wait_ms` at the
- * latest. */
+/* Sets the alarm that wakes the loop. It goes off when the router needs a turn, and after `wait_ms`
+ * at the latest. */
 static void set_alarm(struct elapse__cluster *cluster, uint64_t wait_ms)
 {
     uint64_t now_ms = elapse__runner_now_ms();

@@ -8,7 +8,8 @@
 
 /* ---- turn.c ---- */
 
-/* Does turns until there is nothing to do now. Returns whether there is more. */
+/* Does turns until there is nothing to do now, but not for long. Returns whether there is more to
+ * do. */
 bool elapse__cluster_turn(struct elapse__cluster *cluster);
 
 #endif
