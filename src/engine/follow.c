@@ -1,6 +1,6 @@
 /*
- * Takes records that come from other journals: the groups of a replicated log, and records that a
- * program loads.
+ * Takes records that come from other journals. There are two kinds: the groups of a replicated log,
+ * and records that a program loads.
  */
 #include <errno.h>
 
@@ -15,8 +15,8 @@ static bool is_record(const struct elapse__engine *engine, const struct elapse__
     return elapse__queue_is_own_record(engine->jobs, record);
 }
 
-/* Replays a record, and appends it to the group that was begun. A record that replay refuses must
- * not get into the journal, because each start would refuse it again. */
+/* Replays a record, and appends it to the group that was begun. Replay comes first: a record that
+ * replay refuses must not get into the journal, because each start would refuse it again. */
 static int take_record(struct elapse__engine *engine, const struct elapse__record *record)
 {
     uint64_t position = elapse__journal_next_position(engine->journal);
@@ -30,7 +30,7 @@ static int take_record(struct elapse__engine *engine, const struct elapse__recor
     return 0;
 }
 
-/* Ends the group that was begun. After an error the group may have no record. */
+/* Ends the group that was begun. After an error the group may have no records. */
 static int end_taking(struct elapse__engine *engine, int error)
 {
     struct elapse__record_sink *sink = error == 0 ? &engine->sink : engine->below;
@@ -54,7 +54,7 @@ int elapse__engine_load(struct elapse__engine *engine, const struct elapse__reco
 
 /* ---- following a log ---- */
 
-/* Returns whether the bytes are a group, and all of its records belong to this queue. */
+/* Returns whether the bytes are a group whose records all belong to this queue. */
 static bool read_group(const struct elapse__engine *engine, struct elapse__portable *portable,
                        const struct elapse__engine_group *group)
 {
@@ -69,7 +69,7 @@ static bool read_group(const struct elapse__engine *engine, struct elapse__porta
     return is_whole;
 }
 
-/* Takes the records of a group. A record that was replayed cannot be taken back. */
+/* Takes the records of a group. Nothing can undo the replay of a record. */
 static int take_records(struct elapse__engine *engine, struct elapse__portable *portable)
 {
     struct elapse__record record;
@@ -85,7 +85,7 @@ static int take_records(struct elapse__engine *engine, struct elapse__portable *
     return error == EAGAIN || error == ENOSPC || error == EBADMSG ? EIO : error;
 }
 
-/* Takes the facts that the group has beside its records. */
+/* Takes the facts that a group has beside its records. */
 static void take_facts(struct elapse__engine *engine, const struct elapse__portable_facts *facts)
 {
     uint64_t dead = elapse__journal_dead_below(engine->journal, facts->tail);
@@ -141,7 +141,7 @@ int elapse__engine_own(struct elapse__engine *engine)
         engine->life--;
         return error;
     }
-    /* The journal may clean as soon as it works, so the queue has to be open before. */
+    /* The queue has to be open before the journal works, because the journal may clean at once. */
     enum elapse__queue_result result =
         elapse__queue_replay_done(engine->jobs, engine->now(), engine->life);
     if (result != ELAPSE__QUEUE_OK) {

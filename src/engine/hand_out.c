@@ -36,7 +36,8 @@ bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *c
 
 uint64_t elapse__engine_transaction_bytes_max(const struct elapse__engine *engine)
 {
-    /* PostgreSQL takes a group of the replicated log as one value of a statement. */
+    /* PostgreSQL takes a group of the replicated log as one value of a statement, and limits its
+     * size. */
     uint64_t most =
         elapse__journal_has_log(engine->journal) ? UINT64_C(3) << 20 : UINT64_C(4) << 20;
     uint64_t share = elapse__journal_segment_bytes(engine->journal) / 4;
@@ -68,8 +69,8 @@ static uint64_t unread_ms(const void *context, struct elapse__queue_now now, uin
     return elapse__journal_unread_ms(context, now.boot_ms, position);
 }
 
-/* Takes jobs that can be read, as far as is known. While it is not known whether the disk can read
- * at all, takes one job at a time, which is enough to find out. */
+/* Takes jobs that are known to be readable, or not known to be unreadable. While nobody knows
+ * whether the disk can read, takes one job at a time, which is enough to find out. */
 static struct elapse__queue_answer take_readable(struct elapse__engine *engine,
                                                  const struct elapse__queue_reserve *reserve,
                                                  struct elapse__queue_handed *handed,
@@ -101,17 +102,18 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
     struct elapse__queue_answer answer = take_readable(engine, reserve, handed, count);
     *result = answer.result;
     ELAPSE__ASSERT(answer.result == ELAPSE__QUEUE_OK || *count == 0);
-    ELAPSE__ASSERT_THAT(engine->groups - groups_before, >=, *count); /* each lease has a group */
+    ELAPSE__ASSERT_THAT(engine->groups - groups_before, >=,
+                        *count); /* each lease has its own group */
     if (answer.result == ELAPSE__QUEUE_REFUSED && engine->refused == EAGAIN)
         *result = ELAPSE__QUEUE_OK;
     ELAPSE__ASSERT_THAT(*count, <=, reserve->count);
-    /* Each lease has a group of its own. All other groups are of jobs that expired. The reply waits
-     * for these groups, too, and they may lie between the leases. */
+    /* Each lease has a group of its own. All other groups are of jobs that expired. They may lie
+     * between the leases, and the reply waits for them, too. */
     if (*count == 1)
         *gate = engine->previous_position;
     else
         *gate = engine->groups - groups_before == *count ? before : engine->last_position;
-    /* A crash must not forget that the job has a place. */
+    /* After a crash the queue must still know that the job has a place in its tube's limit. */
     for (uint32_t i = 0; i < *count; i++)
         if (handed[i].is_limited)
             *gate = engine->last_position;
@@ -242,7 +244,7 @@ int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elaps
     elapse__journal_read_begin(engine->journal, view.position, view.body_size, &reading);
     elapse__journal_read_perform(engine->journal, true, &reading, 1);
     int error = elapse__engine_texts(engine, &reading, job);
-    return error == ENOENT ? EBADMSG : error; /* the job exists, so a missing record is damage */
+    return error == ENOENT ? EBADMSG : error; /* the job exists: a missing record is damage */
 }
 
 struct place {
@@ -250,8 +252,8 @@ struct place {
     uint32_t body_size;
 };
 
-/* Returns whether the job is still reserved, and stores where it lies. If it was cancelled, ends
- * it. */
+/* Returns whether the job is still reserved, and stores where its record lies. If the job was
+ * cancelled, ends it. */
 static bool is_there(struct elapse__engine *engine, const struct elapse__queue_handed *handed,
                      struct place *place)
 {
@@ -275,8 +277,8 @@ int elapse__engine_hand_over_begin(struct elapse__engine *engine,
     return 0;
 }
 
-/* Buries a job whose body is damaged, or was lost by cleaning, so that it does not stay the first
- * of its tube. */
+/* Buries a job whose body is damaged, or was lost by cleaning. Without that the job would stay the
+ * first of its tube. */
 static void bury(struct elapse__engine *engine, const struct elapse__queue_handed *handed,
                  uint64_t position)
 {

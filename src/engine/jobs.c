@@ -1,6 +1,6 @@
 /*
- * Makes the queue of an engine and the sink of the queue, writes the number of the life, and
- * replays records into the queue.
+ * Makes the queue of an engine, and the sink that takes the queue's records. Writes the number of
+ * the life. Replays records into the queue.
  */
 #include "jobs.h"
 
@@ -42,8 +42,9 @@ static uint64_t engine_end(struct elapse__record_sink *sink)
     struct elapse__engine *engine = engine_of(sink);
     uint64_t position = engine->below->end(engine->below);
 
-    /* A transaction may find nothing to change. Its place, in a new segment perhaps, becomes
-     * durable only with later records, so no reply may wait for it. */
+    /* A transaction may find nothing to change. Then its group has no records. Its end, perhaps in
+     * a new segment, becomes durable only together with later records. So no reply may wait for
+     * it. */
     if (engine->records == engine->begun_records)
         return engine->last_position;
     ELAPSE__ASSERT_THAT(engine->last_position, <, position);
@@ -65,7 +66,8 @@ static uint32_t epoch_of(const struct elapse__record *record)
     return (uint32_t)elapse__little_endian_load(record->fields, EPOCH_BYTES);
 }
 
-/* Notes where the newest record with the number of a life is. Only the newest is live. */
+/* Notes where the newest record with the number of a life lies. Only the newest such record is
+ * live. */
 static void move_epoch(struct elapse__engine *engine, uint64_t position)
 {
     int64_t bytes = (int64_t)elapse__frame_bytes(EPOCH_BYTES, 0);
@@ -133,7 +135,7 @@ bool elapse__engine_make_jobs(struct elapse__engine *engine, elapse__engine_now_
         .now = now,
     };
     inner.sink = &engine->sink;
-    inner.memory = NULL; /* the caller's struct may be gone later */
+    inner.memory = NULL; /* the caller's struct may not live as long as the queue */
     engine->options = inner;
     engine->has_memory = options->memory != NULL;
     if (engine->has_memory)

@@ -1,5 +1,5 @@
 /*
- * Opens an engine, begins its life, and frees it. Answers what the journal asks of its owner.
+ * Opens an engine, begins its life, and frees it. Has the functions that the journal calls.
  */
 #include <errno.h>
 
@@ -8,7 +8,7 @@
 #include "journal/backup.h"
 #include "journal/log.h"
 
-/* ---- what the journal asks ---- */
+/* ---- functions that the journal calls ---- */
 
 static int owner_header(void *context, uint64_t next_id, int64_t wall_ms)
 {
@@ -39,8 +39,8 @@ static int copy_record(struct elapse__engine *engine, uint64_t position,
         return position == engine->epoch_position
                    ? elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_COPY)
                    : 0;
-    /* All other records only say how a job went on. They are never copied, so the clocks need not
-     * be read. */
+    /* Every other record only says what happened to a job later. Such a record is never copied, so
+     * the clocks need not be read. */
     bool is_error = record->type == ELAPSE__RECORD_CHANGE && record->body_size > 0;
     if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN &&
         record->type != ELAPSE__RECORD_TUBE && !is_error)
@@ -91,7 +91,8 @@ bool elapse__engine_open_journal(struct elapse__engine *engine,
     struct elapse__journal_options inner = *options;
 
     ELAPSE__ASSERT(engine->jobs != NULL && engine->journal == NULL);
-    /* The number of the life must be synced, or a power cut would let it repeat. */
+    /* The number of the life must be synced at once. If not, a loss of power might let the number
+     * repeat. */
     engine->interval_ms = options->interval_ms;
     if (options->log == NULL)
         inner.interval_ms = 0;
@@ -113,8 +114,8 @@ bool elapse__engine_open_journal(struct elapse__engine *engine,
     return true;
 }
 
-/* Writes the life's number, and waits until it is durable. The journal may have to make room for it
- * first: after a crash the head may be full, and no spare left. */
+/* Writes the number of the life, and waits until it is durable. The journal may have to make room
+ * for it first: after a crash the head may be full, and there may be no spare. */
 static enum elapse_error number_life(struct elapse__engine *engine)
 {
     int refused = elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_RELIEF);
@@ -148,9 +149,10 @@ static enum elapse_error error_of(enum elapse__queue_result result)
     }
 }
 
-/* Returns the number of the life that begins. The original of a backup may go on, and the two must
- * not give a lease the same name. So the number is drawn at random for a backup, from a part of the
- * numbers that are left, so that they last for many backups. */
+/* Returns the number of the life that begins. A directory that is a backup gets a random number,
+ * because the original may still be in use, and both must not give a lease the same name. The
+ * number is drawn from a part of the numbers that are left, so that there are enough for many
+ * backups. */
 static uint32_t next_life(struct elapse__engine *engine, bool is_backup)
 {
     const uint32_t share = 16;
@@ -166,7 +168,7 @@ enum elapse_error elapse__engine_begin_life(struct elapse__engine *engine)
     bool is_backup = elapse__backup_is_marked(engine->journal);
 
     if (elapse__journal_is_placed(engine->journal))
-        return ELAPSE_ERROR_FORMAT; /* what it would write would not be in the log */
+        return ELAPSE_ERROR_FORMAT; /* the log would lack what this life writes */
     ELAPSE__ASSERT(!engine->loading);
     ELAPSE__ASSERT_THAT(engine->groups, ==,
                         0); /* nothing is written before the life has a number */
@@ -175,7 +177,7 @@ enum elapse_error elapse__engine_begin_life(struct elapse__engine *engine)
         elapse__queue_replay_done(engine->jobs, elapse__engine_present(engine), engine->life));
     if (error != ELAPSE_OK)
         return error;
-    /* The journal may clean as soon as it works, so the queue is open by now. */
+    /* The queue is open here, because the journal may clean as soon as it works. */
     error = number_life(engine);
     if (error == ELAPSE_OK && is_backup && elapse__backup_unmark(engine->journal) != 0)
         return ELAPSE_ERROR_SYSTEM;

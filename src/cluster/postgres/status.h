@@ -41,8 +41,7 @@ struct elapse__status {
     struct elapse__status_partition *partitions; /* an array of queue.partitions elements */
     struct elapse__status_standby *standbys;
     size_t standby_count;
-    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* of the node that is the most wrong; "": none is
-                                                  */
+    char clock_node[ELAPSE__NODE_ADDRESS_BYTES]; /* of the node with the worst clock; "": none */
     int64_t clock_ahead_ms;                      /* the clock of that node minus the database's */
     uint32_t timeline;
     char server[ELAPSE__STATUS_TEXT_BYTES]; /* host and port */

@@ -4,7 +4,7 @@
 #include "../../base/assert.h"
 #include "command.h"
 
-/* How long a lease lasts unless the put says so. */
+/* How long a lease lasts if the put does not say it. */
 #define TTR_DEFAULT_MS UINT64_C(60000)
 
 struct elapse__queue_put elapse__store_put(const struct elapse_put *put)
@@ -64,8 +64,7 @@ struct named {
     struct elapse__queue_text tube;
     struct elapse__queue_text key;
     uint64_t id;
-    /* The function of the queue to call, if it takes an id and nothing more; NULL: the command
-     * calls a function of its own. */
+    /* A function of the queue that takes only an id; or NULL, and the command has its own call. */
     struct elapse__queue_answer (*verb)(struct elapse__queue *, struct elapse__queue_now, uint64_t);
     struct elapse__queue_time time;
 };

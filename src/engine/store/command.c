@@ -1,6 +1,6 @@
 /*
- * Runs the commands of the store: takes the lock, reads the clocks, waits for room, and translates
- * answers.
+ * Runs the commands of the store. Takes the lock, reads the clocks, waits for room in the journal,
+ * and translates answers.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,8 +29,7 @@ void elapse__store_depart(struct elapse_queue *store)
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     uint32_t calls = atomic_fetch_sub(&store->calls, 1);
     ELAPSE__ASSERT_THAT(calls, >, 0);
-    ELAPSE__ASSERT(store->engine.batch ==
-                   NULL); /* a batch ends under the lock that it began under */
+    ELAPSE__ASSERT(store->engine.batch == NULL); /* a batch ends before its lock is released */
     (void)calls;
     if (store->closing)
         elapse__store_tell_progress(store);
@@ -105,7 +104,7 @@ enum elapse_result elapse__store_result(enum elapse__queue_result result)
 
 typedef enum elapse_error life_function(const struct elapse_queue *store);
 
-/* Runs the command when the journal has room. Requires the lock. */
+/* Runs the command when the journal has room for it. Requires the lock. */
 static enum elapse_error run_locked(struct elapse_queue *store, life_function *life,
                                     elapse__engine_command *command, const void *arguments,
                                     struct elapse__queue_answer *result)

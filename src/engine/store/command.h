@@ -18,23 +18,23 @@ enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
                                                    const void *arguments,
                                                    struct elapse_answer *answer);
 
-/* Returns the error that a result of the queue is; OK if it is none. */
+/* Returns the error for a result of the queue, or OK if the result is no error. */
 enum elapse_error elapse__store_error(const struct elapse_queue *store,
                                       enum elapse__queue_result result);
 
-/* Returns a put as the queue takes it. */
+/* Returns a put in the form that the queue takes. */
 struct elapse__queue_put elapse__store_put(const struct elapse_put *put);
 
-/* Returns a due time as the queue takes it. */
+/* Returns a due time in the form that the queue takes. */
 struct elapse__queue_time elapse__store_time(const struct elapse_due_time *time);
 
-/* Returns a result of the queue that is no error. */
+/* Translates a result of the queue that is no error. */
 enum elapse_result elapse__store_result(enum elapse__queue_result result);
 
 /* Returns bytes as a text of the queue. */
 struct elapse__queue_text elapse__store_bytes(const void *bytes, size_t size);
 
-/* Returns a C string as a text of the queue; NULL as an empty text. */
+/* Returns a C string as a text of the queue. NULL becomes an empty text. */
 struct elapse__queue_text elapse__store_text(const char *text);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What the shell of a cluster calls of a store with a replicated log. log.h has the life of such a
- * store.
+ * The functions of a store with a replicated log, which the shell of a cluster calls. log.h has the
+ * life of such a store.
  */
 #include "log.h"
 
@@ -9,7 +9,7 @@
 #include "../../base/assert.h"
 #include "command.h"
 
-/* Returns OK, or why the store takes nothing from the log. */
+/* Returns OK, or why the store takes no groups from the log. */
 static enum elapse_error follow_error(const struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -20,13 +20,13 @@ static enum elapse_error follow_error(const struct elapse_queue *store)
 
 typedef int step_function(struct elapse_queue *store, const void *argument);
 
-/* Takes a group of the log. Writes the groups before it first, if the journal is full, so that they
- * do not pile up in memory. */
+/* Takes a group of the log. If the journal is full, first writes the groups before it, so that
+ * groups do not pile up in memory. */
 static int follow_step(struct elapse_queue *store, const void *argument)
 {
     while (elapse__journal_is_full(store->engine.journal) && elapse__store_lead(store)) {
     }
-    /* elapse__store_lead has released the lock, so the store may have changed. */
+    /* elapse__store_lead has released the lock, so the state of the store may have changed. */
     if (follow_error(store) != ELAPSE_OK || elapse__journal_is_full(store->engine.journal))
         return EAGAIN;
     return elapse__engine_follow(&store->engine, argument);
@@ -53,8 +53,8 @@ static enum elapse_error error_of(const struct elapse_queue *store, int error)
     return error == EAGAIN || error == ENOSPC ? ELAPSE_ERROR_DISK_FULL : ELAPSE_ERROR_ARGUMENT;
 }
 
-/* Calls `step`; as long as it is refused for lack of room, waits for room and calls it again.
- * Requires the lock. */
+/* Calls `step`. As long as there is no room for it, waits for room and calls it again. Requires the
+ * lock. */
 static enum elapse_error take_step(struct elapse_queue *store, step_function *step,
                                    const void *argument)
 {
@@ -118,7 +118,7 @@ void elapse__store_push(struct elapse_queue *store)
 void elapse__store_time_was_set(struct elapse_queue *store)
 {
     elapse__store_arrive(store);
-    (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT], 0); /* at once */
+    (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT], 0); /* goes off at once */
     elapse__store_depart(store);
 }
 

@@ -1,7 +1,7 @@
 /*
- * A store whose groups lie in a replicated log, as a node of a cluster has it. journal/log.h says
- * how the journal works with a log, and why recovery is possible. This header says what the log
- * means for the queue and for threads.
+ * The nodes of a cluster have stores whose groups lie in a replicated log. src/engine/journal/log.h
+ * says how the journal works with a log, and why recovery is possible. This header says what the
+ * log means for the queue and for threads.
  *
  *      the log (one thread of the cluster's shell)          the store
  *      apply     ------> elapse__store_follow    ------>    journal and queue, as a replay
@@ -18,23 +18,25 @@
  *                      |                 |                            ^
  *                      +-----------------+----------------------------+
  *
- *   following   Takes groups of the log, and no commands (CLOSED). The queue is as during a replay:
- *               no timer runs, nothing is ready, no lease begins; nothing is cleaned.
- *   alive       As without a log, but replies leave later: a group is acknowledged when the log has
- *               confirmed it and it is written here. The first record that a life puts into the log
- *               is its number, so every reply of the life waits for this record, hand-outs included
- *               (Q4 of docs/promises.md).
- *   fenced      Takes nothing, because the node does not own the log any more. Close the store, and
- *               open it again: it follows from the last confirmed group. Commands that were
- *               answered are in the log. Commands that wait for their answer may or may not be.
+ *   following   The store takes groups of the log, and answers commands with CLOSED. The queue is
+ *               as during a replay: no timer runs, no job is ready, and no lease begins. The
+ *               journal does not clean.
+ *   alive       The store works as without a log, but replies leave later. A group is acknowledged
+ *               when the log has confirmed it and it is written here. The first record that a life
+ *               puts into the log is the number of the life. So every reply of the life waits for
+ *               this record, hand-outs included (Q4 of docs/promises.md).
+ *   fenced      The store takes nothing, because the node does not own the log any more. The caller
+ *               closes the store and opens it again. Then the store follows from the last confirmed
+ *               group on. Commands that were answered are in the log. Commands that wait for their
+ *               answer may or may not be in the log.
  *
- * Times. Due times and ends of leases are by the cluster's time (now.h), which is the same at all
- * nodes. After a take-over the new owner goes by them as after a restart. elapse__store_place tells
+ * Times. Due times and ends of leases are in the cluster's time (now.h), which is the same at all
+ * nodes. After a take-over the new owner treats them as after a restart. elapse__store_place tells
  * the newest time in the log.
  *
- * Limits. A group of the log has to fit into a segment here: segments must not be smaller than the
- * owner's. Pauses of tubes are not in the log. A body that rots on the owner's disk is lost for all
- * nodes once the owner's cleaning has copied the job.
+ * Limits. A group of the log has to fit into a segment here, so segments must not be smaller than
+ * the owner's. Pauses of tubes are not in the log. If a body is damaged on the owner's disk, and
+ * the owner's cleaning copies the job, then the body is lost for all nodes.
  */
 #ifndef ELAPSE__STORE_LOG_H
 #define ELAPSE__STORE_LOG_H
@@ -44,38 +46,38 @@
 
 struct elapse_queue;
 
-/* ---- the store: any thread; not from within calls of the log ---- */
+/* ---- the store: any thread may call these, but no function of the log may ---- */
 
-/* Call the function of engine.h with the same last word. The functions wait for room in the journal
- * for a while: after DISK_FULL the caller may try again. CLOSED: the store does not follow.
- * ARGUMENT: the bytes are no group of this format, or too long. */
+/* These functions call the function of engine.h with the same last word. They wait for room in the
+ * journal for a while. After DISK_FULL the caller may try again. CLOSED says that the store does
+ * not follow a log. ARGUMENT says that the bytes are no group of this format, or too long. */
 enum elapse_error elapse__store_follow(struct elapse_queue *store,
                                        const struct elapse__engine_group *group);
 enum elapse_error elapse__store_rebuild(struct elapse_queue *store);
 enum elapse_error elapse__store_own(struct elapse_queue *store);
 
-/* Submits a group to the log even if it has no records, because something else has to go with a
- * group, such as rows of the inbox. */
+/* Submits a group to the log even if it has no records. The caller has something else that has to
+ * go with a group, such as rows of the inbox. */
 void elapse__store_push(struct elapse_queue *store);
 
-/* Looks again at what is due. Call it after elapse__store_set_time. */
+/* Looks again which jobs are due. Call this after elapse__store_set_time. */
 void elapse__store_time_was_set(struct elapse_queue *store);
 
 /* Notes that the group that was submitted is in the log. */
 void elapse__store_confirmed(struct elapse_queue *store);
 
 /* Ends the life of the store, because the node does not own the log any more, or will not submit
- * any more. From now on no command is answered. Puts the groups that were not confirmed aside, into
- * the file `journal/aside-<epoch>-<group>`. Waits for the operation that is under way. Returns OK;
- * or SYSTEM or DISK_FULL if not all groups could be put aside. */
+ * groups any more. From now on no command is answered. Puts the groups that were not confirmed
+ * aside, into the file `journal/aside-<epoch>-<group>`. Waits for the operation that is under way.
+ * Returns OK. Returns SYSTEM or DISK_FULL if not all groups could be put aside. */
 enum elapse_error elapse__store_fenced(struct elapse_queue *store, uint64_t epoch);
 
-/* What the cluster has to know at the start: the last group that this node has (`local`), and the
- * last group that is surely durable in the log (`confirmed`). */
+/* What a node needs to know of its store at the start: the last group that this node has (`local`),
+ * and the last group that is certainly durable in the log (`confirmed`). */
 struct elapse__store_place {
     uint64_t local_group, local_hash;
     uint64_t confirmed_group, confirmed_hash;
-    int64_t wall_ms; /* the newest time in the log, by the clock of the owner then */
+    int64_t wall_ms; /* the newest time in the log, by the clock of its owner then */
 };
 
 void elapse__store_place(struct elapse_queue *store, struct elapse__store_place *place);

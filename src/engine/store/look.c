@@ -1,6 +1,6 @@
 /*
- * Looks at jobs, tubes and counts. Passes over all jobs go in slices, so that they do not hold the
- * lock for long.
+ * Looks at jobs, tubes and counts. A function that looks at all jobs does so in slices, so that it
+ * does not hold the lock for long.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,7 @@
 #include "../../queue/tubes.h"
 #include "command.h"
 
-/* How many places of the queue's tables are examined while the lock is held: of jobs, and of tubes.
- */
+/* How many places in the queue's tables a slice examines: places of jobs, and places of tubes. */
 enum { SLICE = 256, TUBES_SLICE = 1 << 14 };
 
 static void fill_job(struct elapse_job *job, const struct elapse__queue_view *view)
@@ -101,7 +100,7 @@ static struct elapse__queue_filter filter_of(const struct elapse_job_filter *fil
     };
 }
 
-/* Begins a call that takes the lock anew for each slice. The queue is not released before
+/* Begins a call that takes the lock anew for each slice. The queue is not freed before
  * end_slices(). */
 static void begin_slices(struct elapse_queue *queue)
 {
@@ -115,8 +114,8 @@ static void end_slices(struct elapse_queue *queue)
     elapse__store_depart(queue);
 }
 
-/* A cursor of elapse/queue.h is the inner queue's cursor plus one. The greatest number is the end.
- */
+/* A cursor of elapse/queue.h is the cursor of the room src/queue plus one. The greatest number is
+ * the end. */
 #define CURSOR_END UINT64_MAX
 
 size_t elapse_queue_list(struct elapse_queue *queue, const struct elapse_job_filter *filter,
@@ -146,7 +145,7 @@ size_t elapse_queue_list(struct elapse_queue *queue, const struct elapse_job_fil
     return stored;
 }
 
-/* ---- what a job consists of ---- */
+/* ---- what a job has ---- */
 
 enum elapse_error elapse_queue_peek(struct elapse_queue *queue, uint64_t id,
                                     struct elapse_content *content)
@@ -330,7 +329,8 @@ bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
 
     if (*cursor == CURSOR_END)
         return false;
-    /* The lock is free between slices: there may be very many places of tubes that have ended. */
+    /* Releases the lock between slices, because there may be very many places of tubes that have
+     * ended. */
     do {
         uint32_t most = TUBES_SLICE;
         if (elapse__store_enter(queue) != ELAPSE_OK)

@@ -6,12 +6,12 @@
 #include "../../os/lock.h"
 #include "../../os/regions.h"
 
-/* Smaller blocks are few: tables of tubes and the like. */
+/* There are few smaller blocks, such as tables of tubes. The C library has them. */
 enum { ARENA_BLOCK_MIN = 2 << 10 };
 
 static struct elapse__lock lock = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static struct elapse__arena arena;
-static _Atomic bool is_low; /* changes under the lock alone */
+static _Atomic bool is_low; /* changed only while the lock is held */
 
 static void *allocate_in_arena(size_t bytes)
 {
@@ -68,8 +68,8 @@ void elapse__store_refill_memory(void)
     void *region = elapse__regions->map(ELAPSE__REGION_BYTES, true);
 
     elapse__lock(&lock);
-    /* The arena may have got memory meanwhile. If it got none, the next allocation says so again.
-     */
+    /* The arena may have got memory meanwhile. If not, the next allocation says again that memory
+     * is low. */
     bool is_taken = region != NULL && elapse__arena_is_low(&arena) && arena.count > 0 &&
                     elapse__arena_add(&arena, region);
     atomic_store_explicit(&is_low, false, memory_order_relaxed);

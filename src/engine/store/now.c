@@ -7,23 +7,23 @@
 
 #define NS_PER_MS INT64_C(1000000)
 
-/* Wall clock minus boot-time clock. All queues of the process share it, because both clocks are the
- * machine's. */
+/* The wall clock minus the boot-time clock. All queues of the process share the difference, because
+ * both clocks are those of the machine. */
 static _Atomic int64_t difference_ms;
-static _Atomic int64_t difference_ns; /* the exact difference, when the clocks were read last */
+static _Atomic int64_t difference_ns; /* the exact difference when the clocks were last read */
 static _Atomic bool is_known;
 static _Atomic int64_t given_ms; /* the difference that elapse__store_set_time has set */
 static _Atomic bool is_given;
 
-/* A margin that is too small to make a job noticeably later, and larger than the difference of two
- * readings. */
+/* A margin. It is so small that it makes no job noticeably later, and larger than the error of a
+ * reading. */
 #define MARGIN_NS (NS_PER_MS / 20)
 
 enum { READINGS = 8 };
 
-/* Rounds the difference down, so that the result is at least the margin below it: later readings
- * that differ a little still fit. The wall clock of the queue is behind the real one by what is cut
- * off, so the margin is small. */
+/* Rounds the difference down, and at least by the margin, so that later readings that differ a
+ * little still fit. By what is cut off, the wall clock of the queue is behind the real one. So the
+ * margin is small. */
 static int64_t choose(int64_t exact_ns)
 {
     int64_t least_ns = exact_ns - MARGIN_NS;
@@ -31,8 +31,8 @@ static int64_t choose(int64_t exact_ns)
     return least_ns % NS_PER_MS < 0 ? ms - 1 : ms;
 }
 
-/* Reads both clocks. Between the readings the thread may have to wait, which makes the difference
- * too large, and never too small. */
+/* Reads both clocks. The thread may have to wait between the two readings. That makes the
+ * difference too large, never too small. */
 static int64_t read_difference(uint64_t *boot_ns)
 {
     *boot_ns = elapse__os->clock_ns(ELAPSE__OS_BOOTTIME);
@@ -44,7 +44,7 @@ static bool fits(int64_t ms, int64_t exact_ns)
     return atomic_load(&is_known) && exact_ns >= ms * NS_PER_MS && exact_ns < (ms + 2) * NS_PER_MS;
 }
 
-/* Returns the least of some differences: the thread has not waited in all of them. */
+/* Returns the least of several differences, because the thread has not waited in all of them. */
 static int64_t read_again(int64_t exact_ns)
 {
     for (unsigned i = 1; i < READINGS; i++) {
@@ -55,7 +55,8 @@ static int64_t read_again(int64_t exact_ns)
     return exact_ns;
 }
 
-/* Returns the difference in milliseconds. It stays the same while it fits the exact difference. */
+/* Returns the difference in milliseconds. The difference stays the same while it fits the exact
+ * one. */
 static int64_t follow_ms(int64_t *exact_ns)
 {
     int64_t ms = atomic_load(&difference_ms);
@@ -100,6 +101,6 @@ uint64_t elapse__store_wall_alarm_ns(int64_t wall_ms)
     if (wall_ms > INT64_MAX / NS_PER_MS - 2)
         return UINT64_MAX;
     if (!given && (behind_ns < 0 || behind_ns >= 2 * NS_PER_MS))
-        behind_ns = 2 * NS_PER_MS; /* another thread has just seen that the wall clock was set */
+        behind_ns = 2 * NS_PER_MS; /* another thread has just seen a new wall-clock time */
     return wall_ms < 0 ? 0 : (uint64_t)(wall_ms * NS_PER_MS + behind_ns);
 }

@@ -1,5 +1,5 @@
 /*
- * Opens, stops, closes and commits a store.
+ * Opens, stops and closes a store, and commits its changes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ enum {
     BODY_BYTES_DEFAULT = 65535,
     INTERVAL_DEFAULT_MS = 50,
     INTERVAL_MAX_MS = 60000,
-    /* With a log the directory need not be synced often: what it loses in a power cut, at most the
-     * groups of this time, is read again from the log. */
+    /* With a log the directory need not be synced often. A loss of power costs at most the groups
+     * of this time, and the store reads them again from the log. */
     LOG_INTERVAL_MS = 1000,
 };
 
@@ -102,7 +102,7 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
 }
 
 /* Returns the functions for files that the options ask for. Files in memory get a path of their
- * own, which is stored in `*directory`. */
+ * own, which this function stores in `*directory`. */
 static const struct elapse__files *choose_files(struct elapse_queue *store,
                                                 const struct elapse_queue_options *options,
                                                 const char **directory)
@@ -172,8 +172,8 @@ static enum elapse_error open_alarms(struct elapse_queue *store)
                                                                           : ELAPSE_ERROR_SYSTEM;
 }
 
-/* Ends the journal's threads, of which `made` were made, and the clock thread, if there is one.
- * Waits for all of them. */
+/* Ends the threads of the journal, of which `made` were made, and the clock thread, if there is
+ * one. Waits for all of them. */
 static void end_threads(struct elapse_queue *store, unsigned made)
 {
     elapse__lock(&store->lock);
@@ -206,8 +206,8 @@ static enum elapse_error start_threads(struct elapse_queue *store, bool needs_cl
     if (made == 1 &&
         elapse__os->thread_start(&store->commit_thread, 0, elapse__store_commit_main, store) == 0)
         return ELAPSE_OK;
-    /* Without all of its threads the journal is never quiet. So the threads that run must not wait
-     * until it is. */
+    /* If some of its threads were not made, the journal never comes to rest. So the threads that
+     * run must not wait until it does. */
     elapse__lock(&store->lock);
     store->abandoned = true;
     elapse__unlock(&store->lock);
@@ -245,7 +245,7 @@ static enum elapse_error make_locks(struct elapse_queue *store)
     return ELAPSE_OK;
 }
 
-/* Releases all that a store has. Requires that its threads have ended. */
+/* Frees everything that a store has. Requires that its threads have ended. */
 static void release(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_THAT(atomic_load(&store->calls), ==, 0);

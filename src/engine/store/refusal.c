@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the path of a file of the queue, and returns its length. "" is the directory itself. The
- * file `lock` and the folder `journal` lie in the directory, and all other files in `journal`. */
+/* Writes the path of a file of the queue, and returns the length of the path. The name "" stands
+ * for the directory itself. The file `lock` and the folder `journal` lie in the directory. All
+ * other files lie in `journal`. */
 static size_t write_path(char *text, size_t size, const char *directory, const char *file)
 {
     bool is_above = strcmp(file, "lock") == 0 || strcmp(file, "journal") == 0;

@@ -8,7 +8,7 @@
 
 #include "../journal/journal.h"
 
-/* Returns the error for a refusal, and writes one sentence about it into `fault`, which may be
+/* Returns the error for a refusal, and writes one sentence about it into `fault`. `fault` may be
  * NULL. */
 enum elapse_error elapse__store_refusal(const struct elapse__journal_refusal *refusal,
                                         const char *directory, struct elapse_queue_fault *fault);

@@ -22,8 +22,8 @@ enum {
 
 static const char magic[8] = "elapseC";
 
-/* Returns the checksum of 48 bytes. It joins three numbers: elapse__identity_seed makes one of each
- * 16 bytes. */
+/* Returns the checksum of 48 bytes. It is made of three numbers, which elapse__identity_seed makes
+ * of 16 bytes each. */
 static uint64_t checksum(const uint8_t *bytes)
 {
     struct elapse__journal_identity thirds[3];

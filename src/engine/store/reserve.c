@@ -1,5 +1,5 @@
 /*
- * Hands out jobs, and has the verbs of workers: ack, nack, extend, bury.
+ * Hands out jobs, and has the commands of workers: ack, nack, extend, bury.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,15 +22,15 @@ static struct elapse__queue_holder holder_of(uint64_t id, struct elapse_lease le
 struct batch {
     struct elapse__queue_reserve reserve;
     struct elapse__queue_handed *handed;
-    struct elapse__journal_reading *readings; /* as many as `handed` */
+    struct elapse__journal_reading *readings; /* one for each element of `handed` */
     uint32_t count;
     uint64_t until_ns; /* when the call has to return, by the monotonic clock */
-    bool read_failed;  /* the body of a job for this call could not be read */
-    bool was_patient;  /* `until_ns` was set later, because the disk could not read */
+    bool read_failed;  /* the disk could not read the body of a job for this call */
+    bool was_patient;  /* `until_ns` was set later once, because the disk could not read */
     struct elapse__queue_now now;
 };
 
-/* Begins a batch: until end_batch() the clocks are not read again, so that all that the batch does
+/* Begins a batch. Until end_batch() the clocks are not read again, so that everything in the batch
  * happens at one time. */
 static void begin_batch(struct elapse_queue *store, struct batch *batch)
 {
@@ -46,8 +46,8 @@ static void end_batch(struct elapse_queue *store)
     store->engine.batch = NULL;
 }
 
-/* Gives the disk a little more time when the time of the call is over, because it could not read a
- * job. Returns OK; or SYSTEM if the disk was given more time before. */
+/* Gives the disk a little more time when the time of the call is over, because the disk could not
+ * read a job. Returns OK, or SYSTEM if the disk has had more time before. */
 static enum elapse_error give_disk_time(struct batch *batch)
 {
     if (batch->was_patient)
@@ -57,8 +57,8 @@ static enum elapse_error give_disk_time(struct batch *batch)
     return ELAPSE_OK;
 }
 
-/* Waits while hand-outs rest because the disk could not read, although jobs are ready. Returns OK
- * or SYSTEM. */
+/* Waits while the engine takes no jobs because the disk could not read, although jobs are ready.
+ * Returns OK or SYSTEM. */
 static enum elapse_error wait_for_disk(struct elapse_queue *store, struct batch *batch)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -73,13 +73,14 @@ static enum elapse_error wait_for_disk(struct elapse_queue *store, struct batch 
     return ELAPSE_OK;
 }
 
-/* Waits, after no job could be taken, until there may be one. Returns OK, TIMEOUT, or an error. */
+/* Called when no job could be taken. Waits until there may be one. Returns OK, TIMEOUT, or an
+ * error. */
 static enum elapse_error wait_for_job(struct elapse_queue *store, struct batch *batch,
                                       struct elapse__store_stall *stall)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    /* There may be ready jobs, and no room in the journal for a lease; or more expired jobs than
-     * one call drops. */
+    /* Two reasons are over soon: the journal has no room for the lease of a ready job, or more jobs
+     * have expired than one call drops. */
     if (elapse__engine_lacks_room(&store->engine))
         return elapse__store_wait_room(store, stall);
     if (elapse__queue_has_ready(store->engine.jobs, &batch->reserve))
@@ -88,7 +89,7 @@ static enum elapse_error wait_for_job(struct elapse_queue *store, struct batch *
     return error == ELAPSE_ERROR_TIMEOUT && batch->read_failed ? give_disk_time(batch) : error;
 }
 
-/* Takes jobs; waits until there is one. Returns OK, NOTHING_DUE, or an error. */
+/* Takes jobs, and waits until there is one. Returns OK, NOTHING_DUE, or an error. */
 static enum elapse_error take(struct elapse_queue *store, struct batch *batch, uint64_t *gate)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -112,7 +113,7 @@ static enum elapse_error take(struct elapse_queue *store, struct batch *batch, u
 }
 
 /* Reads the bodies of the jobs. Releases the lock meanwhile, so that a slow disk does not delay
- * other threads. Jobs that cannot be handed out after all leave the batch. */
+ * other threads. Removes those jobs from the batch that cannot be handed out after all. */
 static void read_jobs(struct elapse_queue *store, struct batch *batch)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -164,9 +165,9 @@ static void fill(struct elapse_reserved *job, const struct elapse__queue_handed 
     memcpy(job->tube, texts->tube.bytes, texts->tube.size);
 }
 
-/* Reads the jobs of the batch, and begins the leases. Stores how many in `*reserved`. Requires that
- * everything that led to the hand-outs is durable. Returns OK; GONE if no job can be handed out
- * after all; or MEMORY. */
+/* Reads the jobs of the batch, and begins their leases. Stores in `*reserved` how many. Requires
+ * that everything up to the gate is durable. Returns OK, GONE if no job can be handed out after
+ * all, or MEMORY. */
 static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
                                 struct elapse_reserved *jobs, size_t *reserved)
 {
@@ -186,8 +187,8 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
         batch->read_failed |= failed == EIO;
     }
     end_batch(store);
-    /* The journal kept the files while they were read. Now the background thread may retire them.
-     */
+    /* The journal kept the files while this call read them. Now the background thread may retire
+     * them. */
     elapse__store_offer_background(store);
     ELAPSE__ASSERT_THAT(*reserved, <=, batch->count);
     return *reserved > 0 ? ELAPSE_OK : error;
@@ -213,8 +214,7 @@ static enum elapse_error reserve_locked(struct elapse_queue *store, struct batch
     return error;
 }
 
-/* Reserves jobs of the tubes. Requires that `handed` and `readings` of the batch have their memory.
- */
+/* Reserves jobs of the tubes. Requires that `handed` and `readings` of the batch have memory. */
 static enum elapse_error reserve(struct elapse_queue *queue, const char *const *tubes,
                                  size_t tube_count, uint64_t timeout_ms, struct batch *batch,
                                  struct elapse_reserved *jobs, size_t *reserved)
@@ -290,20 +290,20 @@ void elapse_reserved_free(struct elapse_reserved *job)
     *job = (struct elapse_reserved){.memory = NULL};
 }
 
-/* ---- the verbs of a worker ---- */
+/* ---- the commands of a worker ---- */
 
-/* A function of the queue that takes a lease and nothing more. */
+/* A function of the queue that takes only a lease. */
 typedef struct elapse__queue_answer verb_function(struct elapse__queue *jobs,
                                                   struct elapse__queue_now now,
                                                   struct elapse__queue_holder holder);
 
 struct holding {
     struct elapse__queue_holder holder;
-    verb_function *verb; /* NULL: the command calls a function of its own */
+    verb_function *verb; /* NULL: the command has a call of its own */
     uint64_t delay_ms;
 };
 
-/* Runs a verb of a worker. For these verbs a lease that is gone is an error. */
+/* Runs a command of a worker. For these commands a lease that has ended is an error. */
 static enum elapse_error run_holding(struct elapse_queue *queue, elapse__engine_command *command,
                                      struct holding holding, struct elapse_answer *answer)
 {
@@ -353,9 +353,9 @@ struct many {
     verb_function *verb;
     const struct elapse_held *held;
     size_t count;
-    enum elapse_result *results; /* NULL: not wanted */
-    size_t *reached;             /* how many jobs of `held` are done with */
-    uint64_t *position;          /* of the last job's record; 0: none */
+    enum elapse_result *results; /* NULL: the caller does not want them */
+    size_t *reached;             /* how many jobs of `held` are finished */
+    uint64_t *position;          /* the position of the last job's record; 0: none */
 };
 
 static enum elapse_result result_of(const struct elapse__queue_answer *answer)
@@ -365,7 +365,8 @@ static enum elapse_result result_of(const struct elapse__queue_answer *answer)
                                                        : ELAPSE_RESULT_DONE;
 }
 
-/* Runs the verb for the jobs. If a call is refused in the middle, the next call goes on there. */
+/* Runs the command for the jobs. If a call is refused in the middle, the next call continues
+ * there. */
 static struct elapse__queue_answer do_many(struct elapse__queue *jobs, struct elapse__queue_now now,
                                            const void *arguments)
 {

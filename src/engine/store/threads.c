@@ -1,6 +1,6 @@
 /*
- * The threads of a store: commit, background and clock. A lane (journal.h) is the row of operations
- * of one thread of the journal.
+ * The threads of a store: commit, background and clock. The journal has two lanes
+ * (src/engine/journal/lanes.h), which are rows of operations. Each lane has one thread.
  */
 #include "threads.h"
 #include "../../base/assert.h"
@@ -18,8 +18,8 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
                            struct elapse__operation *operation)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    /* An operation that was offered counts as under way. So it is performed even if the journal has
-     * failed. */
+    /* An operation that was offered counts as under way. So the thread performs it even if the
+     * journal has failed. */
     if (lane == ELAPSE__LANE_BACKGROUND && store->has_offer) {
         store->has_offer = false;
         *operation = store->offer;
@@ -31,7 +31,7 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
     return elapse__journal_next_operation(store->engine.journal, lane, operation);
 }
 
-/* Wakes the threads that may go on because an operation of `lane` has ended. */
+/* Wakes the threads that can continue because an operation of `lane` has ended. */
 static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, bool more_is_durable)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -68,7 +68,7 @@ static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
     uint64_t durable = elapse__journal_durable(store->engine.journal);
     uint64_t began_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
 
-    ELAPSE__ASSERT(!store->lanes[lane].busy); /* a lane has one operation at a time */
+    ELAPSE__ASSERT(!store->lanes[lane].busy); /* a lane has at most one operation at a time */
     store->lanes[lane].busy = true;
     elapse__unlock(&store->lock);
     elapse__operation_perform(store->engine.journal, operation);
@@ -110,13 +110,13 @@ static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, boo
     if (looks_soon && ELAPSE__STORE_LINGER_MS < patience_ms)
         patience_ms = ELAPSE__STORE_LINGER_MS;
     store->lanes[lane].lingers = looks_soon;
-    /* A journal that is not quiet waits until its idle time, or its interval, is over. */
+    /* A journal that still has work waits only until its idle time or its interval is over. */
     elapse__store_sleep_in_lane(
         store, lane, quiet && !looks_soon ? ELAPSE__OS_NEVER : elapse__store_until_ns(patience_ms));
     store->lanes[lane].lingers = false;
 }
 
-/* Refills the memory of all stores, if little is left. Returns whether it did. */
+/* Refills the memory of all stores if little is left. Returns whether it did so. */
 static bool refill_memory(struct elapse_queue *store)
 {
     if (!elapse__store_memory_is_low())
@@ -127,7 +127,7 @@ static bool refill_memory(struct elapse_queue *store)
     return true;
 }
 
-/* Performs the operations of one lane until the store stops, or the journal has failed. */
+/* Performs the operations of one lane until the store stops or the journal has failed. */
 static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane)
 {
     struct elapse__operation operation;
@@ -171,7 +171,7 @@ void *elapse__store_background_main(void *store)
     return NULL;
 }
 
-/* Does what the time asks for, in slices, and sets the alarms to what comes next. */
+/* Does what is due, in slices. Sets the alarms to what comes next. */
 static void turn(struct elapse_queue *store)
 {
     struct elapse__queue_turned turned = {.more = false};
@@ -203,7 +203,7 @@ void elapse__store_due_quiet(struct elapse_queue *store, enum elapse__store_alar
     elapse__os->alarm_reset(&store->alarms[alarm]);
 }
 
-/* Notes that the alarm is set to nothing now. The end of the command sets it to what comes next. */
+/* Notes that the alarm is not set any more. The end of the command sets it to what comes next. */
 void elapse__store_due_begin(struct elapse_queue *store, enum elapse__store_alarm alarm)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -248,7 +248,8 @@ enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_
         if (error != ELAPSE_OK)
             break;
         elapse__store_pass_on(store);
-        /* A disk that hangs must not hold up a thread that gives up at a certain time. */
+        /* A thread that gives up at a certain time must not lead, because a disk that hangs would
+         * hold it. */
         if (until_ns == ELAPSE__OS_NEVER && elapse__store_lead(store)) {
             has_led = true;
             continue;

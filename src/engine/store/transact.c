@@ -1,5 +1,5 @@
 /*
- * Transactions of the embedded queue.
+ * Transactions of the queue that is embedded in a program.
  */
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static struct elapse__queue_answer do_transact(struct elapse__queue *jobs,
                                   transaction->answers);
 }
 
-/* Returns the verb of the queue for a change by id. */
+/* Returns the command of the queue for a change by id. */
 static enum elapse__queue_verb verb_of(enum elapse_change_verb verb)
 {
     static const enum elapse__queue_verb verbs[] = {
@@ -52,7 +52,7 @@ static void name_job(struct elapse__queue_change *inner, const struct elapse_cha
         change->verb == ELAPSE_CHANGE_CANCEL ? ELAPSE__QUEUE_CANCEL : ELAPSE__QUEUE_RESCHEDULE;
 }
 
-/* Translates a change. Returns what is wrong with it, or NULL. */
+/* Translates a change. Returns NULL, or what is wrong with the change. */
 static const char *translate(struct elapse__queue_change *inner, const struct elapse_change *change)
 {
     if ((unsigned)change->verb > ELAPSE_CHANGE_LEASED)
@@ -74,7 +74,7 @@ static const char *translate(struct elapse__queue_change *inner, const struct el
     return NULL;
 }
 
-/* Returns what a function that makes this change alone would return. */
+/* Returns what a function would return that makes only this change. */
 static enum elapse_error error_of(const struct elapse_queue *queue,
                                   const struct elapse_change *change,
                                   enum elapse__queue_result result)
@@ -104,7 +104,7 @@ static enum elapse_error run(struct elapse_queue *queue, const struct elapse_cha
     return ELAPSE_OK;
 }
 
-/* Translates the changes. Returns what is wrong with them, or NULL. */
+/* Translates the changes. Returns NULL, or what is wrong with them. */
 static const char *translate_all(struct elapse_queue *queue, struct elapse__queue_change *inner,
                                  const struct elapse_change *changes, size_t count)
 {

@@ -1,51 +1,56 @@
 /*
- * Lets threads wait, and wakes them. Each thread that changes something under the lock wakes those
- * that wait for the change before it releases the lock, and nobody else.
+ * Lets threads wait, and wakes them. A thread that changes something under the lock wakes the
+ * threads that wait for that change, and no others. It does so before it releases the lock.
  *
- *      reservers   wait for a job, each by a condition of its own, in a ring: the one that came
- *                  first is woken first. A job that nobody can take wakes nobody.
- *      progress    commits, replies that wait for their causes, commands that wait for room in the
- *                  journal, and close: woken all together, when something became durable (or, if
- *                  somebody waits for room, when any operation has ended).
- *      commit      the thread that writes groups: woken when a record was appended, if somebody
- *                  waits for the record, or much was appended. Otherwise the thread looks by itself
- *                  within ELAPSE__STORE_LINGER_MS, so that a thousand puts and then a commit make
- *                  one group and not five. A thread of the user that commits writes the group
- *                  itself, if no other thread does (elapse__store_lead). When it leaves, it wakes
- *                  the commit thread for what has come meanwhile (elapse__store_stop_leading).
- *      background  the thread that makes spares and cleans: woken with the operation that it is to
- *                  perform, because only the journal knows whether there is one, and mostly there
- *                  is none. Also woken when the memory of the queues is low, to refill it.
+ *      reservers   wait for a job in a ring. Each has a condition of its own, and the reserver that
+ *                  came first is woken first. A job that no reserver can take wakes none.
+ *      progress    threads in commit, in close, and in commands that wait until something is
+ *                  durable or until the journal has room. All are woken together when something
+ *                  became durable. If one of them waits for room, they are woken when any operation
+ *                  has ended.
+ *      commit      the thread that writes groups. It is woken if a thread waits for a new record,
+ *                  or if much was appended. If neither is so, it looks by itself within
+ *                  ELAPSE__STORE_LINGER_MS. So a thousand puts and then a commit make one group and
+ *                  not five. A user's thread that commits may lead: it writes the group itself if
+ *                  no other thread does (elapse__store_lead). At the end it wakes the commit thread
+ *                  for records that came meanwhile (elapse__store_stop_leading).
+ *      background  the thread that makes spares and cleans. The thread that wakes it hands it an
+ *                  operation, because only the journal knows whether there is one, and mostly there
+ *                  is none. It is also woken when the memory of the queues is low, to refill it.
  *
- * Why no reserver sleeps beside a job that it could have. Call a reserver a sleeper while it is in
- * the ring, and woken from its removal until it runs. Whenever nobody has the lock:
+ * The proof that no reserver sleeps while there is a job for it. A reserver is a sleeper while it
+ * is in the ring. It is woken from its removal until it runs. The following holds whenever no
+ * thread has the lock:
  *
- *      W   there is no job for any sleeper, or somebody is woken.
+ *      W   there is no job for any sleeper, or some reserver is woken.
  *
  *   1. A reserver that begins to sleep has looked for a job since it last took the lock. So W holds
  *      then, as far as this reserver is concerned.
- *   2. A job for a sleeper comes by a change that makes `readied` grow. The thread that made the
- *      change calls elapse__store_pass_on before it releases the lock. pass_on wakes sleepers that
- *      have a job, until as many are woken as jobs are ready. If it stops before that, no sleeper
- *      that is left has a job; otherwise somebody is woken. So W holds.
- *   3. A woken reserver that runs takes a job, or finds none: another thread was quicker, or the
- *      job that is left is one that this reserver does not want. It then makes pass_on look at all
- *      sleepers again, before it releases the lock. When the last woken reserver runs, nobody else
- *      is woken, so pass_on stops only when no sleeper has a job, or one is woken: W holds.
+ *   2. A change that brings a job for a sleeper increases `readied`. The thread that made the
+ *      change calls elapse__store_pass_on before it releases the lock. pass_on wakes sleepers for
+ *      which there is a job, until as many are woken as jobs are ready. If pass_on wakes fewer,
+ *      there is no job for the sleepers that are left. If not, some reserver is woken. So W holds.
+ *   3. A woken reserver that runs takes a job or finds none. It finds none if another thread was
+ *      quicker, or if it does not want the job that is left. In both cases it makes pass_on look at
+ *      all sleepers again, before it releases the lock. When the last woken reserver runs, no other
+ *      is woken. So pass_on stops only when there is no job for any sleeper, or when one is woken.
+ *      W holds.
  *
- * One job wakes one reserver, unless jobs of several tubes are ready: then the count of jobs that
- * are ready lets pass_on wake one reserver too many, which sleeps again.
+ * One job wakes one reserver. If jobs of several tubes are ready, their count may let pass_on wake
+ * one reserver too many, which sleeps again.
  *
- * Why no thread of the journal sleeps beside work. Each asks the journal for an operation, under
- * the lock, just before it sleeps. Afterwards a change comes from one of three places:
+ * The proof that no thread of the journal sleeps while there is work for it. Each thread asks the
+ * journal for an operation, under the lock, just before it sleeps. Later a change comes from one of
+ * three places:
  *
- *   - from a command: pass_on wakes the commit thread for the records, unless that thread lingers;
+ *   - from a command: pass_on wakes the commit thread for the records, unless that thread lingers,
+ *     which means that it looks by itself soon;
  *   - from an operation of the other lane: the thread of that lane wakes this one;
- *   - from time: the waits of a journal that is not quiet end by themselves.
+ *   - from time: a journal that still has work waits only for a limited time.
  *
- * A full disk is the exception: the journal is quiet, and time, or another program, makes room. So
- * a command that is refused because the disk is full asks the journal to try again, for the next
- * command: elapse__store_retry_room.
+ * A full disk is the exception. The journal has no work then, and another program may make room at
+ * any time. So a command that is refused because the disk is full asks the journal to try again
+ * (elapse__store_retry_room). The next command profits from that.
  */
 #include <errno.h>
 
@@ -53,11 +58,11 @@
 #include "memory.h"
 #include "wake.h"
 
-/* Room in the journal may come by time alone, so a thread that waits for room looks again after
- * this time. */
+/* A thread that waits for room looks again after this time, because time alone may make room in the
+ * journal. */
 #define ROOM_LOOK_MS UINT64_C(100)
 
-/* If nothing has moved in the journal for this time, a thread does not wait for room any longer. */
+/* A thread stops waiting for room if nothing has moved in the journal for this time. */
 #define ROOM_PATIENCE_MS UINT64_C(2000)
 
 /* ---- the threads of the journal ---- */
@@ -110,7 +115,7 @@ static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleepe
     elapse__condition_signal(&sleeper->condition);
 }
 
-/* Wakes the sleepers for which there is a job; see 2 and 3 above. */
+/* Wakes the sleepers for which there is a job (steps 2 and 3 above). */
 static void wake_sleepers(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -130,8 +135,8 @@ static void wake_sleepers(struct elapse_queue *store)
     }
 }
 
-/* Returns whether the commit thread is to be woken to write now. Otherwise the thread looks again
- * soon by itself, and more records may come into the group meanwhile. */
+/* Returns whether the commit thread has to be woken to write now. If not, the thread looks by
+ * itself soon, and more records may join the group meanwhile. */
 static bool is_urgent(const struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -141,15 +146,15 @@ static bool is_urgent(const struct elapse_queue *store)
            store->watched || store->engine.last_position - written >= ELAPSE__STORE_LINGER_BYTES;
 }
 
-/* Returns the time of an alarm in nanoseconds; ELAPSE__OS_NEVER if it is too late for an alarm. */
+/* Returns the time of an alarm in nanoseconds, or ELAPSE__OS_NEVER if no alarm can be so late. */
 static uint64_t alarm_ns(uint64_t time_ms)
 {
     return time_ms > UINT64_MAX / ELAPSE__STORE_NS_PER_MS ? ELAPSE__OS_NEVER
                                                           : time_ms * ELAPSE__STORE_NS_PER_MS;
 }
 
-/* Sets an alarm earlier, if the queue has something to do before the alarm goes off. The thread
- * that turns the queue after the alarm went off sets it again. */
+/* Sets an alarm to an earlier time if the queue has something to do before the alarm goes off. When
+ * the alarm has gone off, the thread that turns the queue sets it again. */
 static void set_alarms(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -176,14 +181,16 @@ void elapse__store_pass_on(struct elapse_queue *store)
     if (store->engine.last_position != store->seen_position && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     wake_sleepers(store);
-    /* W of the proof above, tested for the first sleeper: it has no job, or somebody is woken. */
+    /* Tests W of the proof above for the first sleeper: there is no job for it, or some reserver is
+     * woken. */
     ELAPSE__ASSERT(
         store->woken > 0 || elapse__ring_empty(&store->sleepers) ||
         !elapse__queue_has_ready(store->engine.jobs, sleeper_of(store->sleepers.next)->reserve));
 }
 
-/* Wakes the commit thread for records that came while another thread led. The commit thread was
- * woken for them, could do nothing, and may sleep for long by now. */
+/* Wakes the commit thread for records that came while another thread led. The commit thread may
+ * have been woken for these records before. It could do nothing then, and may sleep for long
+ * now. */
 void elapse__store_stop_leading(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
@@ -199,7 +206,7 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
 {
     struct elapse__store_sleeper sleeper = {.reserve = reserve};
 
-    /* A thread that began to wait after the store was stopped would never be woken. */
+    /* A thread that begins to wait after the store was stopped would never be woken. */
     enum elapse_error error = elapse__store_may_hand_out(store);
     if (error != ELAPSE_OK)
         return error;
@@ -282,7 +289,7 @@ void elapse__store_retry_room(struct elapse_queue *store)
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
 }
 
-/* Returns whether nothing has moved in the journal since the last call. */
+/* Returns whether nothing has moved in the journal since the previous call. */
 static bool stands_still(struct elapse_queue *store, struct elapse__store_stall *stall)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);

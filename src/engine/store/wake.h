@@ -1,6 +1,6 @@
 /*
- * Lets threads of a store wait, and wakes them. The head of wake.c says why no thread sleeps
- * although it has work.
+ * Lets threads of a store wait, and wakes them. The head of wake.c proves that no thread sleeps
+ * while it has work.
  */
 #ifndef ELAPSE__STORE_WAKE_H
 #define ELAPSE__STORE_WAKE_H
@@ -26,10 +26,10 @@ static inline bool elapse__store_has_passed(uint64_t until_ns)
 /* ---- all functions below require the lock ---- */
 
 /* Sets the alarms, and wakes the commit thread and the reservers that have something to do now.
- * Call it after a change, before the lock is released. */
+ * Call this after a change, before the lock is released. */
 void elapse__store_pass_on(struct elapse_queue *store);
 
-/* Waits until there is probably a job for the reserve, at most until `until_ns` by the monotonic
+/* Waits until there is probably a job for the reserve, but only until `until_ns` by the monotonic
  * clock. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */
 enum elapse_error elapse__store_sleep(struct elapse_queue *store,
                                       const struct elapse__queue_reserve *reserve,
@@ -38,36 +38,36 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
 /* Waits for elapse__store_tell_progress. Returns false when `until_ns` has come. */
 bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns);
 
-/* Wakes the threads that wait for progress. Call it when more is durable, or when the journal may
+/* Wakes the threads that wait for progress. Call this when more is durable, or when the journal may
  * have room. */
 void elapse__store_tell_progress(struct elapse_queue *store);
 
-/* Makes the descriptor readable that the user may watch. */
+/* Makes the descriptor that the user may watch readable. */
 void elapse__store_tell_watcher(struct elapse_queue *store);
 
-/* Wakes all users' threads. */
+/* Wakes all threads of users. */
 void elapse__store_wake_all(struct elapse_queue *store);
 
-/* The state of the journal when a command last waited for room. Begins as zeros. */
+/* The state of the journal when a command last waited for room. The struct begins as zeros. */
 struct elapse__store_stall {
     uint64_t durable, tail, spares, cleaned_bytes;
-    uint64_t until_ns; /* the wait is given up if nothing has moved until then */
+    uint64_t until_ns; /* the wait ends at this time if nothing has moved until then */
 };
 
-/* Waits until the journal may have room. Returns OK, CLOSED or BROKEN; or, when nothing has moved
- * in the journal for seconds, MEMORY or DISK_FULL: the reason why cleaning makes no room. */
+/* Waits until the journal may have room. Returns OK, CLOSED or BROKEN. When nothing has moved in
+ * the journal for seconds, returns MEMORY or DISK_FULL: the reason why cleaning makes no room. */
 enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
                                           struct elapse__store_stall *stall);
 
-/* Lets the background thread look whether the disk is still full. Call it when a command was
+/* Lets the background thread look whether the disk is still full. Call this when a command was
  * refused because the disk is full. */
 void elapse__store_retry_room(struct elapse_queue *store);
 
 /* Tells the journal the time. */
 void elapse__store_tick(struct elapse_queue *store);
 
-/* Lets the commit thread go on with the records that have come meanwhile. Call it when a thread
- * that led (threads.h) performs no more operations. */
+/* Lets the commit thread go on with the records that came meanwhile. Call this when a thread that
+ * led (threads.h) performs no more operations. */
 void elapse__store_stop_leading(struct elapse_queue *store);
 
 /* Wakes the thread of a lane, if it sleeps. */
