@@ -10,21 +10,21 @@
 
 #include "assert.h"
 
-/* The number of the lowest bit that is set in `word`, which is not 0. */
+/* Returns the number of the lowest bit that is set in `word`, which is not 0. */
 static inline unsigned elapse__lowest_bit(uint64_t word)
 {
     ELAPSE__ASSERT(word != 0);
     return (unsigned)__builtin_ctzll(word);
 }
 
-/* The number of the highest bit that is set in `word`, which is not 0. */
+/* Returns the number of the highest bit that is set in `word`, which is not 0. */
 static inline unsigned elapse__highest_bit(uint64_t word)
 {
     ELAPSE__ASSERT(word != 0);
     return 63u - (unsigned)__builtin_clzll(word);
 }
 
-/* How many words a bitmap of `bits` bits takes. */
+/* Returns how many words a bitmap of `bits` bits takes. */
 static inline size_t elapse__bitmap_words(size_t bits)
 {
     return bits / 64 + (bits % 64 != 0);

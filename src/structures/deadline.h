@@ -1,5 +1,6 @@
 /*
- * How every structure reads the times that its caller gives.
+ * How every structure reads the times that its caller gives. `clock` is the time that the caller
+ * gave last.
  */
 #ifndef ELAPSE__DEADLINE_H
 #define ELAPSE__DEADLINE_H
@@ -8,13 +9,14 @@
 
 #include "../base/assert.h"
 
-/* The time that the clock is set to: ELAPSE_NEVER counts as ELAPSE_TIME_MAX. */
+/* Returns the time to which the clock is set when the caller gives `now`. ELAPSE_NEVER counts as
+ * ELAPSE_TIME_MAX. */
 static inline uint64_t elapse__clock_at(uint64_t now)
 {
     return now < ELAPSE_NEVER ? now : ELAPSE_TIME_MAX;
 }
 
-/* The deadline that is stored: a deadline that has passed counts as now. */
+/* Returns the deadline that a structure stores. A deadline that has passed counts as `clock`. */
 static inline uint64_t elapse__stored_deadline(uint64_t clock, uint64_t deadline)
 {
     ELAPSE__ASSERT(clock <= ELAPSE_TIME_MAX);
@@ -25,7 +27,8 @@ static inline uint64_t elapse__stored_deadline(uint64_t clock, uint64_t deadline
     return deadline > clock ? deadline : clock;
 }
 
-/* The ticks left until the deadline of `timer`; ELAPSE_NEVER if it is idle or never due. */
+/* Returns how many ticks are left until the deadline of `timer`; ELAPSE_NEVER if the timer is idle
+ * or never due. */
 static inline uint64_t elapse__remaining(uint64_t clock, const struct elapse_timer *timer)
 {
     ELAPSE__ASSERT(clock <= ELAPSE_TIME_MAX);

@@ -1,10 +1,9 @@
 /*
  * Dials: the hierarchical timing wheel with any number of slots on each level.
  *
- * Each level is a dial whose slots are as wide as the whole dial below it. A timer lies
- * on the finest level that reaches its deadline. The reach of a level is counted from the
- * beginning of the slot that the pointer is in. With 10 slots on each level, and the
- * pointer at 123:
+ * Each level is a dial whose slots are as wide as the whole dial below it. A timer lies on the
+ * finest level that reaches its deadline. The reach of a level begins with the slot that the
+ * pointer is in. This is an example with 10 slots on each level, and the pointer at 123:
  *
  *              slot    0    1    2    3    4    5    6    7    8    9
  *                                     v pointer
@@ -19,28 +18,29 @@
  * level 1. Deadline 1050: slot 0 of level 2. Deadline 1100: out of reach, because level 2 begins
  * at 100.
  *
- * There are two times. `clock` is the time that the caller gave last; `pointer` is the tick from
- * which the slots are counted. Advancing sets the clock and nothing else. The pointer follows,
- * but it goes no farther than to the first tick of the first slot that has timers, until these
- * are cascaded or popped. Everything that begins at one tick is done in this order: the slots
- * above level 0, from the finest to the coarsest; then the parked timers; then level 0's slot
- * is popped.
+ * There are two times. `clock` is the time that the caller gave last. `pointer` is the tick from
+ * which the slots are counted. Advance sets the clock and nothing else. The pointer follows the
+ * clock, but it stops at the first tick of the first slot that has timers, until these timers are
+ * cascaded or popped. At each tick, the work is done in this order: first the slots above level 0
+ * that begin at the tick are cascaded, from the finest level to the coarsest; then the parked
+ * timers are visited; then the slot of level 0 is popped.
  *
- * Order. The rings keep the order of arming. A timer never lies on a coarser level than an
- * older timer with its deadline, because the pointer only comes nearer. So a cascade walks
- * from the newest timer to the oldest and puts each in front of its new ring. Of several slots
- * that are cascaded at one tick the finest level's, which has the newest timers, is first.
+ * Order. The rings keep the order of arming. A timer never lies on a coarser level than an older
+ * timer with its deadline, because the pointer only comes nearer to the deadline. So a cascade
+ * walks from the newest timer to the oldest, and puts each timer in front of its new ring. If
+ * several slots are cascaded at one tick, the slot of the finest level comes first, because it has
+ * the newest timers.
  *
- * Out of reach. Dials with an allocator add another level. In other dials the timer is parked,
- * in one ring for all parked timers. The parked ring is visited at the beginning of the coarsest
- * slot that its least deadline would lie in; by then that deadline is in reach. So there is at
- * most one visit in a turn of the coarsest dial. The classical designs park timers in the
- * farthest slot of the coarsest dial instead. Two timers with the same deadline that were
- * parked at different times would then lie in different slots, and the younger could be
- * the first to find the deadline in reach. A visit sets the whole ring `aside` before
- * it looks at the timers, so that it can be done in steps. The timers that stay parked go in
- * front of those that were parked meanwhile. Timers for ELAPSE_NEVER have a ring that is never
- * visited.
+ * Out of reach. A deadline may be out of reach of all levels. Dials with an allocator then add
+ * another level. In other dials the timer is parked: it goes into one ring for all parked timers.
+ * The parked ring is visited at a tick at which a slot of the coarsest level begins: the slot that
+ * the least parked deadline would lie in. By then that deadline is in reach. So there is at most
+ * one visit in a turn of the coarsest dial. The classical designs park timers in the farthest slot
+ * of the coarsest dial instead. Then two timers with the same deadline that were parked at
+ * different times would lie in different slots, and the younger timer could come into reach first.
+ * A visit sets the whole ring `aside` before it looks at the timers, so that the visit can be done
+ * in steps. The timers that stay parked go in front of those that were parked meanwhile. Timers for
+ * ELAPSE_NEVER have a ring that is never visited.
  *
  * Invariants, by the numbers that elapse_dials_check returns:
  *  1. pointer <= clock <= ELAPSE_TIME_MAX.
@@ -72,8 +72,8 @@
  *     grow          adds a level
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
- * scheme 7; the growing form is that of the hierarchical timer of Apache Kafka's
- * purgatory. The bitmaps, the pointer that trails and the cascade on demand are different here.
+ * scheme 7; the hierarchical timer of Apache Kafka's purgatory grows as these dials do. The
+ * bitmaps, the pointer that trails and the cascade on demand are different here.
  */
 #include <string.h>
 
@@ -93,15 +93,15 @@ extern inline uint64_t elapse_dials_moves(const struct elapse_dials *dials);
 
 /* ---- how far the pointer may go ---- */
 
-/* True when the parked timers are to be visited at the pointer. */
+/* Returns whether the parked timers must be visited at the pointer. */
 static bool visit_is_due(const struct elapse_dials *dials)
 {
     return !elapse__ring_empty(&dials->parked) &&
            elapse__dials_begin(dials->coarsest, dials->parked_least) == dials->pointer;
 }
 
-/* The first tick at which there is work to do: a slot that has timers begins, or a visit to
- * the parked timers. ELAPSE_NEVER when there is none. */
+/* Returns the first tick at which there is work to do: a slot that has timers begins, or the parked
+ * timers must be visited. Returns ELAPSE_NEVER if there is no work. */
 static uint64_t first_begin(const struct elapse_dials *dials)
 {
     uint64_t first = ELAPSE_NEVER;
@@ -111,7 +111,7 @@ static uint64_t first_begin(const struct elapse_dials *dials)
         first = elapse__dials_begin(dials->coarsest, dials->parked_least);
     for (const struct elapse__dials_level *level = dials->finest; level != NULL;
          level = level->coarser) {
-        /* Nothing on coarser levels can begin earlier either. */
+        /* No slot of a coarser level can begin earlier. */
         if (first <= elapse__dials_next_begin(level, dials->pointer))
             break;
         if (level->occupied_slots == 0)
@@ -124,7 +124,8 @@ static uint64_t first_begin(const struct elapse_dials *dials)
     return first;
 }
 
-/* True when there is work to do at the pointer itself, which then goes no farther. */
+/* Returns whether there is work to do at the tick of the pointer. Then the pointer goes no
+ * farther. */
 static bool has_work_at_pointer(const struct elapse_dials *dials)
 {
     const struct elapse__dials_level *level = dials->finest;
@@ -136,14 +137,14 @@ static bool has_work_at_pointer(const struct elapse_dials *dials)
     return !elapse__ring_empty(&dials->aside) || visit_is_due(dials);
 }
 
-/* Moves the pointer towards the clock, as far as there is no work to do. */
+/* Moves the pointer towards the clock, but not beyond a tick at which there is work to do. */
 static void follow_clock(struct elapse_dials *dials)
 {
     ELAPSE__ASSERT(dials->pointer <= dials->clock);
     ELAPSE__ASSERT(dials->wake >= dials->pointer);
     if (dials->pointer == dials->clock)
         return;
-    /* To return here spares the search of the bitmaps as long as a due timer waits to be popped. */
+    /* This return saves the search of the bitmaps while a due timer waits to be popped. */
     if (dials->wake == dials->pointer && has_work_at_pointer(dials))
         return;
     /* The timer that `wake` was set for may have been stopped. */
@@ -164,8 +165,9 @@ static void lower_wake(struct elapse_dials *dials, uint64_t tick)
         dials->wake = tick;
 }
 
-/* Puts a timer that is in no ring where its deadline belongs, as the newest or the oldest
- * there. Returns the first tick at which there is work to do for it. */
+/* Puts a timer that is in no ring into the ring of its deadline, as the oldest timer there if
+ * `as_oldest` is true, otherwise as the newest. Returns the first tick at which there is work to do
+ * for this timer. */
 static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *timer, bool as_oldest)
 {
     uint64_t deadline = timer->deadline;
@@ -219,8 +221,8 @@ static void remove_timer(struct elapse_dials *dials, struct elapse_timer *timer)
     dials->count--;
 }
 
-/* Adds levels until the coarsest reaches `deadline`. Returns false when memory is short.
- * Does nothing in dials that do not grow, which park the timer. */
+/* Adds levels until the coarsest level reaches `deadline`. Returns false if there is no memory.
+ * Does nothing in dials that cannot grow; these park the timer. */
 static bool make_reach(struct elapse_dials *dials, uint64_t deadline)
 {
     if (dials->growth.allocate == NULL || deadline == ELAPSE_NEVER)
@@ -272,9 +274,9 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
 /* ---- popping ---- */
 
 /*
- * Moves the timers of `ring` to where they belong now that the pointer is where it is, from
- * the newest to the oldest, while `*budget` lasts. Requires that none of them belongs in the
- * same ring. Returns true when the ring is empty.
+ * Moves the timers of `ring` to the rings in which they belong by the present pointer, from the
+ * newest timer to the oldest, while `*budget` lasts. Requires that none of them belongs in `ring`.
+ * Returns true when the ring is empty.
  */
 static bool cascade_ring(struct elapse_dials *dials, struct elapse__ring_node *ring, size_t *budget)
 {
@@ -292,8 +294,8 @@ static bool cascade_ring(struct elapse_dials *dials, struct elapse__ring_node *r
     return ring_node == ring;
 }
 
-/* Moves the parked timers to the ring `aside`, if this is the tick of their visit and the
- * last visit is complete. */
+/* Moves the parked timers to the ring `aside`, if they must be visited at this tick and the visit
+ * before is complete. */
 static void set_parked_aside(struct elapse_dials *dials)
 {
     if (!elapse__ring_empty(&dials->aside) || !visit_is_due(dials))
@@ -302,8 +304,8 @@ static void set_parked_aside(struct elapse_dials *dials)
     ELAPSE__ASSERT(elapse__ring_empty(&dials->parked));
 }
 
-/* Cascades all slots above level 0 that begin at the pointer, and visits the parked ring if
- * its visit is due. Returns false if the budget did not suffice. */
+/* Cascades all slots above level 0 that begin at the pointer, and visits the parked ring if it must
+ * be visited now. Returns false if the budget did not suffice. */
 static bool cascade_at_pointer(struct elapse_dials *dials, size_t *budget)
 {
     uint64_t pointer = dials->pointer;
@@ -324,9 +326,9 @@ static bool cascade_at_pointer(struct elapse_dials *dials, size_t *budget)
 }
 
 /*
- * Finds the timer to be popped next and stores it in `*due`; stores NULL if none is due.
- * Moves the timers that have to be moved first, while `*budget` lasts. Returns false if the
- * budget did not suffice.
+ * Finds the timer that is popped next, and stores it in `*due`; stores NULL if no timer is due.
+ * Moves the timers that must be moved before, while `*budget` lasts. Returns false if the budget
+ * did not suffice.
  */
 static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_timer **due)
 {
@@ -366,8 +368,8 @@ struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
     ELAPSE__ASSERT(due->deadline <= dials->clock);
     struct elapse__ring_node *ring = due->keep.ring_node.previous;
     remove_timer(dials, due);
-    /* When the slot's last timer is popped, the next wake-up is worked out at once. This
-     * usually spares the caller one call that would find nothing due. */
+    /* When the last timer of a slot is popped, the next wake-up is computed at once. This usually
+     * spares the caller one call that would find nothing due. */
     if (elapse__ring_empty(ring))
         dials->wake = first_begin(dials);
     return due;

@@ -1,6 +1,6 @@
 /*
- * Dials: the functions that look at all timers. The invariants that are checked here are
- * numbered and explained at the head of dials.c.
+ * Dials: the functions that look at all timers. The head of dials.c lists the invariants that are
+ * checked here, and explains levels and the pointer.
  */
 #include <elapse/dials.h>
 
@@ -9,13 +9,13 @@
 #include "../base/ring.h"
 #include "dials_level.h"
 
-/* Calls `visit` with each timer on a level. Returns false when a visit ended the walk. */
+/* Calls `visit` with each timer on a level. Returns false if `visit` ended the walk. */
 static bool visit_level(const struct elapse__dials_level *level, elapse_visit_function *visit,
                         void *context)
 {
     size_t words = elapse__bitmap_words(level->slots);
     for (size_t word = 0; word < words; word++) {
-        /* A copy of the bits: they change when the visit stops the last timer of a slot. */
+        /* The bits are copied, because they change when `visit` stops the last timer of a slot. */
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1) {
             uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);
@@ -62,8 +62,8 @@ void elapse_dials_clear(struct elapse_dials *dials)
 struct inspection {
     const struct elapse_dials *dials;
     uint64_t place;
-    uint64_t first; /* a deadline before this one breaks invariant `broken` ... */
-    uint64_t last;  /* ... and so does one after this */
+    uint64_t first; /* a deadline before `first` breaks the invariant `broken` */
+    uint64_t last;  /* a deadline after `last` breaks it, too */
     unsigned broken;
     size_t count;
 };
@@ -85,7 +85,7 @@ static unsigned inspect_ring(const struct elapse__ring_node *ring, struct inspec
                               inspection);
 }
 
-/* The last tick that a slot covers whose first tick is `begin`. */
+/* Returns the last tick of the slot whose first tick is `begin`. */
 static uint64_t last_tick(const struct elapse__dials_level *level, uint64_t begin)
 {
     ELAPSE__ASSERT(level->width > 0);
@@ -93,7 +93,7 @@ static uint64_t last_tick(const struct elapse__dials_level *level, uint64_t begi
                                                       : ELAPSE_TIME_MAX;
 }
 
-/* Checks that the slot, or the visit, that begins at `begin` is not overdue. */
+/* Checks that a slot, or a visit, with the first tick `begin` is not overdue. */
 static unsigned check_begin(const struct elapse_dials *dials, uint64_t begin, bool on_level_0)
 {
     if (dials->wake > begin)
@@ -228,8 +228,9 @@ static void dump_slot(const struct elapse_dials *dials, const struct elapse__dia
     describe(&description, context);
 }
 
-/* Describes timers that are in no slot as slot `slot` of the level after the coarsest, from
- * the least deadline on. Describes nothing when there are none. */
+/* Describes the timers that are in no slot. Describes them as if they were in slot `slot` of a
+ * level above the coarsest, which begins at their least deadline. Describes nothing if there are no
+ * such timers. */
 static void dump_unplaced(const struct elapse_dials *dials, unsigned slot,
                           const struct elapse__ring_summary *timers, elapse_dump_function *describe,
                           void *context)

@@ -1,14 +1,15 @@
 /*
- * A level of the dials: one dial.
+ * One level of the dials. Dials are a hierarchical timing wheel, and each of its levels is a dial.
  *
- * In memory a level is followed by its rings, one for each slot, and by a bitmap of the
- * slots that have timers.
+ * In memory, three parts lie one behind the other: the level; its rings, one for each slot; and a
+ * bitmap of the slots that have timers.
  *
  *     | level | ring 0 | ring 1 | ... | ring slots - 1 | bits 0-63 | bits 64-127 | ...
  *
- * Time is cut into pieces of `width` ticks, which are numbered from tick 0 on. Piece n lies in
- * slot n % slots. Of the pieces that share a slot only one can have timers: the first that
- * has not passed. It begins within `span` ticks of the piece that the pointer is in.
+ * Time is cut into pieces of `width` ticks, which are numbered from tick 0 on. Piece n belongs to
+ * slot n % slots. Several pieces share a slot, but only one of them can have timers: the first
+ * piece that has not passed. This piece begins less than `span` ticks after the piece that the
+ * pointer is in. The pointer is the tick from which the slots are counted: see the head of dials.c.
  */
 #ifndef ELAPSE__DIALS_LEVEL_H
 #define ELAPSE__DIALS_LEVEL_H
@@ -19,25 +20,27 @@
 #include "../base/bits.h"
 
 struct elapse__dials_level {
-    uint64_t width;                      /* ticks that a slot covers */
-    uint64_t span;                       /* ticks that all slots cover; UINT64_MAX: all there are */
-    struct elapse__dials_level *coarser; /* NULL: this is the coarsest */
+    uint64_t width; /* how many ticks a slot covers */
+    uint64_t span;  /* how many ticks all slots together cover; UINT64_MAX: all ticks */
+    /* The next coarser level; NULL: this level is the coarsest. */
+    struct elapse__dials_level *coarser;
     uint32_t slots;
     uint32_t occupied_slots;
-    uint32_t number; /* 0 is the finest */
+    uint32_t number; /* the number of the level; 0 is the finest */
 };
 
-/* Adds a level with as many slots as the coarsest has. Returns false when the allocator has
- * no memory. In dials_shape.c. */
+/* Adds a level with as many slots as the coarsest level has. Returns false if the allocator has no
+ * memory. dials_shape.c has this function. */
 bool elapse__dials_grow(struct elapse_dials *dials);
 
-/* The upper half of a timer's place: the number of its level, or one of these. */
+/* The upper half of a timer's `place` is the number of its level, or one of these two numbers. */
 enum {
     ELAPSE__DIALS_PARKED = ELAPSE_SHAPE_LEVELS_MAX,
     ELAPSE__DIALS_NEVER,
 };
 
-/* The place of a timer on a level: never 0, which stands for an idle timer. */
+/* Returns the `place` of a timer that is in `slot` of `level`. Never returns 0, which is the place
+ * of an idle timer. */
 static inline uint64_t elapse__dials_place(uint32_t level, uint32_t slot)
 {
     ELAPSE__ASSERT(level <= ELAPSE__DIALS_NEVER);
@@ -90,15 +93,15 @@ static inline void elapse__dials_mark_empty(struct elapse__dials_level *level, u
     level->occupied_slots--;
 }
 
-/* The number of the piece of time that `tick` is in. (Most calls are for level 0, and a
- * division takes long.) */
+/* Returns the number of the piece of time that `tick` is in. Treats level 0 apart, because most
+ * calls are for level 0, and a division takes long. */
 static inline uint64_t elapse__dials_piece(const struct elapse__dials_level *level, uint64_t tick)
 {
     ELAPSE__ASSERT(level->width > 0);
     return level->number == 0 ? tick : tick / level->width;
 }
 
-/* How many ticks of its piece lie before `tick`. */
+/* Returns how many ticks of the piece of time that `tick` is in lie before `tick`. */
 static inline uint64_t elapse__dials_past(const struct elapse__dials_level *level, uint64_t tick)
 {
     return level->number == 0 ? 0 : tick % level->width;
@@ -109,7 +112,8 @@ static inline uint32_t elapse__dials_slot(const struct elapse__dials_level *leve
     return (uint32_t)(elapse__dials_piece(level, tick) % level->slots);
 }
 
-/* True when a timer for `deadline` can lie on this level while the pointer is there. */
+/* Returns whether a timer with this deadline can lie on this level while the pointer is at
+ * `pointer`. */
 static inline bool elapse__dials_reaches(const struct elapse__dials_level *level, uint64_t pointer,
                                          uint64_t deadline)
 {
@@ -118,13 +122,14 @@ static inline bool elapse__dials_reaches(const struct elapse__dials_level *level
     return distance < level->span && distance + elapse__dials_past(level, pointer) < level->span;
 }
 
-/* The first tick of the piece of time that `tick` is in. */
+/* Returns the first tick of the piece of time that `tick` is in. */
 static inline uint64_t elapse__dials_begin(const struct elapse__dials_level *level, uint64_t tick)
 {
     return tick - elapse__dials_past(level, tick);
 }
 
-/* The first tick, from `tick` on, that begins a piece of time; ELAPSE_NEVER if there is none. */
+/* Returns the first tick, from `tick` on, that begins a piece of time; ELAPSE_NEVER if there is
+ * none. */
 static inline uint64_t elapse__dials_next_begin(const struct elapse__dials_level *level,
                                                 uint64_t tick)
 {
@@ -135,7 +140,7 @@ static inline uint64_t elapse__dials_next_begin(const struct elapse__dials_level
     return ahead < ELAPSE_NEVER - tick ? tick + ahead : ELAPSE_NEVER;
 }
 
-/* The first tick of the piece of time whose timers are in `slot`. */
+/* Returns the first tick of the piece of time whose timers are in `slot`. */
 static inline uint64_t elapse__dials_slot_begin(const struct elapse__dials_level *level,
                                                 uint64_t pointer, uint32_t slot)
 {
@@ -146,7 +151,7 @@ static inline uint64_t elapse__dials_slot_begin(const struct elapse__dials_level
     return (piece + ahead) * level->width;
 }
 
-/* The first tick of the first slot that has timers. Requires that a slot has timers. Looks
+/* Returns the first tick of the first slot that has timers. Requires that a slot has timers. Looks
  * at 64 slots at a time, from the pointer's own slot around to the slot before it. */
 static inline uint64_t elapse__dials_first_begin(const struct elapse__dials_level *level,
                                                  uint64_t pointer)

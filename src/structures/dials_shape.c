@@ -1,6 +1,6 @@
 /*
- * Dials: how levels are made, from storage or by the allocator, and given back. The
- * invariants are numbered at the head of dials.c.
+ * Dials: how levels are made, from storage or by the allocator, and how they are given back. The
+ * head of dials.c explains levels.
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "deadline.h"
 #include "dials_level.h"
 
-/* The shape that NULL stands for: eight levels of 256 slots cover all ticks of 64 bits. */
+/* The shape for a caller that gives NULL. Eight levels of 256 slots cover all ticks of 64 bits. */
 static const uint32_t usual_slots[] = {256, 256, 256, 256, 256, 256, 256, 256};
 static const struct elapse_shape usual_shape = {
     .slots = usual_slots,
@@ -31,7 +31,8 @@ static bool shape_is_sound(const struct elapse_shape *shape)
            (shape->growth->allocate != NULL && shape->growth->release != NULL);
 }
 
-/* 64 bits suffice, even where a size_t has fewer: 2^32 slots take less than 2^37 bytes. */
+/* Returns how many bytes a level takes. 64 bits suffice, because 2^32 slots take less than 2^37
+ * bytes. A size_t may have fewer bits. */
 static uint64_t level_bytes(uint32_t slots)
 {
     return sizeof(struct elapse__dials_level) + (uint64_t)slots * sizeof(struct elapse__ring_node) +
@@ -54,7 +55,7 @@ size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
     return (size_t)bytes;
 }
 
-/* Makes a level in `memory`, and makes it the coarsest of the dials. */
+/* Makes a level in `memory`, and makes it the coarsest level of the dials. */
 static void add_level(struct elapse_dials *dials, void *memory, uint32_t slots)
 {
     struct elapse__dials_level *level = memory;
@@ -148,8 +149,8 @@ enum elapse_error elapse_dials_reserve(struct elapse_dials *dials, uint64_t dela
 {
     if (dials->growth.allocate == NULL)
         return ELAPSE_OK;
-    /* Wherever the pointer is in its slot, the coarsest level reaches all other slots of the
-     * level. */
+    /* The coarsest level reaches all its slots but the one that the pointer is in, wherever the
+     * pointer is in that slot. */
     while (dials->coarsest->span < UINT64_MAX &&
            delay > dials->coarsest->span - dials->coarsest->width) {
         if (!elapse__dials_grow(dials))

@@ -1,9 +1,10 @@
 /*
  * The hashed wheel: start, stop, pop.
  *
- * A timer lies in slot deadline % slots, in whichever turn it is due. Its rounds say how
- * many visits to its slot will pass before the visit at which it is due. With ten slots, and the
- * pointer at 0:
+ * A turn is as many ticks as there are slots, and each tick visits one slot. A timer lies in slot
+ * deadline % slots, whatever the turn in which it is due. The rounds of a timer say how many visits
+ * to its slot will pass before the visit at which the timer is due. This is an example with ten
+ * slots, and the pointer at 0:
  *
  *      pointer (tick 0, slot 0)
  *         v
@@ -13,22 +14,24 @@
  *                               5: 0 rounds
  *                              25: 2 rounds (newest)
  *
- * At tick 5 slot 5 is visited: timer 5 is due and goes to the ring of due timers. The others stay
- * in the slot with one round less, in their order. rounds = (deadline - pointer - 1) / slots.
+ * At tick 5, slot 5 is visited: the timer with the deadline 5 is due, and goes to the ring of due
+ * timers. The other timers stay in the slot in their order, with one round less. rounds = (deadline
+ * - pointer - 1) / slots.
  *
- * There are two times. `clock` is the time that the caller gave last. `pointer`, which trails it,
- * is the tick whose visit is complete or under way. Advancing sets the clock and nothing else. Pop
- * and cascade visit slots, and only while no timer is due. A visit sets the timers of its slot
- * aside and looks at them from the newest to the oldest. Each goes to the front of the due ring, or
- * of the slot's ring. So the order of arming is kept, even when a visit is done in steps and newly
- * armed timers are in the slot already. Nothing is popped before the visit is complete.
+ * There are two times. `clock` is the time that the caller gave last. `pointer` trails the clock:
+ * it is the tick whose visit is complete or under way. Advance sets the clock and nothing else. Pop
+ * and cascade visit slots, but only while no timer is due. A visit sets the timers of its slot
+ * aside, and looks at them from the newest to the oldest. Each timer goes to the front of the due
+ * ring, or to the front of the slot's ring. So the order of arming is kept, even if a visit is done
+ * in steps and new timers enter the slot meanwhile. No timer is popped before the visit is
+ * complete.
  *
- * The jump. When the clock is more than one turn ahead, the pointer goes there at once, and every
- * occupied slot is visited once for all the turns passed, from the last slot to the first. A
- * timer with fewer rounds than these turns is due. Deadlines of different turns then meet, and are
- * sorted by turn while they are popped: hashed_sort.h. The rounds of timers in a slot that the
- * jump has yet to visit are counted from `jump_origin`, where the pointer was, even for timers
- * armed meanwhile.
+ * The jump. When the clock is more than one turn ahead, the pointer goes to the clock at once. Then
+ * every occupied slot is visited once for all turns that have passed, from the last slot to the
+ * first. A timer with fewer rounds than these turns is due. So timers of different turns become due
+ * together, and are sorted by turn while they are popped: hashed_sort.h. `jump_origin` is the tick
+ * at which the pointer was before. While the jump has not visited a slot yet, the rounds of its
+ * timers are counted from `jump_origin`, also of timers that are armed meanwhile.
  *
  *       jump_origin                                          pointer
  *           |----------- turns, each past every slot ------------|
@@ -66,7 +69,7 @@
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme
  * 6; widely used, as in Netty's HashedWheelTimer and in godis. Their wheel visits the slot of every
- * tick; the bitmap of slots and the jump are different here.
+ * tick. The bitmap of slots and the jump are different here.
  */
 #include <string.h>
 
@@ -105,7 +108,7 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
     if (storage == NULL || (uintptr_t)storage % _Alignof(struct storage_unit) != 0 ||
         storage_bytes < needed)
         return ELAPSE_ERROR_STORAGE;
-    /* The bitmap lies before the rings, whose alignment is no stricter. */
+    /* The bitmap lies before the rings, because the alignment of the rings is no stricter. */
     uint64_t *occupied = storage;
     uint64_t clock = elapse__clock_at(now);
     *hashed = (struct elapse_hashed){
@@ -143,7 +146,7 @@ static void mark_empty(struct elapse_hashed *hashed, size_t slot)
     elapse__bitmap_clear(hashed->occupied, slot);
 }
 
-/* Puts a timer whose deadline is after the pointer into its slot, as the newest. */
+/* Puts a timer whose deadline is after the pointer into its slot, as the newest timer. */
 static void append_to_slot(struct elapse_hashed *hashed, struct elapse_timer *timer)
 {
     ELAPSE__ASSERT(timer->deadline > hashed->pointer);
@@ -161,8 +164,8 @@ static void append_to_slot(struct elapse_hashed *hashed, struct elapse_timer *ti
     mark_occupied(hashed, slot);
 }
 
-/* The ring of a timer that is due when it is started, whose deadline is the pointer. No deadline
- * that is being sorted is later, so it is the newest there. */
+/* Returns the ring for a timer that is due when it is started; its deadline is the pointer. No
+ * timer that is being sorted has a later deadline, so this timer is the newest of its ring. */
 static struct elapse__ring_node *due_ring(struct elapse_hashed *hashed, uint64_t deadline)
 {
     ELAPSE__ASSERT(deadline == hashed->pointer);
@@ -204,8 +207,8 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
     timer->place = 0;
     hashed->count--;
     if (elapse__ring_remove(&timer->keep.ring_node)) {
-        /* The ring that is now empty is not that of the slot if the timer was due, set aside, or
-         * armed for ELAPSE_NEVER. */
+        /* The ring that is now empty is not the ring of the slot if the timer was due, set aside,
+         * or armed for ELAPSE_NEVER. */
         size_t slot = (size_t)(timer->deadline % hashed->slots);
         if (elapse__ring_empty(&hashed->rings[slot]))
             mark_empty(hashed, slot);
@@ -217,7 +220,7 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
 
 /* ---- visiting ---- */
 
-/* Begins the visit to an occupied slot. It stands for `turns` visits, one a turn. */
+/* Begins the visit to an occupied slot. The visit stands for `turns` visits, one in each turn. */
 static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns)
 {
     struct elapse__ring_node *ring = &hashed->rings[slot];
@@ -231,7 +234,7 @@ static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns
     hashed->turns = turns;
 }
 
-/* Makes a timer due that the visit has found, and that had `rounds` rounds. */
+/* Makes a timer due that the visit has found. The timer had `rounds` rounds. */
 static void make_due(struct elapse_hashed *hashed, struct elapse_timer *timer, uint64_t rounds,
                      uint64_t first_turn)
 {
@@ -246,7 +249,8 @@ static void make_due(struct elapse_hashed *hashed, struct elapse_timer *timer, u
     elapse__ring_prepend(ring, &timer->keep.ring_node);
 }
 
-/* Looks at the timers set aside while `*budget` lasts. Returns false if it did not suffice. */
+/* Looks at the timers set aside, while `*budget` lasts. Returns false if the budget did not
+ * suffice. */
 static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
 {
     ELAPSE__ASSERT(hashed->visiting < hashed->slots);
@@ -297,15 +301,16 @@ static bool continue_jump(struct elapse_hashed *hashed)
     return false;
 }
 
-/* The first occupied slot to be visited after the pointer; the number of slots if there is
- * none. */
+/* Returns the first occupied slot that is visited after the pointer; the number of slots if no slot
+ * is occupied. */
 static size_t next_slot(const struct elapse_hashed *hashed)
 {
     size_t slot = elapse__hashed_first_from(hashed, hashed->pointer_slot + 1);
     return slot < hashed->slots ? slot : elapse__hashed_first_from(hashed, 0);
 }
 
-/* The tick at which that slot is visited; ELAPSE_NEVER if there is none. */
+/* Returns the tick at which the slot of next_slot is visited; ELAPSE_NEVER if no slot is
+ * occupied. */
 static uint64_t next_tick(const struct elapse_hashed *hashed)
 {
     size_t slot = next_slot(hashed);
@@ -313,8 +318,8 @@ static uint64_t next_tick(const struct elapse_hashed *hashed)
                                 : ELAPSE_NEVER;
 }
 
-/* Moves the pointer to the next visit and begins it. If there is no visit up to the clock, moves
- * the pointer to the clock and returns false. */
+/* Moves the pointer to the tick of the next visit, and begins this visit. If there is no visit up
+ * to the clock, moves the pointer to the clock and returns false. */
 static bool begin_visit(struct elapse_hashed *hashed)
 {
     ELAPSE__ASSERT(hashed->pointer < hashed->clock);
@@ -340,9 +345,8 @@ static bool begin_visit(struct elapse_hashed *hashed)
 }
 
 /*
- * Visits slots until the oldest timer in the due ring is the one to be popped next, or the ring
- * is empty and no timer is due. Looks at timers while `*budget` lasts. Returns false if the budget
- * did not suffice.
+ * Visits slots until the oldest timer in the due ring is the timer that is popped next, or until no
+ * timer is due. Looks at timers while `*budget` lasts. Returns false if the budget did not suffice.
  */
 static bool find_due(struct elapse_hashed *hashed, size_t *budget)
 {
@@ -397,7 +401,8 @@ void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now)
     ELAPSE__ASSERT(hashed->pointer <= hashed->clock);
 }
 
-/* True when a timer of a jump is not armed for ELAPSE_NEVER. */
+/* Returns whether there is a timer that is not armed for ELAPSE_NEVER. Requires that a jump is
+ * under way. */
 static bool any_to_be_due(const struct elapse_hashed *hashed)
 {
     /* No bucket is divided before the jump has ended. */
@@ -410,15 +415,15 @@ static bool any_to_be_due(const struct elapse_hashed *hashed)
 uint64_t elapse_hashed_next(const struct elapse_hashed *hashed)
 {
     if (elapse__hashed_jumping(hashed)) {
-        /* The least deadline is not known before the end of a jump. A tick that has passed says
-         * that there is work to do now. */
+        /* The least deadline is not known before the end of the jump. A tick that has passed tells
+         * the caller that there is work to do now. */
         return any_to_be_due(hashed) ? hashed->jump_origin + 1 : ELAPSE_NEVER;
     }
     if (!elapse__ring_empty(&hashed->aside))
         return hashed->pointer;
     if (hashed->digits_occupied != 0 || !elapse__ring_empty(&hashed->dividing)) {
-        /* The least deadline is not known either before the next timers are sorted. This tick has
-         * passed, too. */
+        /* The least deadline is not known before the next timers are sorted, either. The tick that
+         * is returned has passed, too. */
         return (hashed->origin_turn + hashed->due_turn) * hashed->slots;
     }
     if (!elapse__ring_empty(&hashed->due))

@@ -1,6 +1,6 @@
 /*
- * The hashed wheel: the functions that look at the whole of it. The invariants that are checked
- * here are numbered and explained at the head of hashed.c.
+ * The hashed wheel: the functions that look at the whole wheel. The head of hashed.c lists the
+ * invariants that are checked here, and explains rounds, visits and the jump.
  */
 #include <elapse/hashed.h>
 
@@ -12,7 +12,7 @@
 
 enum { ALL_BUCKETS = ELAPSE__HASHED_DIGITS * ELAPSE__HASHED_BUCKETS };
 
-/* The bucket with this number, in a count through the buckets of all digits. */
+/* Returns the bucket with this number. The buckets of all digits are numbered in one sequence. */
 static struct elapse__hashed_bucket bucket_at(size_t number)
 {
     return (struct elapse__hashed_bucket){
@@ -21,7 +21,8 @@ static struct elapse__hashed_bucket bucket_at(size_t number)
     };
 }
 
-/* The number of the first occupied bucket from `number` on; ALL_BUCKETS if there is none. */
+/* Returns the number of the first occupied bucket from `number` on; ALL_BUCKETS if there is
+ * none. */
 static size_t occupied_bucket_from(const struct elapse_hashed *hashed, size_t number)
 {
     if (hashed->digits_occupied == 0)
@@ -74,20 +75,20 @@ void elapse_hashed_clear(struct elapse_hashed *hashed)
 
 /* ---- check ---- */
 
-/* The wheel that is checked, and the slot whose timers are. */
+/* The wheel that is checked, and the slot whose timers are checked. */
 struct checked_hashed_slot {
     const struct elapse_hashed *hashed;
     size_t slot;
 };
 
-/* The wheel that is checked, and the number of the bucket whose timers are. */
+/* The wheel that is checked, and the number of the bucket whose timers are checked. */
 struct checked_bucket {
     const struct elapse_hashed *hashed;
     size_t bucket;
 };
 
-/* True when the deadline and the rounds of a timer are right for `slot`, whose rounds are counted
- * from tick `visited`. */
+/* Returns whether the deadline and the rounds of a timer are right for `slot`, whose rounds are
+ * counted from tick `visited`. */
 static bool is_placed(const struct elapse_hashed *hashed, const struct elapse_timer *timer,
                       size_t slot, uint64_t visited)
 {
@@ -110,13 +111,14 @@ static unsigned check_aside(const struct elapse_timer *timer, const void *contex
     return is_placed(hashed, timer, hashed->visiting, visited) ? 0 : 6;
 }
 
-/* True when a timer is right to be among those that are due: it has no rounds. */
+/* Returns whether a timer may be among the timers that are due: it has no rounds, and its deadline
+ * has come. */
 static bool is_due(const struct elapse_hashed *hashed, const struct elapse_timer *timer)
 {
     return timer->place == 1 && timer->deadline <= hashed->pointer;
 }
 
-/* True when the turn of a due timer is `due_turn` or after it. */
+/* Returns whether the turn of a due timer is `due_turn` or a later turn. */
 static bool is_sorted_behind(const struct elapse_hashed *hashed, const struct elapse_timer *timer)
 {
     return timer->deadline / hashed->slots >= hashed->origin_turn + hashed->due_turn;
@@ -256,7 +258,8 @@ static void dump_timers(const struct elapse__ring_summary *timers, size_t slot, 
         describe(&description, context);
 }
 
-/* Describes the timers that are in no slot, under two numbers after those of the slots. */
+/* Describes the timers that are in no slot, as if they were in two more slots after the last
+ * one. */
 static void dump_no_slot(const struct elapse_hashed *hashed, elapse_dump_function *describe,
                          void *context)
 {

@@ -1,5 +1,6 @@
 /*
- * The hashed wheel's ring of slots: which are occupied, and at which tick each is visited.
+ * The hashed wheel's ring of slots: which slots are occupied, and at which tick each slot is
+ * visited. The head of hashed.c explains rounds, turns, visits, the pointer and the jump.
  */
 #ifndef ELAPSE__HASHED_RING_H
 #define ELAPSE__HASHED_RING_H
@@ -9,18 +10,18 @@
 #include "../base/assert.h"
 #include "../base/bits.h"
 
-/* The place of a timer armed for ELAPSE_NEVER. The place of another timer is 1 + its rounds, which
- * is always less. */
+/* The `place` of a timer that is armed for ELAPSE_NEVER. The place of any other timer is 1 + its
+ * rounds, which is always less. */
 #define ELAPSE__HASHED_PLACE_NEVER UINT64_MAX
 
-/* True when the ring of `slot` has timers. */
+/* Returns whether the ring of `slot` has timers. */
 static inline bool elapse__hashed_occupied(const struct elapse_hashed *hashed, size_t slot)
 {
     ELAPSE__ASSERT(slot < hashed->slots);
     return elapse__bitmap_has(hashed->occupied, slot);
 }
 
-/* The first occupied slot from `slot` on; the number of slots if there is none. */
+/* Returns the first occupied slot from `slot` on; the number of slots if there is none. */
 static inline size_t elapse__hashed_first_from(const struct elapse_hashed *hashed, size_t slot)
 {
     ELAPSE__ASSERT(slot <= hashed->slots);
@@ -34,7 +35,7 @@ static inline size_t elapse__hashed_first_from(const struct elapse_hashed *hashe
     return hashed->slots;
 }
 
-/* The last occupied slot below `slot`; the number of slots if there is none. */
+/* Returns the last occupied slot below `slot`; the number of slots if there is none. */
 static inline size_t elapse__hashed_last_below(const struct elapse_hashed *hashed, size_t slot)
 {
     ELAPSE__ASSERT(slot <= hashed->slots);
@@ -49,7 +50,7 @@ static inline size_t elapse__hashed_last_below(const struct elapse_hashed *hashe
     }
 }
 
-/* The first tick after `tick` at which `slot` is visited. */
+/* Returns the first tick after `tick` at which `slot` is visited. */
 static inline uint64_t elapse__hashed_tick_after(const struct elapse_hashed *hashed, uint64_t tick,
                                                  size_t slot)
 {
@@ -58,29 +59,30 @@ static inline uint64_t elapse__hashed_tick_after(const struct elapse_hashed *has
     return tick + (slot > position ? 0 : hashed->slots) + slot - position;
 }
 
-/* True while a jump is under way. */
+/* Returns whether a jump is under way. */
 static inline bool elapse__hashed_jumping(const struct elapse_hashed *hashed)
 {
     return hashed->jump_origin != hashed->pointer;
 }
 
-/* The tick from which the rounds of the timers in the ring of `slot` are counted: the pointer, or
- * where the jump under way began if the jump has yet to visit `slot`. */
+/* Returns the tick from which the rounds of the timers in the ring of `slot` are counted. This is
+ * the pointer. If a jump is under way and has not visited `slot` yet, this is the tick at which the
+ * jump began. */
 static inline uint64_t elapse__hashed_visited(const struct elapse_hashed *hashed, size_t slot)
 {
     ELAPSE__ASSERT(slot < hashed->slots);
     return slot < hashed->unvisited ? hashed->jump_origin : hashed->pointer;
 }
 
-/* The tick from which the rounds of the timers set aside are counted. The visit to their slot is
- * not complete. */
+/* Returns the tick from which the rounds of the timers set aside are counted. It is a tick before
+ * the visit to their slot, because this visit is not complete. */
 static inline uint64_t elapse__hashed_visited_aside(const struct elapse_hashed *hashed)
 {
     return elapse__hashed_jumping(hashed) ? hashed->jump_origin : hashed->pointer - 1;
 }
 
-/* How many visits to `slot` there are after tick `before`, up to the pointer. Requires at least one
- * visit. */
+/* Returns how many visits to `slot` there are after tick `before`, up to the pointer. Requires at
+ * least one visit. */
 static inline uint64_t elapse__hashed_turns(const struct elapse_hashed *hashed, uint64_t before,
                                             size_t slot)
 {
@@ -89,8 +91,8 @@ static inline uint64_t elapse__hashed_turns(const struct elapse_hashed *hashed, 
     return 1 + (hashed->pointer - first) / hashed->slots;
 }
 
-/* During a jump: the turn of the first visit to the slot under visit, counted from the turn of
- * `jump_origin`. Otherwise 0. */
+/* Returns, during a jump, in which turn the jump passes the slot under visit for the first time.
+ * Turns are counted from the turn of `jump_origin`. Returns 0 if no jump is under way. */
 static inline uint64_t elapse__hashed_first_turn(const struct elapse_hashed *hashed)
 {
     return elapse__hashed_jumping(hashed) &&

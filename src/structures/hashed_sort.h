@@ -1,35 +1,35 @@
 /*
- * The hashed wheel's sort: how the timers that a jump has made due come into order, a few at a
- * time.
+ * The hashed wheel's sort brings the timers that a jump has made due into order, a few at a time.
+ * The head of hashed.c explains turns, visits and the jump.
  *
- * The slots of the ring are the lowest digit of a deadline already, in base `slots`: deadline %
- * slots is the slot, and deadline / slots is the turn. A jump visits the slots from the last to the
- * first, and puts the due timers in front. So within a turn the timers come by slot, and within a
- * slot in the order of arming; it remains to sort the timers by turn, and to keep the order within
- * each turn. This is a radix sort by the turn, the highest digit first. Digits have 6 bits, and
- * turns are counted from the turn of `jump_origin` at the beginning of the jump:
+ * A deadline has two parts: deadline % slots is its slot, and deadline / slots is its turn. A jump
+ * visits the slots from the last to the first, and puts the due timers of each slot in front of
+ * those that it found before. So within a turn the timers are in the order of their slots, and
+ * within a slot in the order of arming. The sort has to order the timers by turn, and must keep the
+ * order within each turn. It is a radix sort by the turn, and begins with the highest digit. A
+ * digit has 6 bits. Turns are counted from the turn in which the jump began:
  *
  *      due_turn 3          digits[0]          digits[1]          digits[2] ...
  *      [due: turn 3]       [4] [5] .. [63]    [1] [2] .. [63]    [1] [2] .. [63]
  *                           a turn each        64 turns each      4096 turns each
  *
- * The timers of `due_turn` are in the due ring. Another timer lies in the bucket of the highest
- * digit in which its turn differs from `due_turn`. When the due ring is empty, the least bucket of
- * the lowest digit that has timers is next. If the digit is the lowest of all, the bucket becomes
- * the due ring as a whole. If not, `due_turn` becomes the bucket's first turn, and the bucket is
- * divided: its timers go, from the newest to the oldest, to the front of the due ring or of the
- * buckets of the digits below:
+ * The timers of `due_turn` are in the due ring. Any other timer lies in the bucket of the highest
+ * digit in which its turn differs from `due_turn`. When the due ring is empty, the sort takes the
+ * next bucket: the least bucket that has timers, of the lowest digit that has such buckets.
+ * `due_turn` becomes the first turn of this bucket. If the digit is digits[0], the whole bucket
+ * becomes the due ring. Otherwise the bucket is divided: its timers go, from the newest to the
+ * oldest, to the front of the due ring or of the buckets of lower digits:
  *
  *      bucket 2 of digits[1]  ->  dividing  ->  the due ring (turn 128),
  *                                               digits[0] (turns 129 to 191)
  *
- * So a timer is moved once by the visit, and then at most once for each further digit of the turns
- * that the jump passed. The first timer can be popped when the buckets before and around it are
- * divided; all other timers wait in their buckets. Nothing here depends on the neighbours of a
- * timer, so timers may be stopped and started at any moment.
+ * So the visit moves a timer once, and the sort then moves it at most once for each digit above
+ * digits[0]. The first timer can be popped as soon as each bucket that it came into is divided; all
+ * later timers wait in their buckets. The sort does not depend on the neighbours of a timer, so
+ * timers may be stopped and started at any moment.
  *
- * Source: the radix sort of lists by the most significant digit; the buckets are those of a
- * hierarchical wheel whose ticks are turns.
+ * Source: the radix sort of lists by the most significant digit. The buckets are like the slots of
+ * a hierarchical wheel whose ticks are turns.
  */
 #ifndef ELAPSE__HASHED_SORT_H
 #define ELAPSE__HASHED_SORT_H
@@ -41,20 +41,20 @@
 #include "../base/ring.h"
 #include "hashed_ring.h"
 
-/* Where the sort keeps a turn that is not `due_turn`. */
+/* The bucket in which the sort keeps the timers of a turn that is not `due_turn`. */
 struct elapse__hashed_bucket {
     unsigned digit;
     unsigned number;
 };
 
-/* True while due timers may lie elsewhere than in the due ring. */
+/* Returns whether there may be due timers outside the due ring. */
 static inline bool elapse__hashed_sorting(const struct elapse_hashed *hashed)
 {
     return elapse__hashed_jumping(hashed) || hashed->digits_occupied != 0 ||
            !elapse__ring_empty(&hashed->dividing);
 }
 
-/* The turn of a deadline, counted from the turn in which the jump began. */
+/* Returns the turn of a deadline, counted from the turn in which the jump began. */
 static inline uint64_t elapse__hashed_turn(const struct elapse_hashed *hashed, uint64_t deadline)
 {
     uint64_t turn = deadline / hashed->slots;
@@ -62,7 +62,7 @@ static inline uint64_t elapse__hashed_turn(const struct elapse_hashed *hashed, u
     return turn - hashed->origin_turn;
 }
 
-/* The bucket of a turn after `due_turn`. */
+/* Returns the bucket of a turn after `due_turn`. */
 static inline struct elapse__hashed_bucket
 elapse__hashed_bucket_of(const struct elapse_hashed *hashed, uint64_t turn)
 {
@@ -75,7 +75,7 @@ elapse__hashed_bucket_of(const struct elapse_hashed *hashed, uint64_t turn)
     };
 }
 
-/* True when a bucket has timers. A bucket that has none is not even a ring. */
+/* Returns whether a bucket has timers. The ring of a bucket without timers is not initialised. */
 static inline bool elapse__hashed_bucket_occupied(const struct elapse_hashed *hashed,
                                                   struct elapse__hashed_bucket bucket)
 {
@@ -96,7 +96,8 @@ static inline void elapse__hashed_mark_bucket_empty(struct elapse_hashed *hashed
         elapse__bitmap_clear(&hashed->digits_occupied, bucket.digit);
 }
 
-/* The ring for a due timer of `turn`, which is to be inserted at once. */
+/* Returns the ring for a due timer of `turn`. Requires that the caller inserts the timer at
+ * once. */
 static inline struct elapse__ring_node *elapse__hashed_ring_of_turn(struct elapse_hashed *hashed,
                                                                     uint64_t turn)
 {
@@ -113,8 +114,7 @@ static inline struct elapse__ring_node *elapse__hashed_ring_of_turn(struct elaps
     return ring;
 }
 
-/* Keeps the bitmaps true after a timer with this deadline, the last one of some ring, was
- * stopped. */
+/* Corrects the bitmaps after a timer with this deadline was stopped, and its ring became empty. */
 static inline void elapse__hashed_note_stopped(struct elapse_hashed *hashed, uint64_t deadline)
 {
     ELAPSE__ASSERT(hashed->digits_occupied != 0);
@@ -127,8 +127,8 @@ static inline void elapse__hashed_note_stopped(struct elapse_hashed *hashed, uin
         elapse__hashed_mark_bucket_empty(hashed, bucket);
 }
 
-/* Goes on to the next bucket: its timers become the due ring, or `dividing`. Requires that both
- * rings are empty. Returns false if there is no bucket with timers. */
+/* Goes on to the next bucket: moves its timers to the due ring, or to the ring `dividing`. Requires
+ * that both rings are empty. Returns false if there is no bucket with timers. */
 static inline bool elapse__hashed_take_bucket(struct elapse_hashed *hashed)
 {
     ELAPSE__ASSERT(elapse__ring_empty(&hashed->due));
@@ -149,7 +149,7 @@ static inline bool elapse__hashed_take_bucket(struct elapse_hashed *hashed)
     return true;
 }
 
-/* Divides a bucket while `*budget` lasts. Returns false if it did not suffice. */
+/* Divides a bucket while `*budget` lasts. Returns false if the budget did not suffice. */
 static inline bool elapse__hashed_divide(struct elapse_hashed *hashed, size_t *budget)
 {
     while (!elapse__ring_empty(&hashed->dividing)) {

@@ -7,12 +7,11 @@
  *         .--+--.  .--+--.    .--+--.  .--+--.
  *         5 6 7 8  9 ... 12   13 ... 16  17 ... 20   generation 2
  *
- * The children of index i are 4i + 1 to 4i + 4, its parent is (i - 1) / 4. Four
- * children make the tree half as high as two would, and lie side by side in one
- * cache line of entries.
+ * The children of index i are 4i + 1 to 4i + 4, and its parent is (i - 1) / 4. With four children,
+ * the tree is half as high as with two, and the four children lie side by side in one cache line.
  *
- * Every arming has a number, which is kept in the timer. It decides between timers with
- * the same deadline, so that they are popped in the order of arming. It is read only then.
+ * Every arming has a number, which is kept in the timer. The number is read only to decide between
+ * timers with the same deadline, so that they are popped in the order of arming.
  *
  * Invariants, by the numbers that elapse_heap_check returns:
  *  1. clock <= ELAPSE_TIME_MAX.
@@ -39,7 +38,7 @@
 
 enum { CHILDREN = 4 };
 
-/* True when `storage` is aligned and has room for one timer. */
+/* Returns whether `storage` is aligned and has room for one timer. */
 static bool storage_fits(const void *storage, size_t storage_bytes)
 {
     return storage != NULL && (uintptr_t)storage % _Alignof(struct elapse__heap_entry) == 0 &&
@@ -89,7 +88,7 @@ enum elapse_error elapse_heap_move_storage(struct elapse_heap *heap, void *stora
 
 /* ---- the tree ---- */
 
-/* True when `a` is popped before `b`. */
+/* Returns whether `a` is popped before `b`. */
 static bool comes_before(struct elapse__heap_entry a, struct elapse__heap_entry b)
 {
     if (a.deadline != b.deadline)
@@ -107,7 +106,8 @@ static void put(struct elapse_heap *heap, size_t index, struct elapse__heap_entr
     entry.timer->place = (uint64_t)index + 1;
 }
 
-/* Puts `entry` at `index`, which is free, or as far above it as it belongs. */
+/* Puts `entry` at `index`, or higher in the tree if it comes before its parents. Requires that
+ * `index` is free. */
 static void sift_up(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
     ELAPSE__ASSERT(index < heap->count);
@@ -123,7 +123,8 @@ static void sift_up(struct elapse_heap *heap, size_t index, struct elapse__heap_
     ELAPSE__ASSERT(index == 0 || !comes_before(entry, heap->entries[(index - 1) / CHILDREN]));
 }
 
-/* Puts `entry` at `index`, which is free, or as far below it as it belongs. */
+/* Puts `entry` at `index`, or lower in the tree if children come before it. Requires that `index`
+ * is free. */
 static void sift_down(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
     size_t count = heap->count;
@@ -148,7 +149,8 @@ static void sift_down(struct elapse_heap *heap, size_t index, struct elapse__hea
     put(heap, index, entry);
 }
 
-/* Puts `entry` at `index`, which is free, or above or below it where it belongs. */
+/* Puts `entry` at `index`, or higher or lower in the tree where it belongs. Requires that `index`
+ * is free. */
 static void sift_at(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
     ELAPSE__ASSERT(index < heap->count);
@@ -158,7 +160,7 @@ static void sift_at(struct elapse_heap *heap, size_t index, struct elapse__heap_
         sift_down(heap, index, entry);
 }
 
-/* Takes the timer at `index` out; the last entry fills the gap. */
+/* Takes the timer at `index` out. The last entry fills the gap. */
 static void remove_at(struct elapse_heap *heap, size_t index)
 {
     ELAPSE__ASSERT(index < heap->count);
@@ -273,8 +275,8 @@ uint64_t elapse_heap_moves(const struct elapse_heap *heap)
 
 /* ---- functions that look at all timers ---- */
 
-/* Closes the gaps among the first `count` entries and makes a heap of the entries that
- * are left, from the last up to the root. */
+/* Closes the gaps among the first `count` entries. Makes a heap of the entries that are left, from
+ * the last entry up to the root. */
 static void compact(struct elapse_heap *heap)
 {
     size_t kept = 0;
@@ -336,7 +338,7 @@ void elapse_heap_dump(const struct elapse_heap *heap, elapse_dump_function *desc
 {
     size_t begin = 0;
     for (unsigned generation = 0; begin < heap->count; generation++) {
-        /* The next generation begins at the first child of this one's first entry. */
+        /* The next generation begins at the first child of the first entry of this generation. */
         size_t end = begin * CHILDREN + 1;
         if (end > heap->count)
             end = heap->count;

@@ -1,6 +1,6 @@
 /*
- * The table of structures. Each entry calls the structure's own functions, which take
- * the structure's own type; the instance is a void pointer only in this table.
+ * The table of structures. Each entry calls the structure's own functions, which take the
+ * structure's own type. The instance is a void pointer only in this table.
  */
 #include <string.h>
 
@@ -88,11 +88,10 @@ static void dials_finish(void *instance)
 
 /* ---- hashed ---- */
 
-/* How many slots a hashed wheel has whose shape is NULL. */
+/* How many slots a hashed wheel has if the caller gives no shape. */
 enum { HASHED_USUAL_SLOTS = 512 };
 
-/* How many slots the shape of a hashed wheel has; 0, which no hashed wheel can have, if it
- * is the shape of no hashed wheel. */
+/* Returns how many slots the shape asks for; 0 if a hashed wheel cannot have this shape. */
 static size_t hashed_slots(const struct elapse_shape *shape)
 {
     if (shape == NULL)
@@ -115,8 +114,8 @@ static enum elapse_error hashed_init(void *instance, const struct elapse_shape *
 
 /* ---- all ---- */
 
-/* Defines the functions of structure `kind` that differ only in the type of the
- * instance. */
+/* Defines those functions of the structure `kind` that differ from structure to structure only in
+ * the type of the instance. */
 #define PASS_ON(kind)                                                                            \
     static bool kind##_stop(void *instance, struct elapse_timer *timer)                          \
     {                                                                                            \
@@ -171,7 +170,8 @@ static enum elapse_error hashed_init(void *instance, const struct elapse_shape *
         elapse_##kind##_dump(instance, describe, context);                                       \
     }
 
-/* Starting: where it can fail, and where it cannot. */
+/* Define start for a structure whose start can fail, and for a structure whose start cannot
+ * fail. */
 #define PASS_ON_START(kind)                                                                  \
     static enum elapse_error kind##_start(void *instance, struct elapse_timer *timer,        \
                                           uint64_t deadline)                                 \

@@ -28,8 +28,9 @@ uint64_t elapse_deadline_in_window(uint64_t now, uint64_t earliest, uint64_t lat
     if (latest <= earliest || earliest == 0)
         return earliest;
 
-    /* On the way from earliest - 1 up to latest, the highest bit that changes is set at
-     * the tick that ends in the most zero bits: `latest` with all bits below it cleared. */
+    /* Looks for the tick from `earliest` to `latest` that ends in the most zero bits. This tick has
+     * the bits of `latest` down to the highest bit in which `latest` and `earliest` - 1 differ. All
+     * lower bits are 0. */
     unsigned highest = elapse__highest_bit((earliest - 1) ^ latest);
     uint64_t chosen = latest & ~((UINT64_C(1) << highest) - 1);
     ELAPSE__ASSERT(chosen >= earliest);

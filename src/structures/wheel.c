@@ -2,11 +2,11 @@
  * The hierarchical timing wheel: start and stop. Pop and the cascades are in wheel_cascade.c.
  *
  * Time is cut into blocks. A block of level 0 is 128 ticks, and a block of every other level is 64
- * blocks of the level below. Each level has slots for two blocks: the present block,
- * which the pointer is in, and the next. Level 0 has 256 slots of one tick each, every other level
- * has 128 slots, each as wide as a block of the level below. A timer lies on the lowest level
- * whose present or next block has its deadline. The slots of a level form a ring: what was the
- * present block becomes the next block after the next.
+ * blocks of the level below. Each level has slots for two blocks: the present block, which the
+ * pointer is in, and the next block. Level 0 has 256 slots of one tick each. Every other level has
+ * 128 slots, each as wide as a block of the level below. A timer lies on the lowest level whose
+ * present or next block contains its deadline. The slots of a level are used in turns: when the
+ * pointer enters the next block, the slots of the old block serve the block after it.
  *
  *      pointer = 300, in block 2 of level 0 (ticks 256-383) and in block 0 of level 1 (0-8191)
  *
@@ -19,27 +19,28 @@
  *                      at the pointer: closed:   open:                  |
  *                      empty           o o o     o   o                  |
  *
- * Slot 3 of level 1 covers the next block of level 0. It was open while the pointer was in block
- * 1 or before. Since then it is closed: a new timer with a deadline in its ticks, like n, goes to
- * level 0. So it can be cascaded ahead of time, its timers moved down a few at a time. When the
- * pointer enters block 3, it is empty.
+ * Slot 3 of level 1 covers the next block of level 0. The slot was open while the pointer was in
+ * block 1 or before. Since then the slot is closed: a new timer with a deadline in its ticks, like
+ * n, goes to level 0. A closed slot can be cascaded ahead of time: its timers are moved down, a few
+ * at a time. So the slot is empty when the pointer enters block 3.
  *
- * Pop takes the least deadline of all: the least of the first slots of each level. On level 0 all
- * timers of a slot are due at one tick, and they are popped from the oldest on. When the pointer
- * enters a slot of a higher level that still has timers, the slot is cascaded on
- * demand: it must be empty before the next timer is popped. Slots of up to 128 timers are always
- * left to that, so that a lone timer far away is not moved at all. A slot with more is populous.
- * Pop cascades it ahead while it is closed: as late as a batch of 128 timers at each tick
- * suffices, or, if that does not suffice, from the first tick on in equal shares. That work is done
- * when pop has no timer to return, so that it does not delay a timer that is due.
+ * Pop takes the timer with the least deadline, which lies in the first slot of some level. On level
+ * 0 all timers of a slot are due at one tick, and pop takes the oldest timer first. When the
+ * pointer enters a slot of a higher level that still has timers, the slot is cascaded on demand: it
+ * must be empty before the next timer is popped. A slot of up to 128 timers is always cascaded on
+ * demand, so that a lone timer far away is not moved at all. A slot with more timers is populous.
+ * Pop cascades a populous slot ahead while the slot is closed. It begins as late as possible if a
+ * batch of 128 timers at each tick suffices. If that does not suffice, it begins at the first tick,
+ * with an equal share at each tick. Pop does this work when it has no timer to return, so that the
+ * work does not delay a timer that is due.
  *
- * There are two times. `clock` is the time that the caller gave last; `pointer` is the
- * tick from which the slots are counted. Advancing sets the clock and nothing else. The
- * pointer follows when pop finds a due timer or works ahead, when a start opens an empty slot
- * (`catch_up`), or when a start makes a slot populous that is closed by the clock. It is
- * never after the clock nor after `least`, so that it can always go on to `least`, and it
- * stays while a slot at it is being cascaded. A pointer that trails far behind is correct
- * but slower: timers then start on higher levels, and take more steps down.
+ * There are two times. `clock` is the time that the caller gave last. `pointer` is the tick from
+ * which the slots are counted. Advance sets the clock and nothing else. The pointer follows in
+ * three cases: pop finds a due timer or works ahead; a start opens an empty slot (`catch_up`); or a
+ * start makes a slot populous that would be closed if the pointer were at the clock. The pointer is
+ * never after the clock or after `least`, so that it can always go on to `least`. The pointer does
+ * not move while a slot at the pointer is being cascaded. A pointer that trails far behind is
+ * correct but slower, because timers then start on higher levels, and take more steps down.
  *
  * Invariants, by the numbers that elapse_wheel_check returns:
  *  1. pointer <= clock <= ELAPSE_TIME_MAX.
@@ -63,39 +64,40 @@
  *     populous slot. `wake` is no later than `ahead`.
  *
  * The functions, and what each changes:
- *     start         idle -> a ring; or only the deadline (postponing); or from ring to ring
+ *     start         idle -> a ring; or from ring to ring; or only the deadline, if it postpones
  *     stop          a ring -> idle
  *     pop_due       a ring -> idle
  *     cascade_slot  a ring -> rings of lower levels; postponed timers go to any level
- *     open_slot, mark_empty   the bits of a slot; the latter ends the slot's cascade
- *     mark_populous populous, and ahead: sets it to the tick at which the slot closes
+ *     open_slot, mark_empty   the bits of a slot; mark_empty also ends the cascade of the slot
+ *     mark_populous populous; ahead: not later than the tick at which the slot closes
  *     set_pointer   pointer, last, present_words, cascading
- *     catch_up      the pointer, as far as no timer's slot changes
- *     find_due      the pointer: goes on to the least deadline, or to the clock
+ *     catch_up      the pointer, only so far that no timer's slot changes
+ *     find_due      the pointer, up to the least deadline or to the clock
  *     work_ahead    ahead
- *     find_least    least, wake: after slots were emptied
+ *     find_least    least and wake, after slots were emptied
  *
  * Order. The rings keep the order of arming. Of two timers with the same deadline on different
- * levels, the one on the higher level is older: as the pointer goes on, a deadline's slot for new
- * timers goes down and never up. A cascade walks from the newest timer to the oldest and puts each
- * in front of its new ring. There it is older than all timers with its deadline,
- * provided that no level that it skips has some: those are newer. If a closed slot on the
- * way has timers, the timer is put in front of that slot and goes no further. For the same reason
- * the slots at the pointer are cascaded from the lowest level on. So the order is kept, even when
- * cascades are done in steps, on several levels at once, and new timers are appended meanwhile.
+ * levels, the timer on the higher level is older: as the pointer goes on, new timers with this
+ * deadline get slots on lower and lower levels. A cascade walks from the newest timer to the
+ * oldest, and puts each timer in front of its new ring. There the timer is older than all timers
+ * with its deadline. This would be wrong if the timer passed over a level that has timers with its
+ * deadline, because those are newer. So if a closed slot on the way down has timers, the timer is
+ * put in front of that slot and goes no further. For the same reason the slots at the pointer are
+ * cascaded from the lowest level on. So the order is kept, even when several levels are cascaded in
+ * steps, and new timers are appended meanwhile.
  *
  * ELAPSE_NEVER is a deadline like any other, in the slot that its digits give. The
  * clock never reaches it, because the clock ends one tick before it.
  *
- * Postponing. Starting a pending timer at a later deadline stores the deadline and
- * nothing else. The timer is moved by that deadline when its slot is cascaded, or when its turn
- * comes on level 0. All timers of a slot of level 0 have their turn in one tick. So a timer that is
- * postponed leaves a slot there at once, if more than 128 have entered the slot.
+ * Postponing. To start a pending timer at a later deadline stores the deadline and nothing else.
+ * The timer is moved to the slot of that deadline when its old slot is cascaded or, on level 0,
+ * when its old slot comes to be popped. All timers of a slot of level 0 are popped in one tick. So
+ * that few timers have to be moved in that tick, a timer that is postponed leaves a slot of level 0
+ * at once if more than 128 timers have entered the slot.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels",
- * SOSP 1987, scheme 7. Their wheel visits every slot and moves timers as the clock
- * passes; the two blocks, the bitmaps, the least deadlines and the cascades on demand are
- * different here.
+ * SOSP 1987, scheme 7. Their wheel visits every slot, and moves timers as the clock passes. This
+ * wheel adds the two blocks, the bitmaps, the least deadlines and the cascades on demand.
  */
 #include <string.h>
 
@@ -142,10 +144,10 @@ enum elapse_error elapse_wheel_init_sized(struct elapse_wheel *wheel, size_t whe
 /* ---- placing ---- */
 
 /*
- * Moves the pointer towards the clock as far as every timer keeps its slot: to
- * the tick of the first slot of level 0, and to the last
- * tick before the first slot of another level. Beyond that, a new timer could land on a lower
- * level than an older timer with an earlier deadline.
+ * Moves the pointer towards the clock, but only so far that every timer keeps its slot: no farther
+ * than the tick of the first slot of level 0, and the last tick before the first slot of any other
+ * level. Beyond that, a new timer could get a lower level than an older timer with an earlier
+ * deadline.
  */
 static void catch_up(struct elapse_wheel *wheel)
 {
@@ -163,8 +165,8 @@ static void catch_up(struct elapse_wheel *wheel)
 }
 
 /*
- * Places a timer whose slot, counted from where the pointer is, is empty. The pointer
- * catches up before a slot is opened, so that the timer may lie on a lower level.
+ * Places a timer whose slot is empty. Before it opens the slot, moves the pointer towards the
+ * clock, because the timer may then lie on a lower level.
  */
 static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                              uint64_t deadline)
@@ -172,8 +174,8 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
     if (wheel->cascading == 0)
         catch_up(wheel);
     unsigned slot = elapse__wheel_slot_for(wheel, deadline);
-    /* If it had timers, they would have lain in the slot found first, or have kept the
-     * pointer from coming this far. */
+    /* If this slot had timers, they would have been in the slot that was found first, or would have
+     * kept the pointer from coming this far. */
     ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
     elapse__wheel_open_slot(wheel, slot, deadline);
     elapse__wheel_lower_least(wheel, slot, deadline);
@@ -182,9 +184,10 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
 }
 
 /*
- * Called when a slot has got more than a few timers. If the slot is closed by the clock, it took
- * the last of them only because the pointer trails. Then the pointer follows the clock, so that no
- * more timers enter the slot: their number has no bound, and few ticks may be left to move them.
+ * Requires that the slot has just got more than a few timers. If the slot would be closed by the
+ * time of the clock, it took its last timers only because the pointer trails. Then moves the
+ * pointer to the clock, so that no more timers enter the slot: their number has no bound, and few
+ * ticks may be left to move them.
  */
 static ELAPSE__COLD void slot_became_populous(struct elapse_wheel *wheel, unsigned slot)
 {
@@ -203,8 +206,8 @@ ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t p
         elapse__wheel_find_least(wheel);
 }
 
-/* Whether a timer that is postponed has to leave the slot at once. A slot of level 0 has its turn
- * within one tick, so that few timers may have to be moved then. */
+/* Returns whether a timer that is postponed has to leave the slot at once. A slot of level 0 is
+ * popped within one tick, so only few postponed timers may be left in it. */
 static inline bool is_crowded(const struct elapse_wheel *wheel, unsigned slot)
 {
     return slot < ELAPSE__WHEEL_LEVEL_0_SLOTS && wheel->slots[slot].entered > ELAPSE__WHEEL_FEW;
@@ -223,7 +226,8 @@ ELAPSE__COLD void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct 
     elapse_wheel_start_idle(wheel, timer, deadline);
 }
 
-/* The rare case is a call at the very end, so that no register is saved for it. */
+/* The rare case is a call at the very end of the function, so that the compiler saves no register
+ * for it. */
 void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *timer,
                              uint64_t deadline)
 {

@@ -1,6 +1,6 @@
 /*
- * The hierarchical timing wheel: pop and the cascades, on demand and ahead of time. The head of
- * wheel.c explains both.
+ * The hierarchical timing wheel: pop, and cascades on demand and ahead of time. The head of wheel.c
+ * explains blocks, the pointer, closed and populous slots, and both kinds of cascades.
  */
 #include <elapse/wheel.h>
 
@@ -8,7 +8,8 @@
 #include "../base/ring.h"
 #include "wheel_slots.h"
 
-/* Pop moves ahead the shares of at most this many ticks at once, even if more ticks have passed. */
+/* To work ahead, pop moves at once the shares of at most this many ticks, even if more ticks have
+ * passed. */
 enum { TICKS_MOST = 16 };
 
 /* ---- moving ---- */
@@ -16,18 +17,22 @@ enum { TICKS_MOST = 16 };
 /* One walk of a cascade, along the ring of `slot`. */
 struct walk {
     unsigned slot;
-    unsigned lower_slots; /* the first number above the slots of lower levels */
-    uint32_t blocked;     /* bit l: level l, a lower one, has a closed slot with timers */
-    bool is_long;         /* so many timers are in the ring that prefetching pays */
-    /* The run: the timers moved last, as far as all went in front of the same slot. They are
-     * neighbours in the new ring as they were in the old, so that only the ends of the run have to
-     * be linked: the newest when the run begins, the oldest when it ends. */
-    unsigned run_slot; /* `slot`, which no timer moves to: no run has begun */
+    unsigned lower_slots; /* the slots of lower levels have numbers below this one */
+    uint32_t blocked;     /* bit l is set if level l is below the slot's level and has a closed slot
+                             with timers */
+    bool is_long;         /* the ring has so many timers that prefetching pays */
+    /* The run: the timers that were moved last, one after the other, in front of the same slot.
+     * They are neighbours in the new ring as they were in the old ring. So only the ends of the run
+     * have to be linked: the newest timer when the run begins, and the oldest timer when it
+     * ends. */
+    /* If this is `slot`, no run has begun, because no timer moves to its own slot. */
+    unsigned run_slot;
     struct elapse__wheel_slot *run;
     struct elapse__ring_node *oldest;
 };
 
-/* The bits of the levels from 1 up to the one below `level` whose closed slot has timers. */
+/* Returns the bits of those levels, from level 1 up to the level below `level`, whose closed slot
+ * has timers. */
 static uint32_t blocked_levels(const struct elapse_wheel *wheel, unsigned level)
 {
     uint64_t below = (UINT64_C(1) << elapse__wheel_first_slot(level) / 64) - 1;
@@ -45,9 +50,8 @@ static uint32_t blocked_levels(const struct elapse_wheel *wheel, unsigned level)
     return blocked;
 }
 
-/* The slot that a timer moves to from the slot that is walked along. A closed slot on the way
- * down may have newer timers with the same deadline, so the timer goes no further than into that
- * slot. */
+/* Returns the slot to which a timer of the walk moves. A closed slot on the way down may have newer
+ * timers with the same deadline, so the timer goes no further than into that slot. */
 static inline unsigned slot_below(const struct elapse_wheel *wheel, const struct walk *walk,
                                   uint64_t deadline)
 {
@@ -83,7 +87,7 @@ ELAPSE__COLD void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsign
     elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));
 }
 
-/* Puts a timer that was postponed into an open slot, as the newest. */
+/* Puts a timer that was postponed into an open slot, as the newest timer. */
 static inline void append_postponed(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                     unsigned slot, struct elapse__wheel_slot *entered)
 {
@@ -91,7 +95,7 @@ static inline void append_postponed(struct elapse_wheel *wheel, struct elapse_ti
         elapse__wheel_mark_populous(wheel, slot);
 }
 
-/* Ends the run, if there is one: its oldest timer becomes the oldest of its new ring. */
+/* Ends the run, if there is a run: its oldest timer becomes the oldest timer of the new ring. */
 static inline void end_run(struct walk *walk)
 {
     if (walk->run_slot == walk->slot)
@@ -101,7 +105,7 @@ static inline void end_run(struct walk *walk)
     walk->run_slot = walk->slot;
 }
 
-/* Begins a run with a timer that goes in front of a slot of a lower level, which is open. */
+/* Begins a run with a timer that goes in front of an open slot of a lower level. */
 static inline void begin_run(struct walk *walk, struct elapse_timer *timer, unsigned slot,
                              struct elapse__wheel_slot *entered)
 {
@@ -115,9 +119,9 @@ static inline void begin_run(struct walk *walk, struct elapse_timer *timer, unsi
 }
 
 /*
- * Puts a timer of the walk where its deadline belongs. Into a slot of a lower level it goes as the
- * oldest: all timers there that have its deadline are newer. Into other slots it
- * goes as the newest: it was postponed, and older timers with its deadline may be there.
+ * Puts a timer of the walk into the slot of its deadline. In a slot of a lower level the timer
+ * becomes the oldest, because all timers there that have its deadline are newer. In any other slot
+ * the timer becomes the newest: it was postponed, and older timers with its deadline may be there.
  */
 static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer,
                               struct walk *walk)
@@ -201,7 +205,8 @@ static bool cascade_slot(struct elapse_wheel *wheel, unsigned slot, size_t *budg
 
 /* ---- ahead of time ---- */
 
-/* The lowest slot that is at the pointer and has to be cascaded. */
+/* Returns the slot on the lowest level of those slots that are at the pointer and must be
+ * cascaded. */
 static unsigned cascading_slot(const struct elapse_wheel *wheel)
 {
     unsigned slot = elapse__wheel_slot_on(elapse__lowest_bit(wheel->cascading), wheel->pointer);
@@ -210,7 +215,8 @@ static unsigned cascading_slot(const struct elapse_wheel *wheel)
     return slot;
 }
 
-/* The most timers that a slot may still have: those that entered it may have been stopped. */
+/* Returns how many timers a slot has at most. It may have fewer, because timers that entered the
+ * slot may have been stopped. */
 static uint64_t timers_at_most(const struct elapse_wheel *wheel, unsigned slot)
 {
     uint64_t entered = wheel->slots[slot].entered;
@@ -218,11 +224,9 @@ static uint64_t timers_at_most(const struct elapse_wheel *wheel, unsigned slot)
     return entered < count ? entered : count;
 }
 
-/*
- * The ticks that are left to move the timers of a closed slot: until the last tick before the
- * slot, and from level 2 on one slot of the level below less, so that the first slot there gets
- * all of its timers before it is cascaded itself.
- */
+/* Returns how many ticks are left to move the timers of a closed slot. On level 1, these are the
+ * ticks up to the last tick before the slot. On higher levels, they are fewer by one slot of the
+ * level below: the first slot there must get all of its timers before it is cascaded itself. */
 static uint64_t ticks_left(const struct elapse_wheel *wheel, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
@@ -233,11 +237,9 @@ static uint64_t ticks_left(const struct elapse_wheel *wheel, unsigned slot)
     return ticks > spare ? ticks - spare : ticks;
 }
 
-/*
- * When to go on with a slot that has to be empty `left` ticks from now: as late as a batch at each
- * tick suffices. Timers that are moved late are likely to be in the cache still when their turn
- * comes, and more of them have been stopped or postponed by then.
- */
+/* Returns when to go on with a slot that must be empty `left` ticks from now: as late as possible
+ * if one batch is moved at each tick. Timers that are moved late are likely to be still in the
+ * cache when they are popped, and more of them have been stopped or postponed by then. */
 static uint64_t next_batch(const struct elapse_wheel *wheel, unsigned slot, uint64_t left)
 {
     uint64_t batches = timers_at_most(wheel, slot) / ELAPSE__WHEEL_BATCH + 1;
@@ -245,8 +247,9 @@ static uint64_t next_batch(const struct elapse_wheel *wheel, unsigned slot, uint
 }
 
 /*
- * Moves some timers of a slot that has to be empty `left` ticks from now: a batch if one at each
- * tick suffices; otherwise the share of each tick that has passed since it was time to move some.
+ * Moves some timers of a slot that must be empty `left` ticks from now. If a batch at each tick
+ * suffices, moves one batch. Otherwise moves an equal share of the timers for each tick that has
+ * passed since the work on the slot was due.
  */
 static void work_on(struct elapse_wheel *wheel, unsigned slot, uint64_t left, size_t *budget)
 {
@@ -264,13 +267,14 @@ static void work_on(struct elapse_wheel *wheel, unsigned slot, uint64_t left, si
     *budget += share;
 }
 
-/* The first slot of `level` with more than a few timers. */
+/* Returns the first populous slot of `level`. */
 static unsigned first_populous(const struct elapse_wheel *wheel, unsigned level)
 {
     return elapse__wheel_first_set(wheel, wheel->populous, level);
 }
 
-/* The first tick at which a slot can be cascaded ahead; ELAPSE_NEVER if there is none. */
+/* Returns the first tick at which a slot can be cascaded ahead; ELAPSE_NEVER if there is no such
+ * slot. */
 static uint64_t first_closing(const struct elapse_wheel *wheel)
 {
     uint64_t first = ELAPSE_NEVER;
@@ -283,8 +287,8 @@ static uint64_t first_closing(const struct elapse_wheel *wheel)
     return first;
 }
 
-/* When work_ahead is to be called next. Requires that no cascade is under way at the pointer, and
- * that the pointer is at the clock. */
+/* Returns when work_ahead must be called next. Requires that no cascade is under way at the
+ * pointer, and that the pointer is at the clock. */
 static uint64_t next_work(const struct elapse_wheel *wheel)
 {
     uint64_t next = ELAPSE_NEVER;
@@ -303,10 +307,10 @@ static uint64_t next_work(const struct elapse_wheel *wheel)
 }
 
 /*
- * Cascades some timers that will be needed later, and finds out when to go on. Requires that
- * no timer is due. A slot at the pointer comes first,
- * then the closed slots with more than a few timers, from the lowest level on. `ahead` is after
- * the clock then, unless it is worth while to call again: the pointer can go on.
+ * Cascades some timers that will be needed later, and computes when to go on. Requires that no
+ * timer is due. A slot at the pointer comes first, and then the closed populous slots, from the
+ * lowest level on. Afterwards `ahead` is later than the clock, unless the pointer can go on; then
+ * the function should be called again.
  */
 static void work_ahead(struct elapse_wheel *wheel, size_t *budget)
 {
@@ -337,11 +341,10 @@ static void work_ahead(struct elapse_wheel *wheel, size_t *budget)
 /* ---- popping ---- */
 
 /*
- * The timer with the least deadline, if it is due and alone in its slot above level 0; NULL
- * otherwise. No slot on a higher level has that deadline, so that no older timer has it. It can be
- * popped from where it is, and so is never moved. The pointer stays: in a sparse wheel it
- * would enter blocks of several levels for each timer, and it may as well enter them all at once
- * later.
+ * Returns the timer with the least deadline, if it is due and alone in its slot above level 0;
+ * otherwise NULL. No slot on a higher level has that deadline, so no older timer has it. The timer
+ * can be popped from where it is, and is never moved. The pointer does not move: in a sparse wheel
+ * it would enter blocks of several levels for each timer. Later it can enter them all at once.
  */
 static inline struct elapse_timer *alone_in_slot(const struct elapse_wheel *wheel)
 {
@@ -355,7 +358,7 @@ static inline struct elapse_timer *alone_in_slot(const struct elapse_wheel *whee
     return timer->deadline == wheel->least ? timer : NULL;
 }
 
-/* Moves a timer that was postponed, and whose turn has come on level 0. */
+/* Moves a timer of level 0 that was postponed and is found when its slot is popped. */
 static void move_postponed(struct elapse_wheel *wheel, struct elapse_timer *timer)
 {
     uint64_t deadline = timer->deadline;
@@ -367,9 +370,9 @@ static void move_postponed(struct elapse_wheel *wheel, struct elapse_timer *time
 }
 
 /*
- * Finds the timer to be popped next and stores it in `*due`; stores NULL if none
- * is due. Moves the timers that have to be moved first, while `*budget` lasts.
- * Returns false if the budget did not suffice. If no timer is due, works ahead.
+ * Finds the timer that is popped next, and stores it in `*due`; stores NULL if no timer is due.
+ * Moves the timers that must be moved before, while `*budget` lasts. Returns false if the budget
+ * did not suffice. If no timer is due, works ahead.
  */
 static bool find_due(struct elapse_wheel *wheel, size_t *budget, struct elapse_timer **due)
 {
@@ -387,7 +390,7 @@ static bool find_due(struct elapse_wheel *wheel, size_t *budget, struct elapse_t
         }
         while (wheel->cascading != 0) {
             if (!cascade_slot(wheel, cascading_slot(wheel), budget)) {
-                /* Other slots at the pointer may be empty by now, and `least` too early. */
+                /* Other slots at the pointer may be empty by now, so `least` may be too early. */
                 elapse__wheel_find_least(wheel);
                 return false;
             }
@@ -424,8 +427,8 @@ struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
     ELAPSE__ASSERT(due->deadline >= wheel->pointer);
     ELAPSE__ASSERT(due->deadline <= wheel->clock);
     ELAPSE__ASSERT(elapse_wheel_count(wheel) > 0);
-    /* When the slot's last timer is popped, the next wake-up is worked out at once. This
-     * usually spares the caller one call that would find nothing due. */
+    /* When the last timer of a slot is popped, the next wake-up is computed at once. This usually
+     * spares the caller one call that would find nothing due. */
     if (elapse__ring_remove(&due->keep.ring_node)) {
         elapse__wheel_mark_empty(wheel, elapse__wheel_slot_of(due->place));
         elapse__wheel_find_least(wheel);
@@ -443,7 +446,7 @@ bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves)
     return found;
 }
 
-/* ---- for the time before sleeping ---- */
+/* ---- functions for a caller that is about to sleep ---- */
 
 uint64_t elapse_wheel_next_cascade(const struct elapse_wheel *wheel)
 {
@@ -452,7 +455,7 @@ uint64_t elapse_wheel_next_cascade(const struct elapse_wheel *wheel)
     return first_closing(wheel);
 }
 
-/* The slot to be cascaded ahead. Requires that there is one. */
+/* Returns the slot that is cascaded ahead next. Requires that there is such a slot. */
 static unsigned slot_to_cascade(const struct elapse_wheel *wheel)
 {
     if (wheel->cascading != 0)
@@ -480,7 +483,8 @@ bool elapse_wheel_cascade_ahead(struct elapse_wheel *wheel, size_t max_moves)
         if (wheel->cascading == 0)
             elapse__wheel_set_pointer(wheel, wheel->clock);
         (void)cascade_slot(wheel, slot_to_cascade(wheel), &max_moves);
-        /* The pointer may trail behind what the slot held: find_due brings it to the clock. */
+        /* The slot may have kept the pointer from going on. find_due moves the pointer to the
+         * clock. */
         wheel->ahead = wheel->clock;
         elapse__wheel_find_least(wheel);
     }

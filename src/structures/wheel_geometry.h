@@ -1,21 +1,23 @@
 /*
  * The geometry of the wheel: which ticks belong to which slot.
  *
- * A tick is read as a number whose lowest digit has LEVEL_0_BITS bits and whose
- * other digits have DIGIT_BITS bits. A block of a level is the ticks that have all digits
- * above that level in common: 128 slots on level 0, and 64 slots on every other level. A level has
- * the slots of two blocks, the present block and the next. Blocks take turns in the two halves of
- * a level: the even ones use the lower half. The highest level has one block, which is all of
- * time. Slots have one sequence of numbers, level by level:
+ * A tick is read as a number whose lowest digit has LEVEL_0_BITS bits and whose other digits have
+ * DIGIT_BITS bits. Each level has one digit. The ticks that have all digits above a level in common
+ * are a block of that level. A block has 128 slots on level 0, and 64 slots on every other level. A
+ * level has the slots of two blocks: the present block and the next block. These slots are the two
+ * halves of the level. Blocks with even numbers use the lower half, and blocks with odd numbers the
+ * upper half. The highest level has one block, which is all of time. The slots of all levels are
+ * numbered in one sequence:
  *
  *      level 0              level 1              level 2
  *      0 ... 127, ... 255   256 ... 319, ... 383 384 ... 447, ... 511        ...
  *      one tick each        2^7 ticks each       2^13 ticks each
  *
- * (In geometries with fewer bits a block still takes 64 numbers, so that it begins a word of a
- * bitmap; the rest of them are not used.)
+ * In a geometry with fewer bits, a block still takes 64 numbers, so that each block begins a word
+ * of a bitmap. Some of these numbers are not used.
  *
- * These functions do not read a wheel; `pointer` is the position of one.
+ * Most of these functions do not read a wheel. `pointer` is the pointer of a wheel: the tick from
+ * which its slots are counted. The head of wheel.c explains it.
  */
 #ifndef ELAPSE__WHEEL_GEOMETRY_H
 #define ELAPSE__WHEEL_GEOMETRY_H
@@ -42,7 +44,8 @@ _Static_assert(ELAPSE__WHEEL_LEVEL_0_BITS != 7 || sizeof(struct elapse_wheel) <=
 _Static_assert(sizeof(struct elapse_wheel) <= 65536, "a small wheel takes at most 64 KiB");
 #endif
 
-/* How many bits of a tick are below the digit of `level`: its slots cover 2^shift ticks. */
+/* Returns how many bits of a tick are below the digit of `level`. If there are n such bits, a slot
+ * of the level covers 2^n ticks. */
 static inline unsigned elapse__wheel_shift(unsigned level)
 {
     ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
@@ -51,7 +54,7 @@ static inline unsigned elapse__wheel_shift(unsigned level)
                : ELAPSE__WHEEL_LEVEL_0_BITS + (level - 1) * (unsigned)ELAPSE__WHEEL_DIGIT_BITS;
 }
 
-/* The number of the first slot of `level`. */
+/* Returns the number of the first slot of `level`. */
 static inline unsigned elapse__wheel_first_slot(unsigned level)
 {
     ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
@@ -60,21 +63,21 @@ static inline unsigned elapse__wheel_first_slot(unsigned level)
                : ELAPSE__WHEEL_LEVEL_0_SLOTS + (level - 1) * (unsigned)ELAPSE__WHEEL_UPPER_SLOTS;
 }
 
-/* How many bits the digit of `level` has. */
+/* Returns how many bits the digit of `level` has. */
 static inline unsigned elapse__wheel_bits(unsigned level)
 {
     ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
     return level == 0 ? ELAPSE__WHEEL_LEVEL_0_BITS : ELAPSE__WHEEL_DIGIT_BITS;
 }
 
-/* How many slot numbers a block of `level` takes. */
+/* Returns how many slot numbers a block of `level` takes. */
 static inline unsigned elapse__wheel_block_slots(unsigned level)
 {
     ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
     return level == 0 ? ELAPSE__WHEEL_LEVEL_0_BLOCK : ELAPSE__WHEEL_UPPER_BLOCK;
 }
 
-/* The level that `slot` is on. */
+/* Returns the level that `slot` is on. */
 static inline unsigned elapse__wheel_level(unsigned slot)
 {
     ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
@@ -83,26 +86,27 @@ static inline unsigned elapse__wheel_level(unsigned slot)
                : 1 + (slot - ELAPSE__WHEEL_LEVEL_0_SLOTS) / ELAPSE__WHEEL_UPPER_SLOTS;
 }
 
-/* The number of the block of `level` that `tick` is in, counted from tick 0. */
+/* Returns the number of the block of `level` that `tick` is in, counted from tick 0. */
 static inline uint64_t elapse__wheel_block(uint64_t tick, unsigned level)
 {
     return level == ELAPSE__WHEEL_TOP_LEVEL ? 0 : tick >> elapse__wheel_shift(level + 1);
 }
 
-/* The number of the slot of `level` that `tick` belongs to: its digit, in the half of its
- * block. */
+/* Returns the number of the slot of `level` that `tick` belongs to. The block of the tick gives the
+ * half of the level, and the digit of the tick gives the slot in this half. */
 static inline unsigned elapse__wheel_slot_on(unsigned level, uint64_t tick)
 {
     unsigned digits = (unsigned)(tick >> elapse__wheel_shift(level));
     unsigned block_slots = elapse__wheel_block_slots(level);
-    if (ELAPSE__WHEEL_NUMBERS_ARE_DENSE) /* the digit, and above it the half */
+    /* The bits of the digit, and above them the bit of the half. */
+    if (ELAPSE__WHEEL_NUMBERS_ARE_DENSE)
         return elapse__wheel_first_slot(level) + (digits & (2 * block_slots - 1));
     unsigned mask = (1u << elapse__wheel_bits(level)) - 1;
     unsigned half = (digits & ~mask) * (block_slots / (mask + 1)) & block_slots;
     return elapse__wheel_first_slot(level) + (half | (digits & mask));
 }
 
-/* The number of `slot` within its level, counted without the numbers that are not used. */
+/* Returns the number of `slot` within its level, counted without the numbers that are not used. */
 static inline unsigned elapse__wheel_number(unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
@@ -111,8 +115,8 @@ static inline unsigned elapse__wheel_number(unsigned slot)
     return (half << elapse__wheel_bits(level)) + number % elapse__wheel_block_slots(level);
 }
 
-/* True if `slot` is in the half of the pointer's block. Then it lies in the present block;
- * otherwise it lies in the next. */
+/* Returns whether `slot` is in the half of its level that the pointer's block uses. Such a slot
+ * belongs to the present block, and any other slot to the next block. */
 static inline bool elapse__wheel_is_present(uint64_t pointer, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
@@ -120,7 +124,7 @@ static inline bool elapse__wheel_is_present(uint64_t pointer, unsigned slot)
     return half == (elapse__wheel_block(pointer, level) & 1);
 }
 
-/* The first tick that an occupied slot covers. */
+/* Returns the first tick that a slot covers. Requires that the slot has timers. */
 static inline uint64_t elapse__wheel_first_tick(uint64_t pointer, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
@@ -130,15 +134,15 @@ static inline uint64_t elapse__wheel_first_tick(uint64_t pointer, unsigned slot)
     return (block << elapse__wheel_bits(level) | digit) << elapse__wheel_shift(level);
 }
 
-/* The last tick that an occupied slot covers. */
+/* Returns the last tick that a slot covers. Requires that the slot has timers. */
 static inline uint64_t elapse__wheel_last_tick(uint64_t pointer, unsigned slot)
 {
     unsigned shift = elapse__wheel_shift(elapse__wheel_level(slot));
     return elapse__wheel_first_tick(pointer, slot) | ((UINT64_C(1) << shift) - 1);
 }
 
-/* The last tick of the next block, where blocks have 2^shift ticks; the last tick of all if there
- * is no next block. */
+/* Returns the last tick of the next block, for blocks of 2^shift ticks; UINT64_MAX if there is no
+ * next block. */
 static inline uint64_t elapse__wheel_last_of_next_block(uint64_t pointer, unsigned shift)
 {
     uint64_t block_ticks = UINT64_C(1) << shift;
@@ -146,7 +150,7 @@ static inline uint64_t elapse__wheel_last_of_next_block(uint64_t pointer, unsign
     return next > pointer ? next : UINT64_MAX;
 }
 
-/* The last tick of the next block of `level`. */
+/* Returns the last tick of the next block of `level`. */
 static inline uint64_t elapse__wheel_last_of_level(uint64_t pointer, unsigned level)
 {
     if (level == ELAPSE__WHEEL_TOP_LEVEL)
@@ -155,10 +159,11 @@ static inline uint64_t elapse__wheel_last_of_level(uint64_t pointer, unsigned le
 }
 
 /*
- * The slot of a deadline that is not before the pointer: on the lowest level whose present or next
- * block has it. Most deadlines lie on the lowest levels, so these are tried one by one, with
- * constants to shift by. For other deadlines the distance from the pointer gives a level: the slot
- * is on this level, or on the level above.
+ * Returns the slot of a deadline: the slot is on the lowest level whose present or next block
+ * contains the deadline. Requires that the deadline is not before the pointer. Most deadlines lie
+ * on the lowest levels, so these levels are tried one by one, with constants to shift by. For other
+ * deadlines, the distance from the pointer gives a level. The slot is on that level or on the level
+ * below it.
  */
 static inline unsigned elapse__wheel_slot_for(const struct elapse_wheel *wheel, uint64_t deadline)
 {
@@ -181,7 +186,7 @@ static inline unsigned elapse__wheel_slot_for(const struct elapse_wheel *wheel, 
     return elapse__wheel_slot_on(level, deadline);
 }
 
-/* The number of the slot that a pending timer's place names. */
+/* Returns the number of the slot that the `place` of a pending timer names. */
 static inline unsigned elapse__wheel_slot_of(uint64_t place)
 {
     ELAPSE__ASSERT((place & ELAPSE__WHEEL_PLACE_MASK) != 0);

@@ -1,44 +1,44 @@
 /*
- * Prefetching: how a walk along a ring overlaps its cache misses.
+ * Prefetching: how the cache misses of a walk along a ring overlap.
  *
- * Timers lie anywhere in memory, and each names only its neighbours, so a walk along a
- * long ring would wait for one cache miss after another. Therefore every timer carries a
- * hint in the upper bits of its `place`: the address of the timer that the walk
- * will reach HINT_DISTANCE (16) steps later. The walk prefetches it and goes on.
+ * Timers lie anywhere in memory, and each timer names only its neighbours. So a walk along a long
+ * ring would wait for one cache miss after another. Therefore every timer carries a hint in the
+ * upper bits of its `place`: the address of the timer that the walk will reach HINT_DISTANCE (16)
+ * steps later. The walk prefetches that timer and goes on.
  *
  *      place   |  address / 8 of the timer 16 steps ahead  |  slot number + 1  |
  *               63                                       11 10                0
  *
- * A hint is only ever prefetched. Nothing is read or written through it. It may
- * be stale, and may name memory that was freed: the walk is then slower for these 16
- * steps, and nothing else happens.
+ * A hint is only prefetched. Nothing is read or written through a hint. A hint may be stale, and
+ * may name memory that was freed. Then the walk is slower for these 16 steps, and nothing else
+ * happens.
  *
  * Which timer will be 16 steps ahead?
  *
- *  - A ring above level 0 is cascaded from the newest timer to the oldest. A timer that
- *    is appended will be followed, 16 steps later, by the timer that was appended
- *    16 before it. A small array of addresses, the trail, remembers those.
- *  - A ring on level 0 is popped from the oldest timer on. A timer that a cascade puts in
- *    front will be followed by the timer that was put in front 16 before it. That is a
- *    trail too.
- *  - A timer that a cascade puts in front of a ring above level 0 will be followed
- *    by the timer that is put in front 16 *after* it, which is not known yet. So the
- *    address of the later timer is written into the earlier one. That is a write to another
- *    timer, and it is allowed only while that timer is pending. The front trails remember the
- *    last 16 timers that the cascade of one slot has put in front, for each digit. A cascade may
- *    be done in many small steps, and the trails are kept between two steps. They
- *    are valid only while no timer was stopped in between: `stopped` of the wheel says so. (No
- *    timer of theirs can be popped before the cascade has ended, and then they are forgotten.)
- *    If a timer was stopped, the trail is read again from the front of the ring itself.
+ *  - A ring above level 0 is cascaded from the newest timer to the oldest. The timer that
+ *    follows 16 steps after a timer in this walk was appended 16 timers before it. A small
+ *    array of addresses, the trail, remembers the timers that were appended last.
+ *  - A ring on level 0 is popped from the oldest timer on. If a cascade puts a timer in front,
+ *    the timer that follows 16 steps later was put in front 16 timers before it. The same trail
+ *    remembers these timers.
+ *  - If a cascade puts a timer in front of a ring above level 0, the timer that will follow 16
+ *    steps later is put in front 16 timers *after* it, and is not known yet. So the address of
+ *    the later timer is written into the earlier timer. That is a write to another timer, and
+ *    is allowed only while that timer is pending. The front trails, one for each digit, remember
+ *    the last 16 timers that the cascade of one slot has put in front. A cascade may be done in
+ *    many small steps, and the front trails are kept between two steps. They are valid only
+ *    while no timer is stopped in between: the count `stopped` of the wheel tells. If a timer
+ *    was stopped, the trail is read again from the front of the ring. No timer of a front trail
+ *    can be popped before the cascade has ended, and then the front trails are forgotten.
  *
- *  - A timer that is started straight onto level 0 comes after the timers before it, and
- *    nothing is known about those that will follow: its hint points back and does no good.
+ *  - A timer that is started straight onto level 0 becomes the newest of its ring. The timers
+ *    that will follow it are not known, so its hint names an older timer and is of no use.
  *
- * Slots share a trail if their numbers are equal modulo 512. On the levels 0 to 2 no two
- * slots share one. In the small form (ELAPSE_WHEEL_SMALL) the distance is 8 and the modulus 128, so
- * that two slots of level 0 share each trail.
+ * Slots share a trail if their numbers are equal modulo 512. On the levels 0 to 2, no two slots
+ * share a trail. In the small form (ELAPSE_WHEEL_SMALL) the distance is 8 and the modulus is 128,
+ * so that each trail belongs to two slots of level 0.
  *
- * What the hints gain is measured in docs/decisions/0002-prefetch-hints.md.
+ * docs/decisions/0002-prefetch-hints.md says what the hints gain.
  */
 #ifndef ELAPSE__WHEEL_HINTS_H
 #define ELAPSE__WHEEL_HINTS_H
@@ -49,12 +49,11 @@
 #include "../base/ring.h"
 #include "wheel_geometry.h"
 
-/* Where timers are aligned to 8 bytes, the low 3 bits of an address are 0. Where they
- * are aligned to less, the address without these bits is almost always in the same cache
- * line. */
+/* If timers are aligned to 8 bytes, the low 3 bits of an address are 0. If timers are aligned to
+ * less, the address without these bits is almost always in the same cache line. */
 enum { ADDRESS_SHIFT = 3 };
 
-/* The hint that names `timer`, in the bits of a place where hints are. */
+/* Returns the hint that names `timer`, shifted to the bits of `place` that hold a hint. */
 static inline uint64_t elapse__hint(const struct elapse_timer *timer)
 {
     uint64_t address = (uintptr_t)timer;
@@ -64,8 +63,8 @@ static inline uint64_t elapse__hint(const struct elapse_timer *timer)
     return address << (ELAPSE__WHEEL_PLACE_BITS - ADDRESS_SHIFT);
 }
 
-/* Prefetches the timer that a hint, or the hint in a place, names: both cache lines, if
- * it straddles two. */
+/* Prefetches the timer that a hint names. `hint` may be a hint or a whole `place`. If the timer
+ * lies in two cache lines, prefetches both. */
 static inline void elapse__prefetch(uint64_t hint)
 {
     uintptr_t address = (uintptr_t)(hint >> ELAPSE__WHEEL_PLACE_BITS << ADDRESS_SHIFT);
@@ -73,7 +72,8 @@ static inline void elapse__prefetch(uint64_t hint)
     __builtin_prefetch((const void *)(address + sizeof(struct elapse_timer) - 1), 1);
 }
 
-/* Where the trail of `slot` keeps the hint of the `number`th timer that entered. */
+/* Returns where the trail of `slot` keeps the hint of the `number`th timer that entered the
+ * slot. */
 static inline uint64_t *elapse__trail_hint(struct elapse_wheel *wheel, unsigned slot,
                                            uint64_t number)
 {
@@ -81,8 +81,8 @@ static inline uint64_t *elapse__trail_hint(struct elapse_wheel *wheel, unsigned 
     return &wheel->trails[slot % ELAPSE__WHEEL_TRAILS].hints[number % ELAPSE__WHEEL_HINT_DISTANCE];
 }
 
-/* Notes in the slot's trail that `timer` enters the slot as its `number`th. Returns the
- * place of that timer: the slot, with the hint of the timer that entered 16 before it. */
+/* Notes in the slot's trail that `timer` enters the slot as its `number`th timer. Returns the
+ * `place` of this timer: the slot, with the hint of the timer that entered 16 timers before it. */
 static inline uint64_t elapse__place_on_trail(struct elapse_wheel *wheel, unsigned slot,
                                               uint64_t number, const struct elapse_timer *timer)
 {
@@ -93,8 +93,8 @@ static inline uint64_t elapse__place_on_trail(struct elapse_wheel *wheel, unsign
     return earlier | (slot + 1);
 }
 
-/* Prefetches the first timers of a walk along the ring of `slot`, which no timer's hint
- * names. For a ring that was never long this is not worth its cost, and is left out. */
+/* Prefetches the first timers of a walk along the ring of `slot`, because no timer's hint names
+ * these. Does nothing for a ring that was never long, for which this is not worth its cost. */
 static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned slot)
 {
     if (wheel->slots[slot].entered < ELAPSE__WHEEL_HINT_DISTANCE)
@@ -103,7 +103,7 @@ static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned s
         elapse__prefetch(*elapse__trail_hint(wheel, slot, i));
 }
 
-/* The digit of a slot above level 0. */
+/* Returns the digit of a slot above level 0. */
 static inline unsigned elapse__digit_of_slot(unsigned slot)
 {
     ELAPSE__ASSERT(slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS);
@@ -111,7 +111,7 @@ static inline unsigned elapse__digit_of_slot(unsigned slot)
     return slot % ELAPSE__WHEEL_UPPER_BLOCK;
 }
 
-/* Makes the front trails those of the cascade of `slot`. */
+/* Makes the front trails belong to the cascade of `slot`. */
 static inline void elapse__claim_front_trails(struct elapse_wheel *wheel, unsigned slot)
 {
     ELAPSE__ASSERT(slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS);
@@ -120,8 +120,8 @@ static inline void elapse__claim_front_trails(struct elapse_wheel *wheel, unsign
     wheel->front_slot = slot;
 }
 
-/* Fills the trail from the timers that the cascade put in front of `ring` before. These
- * timers are in the wheel, so the walk may write to them. */
+/* Fills the trail anew from the timers that the cascade has put in front of `ring`. These timers
+ * are in the wheel, so the walk may write to them. */
 static inline void elapse__read_front_trail(struct elapse__wheel_front_trail *trail,
                                             const struct elapse__ring_node *ring,
                                             const struct elapse__ring_node *first)
@@ -141,8 +141,9 @@ static inline void elapse__read_front_trail(struct elapse__wheel_front_trail *tr
         trail->timers[--count] = elapse__ring_timer(ring_node);
 }
 
-/* Notes that the cascade puts `timer` in front of the ring of `slot`, above level 0. Its link to
- * the next timer is set. Writes its address into the timer that the cascade put there 16 before. */
+/* Notes that the cascade puts `timer` in front of the ring of `slot`, which is above level 0.
+ * Requires that the timer's link to the next timer is set. Writes the address of the timer into the
+ * timer that the cascade put there 16 timers before. */
 static inline void elapse__leave_front_trail(struct elapse_wheel *wheel, unsigned slot,
                                              struct elapse_timer *timer)
 {
@@ -165,7 +166,8 @@ static inline void elapse__leave_front_trail(struct elapse_wheel *wheel, unsigne
         earlier->place = (earlier->place & ELAPSE__WHEEL_PLACE_MASK) | elapse__hint(timer);
     }
     *entry = timer;
-    /* The first to enter are the first that a walk reaches: see prefetch_trail. */
+    /* The timers that entered first are the first that a walk reaches: see
+     * elapse__prefetch_trail. */
     if (number + 1 == ELAPSE__WHEEL_HINT_DISTANCE) {
         for (unsigned i = 0; i < ELAPSE__WHEEL_HINT_DISTANCE; i++)
             *elapse__trail_hint(wheel, slot, i) = elapse__hint(trail->timers[i]);

@@ -1,6 +1,6 @@
 /*
- * The hierarchical timing wheel: the functions that look at the whole of it. The invariants
- * that are checked here are numbered and explained at the head of wheel.c.
+ * The hierarchical timing wheel: the functions that look at the whole wheel. The head of wheel.c
+ * lists the invariants that are checked here, and explains slots, blocks and the pointer.
  */
 #include <elapse/wheel.h>
 
@@ -9,7 +9,7 @@
 #include "../base/ring.h"
 #include "wheel_slots.h"
 
-/* Walks the rings in the order of their slots, and each from the oldest timer on. */
+/* Walks the rings in the order of their slots, and each ring from the oldest timer on. */
 void elapse_wheel_for_each(struct elapse_wheel *wheel, elapse_visit_function *visit, void *context)
 {
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
@@ -40,7 +40,7 @@ void elapse_wheel_clear(struct elapse_wheel *wheel)
 
 /* ---- check ---- */
 
-/* A slot whose timers are checked. */
+/* A slot of which the timers are checked. */
 struct checked_wheel_slot {
     const struct elapse_wheel *wheel;
     unsigned slot;
@@ -56,13 +56,13 @@ static unsigned check_timer(const struct elapse_timer *timer, const void *contex
     return 0;
 }
 
-/* The number of a slot's first tick, or of a tick, counted in slots of `level`. */
+/* Returns the number of the slot of `level` that `tick` is in, counted from tick 0 on. */
 static uint64_t in_slots(uint64_t tick, unsigned level)
 {
     return tick >> elapse__wheel_shift(level);
 }
 
-/* Checks that an occupied slot lies ahead, and that its least deadline is right. */
+/* Checks that an occupied slot is not behind the pointer, and that its least deadline is right. */
 static unsigned check_slot(const struct elapse_wheel *wheel, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
@@ -78,7 +78,7 @@ static unsigned check_slot(const struct elapse_wheel *wheel, unsigned slot)
     return wheel->least > least || wheel->wake > wheel->least ? 7 : 0;
 }
 
-/* Checks that the bits of a bitmap's words are those of the words that are not 0. */
+/* Checks that `words` has the bits of those words of a bitmap that are not 0. */
 static unsigned check_words(const uint64_t *bitmap, uint64_t words)
 {
     uint64_t expected = 0;
@@ -103,7 +103,7 @@ static unsigned check_cascading(const struct elapse_wheel *wheel)
     return 0;
 }
 
-/* Checks what the pointer says about each level. */
+/* Checks what follows from the pointer for each level. */
 static unsigned check_blocks(const struct elapse_wheel *wheel)
 {
     uint64_t present = 0;
@@ -116,7 +116,7 @@ static unsigned check_blocks(const struct elapse_wheel *wheel)
     return wheel->present_words == present ? 0 : 9;
 }
 
-/* Checks that a slot with more than a few timers is cascaded in time. */
+/* Checks that a populous slot is cascaded in time. */
 static unsigned check_populous(const struct elapse_wheel *wheel, unsigned slot)
 {
     if (!elapse__bitmap_has(wheel->populous, slot))

@@ -1,6 +1,6 @@
 /*
- * The slots of the wheel: which of them have timers, which comes first, and how a timer enters
- * one. The head of wheel.c explains them.
+ * The slots of the wheel: which slots have timers, which slot comes first, and how a timer enters a
+ * slot. The head of wheel.c explains slots, blocks, the pointer and cascades.
  */
 #ifndef ELAPSE__WHEEL_SLOTS_H
 #define ELAPSE__WHEEL_SLOTS_H
@@ -24,7 +24,8 @@ static inline void elapse__wheel_mark_occupied(struct elapse_wheel *wheel, unsig
     wheel->occupied_words |= UINT64_C(1) << slot / 64;
 }
 
-/* Clears the bit of `slot` in a bitmap, and that of its word if no other bit is set there. */
+/* Clears the bit of `slot` in a bitmap. If no other bit is set in the same word, clears the bit of
+ * the word in `*words`. */
 static inline void elapse__wheel_clear_bit(uint64_t *bitmap, uint64_t *words, unsigned slot)
 {
     uint64_t *word = &bitmap[slot / 64];
@@ -33,7 +34,7 @@ static inline void elapse__wheel_clear_bit(uint64_t *bitmap, uint64_t *words, un
         *words &= ~(UINT64_C(1) << slot / 64);
 }
 
-/* Lets pop cascade ahead from `tick` on at the latest. */
+/* Makes sure that pop cascades ahead from `tick` on at the latest. */
 static inline void elapse__wheel_work_by(struct elapse_wheel *wheel, uint64_t tick)
 {
     if (tick < wheel->ahead)
@@ -67,8 +68,8 @@ static inline void elapse__wheel_mark_empty(struct elapse_wheel *wheel, unsigned
         elapse__wheel_end_cascade(wheel, slot);
 }
 
-/* The first slot of `level` whose bit is set in `bitmap`: first those of the present block.
- * Requires that the level has one. */
+/* Returns the first slot of `level` whose bit is set in `bitmap`. The slots of the present block
+ * come before those of the next block. Requires that the level has such a slot. */
 static inline unsigned elapse__wheel_first_set(const struct elapse_wheel *wheel,
                                                const uint64_t *bitmap, unsigned level)
 {
@@ -82,14 +83,14 @@ static inline unsigned elapse__wheel_first_set(const struct elapse_wheel *wheel,
     return (start + word) * 64 + elapse__lowest_bit(bitmap[start + word]);
 }
 
-/* The lowest level that has a bit set in `words`, the words of a bitmap that are not 0. Requires
- * that one is set. */
+/* Returns the lowest level that has a bit set in `words`. The bits of `words` say which words of a
+ * bitmap are not 0. Requires that a bit is set. */
 static inline unsigned elapse__wheel_lowest_level(uint64_t words)
 {
     return elapse__wheel_level(elapse__lowest_bit(words) * 64);
 }
 
-/* `words` without those of `level` and of the levels below. */
+/* Returns `words` without the bits of `level` and of the levels below. */
 static inline uint64_t elapse__wheel_words_above(uint64_t words, unsigned level)
 {
     if (level == ELAPSE__WHEEL_TOP_LEVEL)
@@ -97,7 +98,8 @@ static inline uint64_t elapse__wheel_words_above(uint64_t words, unsigned level)
     return words & ~UINT64_C(0) << elapse__wheel_first_slot(level + 1) / 64;
 }
 
-/* The first slot whose bit is set in a word of a bitmap, which is not 0. */
+/* Returns the first slot whose bit is set in one word of a bitmap. Requires that this word is not
+ * 0. */
 static inline unsigned elapse__wheel_first_in_word(const uint64_t *bitmap, unsigned word)
 {
     ELAPSE__ASSERT(word < ELAPSE__WHEEL_WORDS);
@@ -105,10 +107,10 @@ static inline unsigned elapse__wheel_first_in_word(const uint64_t *bitmap, unsig
 }
 
 /*
- * Of `words`, the words that have timers, returns those in which the slot that comes first may be:
- * the first word of a present block, and the words of the next blocks of its level and of lower
- * levels. Slots of the levels above come later, unless a slot there is at the pointer and is being
- * cascaded.
+ * `words` are the words of slots that have timers. Returns those of them that may contain the slot
+ * that comes first: the first word of a present block, and the words of the next blocks of its
+ * level and of lower levels. Slots of higher levels come later, unless such a slot is at the
+ * pointer and is being cascaded.
  */
 static inline uint64_t elapse__wheel_first_words(const struct elapse_wheel *wheel, uint64_t words)
 {
@@ -119,9 +121,9 @@ static inline uint64_t elapse__wheel_first_words(const struct elapse_wheel *whee
     return (words & ~wheel->present_words & (lowest - 1)) | lowest;
 }
 
-/* The least of the slots' `least`: no pending timer is due before this tick. Stores the slot
- * that has it in `*least_slot`; if several have it, that on the highest level, whose timers are
- * the oldest. */
+/* Returns the least `least` of all slots. No pending timer is due before this tick. Stores in
+ * `*least_slot` the slot that has this `least`. If several slots have it, stores the slot on the
+ * highest level, because its timers are the oldest. */
 static inline uint64_t elapse__wheel_least_of_slots(const struct elapse_wheel *wheel,
                                                     unsigned *least_slot)
 {
@@ -138,7 +140,7 @@ static inline uint64_t elapse__wheel_least_of_slots(const struct elapse_wheel *w
     return least;
 }
 
-/* Finds `least` again, and `wake`, after slots were emptied. */
+/* Computes `least` and `wake` of the wheel again, after slots were emptied. */
 static inline void elapse__wheel_find_least(struct elapse_wheel *wheel)
 {
     unsigned slot;
@@ -152,16 +154,17 @@ static inline void elapse__wheel_find_least(struct elapse_wheel *wheel)
 
 /* ---- the pointer ---- */
 
-/* The bits of the words of one block of `level`. */
+/* Returns the bits of the words that one block of `level` uses: the block in this half of the
+ * level. */
 static inline uint64_t elapse__wheel_block_words(unsigned level, unsigned half)
 {
     unsigned words = elapse__wheel_block_slots(level) / 64;
     return ((UINT64_C(1) << words) - 1) << (elapse__wheel_first_slot(level) / 64 + half * words);
 }
 
-/* Notes what follows from entering another block of `level`: which ticks are in the next block, and
- * which half is the present one. Returns the bit of the level above if its slot at the pointer has
- * timers. */
+/* Notes that the pointer has entered another block of `level`: which ticks are in the next block,
+ * and which half of the level is the present block. Returns the bit of the level above if the slot
+ * of that level at the pointer has timers; otherwise 0. */
 static inline uint32_t elapse__wheel_enter_block(struct elapse_wheel *wheel, unsigned level,
                                                  uint64_t changed)
 {
@@ -174,8 +177,8 @@ static inline uint32_t elapse__wheel_enter_block(struct elapse_wheel *wheel, uns
 }
 
 /*
- * Notes which levels have entered another block; `changed` has the bits of the pointer that have
- * changed. The lowest levels come first, one by one, with constants to shift by.
+ * Notes on which levels the pointer has entered another block. `changed` has the bits of the
+ * pointer that have changed. The lowest levels come first, one by one, with constants to shift by.
  */
 static inline void elapse__wheel_enter_blocks(struct elapse_wheel *wheel, uint64_t changed)
 {
@@ -194,9 +197,10 @@ static inline void elapse__wheel_enter_blocks(struct elapse_wheel *wheel, uint64
 }
 
 /*
- * Moves the pointer to `tick`, not backwards and not beyond `least`: no timer has a deadline before
- * `least`, and pop goes on from `tick` to `least`. Where a block begins, a slot of the level above
- * may have timers that have to be cascaded before one is popped: notes its level in `cascading`.
+ * Moves the pointer to `tick`. Requires that the pointer moves neither backwards nor beyond
+ * `least`. No timer has a deadline before `least`, and pop goes on from `tick` to `least`. If a
+ * block begins on the way, a slot of the level above may have timers that must be cascaded before a
+ * timer is popped. Then notes that level in `cascading`.
  */
 static inline void elapse__wheel_set_pointer(struct elapse_wheel *wheel, uint64_t tick)
 {
@@ -212,7 +216,7 @@ static inline void elapse__wheel_set_pointer(struct elapse_wheel *wheel, uint64_
 
 /* ---- entering a slot ---- */
 
-/* Lowers `least` and `wake` to a deadline that enters `slot`. */
+/* Lowers `least` and `wake` to the deadline of a timer that enters `slot`. */
 static inline void elapse__wheel_lower_least(struct elapse_wheel *wheel, unsigned slot,
                                              uint64_t deadline)
 {
@@ -238,8 +242,8 @@ static inline void elapse__wheel_open_slot(struct elapse_wheel *wheel, unsigned 
     wheel->slots[slot].entered = 0;
 }
 
-/* The tick from which a slot above level 0 takes no more timers and can be cascaded ahead: the
- * slot before it begins. */
+/* Returns the tick from which a slot above level 0 takes no more timers, so that it can be cascaded
+ * ahead. At this tick the slot before it begins. */
 static inline uint64_t elapse__wheel_closing_tick(const struct elapse_wheel *wheel, unsigned slot)
 {
     uint64_t slot_ticks = UINT64_C(1) << elapse__wheel_shift(elapse__wheel_level(slot));
@@ -248,15 +252,13 @@ static inline uint64_t elapse__wheel_closing_tick(const struct elapse_wheel *whe
     return first - slot_ticks;
 }
 
-/* Notes that a slot has more than a few timers: if it is above level 0, it will be cascaded
+/* Notes that a slot has more than a few timers. If the slot is above level 0, it will be cascaded
  * ahead. */
 void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsigned slot);
 
-/*
- * The slot with this number. The empty statement hides from the compiler how its
- * address was computed; otherwise it computes the address again for every field (a
- * stop and start took 5.0 ns and take 4.6; docs/decisions/0003-start-and-stop.md).
- */
+/* Returns the slot with this number. The empty statement hides from the compiler how the address
+ * was computed. Without the statement, the compiler computes the address again for every field, and
+ * a stop and start take 5.0 ns in place of 4.6 ns (docs/decisions/0003-start-and-stop.md). */
 static inline struct elapse__wheel_slot *elapse__wheel_slot_at(struct elapse_wheel *wheel,
                                                                unsigned slot)
 {
@@ -267,10 +269,10 @@ static inline struct elapse__wheel_slot *elapse__wheel_slot_at(struct elapse_whe
 }
 
 /*
- * Puts a timer that is in no ring into an open slot, as the newest, with its deadline. Returns true
- * if the slot has more than a few timers from now on. All reads come before the first store, and
- * the stores have an order that was found by measuring: a start takes 8 % less
- * (docs/decisions/0003-start-and-stop.md).
+ * Puts a timer that is in no ring into an open slot, as the newest timer, and stores its deadline.
+ * Returns true when the slot gets more than a few timers by this call. All reads come before the
+ * first store, and the order of the stores was found by measuring. With this order a start takes 8
+ * % less time (docs/decisions/0003-start-and-stop.md).
  */
 static inline bool elapse__wheel_append(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                         unsigned slot, struct elapse__wheel_slot *entered,
