@@ -35,9 +35,9 @@ struct elapse__engine {
     struct elapse__record_sink *below; /* the sink of the journal, which gets the records */
     elapse__engine_now_function *now;
     const struct elapse__queue_now
-        *batch;             /* the present while a caller batches commands; NULL: read the clocks */
-    int refused;            /* why the journal refused the last group; 0: it did not */
-    uint64_t last_position; /* where the last group ended */
+        *batch;                 /* the present during a batch of commands; NULL: read the clocks */
+    int refused;                /* why the journal refused the last group; 0: it did not */
+    uint64_t last_position;     /* where the last group ended */
     uint64_t previous_position; /* `last_position` before the last group */
     uint64_t epoch_position;
     int64_t header_wall_ms; /* the time of the newest header that open has found; 0: none */
@@ -70,10 +70,12 @@ bool elapse__engine_open_journal(struct elapse__engine *engine,
 enum elapse_error elapse__engine_begin_life(struct elapse__engine *engine);
 
 /* Replays a record, and appends it to the journal. It is for programs that fill a queue with the
- * records of another queue, before the queue has a life. Returns 0 or an error number: EBADMSG: it
- * is no record of this queue, or there are as many tubes or tokens as there may be. ENOMEM: there
- * is no memory. Another number: the journal could not begin a group. After an error nothing has
- * changed. Requires `loading`. */
+ * records of another queue, before the queue has a life. Requires `loading`. Returns 0 or an error
+ * number:
+ *  - EBADMSG: it is no record of this queue, or there are as many tubes or tokens as there may be.
+ *  - ENOMEM: there is no memory.
+ *  - Another number: the journal could not begin a group.
+ * After an error nothing has changed. */
 int elapse__engine_load(struct elapse__engine *engine, const struct elapse__record *record);
 
 /* Frees the queue and the journal. Requires that no operation of the journal is under way. */
@@ -209,9 +211,11 @@ struct elapse__engine_group {
 /* ---- with a replicated log (store/log.h) ---- */
 
 /* Applies the next group of the log. Requires that the journal follows a log. Returns 0 or an error
- * number: EAGAIN or ENOSPC: there is no room now. EMSGSIZE: no segment here can hold the group.
- * EBADMSG: the bytes are no group of this format, or have a record of another partition. After
- * these errors nothing has changed. After any other error the journal has failed. */
+ * number:
+ *  - EAGAIN or ENOSPC: there is no room now.
+ *  - EMSGSIZE: no segment here can hold the group.
+ *  - EBADMSG: the bytes are no group of this format, or have a record of another partition.
+ * After these errors nothing has changed. After any other error the journal has failed. */
 int elapse__engine_follow(struct elapse__engine *engine, const struct elapse__engine_group *group);
 
 /* Forgets all jobs. Requires that the journal follows a log. Returns 0. After EAGAIN or ENOSPC

@@ -1,7 +1,7 @@
 /*
- * Chooses what the background lane does next: retires a file, makes a spare, or reads the tail. It
- * does one of them at a time, and prefers them in this order: retiring makes space, and spares let
- * the owner go on.
+ * Chooses what the background lane does next: it retires a file, makes a spare, or reads the tail.
+ * The lane does one of these at a time, and prefers them in this order. Retiring comes first
+ * because it makes space. Spares come next because the owner waits for them.
  */
 #include "../../base/assert.h"
 #include "lanes.h"

@@ -16,13 +16,13 @@ static const char mark_name[] = "backup";
 struct backup_run {
     const struct elapse__files *files;
     struct elapse__backup *backup;
-    struct elapse__recovery recovery; /* of the source */
-    struct elapse__journal journal;   /* only what recovery needs of it */
-    int above;                        /* the directory above the target */
-    int target;                       /* the journal of the unfinished backup */
+    struct elapse__recovery recovery; /* what recovery finds in the source */
+    struct elapse__journal journal;   /* only the fields that recovery uses */
+    int above;                        /* the directory that has the target */
+    int target;                       /* the directory `journal` of the unfinished backup */
     char partial_path[BACKUP_PATH_BYTES];
     char partial_journal[BACKUP_PATH_BYTES];
-    const char *partial_name; /* below `above` */
+    const char *partial_name; /* its name in `above` */
     char final_name[BACKUP_PATH_BYTES];
 };
 
@@ -43,7 +43,7 @@ int elapse__backup_unmark(struct elapse__journal *journal)
 
 /* ---- paths ---- */
 
-/* Opens the directory above the target, and stores the paths of the unfinished backup. */
+/* Opens the directory that has the target, and stores the paths of the unfinished backup. */
 static int open_above(struct backup_run *run, const char *target)
 {
     char above[BACKUP_PATH_BYTES];
@@ -71,7 +71,7 @@ static int count_name(void *context, const char *name)
     return 0;
 }
 
-/* Refuses a target that has anything in it. */
+/* Refuses a target that is not empty. */
 static int check_target(const struct backup_run *run, const char *target)
 {
     int directory;
@@ -93,7 +93,8 @@ static int remove_name(void *context, const char *name)
     return run->files->unlink(run->target, name);
 }
 
-/* Makes the directory of the unfinished backup. Removes what an earlier backup has left there. */
+/* Makes the directory of the unfinished backup. Removes what an earlier unfinished backup left
+ * there. */
 static int open_target(struct backup_run *run)
 {
     int error = run->files->make_directory(run->partial_path);
@@ -120,8 +121,8 @@ static int write_file(const struct backup_run *run, const char *name, const uint
     return error;
 }
 
-/* Copies a sealed segment. The journal may use its file again while it is copied. So the caller
- * must check afterwards that the tail has not moved. */
+/* Copies a sealed segment. The journal may use the file again during the copy. So the caller must
+ * check afterwards that the tail has not moved. */
 static int copy_segment(struct backup_run *run, const char *name)
 {
     uint64_t size = elapse__segment_bytes(&run->journal);
@@ -166,8 +167,8 @@ static int take_head(struct backup_run *run)
     return write_file(run, name, recovery->bytes, size);
 }
 
-/* Returns 0 if the tail has not moved since it was found, or an error. When the tail moves, the
- * file of the old tail loses its name. */
+/* Returns 0 if the tail has not moved since it was found, or an error number. When the tail moves,
+ * the file of the old tail loses its name. */
 static int check_tail(const struct backup_run *run)
 {
     char name[ELAPSE__FILE_NAME_BYTES];
@@ -181,7 +182,7 @@ static int check_tail(const struct backup_run *run)
 
 /* ---- one attempt ---- */
 
-/* Finds head, tail and end as open does. Changes nothing. */
+/* Finds head, tail and end as open does. Writes nothing. */
 static bool survey_source(struct backup_run *run)
 {
     struct elapse__recovery *recovery = &run->recovery;
@@ -218,8 +219,8 @@ static bool attempt(struct backup_run *run)
     return error == 0 || elapse__refuse_call(recovery, error, "journal");
 }
 
-/* Returns whether another attempt may succeed. The journal is written while it is read: what looks
- * like damage, or like a missing file, may be none the next time. */
+/* Returns whether another attempt may succeed. The journal may be written while it is read. What
+ * looked like damage, or like a missing file, may look right the next time. */
 static bool is_worth_another(const struct elapse__journal_refusal *refusal)
 {
     return refusal->fault == ELAPSE__FAULT_CALL

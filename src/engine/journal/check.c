@@ -1,5 +1,5 @@
 /*
- * The invariants of the core, in the order of journal.h.
+ * Tests the invariants of the core. They are numbered in journal.h and log.h.
  */
 #include "../../base/assert.h"
 #include "space.h"
@@ -16,7 +16,7 @@ static void check_places(const struct elapse__journal *journal)
     ELAPSE__ASSERT_THAT(journal->place % ELAPSE__JOURNAL_ALIGNMENT, ==, 0);
 }
 
-/* F3, F4: a tail that moves reaches these fields in this order. */
+/* F3, F4: when a tail moves, these fields change in this order. */
 static void check_tails(const struct elapse__journal *journal)
 {
     ELAPSE__ASSERT_THAT(journal->first, <=, journal->durable_tail);
@@ -31,7 +31,7 @@ static void check_tails(const struct elapse__journal *journal)
     ELAPSE__ASSERT_THAT(tail, <=, journal->tail);
 }
 
-/* F1, F2: a segment has a file if it exists, and groups go to existing segments only. */
+/* F1, F2: an existing segment has a file, and groups go only to existing segments. */
 static void check_segments(const struct elapse__journal *journal)
 {
     uint64_t live = 0;
@@ -52,7 +52,7 @@ static void check_segments(const struct elapse__journal *journal)
     }
 }
 
-/* L1 to L6 as far as they show in the core: log.h. */
+/* Tests L1 to L6 of log.h as far as the core shows them. */
 static void check_log(const struct elapse__journal *journal)
 {
     ELAPSE__ASSERT(journal->log == NULL || journal->is_placed);

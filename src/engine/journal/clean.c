@@ -1,7 +1,8 @@
 /*
- * Cleaning, first in, first out. The tail segment is read, its records are handed to the owner, who
- * appends the live ones again, and then the tail moves on. The COMMIT of the last copy's group, or
- * a later COMMIT, says so. The file is retired only when that COMMIT is durable (F4).
+ * Cleaning begins at the tail, the oldest segment. It reads the tail, and hands its records to the
+ * owner. The owner appends the live records again. Then the tail moves on. The COMMIT of the group
+ * with the last copy, or a later COMMIT, says so. The file is retired only when that COMMIT is
+ * durable (F4 of journal.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void move_tail(struct elapse__journal *journal)
     journal->clean_at = elapse__position_at(journal, journal->tail, ELAPSE__SEGMENT_HEADER_BYTES);
 }
 
-/* Hands one record to the owner. Returns whether it was taken. */
+/* Hands one record to the owner. Returns whether the owner took the record. */
 static bool hand_over(struct elapse__journal *journal, const uint8_t *bytes,
                       const struct elapse__frame *frame)
 {
@@ -51,7 +52,7 @@ static bool hand_over(struct elapse__journal *journal, const uint8_t *bytes,
     return error == 0;
 }
 
-/* Asks for at least `bytes` bytes from `clean_at` on, as far as the segment has them. */
+/* Asks for at least `bytes` bytes from `clean_at` on, or for as many as the segment has. */
 static void want_bytes(struct elapse__journal *journal, uint64_t bytes)
 {
     uint64_t rest = elapse__segment_bytes(journal) - elapse__offset_of(journal, journal->clean_at);
@@ -67,7 +68,7 @@ static void pass_record(struct elapse__journal *journal, const struct elapse__fr
     journal->clean_debt -= journal->clean_debt < frame->bytes ? journal->clean_debt : frame->bytes;
 }
 
-/* Examines the record at `clean_at`. Returns whether cleaning can go on at once. */
+/* Examines the record at `clean_at`. Returns whether cleaning can continue at once. */
 static bool examine(struct elapse__journal *journal)
 {
     uint64_t ahead = journal->clean_at - journal->clean_from;
@@ -103,7 +104,7 @@ static bool examine(struct elapse__journal *journal)
     return true;
 }
 
-/* Goes on until something has to be read or written first. */
+/* Cleans until something has to be read or written first. */
 void elapse__clean_step(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT(!journal->begun);
@@ -151,8 +152,8 @@ void elapse__clean_next(struct elapse__journal *journal, struct elapse__operatio
     operation->count = journal->clean_wanted - journal->clean_size;
 }
 
-/* Called when the disk cannot read the tail. The fault may pass, so the tail is read again after a
- * pause. Until then service goes on without cleaning, and the figures tell that. */
+/* Called when the disk cannot read the tail. The fault may be short, so the tail is read again
+ * after a pause. Until then the journal works without cleaning, and the figures show it. */
 static void pause_cleaning(struct elapse__journal *journal)
 {
     uint64_t twice = 2 * journal->clean_pause_ms;
@@ -182,7 +183,7 @@ void elapse__clean_completed(struct elapse__journal *journal,
     if (operation->error != 0)
         pause_cleaning(journal);
     else if (operation->done == 0)
-        journal->clean_pinned = true; /* the file is too short; the figures tell it */
+        journal->clean_pinned = true; /* the file is too short, which the figures show */
     else if (journal->clean_size < journal->clean_wanted)
         return;
     else

@@ -1,5 +1,5 @@
 /*
- * The commit lane: one group at a time is written and synced. journal.h has the diagram.
+ * The commit lane writes and syncs groups, one at a time. journal.h has the diagram of its states.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,8 +14,9 @@ static int head_file(const struct elapse__journal *journal)
     return head->file;
 }
 
-/* Adds a group without records if one is due: to tell the tail, or to protect the group before it.
- * A group with a COMMIT behind it cannot be mistaken for a torn group. */
+/* Adds a group without records if one is due. Such a group has one of two purposes: it tells the
+ * tail, or it protects the group before it. A group with a COMMIT after it cannot look like a torn
+ * group. */
 static void add_group_when_idle(struct elapse__journal *journal)
 {
     bool is_idle =
@@ -28,8 +29,9 @@ static void add_group_when_idle(struct elapse__journal *journal)
     }
 }
 
-/* Returns whether the groups that were written are to be synced now. A tail that has moved frees a
- * file as soon as it is durable, and the owner may wait for the file. */
+/* Returns whether the written groups have to be synced now. They must be synced if the tail has
+ * moved: the old tail's file is free as soon as that is durable, and the owner may wait for the
+ * file. */
 static bool sync_is_due(const struct elapse__journal *journal)
 {
     return journal->written > journal->durable &&
@@ -37,8 +39,7 @@ static bool sync_is_due(const struct elapse__journal *journal)
             journal->durable_tail < journal->committed_tail);
 }
 
-/* Takes the next group. If there is a replicated log, the log gets the group before the disk
- * does. */
+/* Takes the next group. With a replicated log, the log gets the group before the disk does. */
 static void start_group(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT(journal->in_flight == NULL && journal->commit_state == ELAPSE__COMMIT_IDLE);
@@ -140,7 +141,7 @@ void elapse__commit_completed(struct elapse__journal *journal,
     }
     switch (journal->commit_state) {
     case ELAPSE__COMMIT_IDLE:
-    case ELAPSE__COMMIT_FAILED: /* the other lane failed meanwhile */
+    case ELAPSE__COMMIT_FAILED: /* the other lane has failed meanwhile */
     case ELAPSE__LOG_FENCED:
         break;
     case ELAPSE__COMMIT_WRITING:

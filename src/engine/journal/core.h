@@ -1,6 +1,6 @@
 /*
- * The state of the journal's core, for the files of this room. journal.h has the definitions. Calls
- * go down only, and so does what a file includes:
+ * The state of the journal's core, for the files of this room. journal.h has the definitions. A
+ * file calls and includes only files that are below it in this list:
  *
  *      life.c        open and free; what callers ask and say
  *      recover.h     open: recover.c, walk.c, directory.c, repair.c, replay.c
@@ -18,7 +18,7 @@
  *                    room.c: who may take which space
  *      core.h        types
  *
- * read.c reads one record with its body, and needs space.h alone. transfer.h and frame.h know
+ * read.c reads one record with its body, and includes only space.h. transfer.h and frame.h know
  * nothing of the journal.
  */
 #ifndef ELAPSE__JOURNAL_CORE_H
@@ -32,19 +32,19 @@ struct elapse__segment {
     int file;
     unsigned readers;
     uint64_t live_bytes;
-    uint64_t first_group; /* the group that the first LOG_PLACE in it names; 0: there is none */
+    uint64_t first_group; /* the group of the log that its first LOG_PLACE names; 0: it has none */
 };
 
-/* A group on its way to the disk. */
+/* A group that is on its way to the disk. */
 struct elapse__group {
     struct elapse__group *next;
-    uint64_t position; /* of its first record */
-    uint64_t tail;     /* what its COMMIT says; fixed when the group closes */
-    uint8_t *bytes;    /* with room for its COMMIT, and zeros up to the end of a page */
-    size_t size;       /* of the records, later with the COMMIT */
-    size_t padding;    /* zeros behind that, which are written too */
+    uint64_t position; /* the position of its first record */
+    uint64_t tail;     /* the tail that its COMMIT says; fixed when the group closes */
+    uint8_t *bytes;    /* has room for the COMMIT, and for zeros up to the end of a page */
+    size_t size;       /* bytes of the records; later with the COMMIT */
+    size_t padding;    /* bytes of zeros after that, which are written too */
     size_t capacity;
-    bool has_place; /* the group came from the log, or was submitted: `log_place` says where */
+    bool has_place; /* the group was read from the log or submitted; its place is `log_place` */
     struct elapse__journal_place log_place;
 };
 
@@ -80,31 +80,31 @@ enum elapse__background_state {
 };
 
 struct elapse__spare {
-    uint64_t number; /* in its name */
+    uint64_t number; /* the number in the spare's name */
     int file;
 };
 
-/* A place that could not be read: see unread.c. */
+/* A place that the disk could not read (unread.c). */
 struct elapse__unread_place {
     uint64_t page;
-    uint64_t again_ms; /* the place is left alone until then */
-    uint64_t delay_ms; /* how long the place is left alone; 0: the place is new */
-    uint64_t works;    /* `works` of struct elapse__unread when the place was tried last */
+    uint64_t again_ms; /* nobody reads the place before this time */
+    uint64_t delay_ms; /* how long nobody reads the place; 0: the place is new */
+    uint64_t works;    /* `works` of struct elapse__unread when the place was last tried */
 };
 
 enum { ELAPSE__UNREAD_PLACES = 256 };
 
 struct elapse__unread {
     unsigned count;
-    unsigned in_a_row;       /* places that failed since the last reading that worked */
-    bool last_failed;        /* the last reading */
-    uint64_t works;          /* readings of the disk that worked */
-    uint64_t rests_until_ms; /* hand-outs rest until then */
+    unsigned in_a_row;       /* how many places failed since the last reading that worked */
+    bool last_failed;        /* the last reading failed */
+    uint64_t works;          /* how many readings of the disk worked */
+    uint64_t rests_until_ms; /* no job is taken for a hand-out before this time */
     struct elapse__unread_place places[ELAPSE__UNREAD_PLACES];
 };
 
 struct elapse__journal {
-    struct elapse__record_sink sink; /* first: a sink is a journal */
+    struct elapse__record_sink sink; /* must be first, because a sink is a journal */
     const struct elapse__files *files;
     struct elapse_allocator memory;
     struct elapse__journal_owner owner;
@@ -117,83 +117,87 @@ struct elapse__journal {
     int error;
     uint64_t now_ms;
 
-    /* The segments first .. first + count - 1. Segments below the tail wait to be retired. */
+    /* The segments with the numbers first .. first + count - 1. Segments below the tail wait to be
+     * retired. */
     struct elapse__segment *segments;
     uint64_t first;
     size_t segment_count, segment_capacity;
-    uint64_t live_bytes; /* of all segments */
+    uint64_t live_bytes; /* the sum over all segments */
     uint64_t head;
-    uint64_t old_head; /* the last segment, if an older version of the format wrote it; or 0 */
+    uint64_t old_head; /* the last segment, if it has an older version of the format; else 0 */
 
-    uint64_t tail;           /* what the next COMMIT says */
-    uint64_t committed_tail; /* what the last COMMIT in flight or on the disk says */
+    uint64_t tail;           /* the tail that the next COMMIT says */
+    uint64_t committed_tail; /* the tail that the last COMMIT in flight or on the disk says */
     uint64_t durable_tail;
 
-    /* Groups: `forming` takes records, `closed` wait, `in_flight` is with the commit lane. */
+    /* Groups: `forming` takes records, groups in `closed` wait, and the commit lane has
+     * `in_flight`. */
     struct elapse__group *forming, *closed, *in_flight;
-    struct elapse__group *unused; /* their memory serves the next groups, until the journal rests */
+    struct elapse__group
+        *unused; /* their memory serves the next groups until the journal is quiet */
     unsigned unused_count;
-    uint64_t place;          /* where the next record goes */
-    bool begun;              /* between begin and end */
-    bool copies;             /* what was begun is for copies */
+    uint64_t place;          /* the position of the next record */
+    bool begun;              /* a group was begun, and has not ended */
+    bool copies;             /* the group that was begun is for copies */
     bool crosses_first;      /* the first group of this life goes to the next segment */
-    bool idle_commit_wanted; /* the last group on the disk is not protected by a COMMIT behind it */
+    bool idle_commit_wanted; /* the last group on the disk needs a COMMIT after it */
     bool stopping;
-    bool ends_spares;     /* the journal stops, and is quiet: it makes no more spares */
+    bool ends_spares;     /* the journal stops and is quiet, and makes no more spares */
     uint64_t activity_ms; /* when the last group became durable */
     uint64_t groups;
 
     enum elapse__commit_state commit_state;
     bool commit_under_way;
-    uint64_t progress;          /* bytes of the write that are done */
+    uint64_t progress;          /* how many bytes of the write are done */
     uint64_t written;           /* the end of the last group that was written */
-    uint64_t durable;           /* synced up to here */
-    uint64_t sync_due_ms;       /* interval: when written groups must be synced */
-    uint8_t *block;             /* for headers and SEALs, and zeros up to the end of a page */
-    size_t block_bytes;         /* bytes of `block` to be written */
-    struct elapse__spare taken; /* the spare that rotation has taken */
+    uint64_t durable;           /* everything up to here is synced */
+    uint64_t sync_due_ms;       /* with an interval: when the written groups have to be synced */
+    uint8_t *block;             /* for a header or a SEAL, with zeros up to the end of a page */
+    size_t block_bytes;         /* how many bytes of `block` to write */
+    struct elapse__spare taken; /* the spare that becomes the next segment */
 
     enum elapse__background_state background_state;
     bool background_under_way;
     bool disk_is_full;
     struct elapse__spare spares[ELAPSE__SPARES_MAX];
     unsigned spare_count;
-    bool clean_pinned;     /* the tail cannot be cleaned: in this life, or until clean_again_ms */
-    bool clean_refused;    /* the owner could not take the record that was examined last */
-    uint64_t spare_number; /* the last one used in a name */
+    bool clean_pinned;     /* the tail cannot be cleaned in this life, or until clean_again_ms */
+    bool clean_refused;    /* the owner could not take the last record that cleaning examined */
+    uint64_t spare_number; /* the last number used in the name of a spare */
     struct elapse__spare making;
     uint64_t filled;
     uint64_t full_until_ms;
 
-    /* Cleaning examines the tail from `clean_at` on; what was read of it is in `clean_bytes`. */
+    /* Cleaning examines the tail from `clean_at` on. `clean_bytes` has the bytes that were read. */
     uint64_t clean_at;
     uint8_t *clean_bytes;
     uint64_t clean_from;
     size_t clean_size, clean_capacity, clean_wanted;
-    uint64_t clean_limit; /* the segment that the owner's own records have reached */
-    uint64_t clean_debt;  /* bytes that cleaning has to examine: two for each byte appended, one for
-                             each byte of a copy */
-    uint64_t clean_pause_ms; /* after which a tail that cannot be read is read again */
-    uint64_t clean_again_ms; /* when the tail is read again; 0: the last reading has not failed */
+    uint64_t clean_limit; /* the number of the segment that the owner's own records have reached */
+    uint64_t
+        clean_debt; /* bytes to examine: two for each byte appended, one for each byte copied */
+    uint64_t clean_pause_ms; /* the pause before a tail that cannot be read is read again */
+    uint64_t clean_again_ms; /* when the tail is read again; 0: the last reading worked */
     uint64_t cleaned_bytes;
 
-    uint64_t damaged_bodies, damaged_position; /* how many, and where the last one is */
+    uint64_t damaged_bodies,
+        damaged_position; /* damaged bodies: how many, and where the last lies */
     uint64_t failed_reads, failed_position;
     struct elapse__unread unread;
 
-    /* The replicated log; without one the rest is zeros. */
-    const struct elapse__journal_log *log; /* NULL: none */
+    /* The replicated log. Without a log the rest of the fields are zeros. */
+    const struct elapse__journal_log *log; /* NULL: there is no log */
     bool is_placed;                        /* each group ends with a LOG_PLACE */
     bool follows;
-    bool pushes;      /* the next group is submitted even if it has no records */
-    bool unconfirmed; /* fenced: the group in flight is not known to be in the log */
-    bool answered;    /* the group that is being submitted was confirmed meanwhile */
-    struct elapse__journal_place log_end;     /* of the last group that was applied or confirmed */
-    struct elapse__journal_place log_written; /* of the last LOG_PLACE */
-    struct elapse__portable_facts log_facts;  /* of the group in flight */
-    unsigned log_forgets;                     /* LOG_PLACEs that forget and wait to be written */
-    uint64_t log_trimmed;                     /* the tail that the log knows */
-    uint8_t *portable;                        /* the group in flight, as the log gets it */
+    bool pushes;      /* the journal submits the next group even if it has no records */
+    bool unconfirmed; /* fenced while nobody knew whether the log has the group in flight */
+    bool answered;    /* the group was confirmed while it was being submitted */
+    struct elapse__journal_place log_end;     /* place of the last group applied or confirmed */
+    struct elapse__journal_place log_written; /* the place in the last LOG_PLACE */
+    struct elapse__portable_facts log_facts;  /* the facts of the group in flight */
+    unsigned log_forgets; /* how many LOG_PLACEs that forget wait to be written */
+    uint64_t log_trimmed; /* the tail that was last told to the log */
+    uint8_t *portable;    /* the group in flight in the form of the log */
     size_t portable_size, portable_capacity;
 };
 
@@ -220,29 +224,29 @@ static inline uint64_t elapse__offset_of(const struct elapse__journal *journal, 
 
 enum { ELAPSE__SEAL_GROUP_BYTES = ELAPSE__SEAL_BYTES + ELAPSE__COMMIT_BYTES };
 
-/* What each group ends with. */
+/* Returns the size of what ends each group: its COMMIT, and its LOG_PLACE if it needs one. */
 static inline uint64_t elapse__group_end_bytes(const struct elapse__journal *journal)
 {
     return ELAPSE__COMMIT_BYTES + (journal->is_placed ? (uint64_t)ELAPSE__LOG_PLACE_BYTES : 0);
 }
 
-/* The bytes at the end of a segment that are kept for a group without records and for the SEAL's
- * group. */
+/* Returns how many bytes at the end of a segment are kept free. They are for a group without
+ * records, and for the group of the SEAL. */
 static inline uint64_t elapse__segment_reserve(const struct elapse__journal *journal)
 {
     return ELAPSE__SEAL_GROUP_BYTES + elapse__group_end_bytes(journal);
 }
 
-/* Returns how many bytes of a page lie behind this offset; fewer than ELAPSE__FILE_PAGE_MAX. A
- * write that ends where a page ends need not read the rest of the page first. Bytes behind the end
- * of the log mean nothing, so they may be zeros. */
+/* Returns how many bytes of the page are left after this offset. The result is less than
+ * ELAPSE__FILE_PAGE_MAX. A write that goes to the end of the page saves the system from reading the
+ * rest of the page first. Bytes after the end of the log are ignored, so they may be zeros. */
 static inline size_t elapse__rest_of_page(const struct elapse__journal *journal, uint64_t offset)
 {
     size_t page = journal->files->page_bytes;
     return page == 0 ? 0 : (size_t)(-offset & (page - 1));
 }
 
-/* Ends the journal: nothing more is acknowledged. The first error counts. */
+/* Ends the journal, so that nothing more is acknowledged. Keeps the first error. */
 static inline void elapse__journal_fail(struct elapse__journal *journal, int error)
 {
     ELAPSE__ASSERT_THAT(error, !=, 0);
@@ -251,7 +255,8 @@ static inline void elapse__journal_fail(struct elapse__journal *journal, int err
     journal->commit_state = ELAPSE__COMMIT_FAILED;
 }
 
-/* Returns whether the journal may take the owner's records for its log. */
+/* Returns whether the journal may take records of the owner: without a log, or while this node owns
+ * the log. */
 static inline bool elapse__journal_log_takes_records(const struct elapse__journal *journal)
 {
     return journal->log != NULL && journal->commit_state != ELAPSE__LOG_FENCED;

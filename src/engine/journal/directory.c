@@ -45,7 +45,7 @@ static int add_number(struct elapse__numbers *numbers, uint64_t value)
     return 0;
 }
 
-/* Reads PREFIX, a number as this journal writes it, SUFFIX. */
+/* Reads a name that consists of `prefix`, a number in the form of this journal, and `suffix`. */
 static bool read_name(const char *name, const char *prefix, const char *suffix, uint64_t *number)
 {
     size_t length = strlen(prefix);
@@ -56,7 +56,7 @@ static bool read_name(const char *name, const char *prefix, const char *suffix, 
     if (*digit < '1' || *digit > '9')
         return false;
     for (; *digit >= '0' && *digit <= '9'; digit++) {
-        if (value > UINT64_MAX >> 8) /* no position has such a number */
+        if (value > UINT64_MAX >> 8) /* no position can have such a number */
             return false;
         value = 10 * value + (uint64_t)(*digit - '0');
     }
@@ -69,7 +69,7 @@ static int classify(void *context, const char *name)
     struct elapse__recovery *recovery = context;
     uint64_t number;
     if (read_name(name, "", ".log", &number)) {
-        /* Above this a position would not fit. */
+        /* With a greater number, a position would not fit into 64 bits. */
         return number > UINT64_MAX >> (ELAPSE__SEGMENT_BITS_MAX + 1)
                    ? EOVERFLOW
                    : add_number(&recovery->segments, number);
@@ -78,7 +78,7 @@ static int classify(void *context, const char *name)
         return add_number(&recovery->spares, number);
     if (read_name(name, "new-", "", &number))
         return add_number(&recovery->unfinished, number);
-    return 0; /* not ours */
+    return 0; /* a file that the journal does not know */
 }
 
 bool elapse__directory_read(struct elapse__recovery *recovery)
@@ -97,7 +97,7 @@ bool elapse__directory_has(const struct elapse__recovery *recovery, uint64_t seg
     return false;
 }
 
-/* Writes the first segment, and keeps it in memory, too, so that nobody has to read it from the
+/* Writes the first segment. Keeps it in memory, too, so that nobody has to read it from the
  * disk. */
 static int write_first_segment(struct elapse__recovery *recovery, const char *name, const char *to)
 {
@@ -134,8 +134,8 @@ static int write_first_segment(struct elapse__recovery *recovery, const char *na
     return error;
 }
 
-/* The first segment gets its name when it is durable as a whole. Spares are made later, so a
- * directory that has spares and no segment has lost one. */
+/* The first segment gets its name only when it is durable as a whole. Spares are made later. So a
+ * directory with spares and without a segment has lost a segment. */
 bool elapse__directory_create(struct elapse__recovery *recovery,
                               const struct elapse__journal_options *options)
 {
@@ -188,9 +188,9 @@ static bool make_bytes(struct elapse__recovery *recovery)
     return recovery->bytes != NULL;
 }
 
-/* Reads a segment piece by piece, and writes to memory only where memory has other bytes. Much of a
- * head is zeros, and new memory that is large is zeros: the system gives no memory for pages that
- * nobody writes. */
+/* Reads a segment piece by piece, and changes only those bytes of the memory that differ. Much of a
+ * head is zeros, and a large new piece of memory is zeros. The system gives no memory for pages
+ * that nobody writes. */
 static int read_segment(struct elapse__recovery *recovery, uint64_t number, int file)
 {
     const struct elapse__journal *journal = recovery->journal;

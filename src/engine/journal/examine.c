@@ -12,12 +12,12 @@
 struct examiner {
     struct elapse__examination *examination;
     struct elapse__recovery recovery;
-    struct elapse__journal journal; /* only what recovery needs of it */
+    struct elapse__journal journal; /* only the fields that recovery uses */
     bool is_sound;                  /* open would accept the journal */
     bool tells_unread;              /* set when no segment is read again after this time */
-    uint64_t end;                   /* where the head's records end; only if is_sound */
-    uint8_t *bytes;                 /* of the segment that is examined */
-    int error;                      /* of a callback */
+    uint64_t end;                   /* where the records of the head end; valid if is_sound */
+    uint8_t *bytes;                 /* the segment under examination */
+    int error;                      /* the error of a callback */
 };
 
 static bool tell(struct examiner *examiner, const struct elapse__finding *finding)
@@ -38,7 +38,7 @@ static bool tell_of_segment(struct examiner *examiner, enum elapse__damage damag
     return tell(examiner, &finding);
 }
 
-/* ---- what open would say ---- */
+/* ---- whether open would accept the journal ---- */
 
 static int accept_header(void *context, uint64_t next_id, int64_t wall_ms)
 {
@@ -62,7 +62,8 @@ static void close_segments(struct elapse__journal *journal)
     journal->segment_count = 0;
 }
 
-/* Reads the bytes of a segment's header, without a check. Returns 0 or the error of a call. */
+/* Reads the bytes of a segment's header, without checking them. Returns 0 or the error of a
+ * call. */
 static int read_raw_header(struct examiner *examiner, uint64_t number, uint8_t *bytes)
 {
     const struct elapse__journal *journal = &examiner->journal;
@@ -77,7 +78,7 @@ static int read_raw_header(struct examiner *examiner, uint64_t number, uint8_t *
     return error;
 }
 
-/* Returns whether a segment begins with a whole record, if this is the identity of the queue. */
+/* Returns whether a segment begins with a whole record, if the queue has this identity. */
 static bool has_first_record(const struct examiner *examiner, const uint8_t *bytes, uint64_t size,
                              uint64_t number, const struct elapse__journal_identity *identity)
 {
@@ -92,8 +93,9 @@ static bool has_first_record(const struct examiner *examiner, const uint8_t *byt
     return elapse__walk_next(&walk);
 }
 
-/* Finds the identity with which the records of a segment were written: the one in its damaged
- * header, or one that differs from that in a single byte. Returns whether it was found. */
+/* Finds the identity with which the records of a segment were written. It tries the identity in the
+ * damaged header, and those that differ from it in one byte. Returns whether it found the
+ * identity. */
 static bool find_identity(struct examiner *examiner, const uint8_t *bytes, uint64_t size,
                           uint64_t number)
 {
@@ -112,8 +114,8 @@ static bool find_identity(struct examiner *examiner, const uint8_t *bytes, uint6
     return false;
 }
 
-/* Called when no header is whole. Takes the size of the newest file for the size of a segment, and
- * finds the identity by the first record of that file. Returns whether it was found. */
+/* Called when no header is whole. Takes the size of the newest file as the size of a segment, and
+ * finds the identity with the first record of that file. Returns whether it found the identity. */
 static bool guess_shape(struct examiner *examiner)
 {
     const struct elapse__numbers *numbers = &examiner->recovery.segments;
@@ -142,8 +144,8 @@ static bool guess_shape(struct examiner *examiner)
     return is_found;
 }
 
-/* Stores the size of a segment and the identity, as the newest whole header has them. Refuses an
- * unknown version only if no header is whole: in one header alone it may be damage. */
+/* Stores the size of a segment and the identity from the newest whole header. Refuses an unknown
+ * version only if no header is whole. In a single header, an unknown version may be damage. */
 static bool learn_shape(struct examiner *examiner)
 {
     const struct elapse__numbers *numbers = &examiner->recovery.segments;
@@ -182,7 +184,7 @@ static bool learn_shape(struct examiner *examiner)
     return true;
 }
 
-/* Does what open does, up to the point where open would write. */
+/* Does what open does, up to the first step that would write. */
 static void try_open(struct examiner *examiner)
 {
     struct elapse__recovery *recovery = &examiner->recovery;
@@ -192,7 +194,7 @@ static void try_open(struct examiner *examiner)
         examiner->end = recovery->top.end;
 }
 
-/* ---- going through a segment ---- */
+/* ---- the records of a segment ---- */
 
 static struct elapse__record record_of(const struct elapse__walk *walk)
 {
@@ -207,7 +209,8 @@ static struct elapse__record record_of(const struct elapse__walk *walk)
     };
 }
 
-/* Takes a record of the journal's own: tells the place in a LOG_PLACE, and skips the others. */
+/* Takes a record of the journal's own. Passes on the place in a LOG_PLACE, and skips other
+ * records. */
 static bool take_own(struct examiner *examiner, const struct elapse__walk *walk)
 {
     struct elapse__examination *examination = examiner->examination;
@@ -256,7 +259,7 @@ static uint64_t next_record(const struct elapse__segment_view *view, uint64_t of
     return view->size;
 }
 
-/* Returns where the last COMMIT ends. What lies behind it was never acknowledged. */
+/* Returns where the last COMMIT ends. Bytes after it were never acknowledged. */
 static uint64_t last_commit_end(const struct elapse__segment_view *view)
 {
     struct elapse__walk walk;
@@ -272,7 +275,7 @@ static uint64_t last_commit_end(const struct elapse__segment_view *view)
     return end;
 }
 
-/* Returns the size of a hole without the zeros at its end: they were no records. */
+/* Returns the size of a hole without the zeros at its end, which were no records. */
 static uint64_t trimmed(const struct elapse__segment_view *view, uint64_t offset, uint64_t end)
 {
     while (end > offset && view->bytes[end - 1] == 0)
@@ -280,7 +283,7 @@ static uint64_t trimmed(const struct elapse__segment_view *view, uint64_t offset
     return end - offset;
 }
 
-/* Goes through the records up to `end`, and tells of the holes between them. */
+/* Takes the records up to `end`, and reports the holes between them. */
 static bool walk_records(struct examiner *examiner, uint64_t segment, uint64_t end, bool *is_sealed)
 {
     const struct elapse__segment_view *view = &examiner->recovery.view;
@@ -335,7 +338,8 @@ static bool examine_header(struct examiner *examiner, uint64_t number)
 }
 
 /* Reads a segment into `bytes`, which are zeros before. Bytes that the file lacks, and pages that
- * cannot be read, stay zeros. After an error, reads page by page: only some of them may be bad. */
+ * cannot be read, stay zeros. After an error, reads page by page, because perhaps only some pages
+ * are bad. */
 static bool read_segment(struct examiner *examiner, uint64_t number, int file)
 {
     const struct elapse__files *files = examiner->journal.files;
@@ -349,7 +353,7 @@ static bool read_segment(struct examiner *examiner, uint64_t number, int file)
         int error = files->read_at(file, have, examiner->bytes + have, (size_t)count, &done);
         goes_on = error != 0 || done > 0;
         if (error != 0 && most == size) {
-            most = ELAPSE__FILE_PAGE_MAX; /* reads here again, page by page */
+            most = ELAPSE__FILE_PAGE_MAX; /* reads this place again, page by page */
             continue;
         }
         if (error != 0 && can_read && !tell_unread(examiner, number, have))
@@ -395,8 +399,8 @@ static bool examine_segment(struct examiner *examiner, uint64_t number)
     return walk_records(examiner, number, end, &is_sealed);
 }
 
-/* Finds head and tail when open has refused. The head is the last file that has a COMMIT. The tail
- * is the greatest one that a header, or the last COMMIT of a file, names. */
+/* Finds head and tail after open has refused. The head is the last file that has a COMMIT. The tail
+ * is the greatest tail in a header or in the last COMMIT of a file. */
 static bool guess_bounds(struct examiner *examiner)
 {
     const struct elapse__recovery *recovery = &examiner->recovery;
@@ -428,7 +432,7 @@ static bool guess_bounds(struct examiner *examiner)
     return true;
 }
 
-/* Tells that the file behind the head is missing, if open has refused for that reason. */
+/* Reports that the file after the head is missing, if that is why open refuses. */
 static bool examine_successor(struct examiner *examiner)
 {
     struct elapse__examination *examination = examiner->examination;
@@ -456,7 +460,7 @@ static bool examine_log(struct examiner *examiner)
     return examiner->is_sound || examine_successor(examiner);
 }
 
-/* Called when open refuses, and the examination has found no reason. Tells open's own reason. */
+/* Called when open refuses and the examination has found no reason. Reports the reason of open. */
 static bool tell_refusal(struct examiner *examiner)
 {
     const struct elapse__journal_refusal *refusal = examiner->recovery.refusal;

@@ -1,11 +1,11 @@
 /*
- * Examines a journal without changing it: finds all damage, and every whole record.
+ * Examines a journal without changing it. Finds all damage, and every whole record. A record is
+ * whole if its checksums are right.
  *
  * First it does what open does, up to the point where open would write. If open accepts the
- * journal, damage can only lie in bodies, which open does not read. Otherwise the examination goes
- * on where open stops: behind bytes that are no record it looks for the next record. The seeded
- * checksum of a record proves that the record was written at this place, so no other bytes are
- * taken for one.
+ * journal, only bodies can be damaged, because open does not read these. If not, the examination
+ * continues where open stops: it looks for the next record after bytes that are no record. A
+ * record's checksum depends on its place (frame.h), so no other bytes can look like a record.
  */
 #ifndef ELAPSE__JOURNAL_EXAMINE_H
 #define ELAPSE__JOURNAL_EXAMINE_H
@@ -14,13 +14,12 @@
 #include "journal.h"
 
 enum elapse__damage {
-    ELAPSE__DAMAGE_HEADER,  /* of a file */
+    ELAPSE__DAMAGE_HEADER,  /* the header of a file */
     ELAPSE__DAMAGE_FOREIGN, /* the file belongs to another queue, or to another place */
     ELAPSE__DAMAGE_MISSING, /* the file is missing */
-    ELAPSE__DAMAGE_RECORDS, /* `bytes` at `offset` are no records */
-    ELAPSE__DAMAGE_BODY,    /* of the record at `offset`, whose fields are whole */
-    ELAPSE__DAMAGE_UNREAD,  /* the page at `offset` cannot be read, and nothing is known of it.
-                               What its records lack is told as other damage. */
+    ELAPSE__DAMAGE_RECORDS, /* `bytes` bytes at `offset` are no records */
+    ELAPSE__DAMAGE_BODY,    /* the body of the record at `offset`, whose fields are whole */
+    ELAPSE__DAMAGE_UNREAD,  /* the page at `offset` cannot be read; its records may be whole */
 };
 
 struct elapse__finding {
@@ -28,8 +27,8 @@ struct elapse__finding {
     char file[ELAPSE__FILE_NAME_BYTES];
     uint64_t offset;
     uint64_t bytes;
-    const struct elapse__record *record; /* BODY: its `body` is NULL; otherwise NULL */
-    uint64_t position;                   /* BODY: the position of the record */
+    const struct elapse__record *record; /* for BODY, with a `body` of NULL; else NULL */
+    uint64_t position;                   /* for BODY: the position of the record */
 };
 
 struct elapse__examination {
@@ -37,32 +36,32 @@ struct elapse__examination {
     const char *path;
     void *context;
 
-    /* Called for each damage. NULL: nothing is called. An error ends the examination. */
+    /* Called for each damage. May be NULL. An error ends the examination. */
     int (*finding)(void *context, const struct elapse__finding *finding);
 
-    /* Called for each whole record of the log, with its body, in their order. NULL: nothing is
-     * called. An error ends the examination. */
+    /* Called for each whole record of the log with its body, in the order of the log. May be NULL.
+     * An error ends the examination. */
     int (*record)(void *context, uint64_t position, const struct elapse__record *record);
 
     /* Called after the records of each group, if groups have a place in a replicated log (frame.h).
-     * NULL: nothing is called. An error ends the examination. */
+     * May be NULL. An error ends the examination. */
     int (*place)(void *context, const struct elapse__journal_place *place);
 
     /* Results. */
     uint64_t findings;
-    uint64_t unread; /* findings that are UNREAD: a later examination may be able to read there */
+    uint64_t unread; /* of the kind UNREAD: a later examination may read these pages */
     uint64_t head, tail;
-    uint64_t records;    /* whole ones */
+    uint64_t records;    /* whole records */
     uint64_t lost_bytes; /* the most bytes of records that may be lost */
-    uint64_t next_id;    /* the greatest of the headers */
+    uint64_t next_id;    /* the greatest `next_id` of any header */
     unsigned segment_bits;
-    bool is_placed; /* its groups lie in a replicated log (log.h) */
+    bool is_placed; /* the groups lie in a replicated log (log.h) */
 };
 
 /*
- * Examines the journal. Requires that nobody writes it. Returns false, and says why in `*refusal`,
- * if it cannot be examined: a call failed, or the format is unknown. If open
- * would refuse the journal, sets the refusal, too, but returns true: the reason is a finding.
+ * Examines the journal. Requires that nobody writes the journal. Returns false, and says why in
+ * `*refusal`, if a call failed or the format is unknown. If open would refuse the journal, sets the
+ * refusal but returns true, because the reason is a finding.
  */
 bool elapse__journal_examine(struct elapse__examination *examination,
                              struct elapse__journal_refusal *refusal);

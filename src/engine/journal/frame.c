@@ -22,7 +22,7 @@ enum {
     WALL_AT = 56,
     HEADER_CHECKSUM_AT = 64,
 
-    /* flags of a LOG_PLACE */
+    /* the flags of a LOG_PLACE */
     PLACE_IS_CONFIRMED = 1,
     PLACE_FORGETS = 2,
 };
@@ -34,8 +34,8 @@ uint64_t elapse__identity_seed(const struct elapse__journal_identity *identity)
     return XXH3_64bits(identity->bytes, sizeof identity->bytes);
 }
 
-/* The seed of a body is greater by 1 than that of its record's header. Positions are multiples of
- * 8, so no two checksums of a journal have the same seed. */
+/* The seed of a body's checksum is that of its header plus 1. Positions are multiples of 8, so no
+ * two checksums of a journal have the same seed. */
 static uint64_t header_checksum(const uint8_t *bytes, uint16_t fields_size, uint64_t position,
                                 uint64_t seed)
 {

@@ -1,7 +1,7 @@
 /*
- * The group that forms. Its place in the log is fixed when it begins: behind everything appended
- * before, or at the beginning of the next segment if it may not fit any more. A segment that does
- * not exist yet is promised: one spare is counted as its own.
+ * The group that forms. Its position is fixed when the group begins. It comes after everything that
+ * was appended before, or at the beginning of the next segment if it may not fit into this one. If
+ * the next segment does not exist yet, one spare is reserved for it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "group.h"
 
 enum {
-    GROUP_SHARE_BITS = 4, /* a group closes at this share of a segment: 4 MiB of 64 */
-    UNUSED_MAX = 2, /* one group forms and one is in flight, so no more are needed at a time */
+    GROUP_SHARE_BITS = 4, /* a group closes when it has this share of a segment: 4 of 64 MiB */
+    UNUSED_MAX = 2,       /* one group forms and one is in flight, so two are enough */
 };
 
 static struct elapse__journal *journal_of(struct elapse__record_sink *sink)
@@ -56,7 +56,7 @@ static bool make_room(const struct elapse__journal *journal, struct elapse__grou
     return true;
 }
 
-/* Closes the group that forms, if it has records: the group may be written from now on. Its COMMIT
+/* Closes the group that forms, if it has records. From then on the group may be written. Its COMMIT
  * says the present tail, because copies in later groups do not count yet. */
 static void close_forming(struct elapse__journal *journal)
 {
@@ -74,7 +74,7 @@ static void close_forming(struct elapse__journal *journal)
     *last = group;
 }
 
-/* Makes the next record the first one of the next segment, which has no file yet. */
+/* Makes the next record the first of the next segment, which has no file yet. */
 static void cross(struct elapse__journal *journal)
 {
     close_forming(journal);
@@ -84,9 +84,9 @@ static void cross(struct elapse__journal *journal)
                                          ELAPSE__SEGMENT_HEADER_BYTES);
 }
 
-/* Returns whether the next record goes to the next segment. The first record of a life does so if
- * recovery has overwritten the old head with zeros only as far as a SEAL reaches: nothing else may
- * be appended there. */
+/* Returns whether the next record goes to the next segment. The first record of a life goes there
+ * if recovery has overwritten the old head with zeros only for the length of a SEAL's group. Then
+ * nothing but the SEAL may be appended there. */
 static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, uint64_t reserve)
 {
     return journal->crosses_first || elapse__offset_of(journal, journal->place) + bytes +
@@ -94,10 +94,10 @@ static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, ui
                                          elapse__segment_bytes(journal);
 }
 
-/* Returns whether records of this purpose go to the next segment because the present one is of an
- * older version, although they would fit. All records do as soon as a spare is free. Growth, a
- * setting, and what comes from a log may have what a program of that version does not know, and
- * wait for a spare. */
+/* Returns whether records of this purpose go to the next segment although they would fit into the
+ * present one, because that one has an older version. As soon as a spare is free, all records do.
+ * New jobs, settings and records from a log may have something that a program of that version does
+ * not know. So they wait for a spare. */
 static bool must_leave(const struct elapse__journal *journal, enum elapse__record_purpose purpose)
 {
     return elapse__segment_of(journal, journal->place) == journal->old_head &&
@@ -105,7 +105,7 @@ static bool must_leave(const struct elapse__journal *journal, enum elapse__recor
             journal->is_placed || elapse__journal_admits(journal, ELAPSE__RECORD_FOR_GROWTH, true));
 }
 
-/* Finds the place for `bytes` bytes of records, and memory for them. */
+/* Finds the position for `bytes` bytes of records, and memory for them. */
 static int prepare(struct elapse__journal *journal, uint64_t bytes, bool crossing)
 {
     if (crossing && !elapse__segments_reserve(journal))
@@ -208,7 +208,8 @@ void elapse__sink_init(struct elapse__record_sink *sink)
         .begin = begin_group, .append = append_record, .end = end_group, .live = count_live};
 }
 
-/* Adds a group that has only a COMMIT, unless another group forms. Returns whether there is one. */
+/* Adds a group that has only a COMMIT, unless another group forms. Returns whether there is such a
+ * group. */
 bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__record_purpose purpose)
 {
     ELAPSE__ASSERT(journal->closed == NULL);
@@ -227,7 +228,7 @@ bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__recor
     return true;
 }
 
-/* Closes the group that forms, which has records. Returns it. */
+/* Closes the group that forms, and returns it. Requires that the group has records. */
 struct elapse__group *elapse__group_close(struct elapse__journal *journal)
 {
     struct elapse__group *group = journal->forming;
@@ -236,7 +237,7 @@ struct elapse__group *elapse__group_close(struct elapse__journal *journal)
     return group;
 }
 
-/* Adds a group that has only this LOG_PLACE, behind all others. Returns 0, or an error of begin. */
+/* Adds a group that has only this LOG_PLACE, after all others. Returns 0, or an error of begin. */
 int elapse__group_add_mark(struct elapse__journal *journal,
                            const struct elapse__journal_place *place)
 {
@@ -262,7 +263,7 @@ int elapse__group_add_mark(struct elapse__journal *journal,
     return 0;
 }
 
-/* Returns the group that is to be written next, or NULL. */
+/* Returns the group that has to be written next, or NULL. */
 struct elapse__group *elapse__group_waiting(const struct elapse__journal *journal)
 {
     if (journal->closed != NULL)
@@ -271,7 +272,7 @@ struct elapse__group *elapse__group_waiting(const struct elapse__journal *journa
     return forms ? journal->forming : NULL;
 }
 
-/* Closes that group, and takes it. */
+/* Closes the group that has to be written next, and takes it. */
 struct elapse__group *elapse__group_take(struct elapse__journal *journal)
 {
     if (journal->closed == NULL)

@@ -63,7 +63,8 @@ void elapse__journal_free(struct elapse__journal *journal)
     free(journal);
 }
 
-/* Returns which process has the lock, as its file tells; 0: the file does not tell. */
+/* Returns the number of the process that has the lock, as the lock's file says, or 0 if the file
+ * does not say it. */
 static uint64_t holder_of(const struct elapse__journal *journal)
 {
     char text[32] = "";
@@ -80,7 +81,7 @@ static uint64_t holder_of(const struct elapse__journal *journal)
     return number;
 }
 
-/* Takes the lock of the directory, and writes into its file which process has it. */
+/* Takes the lock of the directory, and writes the number of this process into the lock's file. */
 static bool take_lock(struct elapse__recovery *recovery, const char *path)
 {
     struct elapse__journal *journal = recovery->journal;
@@ -106,7 +107,7 @@ static bool take_lock(struct elapse__recovery *recovery, const char *path)
     if (error != 0)
         return elapse__refuse_call(recovery, error, "lock");
     int length = snprintf(text, sizeof text, "%-20" PRIu64 "\n", elapse__os_process_number());
-    /* Only a message needs the number in the file, so a full disk may refuse the write. */
+    /* A full disk may refuse this write, because the number is needed only for a message. */
     (void)journal->files->write_at(journal->lock, 0, text, (size_t)length, &done);
     return true;
 }
@@ -136,7 +137,7 @@ static bool open_directory(struct elapse__recovery *recovery, const char *path)
     return error == 0 || elapse__refuse_call(recovery, error, "journal");
 }
 
-/* Fills in the state of the core from the findings of the recovery. */
+/* Fills in the state of the core with what recovery has found. */
 static void start_life(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;
@@ -261,7 +262,8 @@ uint64_t elapse__journal_durable(const struct elapse__journal *journal)
     return journal->interval_ms > 0 ? journal->written : journal->durable;
 }
 
-/* The journal is full if one group is in flight and one is closed, or if cleaning is far behind. */
+/* The journal is full if one group is in flight and another is closed, or if cleaning has fallen
+ * far behind. */
 bool elapse__journal_is_full(const struct elapse__journal *journal)
 {
     return journal->closed != NULL || (journal->clean_debt > elapse__segment_bytes(journal) &&

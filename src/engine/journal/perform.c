@@ -1,5 +1,5 @@
 /*
- * Performs the core's operations, through the table of files.
+ * Performs the core's operations with the table of files.
  */
 #include <errno.h>
 

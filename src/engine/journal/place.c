@@ -1,6 +1,6 @@
 /*
- * Writes the end of a group: its place in the replicated log, and its COMMIT. log.h has the
- * definitions.
+ * Writes the end of a group: its place in the replicated log, and its COMMIT. log.h explains
+ * places.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ int elapse__journal_log_replay_place(struct elapse__journal *journal, uint64_t p
 {
     int error = 0;
     if (place->forgets) {
-        if (journal->owner.forget != NULL) /* a reader may have nothing to forget */
+        if (journal->owner.forget != NULL) /* an owner that only reads may have no such function */
             error = journal->owner.forget(journal->owner.context);
         elapse__log_forget(journal);
     }
@@ -49,17 +49,18 @@ static void place_group(struct elapse__journal *journal, struct elapse__group *g
     ELAPSE__ASSERT_THAT(group->size + ELAPSE__LOG_PLACE_BYTES + ELAPSE__COMMIT_BYTES, <=,
                         group->capacity);
     elapse__journal_log_place_encode(&place, position, journal->seed, group->bytes + group->size);
-    /* L2: places follow each other as the groups of the log do. */
+    /* L2: places follow each other in the order of the log's groups. */
     ELAPSE__ASSERT(place.forgets || place.group >= journal->log_written.group);
     group->size += ELAPSE__LOG_PLACE_BYTES;
     journal->log_written = place;
-    journal->log_written.forgets = false; /* a repetition forgets nothing */
+    journal->log_written.forgets = false; /* a repeated place forgets nothing */
     if (place.forgets) {
         ELAPSE__ASSERT_THAT(journal->log_forgets, >, 0U);
         journal->log_forgets--;
     }
-    /* A group that was read was noted when it was read. While a LOG_PLACE that forgets waits to be
-     * written, a repeated place names a group that will be forgotten, and is not noted. */
+    /* A group that was read from the log was noted when it was read. While a LOG_PLACE that forgets
+     * waits to be written, a repeated place names a group that will be forgotten. So it is not
+     * noted. */
     if (!is_read && journal->log_forgets == 0)
         elapse__log_note_group(journal, position, place.group);
 }

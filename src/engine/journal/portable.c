@@ -76,7 +76,8 @@ size_t elapse__portable_encode(const struct elapse__portable_facts *facts, const
     return end;
 }
 
-/* Reads the record at the beginning of these bytes. Returns its size; 0: there is none. */
+/* Reads the record at the beginning of these bytes. Returns its size, or 0 if there is no
+ * record. */
 static size_t decode_record(const uint8_t *bytes, size_t size, struct elapse__record *record)
 {
     if (size < ELAPSE__PORTABLE_RECORD_BYTES)
@@ -130,7 +131,7 @@ bool elapse__portable_next(struct elapse__portable *portable, struct elapse__rec
     if (portable->rest_bytes == 0)
         return false;
     size_t whole = decode_record(portable->rest, portable->rest_bytes, record);
-    ELAPSE__ASSERT_THAT(whole, >, 0); /* open has looked at all of them */
+    ELAPSE__ASSERT_THAT(whole, >, 0); /* elapse__portable_open has checked all records */
     portable->rest += whole;
     portable->rest_bytes -= whole;
     return true;

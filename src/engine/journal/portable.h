@@ -1,6 +1,6 @@
 /*
- * A group of records as it lies in a replicated log: without anything that belongs to one journal
- * alone (positions, the checksums that are seeded with them, the identity). All numbers are
+ * The form of a group of records in a replicated log. It has nothing that belongs to a single
+ * journal: no positions, no checksums that depend on positions, and no identity. All numbers are
  * little-endian.
  *
  *      header    0  4   version of this format
@@ -14,7 +14,7 @@
  *                7  1   flags
  *                8      fields, then the body; the next record follows at once
  *
- * It has no checksum of its own: the chain of hashes goes over all of its bytes.
+ * A group needs no checksum of its own, because the chain of hashes goes over all of its bytes.
  */
 #ifndef ELAPSE__JOURNAL_PORTABLE_H
 #define ELAPSE__JOURNAL_PORTABLE_H
@@ -37,29 +37,30 @@ struct elapse__portable_facts {
     int64_t wall_ms;
 };
 
-/* Writes the group of these frames, which are whole records of an owner as they lie in a journal.
- * Returns how many bytes; at most ELAPSE__PORTABLE_HEADER_BYTES + size, for which there is room. */
+/* Writes the group of these frames. They must be whole records of an owner in the form of a
+ * journal. Returns how many bytes it wrote. Requires room for ELAPSE__PORTABLE_HEADER_BYTES +
+ * size. */
 size_t elapse__portable_encode(const struct elapse__portable_facts *facts, const uint8_t *frames,
                                size_t size, uint8_t *bytes);
 
-/* Write a group piece by piece: each record behind the one before, and at last the header before
- * all records. put_record returns how many bytes the record takes: ELAPSE__PORTABLE_RECORD_BYTES,
- * its fields and its body. */
+/* These functions write a group piece by piece: each record after the one before it, and finally
+ * the header in front of all records. put_record returns how many bytes the record takes:
+ * ELAPSE__PORTABLE_RECORD_BYTES, its fields and its body. */
 size_t elapse__portable_put_record(const struct elapse__record *record, uint8_t *bytes);
 void elapse__portable_put_header(const struct elapse__portable_facts *facts, uint32_t records,
                                  uint8_t *bytes);
 
-/* A group that is read. */
+/* A group while it is read. */
 struct elapse__portable {
     struct elapse__portable_facts facts;
-    uint64_t frame_bytes; /* what its records take in a journal, at most */
+    uint64_t frame_bytes; /* how many bytes its records take in a journal, at most */
     uint32_t records;
     const uint8_t *rest; /* the next record */
     size_t rest_bytes;
 };
 
-/* Reads the header, and checks that as many records of an owner follow as the header says, and
- * nothing else. Returns false if not. The bytes stay where they are. */
+/* Reads the header. Returns whether the bytes have as many records of an owner as the header says,
+ * and nothing else. The bytes are not copied. */
 bool elapse__portable_open(struct elapse__portable *portable, const void *bytes, size_t size);
 
 /* Stores the next record, which points into the bytes. Returns false at the end. */

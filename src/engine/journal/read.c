@@ -1,14 +1,14 @@
 /*
- * Reads records with their bodies: from memory while their group is on the way to the disk,
- * otherwise from their segment. Records that lie close behind each other come from one reading of
- * the file, a window:
+ * Reads records with their bodies. A record comes from memory while its group is on the way to the
+ * disk, and later from its segment. Records that lie close together come from one reading of the
+ * file, which is called a window:
  *
  *      segment   | ... [rec] [rec] [commit] [rec] ........................ [rec] ...
  *                      |------- window ---------|                          |-- window --|
  *
  * The length of a record stands in its header, which is not read yet. So a window ends where its
- * last record likely ends, by the size of the body, which the caller knows. A longer record is read
- * once more, alone.
+ * last record probably ends, which follows from the size of the body that the caller knows. If a
+ * record is longer, it is read once more, alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static const uint8_t *find_in_memory(const struct elapse__journal *journal, uint
     return found;
 }
 
-/* Returns EIO for every error of the file system but EAGAIN. A file system may say EBADMSG, for
- * example, and that is no verdict on the record. */
+/* Returns EAGAIN for EAGAIN, and EIO for every other error of the file system. A file system may
+ * return EBADMSG, for example, but that does not mean that the record is damaged. */
 static int own_error(int error)
 {
     return error == 0 || error == EAGAIN ? error : EIO;
@@ -61,7 +61,7 @@ static int read_bytes(const struct elapse__files *files, int file, uint64_t offs
     return 0;
 }
 
-/* Takes memory for a record, whose header is at `header`. */
+/* Takes memory for the record whose header is at `header`. */
 static int take_memory(struct elapse__journal_reading *reading, const uint8_t *header,
                        uint64_t most)
 {
@@ -115,13 +115,13 @@ static int read_alone(const struct elapse__journal *journal, bool may_wait,
 
 enum {
     WINDOW_BYTES = 16 << 10,
-    FIELDS_LIKELY_BYTES = 256, /* with the padding */
-    GAP_BYTES = 1 << 10,       /* a window does not read over a longer gap */
+    FIELDS_LIKELY_BYTES = 256, /* the fields and the zeros at the end */
+    GAP_BYTES = 1 << 10,       /* a window does not go over a longer gap */
 };
 
 struct window {
     uint64_t position;
-    size_t size; /* 0: nothing could be read */
+    size_t size; /* how many bytes were read; 0: nothing could be read */
     uint8_t bytes[WINDOW_BYTES];
 };
 
@@ -131,8 +131,8 @@ static uint64_t likely_end(const struct elapse__journal_reading *reading)
            reading->body_size;
 }
 
-/* Returns how many readings one window serves, from the first one on; 0: not even the first. Stores
- * how long the window is. */
+/* Returns how many readings one window serves, from the first one on. Returns 0 if it does not
+ * serve the first. Stores how long the window is. */
 static size_t measure_window(const struct elapse__journal *journal,
                              const struct elapse__journal_reading *readings, size_t count,
                              size_t *bytes)
@@ -155,7 +155,7 @@ static size_t measure_window(const struct elapse__journal *journal,
     return served;
 }
 
-/* Reads as much of the window as there is. Returns 0 or an error number. */
+/* Reads as much of the window as the file has. Returns 0 or an error number. */
 static int read_window(const struct elapse__journal *journal, bool may_wait, int file,
                        uint64_t position, size_t bytes, struct window *window)
 {
@@ -169,7 +169,7 @@ static int read_window(const struct elapse__journal *journal, bool may_wait, int
     return own_error(error);
 }
 
-/* Takes the record from the window. Returns false if the window has not all of the record. */
+/* Takes the record from the window. Returns false if the window does not have all of the record. */
 static bool take_from_window(const struct window *window, struct elapse__journal_reading *reading)
 {
     ELAPSE__ASSERT_THAT(reading->position, >=, window->position);
@@ -198,10 +198,10 @@ void elapse__journal_read_perform(const struct elapse__journal *journal, bool ma
         if (served > 0)
             error = read_window(journal, may_wait, readings[i].file, readings[i].position, bytes,
                                 &window);
-        /* If a sector cannot be read, each record of the window is read alone, so that only those
-         * with the sector fail. */
+        /* If a sector cannot be read, reads each record of the window alone, so that only the
+         * records with that sector fail. */
         for (size_t k = i; k < i + (served > 0 ? served : 1); k++) {
-            /* A reading that may not wait may have come to its second part. */
+            /* A reading that may not wait may have got memory before. */
             free(readings[k].bytes);
             readings[k].bytes = NULL;
             readings[k].may_wait = may_wait;
@@ -214,14 +214,16 @@ void elapse__journal_read_perform(const struct elapse__journal *journal, bool ma
     }
 }
 
-/* Returns 0 and the record, if it is the one that was written at this position. */
+/* Returns 0 and stores the record, if it is the one that was written at this position. If not,
+ * returns EBADMSG. */
 static int check_record(const struct elapse__journal *journal,
                         const struct elapse__journal_reading *reading,
                         struct elapse__record *record)
 {
     struct elapse__frame frame;
     const uint8_t *fields = reading->bytes + ELAPSE__RECORD_HEADER_BYTES;
-    /* A header may have been read twice, and a disk may have answered differently. */
+    /* The header may have been read twice, and a disk may have answered differently the second
+     * time. */
     if (!elapse__frame_decode(reading->bytes, &frame) || frame.bytes != reading->size ||
         !elapse__frame_header_is_whole(reading->bytes, &frame, reading->position, journal->seed) ||
         !elapse__frame_body_is_whole(fields + frame.fields_size, &frame, reading->position,

@@ -1,6 +1,6 @@
 /*
- * Finds where the log ends and where it begins, and decides whether a hole in it is torn or
- * damaged.
+ * Finds where the log ends and where it begins. Decides whether a hole in the log is torn, which a
+ * crash explains, or damaged.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "recover.h"
 #include "transfer.h"
 
-/* Reads the header of a segment. Refuses nothing but an unknown version, and a call that failed. */
+/* Reads the header of a segment. Refuses only an unknown version and a call that failed. */
 static bool read_header(struct elapse__recovery *recovery, uint64_t number,
                         struct elapse__segment_header *header, enum elapse__header_verdict *verdict)
 {
@@ -32,7 +32,7 @@ static bool read_header(struct elapse__recovery *recovery, uint64_t number,
            elapse__refuse(recovery, ELAPSE__FAULT_VERSION, number, 8);
 }
 
-/* Takes size and identity from the newest header that is whole. */
+/* Takes the size of segments and the identity from the newest whole header. */
 bool elapse__recovery_learn_shape(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;
@@ -92,10 +92,10 @@ static bool survey_before(struct elapse__recovery *recovery)
     return elapse__segment_was_read(recovery, number);
 }
 
-/* Decides whether the file with the greatest number is the head, or nothing: a segment exists if
- * the one before holds a SEAL for it. A segment whose own COMMIT says that it was durable needs no
- * SEAL to prove that it exists (F2). Then the segment before is read only once, by the replay,
- * which refuses it if it has no SEAL. */
+/* Decides whether the file with the greatest number is the head, or does not count. A segment
+ * exists if the segment before it has a SEAL for it. A segment needs no SEAL to prove that it
+ * exists if one of its own COMMITs says that it was durable (F2 of journal.h). Then the segment
+ * before is read only once, by the replay. The replay refuses it if it has no SEAL. */
 static bool choose_head(struct elapse__recovery *recovery, struct elapse__remnants *remnants)
 {
     uint64_t number = recovery->segments.values[recovery->segments.count - 1];
@@ -128,8 +128,8 @@ static bool choose_head(struct elapse__recovery *recovery, struct elapse__remnan
     return true;
 }
 
-/* Returns the last COMMIT of the log: in the head, or else in the SEAL's group of the segment
- * before. */
+/* Returns the last COMMIT of the log. It lies in the head, or else in the SEAL's group of the
+ * segment before the head. */
 static struct elapse__commit last_commit(const struct elapse__recovery *recovery)
 {
     uint64_t start = recovery->view.first_position + ELAPSE__SEGMENT_HEADER_BYTES;
@@ -139,7 +139,7 @@ static struct elapse__commit last_commit(const struct elapse__recovery *recovery
     return recovery->has_before ? recovery->before.last : none;
 }
 
-/* Cuts groups that are torn in their bodies. Older bodies are checked when they are used. */
+/* Cuts groups whose bodies are torn. The bodies of older groups are checked when they are used. */
 static bool find_end(struct elapse__recovery *recovery)
 {
     int file;

@@ -1,14 +1,15 @@
 /*
- * Makes the directory what open believes it to be. First the log: what the disk may lack is written
- * again in place (F7), what must not come back is overwritten with zeros (F6), and both are synced.
- * Then leftovers are put to use. The order matters: only a durable COMMIT frees a file (F4).
+ * Makes the directory what open believes it to be. The log comes first: what the disk may lack is
+ * written again in place (F7), what must not come back is overwritten with zeros (F6), and both are
+ * synced. Then leftover files are used or removed. The order matters, because only a durable COMMIT
+ * frees a file (F4). journal.h has these rules.
  *
- * Behind the end may lie records of a group that was torn. Neither what open reads nor a search
- * finds all of them: after a sync that failed in an earlier recovery the page cache shows its
- * zeros, and the disk still has the records. So zeros are written whatever is there. The next group
- * to be written in the head is that of a SEAL, behind which nothing counts: then as many bytes as
- * it has are enough. Without a free spare the new life goes on in the head, and all of it is
- * overwritten.
+ * After the end of the log there may be records of a torn group. A search does not find all of
+ * them. The reason: if a sync failed in an earlier recovery, the page cache has the zeros of that
+ * recovery, but the disk still has the records. So zeros are written whatever a read shows. If
+ * there is a free spare, the next group in the head is that of a SEAL, after which nothing counts.
+ * Then zeros for the length of that group are enough. Without a free spare the new life continues
+ * in the head, and the whole rest of the head is overwritten.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "recover.h"
 #include "transfer.h"
 
-/* Writes the bytes from .. end of the segment in memory again. */
+/* Writes the bytes from .. end of the segment in memory to the file again. */
 static int rewrite(struct elapse__recovery *recovery, int file, uint64_t from, uint64_t end)
 {
     ELAPSE__ASSERT_THAT(from, <=, end);
@@ -26,7 +27,7 @@ static int rewrite(struct elapse__recovery *recovery, int file, uint64_t from, u
                              (size_t)(end - from));
 }
 
-/* Overwrites `bytes` bytes behind the end of the head, which is in memory, with zeros. */
+/* Overwrites `bytes` bytes after the end of the log with zeros. The head is in memory. */
 static int cut(struct elapse__recovery *recovery, int file, uint64_t bytes)
 {
     uint64_t from = recovery->top.end;
@@ -36,13 +37,13 @@ static int cut(struct elapse__recovery *recovery, int file, uint64_t bytes)
     return rewrite(recovery, file, from, end);
 }
 
-/* Reads these bytes of a file and writes them again. */
+/* Reads these bytes of a file, and writes them again. */
 static int copy_in_place(const struct elapse__journal *journal, int file, uint64_t from,
                          uint64_t end)
 {
     ELAPSE__ASSERT_THAT(from, <=, end);
     size_t count = (size_t)(end - from);
-    uint8_t *bytes = malloc(count + 1); /* no bytes are no error */
+    uint8_t *bytes = malloc(count + 1); /* malloc(0) may return NULL */
     int error = bytes == NULL ? ENOMEM : 0;
     if (error == 0)
         error = elapse__read_all(journal->files, file, from, bytes, count);
@@ -52,8 +53,8 @@ static int copy_in_place(const struct elapse__journal *journal, int file, uint64
     return error;
 }
 
-/* Writes the end of the segment before the head again, if the last COMMIT's `durable` lies there.
- * Then the last whole group is that of the SEAL. */
+/* If the last COMMIT's `durable` lies in the segment before the head, writes the end of that
+ * segment again. The last whole group is that of the SEAL then. */
 static bool repair_before(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;
@@ -94,13 +95,14 @@ static bool repair_head(struct elapse__recovery *recovery)
 
 bool elapse__recovery_repair(struct elapse__recovery *recovery)
 {
-    /* F7: what is written again begins where the last COMMIT says, and ends with the log. */
+    /* F7: the bytes that are written again begin at the last COMMIT's `durable`, and end with the
+     * log. */
     ELAPSE__ASSERT_THAT(recovery->durable, <=,
                         elapse__position_at(recovery->journal, recovery->head, recovery->top.end));
     return repair_before(recovery) && repair_head(recovery);
 }
 
-/* Decides where the new life begins: in the next segment if a spare is free for it. */
+/* Decides where the new life begins. It begins in the next segment if a spare is free for it. */
 bool elapse__recovery_choose_place(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;
@@ -118,7 +120,8 @@ bool elapse__recovery_choose_place(struct elapse__recovery *recovery)
     return error == 0 || elapse__refuse_call(recovery, error, name);
 }
 
-/* Returns whether the file can be used as a spare: it is whole, and no backup holds it. */
+/* Stores whether the file can be used as a spare: it is whole, and no backup has it. Returns 0 or
+ * an error number. */
 static int judge(struct elapse__journal *journal, const char *name, int *file, bool *is_usable)
 {
     struct elapse__file_status status;
@@ -133,7 +136,8 @@ static int judge(struct elapse__journal *journal, const char *name, int *file, b
     return error;
 }
 
-/* Makes a spare of the file, or unlinks it. `is_spare`: it has such a name already. */
+/* Makes a spare of the file, or unlinks it. `is_spare` says that the file has the name of a
+ * spare. */
 static int reuse(struct elapse__journal *journal, const char *name, uint64_t number, bool is_spare)
 {
     bool is_usable = false;
@@ -159,7 +163,8 @@ static int reuse(struct elapse__journal *journal, const char *name, uint64_t num
     return error;
 }
 
-/* Numbers of spares and of unfinished files are never used twice in one life. */
+/* Finds the greatest number of spares and unfinished files, because a number is never used twice in
+ * one life. */
 static void learn_spare_number(struct elapse__recovery *recovery)
 {
     const struct elapse__numbers *kinds[] = {&recovery->spares, &recovery->unfinished};
@@ -170,8 +175,8 @@ static void learn_spare_number(struct elapse__recovery *recovery)
     }
 }
 
-/* Puts leftovers to use. After a crash one file may have two names of ours, so names that mean
- * nothing are removed first. */
+/* Uses or removes leftover files. After a crash a file may have two names of this journal. So files
+ * whose names do not count are removed first. */
 bool elapse__recovery_tidy(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;

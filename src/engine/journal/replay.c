@@ -6,15 +6,16 @@
 #include "../../base/assert.h"
 #include "recover.h"
 
-/* Most records of a log are about jobs that lie anywhere in memory. So that the owner can ask for
- * this memory in time, two scouts go ahead of the walk over the records: one by FAR records, one by
- * NEAR. They tell the owner of a record by `fetch`, before it gets the record by `replay`. */
+/* Most records of a log are about jobs that lie anywhere in memory. The owner should fetch that
+ * memory in time. So two scouts go ahead of the walk over the records: one is FAR records ahead,
+ * and one is NEAR records ahead. They show a record to the owner by `fetch`, before the owner gets
+ * it by `replay`. */
 enum { FAR = 32, NEAR = 16 };
 
 struct scout {
-    uint64_t offset; /* of the record that it looks at next */
+    uint64_t offset; /* the offset of the record that it looks at next */
     unsigned ahead;  /* how many records it is ahead of the walk */
-    unsigned most;   /* how many it may be ahead: FAR or NEAR */
+    unsigned most;   /* how many records it may be ahead: FAR or NEAR */
 };
 
 static void tell_owner(const struct elapse__journal_owner *owner, const uint8_t *bytes,
@@ -30,8 +31,8 @@ static void tell_owner(const struct elapse__journal_owner *owner, const uint8_t 
         owner->fetch(owner->context, &record, is_near);
 }
 
-/* Called after each step of the walk. The scout makes up to two steps, until it is far enough
- * ahead. It stops at the end of the bytes that are in memory, until the walk has loaded more. */
+/* Called after each step of the walk. The scout makes up to two steps, until it is as far ahead as
+ * it may be. It stops at the end of the bytes in memory, until the walk has loaded more. */
 static void scout(struct elapse__recovery *recovery, const struct elapse__walk *walk,
                   struct scout *scout)
 {
@@ -77,10 +78,10 @@ static bool take_place(struct elapse__recovery *recovery, const struct elapse__w
     return error == 0 || elapse__refuse_call(recovery, error, "journal");
 }
 
-/* Gives the records of the segment in `view` to the owner. In the head they end where the survey
- * found the end; in any other segment they end with its SEAL. The records are given before the SEAL
- * is seen, so that one pass is enough. If there is no SEAL, open refuses, and the owner is
- * released. */
+/* Gives the records of the segment in `view` to the owner. In the head the records end where the
+ * survey has found the end. In any other segment they end with its SEAL. The owner gets the records
+ * before the SEAL was seen, so that one pass is enough. If there is no SEAL, open refuses, and the
+ * owner is freed. */
 static bool replay_records(struct elapse__recovery *recovery, uint64_t number)
 {
     bool is_head = number == recovery->head, is_sealed = false;

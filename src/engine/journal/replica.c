@@ -1,5 +1,5 @@
 /*
- * Submits groups to the replicated log, and takes what the log says. log.h has the definitions.
+ * Submits groups to the replicated log, and takes its answers. log.h has the definitions.
  */
 #include "log.h"
 
@@ -38,8 +38,8 @@ bool elapse__journal_is_fenced(const struct elapse__journal *journal)
 
 /* ---- tails ---- */
 
-/* Returns the first group of the log in this segment, or else in a later one; `next` if they have
- * none. */
+/* Returns the first group of the log in this segment, or else in a later one. Returns `next` if
+ * they have none. */
 static uint64_t first_group_from(const struct elapse__journal *journal, uint64_t segment,
                                  uint64_t next)
 {
@@ -50,8 +50,8 @@ static uint64_t first_group_from(const struct elapse__journal *journal, uint64_t
     return next;
 }
 
-/* Tells the log its tail. What was live below the tail that the last COMMIT says has copies in the
- * log. So only the groups from that tail on are needed. */
+/* Tells the log its tail. Everything that was live below the tail of the last COMMIT has copies in
+ * the log. So only groups from that tail on are needed. */
 void elapse__journal_log_trim(struct elapse__journal *journal)
 {
     uint64_t end = journal->log_end.group;
@@ -139,8 +139,7 @@ void elapse__journal_push(struct elapse__journal *journal)
     journal->pushes = true;
 }
 
-/* A group without records is submitted only if no group that was read from the log lies behind it
- * (L2). */
+/* A group without records is submitted only if no group after it was read from the log (L2). */
 bool elapse__journal_log_wants(const struct elapse__journal *journal,
                                const struct elapse__group *group)
 {
@@ -173,8 +172,8 @@ static bool reserve_portable(struct elapse__journal *journal, size_t size)
     return true;
 }
 
-/* Called without the lock: the fields that it writes belong to the commit lane while the operation
- * is under way. */
+/* Called without the lock. It may write these fields, because they belong to the commit lane while
+ * the operation is under way. */
 void elapse__journal_log_perform(struct elapse__journal *journal,
                                  struct elapse__operation *operation)
 {
@@ -214,7 +213,7 @@ void elapse__journal_log_completed(struct elapse__journal *journal,
                                    const struct elapse__operation *operation)
 {
     if (journal->commit_state != ELAPSE__LOG_SUBMITTING)
-        return; /* fenced meanwhile, or the other lane failed */
+        return; /* the journal was fenced meanwhile, or the other lane failed */
     if (operation->error == ECANCELED)
         elapse__journal_fence(journal);
     else if (operation->error != 0)
@@ -247,7 +246,7 @@ void elapse__journal_fence(struct elapse__journal *journal)
     journal->commit_state = ELAPSE__LOG_FENCED;
 }
 
-/* Writes one group as it would lie in the log. A group that has a place was confirmed, or read. */
+/* Writes one group in the form of the log. */
 static int put_group_aside(struct elapse__journal *journal, const struct elapse__group *group,
                            int file, uint64_t *offset)
 {
@@ -265,7 +264,8 @@ static int put_group_aside(struct elapse__journal *journal, const struct elapse_
     return error;
 }
 
-/* Returns the first group from this one on that the owner has made, or NULL. */
+/* Returns the first group, from this one on, that the owner has made and the log does not have; or
+ * NULL. A group that has a place was confirmed, or read from the log. */
 static const struct elapse__group *first_own(const struct elapse__group *group)
 {
     while (group != NULL && (group->size == 0 || group->has_place))

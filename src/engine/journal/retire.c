@@ -1,7 +1,7 @@
 /*
- * Retires files below the tail, once a durable COMMIT says that they lie there (F4). Such a file
- * becomes a spare while spares lack; otherwise it is unlinked. A file with another name belongs to
- * a backup: it is unlinked, never used again (F5).
+ * Retires files below the tail, when a durable COMMIT says that they lie there (F4 of journal.h).
+ * Such a file becomes a spare if there are too few spares. If not, it is unlinked. A file with
+ * another name belongs to a backup. It is unlinked, and never used again (F5).
  */
 #include "../../base/assert.h"
 #include "lanes.h"

@@ -1,48 +1,49 @@
 /*
- * Answers who may take which space, for the lanes and for the group that forms. Nothing here
+ * Decides who may take which space, for the lanes and for the group that forms. Nothing here
  * changes the journal.
  */
 #include "space.h"
 
 #include "../../base/assert.h"
 
-/* On a full disk, cleaning makes room for growth while more than one byte in this many is not live.
- * So each byte that is put then costs at most three that are copied. */
+/* On a full disk, cleaning makes room for new jobs while more than one byte in so many is not live.
+ * So each byte that is put costs at most three that are copied. */
 enum { GROWTH_GAIN = 4 };
 
-/* Returns by how many bytes the copies of all that lives may be longer. */
+/* Returns by how many bytes the copies of all live records may be longer than the records. */
 uint64_t elapse__growth_bytes(const struct elapse__journal *journal)
 {
     const struct elapse__journal_owner *owner = &journal->owner;
     return owner->growth == NULL ? 0 : owner->growth(owner->context);
 }
 
-/* Returns how many spares are kept for deletes and for copies. */
+/* Returns how many spares are held for deletes and copies. */
 unsigned elapse__spares_held(const struct elapse__journal *journal)
 {
     uint64_t growth = elapse__growth_bytes(journal);
     uint64_t segment = elapse__segment_bytes(journal);
-    uint64_t more = (growth + segment / 2) / segment; /* rounded: half a segment needs none */
+    uint64_t more = (growth + segment / 2) / segment; /* rounded: half a segment needs no spare */
     ELAPSE__ASSERT_THAT(journal->spare_count, <=, ELAPSE__SPARES_MAX);
     return ELAPSE__SPARES_HELD +
            (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
 }
 
-/* Returns how many spares there should be: those that are held, and the next one to rotate to. */
+/* Returns how many spares there should be: those that are held, and one for the next segment. */
 unsigned elapse__spares_wanted(const struct elapse__journal *journal)
 {
     return elapse__spares_held(journal) + 1;
 }
 
-/* Returns how many spares are not promised to a segment; fewer than 0 if too many are. */
+/* Returns how many spares are not reserved for a segment. The result is negative if too many are
+ * reserved. */
 static int64_t spares_free_to_use(const struct elapse__journal *journal)
 {
     int64_t held = (int64_t)journal->spare_count + (journal->taken.file != ELAPSE__NO_FILE);
     return held - (int64_t)(elapse__segment_of(journal, journal->place) - journal->head);
 }
 
-/* Returns whether longer copies take at most half a segment of the spares that are held for deletes
- * and for copies. Then cleaning can still copy all that lives. */
+/* Returns whether longer copies take at most half a segment of the held spares. Then cleaning can
+ * still copy all live records. */
 static bool growth_is_covered(const struct elapse__journal *journal, int64_t spares)
 {
     uint64_t segment = elapse__segment_bytes(journal);
@@ -69,7 +70,7 @@ bool elapse__journal_admits(const struct elapse__journal *journal,
     return spares - crossing >= to_keep[purpose];
 }
 
-/* Returns how many bytes of the log are not live; the result may be too great. */
+/* Returns how many bytes of the log are not live. The result may be too great. */
 static uint64_t dead_at_most(const struct elapse__journal *journal)
 {
     const struct elapse__journal_owner *owner = &journal->owner;
@@ -81,21 +82,22 @@ static uint64_t dead_at_most(const struct elapse__journal *journal)
     return total < journal->live_bytes ? 0 : total - journal->live_bytes;
 }
 
-/* A sealed tail without live bytes goes at once, also if it cannot be read. Otherwise cleaning is
- * needed while the log is longer than twice its live bytes and a segment. On a full disk it is also
- * needed while spares lack and cleaning gains something. The spares that are held let deletes go
- * on; one more lets the log grow. On a full disk one pass is enough, because to copy copies again
- * gains nothing until the owner appends something.
+/* Returns whether the tail has to be cleaned now. A sealed tail without live bytes can go at once,
+ * even if it cannot be read. If there are live bytes, cleaning is needed while the log is longer
+ * than twice its live bytes and one segment. On a full disk cleaning is also needed while there are
+ * too few spares and cleaning gains something. The held spares let deletes work, and one more lets
+ * the log grow. On a full disk one pass is enough, because to copy copies again gains nothing until
+ * the owner appends something.
  *
  * With one spare left, no delete may begin a segment any more. What the owner has appended since
  * there were two spares takes about one segment, and may have ended no job. So cleaning begins at
- * half a segment then, or deletes would be refused for good. */
+ * half a segment then. If it did not, deletes would be refused for ever. */
 bool elapse__clean_is_needed(const struct elapse__journal *journal)
 {
     if (journal->tail >= journal->head || journal->error != 0)
         return false;
-    /* The lanes end when all is durable: copies that are appended after that would never become
-     * durable. */
+    /* The lanes end when everything is durable. Copies that are appended after that would never
+     * become durable. */
     if (journal->stopping)
         return false;
     uint64_t segment = elapse__segment_bytes(journal);
@@ -119,7 +121,7 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
 
 bool elapse__clean_frees_a_file(const struct elapse__journal *journal)
 {
-    /* Files are freed in order, so one that is being read keeps all others. */
+    /* Files are freed in their order, so a file that somebody reads keeps all later ones. */
     return !journal->clean_refused && journal->segments[0].readers == 0 &&
            (journal->first < journal->tail || elapse__clean_is_needed(journal));
 }

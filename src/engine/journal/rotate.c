@@ -1,6 +1,6 @@
 /*
- * Begins the next segment. The order of the steps makes its existence certain (F1, F2): a durable
- * header, a durable name, a durable SEAL, and only then a group.
+ * Begins the next segment. The order of the steps makes its existence certain (F1, F2 of
+ * journal.h): a durable header, a durable name, a durable SEAL, and only then a group.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "../../base/assert.h"
 #include "lanes.h"
 
-/* Takes a spare if there is one. */
+/* Begins the next segment if there is a spare. */
 bool elapse__rotate_start(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT_THAT(journal->written, ==, journal->durable);
@@ -19,8 +19,8 @@ bool elapse__rotate_start(struct elapse__journal *journal)
     return true;
 }
 
-/* Adds zeros to the block, which has `bytes` bytes and is written at this offset, up to the end of
- * a page. */
+/* Adds zeros to the block up to the end of a page. The block has `bytes` bytes, and is written at
+ * this offset. */
 static void pad_block(struct elapse__journal *journal, size_t bytes, uint64_t offset)
 {
     size_t padding = elapse__rest_of_page(journal, offset + bytes);
@@ -103,7 +103,7 @@ void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operati
     }
 }
 
-/* Goes on to `next` when all bytes are written. */
+/* Enters the state `next` when all bytes are written. */
 static void block_is_written(struct elapse__journal *journal,
                              const struct elapse__operation *operation,
                              enum elapse__commit_state next)
@@ -115,7 +115,7 @@ static void block_is_written(struct elapse__journal *journal,
         journal->commit_state = next;
 }
 
-/* Called when the SEAL is durable: the next segment exists, and takes the next group. */
+/* Called when the SEAL is durable. The next segment exists now, and takes the next group. */
 static void head_is_sealed(struct elapse__journal *journal)
 {
     struct elapse__segment *next = elapse__segments_find(journal, journal->head + 1);
@@ -129,8 +129,8 @@ static void head_is_sealed(struct elapse__journal *journal)
     journal->commit_state = ELAPSE__COMMIT_IDLE;
 }
 
-/* Decides whether the spare may be written. A backup may have linked the file since it became a
- * spare. */
+/* Decides whether the spare may be written. A backup may have linked the file since the file became
+ * a spare. */
 static void judge_spare(struct elapse__journal *journal, const struct elapse__file_status *status)
 {
     journal->progress = 0;

@@ -1,8 +1,8 @@
 /*
- * Spares: files of a segment's size, written with zeros once. Their blocks are there, so using one
- * needs no space. A file that is being made has the name new-<n>, and becomes spare-<n> when it is
- * synced. What a spare holds means nothing: the checksums of records are seeded with their
- * position.
+ * Makes and takes spares. A spare is a file of a segment's size that was filled with zeros once. So
+ * it has its blocks on the disk, and needs no more space when it becomes a segment. A file that is
+ * being made has the name new-<n>. It becomes spare-<n> when it is synced. The bytes of a spare do
+ * not count, because the checksums of records depend on their position.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "../../base/assert.h"
 #include "group.h"
 
-/* How long a full disk is left alone. */
+/* How long nothing is made after the disk was full. */
 enum { FULL_FOR_MS = 1000 };
 
-/* A file with another name belongs to a backup: it must not be written (F5). A file that is shorter
- * than a segment does not have all of its blocks. */
+/* A file with another name belongs to a backup, and must not be written (F5). A file that is
+ * shorter than a segment does not have all of its blocks. */
 bool elapse__journal_file_is_reusable(const struct elapse__journal *journal,
                                       const struct elapse__file_status *status)
 {
@@ -44,7 +44,8 @@ bool elapse__spare_start(struct elapse__journal *journal)
     if (journal->spare_count >= elapse__spares_wanted(journal) ||
         (journal->disk_is_full && journal->now_ms < journal->full_until_ms))
         return false;
-    /* Cleaning brings the file that the next segment needs. Another one would be one too many. */
+    /* Cleaning will free the file that the next segment needs. Another spare would be one too
+     * many. */
     if (journal->spare_count >= elapse__spares_held(journal) && elapse__clean_frees_a_file(journal))
         return false;
     journal->making = (struct elapse__spare){++journal->spare_number, ELAPSE__NO_FILE};
@@ -80,8 +81,8 @@ void elapse__spare_next(struct elapse__journal *journal, struct elapse__operatio
     }
 }
 
-/* Returns whether there is no room on the disk, or in the process or the system for another file.
- * Room may come back. */
+/* Returns whether the error says that the disk, the process or the system has no room for another
+ * file. There may be room later. */
 static bool says_no_room(int error)
 {
     return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EMFILE ||

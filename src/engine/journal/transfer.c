@@ -1,5 +1,5 @@
 /*
- * Transfers whole pieces: repeats a call of the system until all bytes are done.
+ * Reads or writes whole pieces: repeats a call of the system until all bytes are done.
  */
 #include "transfer.h"
 

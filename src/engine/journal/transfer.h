@@ -9,13 +9,13 @@
 
 #include "../../os/files.h"
 
-/* Reads up to `count` bytes at this offset. Stores how many there are before the end of the file.
- * Returns 0 or an error number. */
+/* Reads up to `count` bytes at this offset. Stores how many bytes the file has there. Returns 0 or
+ * an error number. */
 int elapse__read_some(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
                       size_t count, size_t *size);
 
-/* Reads `count` bytes at this offset. What lies behind the end of the file reads as zeros. Returns
- * 0 or an error number. */
+/* Reads `count` bytes at this offset. Bytes after the end of the file are read as zeros. Returns 0
+ * or an error number. */
 int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
                      size_t count);
 

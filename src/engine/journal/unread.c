@@ -1,7 +1,7 @@
 /*
- * Places that the disk cannot read. A failed read says nothing about the record: a disk, a
- * controller or a network may be well again a second later. So a place that could not be read is
- * left alone for a while, and then tried again, for as long as it takes.
+ * Keeps the places that the disk cannot read. A failed read does not mean that the record is
+ * damaged, because a disk, a controller or a network may work again a second later. So nobody reads
+ * such a place for a while. Then it is tried again, for as long as it takes.
  *
  *      a place, a page of 4 KiB:
  *
@@ -9,10 +9,10 @@
  *          ^                                                     |
  *          +-------------------- worked -------------------------+
  *
- * The fault may be in the place, or in the whole disk. If other places can be read meanwhile, the
- * fault is in the place, which is then left alone twice as long each time. If several places in a
- * row cannot be read, the fault may be in the disk: all hand-outs rest for a second, and then a few
- * are tried.
+ * The fault may be in the place or in the whole disk. If other places can be read meanwhile, the
+ * fault is in the place. Then the time for which nobody reads the place doubles each time. If
+ * several places in a row cannot be read, the fault may be in the disk. Then no job is taken for a
+ * hand-out for a second. After that a few are tried.
  */
 #include "space.h"
 
@@ -40,7 +40,7 @@ static struct elapse__unread_place *find_place(struct elapse__unread *unread, ui
     return i < unread->count ? &unread->places[i] : NULL;
 }
 
-/* Returns a new place. If there are too many, the one whose time comes first is forgotten. */
+/* Returns a new place. If there are too many, forgets the place whose time comes first. */
 static struct elapse__unread_place *add_place(struct elapse__unread *unread, uint64_t position)
 {
     struct elapse__unread_place *place = &unread->places[0];
@@ -55,7 +55,7 @@ static struct elapse__unread_place *add_place(struct elapse__unread *unread, uin
     return place;
 }
 
-/* Returns for how long the place is left alone after this attempt. */
+/* Returns for how long nobody reads the place after this attempt. */
 static uint64_t next_delay_ms(const struct elapse__unread *unread,
                               const struct elapse__unread_place *place)
 {
@@ -76,7 +76,7 @@ void elapse__journal_read_failed(struct elapse__journal *journal, uint64_t now_m
 
     ELAPSE__ASSERT_THAT(reading->file, !=, ELAPSE__NO_FILE);
     unread->last_failed = true;
-    /* Another record of this place has told the fault already. */
+    /* Another record of this place has shown the fault already. */
     if (place != NULL && now_ms < place->again_ms)
         return;
     if (place == NULL)
@@ -104,7 +104,7 @@ void elapse__journal_read_worked(struct elapse__journal *journal,
     if (place != NULL)
         *place = unread->places[--unread->count];
     if (!reading->may_wait)
-        return; /* what the page cache has tells nothing about other places */
+        return; /* a record from the page cache says nothing about other places */
     unread->in_a_row = 0;
     unread->works++;
 }

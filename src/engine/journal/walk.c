@@ -6,7 +6,7 @@
 #include "core.h"
 #include "transfer.h"
 
-/* How many bytes ahead of the walk the disk is asked for a window. */
+/* How many bytes ahead of the walk the disk is asked to read. */
 enum { READ_AHEAD_BYTES = 1 << 22 };
 
 void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_view *view,
@@ -43,7 +43,7 @@ static const uint8_t *reach(const struct elapse__segment_view *view, uint64_t of
     return window->bytes + (offset - window->from);
 }
 
-/* Returns whether a record of the journal's own has the shape that is decoded. */
+/* Returns whether a record of the journal's own has the size that its decoding needs. */
 static bool has_own_shape(const struct elapse__frame *frame)
 {
     unsigned bytes = frame->type == ELAPSE__RECORD_SEAL        ? ELAPSE__SEAL_BYTES
@@ -54,8 +54,7 @@ static bool has_own_shape(const struct elapse__frame *frame)
            (frame->fields_size == bytes - ELAPSE__RECORD_HEADER_BYTES && frame->body_size == 0);
 }
 
-/* Reads header and fields at this offset. Returns them, or NULL if they cannot be those of a
- * record. */
+/* Returns header and fields at this offset, or NULL if they cannot be those of a record. */
 static const uint8_t *frame_at(const struct elapse__segment_view *view, uint64_t offset,
                                struct elapse__frame *frame)
 {
@@ -65,7 +64,8 @@ static const uint8_t *frame_at(const struct elapse__segment_view *view, uint64_t
         const uint8_t *bytes = rest < count ? NULL : reach(view, offset, count);
         if (bytes == NULL || bytes == before)
             return bytes;
-        /* A window that has moved has read the header again, and a disk may answer differently. */
+        /* A window that has moved has read the header again, and a disk may answer differently the
+         * second time. */
         if (!elapse__frame_decode(bytes, frame) || frame->bytes > rest || !has_own_shape(frame))
             return NULL;
         count = (size_t)ELAPSE__RECORD_HEADER_BYTES + frame->fields_size;
@@ -73,7 +73,7 @@ static const uint8_t *frame_at(const struct elapse__segment_view *view, uint64_t
     }
 }
 
-/* Reads the record at this offset, if one is there. Returns its header and fields, or NULL. */
+/* Returns header and fields of the record at this offset, or NULL if no record is there. */
 static const uint8_t *record_at(const struct elapse__segment_view *view, uint64_t offset,
                                 struct elapse__frame *frame)
 {
@@ -121,7 +121,7 @@ const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64
     return is_there ? bytes : NULL;
 }
 
-/* Returns whether a whole record lies at this offset whose type is unknown. */
+/* Returns whether a whole record of an unknown type lies at this offset. */
 static bool is_unknown_record(const struct elapse__segment_view *view, uint64_t offset)
 {
     struct elapse__frame frame;
@@ -171,7 +171,7 @@ void elapse__survey_segment(const struct elapse__segment_view *view, struct elap
 
 enum { ZEROS_AT_ONCE = 256 };
 
-/* Returns whether these bytes are zeros, ZEROS_AT_ONCE of them. Most bytes of a head are zeros. */
+/* Returns whether these ZEROS_AT_ONCE bytes are zeros. Most bytes of a head are zeros. */
 static bool are_zeros(const uint8_t *bytes)
 {
     uint64_t words[ZEROS_AT_ONCE / sizeof(uint64_t)], all = 0;
@@ -188,8 +188,9 @@ void elapse__remnants_find(const struct elapse__segment_view *view, uint64_t off
     for (; offset + ELAPSE__RECORD_HEADER_BYTES <= view->size;
          offset += ELAPSE__JOURNAL_ALIGNMENT) {
         struct elapse__frame frame;
-        /* The sizes and the type of a COMMIT are not zeros, and lie ELAPSE__RECORD_SIZES_AT bytes
-         * behind its beginning. Each place that is skipped would have them in the zeros. */
+        /* Skips places where no COMMIT can begin. Its sizes and its type are not zeros, and lie
+         * ELAPSE__RECORD_SIZES_AT bytes after its beginning. At each skipped place they would lie
+         * among the zeros. */
         while (offset + ZEROS_AT_ONCE <= view->size && are_zeros(view->bytes + offset))
             offset += ZEROS_AT_ONCE - ELAPSE__RECORD_SIZES_AT;
         if (offset + ELAPSE__RECORD_HEADER_BYTES > view->size ||
@@ -209,7 +210,7 @@ uint64_t elapse__damaged_group_find(const struct elapse__segment_view *view, uin
     struct elapse__segment_view all = *view;
     struct elapse__walk walk;
     uint64_t group_start = offset;
-    all.checked = 0; /* this walk shows whether a record begins at `offset` */
+    all.checked = 0; /* this walk has to find out whether a record begins at `offset` */
     elapse__walk_begin(&walk, &all, offset);
     while (walk.offset < end && elapse__walk_next(&walk)) {
         const uint8_t *body = walk.bytes + ELAPSE__RECORD_HEADER_BYTES + walk.frame.fields_size;

@@ -90,8 +90,7 @@ struct elapse_queue {
     struct elapse__os_thread background_thread;
     struct elapse__os_thread clock_thread;
     bool has_clock_thread;  /* false: the caller watches the alarms, and turns the queue */
-    _Atomic uint32_t calls; /* calls under way, counted before they have the lock; decreased only
-                               under the lock */
+    _Atomic uint32_t calls; /* calls under way, even before they have the lock; falls under it */
     bool stopped;           /* no job is put or handed out any more */
     bool closing;           /* the store takes no command any more */
     bool stopping;          /* the threads of the journal end when all is durable */

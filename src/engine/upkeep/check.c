@@ -1,7 +1,7 @@
 /*
- * Checks and repairs. Check goes over the journal once, and tells what it finds. Repair goes over
- * the journal again, and loads all whole records into a new directory. So the damaged directory is
- * not changed, even if the repair is interrupted.
+ * Checks and repairs. Check reads the journal once, and reports what it finds. Repair reads the
+ * journal again, and loads all whole records into a new directory. So the damaged directory does
+ * not change, even if the repair is interrupted.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static int take_record(void *context, uint64_t position, const struct elapse__re
 {
     struct check_run *run = context;
     (void)position;
-    /* The cleaner has copied the job without its body, which was damaged. */
+    /* Cleaning has copied the job without its body, which was damaged. */
     if (record->type == ELAPSE__RECORD_PUT && (record->flags & ELAPSE__RECORD_BODY_LOST) != 0)
         return elapse__salvage_damaged(&run->salvage, record);
     return elapse__salvage_record(&run->salvage, record);
@@ -81,7 +81,7 @@ static bool examine(struct check_run *run, struct elapse__examination *examinati
            elapse__upkeep_refuse(run->fault, run->directory, &refusal);
 }
 
-/* Returns whether nothing has the name of the new directory yet. */
+/* Returns whether the name of the new directory is free. */
 static bool name_is_free(const struct check_run *run)
 {
     int directory;
@@ -93,8 +93,8 @@ static bool name_is_free(const struct check_run *run)
     return elapse__upkeep_fail(run->fault, run->repaired, strerror(EEXIST));
 }
 
-/* Returns the greatest id that may have been given. Each id that is not known may have had a record
- * in the bytes that are lost. */
+/* Returns the greatest id that may have been given. Each unknown id may have had a record in the
+ * bytes that are lost. */
 static uint64_t last_id_of(const struct check_run *run,
                            const struct elapse__examination *examination)
 {
@@ -118,8 +118,8 @@ static bool repair(struct check_run *run, const struct elapse__examination *firs
     free(run->salvage.lost);
     run->salvage = (struct elapse__salvage){.data = data};
     bool is_whole = examine(run, &second);
-    /* The directory is locked, so nothing has changed between the two passes. But the disk may read
-     * at one time what it cannot read at another. */
+    /* The directory is locked, so nothing has changed between the two passes. But a disk may be
+     * able to read at one time what it cannot read at another. */
     ELAPSE__ASSERT(!is_whole || second.findings == first->findings ||
                    first->unread + second.unread > 0);
     int error = is_whole ? elapse__salvage_life(&run->salvage, first->lost_bytes) : 0;

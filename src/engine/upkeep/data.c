@@ -41,7 +41,7 @@ void elapse__upkeep_describe(const char *directory, const struct elapse__finding
     uint64_t offset = finding->offset;
     int length = snprintf(text, size, "%s/journal/%s: ", directory, finding->file);
     if (length < 0 || (size_t)length >= size)
-        return; /* the path alone fills the text */
+        return; /* the path fills the text */
     text += length;
     size -= (size_t)length;
     switch (finding->damage) {
@@ -72,7 +72,7 @@ void elapse__upkeep_describe(const char *directory, const struct elapse__finding
 
 /* ---- the lock ---- */
 
-/* Says which process uses the directory, as the file of its lock tells. Returns false. */
+/* Reports which process uses the directory, as the file of the lock says. Returns false. */
 static bool refuse_locked(struct elapse__upkeep_fault *fault, const char *directory, int lock)
 {
     char text[32] = "", words[96];
@@ -184,7 +184,7 @@ struct elapse__upkeep_data *elapse__data_open(const char *directory, uint32_t se
     return NULL;
 }
 
-/* Returns whether the directory has a queue, and no other process uses it. */
+/* Returns whether the directory has a queue that no other process uses. */
 static bool is_free(const char *directory, struct elapse__upkeep_fault *fault)
 {
     int lock;
@@ -194,7 +194,7 @@ static bool is_free(const char *directory, struct elapse__upkeep_fault *fault)
     return true;
 }
 
-/* Returns whether the directory does not exist, or has no queue. */
+/* Returns whether the directory does not exist or has no queue. */
 static bool is_new(const char *directory)
 {
     int opened;

@@ -1,6 +1,6 @@
 /*
- * Opens a queue for upkeep: the engine joins the queue and the journal, as in a store, but all runs
- * on one thread.
+ * Opens a queue for upkeep. The engine joins the queue and the journal, as in a store, but
+ * everything runs on one thread.
  */
 #ifndef ELAPSE__UPKEEP_DATA_H
 #define ELAPSE__UPKEEP_DATA_H
@@ -15,15 +15,15 @@ struct elapse__upkeep_data {
     bool has_added;
 };
 
-/* Says what went wrong; the text is "directory: ...". Returns false. */
+/* Stores what went wrong. The text begins with "directory: ". Returns false. */
 bool elapse__upkeep_fail(struct elapse__upkeep_fault *fault, const char *directory,
                          const char *text);
 
-/* Says why the journal refused, and returns false. */
+/* Stores why the journal refused. Returns false. */
 bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *directory,
                            const struct elapse__journal_refusal *refusal);
 
-/* Writes which damage a finding is, and where. */
+/* Writes what kind of damage a finding is, and where it lies. */
 void elapse__upkeep_describe(const char *directory, const struct elapse__finding *finding,
                              char *text, size_t size);
 
@@ -32,11 +32,12 @@ void elapse__upkeep_describe(const char *directory, const struct elapse__finding
 struct elapse__upkeep_data *elapse__data_open(const char *directory, uint32_t segment_bytes,
                                               uint64_t last_id, struct elapse__upkeep_fault *fault);
 
-/* Loads a record; waits for the disk if the journal is full. Returns 0, EBADMSG if the record makes
+/* Loads a record. Waits for the disk if the journal is full. Returns 0, EBADMSG if the record makes
  * no sense, or another error number. */
 int elapse__data_load(struct elapse__upkeep_data *data, const struct elapse__record *record);
 
-/* Takes the lock of a directory that exists. Stores the lock's file, which the caller closes. */
+/* Takes the lock of a directory that exists. Stores the file of the lock, which the caller
+ * closes. */
 bool elapse__data_lock(const char *directory, int *lock, struct elapse__upkeep_fault *fault);
 
 #endif

@@ -23,7 +23,7 @@ static int compare_ids(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Returns the ids of all jobs, in order. */
+/* Returns the ids of all jobs, sorted. */
 static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
 {
     enum { SLICE = 64 };
@@ -49,7 +49,8 @@ static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
     return ids;
 }
 
-/* Fills a job as it is now: its state comes from the queue, its texts come from its record. */
+/* Fills in a job as it is now. Its state comes from the queue, and its texts come from its
+ * record. */
 static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
                          const struct elapse__queue_fields *old, struct elapse__upkeep_job *job)
 {
@@ -61,14 +62,14 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
     job->fields.group = old->group;
     job->fields.cron = old->cron;
     job->fields.zone = old->zone;
-    /* A put_ms of 0 stands for the due time, as in the records. */
+    /* In a record, a put_ms of 0 stands for the due time. */
     job->fields.put_ms = old->put_ms == job->fields.due_ms ? 0 : old->put_ms;
     if (job->fields.state == ELAPSE__QUEUE_RESERVED)
         job->fields.state = ELAPSE__QUEUE_DELAYED;
     ELAPSE__ASSERT(job->fields.state == ELAPSE__QUEUE_DELAYED ||
                    job->fields.state == ELAPSE__QUEUE_BURIED);
     job->fields.lease = (struct elapse__queue_lease){0};
-    job->fields.failure = ELAPSE__QUEUE_FAILURE_NONE; /* an error is told beside */
+    job->fields.failure = ELAPSE__QUEUE_FAILURE_NONE; /* the error has its own place in an export */
 }
 
 /* Reads a job and gives it to each(). Returns 0, or an error that ends the export. */
@@ -191,7 +192,7 @@ static const char *check_cron(const struct elapse__queue_fields *fields)
     return NULL;
 }
 
-/* Returns what is wrong with the job, or NULL. */
+/* Returns NULL, or what is wrong with the job. */
 static const char *check_job(const struct elapse__upkeep_data *data,
                              const struct elapse__upkeep_job *job)
 {
@@ -223,7 +224,7 @@ static const char *check_job(const struct elapse__upkeep_data *data,
     return fault;
 }
 
-/* Returns the body with the headers behind it, or NULL. */
+/* Returns the body with the headers after it, or NULL if there is no memory. */
 static unsigned char *join_headers(const struct elapse__upkeep_job *job)
 {
     unsigned char *joined = malloc(job->body.size + job->headers.size + 1);
@@ -236,7 +237,7 @@ static unsigned char *join_headers(const struct elapse__upkeep_job *job)
     return joined;
 }
 
-/* Says how loading a record has gone. */
+/* Translates the error of a load into the result of an import. */
 static enum elapse__upkeep_added judge_load(const struct elapse__upkeep_data *data, int error,
                                             struct elapse__upkeep_fault *fault)
 {
@@ -248,7 +249,7 @@ static enum elapse__upkeep_added judge_load(const struct elapse__upkeep_data *da
     return ELAPSE__UPKEEP_FAILED;
 }
 
-/* Loads the error of a job that was loaded. */
+/* Loads the error of a job after the job was loaded. */
 static int load_error(struct elapse__upkeep_data *data, struct elapse__upkeep_job *job)
 {
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
@@ -278,7 +279,8 @@ enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
     if (fields->id > ELAPSE__QUEUE_ID_MAX)
         return refuse(fault, "id: it is too great");
     ELAPSE__ASSERT_THAT(fields->id, >, last_id); /* no id is given twice */
-    /* A job without a due time has the time of its put in its record (queue/sides.c). */
+    /* The record of a job without a due time has the time of its put in its place
+     * (src/queue/sides.c). */
     if (fields->no_due && fields->put_ms == 0)
         fields->put_ms = data->engine.now().wall_ms;
     fields->headers_size = (uint16_t)job->headers.size;

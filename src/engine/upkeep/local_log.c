@@ -11,14 +11,13 @@
 #include "../journal/portable.h"
 #include "data.h"
 
-/* The group that is being read: room for its header, then its records, in the form that a log has.
- */
+/* Room for the group that is being read: its header, then its records, in the form of a log. */
 struct reader {
     struct elapse__upkeep_local_log *log;
     uint8_t *bytes;
     size_t size, room;
     uint32_t records;
-    uint64_t broken; /* the group whose bytes do not have the hash that the log gave it; 0: none */
+    uint64_t broken; /* the group whose bytes have another hash than in the log; 0: none */
     const char *directory;
     struct elapse__upkeep_fault damage; /* the first damage that was found; "": none */
 };
@@ -70,7 +69,8 @@ static struct elapse__upkeep_local_group *add(struct elapse__upkeep_local_log *l
     return &log->groups[log->count++];
 }
 
-/* Completes the bytes of the group, and compares their hash with the group's hash in the log. */
+/* Completes the bytes of the group. Compares their hash with the hash that the group has in the
+ * log. */
 static int keep_bytes(struct reader *reader, const struct elapse__journal_place *place,
                       struct elapse__upkeep_local_group *group)
 {
@@ -81,8 +81,8 @@ static int keep_bytes(struct reader *reader, const struct elapse__journal_place 
         return ENOMEM;
     elapse__portable_put_header(&facts, reader->records, reader->bytes);
     if (reader->log->next_hash(place->previous_hash, reader->bytes, reader->size) != place->hash) {
-        /* The first place may belong to a group whose records were in a file that is gone, because
-         * it was not needed any more. */
+        /* The first place may belong to a group whose records were in a file that was removed,
+         * because nobody needed it any more. */
         bool is_first = reader->log->count == 1;
         reader->broken = is_first ? 0 : place->group;
         return is_first ? 0 : EBADMSG;
@@ -120,8 +120,8 @@ static void forget_groups(struct elapse__upkeep_local_log *log)
     log->count = 0;
 }
 
-/* Takes the place of a group. If an owner's group has no records, its place is that of the group
- * before. */
+/* Takes the place of a group. A group without an owner's records has the place of the group before
+ * it. */
 static int take_place(void *context, const struct elapse__journal_place *place)
 {
     struct reader *reader = context;
@@ -137,7 +137,7 @@ static int take_place(void *context, const struct elapse__journal_place *place)
     return error;
 }
 
-/* Notes the damage, and ends the reading: groups may be missing after it. */
+/* Notes the damage, and ends the reading, because groups may be missing after it. */
 static int take_finding(void *context, const struct elapse__finding *finding)
 {
     struct reader *reader = context;
@@ -197,7 +197,7 @@ bool elapse__upkeep_local_log_read(const char *directory, struct elapse__upkeep_
     bool is_read =
         read_memory(directory, &log->memory, fault) && read_log(directory, &reader, fault);
     free(reader.bytes);
-    ELAPSE__ASSERT(is_read || fault->text[0] != '\0'); /* a refusal says why */
+    ELAPSE__ASSERT(is_read || fault->text[0] != '\0'); /* a refusal has a reason */
     if (!is_read)
         elapse__upkeep_local_log_free(log);
     return is_read;

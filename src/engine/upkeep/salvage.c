@@ -7,8 +7,7 @@
 #include "../../base/assert.h"
 #include "../../base/little_endian.h"
 
-/* The least bytes that a record takes. So lost bytes had at most bytes / RECORD_BYTES_MIN records.
- */
+/* The fewest bytes of a record. Lost bytes had at most bytes / RECORD_BYTES_MIN records. */
 enum { RECORD_BYTES_MIN = 24, LIFE_BYTES = 4 };
 
 static void forget_lost(struct elapse__salvage *salvage, uint64_t id)
@@ -30,7 +29,7 @@ static void learn_life(struct elapse__salvage *salvage, uint32_t life)
 static void learn(struct elapse__salvage *salvage, const struct elapse__record *record,
                   const struct elapse__queue_fields *fields)
 {
-    ELAPSE__ASSERT(fields->id > 0 && fields->id <= ELAPSE__QUEUE_ID_MAX); /* as decode promises */
+    ELAPSE__ASSERT(fields->id > 0 && fields->id <= ELAPSE__QUEUE_ID_MAX); /* decode promises that */
     if (fields->id > salvage->greatest_id)
         salvage->greatest_id = fields->id;
     learn_life(salvage, fields->lease.life);
@@ -70,8 +69,8 @@ static void copy_text(char *to, size_t room, struct elapse__queue_text text)
     to[size] = '\0';
 }
 
-/* Deletes a job whose newest record is damaged. Otherwise an older record of the job would bring
- * back a body that was replaced. */
+/* Deletes a job whose newest record is damaged. If it were not deleted, an older record of the job
+ * would bring back a body that was replaced. */
 static int load_delete(struct elapse__salvage *salvage, uint64_t id)
 {
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
@@ -85,7 +84,7 @@ static int load_delete(struct elapse__salvage *salvage, uint64_t id)
     return load(salvage, &record);
 }
 
-/* Loads what a CHANGE says of its job, whose error has a damaged text. */
+/* Loads what a CHANGE says of its job, without the error, whose text is damaged. */
 static int load_without_error(struct elapse__salvage *salvage, const struct elapse__record *record)
 {
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
@@ -135,7 +134,7 @@ int elapse__salvage_life(struct elapse__salvage *salvage, uint64_t lost_bytes)
         .type = ELAPSE__RECORD_EPOCH, .fields_size = LIFE_BYTES, .fields = bytes};
     if (life >= UINT32_MAX)
         life = UINT32_MAX - 1;
-    ELAPSE__ASSERT_THAT(life, <, UINT32_MAX); /* a life that follows needs a number, too */
+    ELAPSE__ASSERT_THAT(life, <, UINT32_MAX); /* the next life needs a number, too */
     elapse__little_endian_store(bytes, life, LIFE_BYTES);
     return load(salvage, &record);
 }

@@ -11,10 +11,10 @@
 struct elapse__lost_job {
     uint64_t id;
     char tube[ELAPSE__QUEUE_TUBE_BYTES_MAX + 1];
-    char key[ELAPSE__QUEUE_KEY_BYTES_MAX + 1]; /* may be empty */
+    char key[ELAPSE__QUEUE_KEY_BYTES_MAX + 1]; /* "": the job has no key */
 };
 
-/* What the records that were taken so far say about the jobs. */
+/* What the records so far say about the jobs. */
 struct elapse__salvage {
     struct elapse__upkeep_data *data; /* NULL: nothing is written */
     struct elapse__lost_job *lost;
@@ -23,14 +23,14 @@ struct elapse__salvage {
     uint32_t greatest_life;
 };
 
-/* Takes a whole record. Passes over a record that makes no sense. Returns 0 or an error number. */
+/* Takes a whole record. Skips a record that makes no sense. Returns 0 or an error number. */
 int elapse__salvage_record(struct elapse__salvage *salvage, const struct elapse__record *record);
 
 /* Takes a record whose body is damaged. */
 int elapse__salvage_damaged(struct elapse__salvage *salvage, const struct elapse__record *record);
 
-/* Writes the number of a life that no earlier life can have had, even if the lost bytes had records
- * of lives alone. */
+/* Writes the number of a life that no earlier life can have had. This is true even if all lost
+ * bytes were records of lives. */
 int elapse__salvage_life(struct elapse__salvage *salvage, uint64_t lost_bytes);
 
 #endif
