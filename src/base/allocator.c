@@ -10,7 +10,7 @@ static void *allocate(size_t alignment, size_t bytes, void *context)
     if (alignment <= _Alignof(max_align_t))
         return malloc(bytes);
     ELAPSE__ASSERT((alignment & (alignment - 1)) == 0);
-    /* C11 wants a size that is a multiple of the alignment. */
+    /* C11 requires that the size is a multiple of the alignment. */
     return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 

@@ -9,14 +9,15 @@
 
 #include "assert.h"
 
-/* The size of a cache line. Blocks of tasks and shards begin at the beginning of one. */
+/* The size of a cache line. Each block of tasks, and each shard, begins at the beginning of a cache
+ * line. */
 enum { ELAPSE__LINE_BYTES = 64 };
 
 /* Returns an allocator that uses malloc, aligned_alloc and free. */
 struct elapse_allocator elapse__default_allocator(void);
 
-/* Does the same as elapse__allocate, also under a lock. Requires that the allocator is not the
- * user's. */
+/* Does the same as elapse__allocate. The calling thread may hold a lock. Requires that the
+ * allocator is not the user's. */
 static inline void *elapse__allocate_locked(const struct elapse_allocator *memory, size_t alignment,
                                             size_t bytes)
 {
@@ -33,8 +34,8 @@ static inline void *elapse__allocate(const struct elapse_allocator *memory, size
     return elapse__allocate_locked(memory, alignment, bytes);
 }
 
-/* Does the same as elapse__release, also under a lock. Requires that the allocator is not the
- * user's. */
+/* Does the same as elapse__release. The calling thread may hold a lock. Requires that the allocator
+ * is not the user's. */
 static inline void elapse__release_locked(const struct elapse_allocator *memory, void *block,
                                           size_t bytes)
 {

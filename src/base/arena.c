@@ -12,7 +12,7 @@ enum {
 
 struct elapse__region {
     uint64_t used[UNITS / 64]; /* a bit for each unit */
-    uint32_t index;            /* in the arena's table */
+    uint32_t index;            /* the index of this region in the arena's table */
     uint32_t free_units;
     uint32_t longest;
 };
@@ -20,7 +20,7 @@ struct elapse__region {
 enum {
     HEADER_UNITS =
         (sizeof(struct elapse__region) + ELAPSE__ARENA_UNIT_BYTES - 1) / ELAPSE__ARENA_UNIT_BYTES,
-    BLOCK_UNITS = UNITS - HEADER_UNITS, /* of a region */
+    BLOCK_UNITS = UNITS - HEADER_UNITS, /* the units of a region that blocks may take */
 };
 
 _Static_assert(UNITS == 1 << ELAPSE__ARENA_CLASSES, "a run of units has a class");
@@ -34,7 +34,8 @@ static uint32_t units_of(size_t bytes)
 
 /* ---- one region ---- */
 
-/* Returns the first unit from `unit` on that is in use, or free; UNITS: there is none. */
+/* Returns the first unit from `unit` on that is in use, if `in_use` is true, or the first unit that
+ * is free; UNITS if there is none. */
 static uint32_t find_unit(const struct elapse__region *region, uint32_t unit, bool in_use)
 {
     while (unit < UNITS) {
@@ -100,7 +101,7 @@ static void *take_block(struct elapse__region *region, uint32_t units)
 
 /* ---- all regions ---- */
 
-/* Keeps A2 when a region has more room, or another place. */
+/* Restores invariant A2 after a region has got more room, or another place in the table. */
 static void note_room(struct elapse__arena *arena, const struct elapse__region *region)
 {
     for (unsigned bits = 0; bits < ELAPSE__ARENA_CLASSES && region->longest >> bits != 0; bits++)
@@ -137,7 +138,7 @@ bool elapse__arena_add(struct elapse__arena *arena, void *memory)
     return true;
 }
 
-/* Gives an empty region back. The last region of the table gets its place. */
+/* Gives an empty region back. The last region of the table gets the place of the empty region. */
 static void give_back(struct elapse__arena *arena, const struct elapse__region_source *source,
                       struct elapse__region *region)
 {
@@ -159,7 +160,7 @@ static void give_all_back(struct elapse__arena *arena, const struct elapse__regi
     *arena = (struct elapse__arena){.regions = NULL};
 }
 
-/* Returns a block in the regions that there are, or NULL. */
+/* Returns a block in the present regions; NULL if none of them has room. */
 static void *find_block(struct elapse__arena *arena, uint32_t units)
 {
     uint32_t *first = &arena->first[elapse__highest_bit(units)];

@@ -1,21 +1,22 @@
 /*
- * Assertions: facts that the code relies on, each stated at the place where it must hold.
+ * Assertions are facts that the code relies on. Each assertion is stated at the place where the
+ * fact must hold.
  *
- * A build that defines ELAPSE__ASSERTIONS (developer, sanitizers, fuzz) tests them. If one fails,
- * it prints its file, line, expression and values, and traps. In all other builds assertions are
- * empty: a release never stops because of one, and the coverage build does not count their
- * branches.
+ * A build that defines ELAPSE__ASSERTIONS (developer, sanitizers, fuzz) tests the assertions. An
+ * assertion that fails prints its file, line, expression and values, and traps. In all other builds
+ * assertions are empty. So a release never stops because of an assertion, and the coverage build
+ * does not count their branches.
  *
  *     ELAPSE__ASSERT(timer->place != 0);
  *     ELAPSE__ASSERT_THAT(queue->count, <=, queue->capacity);
  *
- * The second one prints, for example,
+ * If the second assertion fails, it prints, for example,
  *
  *     src/scheduler/work_queue.c:61: assertion failed: queue->count <= queue->capacity
  *         left: 3, right: 2
  *
- * An assertion is about the program. A mistake that a caller of the public interface can make is
- * answered by an error instead.
+ * An assertion is about the program itself. If a caller of the public interface can make a mistake,
+ * the function returns an error for it, and asserts nothing.
  */
 #ifndef ELAPSE__ASSERT_H
 #define ELAPSE__ASSERT_H
@@ -34,8 +35,9 @@ _Noreturn void elapse__comparison_failed(const char *file, int line, const char 
 #define ELAPSE__ASSERT(condition) \
     ((condition) ? (void)0 : elapse__assertion_failed(__FILE__, __LINE__, #condition))
 
-/* Compares two integers that are not negative, and prints both if the comparison fails. Both
- * expressions are then evaluated a second time, so they must not have effects. */
+/* Compares two integers. If the comparison fails, prints both, and for that evaluates both
+ * expressions a second time. Requires that neither integer is negative, and that the expressions
+ * have no effects. */
 #define ELAPSE__ASSERT_THAT(left, comparison, right)                                       \
     ((left)comparison(right)                                                               \
          ? (void)0                                                                         \

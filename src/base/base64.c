@@ -28,7 +28,7 @@ char *elapse__base64_write(char *out, const unsigned char *bytes, size_t count)
         out += 2;
     }
     ELAPSE__ASSERT_THAT((size_t)(out - begin), ==, ELAPSE__BASE64_ROOM(count));
-    (void)begin; /* used by assertions alone */
+    (void)begin; /* only assertions use it */
     return out;
 }
 
@@ -38,7 +38,8 @@ static bool read_four(const char *text, unsigned characters, uint32_t *bits)
 {
     *bits = 0;
     for (unsigned i = 0; i < 4; i++) {
-        /* strchr finds a NUL, too: the one that ends the alphabet. */
+        /* strchr would find a NUL, too: the NUL that ends the alphabet. So a NUL is refused
+         * before. */
         const char *place = i < characters && text[i] != '\0' ? strchr(alphabet, text[i]) : NULL;
         if (i < characters ? place == NULL : text[i] != '=')
             return false;
@@ -61,7 +62,7 @@ bool elapse__base64_read(const char *text, size_t length, unsigned char *bytes, 
         for (unsigned byte = 0; byte < 3 - padding; byte++)
             bytes[(*count)++] = (unsigned char)(bits >> (16 - 8 * byte));
         if ((bits & (padding == 2 ? 0xFFFFU : padding == 1 ? 0xFFU : 0U)) != 0)
-            return false; /* bits that belong to no byte */
+            return false; /* the last character has bits that belong to no byte */
     }
     ELAPSE__ASSERT_THAT(*count, <=, length / 4 * 3);
     return true;

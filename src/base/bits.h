@@ -10,14 +10,14 @@
 
 #include "assert.h"
 
-/* Returns the number of the lowest bit that is set in `word`, which is not 0. */
+/* Returns the number of the lowest bit that is set in `word`. Requires that `word` is not 0. */
 static inline unsigned elapse__lowest_bit(uint64_t word)
 {
     ELAPSE__ASSERT(word != 0);
     return (unsigned)__builtin_ctzll(word);
 }
 
-/* Returns the number of the highest bit that is set in `word`, which is not 0. */
+/* Returns the number of the highest bit that is set in `word`. Requires that `word` is not 0. */
 static inline unsigned elapse__highest_bit(uint64_t word)
 {
     ELAPSE__ASSERT(word != 0);

@@ -1,6 +1,7 @@
 /*
- * The part of a tube's name that stands in braces: `eu` in `mails{eu}`. In a cluster it decides in
- * which partition the whole tube lies. It lies between the first { and the first } behind it.
+ * A tube's name may have a part in braces, its hash tag: `eu` in `mails{eu}`. The hash tag is the
+ * text between the first { and the first } behind it. In a cluster, the hash tag decides in which
+ * partition the whole tube lies.
  */
 #ifndef ELAPSE__BASE_BRACES_H
 #define ELAPSE__BASE_BRACES_H
@@ -9,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Finds the part of a name that stands in braces. Returns false if there is none, or if it is
+/* Finds the hash tag of a name. Returns false if the name has no hash tag, or if the hash tag is
  * empty. */
 static inline bool elapse__braces_find(const void *name, size_t size, const unsigned char **part,
                                        size_t *part_size)

@@ -9,15 +9,17 @@
 enum {
     CAPACITY_MIN = 512,
     POOL_BYTES_MIN = 2 * ELAPSE__BUFFER_KEPT,
-    POOL_SIZES = 5, /* each twice the one before: the last is 512 KiB */
+    POOL_SIZES = 5, /* each size is twice the size before; the last size is 512 KiB */
 };
 
-/* Large memory that a buffer has given back serves the next buffer. Otherwise a connection that
- * works would take the memory from the system anew with every turn, page by page. The pool keeps
- * one piece of each size, 1 MiB in all, whatever the number of connections. Threads share it. */
+/* The pool keeps large memory that a buffer has given back, and gives it to the next buffer.
+ * Without the pool, a busy connection would take its memory from the system again and again, page
+ * by page. The pool keeps one piece of each size, 1 MiB in all, however many buffers there are. All
+ * threads share the pool. */
 static _Atomic(uint8_t *) pool[POOL_SIZES];
 
-/* Returns the place of the pool for memory of this size, or NULL. */
+/* Returns the place of the pool for memory of this size; NULL if the pool keeps no memory of this
+ * size. */
 static _Atomic(uint8_t *) *place_for(size_t capacity)
 {
     for (unsigned i = 0; i < POOL_SIZES; i++)
@@ -45,7 +47,7 @@ static void give_memory(uint8_t *bytes, size_t capacity)
 
 static void check(const struct elapse__buffer *buffer)
 {
-    (void)buffer; /* used by assertions alone */
+    (void)buffer; /* only assertions use it */
     ELAPSE__ASSERT_THAT(buffer->begin, <=, buffer->end);
     ELAPSE__ASSERT_THAT(buffer->end, <=, buffer->capacity);
     ELAPSE__ASSERT((buffer->bytes == NULL) == (buffer->capacity == 0));
@@ -61,8 +63,8 @@ bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size)
         return false;
     while (capacity < used + size)
         capacity *= 2;
-    /* If half of the memory is free, moving the bytes to its beginning costs no more than appending
-     * them has cost. */
+    /* If half of the memory is free, the bytes are moved to its beginning. This costs no more than
+     * it has cost to append them. */
     if (capacity == buffer->capacity && used <= capacity / 2) {
         memmove(buffer->bytes, buffer->bytes + buffer->begin, used);
     } else {

@@ -1,7 +1,7 @@
 /*
- * Bytes that are appended at one end and taken from the other. A buffer begins as zeros, grows by
- * doubling, and gives large memory back when the last byte is taken. The next buffer that grows
- * gets it: see buffer.c.
+ * A buffer holds bytes that are appended at one end and taken from the other. A buffer begins as
+ * zeros, and grows by doubling. When the last byte is taken, the buffer gives large memory back.
+ * The next buffer that grows gets this memory: see buffer.c.
  */
 #ifndef ELAPSE__BASE_BUFFER_H
 #define ELAPSE__BASE_BUFFER_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { ELAPSE__BUFFER_KEPT = 16 << 10 }; /* larger memory is given back when it is empty */
+enum { ELAPSE__BUFFER_KEPT = 16 << 10 }; /* larger memory is given back when the buffer is empty */
 
 struct elapse__buffer {
     uint8_t *bytes;
@@ -31,11 +31,11 @@ static inline uint8_t *elapse__buffer_first(const struct elapse__buffer *buffer)
     return buffer->begin == 0 ? buffer->bytes : buffer->bytes + buffer->begin;
 }
 
-/* Makes room for `size` bytes at the end; the bytes of the buffer may move. Returns false if there
+/* Makes room for `size` bytes at the end. The bytes of the buffer may move. Returns false if there
  * is no memory. */
 bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size);
 
-/* Makes room as elapse__buffer_grow does, if there is too little. */
+/* Makes room as elapse__buffer_grow does, if there is too little room. */
 static inline bool elapse__buffer_reserve(struct elapse__buffer *buffer, size_t size)
 {
     return size <= buffer->capacity - buffer->end || elapse__buffer_grow(buffer, size);
@@ -60,17 +60,17 @@ __attribute__((format(printf, 2, 3))) bool elapse__buffer_format(struct elapse__
 bool elapse__buffer_format_arguments(struct elapse__buffer *buffer, const char *format,
                                      va_list arguments);
 
-/* Takes bytes from the front. Requires that the buffer has as many. */
+/* Takes `size` bytes from the front. Requires that the buffer has so many bytes. */
 void elapse__buffer_take(struct elapse__buffer *buffer, size_t size);
 
-/* Takes all bytes, and keeps the memory. */
+/* Takes all bytes. The buffer keeps its memory. */
 static inline void elapse__buffer_clear(struct elapse__buffer *buffer)
 {
     buffer->begin = 0;
     buffer->end = 0;
 }
 
-/* Releases the memory. The buffer is empty then, and can be used again. */
+/* Releases the memory. Afterwards the buffer is empty, and can be used again. */
 void elapse__buffer_free(struct elapse__buffer *buffer);
 
 #endif

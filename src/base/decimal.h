@@ -10,12 +10,12 @@
 
 enum { ELAPSE__DECIMAL_BYTES = 20 }; /* the digits of the greatest number */
 
-/* Reads a number of digits alone, no greater than `greatest`. Returns false if the text is
- * no such number; then `*number` is as it was. */
+/* Reads a text that has only digits, as a number. Returns false if the text has another character,
+ * or if the number is greater than `greatest`; then `*number` does not change. */
 bool elapse__decimal_read(const void *bytes, size_t size, uint64_t greatest, uint64_t *number);
 
-/* Writes a number, up to ELAPSE__DECIMAL_BYTES bytes without a NUL. Returns the number of
- * bytes. */
+/* Writes a number as digits, without a NUL. Returns how many bytes it has written, at most
+ * ELAPSE__DECIMAL_BYTES. */
 size_t elapse__decimal_write(char *bytes, uint64_t number);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Counts of values by their size: four buckets for each power of two, so that a bucket is at most a
- * quarter wider than its least value. Adding takes a few nanoseconds.
+ * A histogram counts values by their size. There are four buckets for each power of two, so that
+ * the values of a bucket differ by less than a quarter of the least of them. To add a value takes a
+ * few nanoseconds.
  *
  *      0 1 2 3 | 4 5 6 7 | 8-9 10-11 12-13 14-15 | 16-19 20-23 24-27 28-31 | ...
  */
@@ -11,9 +12,10 @@
 
 #include "bits.h"
 
-enum { ELAPSE__HISTOGRAM_BUCKETS = 160 }; /* to 2^41 - 1; larger values are in the last one */
+/* For values up to 2^41 - 1; larger values count in the last bucket. */
+enum { ELAPSE__HISTOGRAM_BUCKETS = 160 };
 
-/* Begins as zeros. */
+/* A histogram begins as zeros. */
 struct elapse__histogram {
     uint64_t counts[ELAPSE__HISTOGRAM_BUCKETS];
     uint64_t count;
@@ -30,8 +32,8 @@ static inline unsigned elapse__histogram_bucket(uint64_t value)
     return bucket < ELAPSE__HISTOGRAM_BUCKETS ? bucket : ELAPSE__HISTOGRAM_BUCKETS - 1;
 }
 
-/* Returns the least value of a bucket. For ELAPSE__HISTOGRAM_BUCKETS, returns the value after the
- * last bucket. */
+/* Returns the least value of a bucket. If `bucket` is ELAPSE__HISTOGRAM_BUCKETS, returns the least
+ * value above the last bucket. */
 static inline uint64_t elapse__histogram_least(unsigned bucket)
 {
     return bucket < 4 ? bucket : (uint64_t)(4 + bucket % 4) << (bucket / 4 - 1);

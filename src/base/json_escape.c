@@ -9,7 +9,7 @@
 struct character {
     size_t bytes;
     bool is_plain;
-    unsigned code; /* of a character that is written as an escape */
+    unsigned code; /* the code point, if the character is written as an escape */
 };
 
 static struct character beyond_ascii(const unsigned char *text, size_t length)
@@ -19,10 +19,10 @@ static struct character beyond_ascii(const unsigned char *text, size_t length)
     ELAPSE__ASSERT_THAT(bytes, <=, length);
     if (bytes == 0)
         return (struct character){1, false, 0xfffd};
-    /* U+0080 to U+009F, the other control characters. */
+    /* U+0080 to U+009F are the other control characters. */
     if (text[0] == 0xc2 && text[1] < 0xa0)
         return (struct character){2, false, text[1]};
-    /* U+2028 and U+2029, the separators. */
+    /* U+2028 and U+2029 are the separators of lines and paragraphs. */
     if (text[0] == 0xe2 && text[1] == 0x80 && (text[2] & 0xfe) == 0xa8)
         return (struct character){3, false, 0x2000U | (text[2] & 0x3fU)};
     return (struct character){bytes, true, 0};
@@ -37,7 +37,8 @@ static struct character character_at(const unsigned char *text, size_t length)
     return (struct character){1, byte >= 0x20 && byte != '"' && byte != '\\' && byte != 0x7f, byte};
 }
 
-/* Returns the letter that stands for a character behind a backslash; 0: none does. */
+/* Returns the letter that stands for a character behind a backslash; 0 if there is no such
+ * letter. */
 static char letter_of(unsigned code)
 {
     switch (code) {

@@ -1,9 +1,10 @@
 /*
- * Texts as JSON strings: which characters stand as they are, and how the others are written.
+ * Texts as JSON strings: which characters stand as they are, and how the other characters are
+ * written.
  *
- * Control characters, the quote and the backslash are escaped; so are the line and paragraph
- * separators of Unicode, which some readers take for the end of a line. Therefore a string is
- * always one line. Each byte that is not UTF-8 becomes U+FFFD.
+ * Control characters, the quote and the backslash are escaped. The line and paragraph separators of
+ * Unicode are escaped, too, because some readers take them for the end of a line. Therefore a
+ * string is always one line. Each byte that is not UTF-8 becomes U+FFFD.
  */
 #ifndef ELAPSE__BASE_JSON_ESCAPE_H
 #define ELAPSE__BASE_JSON_ESCAPE_H
@@ -12,12 +13,12 @@
 
 enum { ELAPSE__JSON_ESCAPE_BYTES = 6 };
 
-/* The beginning of a text: bytes that stand as they are, and behind them at most one character that
- * is written as an escape. */
+/* A piece is the beginning of a text: bytes that stand as they are, and behind them at most one
+ * character that is written as an escape. */
 struct elapse__json_piece {
-    size_t plain;       /* bytes; 0: the escape comes at once */
-    size_t taken;       /* bytes, with those of the character */
-    size_t escape_size; /* 0: the text ends here */
+    size_t plain;       /* how many bytes stand as they are; 0: the escape comes at once */
+    size_t taken;       /* how many bytes the piece has, with the bytes of the character */
+    size_t escape_size; /* 0: there is no escape, because the text ends here */
     char escape[ELAPSE__JSON_ESCAPE_BYTES];
 };
 

@@ -1,5 +1,5 @@
 /*
- * Numbers as they lie on disk: the lowest byte first.
+ * Reads and writes numbers as they lie on disk: the lowest byte comes first.
  */
 #ifndef ELAPSE__LITTLE_ENDIAN_H
 #define ELAPSE__LITTLE_ENDIAN_H
@@ -8,7 +8,8 @@
 
 #include "assert.h"
 
-/* Compilers make one load of each of these expressions. They would not make one load of a loop. */
+/* Compilers make one load out of each of these expressions. They would not make one load out of a
+ * loop. */
 static inline uint64_t elapse__little_endian_load(const uint8_t *bytes, unsigned count)
 {
     ELAPSE__ASSERT(count == 1 || count == 2 || count == 4 || count == 8);

@@ -1,6 +1,6 @@
 /*
- * Rings: doubly linked lists of nodes, closed by a node that belongs to no member.
- * An empty ring is its closing node alone, which points to itself both ways.
+ * A ring is a doubly linked list of nodes. One more node, which belongs to no member, closes the
+ * ring. In an empty ring this closing node is alone, and points to itself both ways.
  *
  *        +--> closing <--> oldest <--> ... <--> newest <--+
  *        +------------------------------------------------+
@@ -42,7 +42,7 @@ static inline void elapse__ring_insert(struct elapse__ring_node *ring_node,
     next->previous = ring_node;
 }
 
-/* Inserts `ring_node` as the newest. */
+/* Inserts `ring_node` as the newest node. */
 static inline void elapse__ring_append(struct elapse__ring_node *ring,
                                        struct elapse__ring_node *ring_node)
 {
@@ -50,7 +50,7 @@ static inline void elapse__ring_append(struct elapse__ring_node *ring,
     ELAPSE__ASSERT(ring->previous == ring_node);
 }
 
-/* Inserts `ring_node` as the oldest. */
+/* Inserts `ring_node` as the oldest node. */
 static inline void elapse__ring_prepend(struct elapse__ring_node *ring,
                                         struct elapse__ring_node *ring_node)
 {
@@ -58,8 +58,8 @@ static inline void elapse__ring_prepend(struct elapse__ring_node *ring,
     ELAPSE__ASSERT(ring->next == ring_node);
 }
 
-/* Removes `ring_node`, which is not the closing node. Returns true when the ring is now
- * empty: its closing node was both neighbours of `ring_node`. */
+/* Removes `ring_node`. Requires that `ring_node` is not the closing node. Returns whether the ring
+ * is empty now: then the closing node was both neighbours of `ring_node`. */
 static inline bool elapse__ring_remove(struct elapse__ring_node *ring_node)
 {
     ELAPSE__ASSERT(ring_node->next->previous == ring_node);
@@ -72,14 +72,15 @@ static inline bool elapse__ring_remove(struct elapse__ring_node *ring_node)
 
 /* ---- rings of timers ---- */
 
-/* Returns the timer of a node that is not the closing one. */
+/* Returns the timer of a node. Requires that the node is not the closing node. */
 static inline struct elapse_timer *elapse__ring_timer(const struct elapse__ring_node *ring_node)
 {
     ELAPSE__ASSERT(ring_node != NULL);
     return (struct elapse_timer *)(uintptr_t)ring_node;
 }
 
-/* Moves all timers of one ring, which is not empty, into another, which is. */
+/* Moves all timers of the ring `from` into the ring `to`. Requires that `from` is not empty, and
+ * that `to` is empty. */
 static inline void elapse__ring_take_all(struct elapse__ring_node *to,
                                          struct elapse__ring_node *from)
 {
@@ -92,8 +93,8 @@ static inline void elapse__ring_take_all(struct elapse__ring_node *to,
     elapse__ring_init(from);
 }
 
-/* Cuts all nodes behind `last` off: `last`, which may be the closing node, becomes the
- * newest. The nodes that are cut off have been inserted elsewhere already. */
+/* Cuts off all nodes behind `last`. Then `last` is the newest node; if `last` is the closing node,
+ * the ring is empty. Requires that the nodes that are cut off were inserted elsewhere already. */
 static inline void elapse__ring_close_behind(struct elapse__ring_node *ring,
                                              struct elapse__ring_node *last)
 {
@@ -106,8 +107,8 @@ static inline void elapse__ring_close_behind(struct elapse__ring_node *ring,
 
 /* ---- walks along a whole ring ---- */
 
-/* Calls `visit` with each timer of the ring, the oldest first, until it returns false.
- * Returns false then, and true at the end of the ring. The visit may stop the timer. */
+/* Calls `visit` with each timer of the ring, the oldest first, until `visit` returns false. Returns
+ * true if `visit` returned true for all timers. `visit` may stop its timer. */
 static inline bool elapse__ring_visit(const struct elapse__ring_node *ring,
                                       elapse_visit_function *visit, void *context)
 {
@@ -115,7 +116,7 @@ static inline bool elapse__ring_visit(const struct elapse__ring_node *ring,
     while (ring_node != ring) {
         ELAPSE__ASSERT(ring_node->next->previous == ring_node);
         ELAPSE__ASSERT(ring_node->previous->next == ring_node);
-        /* The visit may release the memory of the timer. */
+        /* `visit` may release the memory of the timer. */
         struct elapse__ring_node *next = ring_node->next;
         if (!visit(elapse__ring_timer(ring_node), context))
             return false;
@@ -124,14 +125,14 @@ static inline bool elapse__ring_visit(const struct elapse__ring_node *ring,
     return true;
 }
 
-/* What a dump tells about the timers of one or more rings. */
+/* What a dump of a structure tells about the timers of one ring or of several rings. */
 struct elapse__ring_summary {
     size_t count;
-    uint64_t least;    /* least deadline; ELAPSE_NEVER if there is no timer */
-    uint64_t greatest; /* greatest deadline; 0 if there is no timer */
+    uint64_t least;    /* the least deadline; ELAPSE_NEVER if there is no timer */
+    uint64_t greatest; /* the greatest deadline; 0 if there is no timer */
 };
 
-/* Adds the timers of a ring to `summary`, which begins as {.least = ELAPSE_NEVER}. */
+/* Adds the timers of a ring to `summary`. A summary begins as {.least = ELAPSE_NEVER}. */
 static inline void elapse__ring_summarise(const struct elapse__ring_node *ring,
                                           struct elapse__ring_summary *summary)
 {
@@ -154,15 +155,15 @@ enum {
     ELAPSE__BROKEN_COUNT = 4, /* `count` timers are in the rings */
 };
 
-/* Checks one timer where it lies. Returns the number of the invariant that is broken, or
- * 0. */
+/* Checks one timer at its place. Returns the number of the invariant that is broken; 0 if none
+ * is. */
 typedef unsigned elapse__check_function(const struct elapse_timer *timer, const void *context);
 
 /*
- * Checks the links of a ring, and each timer by `check`. Adds the timers to `*count`, and
- * gives up when that exceeds `limit`, so that it ends even if the ring is a loop without
- * its closing link. Returns the number of the first invariant found broken, or 0.
- * It asserts nothing: it is called to find damage.
+ * Checks the links of a ring, and each timer by `check`. Adds the number of timers to `*count`.
+ * Ends when `*count` exceeds `limit`, so that the walk ends even if damaged links make a loop
+ * without the closing node. Returns the number of the first invariant that it finds broken; 0 if it
+ * finds none. Asserts nothing, because it is called to find damage.
  */
 static inline unsigned elapse__ring_check(const struct elapse__ring_node *ring, size_t limit,
                                           size_t *count, elapse__check_function *check,

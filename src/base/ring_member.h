@@ -1,6 +1,6 @@
 /*
- * Nodes of rings that know whether they are in a ring: `next` of the node is NULL while the node is
- * in no ring. The server and the router of a cluster use such nodes. Timers do without: a
+ * Nodes of rings that know whether they are in a ring: while a node is in no ring, its `next` is
+ * NULL. The server and the router of a cluster use such nodes. Timers need no such nodes, because a
  * timer is in a ring all the time that it is pending.
  */
 #ifndef ELAPSE__BASE_RING_MEMBER_H
@@ -13,7 +13,7 @@ static inline bool elapse__ring_has_node(const struct elapse__ring_node *ring_no
     return ring_node->next != NULL;
 }
 
-/* Removes `ring_node` from the ring that it is in, if it is in one. */
+/* Removes `ring_node` from its ring, if it is in a ring. */
 static inline void elapse__ring_leave(struct elapse__ring_node *ring_node)
 {
     if (!elapse__ring_has_node(ring_node))
@@ -22,7 +22,7 @@ static inline void elapse__ring_leave(struct elapse__ring_node *ring_node)
     ring_node->next = NULL;
 }
 
-/* Inserts `ring_node` as the newest, unless it is in a ring. */
+/* Inserts `ring_node` as the newest node, unless it is in a ring. */
 static inline void elapse__ring_join_once(struct elapse__ring_node *ring,
                                           struct elapse__ring_node *ring_node)
 {

@@ -1,6 +1,6 @@
 /*
- * Hashes of bytes that strangers choose. They depend on a secret, so that strangers cannot choose
- * keys that collide.
+ * Hashes of bytes that strangers choose. A hash depends on a secret, so that strangers cannot
+ * choose keys that have the same hash.
  *
  * Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF",
  * INDOCRYPT 2012; the hash of 128 bits is the variant of their reference implementation.
@@ -21,8 +21,8 @@ struct elapse__hash_128 {
     uint64_t high;
 };
 
-/* Returns the hash of 64 bits by SipHash-1-3. Like many language runtimes, it does one round a word
- * and three at the end. The hash means something in this process only. */
+/* Returns the hash of 64 bits by SipHash-1-3. It does one round for each word and three rounds at
+ * the end, as many language runtimes do. A hash means something only in this process. */
 uint64_t elapse__sip_hash_64(const struct elapse__hash_secret *secret, const void *key,
                              size_t key_bytes);
 

@@ -11,7 +11,8 @@ size_t elapse__utf8_size(const void *text, size_t length)
     static const struct {
         unsigned char mask;
         unsigned char lead;
-        uint32_t least; /* the least code point of this form: a smaller one has a shorter form */
+        /* The least code point of this form; smaller code points have a shorter form. */
+        uint32_t least;
     } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
 
     ELAPSE__ASSERT_THAT(length, >, 0U);

@@ -1,5 +1,5 @@
 /*
- * UTF-8, as RFC 3629 has it: no form that is longer than it need be, no surrogates, and nothing
+ * UTF-8, as RFC 3629 defines it: no form that is longer than necessary, no surrogates, and nothing
  * above U+10FFFF.
  */
 #ifndef ELAPSE__BASE_UTF8_H
@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns how many bytes the character at the beginning of the text has; 0: there is no character.
- * Requires that `length` is not 0, and reads no more bytes. */
+/* Returns how many bytes the character at the beginning of the text has; 0 if the text does not
+ * begin with a character. Requires that `length` is not 0. Reads no more than `length` bytes. */
 size_t elapse__utf8_size(const void *text, size_t length);
 
 /* Returns whether all of the text is UTF-8. */
