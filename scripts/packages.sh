@@ -10,6 +10,7 @@ source "${BASH_SOURCE[0]%/*}/progress.sh"
 readonly package_probes='
 gcc              command  cc
 libc6-dev        header   stdio.h
+make             command  make
 cmake            command  cmake
 ninja-build      command  ninja
 zlib1g-dev       header   zlib.h
