@@ -107,8 +107,8 @@ static const struct command *command_of_name(const char *name)
     return NULL;
 }
 
-/* Calls a command. "elapse" and the name of the command begin the command's messages, and those of
- * getopt. */
+/* Calls a command. Its messages, and those of getopt, begin with "elapse" and the name of the
+ * command. */
 static enum exit_status call_command(const struct command *command, int argc, char **argv)
 {
     static char words[32];
@@ -116,7 +116,7 @@ static enum exit_status call_command(const struct command *command, int argc, ch
     int length = snprintf(words, sizeof words, "elapse %s", command->name);
     ELAPSE__ASSERT(length > 0 && (size_t)length < sizeof words);
     ELAPSE__ASSERT(argc >= 1);
-    (void)length; /* used by the assertion alone */
+    (void)length; /* used only by the assertion */
     message_set_command(words);
     argv[0] = words;
     return command->run(argc, argv);
@@ -141,7 +141,7 @@ static enum exit_status unknown_command(const char *name)
 
 static enum exit_status completion_command(int argc, char **argv);
 
-/* Runs elapse help [COMMAND], which does the same as "elapse COMMAND --help". */
+/* Runs elapse help [COMMAND], which does the same as elapse COMMAND --help. */
 static enum exit_status help_command(int argc, char **argv)
 {
     char help_option[] = "--help";

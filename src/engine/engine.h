@@ -131,7 +131,7 @@ bool elapse__engine_take_many(struct elapse__engine *engine,
 enum { ELAPSE__ENGINE_READ_PATIENCE_MS = 2000 };
 
 /* elapse__engine_rests returns whether the engine takes no job now, because the disk could not read
- * several times in a row. elapse__engine_rests_until returns when that ends, by the boot-time
+ * several times in a row. elapse__engine_rests_until_ms returns when that ends, by the boot-time
  * clock. Jobs may be ready meanwhile. */
 bool elapse__engine_rests(const struct elapse__engine *engine);
 uint64_t elapse__engine_rests_until_ms(const struct elapse__engine *engine);

@@ -1,5 +1,5 @@
 /*
- * elapse cancel: by key, by id, or all jobs of a tube.
+ * elapse cancel: cancels jobs by key or by id, or all jobs of a tube.
  */
 #include <inttypes.h>
 #include <string.h>

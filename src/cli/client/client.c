@@ -159,7 +159,7 @@ static enum exit_status read_moment(void *context, const char *value)
     if (fault != NULL)
         return usage_error("%s: %s: %s, nor a number of milliseconds since 1970", options_label(),
                            quote_string(value).text, fault);
-    /* Rounded up to a whole millisecond, so that the job is never early. */
+    /* Rounds up to a whole millisecond, so that the job is never early. */
     (void)snprintf(time->number, sizeof time->number, "%" PRIu64,
                    number / NANOSECONDS_A_MILLISECOND + (number % NANOSECONDS_A_MILLISECOND != 0));
     time->text = time->number;

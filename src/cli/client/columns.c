@@ -10,7 +10,7 @@
 #include "answer.h"
 #include "render.h"
 
-/* A wider value moves the columns behind it. */
+/* A value of more columns moves the columns after it. */
 enum { WIDTH_MAX = 40 };
 
 /* The members of a job, and whether LIST has them without KEYS. */
@@ -97,7 +97,7 @@ void columns_add_body(struct columns *columns)
     bool is_added = add(columns, "body", strlen("body"));
 
     ELAPSE__ASSERT(is_added);
-    (void)is_added; /* used by the assertion alone */
+    (void)is_added; /* used only by the assertion */
 }
 
 bool columns_have(const struct columns *columns, const char *name)
@@ -148,7 +148,7 @@ void columns_fit(struct columns *columns, const redisReply *maps)
     elapse__buffer_free(&cell);
 }
 
-/* Adds blanks behind a value that begins at `begin`, up to the next column. */
+/* Adds blanks after a value that begins at `begin`, up to the next column. */
 static void pad(struct elapse__buffer *out, size_t begin, size_t width)
 {
     size_t used = text_columns((const char *)elapse__buffer_first(out) + begin,

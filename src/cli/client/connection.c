@@ -30,22 +30,22 @@ struct connection {
     int socket;
     struct elapse__tls_session *tls;
     redisReader *reader;
-    redisReply *seen; /* the next reply, if connection_look has found it; otherwise NULL */
+    redisReply *seen; /* the next reply, if connection_look has found one; else NULL */
     struct elapse__buffer out;
-    size_t awaited; /* requests without a reply yet; AUTH is not counted */
+    size_t awaited; /* how many requests have no reply yet, without AUTH */
     bool awaits_auth;
-    size_t auth_unsent; /* bytes of AUTH in `out`, where they come first */
+    size_t auth_unsent; /* bytes of AUTH at the beginning of `out` */
     bool sent_request;  /* at least one byte after AUTH was sent */
     bool has_replied;   /* at least one reply of this protocol has come */
     bool ends;          /* no request will be added */
-    bool said_end;      /* the server was told so */
+    bool said_end;      /* the server was told that no request follows */
     bool needs_data;    /* TLS must receive before it can send more */
 
     struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
     size_t address_count;
     size_t address_next;
-    uint64_t open_until_ns;    /* when the time of all addresses is over */
-    uint64_t address_until_ns; /* the same of the present address, if another one is left */
+    uint64_t open_until_ns;    /* when the time for all addresses is over */
+    uint64_t address_until_ns; /* when the time for this address is over, if another one is left */
 
     enum connection_fault fault;
     char fault_text[FAULT_BYTES];
@@ -54,7 +54,7 @@ struct connection {
 
 static void check(const struct connection *connection)
 {
-    (void)connection; /* used by assertions alone */
+    (void)connection; /* used only by assertions */
     ELAPSE__ASSERT((connection->state == CLOSED) == (connection->socket < 0));
     ELAPSE__ASSERT(connection->fault == CONNECTION_WORKS || connection->state == CLOSED);
     ELAPSE__ASSERT(connection->tls == NULL || connection->state == CONNECTED);
@@ -142,8 +142,8 @@ static void lose(struct connection *connection, enum connection_fault fault, con
     connection->state = CLOSED;
 }
 
-/* Returns whether a request may have been run. Requests may be sent together with AUTH: the server
- * may have run them although its reply to AUTH did not arrive. */
+/* Returns whether the server may have run a request. Requests are sent together with AUTH, so the
+ * server may have run some although its reply to AUTH did not arrive. */
 static bool may_have_run(const struct connection *connection)
 {
     return connection->state == CONNECTED &&
@@ -168,14 +168,14 @@ typedef size_t array_count;
 
 static void *(*make_array)(const redisReadTask *task, array_count count);
 
-/* An array begins with the count of its values, and hiredis allocates room for all of them at once.
- * A short line could thus make hiredis allocate 16 GiB. */
+/* Refuses arrays of too many values. An array begins with the count of its values, and hiredis
+ * allocates room for all of them at once. So a short line could make hiredis allocate 16 GiB. */
 static void *make_bounded_array(const redisReadTask *task, array_count count)
 {
     return count > ARRAY_VALUES_MAX ? NULL : make_array(task, count);
 }
 
-/* Returns NULL if there is no memory. */
+/* Returns a reader, or NULL if there is no memory. */
 static redisReader *new_reader(void)
 {
     static redisReplyObjectFunctions functions;
@@ -192,7 +192,7 @@ static redisReader *new_reader(void)
 
 /* ---- connecting ---- */
 
-/* Gives each address that is left the same part of the time that is left. */
+/* Divides the time that is left equally among the addresses that are left. */
 static void share_time(struct connection *connection)
 {
     uint64_t now_ns = elapse__os_monotonic_ns();
@@ -301,7 +301,8 @@ static void finish_connecting(struct connection *connection)
 
 /* ---- sending and receiving ---- */
 
-/* Loses the connection because the socket has failed (`error`), or the server has closed it (0). */
+/* Notes that the connection is lost, because the socket has failed with `error`, or because the
+ * server has closed it (0). */
 static void lose_socket(struct connection *connection, int error)
 {
     const char *why =
@@ -326,8 +327,8 @@ static void count_sent(struct connection *connection, size_t sent)
     connection->sent_request = connection->sent_request || sent > of_auth;
 }
 
-/* Loses the connection because bytes came that are no reply to a request. If replies came before
- * them, requests may have been run. */
+/* Notes that the connection is lost, because bytes came that are no reply to a request. If replies
+ * came before these bytes, the server may have run requests. */
 static void lose_sense(struct connection *connection)
 {
     lose(connection, connection->has_replied ? CONNECTION_BROKEN : CONNECTION_STRANGE,
@@ -357,8 +358,8 @@ static void say_end(struct connection *connection)
     elapse__os_send_no_more(connection->socket);
 }
 
-/* Sends what the socket takes. Returns 0 if the socket may take more later, and the error if it
- * never will. */
+/* Sends as much as the socket takes. Returns 0 if the socket may take more later, or else the
+ * error. */
 static int send_some(struct connection *connection)
 {
     ELAPSE__ASSERT(connection->state == CONNECTED);
@@ -384,14 +385,14 @@ static int send_some(struct connection *connection)
     return 0;
 }
 
-/* Returns whether TLS keeps no bytes that it has read from the socket and we have not received.
+/* Returns whether TLS has no bytes that it has read from the socket and this file has not received.
  * elapse__os_wait does not see such bytes. */
 static bool keeps_nothing(const struct connection *connection)
 {
     return connection->tls == NULL || !elapse__tls_has_more(connection->tls);
 }
 
-/* Receives what has come, with at most `calls` calls. Makes more only if TLS keeps bytes. */
+/* Receives what has come with at most `calls` calls. Makes more calls only while TLS has bytes. */
 static void receive_some(struct connection *connection, unsigned calls)
 {
     const redisReader *reader = connection->reader;
@@ -456,8 +457,8 @@ void connection_turn(struct connection *connection)
     }
     if (connection->state == CONNECTED && !connection->said_end)
         error = send_some(connection);
-    /* If sending has failed, receives everything that the server sent before it closed the
-     * connection: it may say why. */
+    /* After a failure of sending, receives everything that the server sent before it closed the
+     * connection, because the server may have said why. */
     if (connection->state == CONNECTED)
         receive_some(connection, error == 0 ? RECEIVES_A_TURN : RECEIVES_ALL);
     if (connection->state == CONNECTED && error != 0)
@@ -485,7 +486,7 @@ static bool begins_with(const redisReply *reply, const char *words)
     return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, words, strlen(words)) == 0;
 }
 
-/* Reads the reply to AUTH. Ignores the error with which a server without passwords answers. */
+/* Reads the reply to AUTH. Ignores the error of a server that has no passwords. */
 static void read_auth(struct connection *connection, const redisReply *reply)
 {
     ELAPSE__ASSERT(connection->awaits_auth);
@@ -501,13 +502,13 @@ static void read_auth(struct connection *connection, const redisReply *reply)
         lose(connection, CONNECTION_REFUSED, reply->str);
 }
 
-/* Returns the next reply of the bytes that were received. NULL: there is no whole reply. */
+/* Returns the next reply in the bytes that were received, or NULL if there is no complete reply. */
 static redisReply *read_reply(struct connection *connection)
 {
     void *found = NULL;
 
-    /* Replies that came before the connection was lost are still read. So this does not test the
-     * state. */
+    /* Does not test the state, because replies that came before the connection was lost are still
+     * read. */
     if (connection->reader == NULL || connection->fault == CONNECTION_NOT_AUTHORISED)
         return NULL;
     if (redisReaderGetReply(connection->reader, &found) != REDIS_OK) {
@@ -531,7 +532,7 @@ static redisReply *read_reply(struct connection *connection)
     }
     if (connection->awaited == 0) {
         freeReplyObject(reply);
-        lose_sense(connection); /* no request awaits a reply */
+        lose_sense(connection); /* no request waits for a reply */
         return NULL;
     }
     ELAPSE__ASSERT(!connection->awaits_auth && connection->has_replied);

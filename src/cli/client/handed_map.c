@@ -21,7 +21,7 @@ static void add(struct handed_map *map, redisReply *name, redisReply *value)
     map->parts[map->map.elements++] = value;
 }
 
-/* Adds a field by its name, without the unit, which no name of a reply has. */
+/* Adds a field by its name without the unit, because names in replies have no units. */
 static void add_field(struct handed_map *map, size_t field, redisReply *value)
 {
     static const char unit[] = "_ms";

@@ -1,6 +1,6 @@
 /*
- * A job as the server hands it out, an array, made a map as that of LOOKUP is one. So both are
- * printed by render.h.
+ * Makes a map, like that of LOOKUP, of a job that the server hands out as an array. So render.h can
+ * print both.
  */
 #ifndef ELAPSE_CLI_CLIENT_HANDED_MAP_H
 #define ELAPSE_CLI_CLIENT_HANDED_MAP_H
@@ -11,7 +11,7 @@
 
 enum { HANDED_MAP_PARTS = 64, HANDED_MAP_NAME_BYTES = 16 };
 
-/* The values are those of the reply; the names of the fields are the map's own. */
+/* The values belong to the reply. The names of the fields belong to the map. */
 struct handed_map {
     redisReply map;
     redisReply names[HANDED_MAP_PARTS / 2];
@@ -19,8 +19,8 @@ struct handed_map {
     redisReply *parts[HANDED_MAP_PARTS];
 };
 
-/* Makes the map of a job of RESERVE with DETAILS; its body comes last. Details that do not fit are
- * left out. Returns false if the reply is no job. The map may not be copied. */
+/* Makes the map of a job of RESERVE with DETAILS. The body comes last. Details that do not fit are
+ * left out. Returns false if the reply is no job. The map must not be copied. */
 bool handed_map_make(struct handed_map *map, const redisReply *job);
 
 #endif

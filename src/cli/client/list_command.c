@@ -1,6 +1,6 @@
 /*
- * elapse list: the jobs of a tube, or the names of all tubes; elapse find: the jobs with a key;
- * elapse groups: the groups of a tube.
+ * elapse list: shows the jobs of a tube, or the names of all tubes. elapse find: shows the jobs
+ * with a key.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,25 +30,25 @@ static const char group_columns[] = "group,delayed,ready,running,buried";
 struct list {
     struct client *client;
     const char *verb;
-    const char *subject; /* a tube or a key; NULL: the tubes */
+    const char *subject; /* a tube or a key; NULL: list the tubes */
     const char *state;
     const char *tag;
-    const char *order; /* NEWEST or SOONEST; NULL: none */
+    const char *order; /* NEWEST or SOONEST; NULL: no order */
     struct columns columns;
     bool has_columns; /* --columns was given */
-    uint64_t body;    /* how many bytes of each body; 0: none */
+    uint64_t body;    /* how many bytes of each body to show; 0: none */
     bool newest;
     bool soonest;
     bool watch;
     uint64_t interval_ns;
-    bool lacks_job;  /* the server could not read a job */
-    bool has_titles; /* the titles were added */
+    bool lacks_job;  /* the server could not read some job */
+    bool has_titles; /* the titles were added before */
     uint64_t limit;  /* 0: none */
     uint64_t listed;
     uint64_t replies;
-    uint64_t jobs; /* that the server has, in all tubes; 0: not asked yet */
+    uint64_t jobs; /* jobs of the server in all tubes; 0: not asked yet */
     struct progress progress;
-    struct elapse__buffer lines; /* for people, not printed yet */
+    struct elapse__buffer lines; /* lines for people that were not printed yet */
 };
 
 static bool lists_jobs(const struct list *list)
@@ -149,7 +149,7 @@ static enum exit_status add_page(struct list *list, const redisReply *reply, cha
     return STATUS_OK;
 }
 
-/* Prints the lines, unless they are to be drawn. */
+/* Prints the lines, unless the command draws them. */
 static void print_lines(struct list *list)
 {
     if (list->watch)
@@ -158,7 +158,7 @@ static void print_lines(struct list *list)
     elapse__buffer_clear(&list->lines);
 }
 
-/* Asks how many jobs the server has in all tubes. Each reply of LIST looks at some of them. */
+/* Asks how many jobs the server has in all tubes. LIST looks at some of them for each reply. */
 static void count_jobs(struct list *list)
 {
     enum exit_status status = STATUS_OK;
@@ -173,8 +173,8 @@ static void count_jobs(struct list *list)
     freeReplyObject(reply);
 }
 
-/* Shows how far the list has come: to find one job among millions takes hundreds of replies that
- * have no job. */
+/* Shows how far the list has come. To find one job among millions takes hundreds of replies without
+ * a job. */
 static void show_progress(struct list *list)
 {
     char line[200];
@@ -209,7 +209,7 @@ static enum exit_status take_page(struct list *list, const redisReply *reply, ch
     return output_finish();
 }
 
-/* Lists everything once. An empty list may be that of a tube that is not there. */
+/* Lists everything once. If the list is empty, the tube may not exist. */
 static enum exit_status list_pages(struct list *list)
 {
     enum exit_status status = STATUS_OK;
@@ -240,8 +240,8 @@ static enum exit_status list_pages(struct list *list)
 
 /* ---- watching ---- */
 
-/* Draws the lines over those that were drawn before, and says how many there is no room for. What
- * is cut at the right ends with '~'. */
+/* Draws the lines over those that were drawn before, and says for how many there is no room. A line
+ * that is cut at the right ends with '~'. */
 static enum exit_status draw(struct list *list)
 {
     unsigned columns = 0;
@@ -272,7 +272,7 @@ static enum exit_status draw(struct list *list)
     return output_finish();
 }
 
-/* Lists and draws again and again, until the key q. */
+/* Lists and draws again and again, until the user presses q. */
 static enum exit_status watch(struct list *list)
 {
     struct screen screen;
@@ -321,7 +321,7 @@ static enum exit_status start(struct list *list)
     return status;
 }
 
-/* Makes of --newest and --soonest the state that they need and the word of the protocol. */
+/* Finds the state and the word of the protocol for --newest or --soonest. */
 static enum exit_status read_order(struct list *list)
 {
     const char *needed = list->newest ? "buried" : "delayed";

@@ -1,5 +1,5 @@
 /*
- * elapse lookup: one job; elapse stats: counts of jobs.
+ * elapse lookup: shows one job. elapse stats: shows counts of jobs.
  */
 #include "../../base/assert.h"
 #include "../common/command.h"
@@ -8,7 +8,8 @@
 #include "render.h"
 #include "tube.h"
 
-/* Asks for a map, and prints it. `tube` is what does not exist if there is no map; NULL: a job. */
+/* Asks for a map, and prints it. If there is no map, says that `tube` does not exist, or that the
+ * job does not if `tube` is NULL. */
 static enum exit_status print_map(struct client *client, bool body_alone, const char *tube)
 {
     enum exit_status status;

@@ -1,5 +1,5 @@
 /*
- * elapse put: one job, or one for each line of the input.
+ * elapse put: puts one job, or one for each line of the input.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,11 +16,11 @@
 #include "../common/text.h"
 #include "client.h"
 
-/* The server takes no longer body under any setting. */
+/* The longest body that a server takes with any settings. */
 #define BODY_BYTES_MAX ((size_t)32 << 20)
 
 enum {
-    /* How many lines may wait for their replies. */
+    /* How many lines may wait for their replies at a time. */
     LINES_AWAITED_MAX = 1000,
     LINE_OUTPUT_MAX = 4 << 20,
     READ_BYTES = 64 << 10,
@@ -45,7 +45,7 @@ struct put {
     const char *file;
     bool lines;
 
-    struct client_time options[ELAPSE__PUT_OPTION_COUNT]; /* the first value of each */
+    struct client_time options[ELAPSE__PUT_OPTION_COUNT]; /* for each option its first value */
     struct client_time backoff_max;                       /* the second value of BACKOFF */
     char backoff[64];
     uint64_t priority, attempts, retry, await;
@@ -108,7 +108,7 @@ static bool if_key_is(const struct put *put, const char *word)
     return has(put, ELAPSE__PUT_IFKEY) && strcmp(put->options[ELAPSE__PUT_IFKEY].text, word) == 0;
 }
 
-/* Checks --cron here, where the fault can be pointed at. */
+/* Checks --cron in the client, because the client can show where the error is. */
 static enum exit_status check_cron(const char *expression)
 {
     struct elapse_cron cron;
@@ -120,7 +120,7 @@ static enum exit_status check_cron(const char *expression)
                        fault.position + 1, fault.text);
 }
 
-/* Checks --zone, unless this machine knows no zones: then the server decides. */
+/* Checks --zone, unless this machine has no zones. Then the server checks it. */
 static enum exit_status check_zone(const char *name)
 {
     const struct elapse_time_zone *zone;
@@ -193,11 +193,13 @@ static void fill_request(struct put *put, const char *body, size_t length)
     }
 }
 
-/* Prints an answer. `line` is the number of the input's line; 0: the command puts one job alone. */
+/* Prints an answer. `line` is the number of the line of the input, or 0 if the command puts one
+ * job. */
 static enum exit_status print_answer(struct put *put, const redisReply *reply, uint64_t line)
 {
     char part[40];
-    /* A job that waits for arrivals is kept unless --ifkey says otherwise. */
+    /* A job that waits for arrivals keeps an older one with its key, unless --ifkey says
+     * otherwise. */
     bool keeps = if_key_is(put, "keep") || (put->has_await && !has(put, ELAPSE__PUT_IFKEY));
     struct answer answer = answer_to_put(reply, keeps);
 
@@ -289,8 +291,8 @@ static bool may_add_lines(const struct connection *connection)
            connection_unsent(connection) < LINE_OUTPUT_MAX;
 }
 
-/* Sends the whole lines that were read, as many as may wait. At the end of the input the last line
- * needs no end. Returns whether a line is too long. */
+/* Sends the complete lines that were read, as many as may wait. At the end of the input, the last
+ * line needs no line end. Returns whether a line is too long. */
 static bool send_lines(struct put *put, bool ended)
 {
     struct connection *connection = put->client->connection;
@@ -354,7 +356,7 @@ static bool read_some(struct put *put, enum exit_status *status)
     char *end = buffer_room(&put->body, READ_BYTES);
     int error = elapse__os_read(ELAPSE__OS_INPUT, end, READ_BYTES, &got);
 
-    if (error == EAGAIN) /* another process has read the bytes, or there were none after all */
+    if (error == EAGAIN) /* another process has read the bytes, or there were none */
         return true;
     if (error != 0) {
         print_error("standard input: %s", elapse__os_error_text(error));
@@ -392,7 +394,8 @@ static enum exit_status put_lines(struct put *put)
         take_answers(put, &status);
         if (output_finish() != STATUS_OK)
             return answer_join(status, STATUS_FAILED);
-        /* The output may have waited for a slow reader: the server did not take that time. */
+        /* The output may have waited for a slow reader. That time does not count as the
+         * server's. */
         if (put->line_answered > answered || connection_awaited(connection) == 0)
             since_ns = elapse__os_monotonic_ns();
     }
@@ -419,7 +422,7 @@ static enum exit_status run(void *context, const struct command_line *line)
         set_number(&put->options[ELAPSE__PUT_ATTEMPTS], put->attempts);
     if (put->has_await)
         set_number(&put->options[ELAPSE__PUT_AWAIT], put->await);
-    if (put->has_retry) /* a server of 0.2 knows this name alone */
+    if (put->has_retry) /* a server of version 0.2 knows only this name */
         set_number(&put->options[ELAPSE__PUT_RETRY], put->retry);
     if (!put->lines)
         return put_one(put, line->argument_count > 1 ? line->arguments[1] : NULL);

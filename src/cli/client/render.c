@@ -56,7 +56,7 @@ void render_moment(struct elapse__buffer *out, uint64_t milliseconds)
         return;
     }
     timestamp_write(text, milliseconds * nanoseconds);
-    /* The time is in whole milliseconds: the digits of the microseconds are left out. */
+    /* The time is in whole milliseconds, so the digits of the microseconds are left out. */
     buffer_add(out, text, TIMESTAMP_BYTES - 4);
     buffer_add_text(out, "Z");
 }
@@ -95,7 +95,7 @@ void render_value(struct elapse__buffer *out, const char *name, const redisReply
     }
     uint64_t number = value->integer > 0 ? (uint64_t)value->integer : 0;
     switch (kind_of(name)) {
-    case ELAPSE__FIELD_ID: /* an id is a name: its digits have no commas */
+    case ELAPSE__FIELD_ID: /* the digits of an id have no commas */
         buffer_add_format(out, "%" PRIu64, number);
         break;
     case ELAPSE__FIELD_YES_OR_NO:

@@ -1,6 +1,6 @@
 /*
- * Writes a map of the server, such as that of LOOKUP or STATS, as JSON and as lines for people.
- * Nothing here has an effect. Members are left out if answer_is_name refuses their name.
+ * Writes a map of the server, such as that of LOOKUP or STATS, as JSON or as lines for people. No
+ * function here has an effect. Leaves members out whose name is no name for answer_is_name.
  */
 #ifndef ELAPSE_CLI_CLIENT_RENDER_H
 #define ELAPSE_CLI_CLIENT_RENDER_H
@@ -16,14 +16,15 @@
  */
 void render_json(struct elapse__json *out, const redisReply *map);
 
-/* Adds one member. Requires a name that answer_is_name takes. */
+/* Adds one member. Requires that answer_is_name accepts the name. */
 void render_json_member(struct elapse__json *out, const redisReply *name, const redisReply *value);
 
-/* Adds a value for people, as the kind of its name says; '-' if it is nothing. */
+/* Adds a value for people. The kind that belongs to the name decides its form. Adds '-' if there is
+ * no value. */
 void render_value(struct elapse__buffer *out, const char *name, const redisReply *value);
 
-/* Adds a line for each member: its name and its value, in columns. Times stand in UTC, durations in
- * units, texts as render_text has them. */
+/* Adds a line for each member, with its name and its value in columns. Times are in UTC, durations
+ * are in units, and texts are written as by render_text. */
 void render_lines(struct elapse__buffer *out, const redisReply *map);
 
 /* Adds a text of the server, made harmless for a terminal by mask_text. */

@@ -12,7 +12,7 @@ enum { SECRET_BYTES_MAX = 4096 };
 #define TIMEOUT_NS     (30 * UINT64_C(1000000000))
 #define TIMEOUT_NS_MAX (86400 * UINT64_C(1000000000))
 
-/* Refuses a password on the command line, which everybody on the machine can read. */
+/* Refuses a password on the command line, because everybody on the machine can read it there. */
 static enum exit_status refuse_token(void *context, const char *value)
 {
     (void)context;
@@ -52,9 +52,9 @@ void client_settings_add(struct client_settings *settings, struct command_option
     ELAPSE__ASSERT(*count <= OPTIONS_MAX);
 }
 
-/* Returns the option, or if it was not given, the variable of the environment. An empty variable
- * counts as not set. An empty option is returned, and refused later: a script may have given it
- * from a variable that was not set. */
+/* Returns the value of the option, or the variable of the environment if the option was not given.
+ * An empty variable counts as not set. An empty option is returned, so that it is refused later. A
+ * script may have taken it from a variable that was not set. */
 static const char *or_variable(const char *given, const char *variable)
 {
     const char *value = getenv(variable);
@@ -66,7 +66,7 @@ static const char *or_variable(const char *given, const char *variable)
 
 char *client_read_secret(const char *label, const char *path)
 {
-    const size_t room = SECRET_BYTES_MAX + 3; /* CR, LF, and one byte that is too many */
+    const size_t room = SECRET_BYTES_MAX + 3; /* CR, LF, and one byte too many */
     size_t length;
     char *text = allocate(room + 1);
     int error = elapse__os_read_path(path, text, room, &length);

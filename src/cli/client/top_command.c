@@ -1,5 +1,5 @@
 /*
- * elapse top: what a server does now, on a terminal, again and again.
+ * elapse top: shows again and again, on a terminal, what a server does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "top_view.h"
 
 #define SECOND_NS  UINT64_C(1000000000)
-#define TIMEOUT_NS (3 * SECOND_NS) /* short: no key is read while a reply is awaited */
+#define TIMEOUT_NS (3 * SECOND_NS) /* short, because no key is read during a wait for a reply */
 
 enum { WIDTH_DEFAULT = 80, WIDTH_MIN = 20, WIDTH_MAX = 500 };
 
@@ -33,7 +33,7 @@ static const struct command_help help = {
                "  elapse top --once --server queue.example:11300\n",
 };
 
-/* What the picture shows. */
+/* The kinds of picture. */
 enum top_level { LEVEL_TUBES, LEVEL_JOBS, LEVEL_JOB, LEVELS };
 
 enum { JOBS_SHOWN = 100, FILTER_BYTES = 64 };
@@ -46,19 +46,19 @@ struct top {
     size_t lines; /* how many jobs the list has */
     char tube[TOP_NAME_BYTES];
     size_t tube_length;
-    char job[24];               /* the id of the job that is shown */
-    char (*job_ids)[24];        /* of the jobs of the list: JOBS_SHOWN */
-    struct elapse__buffer text; /* the list, or the job */
+    char job[24];               /* the id of the job on the picture */
+    char (*job_ids)[24];        /* the ids of the jobs of the list: JOBS_SHOWN */
+    struct elapse__buffer text; /* the text of the list or of the job */
     char filter[FILTER_BYTES];
-    bool is_typing;  /* the filter is being typed */
-    char asks;       /* the key that is to be confirmed; 0: none */
-    unsigned escape; /* how many bytes of a key of several bytes have come */
-    char hint[300];  /* the last line; empty: the keys */
+    bool is_typing;  /* the user is typing the filter */
+    char asks;       /* the key that the user has to confirm; 0: none */
+    unsigned escape; /* how many bytes of an escape sequence have come */
+    char hint[300];  /* the last line of the picture; empty: the keys */
     uint64_t interval_ns;
     bool once;
 
     struct top_sample *now;
-    struct top_sample *before; /* an older sample, if `has_before` */
+    struct top_sample *before; /* the sample before; valid if `has_before` */
     bool has_now;
     bool has_before;
     struct screen screen;
@@ -96,7 +96,7 @@ static enum exit_status sample_tubes(struct top *top, struct top_sample *sample,
         size_t before = sample->tube_count;
         struct top_tube *tube = top_add_tube(sample, page->element[1]->element[i]);
         if (tube == NULL || sample->tube_count == before)
-            continue; /* it was among those in trouble */
+            continue; /* it is there already, among the tubes in trouble */
         const redisReply name = {
             .type = REDIS_REPLY_STRING, .str = tube->name, .len = tube->length};
         redisReply *map = ask(top, "STATS", &name, &status);
@@ -110,7 +110,8 @@ static enum exit_status sample_tubes(struct top *top, struct top_sample *sample,
     return STATUS_OK;
 }
 
-/* Asks for tubes: those in trouble first, however many others there are. */
+/* Asks for tubes. Those in trouble come first, so that they are shown however many tubes there
+ * are. */
 static enum exit_status sample_names(struct top *top, struct top_sample *sample, bool in_trouble)
 {
     struct request *request = &top->client->request;
@@ -149,7 +150,7 @@ static enum exit_status sample_server(struct top *top, struct top_sample *sample
     return status;
 }
 
-/* ---- how it looks ---- */
+/* ---- the form of the picture ---- */
 
 static struct top_look look_of_output(const struct top *top)
 {
@@ -182,7 +183,7 @@ static struct top_look look_of_output(const struct top *top)
                 : top->level == LEVEL_JOB ? "q: quit  Escape: back  k: kick it  p: pause the tube"
                                           : NULL,
         .has_selected = !top->once,
-        .selected = top->selected[top->level] + (top->level == LEVEL_JOBS), /* behind the titles */
+        .selected = top->selected[top->level] + (top->level == LEVEL_JOBS), /* after the titles */
     };
 }
 
@@ -211,7 +212,8 @@ static void list_lines(struct top *top, const redisReply *entries)
         buffer_add_text(&top->text, "no jobs\n");
 }
 
-/* Asks for the jobs of the tube. Returns how many there are; SIZE_MAX: the server did not say. */
+/* Asks for the jobs of the tube. Returns how many there are, or SIZE_MAX if the server did not
+ * say. */
 static size_t ask_jobs(struct top *top, bool buried, enum exit_status *status)
 {
     struct request *request = &top->client->request;
@@ -320,7 +322,7 @@ static enum exit_status draw(struct top *top)
 
 /* ---- keys ---- */
 
-/* Remembers which tube is selected, and for how long it is paused. */
+/* Stores which tube is selected, and how long it should be paused. */
 static const struct top_tube *choose_tube(struct top *top)
 {
     size_t place = top->selected[LEVEL_TUBES];
@@ -336,7 +338,7 @@ static const struct top_tube *choose_tube(struct top *top)
     return NULL;
 }
 
-/* Sends the request that was put together, and says in the last line what became of it. */
+/* Sends the request that was made, and says in the last line what the server answered. */
 static void act(struct top *top, const char *what)
 {
     enum exit_status status;
@@ -356,7 +358,7 @@ static void act(struct top *top, const char *what)
         freeReplyObject(reply);
 }
 
-/* Does what was confirmed: k or p. */
+/* Does what the user has confirmed: k or p. */
 static void confirm(struct top *top)
 {
     struct request *request = &top->client->request;
@@ -379,12 +381,13 @@ static void confirm(struct top *top)
         request_add_number(request, tube != NULL ? tube->counts.buried : 0);
     else
         request_add_text(request, is_paused ? "0s" : "10m");
-    /* Without buried jobs KICK would make the delayed ones ready. */
+    /* If there are no buried jobs, KICK would make the delayed jobs ready, so it must not be
+     * sent. */
     if (key != 'k' || (tube != NULL && tube->counts.buried > 0))
         act(top, key == 'k' ? "kick" : is_paused ? "resume" : "pause");
 }
 
-/* Asks whether to do what a key says. */
+/* Asks the user whether to do what a key stands for. */
 static void ask_whether(struct top *top, char key)
 {
     const struct top_tube *tube = choose_tube(top);
@@ -407,7 +410,7 @@ static void ask_whether(struct top *top, char key)
     mask_control_characters(top->hint);
 }
 
-/* Goes into the tube or the job that is selected. */
+/* Shows the tube or the job that is selected. */
 static void enter(struct top *top)
 {
     if (top->level == LEVEL_TUBES && choose_tube(top) != NULL) {
@@ -459,7 +462,7 @@ static void move(struct top *top, bool down)
         --*place;
 }
 
-/* Goes back one level, or forgets the filter. */
+/* Goes back to the picture before, or forgets the filter. */
 static void go_back(struct top *top)
 {
     if (top->level != LEVEL_TUBES)
@@ -470,8 +473,9 @@ static void go_back(struct top *top)
     top->hint[0] = '\0';
 }
 
-/* Takes a key. Returns false for that which ends the program. An arrow is three bytes, ESC [ A; an
- * Escape alone is noticed with the next key, or when nothing has come for a while. */
+/* Takes a key. Returns false for the key that ends the program. An arrow key is three bytes, such
+ * as ESC [ A. A single Escape is recognised when the next key comes, or when nothing has come for a
+ * while. */
 static bool take_key(struct top *top, char key)
 {
     if (!top->is_typing && top->asks == 0)
@@ -528,15 +532,15 @@ static bool wait_for_next(struct top *top, uint64_t until_ns, enum exit_status *
         if (event == SCREEN_KEY && !take_key(top, key))
             return false;
         if (event == SCREEN_KEY && top->escape == 0)
-            break; /* what the key has changed is asked for and drawn at once */
+            break; /* the result of the key is asked for and drawn at once */
         if (event == SCREEN_REDRAW)
             *status = draw(top);
     }
     return *status == STATUS_OK;
 }
 
-/* Takes the next sample, over a new connection if the last one was lost. Prints no message, because
- * that would spoil the picture: the picture shows the fault. */
+/* Takes the next sample. If the last connection was lost, makes a new one. Prints no message,
+ * because a message would spoil the picture. The picture shows the fault. */
 static void sample_again(struct top *top)
 {
     static char fault[200];
@@ -560,8 +564,8 @@ static void sample_again(struct top *top)
 
 static enum exit_status watch(struct top *top)
 {
-    /* The picture is drawn on the terminal's other screen, without a cursor. When that is closed,
-     * the text before comes back. */
+    /* The picture is drawn on the terminal's other screen, without a cursor. At the end the first
+     * screen comes back with its text. */
     enum exit_status status =
         screen_open(&top->screen, "\033[?1049h\033[?25l", "\033[?25h\033[?1049l");
 
@@ -572,7 +576,7 @@ static enum exit_status watch(struct top *top)
     do {
         status = draw(top);
         next_ns += top->interval_ns;
-        /* After a long stop the samples that were missed are not taken. */
+        /* After a long stop, samples that are overdue are left out. */
         if (next_ns < elapse__os_monotonic_ns())
             next_ns = elapse__os_monotonic_ns() + top->interval_ns;
         if (!wait_for_next(top, next_ns, &status))

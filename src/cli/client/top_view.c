@@ -13,14 +13,14 @@
 
 enum { NUMBERS = 8, NAME_COLUMNS_MIN = 12, LINE_BYTES = 400 };
 
-/* The numbers of the table, the most important ones first, and how wide they are. */
+/* The columns of numbers, the most important ones first, and their widths. */
 static const char *const titles[NUMBERS] = {"READY",   "BURIED",   "OVERDUE", "HELD",
                                             "DELAYED", "RESERVED", "PUT/S",   "DONE/S"};
 static const unsigned char widths[NUMBERS] = {9, 8, 9, 8, 9, 9, 8, 8};
 
 enum { OVERDUE = 2 };
 
-/* A ready job that has waited so long is overdue, as TUBES TROUBLE has it. */
+/* A ready job is overdue when it has waited for so long. TUBES TROUBLE uses the same time. */
 #define OVERDUE_MS 10000
 
 /* ---- reading ---- */
@@ -95,7 +95,7 @@ static bool is_in_trouble(const struct top_counts *counts)
            counts->pause_left_ms > 0;
 }
 
-/* What an order compares, the greatest first. */
+/* Returns the number by which an order compares tubes. The greatest comes first. */
 static uint64_t weight(const struct top_tube *tube, enum top_order order)
 {
     switch (order) {
@@ -114,7 +114,7 @@ static uint64_t weight(const struct top_tube *tube, enum top_order order)
     }
 }
 
-static enum top_order sort_order; /* qsort has no context */
+static enum top_order sort_order; /* the order, because qsort passes no context */
 
 static int compare(const void *left, const void *right)
 {
@@ -144,12 +144,12 @@ void top_sort(struct top_sample *sample, enum top_order order)
 struct canvas {
     struct elapse__buffer *out;
     const struct top_look *look;
-    unsigned rows; /* drawn */
+    unsigned rows; /* how many rows were drawn */
 };
 
 enum style { PLAIN, STRONG, FAINT, MARKED };
 
-/* Adds a line, cut to the width. Returns false if there is no row left. */
+/* Adds a line, and cuts it to the width. Returns false if there is no row left. */
 static bool add_line(struct canvas *canvas, enum style style, const char *text)
 {
     const char *codes[] = {
@@ -186,7 +186,7 @@ add_format(struct canvas *canvas, enum style style, const char *format, ...)
     return add_line(canvas, style, text);
 }
 
-/* Adds parts with three blanks between them, on as many lines as they need. */
+/* Adds parts with three blanks between them. Uses as many lines as they need. */
 static void add_parts(struct canvas *canvas, enum style style, char *text)
 {
     static const char between[] = "   ";
@@ -224,7 +224,7 @@ struct short_number {
     char text[48];
 };
 
-/* Writes a number in at most seven columns: 1234567, 12.3M. */
+/* Writes a number in at most seven columns, such as 1234567 or 12.3M. */
 static struct short_number short_number(uint64_t number)
 {
     static const char units[] = "MGTPE";
@@ -246,8 +246,8 @@ static struct short_number short_number(uint64_t number)
     return shown;
 }
 
-/* Writes by how much a total grows in a second; "-" if there is no earlier sample (`interval_ns` is
- * 0), or if the server was started again after it. */
+/* Writes how much a total grows in a second. Writes "-" if there is no earlier sample
+ * (`interval_ns` is 0), or if the server has restarted since. */
 static struct short_number rate(uint64_t now, uint64_t before, uint64_t interval_ns)
 {
     const uint64_t second_ns = 1000000000;
@@ -270,7 +270,8 @@ static const struct top_counts *counts_before(const struct top_sample *before, c
     return NULL;
 }
 
-/* A window of fewer rows shows less of the server, and more tubes. */
+/* In a window with fewer rows than this, the tubes take the place of some facts about the
+ * server. */
 enum { LOW_ROWS = 14 };
 
 static void draw_server(struct canvas *canvas, const struct top_sample *sample,
@@ -291,7 +292,7 @@ static void draw_server(struct canvas *canvas, const struct top_sample *sample,
                  short_number(now->delayed).text, short_number(now->ready).text,
                  short_number(now->reserved).text, short_number(now->buried).text);
     if (canvas->look->rows != 0 && canvas->look->rows < LOW_ROWS)
-        return; /* in a low window the tubes come first */
+        return; /* in a low window the tubes are more important */
     add_parts_of(canvas, PLAIN, "rates  put %s/s   done %s/s   timed out %s/s",
                  rate(now->total_put, then->total_put, interval_ns).text,
                  rate(now->total_done, then->total_done, interval_ns).text,
@@ -303,7 +304,7 @@ static void draw_server(struct canvas *canvas, const struct top_sample *sample,
     (void)add_line(canvas, PLAIN, "");
 }
 
-/* Writes a name in `columns` columns: cut, or filled up with blanks. */
+/* Writes a name in `columns` columns. Cuts it, or fills it up with blanks. */
 static void add_name(char *line, const char *name, size_t columns)
 {
     size_t used;
@@ -335,7 +336,7 @@ static size_t numbers_shown(const struct canvas *canvas, size_t *number_columns)
     return shown;
 }
 
-/* Draws a row of the table: a name, and as many of the numbers as fit into the columns. */
+/* Draws a row of the table: a name, and as many numbers as fit into the columns. */
 static bool draw_row(struct canvas *canvas, enum style style, const char *name,
                      const char *const numbers[NUMBERS])
 {
@@ -353,7 +354,7 @@ static bool draw_row(struct canvas *canvas, enum style style, const char *name,
     return add_line(canvas, style, line);
 }
 
-/* Writes a duration in seven columns at most: 59s, 12m, 3h, 12d. */
+/* Writes a duration in at most seven columns, such as 59s, 12m, 3h or 12d. */
 static struct short_number short_duration(uint64_t milliseconds)
 {
     struct short_number shown;
@@ -414,7 +415,7 @@ static void draw_tubes(struct canvas *canvas, const struct top_sample *sample,
     (void)draw_row(canvas, STRONG, "TUBE", titles);
     if (shown < NUMBERS)
         (void)add_format(canvas, FAINT, "no room: from %s on", titles[shown]);
-    /* The tube that is selected is on the picture: those before it may be above the window. */
+    /* The selected tube has to be on the picture, so some tubes before it may be left out. */
     size_t room = rows == 0                 ? sample->tube_count
                   : rows > canvas->rows + 2 ? rows - canvas->rows - 2
                                             : 1;
@@ -489,7 +490,7 @@ void top_draw_text(struct elapse__buffer *out, const struct top_look *look, cons
 void top_draw(struct elapse__buffer *out, const struct top_look *look,
               const struct top_sample *sample, const struct top_sample *before)
 {
-    /* The last row is kept for the line that shows the keys or the fault. */
+    /* The last row is for the line with the keys or the fault. */
     struct top_look upper = *look;
     struct canvas canvas = {.out = out, .look = &upper};
 

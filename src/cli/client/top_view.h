@@ -1,6 +1,6 @@
 /*
  * Draws the picture of "elapse top": counts of a server and of its tubes, and how fast they change.
- * Nothing here has an effect: figures come in, lines go out.
+ * No function here has an effect: figures come in, and lines go out.
  */
 #ifndef ELAPSE_CLI_CLIENT_TOP_VIEW_H
 #define ELAPSE_CLI_CLIENT_TOP_VIEW_H
@@ -13,7 +13,7 @@
 
 #include "../common/buffer.h"
 
-/* The most tubes that are asked for and shown. */
+/* The most tubes that elapse top asks for and shows. */
 enum { TOP_TUBES_MAX = 1000, TOP_NAME_BYTES = 201 };
 
 /* Counts of a tube or of the server. */
@@ -31,12 +31,12 @@ struct top_counts {
 };
 
 struct top_tube {
-    char name[TOP_NAME_BYTES]; /* as it is, at most 200 bytes */
+    char name[TOP_NAME_BYTES]; /* the unchanged name, at most 200 bytes */
     size_t length;
     struct top_counts counts;
 };
 
-/* What was seen at one moment. */
+/* What elapse top saw at one moment. */
 struct top_sample {
     uint64_t when_ns;
     struct top_counts server;
@@ -52,9 +52,9 @@ struct top_sample {
     bool has_more_tubes;
 };
 
-/* In which order the tubes come. */
+/* The orders of the tubes. */
 enum top_order {
-    TOP_BY_TROUBLE, /* those that somebody should look at, then by ready jobs */
+    TOP_BY_TROUBLE, /* first tubes that need attention, then by ready jobs */
     TOP_BY_READY,
     TOP_BY_BURIED,
     TOP_BY_OVERDUE,
@@ -66,46 +66,46 @@ enum top_order {
 /* How the picture is drawn. */
 struct top_look {
     unsigned columns; /* at least 20 */
-    unsigned rows;    /* 0: any number */
-    bool has_styles;  /* bold and faint, which suit a dark and a light terminal */
-    bool is_live;     /* the last line tells the keys */
+    unsigned rows;    /* 0: no limit */
+    bool has_styles;  /* uses bold and faint, which suit dark and light terminals */
+    bool is_live;     /* the last line names the keys */
     const char *server;
     const char *fault;  /* why there is no new sample; NULL: there is one */
-    const char *hint;   /* the last line, in place of the keys; NULL: the keys */
-    const char *keys;   /* what a wide picture tells of the keys; NULL: those of the tubes */
-    const char *filter; /* only tubes whose names begin so are there; NULL: all */
+    const char *hint;   /* the last line instead of the keys; NULL: the keys */
+    const char *keys;   /* what a wide picture says about keys; NULL: those of the tubes */
+    const char *filter; /* shows only tubes whose names begin so; NULL: shows all */
     enum top_order order;
     bool has_selected;
-    size_t selected; /* the place of a tube, which the picture shows and marks */
+    size_t selected; /* the place of the tube that is on the picture and highlighted */
 };
 
 /* Reads the map of STATS. */
 void top_read_counts(struct top_counts *counts, const redisReply *map);
 void top_read_server(struct top_sample *sample, const redisReply *map);
 
-/* Adds a tube by its map of TUBES with COUNTS, unless it is there already. Requires that there are
- * fewer than TOP_TUBES_MAX. Returns the tube; NULL: the map has no name. */
+/* Adds a tube from its map in TUBES with COUNTS, unless the tube was added before. Requires that
+ * there are fewer than TOP_TUBES_MAX tubes. Returns the tube, or NULL if the map has no name. */
 struct top_tube *top_add_tube(struct top_sample *sample, const redisReply *map);
 
-/* Adds the totals of the map of STATS. */
+/* Adds the totals from the map of STATS. */
 void top_read_totals(struct top_tube *tube, const redisReply *map);
 
 /* Returns the name of an order. */
 const char *top_order_name(enum top_order order);
 
-/* Sorts the tubes in an order, those that are alike by ready jobs from the most on, then by delayed
- * jobs likewise, then by name. */
+/* Sorts the tubes in an order. Tubes that are equal in it are sorted by ready jobs, then by delayed
+ * jobs, from the most on, and then by name. */
 void top_sort(struct top_sample *sample, enum top_order order);
 
-/* Draws lines of text, the place of one marked, so that a window of this look shows it. A line that
- * is cut ends with '~'. `title` is the first line. The text has no control characters but line
+/* Draws lines of text so that the selected line is in the window and highlighted. A line that is
+ * cut ends with '~'. `title` is the first line. The text has no control characters except line
  * ends. */
 void top_draw_text(struct elapse__buffer *out, const struct top_look *look, const char *title,
                    const char *text);
 
 /* Draws the sample, and how fast the counts have changed since the sample `before`, which may be
- * NULL. No line is wider than the look, and the picture has no more lines than the look has rows.
- * What is cut ends with '~', and columns that have no room are named. */
+ * NULL. No line is wider than the look says, and there are no more lines than its rows. A line that
+ * is cut ends with '~'. Columns without room are named. */
 void top_draw(struct elapse__buffer *out, const struct top_look *look,
               const struct top_sample *sample, const struct top_sample *before);
 

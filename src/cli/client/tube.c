@@ -7,8 +7,8 @@
 
 enum { NAME_PAGES = 10, NAMES_OF_PAGE = 1000 };
 
-/* Offers the names of a page, and stores the cursor of the next one. Returns false if there is
- * none. */
+/* Offers the names of a page, and stores the cursor of the next page. Returns false if there is no
+ * next page. */
 static bool offer_page(struct nearest *nearest, const redisReply *page, uint64_t *cursor,
                        size_t *names)
 {
@@ -26,7 +26,7 @@ static bool offer_page(struct nearest *nearest, const redisReply *page, uint64_t
     return *cursor != 0;
 }
 
-/* Looks for names like that of the tube. Returns how many names there were. */
+/* Looks for names that are similar to that of the tube. Returns how many names there were. */
 static size_t search(struct client *client, struct nearest *nearest)
 {
     enum exit_status status;
@@ -56,7 +56,7 @@ enum exit_status tube_say_gone(struct client *client, const char *tube)
     struct nearest nearest;
 
     nearest_begin(&nearest, tube, strlen(tube));
-    /* The search serves a message alone: its own failure is not worth one. */
+    /* The search only serves a message. So its own failure is not reported. */
     message_silence(true);
     size_t names = search(client, &nearest);
     message_silence(false);

@@ -1,5 +1,5 @@
 /*
- * The commands of verbs.h: elapse kick, pause, reserve and others.
+ * Runs the commands of verbs.h: elapse kick, pause, reserve and others.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@
 #include "tube.h"
 #include "verbs.h"
 
-/* The most arguments of one command, which leaves room for its options. */
+/* The most arguments of one command. This leaves room for its options. */
 enum { ARGUMENTS_MAX = 1000 };
 
 /* --wait may be longer than --timeout. */
@@ -26,10 +26,10 @@ enum { ARGUMENTS_MAX = 1000 };
 struct call {
     struct client *client;
     const struct verb *verb;
-    struct client_time values[VERB_OPTIONS_MAX]; /* of the options, in their order */
+    struct client_time values[VERB_OPTIONS_MAX]; /* the values of the options, in their order */
     bool by_id;
     bool all;
-    char count[21]; /* the argument that stands for --all */
+    char count[21]; /* the argument that --all stands for */
 };
 
 /* ---- the command line ---- */
@@ -44,7 +44,7 @@ static int length_of(const enum verb_argument *list)
     return length;
 }
 
-/* Returns what the argument at a place is. VERB_NOTHING: there may be none. */
+/* Returns what the argument at a place is. Returns VERB_NOTHING if no argument may stand there. */
 static enum verb_argument kind_at(const struct verb *verb, int place)
 {
     int first = length_of(verb->first);
@@ -114,7 +114,7 @@ static enum exit_status check_argument(enum verb_argument kind, const char *text
     }
 }
 
-/* Checks the arguments of a command that is not by id. */
+/* Checks the arguments of a command that does not name jobs by id. */
 static enum exit_status check_arguments(const struct call *call, const struct command_line *line)
 {
     const struct verb *verb = call->verb;
@@ -152,7 +152,7 @@ static enum exit_status check(const struct call *call, const struct command_line
 
 /* ---- replies ---- */
 
-/* Prints what has become of a part of the command: a tube or a job. */
+/* Prints the result of a part of the command: of a tube or a job. */
 static void print_word(const struct call *call, enum verb_argument kind, const char *part,
                        const char *word)
 {
@@ -190,7 +190,7 @@ static enum exit_status take_word(const struct call *call, const redisReply *rep
     return answer.status;
 }
 
-/* Prints what a question is answered with. */
+/* Prints the answer to a question. */
 static enum exit_status take_map(const struct call *call, const redisReply *map)
 {
     struct elapse__buffer text = {.bytes = NULL};
@@ -207,7 +207,7 @@ static enum exit_status take_map(const struct call *call, const redisReply *map)
     return STATUS_OK;
 }
 
-/* Takes a word for each part, alone or in an array. */
+/* Takes a word for each part of the command. One word comes alone, and several come in an array. */
 static enum exit_status take_words(const struct call *call, const redisReply *reply,
                                    char *const *parts, int count)
 {
@@ -246,8 +246,8 @@ static enum exit_status take_count(const struct call *call, const redisReply *re
     return STATUS_OK;
 }
 
-/* Prints how many arrivals are missing. 0 is no reason to ask for the tube: its last job may have
- * ended since the token came first. */
+/* Prints how many arrivals are missing. If the number is 0, does not ask whether the tube exists,
+ * because its last job may have ended. */
 static enum exit_status take_left(const struct call *call, const redisReply *reply)
 {
     if (answer_is_word(reply, "gone"))
@@ -305,8 +305,8 @@ static void add_options(const struct call *call)
         request_add_text(&call->client->request, "DETAILS");
 }
 
-/* Stores in call->count how many jobs of the tube are buried. STATUS_OK with 0: nothing is to be
- * done. Without that, KICK of a tube without buried jobs would make its delayed jobs ready. */
+/* Stores in call->count how many jobs of the tube are buried. If there are none, the command must
+ * do nothing, because KICK would make the tube's delayed jobs ready. */
 static enum exit_status count_buried(struct call *call, const char *tube, uint64_t *buried)
 {
     enum exit_status status;
@@ -377,7 +377,7 @@ static enum exit_status ask_by_id(struct call *call, char *const *ids, int count
     return status;
 }
 
-/* The server answers a command that waits later than others. */
+/* Allows more time for the reply to a command that waits. */
 static void allow_for_wait(struct call *call)
 {
     for (size_t i = 0; i < VERB_OPTIONS_MAX && call->verb->options[i].name != NULL; i++) {
@@ -434,7 +434,7 @@ static void fill_table(struct call *call, struct command_option *table)
     table[count] = client_json_option(call->client);
 }
 
-/* Returns whether a word is an option of the client. */
+/* Returns whether a word is an option of the client itself. */
 static bool is_own(const struct command_option *table, const char *name, size_t length)
 {
     static const char *const others[] = {"help",  "version", "server", "token-file", "user",
@@ -451,7 +451,7 @@ static bool is_own(const struct command_option *table, const char *name, size_t 
     return false;
 }
 
-/* Makes a word of the server of the name of an option: capital letters without hyphens. */
+/* Makes a word of the protocol from the name of an option: capital letters without hyphens. */
 static void make_word(char *name)
 {
     char *end = name;
@@ -462,9 +462,9 @@ static void make_word(char *name)
     *end = '\0';
 }
 
-/* Makes of "--concurrency=4" the words CONCURRENCY and 4, in the place of the option, so that the
- * client need not know the options of the server. BURIED AGE is the one option of two words.
- * Returns how many words there are now. `words` has room for three times as many. */
+/* Replaces "--concurrency=4" by the words CONCURRENCY and 4. So the client need not know the
+ * options of the server. BURIED AGE is the only option of two words. Returns how many words there
+ * are now. `words` has room for three times as many. */
 static int hand_on(const struct command_option *table, char **words, int argc, char **argv)
 {
     int count = 0;

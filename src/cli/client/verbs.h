@@ -1,6 +1,6 @@
 /*
- * The verbs of the protocol that are commands without a file of their own: a row for each. One
- * piece of code, verb_command.c, makes a request of a row and a command line, and prints the reply.
+ * A table of commands that each send one verb of the protocol and have no file of their own.
+ * verb_command.c makes a request from a row and a command line, and prints the reply.
  */
 #ifndef ELAPSE_CLI_CLIENT_VERBS_H
 #define ELAPSE_CLI_CLIENT_VERBS_H
@@ -11,15 +11,16 @@
 
 enum { VERB_OPTIONS_MAX = 4 };
 
-/* What the server replies. */
+/* The kinds of reply. */
 enum verb_reply {
-    VERB_WORDS, /* a word for each part of the command; or a map, to a question */
+    VERB_WORDS, /* a word for each part of the command; or a map, for a question */
     VERB_COUNT, /* a number */
-    VERB_LEFT,  /* a number: how many arrivals are missing; or a word */
-    VERB_JOBS,  /* jobs that were handed out */
+    VERB_LEFT,  /* how many arrivals are missing; or a word */
+    VERB_JOBS,  /* jobs that are handed out */
 };
 
-/* What an argument is: how it is checked, and what it is called if it is missing. */
+/* The kinds of argument. The kind says how an argument is checked, and what it is called when it is
+ * missing. */
 enum verb_argument {
     VERB_NOTHING,
     VERB_TUBE,
@@ -29,43 +30,44 @@ enum verb_argument {
     VERB_COUNT_OF_JOBS,
     VERB_COUNT_OF_ARRIVALS,
     VERB_DURATION,
-    VERB_WORD, /* handed on to the server, which checks it */
+    VERB_WORD, /* passed on to the server, which checks it */
 };
 
 enum { VERB_ARGUMENTS_MAX = 2 };
 
-/* An option that becomes an option of the protocol: its word, and the value behind it. */
+/* An option that becomes an option of the protocol: its word and the value after it. */
 struct verb_option {
-    const char *name;  /* NULL ends the options */
-    const char *value; /* what the help calls it; NULL: a flag */
+    const char *name;  /* NULL: the end of the options */
+    const char *value; /* the name of the value in the help; NULL: a flag */
     const char *word;
     const char *help;
     bool is_duration;
 };
 
 struct verb {
-    const char *name; /* of the command */
+    const char *name; /* the name of the command */
     struct command_help help;
 
-    const char *word;   /* of the protocol */
-    const char *behind; /* a word behind the arguments; NULL: none */
+    const char *word;   /* the word of the protocol */
+    const char *behind; /* a word after the arguments; NULL: none */
     enum verb_argument first[VERB_ARGUMENTS_MAX];
     enum verb_argument
-        repeated[VERB_ARGUMENTS_MAX]; /* what may stand behind, any number of times */
-    enum verb_argument optional;      /* what may stand behind once; only without `repeated` */
+        repeated[VERB_ARGUMENTS_MAX]; /* arguments that may follow any number of times */
+    enum verb_argument optional;      /* what may follow once; only without `repeated` */
 
-    /* With --id: one request for each argument. NULL: there is no --id. */
+    /* With --id: the word of the protocol for one job. Each argument is one request. NULL: there is
+     * no --id. */
     const char *word_by_id;
     bool has_all;    /* --all stands for the last argument: as many as there are buried jobs */
-    bool hands_on;   /* options that are not the client's become words for the server */
-    bool may_cancel; /* `cancelled` is a success: the work was over anyway */
+    bool hands_on;   /* options of the command that the client does not know go to the server */
+    bool may_cancel; /* `cancelled` is a success, because the work was over anyway */
 
     enum verb_reply reply;
-    const char *counted; /* what VERB_COUNT counts: "kicked" */
+    const char *counted; /* what the number of VERB_COUNT counts, such as "kicked" */
     struct verb_option options[VERB_OPTIONS_MAX];
 };
 
-/* Returns the verb with this name of a command; NULL if there is none. */
+/* Returns the verb with this name of a command, or NULL if there is none. */
 const struct verb *verb_find(const char *name);
 
 #endif

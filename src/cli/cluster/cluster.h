@@ -1,5 +1,5 @@
 /*
- * What the files of elapse cluster share. "Pure" means: without an effect.
+ * What the files of elapse cluster share. "Pure" functions have no effect.
  *
  *      cluster_command.c    the options
  *      cluster_create.c     elapse cluster create and elapse cluster upgrade
@@ -31,7 +31,7 @@ struct cluster_options {
     uint64_t lease_ns;
     bool with_tags, without_tags; /* --hash-tags, --no-hash-tags */
     bool json;
-    const char *data; /* the directory of a node; NULL: none was given */
+    const char *data; /* the directory of a node; NULL: not given */
     uint64_t partition;
     bool has_partition;
     bool yes;
@@ -39,7 +39,7 @@ struct cluster_options {
     bool begin_anew;
 };
 
-/* Prints why the database has refused. Returns the exit status for it. */
+/* Prints why the database refused. Returns the exit status for it. */
 enum exit_status cluster_refused(const struct elapse__schema_why *why);
 
 enum exit_status cluster_create(const struct cluster_options *options);
@@ -50,12 +50,12 @@ enum exit_status cluster_accept_loss(const struct cluster_options *options);
 
 /* ---- watch.c ---- */
 
-/* What was seen of a partition since the first look. The owner changes the partition's row every
- * quarter of the lease. So if the row stays the same for a lease, no owner lives. */
+/* What the looks at a partition have shown since the first one. An owner changes the partition's
+ * row every quarter of the lease. So if the row stays the same for a lease, no owner is alive. */
 struct cluster_watched {
     bool has_changed;
-    uint64_t unchanged_ns; /* how long the row has not changed, or was not seen to change */
-    uint64_t changed_ns;   /* when the row changed last, by the clock of the looks */
+    uint64_t unchanged_ns; /* how long the row has not changed */
+    uint64_t changed_ns;   /* when the row last changed, by the clock of this program */
     uint64_t epoch, beat, last_group;
 };
 
@@ -67,13 +67,13 @@ void cluster_watch_first(struct cluster_watched *watched,
 void cluster_watch_next(struct cluster_watched *watched,
                         const struct elapse__status_partition *partition, uint64_t now_ns);
 
-/* Returns whether the partition has an owner that lives, and that may go on (it is not stopped). */
+/* Returns whether the partition has an owner that is alive and was not stopped. */
 bool cluster_watch_lives(const struct cluster_watched *watched,
                          const struct elapse__status_partition *partition);
 
 /* ---- status_text.c ---- */
 
-/* Add the state of a cluster. `watched` has an element for each partition. */
+/* These functions add the state of a cluster. `watched` has an element for each partition. */
 void cluster_add_text(struct elapse__buffer *text, const char *queue,
                       const struct elapse__status *status, const struct cluster_watched *watched);
 void cluster_add_json(struct elapse__json *json, const char *queue,

@@ -1,6 +1,6 @@
 /*
  * elapse cluster: reads the options. A program that was built without clusters reads them too, so
- * that the help is the same, and says why the command does nothing.
+ * that it has the same help. It says why the command does nothing.
  */
 
 #include <string.h>

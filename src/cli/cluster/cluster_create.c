@@ -26,7 +26,8 @@ static bool create(const struct cluster_options *options, struct elapse__schema_
     return is_made;
 }
 
-/* A statement has half the lease: src/cluster/ownership/state.h. */
+/* A lease from this length on needs no warning, because a statement has half a lease
+ * (src/cluster/ownership/state.h). */
 #define LEASE_NS_SURE UINT64_C(2000000000)
 
 enum exit_status cluster_create(const struct cluster_options *options)

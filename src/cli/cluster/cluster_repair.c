@@ -1,7 +1,7 @@
 /*
- * elapse cluster append-lost and accept-loss: appends groups that the database lost from the
- * directory of a node, or accepts their loss. A mark is a text in the partition's row: it says that
- * groups are lost, and stops the partition until an operator has decided.
+ * elapse cluster append-lost appends groups that the database lost, from the directory of a node.
+ * elapse cluster accept-loss accepts their loss. A mark is a text in the partition's row. It says
+ * that groups are lost, and stops the partition until an operator has decided.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,11 +25,11 @@ struct repair {
     uint32_t partition;
     struct elapse__repair_row row;
     struct elapse__repair_server server;
-    struct elapse__upkeep_local_log log; /* if --data was given */
+    struct elapse__upkeep_local_log log; /* valid if --data was given */
     bool has_log;
     const struct elapse__upkeep_local_group *anew; /* if the log begins anew: its first group */
-    uint64_t end;                                  /* if the log begins anew: its end before */
-    uint64_t common; /* the last group that the database and the directory have alike */
+    uint64_t end;    /* if the log begins anew: its last group before */
+    uint64_t common; /* the last group that is the same in the database and the directory */
     uint64_t last;   /* the last group of the directory */
     struct elapse__schema_why why;
 };
@@ -93,7 +93,7 @@ static enum exit_status end(struct repair *repair, enum exit_status status)
 
 /* ---- the directory ---- */
 
-/* Stores whether the database has this group as the directory has it. */
+/* Stores whether the database has this group with the hash that the directory has. */
 static bool compare(struct repair *repair, const struct elapse__upkeep_local_group *group,
                     bool *is_same)
 {
@@ -108,7 +108,8 @@ static bool compare(struct repair *repair, const struct elapse__upkeep_local_gro
 }
 
 /* Finds the last group that is the same in the database and in the directory. All groups before
- * such a group are the same, too. Stores the index of the group + 1; 0: there is no such group. */
+ * such a group are the same, too. Stores the index of the group plus 1, or 0 if there is no such
+ * group. */
 static bool find_common(struct repair *repair, size_t *found)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
@@ -133,11 +134,10 @@ static bool find_common(struct repair *repair, size_t *found)
     return true;
 }
 
-/* Called when the directory does not have the first groups that the database lacks. If the user has
- * asked for it, plans to begin the log anew with the groups of the directory; otherwise refuses.
- * The directory's journal is all that its node needs to start. So its groups have all jobs, as the
- * groups of a log have them from its tail on. Hashes cannot tell whether the database went on with
- * other groups. */
+/* Called when the directory lacks the first groups that the database lost. If the user has asked
+ * for it, plans to begin the log anew with the groups of the directory. If not, refuses. A node can
+ * start from its directory alone, so these groups have all jobs, as a log has them from its tail
+ * on. Hashes cannot tell whether the database has gone on with other groups. */
 static enum exit_status begin_anew(struct repair *repair)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
@@ -250,7 +250,7 @@ static enum exit_status read_directory(struct repair *repair)
     return status == STATUS_OK ? find_place(repair) : status;
 }
 
-/* Prints a mark, which says up to which group a node knows the log, unless it is empty. */
+/* Prints a mark, unless it is empty. The mark says up to which group its node knows the log. */
 static void tell_words(const struct repair *repair, const char *what, const char *text)
 {
     if (text[0] == '\0')
@@ -267,8 +267,8 @@ static enum exit_status tell_mark(const struct repair *repair)
     return output_finish();
 }
 
-/* Writes the row once more: an earlier run may have changed the row, and not have learned whether
- * a standby has the change. */
+/* Writes the row once more. An earlier run may have changed the row without learning whether a
+ * standby has the change. */
 static enum exit_status confirm(struct repair *repair)
 {
     if (!elapse__repair_write_again(repair->session, repair->partition, &repair->why) ||
@@ -279,7 +279,7 @@ static enum exit_status confirm(struct repair *repair)
 
 /* ---- append-lost ---- */
 
-/* Watches the row for a lease and a quarter, because an owner writes every quarter of a lease. */
+/* Watches the row for a lease and a quarter. An owner writes every quarter of a lease. */
 static enum exit_status watch(struct repair *repair)
 {
     const struct elapse__schema_queue *queue = elapse__repair_queue(repair->session);
@@ -325,8 +325,8 @@ static enum exit_status check_place(const struct repair *repair)
     return STATUS_OK;
 }
 
-/* Appends the groups after the last group of the database. The hashes of the directory's groups
- * were checked, so all of these groups continue the log. */
+/* Appends the groups after the last group of the database. All of them continue the log, because
+ * the hashes of the directory's groups were checked. */
 static bool append_all(struct repair *repair)
 {
     const struct elapse__upkeep_local_log *log = &repair->log;
@@ -350,9 +350,8 @@ static bool append_all(struct repair *repair)
     return true;
 }
 
-/* Returns the mark if it stays, because its node knows more groups than the directory has;
- * otherwise
- * "". */
+/* Returns the mark if it has to stay, because its node knows more groups than the directory has. If
+ * not, returns "". */
 static const char *kept(const struct repair *repair, const char *mark)
 {
     return elapse__repair_marked_group(mark) > repair->last ? mark : "";
@@ -426,7 +425,7 @@ static enum exit_status append(struct repair *repair)
     return tell_appended(repair);
 }
 
-/* Ends append-lost when the database lacks no group of the directory. */
+/* Ends append-lost when the database has all groups of the directory. */
 static enum exit_status end_with_all(struct repair *repair)
 {
     enum exit_status status = confirm(repair);
@@ -475,8 +474,8 @@ static void tell_loss(const struct repair *repair)
                           count == 1 ? "" : "s");
 }
 
-/* Lets the partition go on. If it went on before without the groups, forgets the mark about them.
- */
+/* Lets the partition go on. If the partition has gone on without the groups before, forgets the
+ * mark about them. */
 static bool change(struct repair *repair)
 {
     if (repair->row.stopped[0] == '\0')

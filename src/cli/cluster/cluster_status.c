@@ -1,6 +1,5 @@
 /*
- * elapse cluster status: looks at the partitions until each has been seen to change, or for a
- * lease.
+ * elapse cluster status: looks at the partitions for a lease, or until every row has changed.
  */
 #include <stdlib.h>
 
@@ -40,7 +39,7 @@ static bool all_live(const struct elapse__status *status, const struct cluster_w
     return live;
 }
 
-/* Looks again and again, for a quarter more than a lease, because time passes between looks. */
+/* Looks again and again, for a lease and a quarter, because time passes between looks. */
 static bool watch(struct elapse__status_session *session, struct elapse__status *status,
                   struct cluster_watched *watched, struct elapse__schema_why *why)
 {

@@ -22,8 +22,8 @@ struct warnings {
     char clock[ELAPSE__NODE_ADDRESS_BYTES + 96];
 };
 
-/* Returns whether commits wait for a standby. A standby whose kind this user may not see (its
- * `sync` is empty) counts as one. */
+/* Returns whether commits wait for a standby. A standby counts as one if this user may not see its
+ * kind (its `sync` is empty). */
 static bool has_synchronous(const struct elapse__status *status)
 {
     for (size_t i = 0; i < status->standby_count; i++) {
@@ -63,7 +63,7 @@ static bool has_tags(const struct elapse__status *status)
 
 /* ---- for people ---- */
 
-/* Adds a text from elsewhere, made harmless for a terminal. */
+/* Adds a text of unknown origin, made harmless for a terminal. */
 static void add_word(struct elapse__buffer *text, const char *word)
 {
     const char *shown = word[0] == '\0' ? "-" : word;
@@ -119,8 +119,8 @@ static void add_words(struct elapse__buffer *text, uint32_t number, const char *
     buffer_add_text(text, "\n");
 }
 
-/* Adds lines about groups of a partition that the database lost. No column of the table tells this.
- */
+/* Adds lines about groups that the database lost of a partition. The columns of the table do not
+ * show this. */
 static void add_loss(struct elapse__buffer *text, uint32_t number,
                      const struct elapse__status_partition *partition)
 {

@@ -1,6 +1,7 @@
 /*
- * Finds which partitions have an owner that lives: those whose row changes between two looks. Times
- * in the row are of clocks of other machines, so they are not compared with this machine's clock.
+ * Finds which partitions have an owner that is alive: those whose row changes between two looks.
+ * Times in the row come from clocks of other machines, so they are not compared with this machine's
+ * clock.
  */
 #include "../../base/assert.h"
 #include "cluster.h"

@@ -1,5 +1,5 @@
 /*
- * The buffer of src/base, for a program that ends when there is no memory.
+ * The buffer of src/base for this program. It ends the program when there is no memory.
  */
 #ifndef ELAPSE_CLI_COMMON_BUFFER_H
 #define ELAPSE_CLI_COMMON_BUFFER_H
@@ -21,11 +21,11 @@ static inline void buffer_add_text(struct elapse__buffer *buffer, const char *te
     buffer_add(buffer, text, strlen(text));
 }
 
-/* Adds text from elsewhere, harmless for a terminal: see mask_text. */
+/* Adds text of unknown origin, made harmless for a terminal (mask_text). */
 static inline void buffer_add_masked(struct elapse__buffer *buffer, const char *text, size_t length)
 {
     if (length == 0)
-        return; /* an empty buffer may have no bytes to point at */
+        return; /* an empty buffer may point to nothing */
     buffer_add(buffer, text, length);
     mask_text((char *)buffer->bytes + buffer->end - length, length);
 }

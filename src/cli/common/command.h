@@ -9,9 +9,9 @@
 
 typedef enum exit_status command_function(int argc, char **argv);
 
-/* Each function is in the file of its name, but stats_command is in lookup_command.c, and
- * find_command and groups_command are in list_command.c. verb_command runs the commands of
- * client/verbs.h: argv[0] tells it which. A program may be built without some of them. */
+/* Each function is in the file with its name. The exception is stats_command, which is in
+ * lookup_command.c. verb_command runs the commands of client/verbs.h, and finds the command by
+ * argv[0]. A program may be built without some of these functions. */
 command_function backup_command, cancel_command, check_command, clients_command, cluster_command,
     cron_command, ended_command, export_command, find_command, generate_command, groups_command,
     import_command, list_command, lookup_command, password_command, put_command, replay_command,

@@ -24,7 +24,7 @@ static void with_options(const struct command *command, print_line_function *pri
     int length = snprintf(name, sizeof name, "elapse %s", command->name);
 
     ELAPSE__ASSERT(length > 0 && (size_t)length < sizeof name);
-    (void)length; /* used by the assertion alone */
+    (void)length; /* used only by the assertion */
     ELAPSE__ASSERT(command->run != NULL);
     options_observe(print, command);
     (void)command->run(1, arguments);
@@ -56,7 +56,8 @@ static bool takes_file(const struct command_option *option)
     return option->value != NULL && strstr(option->value, "FILE") != NULL;
 }
 
-/* Returns whether the command takes the name of a tube: as its first argument, or as any. */
+/* Returns whether the command takes the name of a tube as its first argument, or as any
+ * argument. */
 static bool takes_tube(const struct command_line *line)
 {
     return strstr(line->help->usage, " TUBE") != NULL || strstr(line->help->usage, "[TUBE") != NULL;
@@ -67,8 +68,8 @@ static bool takes_tubes(const struct command_line *line)
     return strstr(line->help->usage, " TUBE...") != NULL;
 }
 
-/* What asks the server of ELAPSE_SERVER for tubes. A server that is not there costs no more than a
- * second. */
+/* The command that asks the server of ELAPSE_SERVER for tubes. It ends after a second if the server
+ * does not answer. */
 #define LIST_TUBES "list --limit 1000 --timeout 1s 2>/dev/null"
 
 /* ---- bash ---- */

@@ -33,7 +33,8 @@ bool local_time_is_known(enum exit_status *status)
     const char *given = getenv("TZ");
     const struct elapse_time_zone *zone;
 
-    /* An empty TZ means UTC. With TZDIR another folder has the names, which is not looked at. */
+    /* An empty TZ means UTC. With TZDIR the names are in another folder, which this program does
+     * not read. */
     if (given == NULL || given[0] == '\0' || getenv("TZDIR") != NULL)
         return true;
     const char *name = given + (given[0] == ':');

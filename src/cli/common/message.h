@@ -13,13 +13,12 @@ enum exit_status {
     STATUS_FAILED = 1, /* the machine or a structure failed */
     STATUS_USAGE = 2,  /* the command line or the input is wrong */
     /* The next six are statuses of the commands that speak to a server. */
-    STATUS_GONE = 3,           /* there is no such job or tube */
+    STATUS_GONE = 3,           /* another job or a worker prevents it: nothing has changed */
     STATUS_TAKEN = 4,          /* another job, or a worker, is in the way: nothing has changed */
     STATUS_FULL = 5,           /* the server takes no job now */
     STATUS_NO_SERVER = 6,      /* no connection, or no owner of a partition: nothing has changed */
-    STATUS_NOT_AUTHORISED = 7, /* the password is missing or wrong, or the user may not do it:
-                                  nothing has changed */
-    STATUS_UNKNOWN = 8,        /* a connection was lost while a reply was awaited */
+    STATUS_NOT_AUTHORISED = 7, /* no right password, or no right to do it: nothing has changed */
+    STATUS_UNKNOWN = 8,        /* a connection was lost while the program waited for a reply */
     /* A signal has ended the command, and something is lost. A shell shows these statuses for a
      * program that the signal has ended. */
     STATUS_HUNG_UP = 128 + 1,
@@ -34,10 +33,10 @@ void message_set_command(const char *command);
 /* Returns the words that every message begins with. */
 const char *message_command(void);
 
-/* Keeps how the program was called, argv[0] of main. The string must outlive its use. */
+/* Keeps argv[0] of main. The string must live until the end of the program. */
 void message_set_program(const char *path);
 
-/* Returns how the program was called. */
+/* Returns argv[0] of main. */
 const char *message_program(void);
 
 /* Sets whether messages are left out, because the terminal shows a picture that they would spoil.

@@ -23,8 +23,8 @@ static size_t least(size_t one, size_t other)
     return one < other ? one : other;
 }
 
-/* Returns how many letters have to be changed, added, taken away or exchanged with their neighbour.
- * Capitals do not count. */
+/* Returns how many letters have to be changed, added, removed or exchanged with the next one, to
+ * make one word from the other. Upper and lower case count as equal. */
 static size_t distance(const char *one, size_t one_length, const char *other, size_t other_length)
 {
     /* The rows of the table for the last three letters of `one`. */
@@ -49,7 +49,7 @@ static size_t distance(const char *one, size_t one_length, const char *other, si
     return rows[one_length % 3][other_length];
 }
 
-/* Puts a name into its place among those that were found. */
+/* Inserts a name among those that were found, the nearest first. */
 static void keep(struct nearest *nearest, const char *name, size_t length, size_t away)
 {
     size_t place = nearest->count;
@@ -75,7 +75,7 @@ void nearest_offer(struct nearest *nearest, const char *name, size_t length)
         return;
     size_t away = distance(nearest->wanted, wanted, name, length);
     bool begins = length > wanted && memcmp(nearest->wanted, name, wanted) == 0;
-    /* A name that begins with the word is as near as the first wrong letter. */
+    /* A name that begins with the word counts as if one letter were wrong. */
     if (begins && away > 1)
         away = 1;
     if (away <= allowed && away < wanted)

@@ -23,8 +23,8 @@ enum { FOUND_OPTION = 256, FOUND_VERSION = FOUND_OPTION + OPTIONS_MAX, FOUND_HEL
 /* The longest file of options. */
 enum { FILE_BYTES_MAX = 1 << 20 };
 
-/* What options_label returns: has room for a file, the number of a line and the name of an option.
- */
+/* The text that options_label returns. It has room for a file, the number of a line and the name of
+ * an option. */
 static char label[512];
 
 const char *options_label(void)
@@ -68,7 +68,7 @@ static struct left_column left_column(const struct command_option *option)
                  option->value != NULL ? " " : "", option->value != NULL ? option->value : "");
     ELAPSE__ASSERT(length > 0);
     ELAPSE__ASSERT((size_t)length < sizeof left.text);
-    (void)length; /* used by assertions alone */
+    (void)length; /* used only by assertions */
     return left;
 }
 
@@ -195,7 +195,7 @@ static enum exit_status read_value(const struct command_option *option, const ch
     case OPTION_REST:
         break;
     }
-    ELAPSE__ASSERT(option->kind != OPTION_REST); /* not in the table of getopt */
+    ELAPSE__ASSERT(option->kind != OPTION_REST); /* it is not in the table of getopt */
     return STATUS_USAGE;
 }
 
@@ -235,7 +235,7 @@ static void translate(const struct command_line *line, struct getopt_table *tabl
     *letters = '\0';
 }
 
-/* Finds the option by what getopt_long returned; NULL after an error. */
+/* Returns the option for the result of getopt_long, or NULL after an error. */
 static const struct command_option *find_option(const struct command_line *line, int found)
 {
     ELAPSE__ASSERT(found < FOUND_OPTION || (size_t)(found - FOUND_OPTION) < line->option_count);

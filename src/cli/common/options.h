@@ -1,6 +1,6 @@
 /*
- * The command line of a subcommand: a table of its options, from which the options are read and the
- * help is written. Every subcommand has --help, -h and --version as well.
+ * Reads the command line of a subcommand, and writes its help, from a table of its options. Every
+ * subcommand also has --help, -h and --version.
  */
 #ifndef ELAPSE_CLI_COMMON_OPTIONS_H
 #define ELAPSE_CLI_COMMON_OPTIONS_H
@@ -23,13 +23,13 @@ enum option_kind {
 };
 
 struct command_option {
-    const char *name;  /* without the dashes; NULL: the option has only its letter */
-    const char *value; /* what the help calls the value; NULL: the option takes no value */
-    const char *help;  /* one or two sentences, broken into lines where it is printed */
+    const char *name;  /* the name without the dashes; NULL: the option has only a letter */
+    const char *value; /* the name of the value in the help; NULL: no value */
+    const char *help;  /* one or two sentences, which are broken into lines for printing */
     enum option_kind kind;
     char letter; /* the short form of the option, or 0 */
 
-    /* Where the value goes: the pointer that belongs to `kind`. */
+    /* Where the value goes. The kind says which pointer is used. */
     bool *flag;
     const char **text;
     uint64_t *number;
@@ -40,15 +40,16 @@ struct command_option {
     uint64_t least;
     uint64_t most;
     bool *given;       /* set when the option is given; may be NULL */
-    const char *words; /* the values that there are, with blanks between; NULL: not a few words */
+    const char *words; /* the possible values, with blanks between them; NULL: any value */
 };
 
 enum { OPTIONS_MAX = 48 };
 
-/* A reader of the value of an option. Returns STATUS_OK; or, after a message, another status. */
+/* Reads the value of an option. Returns STATUS_OK, or prints a message and returns another
+ * status. */
 typedef enum exit_status option_reader(void *context, const char *value);
 
-/* The options of a table, each by its kind. A name of NULL stands for an option that has only its
+/* These functions return options of each kind. If the name is NULL, the option has only a
  * letter. */
 static inline struct command_option option_flag(const char *name, bool *flag, const char *help)
 {
@@ -115,7 +116,7 @@ static inline struct command_option option_rest(const char *name, const char *va
         .name = name, .value = value, .kind = OPTION_REST, .rest = rest, .help = help};
 }
 
-/* Returns the option with a short form as well. */
+/* Returns the option with a letter added. */
 static inline struct command_option option_letter(char letter, struct command_option option)
 {
     ELAPSE__ASSERT((letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z'));
@@ -132,8 +133,8 @@ static inline struct command_option option_noting(bool *given, struct command_op
     return option;
 }
 
-/* Returns the option with the words that its value may be, which a shell can complete. They are not
- * checked here. */
+/* Returns the option with the words that its value may be. Shells complete these words. They are
+ * not checked here. */
 static inline struct command_option option_words(const char *words, struct command_option option)
 {
     ELAPSE__ASSERT(option.value != NULL && words[0] != '\0');
@@ -141,7 +142,7 @@ static inline struct command_option option_words(const char *words, struct comma
     return option;
 }
 
-/* The help of a subcommand, around the list of its options. */
+/* The parts of a subcommand's help around the list of its options. */
 struct command_help {
     const char *usage;   /* the first lines of the help */
     const char *purpose; /* the lines between the first lines and the options */
@@ -151,13 +152,13 @@ struct command_help {
 struct command_line {
     const struct command_help *help;
     const struct command_option *options;
-    size_t option_count; /* at most OPTIONS_MAX */
+    size_t option_count; /* at most OPTIONS_MAX options */
 
     /* Results: the arguments that are not options. */
     char **arguments;
     int argument_count;
-    bool seen[OPTIONS_MAX]; /* the option was on the command line */
-    char *file_text;        /* of the file of options, NULL without one; the caller releases it */
+    bool seen[OPTIONS_MAX]; /* for each option whether it was on the command line */
+    char *file_text;        /* the text of the file, which the caller frees; NULL: no file */
 };
 
 /* The initializer of a struct command_line whose options are an array. */
@@ -167,30 +168,30 @@ struct command_line {
     }
 
 /*
- * Reads the command line. Options may come after other arguments; "--" ends them. Returns true if
- * the command is to go on. Otherwise the help, the version or an error was printed, and the command
- * has to end with `*status`. Requires that argv[0] is message_command().
+ * Reads the command line. Options may come after other arguments, but not after "--". Returns true
+ * if the command has to continue. If not, the help, the version or an error was printed, and the
+ * command has to end with `*status`. Requires that argv[0] is message_command().
  */
 bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status);
 
-/* Returns STATUS_OK if there are at most `most` arguments. Otherwise says which argument is one too
+/* Returns STATUS_OK if there are at most `most` arguments. If not, prints which argument is one too
  * many. */
 enum exit_status options_check_count(const struct command_line *line, int most);
 
 /*
- * Reads options from a file. Each option is a line, "NAME = VALUE"; for a flag, VALUE is yes or no.
- * Empty lines, and lines that begin with '#', are ignored. An option that was on the command line
- * keeps its value. Returns STATUS_OK; or, after a message that names the file and the line, another
+ * Reads options from a file. Each option is a line "NAME = VALUE". For a flag, VALUE is yes or no.
+ * Ignores empty lines, and lines that begin with '#'. An option that was on the command line keeps
+ * its value. Returns STATUS_OK, or prints a message with the file and the line and returns another
  * status. Texts of the options point into line->file_text. Requires that no file was read before.
  */
 enum exit_status options_read_file(struct command_line *line, const char *path);
 
-/* Returns the name of the option that is being read, for messages: "--tick", or "FILE:3: tick". */
+/* Returns the name of the option that is being read, for messages: "--tick" or "FILE:3: tick". */
 const char *options_label(void);
 
 /*
- * Makes options_read call(context, line) in place of reading a command line, and return false, so
- * that the subcommand ends. NULL: options_read reads command lines again.
+ * Makes options_read call call(context, line) instead of reading a command line, and return false,
+ * so that the subcommand ends. With NULL, options_read reads command lines again.
  */
 void options_observe(void (*call)(const void *context, const struct command_line *line),
                      const void *context);

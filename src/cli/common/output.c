@@ -74,7 +74,7 @@ struct elapse__json *output_begin_json(void)
 
 void output_end_json(void)
 {
-    ELAPSE__ASSERT(waiting.needs_comma); /* a value was written, and is complete */
+    ELAPSE__ASSERT(waiting.needs_comma); /* a value was written completely */
     elapse__json_raw(&waiting, "\n");
     require_memory(!waiting.failed);
     write_full_piece();

@@ -1,6 +1,6 @@
 /*
- * Writes standard output. Text that is added stays in memory until it is a large piece, or until
- * output_finish is called. Then it is written. output_finish also reports an earlier error.
+ * Writes standard output. Added text stays in memory until it is a large piece, or until
+ * output_finish. output_finish also reports earlier errors.
  */
 #ifndef ELAPSE_CLI_COMMON_OUTPUT_H
 #define ELAPSE_CLI_COMMON_OUTPUT_H
@@ -13,7 +13,7 @@
 
 void output_add(const char *bytes, size_t length);
 void output_add_text(const char *text);
-/* Adds a string from elsewhere, made harmless for a terminal: see mask_text. */
+/* Adds a string of unknown origin, made harmless for a terminal (mask_text). */
 void output_add_masked(const char *text);
 void output_add_buffer(const struct elapse__buffer *buffer);
 
@@ -25,11 +25,11 @@ __attribute__((format(printf, 1, 2))) void output_add_format(const char *format,
 struct elapse__json *output_begin_json(void);
 void output_end_json(void);
 
-/* Returns whether writing has failed, so that adding more is of no use. */
+/* Returns whether writing has failed. Then the caller need not add more. */
 bool output_failed(void);
 
-/* Writes what was added. Returns STATUS_OK, or STATUS_FAILED if any of it could not be written.
- * The first failure is printed, unless the reader has gone away. */
+/* Writes what was added. Returns STATUS_OK, or STATUS_FAILED if some of it could not be written.
+ * Prints the first error, unless it is that the reader has closed the pipe. */
 enum exit_status output_finish(void);
 
 #endif

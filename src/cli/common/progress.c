@@ -40,7 +40,7 @@ void progress_show(struct progress *progress, char *line)
 {
     ELAPSE__ASSERT(progress->on_terminal);
     fit_to_terminal(line);
-    /* Back to the first column, and clear to the end of the line. */
+    /* Goes back to the first column, and clears to the end of the line. */
     fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
     progress->shown = true;

@@ -1,6 +1,6 @@
 /*
- * The progress line: a line on standard error that shows how far a long task has come. It is shown
- * only on a terminal, only if the task takes more than a second, and is erased at the end.
+ * The progress line shows on standard error how far a long task has come. It appears only on a
+ * terminal, and only if the task takes more than a second. It is erased at the end.
  */
 #ifndef ELAPSE_CLI_COMMON_PROGRESS_H
 #define ELAPSE_CLI_COMMON_PROGRESS_H
@@ -19,7 +19,8 @@ void progress_begin(struct progress *progress);
 /* Returns whether it is time to show the line again. */
 bool progress_is_due(const struct progress *progress);
 
-/* Shows the line, cut to the width of the terminal: ASCII without control characters. */
+/* Shows the line, cut to the width of the terminal. Requires that the line is ASCII without control
+ * characters. */
 void progress_show(struct progress *progress, char *line);
 
 /* Erases the line, if there is one. */

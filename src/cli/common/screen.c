@@ -44,8 +44,8 @@ void screen_close(struct screen *screen)
     elapse__os_signals_close(&screen->signals);
 }
 
-/* Ends or stops the program as the signal does by default. If it was stopped, returns when it is
- * continued. */
+/* Ends or stops the program, as the signal does by default. After a stop, returns when the program
+ * is continued. */
 static void obey(struct screen *screen, enum elapse__os_signal signal)
 {
     ELAPSE__ASSERT(signal != ELAPSE__OS_WINDOW_SIZE);

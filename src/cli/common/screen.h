@@ -1,7 +1,7 @@
 /*
  * Prepares a terminal for pictures that replace each other. Keys are read one by one. Signals that
- * would end or stop the program are taken between two pictures, so that the terminal can be
- * restored before.
+ * would end or stop the program are handled between two pictures, so that the terminal can be
+ * restored first.
  */
 #ifndef ELAPSE_CLI_COMMON_SCREEN_H
 #define ELAPSE_CLI_COMMON_SCREEN_H
@@ -28,12 +28,12 @@ void screen_close(struct screen *screen);
 /* Why screen_wait returns. */
 enum screen_event {
     SCREEN_TIMEOUT,
-    SCREEN_KEY,    /* `*key` is the key; 'q' if the terminal is gone */
+    SCREEN_KEY,    /* `*key` is the key, or 'q' if the terminal has gone */
     SCREEN_REDRAW, /* the contents and the size of the window are unknown */
     SCREEN_NOTHING,
 };
 
-/* Waits for a key or a signal. Does what the signal says: the program may end or stop here. */
+/* Waits for a key or a signal. Obeys a signal, so the program may end or stop here. */
 enum screen_event screen_wait(struct screen *screen, uint64_t timeout_ns, char *key);
 
 #endif

@@ -10,7 +10,7 @@
 #include "../../base/assert.h"
 #include "text.h"
 
-/* Allocates memory for a level that growing dials add. */
+/* Allocates memory for a level that dials add when they grow. */
 static void *allocate_level(size_t alignment, size_t bytes, void *context)
 {
     (void)context;

@@ -1,5 +1,5 @@
 /*
- * A structure as the command line names it: "wheel", or with the slots of its levels,
+ * A structure as the user names it on the command line: "wheel", or with the slots of its levels,
  * "dials:60,60,24,30". Dials with a single number grow: each further level has as many slots.
  */
 #ifndef ELAPSE_CLI_COMMON_STRUCTURE_CHOICE_H
@@ -11,7 +11,7 @@
 
 #include "message.h"
 
-/* A choice may not be copied: the shape points into the choice. */
+/* A choice must not be copied, because the shape points into it. */
 struct structure_choice {
     const struct elapse_structure *structure;
     const struct elapse_shape *shape; /* NULL: the structure's default */
@@ -23,8 +23,8 @@ struct structure_choice {
 /* Chooses the structure that is the default. */
 void structure_choice_default(struct structure_choice *choice);
 
-/* Reads `text`, which must outlive the choice. Returns STATUS_OK; or prints a message that names
- * the option ("--structure") and returns STATUS_USAGE. */
+/* Reads `text`, which must live longer than the choice. Returns STATUS_OK, or prints a message with
+ * the name of the option ("--structure") and returns STATUS_USAGE. */
 enum exit_status structure_choice_parse(struct structure_choice *choice, const char *option,
                                         const char *text);
 

@@ -102,7 +102,7 @@ struct grouped group_digits(unsigned long long number)
     return grouped;
 }
 
-/* Returns whether a terminal may take the character for a command: U+0000 to U+001F, U+007F, and
+/* Returns whether a terminal may treat the character as a command: U+0000 to U+001F, U+007F, and
  * U+0080 to U+009F. For example, U+009B means the same as an escape and '['. */
 static bool is_control_character(const char *text, size_t length)
 {

@@ -111,7 +111,8 @@ static const char *read_zone(struct reader *reader, int *east_s)
     return NULL;
 }
 
-/* Returns the time as if it were in UTC, in seconds since 1970; it is negative before that. */
+/* Returns the time in seconds since 1970, as if it were in UTC. The result is negative before
+ * 1970. */
 static int64_t seconds_of(const struct date_and_time *time)
 {
     int64_t days = elapse__days_of_date((struct elapse__date){
@@ -214,7 +215,7 @@ void timestamp_write(char *out, uint64_t unix_ns)
     out = write_digits(out, (unsigned)(unix_ns % 1000000000 / 1000), 6);
     *out = 'Z';
     ELAPSE__ASSERT(out + 1 == end);
-    (void)end; /* used by assertions alone */
+    (void)end; /* used only by assertions */
 }
 
 void timestamp_add_member(struct elapse__json *json, const char *name, uint64_t unix_ns)

@@ -11,15 +11,15 @@
 #include "../../base/json_writer.h"
 
 /*
- * Reads a time into `*unix_ns`, in nanoseconds since 1970-01-01T00:00:00Z; an earlier time becomes
- * 0. The zone (Z or +hh:mm) is required, a fraction of the second is optional. Returns NULL. If the
- * text is no time, returns a phrase that names the error, and leaves `*unix_ns` as it was.
+ * Reads a time into `*unix_ns`, in nanoseconds since 1970-01-01T00:00:00Z. An earlier time becomes
+ * 0. The zone (Z or +hh:mm) is required, and a fraction of the second is optional. Returns NULL. If
+ * the text is no time, returns a phrase that names the error, and does not change `*unix_ns`.
  */
 const char *timestamp_parse(const char *text, size_t length, uint64_t *unix_ns);
 
 /* A time without a zone. */
 struct timestamp_local {
-    bool has_date; /* otherwise only the time of day is given */
+    bool has_date; /* false: only the time of day is given */
     int month;
     int day;
     int hour;

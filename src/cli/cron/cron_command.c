@@ -40,7 +40,7 @@ static void print_moment(const struct elapse_time_zone *zone, int64_t moment_s)
     char text[40];
 
     ELAPSE__ASSERT(local != NULL);
-    ELAPSE__ASSERT_THAT(minutes, <, 26 * 60U); /* as far as any zone is from UTC */
+    ELAPSE__ASSERT_THAT(minutes, <, 26 * 60U); /* no zone is further from UTC */
     (void)strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", local);
     output_add_text(text);
     output_add_format("%c%02" PRIu64 ":%02" PRIu64, offset_s < 0 ? '-' : '+', minutes / 60,
@@ -60,7 +60,7 @@ static enum exit_status list_next(struct elapse_cron *cron, const struct elapse_
         if (!elapse_cron_next(cron, ELAPSE_ZONE_LOCAL, moment_s, &moment_s))
             break;
         ELAPSE__ASSERT(moment_s > before_s);
-        (void)before_s; /* used by the assertion alone */
+        (void)before_s; /* used only by the assertion */
         print_moment(zone, moment_s);
     }
     return output_finish();

@@ -1,6 +1,6 @@
 /*
- * elapse check: finds the damage in the directory of a queue, and with --repair saves what is
- * whole.
+ * elapse check: finds the damage in the directory of a queue. With --repair, saves everything that
+ * is not damaged.
  */
 #include <inttypes.h>
 #include <string.h>

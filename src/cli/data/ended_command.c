@@ -37,9 +37,9 @@ struct ended {
     uint64_t since_ns;
     bool has_since;
     bool json;
-    int64_t from_ms; /* jobs that ended before are left out */
+    int64_t from_ms; /* earlier jobs are left out */
     uint64_t found;
-    uint64_t broken; /* lines that cannot be read */
+    uint64_t broken; /* how many lines cannot be read */
 };
 
 /* ---- a line ---- */
@@ -99,7 +99,7 @@ static void take_line(struct ended *ended, const char *text, size_t length)
 
 /* ---- a file ---- */
 
-/* Takes the lines that are whole. The server may be in the middle of the last one. */
+/* Takes the complete lines. The last line may be incomplete, because the server is writing it. */
 static void take_lines(struct ended *ended, struct elapse__buffer *text)
 {
     const char *line;

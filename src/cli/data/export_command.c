@@ -22,7 +22,7 @@ static const struct command_help help = {
 };
 
 struct exporting {
-    uint64_t last_id; /* of the jobs so far, which come in the order of their ids */
+    uint64_t last_id; /* the id of the last job; jobs come in the order of their ids */
     uint64_t damaged;
 };
 

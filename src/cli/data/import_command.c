@@ -1,5 +1,5 @@
 /*
- * elapse import: makes jobs of a queue from lines of JSON.
+ * elapse import: adds jobs to a queue from lines of JSON.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "job_json.h"
 
 /* The longest line has room for a body of 32 MiB in which each byte is escaped, which takes six
- * times as many bytes. The same body as base64 is shorter. */
+ * times as many bytes. As base64 the same body is shorter. */
 enum { LINE_BYTES_MAX = 256 << 20, READ_BYTES = 1 << 16 };
 
 static const struct command_help help = {
@@ -76,7 +76,7 @@ static void take_line(struct importing *importing, const char *text, size_t leng
     job_json_free(&line);
 }
 
-/* Takes the lines that are whole. */
+/* Takes the complete lines. */
 static void take_lines(struct importing *importing, bool is_end)
 {
     struct elapse__buffer *text = &importing->text;

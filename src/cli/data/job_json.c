@@ -67,7 +67,8 @@ static const struct text_member {
 
 enum { TEXT_COUNT = sizeof texts / sizeof texts[0] };
 
-/* The names of the reasons, by their numbers. Exported files have these names: never change one. */
+/* The names of the reasons, in the order of their numbers. Exported files have these names, so a
+ * name must never change. */
 static const char *const reasons[] = {"none", "worker", "retries", "zone", "damaged"};
 
 enum { REASON_COUNT = sizeof reasons / sizeof reasons[0] };
@@ -86,7 +87,7 @@ static void write_number(struct elapse__json *json, const struct number_member *
     } else {
         memcpy(&value, place, sizeof value);
     }
-    /* A job that waits for arrivals has no due time unless the line has one. */
+    /* A job that waits for arrivals has no due time, unless its line has one. */
     bool is_needed = member->offset == offsetof(struct elapse__queue_fields, due_ms) &&
                      fields->awaits == ELAPSE__QUEUE_AWAITS_WAITING && !fields->no_due;
     if (value == member->usual && !is_needed)
@@ -129,11 +130,11 @@ void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *
 
 struct reading {
     struct job_json *line;
-    unsigned char *next; /* in the line's memory */
+    unsigned char *next; /* in the memory of the line */
     bool has_ttr;
     bool has_due;
     bool has_state;
-    bool is_released; /* before all had arrived */
+    bool is_released; /* the job became ready before all arrivals had come */
     char *fault;
     size_t fault_bytes;
 };
@@ -246,8 +247,8 @@ static bool read_member(struct reading *reading, const char *name, const json_t 
     return bad(reading, name, "there is no such member");
 }
 
-/* Checks and completes what the members say of arrivals. Requires that the state is known. A job
- * that waits for arrivals has a due time only if the line has one: a missing one must not make it
+/* Checks and completes the members about arrivals. Requires that the state is known. A job that
+ * waits for arrivals has a due time only if the line has one. Without one the job must not become
  * due. */
 static bool complete_await(const struct reading *reading)
 {
@@ -317,7 +318,7 @@ bool job_json_read(struct job_json *line, const char *text, size_t length, char 
         json_decref(object);
         return false;
     }
-    /* No text is longer than the line. */
+    /* The texts together are not longer than the line. */
     line->memory = allocate(length + 1);
     reading.next = line->memory;
     line->is_tube = tube_json_is_meant(object);

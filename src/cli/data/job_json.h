@@ -1,8 +1,10 @@
 /*
- * Writes a job of a durable queue as one line of JSON, and reads such a line, or one of a tube.
+ * Writes a job of a durable queue as one line of JSON. Reads such a line, or a line with the
+ * settings of a tube.
  *
- * A text that is not UTF-8 is written as base64, as a member whose name ends with _base64. Fields
- * that are zero or empty, or have their default, are left out, so most jobs are short lines.
+ * A text that is not UTF-8 is written as base64, in a member whose name ends with _base64. Fields
+ * that are zero or empty, or that have their default, are left out. So the lines of most jobs are
+ * short.
  */
 #ifndef ELAPSE_CLI_DATA_JOB_JSON_H
 #define ELAPSE_CLI_DATA_JOB_JSON_H
@@ -16,7 +18,7 @@
 /* Writes a job as an object. */
 void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *job);
 
-/* A line that was read: a job, or the settings of a tube. Their texts point into `memory`. */
+/* A line that was read: a job, or the settings of a tube. The texts point into `memory`. */
 struct job_json {
     bool is_tube;
     struct elapse__upkeep_tube tube;
@@ -24,11 +26,12 @@ struct job_json {
     void *memory;
 };
 
-/* Reads a line, without its end. Returns false if the line is bad; then `fault` says why. */
+/* Reads a line without its end. If the line is wrong, returns false, and writes into `fault`
+ * why. */
 bool job_json_read(struct job_json *line, const char *text, size_t length, char *fault,
                    size_t fault_bytes);
 
-/* Releases what belongs to a line. */
+/* Frees what belongs to a line. */
 void job_json_free(struct job_json *line);
 
 #endif

@@ -16,11 +16,11 @@
 /* Writes the settings as an object. */
 void tube_json_write(struct elapse__json *json, const struct elapse__upkeep_tube *tube);
 
-/* Returns whether an object is meant as the settings of a tube. */
+/* Returns whether an object is meant to be the settings of a tube. */
 bool tube_json_is_meant(const json_t *object);
 
-/* Reads an object. The name is copied to `memory`. Returns false if the object is bad; then `fault`
- * says why. */
+/* Reads an object. Copies the name to `memory`. If the object is wrong, returns false, and writes
+ * into `fault` why. */
 bool tube_json_read(struct elapse__upkeep_tube *tube, const json_t *object, unsigned char *memory,
                     char *fault, size_t fault_bytes);
 

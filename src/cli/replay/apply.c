@@ -1,6 +1,6 @@
 /*
- * The second stage of a replay: it applies operations to the structure, and checks every timer that
- * the structure pops against the record of its deadline.
+ * The second stage of a replay. It applies operations to the structure. It checks every timer that
+ * the structure pops against the record of the timer's deadline.
  */
 #include "apply.h"
 
@@ -13,7 +13,7 @@
 
 enum { FIRST_CAPACITY = 1024 };
 
-/* Keeps the first fault, which may have caused the later ones. */
+/* Keeps the first fault, because it may have caused the later ones. */
 static void set_fault(struct replay *replay, const char *fault)
 {
     ELAPSE__ASSERT(fault != NULL);
@@ -86,9 +86,10 @@ static void take_occupancy(struct replay *replay)
 }
 
 /*
- * Notes a new maximum of pending timers. To take the occupancy walks all timers, which is too slow
- * for every new maximum. So it is taken at the end, and when the number of pending timers has
- * fallen by a 256th from a maximum that is a 256th above the number at which it was taken before.
+ * Notes a new maximum of pending timers. The occupancy says how many timers are on each level. To
+ * take it, the replay walks over all timers, which is too slow for every new maximum. So the
+ * occupancy is taken at the end, and when the number of pending timers has fallen by a 256th from a
+ * maximum. That maximum must be a 256th above the number at which the occupancy was taken before.
  * So the last occupancy was taken within a hundredth of the peak, and most traces take it only a
  * few times.
  */
@@ -204,7 +205,8 @@ static void arm(struct replay *replay, const struct replay_step *step)
 
     ELAPSE__ASSERT(step->kind != TRACE_CANCEL);
     if (!record->armed) {
-        /* Only a record that fired early, and is restarted, is in the list of the ended ones. */
+        /* A record that fired too early and is restarted is in the list of ended records. No other
+         * restarted record is. */
         replay_collect_digest(replay, record);
         record->armed = true;
         replay->figures.pending++;

@@ -1,6 +1,6 @@
 /*
- * The second stage of a replay, which applies operations to the structure; and the state of a
- * replay, which all stages share. replay.h says what the stages are.
+ * The second stage of a replay, which applies operations to the structure, and the state of a
+ * replay, which all stages share. replay.h explains the stages.
  */
 #ifndef ELAPSE_CLI_REPLAY_APPLY_H
 #define ELAPSE_CLI_REPLAY_APPLY_H
@@ -38,17 +38,17 @@ struct replay {
     bool begun; /* the instance is initialised */
     uint64_t tick_us;
     uint64_t now_tick;
-    uint64_t time_us; /* of the operation that was read last */
+    uint64_t time_us; /* the time of the operation that was read last */
 
     struct record_table table;
-    struct record *ended; /* list of the records that fired or were stopped */
+    struct record *ended; /* list of the records that have fired or were stopped */
 
     bool takes_occupancy;
     struct turns turns;
-    /* The occupancy is taken as soon as fewer timers than this are pending; 0: never. */
+    /* The occupancy is taken as soon as fewer timers than this are pending. 0: never. */
     uint64_t occupancy_below;
-    uint64_t occupancy_ns; /* how long the occupancy took in the current batch */
-    uint64_t apply_ns;     /* how long all batches took, without the occupancy */
+    uint64_t occupancy_ns; /* how long it took to take the occupancy in this batch */
+    uint64_t apply_ns;     /* how long all batches took, without the time for the occupancy */
 
     struct samples *samples;
     struct replay_figures figures;

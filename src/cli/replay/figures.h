@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* How many levels the report lists; deeper ones count with the last. */
+/* How many levels the report lists. Deeper levels are counted together with the last one. */
 #define REPLAY_LEVELS 64
 
 struct replay_figures {
@@ -15,10 +15,10 @@ struct replay_figures {
     uint64_t restarted;
     uint64_t stopped;
     uint64_t fired;
-    uint64_t pending; /* at the end */
+    uint64_t pending; /* timers pending at the end */
     uint64_t peak_pending;
     uint64_t early;          /* timers that fired before their deadline, which is a fault */
-    uint64_t late_ticks_max; /* of the timers that fired, and of those pending at the end */
+    uint64_t late_ticks_max; /* over the timers that fired, and those pending at the end */
     uint64_t wakeups;
     uint64_t moves;
     double ns_per_operation;

@@ -1,9 +1,9 @@
 /*
- * elapse generate: writes a trace that is made up for a purpose.
+ * elapse generate: writes a trace that is computed and not recorded.
  *
- * "orders" is a burst of orders in a shop: orders arrive within ten seconds, each has half an hour
- * to be paid, and most are paid. The arrival of an order is a start, its payment a cancel, and an
- * order that is not paid fires.
+ * "orders" is a burst of orders in a shop. The orders arrive within ten seconds, each has to be
+ * paid within half an hour, and most are paid. The arrival of an order is a start, and its payment
+ * is a cancel. The timer of an order that is not paid fires.
  */
 
 #include <stdbool.h>
@@ -37,7 +37,8 @@ struct orders {
     uint64_t seed;
 };
 
-/* Returns when an order arrives: evenly over the burst, and the last one just after it. */
+/* Returns when an order arrives. Orders are spread evenly over the burst, and the last one arrives
+ * just after it. */
 static uint64_t arrival_us(const struct orders *orders, uint32_t order)
 {
     ELAPSE__ASSERT(order < orders->count);
@@ -45,8 +46,8 @@ static uint64_t arrival_us(const struct orders *orders, uint32_t order)
 }
 
 /*
- * Draws the payments at random, sorted by time. The last order is always paid, and as late as
- * possible: the replay ends with the last operation, and by then all unpaid orders have fired.
+ * Draws the payments at random, and sorts them by time. The last order is always paid as late as
+ * possible. The replay ends with that payment, and all unpaid orders have fired by then.
  */
 static void draw_payments(const struct orders *orders, uint64_t *payments, uint32_t paid)
 {

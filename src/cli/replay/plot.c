@@ -18,7 +18,7 @@
 static int run_gnuplot(const struct elapse__buffer *script, int picture, struct elapse__os_end *end)
 {
     static const char *const locale_name[] = {"LC_ALL="};
-    /* In the C locale gnuplot warns that it cannot write a degree sign. */
+    /* In the locale C gnuplot warns that it cannot write a degree sign. */
     char locale[] = "LC_ALL=C.UTF-8";
     char name[] = "gnuplot";
     char *arguments[] = {name, NULL};
@@ -60,7 +60,7 @@ static bool ends_with_tag(const char *text, size_t length, const char *tag)
     return length >= tag_length && memcmp(text + length - tag_length, tag, tag_length) == 0;
 }
 
-/* Returns whether the picture is whole: gnuplot also succeeds when the disk was full. */
+/* Returns whether the picture is complete. gnuplot also succeeds when the disk was full. */
 static bool is_whole(int picture)
 {
     char last[16];
@@ -74,7 +74,7 @@ static bool is_whole(int picture)
            ends_with_tag(last, got, "</svg>");
 }
 
-/* Draws into a descriptor, because gnuplot gives some characters of a file name a meaning. */
+/* Draws into a descriptor, because some characters of a file name have a meaning for gnuplot. */
 static enum exit_status draw(int picture, const struct report *report,
                              const struct samples *samples)
 {
@@ -94,7 +94,7 @@ static enum exit_status draw(int picture, const struct report *report,
 
 /* ---- the file ---- */
 
-/* Reports the error, unless it is 0. Returns the exit status for it. */
+/* Prints the error, unless it is 0. Returns the exit status for it. */
 static enum exit_status status_of(int error, const char *path)
 {
     if (error == 0)
@@ -102,8 +102,8 @@ static enum exit_status status_of(int error, const char *path)
     return error_of(STATUS_FAILED, "%s: %s", path, elapse__os_error_text(error));
 }
 
-/* Returns whether the file is replaced once the picture is whole. A device, a pipe or a symbolic
- * link stays, and the picture is written to it. */
+/* Returns whether the file will be replaced when the picture is complete. A device, a pipe or a
+ * symbolic link is not replaced: the picture is written into it. */
 static bool is_replaceable(const char *path)
 {
     struct elapse__os_status status;
@@ -163,7 +163,7 @@ static int write_into(const char *path, int picture)
     return error != 0 ? error : copy_picture(picture, target);
 }
 
-/* Returns 0 if replace_file can make its new file, which is removed again. */
+/* Returns 0 if replace_file can make its new file. Removes that file again. */
 static int check_replaceable(const char *path)
 {
     char *name;
@@ -213,7 +213,8 @@ enum exit_status plot_write(const char *path, const struct report *report,
         return status_of(error, path);
     enum exit_status status = draw(picture, report, samples);
     if (status == STATUS_OK) {
-        /* If `path` is a pipe whose reader goes away, the write fails and is reported. */
+        /* If `path` is a pipe whose reader closes it, the write fails, and the failure is
+         * reported. */
         bool before = elapse__os_broken_pipe_ends(false);
         error = is_replaceable(path) ? replace_file(path, picture) : write_into(path, picture);
         (void)elapse__os_broken_pipe_ends(before);

@@ -10,13 +10,13 @@
 
 /*
  * Checks whether plot_write(path) can succeed: whether gnuplot runs, and whether the file can be
- * written. Returns STATUS_OK; or prints the error and returns STATUS_FAILED.
+ * written. Returns STATUS_OK, or prints the error and returns STATUS_FAILED.
  */
 enum exit_status plot_check(const char *path);
 
 /*
- * Draws the samples of a finished replay with gnuplot into the SVG file `path`, which appears whole
- * or not at all. Returns STATUS_OK; or prints what went wrong and returns STATUS_FAILED.
+ * Draws the samples of a finished replay with gnuplot into the SVG file `path`. The file appears
+ * complete or not at all. Returns STATUS_OK, or prints the error and returns STATUS_FAILED.
  */
 enum exit_status plot_write(const char *path, const struct report *report,
                             const struct samples *samples);

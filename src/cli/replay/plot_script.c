@@ -18,7 +18,7 @@ struct unit {
     double us;
 };
 
-/* Returns the largest unit of which the span has at least three. */
+/* Returns the largest unit that fits into the span at least three times. */
 static struct unit unit_for(uint64_t span_us)
 {
     static const struct unit units[] = {
@@ -32,8 +32,8 @@ static struct unit unit_for(uint64_t span_us)
     return (struct unit){"us", 1};
 }
 
-/* Adds text between double quotes, without characters that gnuplot interprets or that XML does not
- * allow. Requires that it has no control characters. */
+/* Adds text between double quotes. Leaves out characters that gnuplot interprets or that XML does
+ * not allow. Requires that the text has no control characters. */
 static void add_quoted(struct elapse__buffer *script, const char *text)
 {
     buffer_add(script, "\"", 1);
@@ -123,7 +123,7 @@ static uint64_t find_bins(const struct samples *samples, unsigned *first, unsign
     return most;
 }
 
-/* Adds the marks of an axis that is the number of the bin, and so a logarithm. */
+/* Adds the marks of an axis that shows the number of the bin, which is a logarithm. */
 static void add_delay_marks(struct elapse__buffer *script, double low, double high)
 {
     static const struct {
@@ -159,7 +159,7 @@ static void add_delays(struct elapse__buffer *script, const struct samples *samp
         first = 60;
         end = 61;
     }
-    /* With this margin there is a mark on each side even of a single bin. */
+    /* With this margin even a single bin has a mark on each side. */
     ELAPSE__ASSERT(first < end);
     double low = first > 8 ? first - 8.0 : 0;
     double high = end + 8.0;

@@ -1,6 +1,6 @@
 /*
- * The records of a replay, one for each arming (replay.h), and the table that finds the latest
- * record of a key.
+ * The records of a replay, one for each arming (replay.h), and a table that finds the latest record
+ * of a key.
  */
 #ifndef ELAPSE_CLI_REPLAY_RECORDS_H
 #define ELAPSE_CLI_REPLAY_RECORDS_H
@@ -13,7 +13,7 @@
 
 #include "../common/message.h"
 
-/* A key can be any bytes, so uthash needs a good hash. */
+/* uthash needs a good hash, because a key may be any bytes. */
 #include <xxhash.h>
 #define HASH_FUNCTION(key, length, hash) ((hash) = (unsigned)XXH3_64bits((key), (length)))
 #define uthash_malloc(bytes)             allocate(bytes)
@@ -21,18 +21,18 @@
 #include <utlist.h>
 
 struct record {
-    struct elapse_timer timer; /* first, so that a cast finds the record of a timer */
+    struct elapse_timer timer; /* must be first, so that a cast finds the record of a timer */
 
-    /* Used by the stage that applies. */
+    /* Only the stage that applies uses these fields. */
     uint64_t deadline_tick;
     uint64_t deadline_us;
-    struct record *next_ended; /* in the list of records that fired or were stopped */
+    struct record *next_ended; /* in the list of records that have fired or were stopped */
     bool armed;                /* started, and neither fired nor stopped since */
-    bool ended;                /* in that list */
-    bool digest_due;           /* fired, and not in the digest yet */
+    bool ended;                /* is in that list */
+    bool digest_due;           /* fired, but not in the digest yet */
 
-    /* Used by the stage that reads. */
-    bool is_latest; /* in the table: the key has no later record and was not cancelled */
+    /* Only the stage that reads uses these fields. */
+    bool is_latest; /* in the table: no later record has its key, and it was not cancelled */
     uint64_t trace_deadline_us;
 
     /* The neighbours in the list of all records. */
@@ -44,7 +44,7 @@ struct record {
     char key[];
 };
 
-/* The table and the list of all records. Both begin as zeros, which means empty. */
+/* The table and the list of all records. Both are empty if they are zeros. */
 struct record_table {
     struct record *first;
     struct record *all;
@@ -53,15 +53,15 @@ struct record_table {
 /* Returns the latest record of the key, or NULL. */
 struct record *record_find(const struct record_table *table, const char *key, size_t length);
 
-/* Returns a new record, which is the latest of its key. `older` is the record before it, or NULL.
- */
+/* Returns a new record, which is the latest of its key. `older` is the record of the key before it,
+ * or NULL. */
 struct record *record_new(struct record_table *table, struct record *older, const char *key,
                           size_t length);
 
 /* Removes the record from the table, but keeps its memory. */
 void record_forget(struct record_table *table, struct record *record);
 
-/* Removes the record from table and list, and frees it. */
+/* Removes the record from the table and the list, and frees it. */
 void record_free(struct record_table *table, struct record *record);
 
 /* Frees all records. */

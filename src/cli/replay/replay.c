@@ -1,6 +1,6 @@
 /*
- * The first and the third stage of a replay, which make and free records. replay.h says what the
- * stages are.
+ * The first and the third stage of a replay, which make and free records. replay.h explains the
+ * stages.
  */
 #include "replay.h"
 
@@ -55,7 +55,7 @@ static uint64_t divide_up(uint64_t dividend, uint64_t divisor)
 }
 
 /* Returns the record of the operation. Returns NULL if the trace may not have this operation here,
- * and says why in `reader`. */
+ * and stores the reason in `reader`. */
 static struct record *resolve(struct replay *replay, struct trace_reader *reader,
                               const struct trace_operation *operation)
 {
@@ -113,7 +113,7 @@ static enum trace_result read_batch(struct replay *replay, struct trace_reader *
 
 /* ---- Sweep -------------------------------------------------------------- */
 
-/* Frees the records that have ended, except those whose key is still pending in the trace, because
+/* Frees the records that have ended. Keeps those whose key is still pending in the trace, because
  * the structure fired their timers too early. */
 static void sweep(struct replay *replay)
 {
@@ -147,7 +147,7 @@ static void add_turns(struct replay *replay)
     uint64_t begin_tick = replay->begun ? replay->now_tick : replay->steps[0].time_tick;
 
     ELAPSE__ASSERT(end_tick >= begin_tick);
-    /* It is not known yet how many timers the steps leave pending. The estimate: half of the steps
+    /* Nobody knows yet how many timers the steps leave pending. The estimate: half of the steps
      * start a timer, and half of these timers are pending on average. */
     turns_add(&replay->turns, replay->trace, replay->structure, replay->shape, replay->tick_us,
               end_tick - begin_tick, replay->figures.pending + replay->step_count / 4);

@@ -34,7 +34,7 @@ struct replay_options {
 
 /* ---- one trace ---- */
 
-/* Shows how much of the trace was replayed: `part`, from 0 to 1; below 0: not known. */
+/* Shows how much of the trace was replayed. `part` is from 0 to 1, or below 0 if it is unknown. */
 static void show_progress(struct progress *progress, const char *trace,
                           const struct replay_figures *figures, double part)
 {
@@ -52,7 +52,7 @@ static void show_progress(struct progress *progress, const char *trace,
     progress_show(progress, line);
 }
 
-/* Runs the trace to its end, or to the first fault, which is reported. */
+/* Runs the trace to its end, or to the first fault. Reports the fault. */
 static enum exit_status run(struct replay *replay, struct trace_reader *reader,
                             struct trace_file *file, const char *name)
 {

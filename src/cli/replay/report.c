@@ -1,5 +1,5 @@
 /*
- * Writes the report, in its two forms.
+ * Writes the report as text or as JSON.
  */
 #include "report.h"
 
@@ -11,7 +11,7 @@
 #include "../common/output.h"
 #include "../common/text.h"
 
-/* Prints a line of the report: its name, a number aligned to the right, and what follows it. */
+/* Prints a line of the report: its name, a number aligned to the right, and the rest. */
 static void print_number(const char *name, uint64_t number, const char *rest)
 {
     output_add_format("%-12s %15s%s\n", name, group_digits(number).text, rest);
@@ -85,7 +85,7 @@ void report_json(const struct report *report)
     ELAPSE__ASSERT(report->tick_us > 0);
     ELAPSE__ASSERT(report->figures != NULL);
     elapse__json_open(json, '{');
-    /* A file name can be any bytes; those that are not UTF-8 become U+FFFD. */
+    /* A file name may be any bytes. Bytes that are not UTF-8 become U+FFFD. */
     elapse__json_text_member(json, "trace", report->trace);
     elapse__json_text_member(json, "structure", report->structure);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)

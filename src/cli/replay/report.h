@@ -15,7 +15,7 @@ struct report {
     const struct replay_figures *figures;
 };
 
-/* Add the report to the output. output_finish returns errors. */
+/* These functions add the report to the output. output_finish returns errors. */
 void report_text(const struct report *report);
 void report_json(const struct report *report);
 

@@ -1,6 +1,6 @@
 /*
- * The data of a plot, in bounded memory: pending timers over time, and how often each delay
- * occurred.
+ * The data of a plot: pending timers over time, and how often each delay occurred. The data take a
+ * limited amount of memory.
  */
 #ifndef ELAPSE_CLI_REPLAY_SAMPLES_H
 #define ELAPSE_CLI_REPLAY_SAMPLES_H

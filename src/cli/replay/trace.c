@@ -13,7 +13,7 @@
 
 static const char header[] = "time_us,op,key,delay_us,tag";
 
-/* A part of the buffer. */
+/* A piece of the buffer. */
 struct field {
     const char *text;
     size_t length;
@@ -42,7 +42,7 @@ enum trace_result trace_fault(struct trace_reader *reader, const char *format, .
     return TRACE_ERROR;
 }
 
-/* Moves the bytes that are not used yet to the beginning of the buffer, and reads more. */
+/* Moves the unused bytes to the beginning of the buffer, and reads more. */
 static enum trace_result fill(struct trace_reader *reader)
 {
     const char *error = "cannot read";
@@ -85,7 +85,7 @@ static enum trace_result next_line(struct trace_reader *reader, struct field *li
         line->text = reader->buffer + reader->begin;
         newline = memchr(line->text, '\n', available);
         line->length = newline != NULL ? (size_t)(newline - line->text) : available;
-        /* One more byte may be the CR of the end of the line. */
+        /* One more byte may be the CR of the line end. */
         if (newline != NULL || reader->ended || available > TRACE_LINE_BYTES_MAX + 1)
             break;
         if (fill(reader) == TRACE_ERROR)

@@ -31,8 +31,8 @@
 #define TRACE_TIME_US_MAX (UINT64_MAX - 1)
 
 /*
- * Reads the bytes of a trace: 1 to `bytes` of them into `buffer`. Returns how many; 0 at the end;
- * or -1 if reading failed, and then stores why in `*error`.
+ * Reads 1 to `bytes` bytes of a trace into `buffer`. Returns how many bytes it read, 0 at the end,
+ * or -1 if reading failed. After -1, `*error` says why.
  */
 typedef ptrdiff_t trace_read_function(void *context, char *buffer, size_t bytes,
                                       const char **error);
@@ -42,8 +42,8 @@ enum trace_kind { TRACE_START, TRACE_RESTART, TRACE_CANCEL };
 struct trace_operation {
     enum trace_kind kind;
     uint64_t time_us;
-    uint64_t delay_us;    /* start, restart */
-    uint64_t deadline_us; /* start, restart: time_us + delay_us */
+    uint64_t delay_us;    /* for start and restart */
+    uint64_t deadline_us; /* for start and restart: time_us + delay_us */
     const char *key;      /* without a NUL; valid until the next operation is read */
     size_t key_length;    /* 1 or more */
 };
@@ -52,9 +52,9 @@ enum trace_result { TRACE_OPERATION, TRACE_END, TRACE_ERROR };
 
 /* A reader takes half a megabyte. The caller may read the first three fields. */
 struct trace_reader {
-    uint64_t line;    /* number of the line that was read last; the header is line 1 */
+    uint64_t line;    /* the number of the line that was read last; the header is line 1 */
     char error[512];  /* after TRACE_ERROR: the error in the line */
-    uint64_t time_us; /* of the last operation */
+    uint64_t time_us; /* the time of the last operation */
 
     trace_read_function *read;
     void *context;
@@ -67,10 +67,10 @@ struct trace_reader {
 /* Prepares the reader, and reads nothing. */
 void trace_reader_init(struct trace_reader *reader, trace_read_function *read, void *context);
 
-/* Reads the next operation. Requires that each call before has returned TRACE_OPERATION. */
+/* Reads the next operation. Requires that all earlier calls returned TRACE_OPERATION. */
 enum trace_result trace_next(struct trace_reader *reader, struct trace_operation *operation);
 
-/* Reports a fault in the line that was read last: writes `reader->error` as printf would. Returns
+/* Reports a fault in the line that was read last. Writes `reader->error` as printf does. Returns
  * TRACE_ERROR. */
 __attribute__((format(printf, 2, 3))) enum trace_result trace_fault(struct trace_reader *reader,
                                                                     const char *format, ...);

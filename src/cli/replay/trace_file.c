@@ -1,11 +1,11 @@
 /*
  * Reads the bytes of a trace. A file in the gzip format is a row of members. After the last member
- * there may be zeros; any other bytes after a member are damage:
+ * there may be zeros. Any other bytes after a member are damage:
  *
  *     | member | member | member | 0 0 0 |
  *
- * gzread of zlib takes such damage for the end of the file. So the members are read one by one
- * here, by inflate of zlib.
+ * gzread of zlib treats such damage as the end of the file. So this file reads the members one by
+ * one, with inflate of zlib.
  */
 #include "trace_file.h"
 
@@ -16,7 +16,7 @@
 
 #include "../../base/assert.h"
 
-/* Returns an error if the descriptor cannot be a trace. Stores what kind of file it is in
+/* Returns an error if the descriptor cannot be that of a trace. Stores the kind of file in
  * `file->status`. */
 static int check(struct trace_file *file, int descriptor)
 {
@@ -56,7 +56,7 @@ static ptrdiff_t fail(struct trace_file *file, const char **error, const char *t
     return -1;
 }
 
-/* Reports that the byte at `offset` belongs to no member and to no padding. */
+/* Reports that the byte at `offset` belongs neither to a member nor to the zeros after it. */
 static ptrdiff_t fail_at(struct trace_file *file, const char **error, uint64_t offset)
 {
     (void)snprintf(file->error, sizeof file->error, "the gzip data is damaged at byte %" PRIu64,
@@ -71,7 +71,7 @@ static void use(struct trace_file *file, size_t bytes)
     file->consumed += bytes;
 }
 
-/* Reads until the buffer has `bytes` bytes or the file has ended. Returns 0, or the error. */
+/* Reads until the buffer has `bytes` bytes, or the file has ended. Returns 0, or the error. */
 static int want(struct trace_file *file, size_t bytes)
 {
     ELAPSE__ASSERT(bytes <= sizeof file->buffer);
@@ -94,11 +94,11 @@ static int want(struct trace_file *file, size_t bytes)
 
 /* ---- members ---- */
 
-/* Decides whether the file is compressed. Returns the error of zlib. */
+/* Decides whether the file is compressed. Returns the error of zlib, or 0. */
 static int begin(struct trace_file *file)
 {
     const unsigned char *bytes = file->buffer + file->begin;
-    /* 32 KiB of history, and 16 for the gzip format. */
+    /* 15 stands for 32 KiB of history, and 16 for the gzip format. */
     enum { GZIP_WINDOW_BITS = 15 + 16 };
 
     ELAPSE__ASSERT(file->place == TRACE_FILE_BEGINNING);
@@ -120,8 +120,8 @@ static ptrdiff_t read_plain(struct trace_file *file, char *buffer, size_t bytes)
     return (ptrdiff_t)count;
 }
 
-/* Decompresses the bytes of a member that are in the buffer. Returns how many bytes they give,
- * which may be 0. */
+/* Decompresses the bytes of a member that are in the buffer. Returns how many bytes came out, which
+ * may be 0. */
 static ptrdiff_t read_member(struct trace_file *file, char *buffer, size_t bytes,
                              const char **error)
 {

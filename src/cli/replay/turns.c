@@ -12,10 +12,10 @@
 
 enum { SLOTS_DEFAULT = 512 };
 
-static const double visits_reported = 2e9; /* so many visits take some ten seconds */
+static const double visits_reported = 2e9; /* so many visits take about ten seconds */
 static const double visits_at_ease = 1e7;  /* so few visits take no noticeable time */
 
-/* Returns a tick of 10, 100, 1000, ... with which the visits are few. */
+/* Returns a tick of 10, 100, 1000, ... with which there are few visits. */
 static uint64_t tick_that_helps_us(double visits, uint64_t tick_us)
 {
     static const uint64_t ticks_us[] = {10, 100, 1000, 10000, 100000, 1000000, 10000000, 60000000};

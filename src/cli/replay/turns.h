@@ -10,14 +10,15 @@
 
 #include <elapse/structure.h>
 
-/* An estimate of the visits so far. Begins as zeros. */
+/* An estimate of the visits so far. The struct begins as zeros. */
 struct turns {
     double visits;
     bool is_reported;
 };
 
-/* Adds the visits of the next `ticks` ticks, during which `pending` timers are pending. When there
- * are very many visits, prints a warning once, with a length of a tick that makes them few. */
+/* Adds the visits of the next `ticks` ticks, during which `pending` timers are pending. If there
+ * are very many visits, prints a warning once. The warning names a length of a tick with which
+ * there are few. */
 void turns_add(struct turns *turns, const char *trace, const struct elapse_structure *structure,
                const struct elapse_shape *shape, uint64_t tick_us, uint64_t ticks,
                uint64_t pending);

@@ -1,10 +1,10 @@
 /*
  * Answers lines of the input. The main thread writes the answers. It never waits for a slow reader
- * of the output, because it would not see a signal meanwhile. Instead it reads no more lines
+ * of the output, because it would not see a signal during the wait. Instead it stops reading lines
  * (life.c).
  *
  * The scheduler does not list its tasks. So with --answers every timer is in a list of the run,
- * under a lock, from its line to its end.
+ * which a lock guards, from its line to its end.
  */
 #include "answer.h"
 
@@ -52,7 +52,7 @@ struct entry {
     struct elapse_handle handle;
     bool is_running;
     uint64_t due_unix_ns;
-    size_t number; /* the place in the list of the run, which begins with the newest */
+    size_t number; /* the place in the list of the run, in which the newest timer comes first */
     char *key;
     size_t key_bytes;
 };
@@ -62,7 +62,7 @@ static int compare(uint64_t left, uint64_t right)
     return (left > right) - (left < right);
 }
 
-/* Orders entries by their task; the entries of one task from its newest line to its oldest. */
+/* Sorts entries by their task, and entries of one task from the newest line to the oldest. */
 static int compare_tasks(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -72,7 +72,7 @@ static int compare_tasks(const void *left, const void *right)
     return by_index != 0 ? by_index : compare(a->number, b->number);
 }
 
-/* Orders entries by their time; the entries of one time from the oldest line to the newest. */
+/* Sorts entries by their time, and entries of one time from the oldest line to the newest. */
 static int compare_times(const void *left, const void *right)
 {
     const struct entry *a = left;
@@ -82,7 +82,7 @@ static int compare_times(const void *left, const void *right)
     return by_time != 0 ? by_time : compare(b->number, a->number);
 }
 
-/* Finds the task of this timer's key. Returns false if there is none. */
+/* Finds the task of this timer's key. Returns false if there is no such task. */
 static bool find_task(struct run *run, const struct run_timer *timer, struct entry *entry)
 {
     struct elapse_found found;
@@ -101,9 +101,9 @@ static bool find_task(struct run *run, const struct run_timer *timer, struct ent
 }
 
 /*
- * Returns the tasks of the timers in the list, with copies of their keys. While a timer runs,
- * another timer of its key may be pending. Then both timers lead to the same task, and the older
- * timer is left out.
+ * Returns the tasks of the timers in the list, with copies of their keys. While the action of a
+ * timer runs, another timer with its key may be pending. Then both timers lead to the same task,
+ * and the older timer is left out.
  */
 static struct entry *take_entries(struct run *run, size_t *count)
 {

@@ -24,12 +24,12 @@ enum {
 };
 
 #define NS_PER_MS  UINT64_C(1000000)
-#define HELD_MS    UINT64_C(3155760000000) /* a hundred years: no lease ends by itself */
+#define HELD_MS    UINT64_C(3155760000000) /* a hundred years, so that no lease ends by itself */
 #define TUBE       "timers"
 #define WORD_ONCE  "once"
 #define WORD_AGAIN "again"
 
-/* What this process remembers of a job. */
+/* What this process keeps of a job. */
 struct known_job {
     uint64_t id;
     uint64_t firings;
@@ -41,22 +41,22 @@ struct run_durable {
     struct elapse_queue *queue;
     struct elapse__os_background **threads;
     size_t thread_count;
-    uint64_t position; /* of the last line's record; only the main thread uses this member */
+    uint64_t position; /* the position of the last line's record; only for the main thread */
     struct elapse_queue_counts last;
 
-    /* The monitor guards the members below. Its waiters are woken when something may be due, and at
-     * the end. */
+    /* The monitor guards the fields below. Threads that wait on it are woken when something may be
+     * due, and at the end. */
     struct elapse__os_monitor *monitor;
     uint64_t wakes;
     bool is_ending;
     bool has_failed;
-    struct known_job *counts; /* how often timers that recur have fired in this life */
+    struct known_job *counts; /* how often recurring timers have fired in this life */
     struct known_job *before; /* jobs that an earlier life had handed out */
 };
 
 /* ---- failure ---- */
 
-/* Ends the run, because the queue is lost. */
+/* Ends the run, because the queue has failed. */
 static void give_up(struct run_durable *durable, enum elapse_error error)
 {
     elapse__os_monitor_enter(durable->monitor);
@@ -83,12 +83,12 @@ bool run_durable_has_failed(struct run_durable *durable)
 /* The contents of the body of a job. */
 struct body {
     bool recurs;
-    uint64_t after_each_ns; /* 0: the timer is not of the kind after-each */
+    uint64_t after_each_ns; /* the period of after-each; 0: another kind of timer */
     const char *payload;
     size_t payload_bytes;
 };
 
-/* Reads a body. If another program has put the body, all of it is payload. */
+/* Reads a body. If another program has put the job, the whole body is payload. */
 static struct body read_body(const char *text, size_t length)
 {
     struct body body = {.payload = text, .payload_bytes = length};
@@ -123,7 +123,7 @@ static void free_known(struct known_job **table)
 {
     struct known_job *job = *table;
 
-    HASH_CLEAR(hh, *table); /* releases the table, not the jobs */
+    HASH_CLEAR(hh, *table); /* frees the table, but not its elements */
     while (job != NULL) {
         struct known_job *next = job->hh.next;
         free(job);
@@ -131,7 +131,7 @@ static void free_known(struct known_job **table)
     }
 }
 
-/* Returns how often the timer has fired with this firing, in this life. */
+/* Returns how often the timer has fired in this life, with this firing. */
 static uint64_t count_firing(struct run_durable *durable, uint64_t id)
 {
     struct known_job *count;
@@ -204,7 +204,7 @@ static void fire(struct run_durable *durable, const struct elapse_reserved *job,
     free(timer);
 }
 
-/* Ends a firing: the timer ends, or waits for its next time. */
+/* Ends a firing. The timer ends, or waits for its next time. */
 static enum elapse_error end_firing(struct run_durable *durable, const struct elapse_reserved *job,
                                     const struct body *body)
 {
@@ -219,7 +219,7 @@ static enum elapse_error end_firing(struct run_durable *durable, const struct el
     return error == ELAPSE_ERROR_GONE || error == ELAPSE_ERROR_CANCELLED ? ELAPSE_OK : error;
 }
 
-/* Fires jobs whose hand-out is on the disk. A line counts as fired when it is written. */
+/* Fires jobs whose hand-out is durable. A line counts as fired when it is written. */
 static enum elapse_error fire_all(struct run_durable *durable, const struct elapse_reserved *jobs,
                                   size_t count)
 {
@@ -236,14 +236,15 @@ static enum elapse_error fire_all(struct run_durable *durable, const struct elap
     if (error != ELAPSE_OK)
         return error;
     if (run->options->program == NULL && !run_writer_wait(&run->writer))
-        return ELAPSE_OK; /* the run ends; these jobs fire again in the next one */
+        return ELAPSE_OK; /* the run ends; the next run fires these jobs again */
     for (size_t i = 0; i < count && error == ELAPSE_OK; i++)
         error = end_firing(durable, &jobs[i], &bodies[i]);
     run_wake(run);
     return error;
 }
 
-/* Takes due jobs: one job if it runs a program, many jobs if they are printed as lines. */
+/* Takes due jobs. With a program for each job, takes one job. If jobs are printed as lines, takes
+ * many. */
 static enum elapse_error take_due(struct run_durable *durable, struct elapse_reserved *jobs,
                                   size_t *count)
 {
@@ -314,8 +315,8 @@ static void report(struct run *run, const char *text)
     atomic_fetch_add(&run->failures, 1);
 }
 
-/* Stores the name of the zone of a cron expression, so that the expression means the same wherever
- * the queue is opened. Returns false if the zone has no name. */
+/* Stores the name of the zone of a cron expression, so that the expression has the same meaning
+ * wherever the queue is opened. Returns false if the zone has no name. */
 static bool name_zone(const struct run *run, const struct run_line *line, char *name, size_t room)
 {
     const struct elapse_time_zone *found;
@@ -333,7 +334,7 @@ static bool name_zone(const struct run *run, const struct run_line *line, char *
     return true;
 }
 
-/* Fills in when the job is due. Returns NULL, or a text about what a queue cannot keep. */
+/* Fills in when the job is due. Returns NULL, or a text that says what a queue cannot keep. */
 static const char *fill_due(const struct run *run, const struct run_line *line,
                             struct elapse_put *put)
 {
@@ -442,7 +443,7 @@ static void cancel_timer(struct run *run, const struct run_line *line)
         said = ELAPSE_CANCEL_REMOVED;
     if (error == ELAPSE_OK && answer.result == ELAPSE_RESULT_RUNNING)
         said = ELAPSE_CANCEL_RUNNING;
-    run_durable_commit(run->durable); /* what the answer says must be on the disk before */
+    run_durable_commit(run->durable); /* everything that the answer says must be durable before */
     run_answer_cancel(run, line, said);
 }
 
@@ -523,7 +524,7 @@ void run_durable_apply(struct run *run, const struct run_line *line)
 
 /* ---- life ---- */
 
-/* Ends the leases of earlier lives, whose threads are gone. */
+/* Ends the leases of earlier lives, because the threads that held them have gone. */
 static enum elapse_error take_over(struct run_durable *durable)
 {
     size_t count;

@@ -1,5 +1,5 @@
 /*
- * elapse run --data: a durable queue keeps the timers, in place of the scheduler. A life is one run
+ * elapse run --data: a durable queue keeps the timers instead of the scheduler. A life is one run
  * of a process on the directory.
  *
  *     main thread                                    threads that fire: one, or --workers of them
@@ -8,12 +8,13 @@
  *     the queue's descriptor --> wakes the threads   print and wait for the writer, or
  *                                                    run a program; elapse_queue_ack
  *
- * Each timer is a job of the tube "timers", under its key. Its body is a word, a blank and the
- * payload. The word is "once"; "again" if the job recurs; or, for after-each, the period in
- * nanoseconds: after it has fired, such a job is given back with that delay.
+ * Each timer is a job in the tube "timers", with the key of the timer. Its body is a word, a blank
+ * and the payload. The word is "once", or "again" if the job recurs. For after-each it is the
+ * period in nanoseconds: after such a job has fired, it is given back with that delay.
  *
- * A job that an earlier life had handed out and not acknowledged may have fired. Its lease is ended
- * at the start, so that it fires at once. The line of this firing says that it may be a repetition.
+ * A job that an earlier life had handed out and not acknowledged may have fired before. Its lease
+ * is ended at the start, so that the job fires at once. The line of this firing says that it may be
+ * a repetition.
  */
 #ifndef ELAPSE_CLI_RUN_DURABLE_H
 #define ELAPSE_CLI_RUN_DURABLE_H
@@ -21,15 +22,15 @@
 #include "line.h"
 #include "run.h"
 
-/* Opens the queue, and starts the threads that fire. Returns NULL, or a text about what is wrong.
- */
+/* Opens the queue, and starts the threads that fire. Returns NULL, or a text that says what is
+ * wrong. */
 const char *run_durable_open(struct run *run);
 
-/* Ends the threads and closes the queue. If not everything is on the disk, reports this and returns
- * false. */
+/* Ends the threads, and closes the queue. If not everything is durable, prints a message and
+ * returns false. */
 bool run_durable_finish(struct run_durable *durable);
 
-/* Says how many timers are left. */
+/* Prints how many timers are left. */
 void run_durable_report(const struct run_durable *durable);
 
 void run_durable_free(struct run_durable *durable);
@@ -37,18 +38,18 @@ void run_durable_free(struct run_durable *durable);
 /* Does what a line of the input says. */
 void run_durable_apply(struct run *run, const struct run_line *line);
 
-/* Waits until all lines so far are on the disk. */
+/* Waits until all lines so far are durable. */
 void run_durable_commit(struct run_durable *durable);
 
-/* Returns a descriptor that becomes readable when something may be due. Then the caller calls
- * run_durable_wake. */
+/* Returns a descriptor that becomes readable when something may be due. The caller has to call
+ * run_durable_wake then. */
 int run_durable_descriptor(const struct run_durable *durable);
 void run_durable_wake(struct run_durable *durable);
 
 /* Returns whether no timer is left. */
 bool run_durable_is_empty(struct run_durable *durable);
 
-/* Returns whether the queue has failed. The failure was reported. */
+/* Returns whether the queue has failed. A message about it was printed. */
 bool run_durable_has_failed(struct run_durable *durable);
 
 void run_durable_print_statistics(struct run *run);

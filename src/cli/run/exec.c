@@ -13,7 +13,7 @@
 #include "../common/text.h"
 #include "../common/timestamp.h"
 
-/* The variables that a program gets besides those it inherits. */
+/* The variables that a program gets in addition to those that it inherits. */
 static const char *const names[] = {
     "ELAPSE_KEY=", "ELAPSE_DUE=",    "ELAPSE_FIRED=",   "ELAPSE_LATE_US=",
     "ELAPSE_RUN=", "ELAPSE_MISSED=", "ELAPSE_PAYLOAD=", "ELAPSE_REPETITION=",
@@ -91,7 +91,7 @@ static bool report_failure(const struct run_timer *timer, const struct elapse__o
     return end->timed_out || end->by_signal || end->number != 0;
 }
 
-/* Runs the program once. If it fails, reports this and returns true. */
+/* Runs the program once. If the program fails, reports it and returns true. */
 static bool run_once(const struct run_timer *timer, const struct elapse__os_program *program)
 {
     struct elapse__os_end end = {.number = 0};
@@ -118,7 +118,8 @@ static bool wait_to_retry(struct run *run, uint64_t delay_ns)
     return goes_on;
 }
 
-/* Runs the program, and if it fails, up to `retries` times more. Returns whether it failed. */
+/* Runs the program. If it fails, runs it up to `retries` times more. Returns whether it failed each
+ * time. */
 static bool run_with_retries(const struct run_timer *timer,
                              const struct elapse__os_program *program)
 {

@@ -17,7 +17,7 @@
 
 enum {
     READ_BYTES = 256 << 10,
-    /* The longest line, with CR and LF. */
+    /* The longest line with CR and LF. */
     LINE_ROOM = RUN_LINE_BYTES_MAX + 2,
 };
 
@@ -26,7 +26,7 @@ int run_input_open(struct run_input *input, const char *path)
     bool is_standard = strcmp(path, "-") == 0;
 
     *input = (struct run_input){.file = ELAPSE__OS_INPUT};
-    /* If standard input is closed, a file that is opened later would become it. */
+    /* If standard input is closed, the next file to be opened would become standard input. */
     int error = is_standard ? elapse__os_check_open(input->file)
                             : elapse__os_open_to_read(path, &input->file);
     if (error != 0)
@@ -83,7 +83,7 @@ static void skip_byte_order_mark(const struct run_input *input, const char **tex
     }
 }
 
-/* Decides about the bytes from `begin` on, among which no line ends. */
+/* Decides about the bytes from `begin` on, which have no line end. */
 static enum run_input_next next_of_rest(struct run_input *input, const char **text, size_t *length)
 {
     size_t bytes = input->end - input->begin;

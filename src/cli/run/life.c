@@ -20,7 +20,7 @@
     (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
      ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
 
-/* How long a slow reader can hold up the end after a signal. */
+/* How long a slow reader can delay the end after a signal. */
 #define FLUSH_NS UINT64_C(2000000000)
 
 /* Why a run ends. */
@@ -37,7 +37,7 @@ struct life {
     struct run *run;
     struct run_input input;
     enum end end;
-    enum elapse__os_signal signal; /* with END_SIGNAL: the signal that ended the run */
+    enum elapse__os_signal signal; /* for END_SIGNAL: the signal that ended the run */
     enum exit_status status;
 };
 
@@ -78,7 +78,7 @@ static void take_line(struct life *life, const char *text, size_t length, uint64
 
 static void take_lines(struct life *life);
 
-/* Reads once, and takes all lines that are complete then. */
+/* Reads once, and takes all complete lines. */
 static void take_input(struct life *life)
 {
     int error = run_input_fill(&life->input);
@@ -127,7 +127,7 @@ static void take_signal(struct life *life)
     }
     life->end = END_SIGNAL;
     life->signal = signal;
-    /* A second signal has its usual effect, whatever the program waits for. */
+    /* A second signal has its usual effect, even if the program waits for something. */
     elapse__os_signals_release(signals, ENDING_SIGNALS);
 }
 
@@ -148,7 +148,7 @@ static void take_wake(struct life *life)
 static void live(struct life *life)
 {
     enum { INPUT, SIGNALS, WAKE, OUTPUT, QUEUE, WATCH_COUNT };
-    /* The interval at which the loop looks whether a slow reader has made room for answers. */
+    /* How often the loop looks whether a slow reader has made room for answers. */
     const uint64_t room_after_ns = 50000000;
     bool writes = run_writes(life->run);
     struct elapse__os_watch watches[WATCH_COUNT] = {
@@ -190,7 +190,7 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* Returns the status of a run that the signal has cost timers. */
+/* Returns the status of a run that lost timers because of the signal. */
 static enum exit_status status_of_signal(enum elapse__os_signal signal)
 {
     if (signal == ELAPSE__OS_HANG_UP)
@@ -199,8 +199,8 @@ static enum exit_status status_of_signal(enum elapse__os_signal signal)
     return signal == ELAPSE__OS_INTERRUPT ? STATUS_INTERRUPTED : STATUS_TERMINATED;
 }
 
-/* Returns the exit status. If a signal has cost timers, the status of the signal comes before all
- * others. */
+/* Returns the exit status. If timers were lost because of a signal, the status of the signal comes
+ * before all others. */
 static enum exit_status status_of_end(const struct life *life, uint64_t lost)
 {
     const struct run *run = life->run;
@@ -213,7 +213,7 @@ static enum exit_status status_of_end(const struct life *life, uint64_t lost)
     return failed && life->status == STATUS_OK ? STATUS_FAILED : life->status;
 }
 
-/* Ends what may wait for long: retries, and actions that wait for a slow reader. */
+/* Ends waits that may be long: before retries, and for a slow reader. */
 static void stop_waiting(struct life *life)
 {
     struct run *run = life->run;
@@ -227,7 +227,7 @@ static void stop_waiting(struct life *life)
         run_writer_stop_waiting(&run->writer);
 }
 
-/* Closes the scheduler, which waits for the actions that run, and prints how the run ended. */
+/* Closes the scheduler, which waits for the actions that run. Prints how the run ended. */
 static enum exit_status finish(struct life *life)
 {
     struct run *run = life->run;
@@ -260,7 +260,7 @@ static enum exit_status finish(struct life *life)
         life->status = STATUS_FAILED;
     enum exit_status status = status_of_end(life, statistics.dropped);
     if (!is_flushed)
-        exit((int)status); /* a thread still writes, and its memory must stay */
+        exit((int)status); /* a thread still writes, so its memory must stay */
     return status;
 }
 
@@ -271,7 +271,7 @@ static enum elapse_error start_scheduler(struct run *run)
     struct elapse_scheduler_options options;
 
     elapse_scheduler_options_init(&options);
-    options.clock = ELAPSE_CLOCK_BOOTTIME; /* delays go on while the machine is suspended */
+    options.clock = ELAPSE_CLOCK_BOOTTIME; /* delays continue while the machine is suspended */
     options.tick_ns = run->options->tick_ns;
     options.workers = run->options->program != NULL ? (unsigned)run->options->workers : 0;
     options.shards = 1; /* so that timers fire in the order of their deadlines */
@@ -282,8 +282,8 @@ static enum elapse_error start_scheduler(struct run *run)
     return elapse_scheduler_start(run->scheduler);
 }
 
-/* Opens what wakes the main thread, and what timers do when they fire. Returns 0, or the number of
- * the error. */
+/* Opens what wakes the main thread, and what timers need when they fire. Returns 0 or an error
+ * number. */
 static int open_signals_and_output(struct life *life)
 {
     struct run *run = life->run;
@@ -301,7 +301,7 @@ static int open_signals_and_output(struct life *life)
     return error;
 }
 
-/* Prepares all that the first line needs. Returns NULL, or the error in words. */
+/* Prepares everything that the first line needs. Returns NULL, or the error in words. */
 static const char *begin(struct life *life)
 {
     int failure = open_signals_and_output(life);
@@ -334,7 +334,7 @@ enum exit_status run_file(const struct run_options *options)
         return error_of(STATUS_USAGE, "%s: %s", run.input_name, elapse__os_error_text(error));
     const char *fault = begin(&life);
     if (fault != NULL) {
-        /* The system has no threads or files left. The exit of the program frees everything. */
+        /* The system has no more threads or files. The exit of the program frees everything. */
         print_error("%s", fault);
         return STATUS_FAILED;
     }

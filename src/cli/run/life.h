@@ -7,8 +7,8 @@
 #include "../common/message.h"
 #include "run.h"
 
-/* Reads lines and fires timers until the last timer has ended, or until something, such as a
- * signal, ends the run before. */
+/* Reads lines and fires timers. Returns when the last timer has ended, or when something else, such
+ * as a signal, ends the run. */
 enum exit_status run_file(const struct run_options *options);
 
 #endif

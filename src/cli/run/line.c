@@ -1,5 +1,5 @@
 /*
- * Reads one line. The line may have any bytes. No byte outside the line is read.
+ * Reads one line. The line may have any bytes. Never reads a byte outside the line.
  */
 #include "line.h"
 

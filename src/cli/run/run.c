@@ -1,5 +1,5 @@
 /*
- * The state of a run: its end, and its times.
+ * The end of a run, and its times.
  */
 #include "run.h"
 
@@ -28,8 +28,8 @@ struct run_times run_times_of(const struct run_timer *timer, const struct elapse
 
 /*
  * Returns the moment of a time without a zone. The moment is the next one of a cron expression that
- * names this time, so the rules of cron expressions for changes of the clock hold. For a date the
- * search begins two days before it, because local time is at most 25 hours from UTC.
+ * names this time. So the rules of cron expressions for changes of the clock are valid here, too.
+ * For a date the search begins two days before it, because local time is at most 25 hours from UTC.
  */
 uint64_t run_moment_of_local(const struct run *run, const struct timestamp_local *local)
 {

@@ -69,7 +69,7 @@ static enum exit_status check_options(const struct run_options *options,
     return STATUS_OK;
 }
 
-/* Reads MIN..MAX, or one duration for both. */
+/* Reads MIN..MAX, or one duration that is both. */
 static enum exit_status read_backoff(void *context, const char *value)
 {
     struct run_options *options = context;
@@ -94,7 +94,7 @@ static enum exit_status read_backoff(void *context, const char *value)
     return STATUS_OK;
 }
 
-/* Makes the only line from --in or --at, and checks the line. */
+/* Makes the only line from --in or --at, and checks it. */
 static bool make_line(struct run_options *options, const struct command_line *command,
                       const char *in, const char *at, enum exit_status *status)
 {

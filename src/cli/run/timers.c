@@ -1,5 +1,5 @@
 /*
- * Makes timers from lines: schedules and cancels tasks of the scheduler.
+ * Makes timers from lines. Schedules and cancels tasks of the scheduler.
  */
 #include "timers.h"
 
@@ -98,7 +98,7 @@ void run_apply_rest(struct run *run)
     batch->count = 0;
 }
 
-/* Schedules a timer by the monotonic clock. Such timers are scheduled in batches: a batch takes the
+/* Schedules a timer by the monotonic clock. Such timers are scheduled in batches. A batch takes the
  * lock once, and the cache misses of its look-ups overlap. */
 static void apply_later(struct run *run, const struct elapse_task *task,
                         const struct run_line *line, uint64_t now_ns)
@@ -123,7 +123,7 @@ static void apply_later(struct run *run, const struct elapse_task *task,
         run_apply_rest(run);
 }
 
-/* Schedules a timer by the wall clock, and before it all timers of earlier lines. */
+/* Schedules a timer by the wall clock. Schedules all timers of earlier lines first. */
 static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
                                 const struct run_line *line)
 {
@@ -133,7 +133,7 @@ static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
     run_apply_rest(run);
     if (line->kind == RUN_LINE_AT) {
         /* The scheduler measures lateness from the deadline. A time that had passed before the line
-         * came must not count as lateness, so the deadline is now. */
+         * came must not count as lateness. So the deadline is now. */
         uint64_t now_unix_ns = elapse_scheduler_wall_clock_ns(run->scheduler);
         struct run_timer *timer = task->context;
         uint64_t unix_ns = line->is_local ? run_moment_of_local(run, &line->local) : line->unix_ns;
@@ -159,8 +159,8 @@ static void cancel(struct run *run, const struct run_line *line)
 
     ELAPSE__ASSERT(line->kind == RUN_LINE_CANCEL);
     run_apply_rest(run);
-    /* The timer may fire between the two calls. Then there is nothing left to cancel, as if the
-     * line had come a moment later. The scheduler counts the timers that it removes. */
+    /* The timer may fire between the two calls. Then there is nothing to cancel, as if the line had
+     * come a moment later. The scheduler counts the timers that it removes. */
     if (elapse_task_find(run->scheduler, line->key, line->key_bytes, &handle))
         answer = elapse_task_cancel(run->scheduler, handle);
     if (run->options->answers)

@@ -1,13 +1,13 @@
 /*
  * Writes standard output on a thread of its own. The thread takes the buffer with all bytes that
- * wait, and puts the empty buffer that it has written before in its place.
+ * wait, and puts the empty buffer that it wrote before in its place.
  */
 #include "writer.h"
 
 #include "../../base/assert.h"
 #include "../common/output.h"
 
-/* Writes the lines, and empties the buffer. If writing fails, reports this and returns false. */
+/* Writes the lines, and empties the buffer. If writing fails, reports it and returns false. */
 static bool write_out(struct elapse__buffer *taken)
 {
     output_add_buffer(taken);

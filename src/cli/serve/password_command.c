@@ -1,5 +1,5 @@
 /*
- * elapse password: draws a password, and writes the line of the file of --users for it.
+ * elapse password: draws a random password, and writes its line for the file of --users.
  */
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void write_hex(char *text, const unsigned char *bytes, size_t count)
     *text = '\0';
 }
 
-/* Checks the line as the server does. */
+/* Checks the line in the same way as the server. */
 static enum exit_status check(const char *line)
 {
     struct elapse__users users = {.serial = 1};

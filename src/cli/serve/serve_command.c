@@ -32,10 +32,10 @@ static const struct command_help help = {
 /* The values of the options while they are read. */
 struct reading {
     struct elapse__loop_options serve;
-    const char *address; /* -l */
-    const char *port;    /* -p */
+    const char *address; /* the value of -l */
+    const char *port;    /* the value of -p */
     const char *config;
-    const char *unused; /* -s */
+    const char *unused; /* the value of -s, which has no effect */
     uint64_t segment_bits;
     bool segment_given;
     bool data_given;
@@ -47,7 +47,7 @@ enum { SEGMENT_BITS = 26, SEGMENT_BITS_IN_MEMORY = 22, SEGMENT_BITS_LEAST = 14 }
 
 #define BODY_BYTES_MAX   33554432U
 #define INTERVAL_MS_MAX  60000U
-#define NEVER_SYNC_MS    50U /* a longer interval of -F would save nothing, and lose more */
+#define NEVER_SYNC_MS    50U /* a longer interval for -F would save nothing, and lose more */
 #define CONNECTIONS_MAX  10000000U
 #define SECOND_NS        UINT64_C(1000000000)
 #define IDLE_SECONDS_MAX UINT64_C(4000000)
@@ -149,7 +149,7 @@ static enum exit_status read_log(void *context, const char *value)
 
 /* ---- all options together ---- */
 
-/* Makes one address of -l and -p, options of beanstalkd. */
+/* Makes one address of -l and -p, which are options of beanstalkd. */
 static enum exit_status join_address(struct reading *reading)
 {
     struct elapse__loop_options *serve = &reading->serve;
@@ -162,7 +162,7 @@ static enum exit_status join_address(struct reading *reading)
     struct elapse__loop_listen *listen = &serve->listens[serve->listen_count];
     const char *address = reading->address == NULL ? "127.0.0.1" : reading->address;
     const char *fault = elapse__loop_parse_listen(address, port, listen);
-    /* beanstalkd takes an address of IPv6 without brackets. */
+    /* beanstalkd accepts an address of IPv6 without brackets. */
     if (fault != NULL && strchr(address, ':') != strrchr(address, ':') &&
         strlen(address) < sizeof listen->host) {
         fault = elapse__loop_parse_listen("", port, listen);
@@ -202,8 +202,8 @@ static enum exit_status join(struct reading *reading)
         serve->durability = ELAPSE__LOOP_INTERVAL;
         serve->interval_ms = NEVER_SYNC_MS;
     }
-    /* In memory, segments are small: memory costs more than a disk, and 4 MiB hold any body up to
-     * the usual limit. */
+    /* In memory, segments are small, because memory costs more than a disk. A segment of 4 MiB has
+     * room for any body up to the usual limit. */
     bool small = serve->durability == ELAPSE__LOOP_MEMORY && serve->body_bytes_max < 1 << 20;
     serve->segment_bits = reading->segment_given ? reading->segment_bits
                           : small                ? SEGMENT_BITS_IN_MEMORY
@@ -225,7 +225,7 @@ static enum elapse__serve_end serve_options(const struct elapse__loop_options *s
     return elapse__serve(serve);
 }
 
-/* Refuses options that were given without the one that they need. */
+/* Refuses options that need another option which was not given. */
 static enum exit_status check_needs(const struct reading *reading)
 {
     const struct elapse__loop_options *serve = &reading->serve;
@@ -255,8 +255,8 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
     if (reading->beanstalkd_version)
         return options_print_version();
     enum exit_status status = options_check_count(line, 0);
-    /* The file is read after the command line. It sets only options that the command line does not.
-     */
+    /* Reads the file after the command line. The file sets only options that the command line does
+     * not set. */
     if (status == STATUS_OK && reading->config != NULL)
         status = options_read_file(line, reading->config);
     if (status == STATUS_OK)

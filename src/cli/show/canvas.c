@@ -1,5 +1,5 @@
 /*
- * Draws lines of text for the terminal. A picture is drawn in memory, so that it reaches the
+ * Draws lines of text for the terminal. A picture is made in memory, so that it reaches the
  * terminal in one piece.
  */
 #include "canvas.h"
@@ -14,10 +14,10 @@
 #include "../common/output.h"
 
 #define COLUMNS_DEFAULT 80
-#define COLUMNS_MIN     20 /* room for a strip of eight cells, and for the longest number */
+#define COLUMNS_MIN     20 /* enough for a strip of eight cells, and for the longest number */
 #define COLUMNS_MAX     1000
 
-/* If a line is broken, how many columns its second line is indented more. */
+/* By how many columns more the second line of a broken line is indented. */
 #define INDENT 2
 
 static const char *const ascii_glyphs[] = {
@@ -111,7 +111,7 @@ static void change_style(struct show_canvas *canvas, enum show_style style)
     canvas->style = style;
 }
 
-/* Begins another line, indented so far that a piece of `columns` fits. */
+/* Begins another line, and indents it so that a piece of `columns` columns has room. */
 static void wrap_line(struct show_canvas *canvas, size_t columns)
 {
     unsigned indent = canvas->indent;
@@ -125,7 +125,7 @@ static void wrap_line(struct show_canvas *canvas, size_t columns)
     canvas->blanks = indent;
 }
 
-/* Makes room for a piece that must not be broken: begins another line if the piece does not fit. */
+/* Makes room for a piece that must not be broken. Begins another line if the piece does not fit. */
 static void begin_piece(struct show_canvas *canvas, enum show_style style, size_t columns)
 {
     if (canvas->column == 0)
@@ -141,9 +141,9 @@ static void begin_piece(struct show_canvas *canvas, enum show_style style, size_
     change_style(canvas, style);
 }
 
-/* Returns how many bytes at the begin of the text must not be broken: a word. A range that is wider
- * than a line may be broken in its middle. In the narrowest lines only a number, or the text
- * between numbers, must not be broken. */
+/* Returns how many bytes at the beginning of the text must not be broken. In most cases that is a
+ * word. A range that is wider than a line may be broken in its middle. In the narrowest lines, only
+ * a number or the text between two numbers must not be broken. */
 static size_t piece_length(const struct show_canvas *canvas, const char *text)
 {
     static const char digits[] = "0123456789";
@@ -169,7 +169,7 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
     va_end(arguments);
     ELAPSE__ASSERT(total >= 0);
     ELAPSE__ASSERT((size_t)total < sizeof text);
-    (void)total; /* used by assertions alone */
+    (void)total; /* used only by assertions */
 
     for (const char *rest = text; *rest != '\0';) {
         size_t blanks = strspn(rest, " ");
@@ -211,7 +211,7 @@ bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is
                       unsigned part_columns)
 {
     ELAPSE__ASSERT(part_columns > 0);
-    /* Room for " ..." must be left after each part but the last. */
+    /* After each part but the last, there must be room for " ...". */
     unsigned needed = part_columns + (is_last ? 0 : 4);
 
     if (separator == NULL) {

@@ -1,10 +1,9 @@
 /*
- * The canvas of "elapse show": lines of text, broken where the terminal ends, with box drawing and
- * colour where they are wanted and in plain ASCII elsewhere. A line is broken between words, never
- * within a number.
+ * The canvas of "elapse show" makes lines of text, and breaks them where the terminal ends. It uses
+ * box drawing and colour if the user wants them, and else plain ASCII. A line is broken between
+ * words, never within a number.
  *
- * Everything is drawn with glyphs and styles. Only the canvas knows the characters and the escape
- * sequences for them.
+ * Callers draw with glyphs and styles. Only the canvas knows their characters and escape sequences.
  */
 #ifndef ELAPSE_CLI_SHOW_CANVAS_H
 #define ELAPSE_CLI_SHOW_CANVAS_H
@@ -38,7 +37,7 @@ enum show_glyph {
 /* How to draw: what the terminal can do, and what the user wants. */
 struct show_look {
     unsigned columns;
-    unsigned rows;  /* 0: any number */
+    unsigned rows;  /* 0: no limit */
     bool is_narrow; /* the terminal has fewer than `columns` */
     bool is_unicode;
     bool has_colour;
@@ -56,14 +55,15 @@ struct show_canvas {
     struct show_look look;
     struct elapse__buffer text;
     unsigned column;
-    unsigned blanks; /* how many to write before the next word, unless the line is broken there */
-    unsigned indent; /* of the next line, if the present line is broken */
+    unsigned
+        blanks; /* how many blanks to write before the next word, unless the line is broken there */
+    unsigned indent; /* the indentation of the next line, if this line is broken */
     enum show_style style;
 };
 
 void canvas_begin(struct show_canvas *canvas, const struct show_look *look);
 
-/* Adds text in ASCII. A word for which there is no room begins another line, so a comma must be
+/* Adds text in ASCII. A word for which there is no room begins another line. So a comma must be
  * added together with the word before it. */
 __attribute__((format(printf, 3, 4))) void
 canvas_text(struct show_canvas *canvas, enum show_style style, const char *format, ...);
@@ -77,7 +77,7 @@ void canvas_move_to(struct show_canvas *canvas, unsigned column);
 unsigned canvas_room(const struct show_canvas *canvas);
 
 /* Prepares for a part of a list that takes `part_columns` columns. Adds the separator and returns
- * true; or adds " ..." and returns false if there is no room for the part. The first part has no
+ * true, or adds " ..." and returns false if there is no room for the part. The first part has no
  * separator (NULL), and begins another line if it must. */
 bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is_last,
                       unsigned part_columns);

@@ -9,17 +9,17 @@
 
 #include "../../base/assert.h"
 
-/* Columns beside a strip: "> 64 |" on its left and "| 127" on its right. */
+/* The columns beside a strip: "> 64 |" on its left and "| 127" on its right. */
 #define STRIP_LEFT  5
 #define STRIP_RIGHT 4
 #define CELLS_MAX   64
 
-/* How many slots are listed below a level, without --all. */
+/* How many slots are listed below a level without --all. */
 #define SLOTS_LISTED 8
 
 /* ---- strips ---- */
 
-/* Returns how many cells a line of the strip has: the same for all levels. */
+/* Returns how many cells a line of the strip has. The number is the same for all levels. */
 static unsigned cells_in_line(const struct show_canvas *canvas, const struct show_level *level)
 {
     unsigned cells = CELLS_MAX;
@@ -30,7 +30,7 @@ static unsigned cells_in_line(const struct show_canvas *canvas, const struct sho
     return cells < level->slot_count ? cells : level->slot_count;
 }
 
-/* Draws the upper or lower edge of a strip, with a label from `label_cell` on. */
+/* Draws the upper or lower edge of a strip. A label begins at `label_cell`. */
 static void draw_edge(struct show_canvas *canvas, bool is_upper, unsigned cells,
                       unsigned pointer_cell, const char *label, unsigned label_cell)
 {
@@ -53,8 +53,8 @@ static void draw_edge(struct show_canvas *canvas, bool is_upper, unsigned cells,
     canvas_end_line(canvas);
 }
 
-/* Returns the label of the mark of the pointer. On a level above 0 it says which ticks the levels
- * below have: those of the pointer's slot, and in a wheel also those of the next slot. */
+/* Returns the label of the pointer's mark. On a level above 0 the label says which ticks are on the
+ * levels below: those of the pointer's slot, and in a wheel also those of the next slot. */
 static struct show_phrase pointer_label(const struct show_geometry *geometry, unsigned level,
                                         uint64_t now, bool is_occupied)
 {
@@ -181,8 +181,8 @@ static void draw_heading(struct show_canvas *canvas, const struct show_geometry 
     canvas_end_line(canvas);
 }
 
-/* Returns "1000", or "1000 (3)" for three timers; in a hashed wheel "1000 (16 rounds)" or "1000 (3
- * timers, 16 rounds)" if its slot is visited before the deadline. */
+/* Returns "1000", or "1000 (3)" for three timers. In a hashed wheel returns "1000 (16 rounds)" or
+ * "1000 (3 timers, 16 rounds)" if the slot is visited before the deadline. */
 static struct show_phrase deadline_text(const struct show_wheel *show,
                                         const struct show_snapshot *snapshot, uint64_t deadline,
                                         size_t timers)
@@ -368,8 +368,9 @@ static unsigned draw_empty_levels_from(struct show_canvas *canvas, const struct 
     return level;
 }
 
-/* Draws the timers that are in no slot: those that are parked until the levels cover their
- * deadline, those that a hashed wheel has found due, and those that are never due. */
+/* Draws the timers that are in no slot. In dials they are parked until the levels cover their
+ * deadline. A hashed wheel keeps timers that are due, and timers that are never due, outside its
+ * slots. */
 static void draw_beyond_levels(struct show_canvas *canvas, const struct show_wheel *show,
                                const struct show_snapshot *snapshot)
 {

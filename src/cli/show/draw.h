@@ -19,13 +19,13 @@
 #include "model.h"
 #include "phrase.h"
 
-/* Draws the whole wheel: each occupied level with a list of its first occupied slots (or of all, if
- * `all_slots`), and one line for the empty levels between them. */
+/* Draws the whole wheel. Each occupied level has a list of its first occupied slots, or of all if
+ * `all_slots`. The empty levels between have one line together. */
 void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
                 const struct show_snapshot *snapshot, bool all_slots);
 
-/* Draws a wheel in fewer lines: the slots of a level take one line, and the levels from
- * `level_limit` on are left out. A line says that they are left out. */
+/* Draws a wheel in fewer lines. The slots of a level take one line. The levels from `level_limit`
+ * on are left out, and a line says so. */
 void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *show,
                         const struct show_snapshot *snapshot, unsigned level_limit);
 

@@ -1,7 +1,7 @@
 /*
  * Finds the geometry of a structure. For a wheel, it reads the geometry from the dump of a wheel
- * that has a timer at each power of two. For dials and a hashed wheel, the geometry is the shape
- * that was chosen.
+ * that has a timer at each power of two. For dials and a hashed wheel, the geometry is the chosen
+ * shape.
  */
 #include "geometry.h"
 
@@ -65,8 +65,8 @@ static enum elapse_error learn_wheel(struct show_geometry *geometry,
     return ELAPSE_OK;
 }
 
-/* Returns how many ticks the slots of a level cover together; UINT64_MAX if they cover all ticks.
- */
+/* Returns how many ticks the slots of a level cover together, or UINT64_MAX if they cover all
+ * ticks. */
 static uint64_t level_ticks(const struct show_level *level)
 {
     ELAPSE__ASSERT(level->slot_count > 0);
@@ -106,8 +106,8 @@ enum elapse_error show_geometry_learn(struct show_geometry *geometry,
 
 /* ---- ranges ---- */
 
-/* Returns all ticks for which a level of a wheel has slots: the ticks of the present block and of
- * the next block. */
+/* Returns all ticks for which a level of a wheel has slots: those of the present block and of the
+ * next block. */
 static struct show_range wheel_spans(const struct show_level *level, uint64_t now)
 {
     uint64_t ticks = level->slot_ticks * level->slot_count;

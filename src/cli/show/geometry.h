@@ -1,6 +1,6 @@
 /*
- * The geometry of a structure that "elapse show" draws: how many slots each level has, how many
- * ticks they cover, and where a timer is put.
+ * The geometry of a structure that "elapse show" draws. It says how many slots each level has, how
+ * many ticks they cover, and where a timer is put.
  */
 #ifndef ELAPSE_CLI_SHOW_GEOMETRY_H
 #define ELAPSE_CLI_SHOW_GEOMETRY_H
@@ -48,31 +48,31 @@ struct show_place {
 
 enum show_design show_design_of(const struct elapse_structure *structure);
 
-/* Returns the shape that is drawn by default; NULL if the structure has only one shape. */
+/* Returns the shape that is drawn by default, or NULL if the structure has only one shape. */
 const struct elapse_shape *show_shape_default(const struct elapse_structure *structure);
 
 /* Finds the geometry of a structure of this shape. To find a wheel's geometry, makes a wheel in
- * `instance`, which the caller overwrites afterwards. The geometry of dials that grow has all
- * levels that they can grow. */
+ * `instance`, which the caller overwrites afterwards. The geometry of growing dials has all levels
+ * to which they can grow. */
 enum elapse_error show_geometry_learn(struct show_geometry *geometry,
                                       const struct elapse_structure *structure,
                                       const struct elapse_shape *shape, void *instance);
 
-/* Returns the deadlines of timers that are put into this level at the tick `now`: those that the
- * level covers and the levels below do not cover. */
+/* Returns the deadlines of timers that are put into this level at the tick `now`. The level covers
+ * them, and the levels below do not. */
 struct show_range show_level_covers(const struct show_geometry *geometry, unsigned level,
                                     uint64_t now);
 
-/* Returns whether a slot of a wheel takes no timer that is started at the tick `now`: its ticks
- * have passed, or the levels below cover them. Returns false for other structures. */
+/* Returns whether a slot of a wheel takes no timer that is started at the tick `now`, because its
+ * ticks have passed, or because the levels below cover them. Returns false for other structures. */
 bool show_slot_takes_none(const struct show_geometry *geometry, unsigned level, unsigned slot,
                           uint64_t now);
 
 /* Returns the number of the slot of the tick `now`. */
 unsigned show_slot_at(const struct show_level *level, uint64_t now);
 
-/* Returns the level of dials that a timer is put into at the tick `pointer`; level_count if the
- * timer is parked, because no level covers its deadline. */
+/* Returns the level of dials into which a timer is put at the tick `pointer`. Returns level_count
+ * if the timer is parked, because no level covers its deadline. */
 unsigned show_dial_for(const struct show_geometry *geometry, uint64_t pointer, uint64_t deadline);
 
 /* Returns where a timer in dials is at the tick `now`. The timer was placed at the tick `since`,
@@ -80,8 +80,8 @@ unsigned show_dial_for(const struct show_geometry *geometry, uint64_t pointer, u
 struct show_place show_place_in_dials(const struct show_geometry *geometry, uint64_t since,
                                       uint64_t now, uint64_t deadline);
 
-/* Returns how often a hashed wheel visits the slot of a timer before its deadline; 0 for another
- * structure. */
+/* Returns how often a hashed wheel visits the slot of a timer before its deadline. Returns 0 for
+ * another structure. */
 uint64_t show_rounds_left(const struct show_geometry *geometry, uint64_t now, uint64_t deadline);
 
 #endif

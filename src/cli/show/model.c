@@ -1,5 +1,5 @@
 /*
- * Reads a structure through its public functions.
+ * Reads a structure with its public functions.
  */
 #include "model.h"
 
@@ -46,7 +46,7 @@ static enum elapse_error start_timers(struct show_wheel *show, const uint64_t *d
     return error;
 }
 
-/* Removes the levels that dials have not grown. Requires that all timers are started. */
+/* Removes the levels that the dials have not grown. Requires that all timers are started. */
 static void trim_geometry(struct show_wheel *show)
 {
     const struct elapse_shape *shape = show->choice->shape;
@@ -121,7 +121,7 @@ static void add_slot(const struct elapse_slot *slot, void *context)
     snapshot->slots[snapshot->slot_count++] = *slot;
 }
 
-/* Returns the occupied slot at this place; slot_count if there is none. */
+/* Returns the occupied slot at this place, or slot_count if there is none. */
 static size_t find_place(const struct show_snapshot *snapshot, struct show_place place)
 {
     size_t begin = 0;
@@ -160,10 +160,10 @@ static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
     return begin;
 }
 
-/* Finds the slot of each timer of a wheel: the slot that covers its deadline, because no timer is
- * postponed here. While a slot is cascaded in steps, slots of two levels cover the same deadlines.
- * Then the oldest timers, which have the earliest deadlines here, are still in the slot of the
- * higher level. */
+/* Finds the slot of each timer of a wheel. It is the slot that covers the timer's deadline, because
+ * no timer is postponed here. While a slot is cascaded in steps, slots of two levels cover the same
+ * deadlines. Then the oldest timers, which have the earliest deadlines here, are still in the slot
+ * of the higher level. */
 static void place_in_wheel(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
     ELAPSE__ASSERT(show->geometry.design == SHOW_WHEEL);
@@ -184,7 +184,7 @@ static void place_in_wheel(struct show_snapshot *snapshot, const struct show_whe
 }
 
 /* Finds the slot of each timer of dials. Parked timers are placed together, when the top dial comes
- * to the slot of the earliest of them: see elapse/dials.h. */
+ * to the slot of the earliest of them (elapse/dials.h). */
 static void place_in_dials(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
     const struct show_geometry *geometry = &show->geometry;
@@ -207,7 +207,8 @@ static void place_in_dials(struct show_snapshot *snapshot, const struct show_whe
 }
 
 /* Moves two slots of a hashed wheel to a level of their own. The dump of a hashed wheel has them
- * beside the ring: one has the timers that are due, the other those that are never due. */
+ * beside the ring. One has the timers that are due, and the other has the timers that are never
+ * due. */
 static void move_beyond_ring(struct show_snapshot *snapshot, const struct show_level *ring)
 {
     for (size_t i = 0; i < snapshot->slot_count; i++) {

@@ -1,11 +1,11 @@
 /*
  * Draws the way of a timer in a real wheel.
  *
- * A classical wheel cascades a slot, which moves its timers down a level, whenever time reaches the
- * first tick of the slot. This wheel cascades a slot only when a timer in it is due, so a timer
- * that is alone fires from the slot into which it was put. It moves down level by level only if
- * another timer, its companion, is due at the first tick of each slot. Dials and hashed wheels are
- * classical, and need no companions.
+ * A classical wheel cascades a slot whenever time reaches the first tick of the slot. To cascade a
+ * slot means to move its timers down a level. This wheel cascades a slot only when a timer in it is
+ * due. So a timer that is alone fires from the slot into which it was put. The timer moves down
+ * level by level only if another timer, its companion, is due at the first tick of each slot. Dials
+ * and hashed wheels are classical, and need no companions.
  */
 #include "path.h"
 
@@ -21,12 +21,12 @@ enum { VISITS_SHOWN = 12 };
 struct path {
     struct show_canvas canvas;
     const struct structure_choice *choice;
-    struct show_wheel *show; /* a wheel with the followed timer alone */
+    struct show_wheel *show; /* a wheel that has only the followed timer */
     struct show_snapshot snapshot;
     unsigned wake_ups;
-    unsigned stops; /* how many slots the timer has been in */
+    unsigned stops; /* in how many slots the timer has been */
 
-    /* The companions: a timer for each slot on the way. */
+    /* The companions: one timer for each slot on the way. */
     struct elapse_timer companions[SHOW_LEVELS_MAX];
     unsigned companion_count;
 };
@@ -102,7 +102,7 @@ static void draw_firing(struct path *path)
     canvas_end_line(&path->canvas);
 }
 
-/* Starts another timer at the first tick of the slot, unless that has passed. */
+/* Starts another timer at the first tick of the slot, unless that tick has passed. */
 static void add_companion(struct path *path, const struct elapse_slot *slot)
 {
     if (slot->first_tick <= path->snapshot.now || slot->first_tick == followed(path)->deadline)
@@ -110,7 +110,7 @@ static void add_companion(struct path *path, const struct elapse_slot *slot)
     ELAPSE__ASSERT(path->companion_count < SHOW_LEVELS_MAX);
     struct elapse_timer *companion = &path->companions[path->companion_count++];
     elapse_timer_init(companion);
-    /* A wheel refuses no timer. */
+    /* A wheel never refuses a timer. */
     (void)!path->show->structure->start(path->show->instance, companion, slot->first_tick);
 }
 
@@ -138,8 +138,8 @@ static void follow(struct path *path, bool has_companions)
     draw_firing(path);
 }
 
-/* Follows a new timer in a new wheel, and frees the wheel. Stores the slot into which the timer was
- * put in `*start`. Returns false if there was an error, after a message. */
+/* Follows a new timer in a new wheel, and frees the wheel. Stores in `*start` the slot into which
+ * the timer was put. After an error prints a message and returns false. */
 static bool follow_in_new_wheel(struct path *path, uint64_t now, uint64_t deadline,
                                 bool has_companions, struct elapse_slot *start)
 {

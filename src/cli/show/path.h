@@ -10,8 +10,8 @@
 #include "../common/structure_choice.h"
 #include "canvas.h"
 
-/* Prints the way of a timer with this deadline. In a wheel prints the way twice: that of the timer
- * alone, and that of the timer among others. */
+/* Prints the way of a timer with this deadline. In a wheel prints it twice: for the timer alone,
+ * and for the timer among others. */
 enum exit_status show_path(const struct show_look *look, const struct structure_choice *choice,
                            uint64_t now, uint64_t deadline);
 

@@ -1,5 +1,5 @@
 /*
- * elapse show: draws a timing wheel. This file reads the command line and makes the pictures.
+ * elapse show: draws a timing wheel. This file reads the command line, and draws the pictures.
  */
 
 #include <inttypes.h>
@@ -25,13 +25,13 @@
 #include "step.h"
 
 #define RANDOM_MAX        100000
-#define SLOTS_DRAWN_MAX   4096 /* of a level */
+#define SLOTS_DRAWN_MAX   4096 /* slots of a level */
 #define RANDOM_DELAY_BITS 20
 #define PAUSE_DEFAULT_NS  UINT64_C(800000000)
 #define PAUSE_MAX_NS      UINT64_C(3600000000000)
 
-/* The default timers show three levels, slots with one timer and with several, a cascade soon (of
- * 140 and 200), and a timer that moves down level by level (30050). */
+/* The default timers show three levels, slots with one timer and with several, a cascade that comes
+ * soon (delays of 140 and 200), and a timer that moves down level by level (30050). */
 static const uint64_t default_delays[] = {3, 300, 310, 370, 1000, 28000, 30000, 30050, 300000};
 
 /* The default timer of --path is on level 2, so its way down has three stops. */
@@ -43,7 +43,7 @@ struct show_request {
     struct structure_choice choice;
     const char *structure; /* the value of --structure, or NULL */
     const char *slots;     /* the value of --slots, or NULL */
-    char *choice_text;     /* both in one text, or NULL */
+    char *choice_text;     /* both in one text; or NULL */
     uint64_t now;
     uint64_t random_count; /* 0: without --random */
     uint64_t seed;
@@ -80,7 +80,8 @@ static const struct command_help help = {
                "  elapse show --step --pause 2s\n",
 };
 
-/* Reads a number. If the text is no number, `form` ("@ takes a tick") is a part of the message. */
+/* Reads a number. If the text is no number, prints a message that has `form` in it, such as "@
+ * takes a tick". */
 static enum exit_status read_number(const char *form, const char *text, uint64_t *number)
 {
     if (parse_number(text, 0, UINT64_MAX, number))
@@ -164,7 +165,8 @@ static enum exit_status read_timer(const struct show_request *request, const cha
     return status;
 }
 
-/* Stores the deadlines: those of the TIMERs that are given, or random ones, or the default ones. */
+/* Stores the deadlines: those of the TIMERs on the command line, random ones, or the default
+ * ones. */
 static enum exit_status choose_deadlines(struct show_request *request, int count, char **timers)
 {
     struct random random = {request->seed};

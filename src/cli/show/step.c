@@ -1,6 +1,6 @@
 /*
  * Plays a wheel. On a terminal each picture replaces the one before, the cursor is hidden, and keys
- * are read (screen.h). Elsewhere the pictures follow each other.
+ * are read (screen.h). Elsewhere the pictures are printed one after the other.
  */
 #include "step.h"
 
@@ -26,10 +26,10 @@ struct player {
     size_t fired_count;
 
     bool is_playing;     /* the next picture does not wait for a key */
-    uint64_t moves_seen; /* the moves that the pictures so far have shown */
+    uint64_t moves_seen; /* how many moves the pictures so far have shown */
 
-    struct screen screen; /* on a terminal */
-    size_t lines_drawn;   /* of the last picture, above the cursor */
+    struct screen screen; /* valid on a terminal */
+    size_t lines_drawn;   /* how many lines of the last picture are above the cursor */
 };
 
 /* ---- the effects of a step ---- */
@@ -48,7 +48,8 @@ static struct show_phrase place_text(const struct show_geometry *geometry, unsig
     return phrase;
 }
 
-/* Returns why a timer fires from a slot above level 0, once for each slot; otherwise "". */
+/* Returns why a timer fires from a slot above level 0. Returns it once for each slot, and else
+ * "". */
 static const char *slot_note(const struct show_geometry *geometry, const struct elapse_slot *slot,
                              const struct elapse_slot *previous)
 {
@@ -150,7 +151,7 @@ static void draw_picture(struct player *player, struct show_canvas *canvas, unsi
 
 /* ---- the terminal ---- */
 
-/* Returns the highest level below `limit` that has timers; 0 if there is none. */
+/* Returns the highest level below `limit` that has timers, or 0 if there is none. */
 static unsigned highest_occupied_below(const struct show_snapshot *snapshot, unsigned limit)
 {
     unsigned highest = 0;
@@ -160,7 +161,7 @@ static unsigned highest_occupied_below(const struct show_snapshot *snapshot, uns
     return highest;
 }
 
-/* Returns whether the window is large enough. The cursor takes its last line. */
+/* Returns whether the window is large enough. The last line is for the cursor. */
 static bool fits_window(const struct player *player, const struct show_canvas *canvas)
 {
     const struct show_look *look = &player->look;
@@ -171,8 +172,8 @@ static bool fits_window(const struct player *player, const struct show_canvas *c
     return !look->is_narrow && (look->rows == 0 || lines < look->rows);
 }
 
-/* Draws as much as fits into the window: leaves out the legend, then the upper levels, and at last
- * everything but the reason. */
+/* Draws as much as fits into the window. First leaves out the legend, then the upper levels, and at
+ * last everything except the reason. */
 static void draw_fitting_picture(struct player *player, struct show_canvas *canvas)
 {
     unsigned limit = player->show->geometry.level_count;
@@ -237,7 +238,7 @@ static enum exit_status redraw(struct player *player)
     return show_picture(player);
 }
 
-/* What the user chooses to come after a picture. */
+/* What the user wants after a picture. */
 enum choice { CHOICE_NONE, CHOICE_STEP, CHOICE_BACK, CHOICE_QUIT };
 
 static enum choice choice_of_key(struct player *player, char key)
@@ -259,7 +260,7 @@ static enum choice choice_of_key(struct player *player, char key)
     }
 }
 
-/* Waits until it is clear what comes after this picture. */
+/* Waits until the user has chosen what comes after this picture, or its time is over. */
 static enum choice wait_for_next(struct player *player, enum exit_status *status)
 {
     enum choice choice;
@@ -290,7 +291,7 @@ static enum choice wait_for_next(struct player *player, enum exit_status *status
 
 /* ---- playing ---- */
 
-/* Returns the tick of the next picture; ELAPSE_NEVER if there is none. */
+/* Returns the tick of the next picture, or ELAPSE_NEVER if there is none. */
 static uint64_t next_tick(const struct player *player)
 {
     if (player->now.next == ELAPSE_NEVER || player->steps.every_ticks == 0)
@@ -322,7 +323,7 @@ static void advance_to(struct player *player, uint64_t tick)
         player->moves_seen += is_seen_to_move(player, i);
 }
 
-/* Goes back by a picture. A structure cannot go back, so a new one is advanced. */
+/* Goes back by one picture. A structure cannot go back, so this makes a new one and advances it. */
 static enum exit_status go_back(struct player *player)
 {
     struct show_wheel *show = player->show;
@@ -336,7 +337,7 @@ static enum exit_status go_back(struct player *player)
     free(deadlines);
     if (fresh == NULL)
         return STATUS_FAILED;
-    /* The caller keeps the pointer `show`, so the contents of the two are exchanged. */
+    /* The caller keeps the pointer `show`, so the contents of the two structs are exchanged. */
     struct show_wheel old = *show;
     *show = *fresh;
     *fresh = old;

@@ -14,12 +14,12 @@
 struct show_steps {
     uint64_t every_ticks; /* 0: from wake-up to wake-up */
     uint64_t until;       /* the last tick to show; ELAPSE_NEVER: no limit */
-    uint64_t pause_ns;    /* between two pictures on a terminal */
-    bool plays;           /* also on a terminal with keys, until a key stops it */
+    uint64_t pause_ns;    /* the pause between two pictures on a terminal */
+    bool plays;           /* plays also on a terminal with keys, until the user presses a key */
 };
 
 /* Plays until no timer is left that will be due. If standard input is a terminal too, the user can
- * step, go back, play and quit by keys. */
+ * step, go back, play and quit with keys. */
 enum exit_status show_step(const struct show_look *look, const struct show_steps *steps,
                            struct show_wheel *show);
 

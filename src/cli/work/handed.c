@@ -9,7 +9,7 @@ static uint64_t number_of(const redisReply *value)
     return value->integer > 0 ? (uint64_t)value->integer : 0;
 }
 
-/* Returns whether a value has the type of its kind. */
+/* Returns whether a value has the type that its kind needs. */
 static bool is_of_kind(const redisReply *value, enum elapse__field_kind kind)
 {
     switch (kind) {
@@ -23,7 +23,8 @@ static bool is_of_kind(const redisReply *value, enum elapse__field_kind kind)
     }
 }
 
-/* Takes the headers and the ttr from the details behind the fields; NULL: there are none. */
+/* Takes the headers and the ttr from the details after the fields. `details` is NULL if there are
+ * none. */
 static void read_details(const redisReply *details, struct handed *handed)
 {
     const redisReply *ttr = details != NULL ? answer_member(details, "ttr") : NULL;
@@ -60,7 +61,7 @@ bool handed_read(const redisReply *reply, struct handed *handed)
     handed->field = (*next)->str; \
     handed->field##_length = (*next++)->len;
 #define READ_LEASE        READ_TEXT
-#define READ_NAME         READ_TEXT /* for a null hiredis has NULL and 0 here */
+#define READ_NAME         READ_TEXT /* hiredis has NULL and 0 here for a null */
 #define READ(field, kind) READ_##kind(field)
     ELAPSE__HANDED_FIELDS(READ)
     read_details(reply->elements > COUNT ? *next : NULL, handed);

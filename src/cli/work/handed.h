@@ -24,13 +24,13 @@
 #define HANDED_NAME                HANDED_TEXT /* NULL: none */
 #define HANDED_MEMBER(field, kind) HANDED_##kind(field)
 
-/* The fields of the reply: id, lease, tube, key, body, due_ms, attempt, missed; and the headers and
- * the ttr in its details. The texts are those of the reply. */
+/* The fields of the reply: id, lease, tube, key, body, due_ms, attempt, missed, and the headers and
+ * the ttr of its details. The texts belong to the reply. */
 struct handed {
     ELAPSE__HANDED_FIELDS(HANDED_MEMBER)
     HANDED_NAME(headers)
-    HANDED_DURATION(ttr_ms) /* 0: the server does not tell */
-    bool is_endless;        /* its attempts have no limit */
+    HANDED_DURATION(ttr_ms) /* 0: the server does not say */
+    bool is_endless;        /* the number of its attempts has no limit */
 };
 
 /* Reads a job. Returns false if the reply is no job. */

@@ -8,7 +8,8 @@
 
 static const char prefix[] = "ELAPSE_HEADER_";
 
-/* Returns the object of the headers, to be released by json_decref; NULL: they are none. */
+/* Returns the headers as an object, which the caller releases by json_decref. Returns NULL if the
+ * headers are no object. */
 static json_t *parse(const struct handed *handed)
 {
     json_error_t error;
@@ -43,7 +44,7 @@ static bool is_name(const char *name, const char *others)
 
 /* ---- variables ---- */
 
-/* Returns whether the variables have this one, "NAME=". */
+/* Returns whether the variables have one that begins with this "NAME=". */
 static bool has_variable(const struct elapse__buffer *out, const char *name, size_t length)
 {
     const char *variable = (const char *)elapse__buffer_first(out);
@@ -95,7 +96,8 @@ void headers_add_variables(struct elapse__buffer *out, const struct handed *hand
 
 /* ---- lines ---- */
 
-/* Returns whether a name is this one; one that ends with a `-` stands for all that begin so. */
+/* Returns whether a name is equal to the pattern. A pattern that ends with `-` stands for all names
+ * that begin so. */
 static bool is_like(const char *name, const char *pattern)
 {
     while (*pattern != '\0' && lower(*name) == *pattern) {
@@ -166,7 +168,7 @@ bool headers_each_line(const struct handed *handed, bool (*add)(void *context, c
         if (!json_is_string(value) || !is_name(name, "-") || is_reserved(name) ||
             has_control(json_string_value(value), json_string_length(value)) || !goes_on)
             continue;
-        /* libcurl takes a name with a colon and nothing behind it for one to be left out. */
+        /* libcurl leaves a header out if nothing follows the colon after its name. */
         bool is_empty = json_string_length(value) == 0;
         buffer_add_format(&line, is_empty ? "%s;" : "%s: %s", name, json_string_value(value));
         goes_on = add(context, buffer_string(&line));

@@ -17,10 +17,11 @@
 
 enum {
     FAILURE_BYTES = 300,
-    LINE_BYTES = 500, /* of the first line of an answer */
+    LINE_BYTES = 500, /* for the first line of an answer */
     WATCHES_MAX = 8,
     POLL_MS_MAX = 60000,
-    RETRY_AFTER_S_MAX = 24 * 60 * 60, /* a hook that says a year by mistake is asked tomorrow */
+    RETRY_AFTER_S_MAX =
+        24 * 60 * 60, /* a hook that says a year by mistake is asked again next day */
 };
 
 struct hook {
@@ -28,7 +29,7 @@ struct hook {
     struct curl_slist *headers;
     void *context;
     char error[CURL_ERROR_SIZE];
-    char line[LINE_BYTES]; /* the first line of the answer, as much of it as there is room for */
+    char line[LINE_BYTES]; /* as much of the answer's first line as there is room for */
     size_t line_length;
     bool line_ended;
 };
@@ -36,7 +37,7 @@ struct hook {
 struct hooks {
     const struct hooks_options *options;
     CURLM *multi;
-    struct hook **idle; /* requests that have ended, to be used again */
+    struct hook **idle; /* requests that have ended, for use again */
     size_t idle_count;
     int active; /* requests that were begun and not taken */
     char failure[FAILURE_BYTES];
@@ -45,7 +46,7 @@ struct hooks {
 
 static void check(const struct hooks *hooks)
 {
-    (void)hooks; /* used by assertions alone */
+    (void)hooks; /* used only by assertions */
     ELAPSE__ASSERT(hooks->active >= 0);
     ELAPSE__ASSERT_THAT((size_t)hooks->active + hooks->idle_count, <=, hooks->options->concurrency);
 }
@@ -105,7 +106,7 @@ void hooks_free(struct hooks *hooks)
 
 /* ---- one request ---- */
 
-/* Keeps the first line of what the hook answers. */
+/* Keeps the first line of the hook's answer. */
 static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
 {
     struct hook *hook = context;
@@ -118,7 +119,7 @@ static size_t take_answer(char *bytes, size_t size, size_t count, void *context)
     return size * count;
 }
 
-/* Sets what all requests have in common. */
+/* Sets the options that all requests have in common. */
 static bool prepare(const struct hooks *hooks, struct hook *hook)
 {
     static const char agent[] = "elapse/" ELAPSE_VERSION_TEXT;
@@ -211,7 +212,8 @@ static bool add_headers(const struct hooks *hooks, struct hook *hook, const stru
         add_number(hook, &line, "Elapse-Due-Ms", handed->due_ms) &&
         add_number(hook, &line, "Elapse-Missed", handed->missed) &&
         add_signature(hooks, hook, &line, handed) && headers_each_line(handed, append_line, hook);
-    /* Without this libcurl asks first whether a long body is wanted, and waits for the answer. */
+    /* Without this, libcurl would ask the server whether it wants a long body, and wait for the
+     * answer. */
     buffer_add_text(&line, "Expect:");
     is_done = is_done && add_header(hook, &line);
     elapse__buffer_free(&line);
@@ -278,19 +280,19 @@ void hooks_wait(struct hooks *hooks, struct elapse__os_watch *watches, size_t co
         files[used++] = (struct curl_waitfd){.fd = watches[i].file, .events = (short)events};
     }
     (void)curl_multi_perform(hooks->multi, &running);
-    /* curl_multi_poll does not return for a request that has ended already. */
+    /* curl_multi_poll does not return for a request that has already ended. */
     if (running < hooks->active)
         timeout_ms = 0;
     (void)curl_multi_poll(hooks->multi, files, used,
                           timeout_ms < POLL_MS_MAX ? (int)timeout_ms : POLL_MS_MAX, NULL);
     (void)curl_multi_perform(hooks->multi, &running);
-    /* All files are called ready, and the caller tries each: that is as cheap as to find out which
-     * ones are ready. */
+    /* Says that all files are ready, and the caller tries each of them. To find out which are ready
+     * would cost as much. */
     for (size_t i = 0; i < count; i++)
         watches[i].ready = watches[i].file >= 0;
 }
 
-/* Returns why a request has failed; NULL: it has not failed. */
+/* Returns why a request has failed, or NULL if it has not failed. */
 static const char *describe(struct hooks *hooks, struct hook *hook, CURLcode result)
 {
     long status = 0;
@@ -305,7 +307,7 @@ static const char *describe(struct hooks *hooks, struct hook *hook, CURLcode res
     return status >= 200 && status < 300 ? NULL : hooks->failure;
 }
 
-/* Says for the server what the log is told, and the first line of the answer. */
+/* Makes the text for the server: what the log says, and the first line of the answer. */
 static void describe_more(struct hooks *hooks, struct hook *hook, bool has_answer)
 {
     hook->line[hook->line_length] = '\0';
@@ -319,7 +321,7 @@ const char *hooks_error(const struct hooks *hooks)
     return hooks->error;
 }
 
-/* Returns what the header Retry-After of an answer says, in milliseconds; 0: there is none. */
+/* Returns the milliseconds of the header Retry-After in an answer, or 0 if there is none. */
 static uint64_t read_retry_after(struct hook *hook)
 {
     curl_off_t seconds = 0;

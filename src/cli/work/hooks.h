@@ -1,6 +1,6 @@
 /*
- * Has jobs done by a web hook: libcurl sends one request of HTTP for each job, many at once, over
- * connections that are kept.
+ * A web hook does the jobs. libcurl sends one request of HTTP for each job, many at the same time,
+ * over connections that stay open.
  */
 #ifndef ELAPSE_CLI_WORK_HOOKS_H
 #define ELAPSE_CLI_WORK_HOOKS_H
@@ -17,37 +17,37 @@ struct hook;
 struct hooks_options {
     const char *url;
     const char *secret;       /* NULL: requests are not signed */
-    const char *content_type; /* of the body */
-    uint64_t limit_ms;        /* for a request from its begin to its end */
+    const char *content_type; /* the content type of the body */
+    uint64_t limit_ms;        /* the longest time of a request */
     size_t concurrency;
 };
 
-/* Returns NULL if the URL is good; otherwise a phrase that names the fault. */
+/* Returns NULL if the URL is valid, or else a phrase that names the error. */
 const char *hooks_check_url(const char *url);
 
-/* Returns NULL if there is no memory. The options must outlive the hooks. */
+/* Makes hooks. Returns NULL if there is no memory. The options must live longer than the hooks. */
 struct hooks *hooks_new(const struct hooks_options *options);
 void hooks_free(struct hooks *hooks);
 
-/* Begins a request. The job must outlive the request. Returns NULL if there is no memory. */
+/* Begins a request. The job must live longer than the request. Returns NULL if there is no
+ * memory. */
 struct hook *hooks_start(struct hooks *hooks, const struct handed *handed, void *context);
 
 /* Ends a request at once. */
 void hooks_stop(struct hooks *hooks, struct hook *hook);
 
-/* Waits until one of the files or of the requests is ready, no longer than `timeout_ns`, and goes
- * on with the requests. */
+/* Waits until one of the files or requests is ready, but no longer than `timeout_ns`. Continues
+ * with the requests. */
 void hooks_wait(struct hooks *hooks, struct elapse__os_watch *watches, size_t count,
                 uint64_t timeout_ns);
 
-/* Takes a request that has ended: returns its context, or NULL if there is none. `*failure` is NULL
- * if the hook took the job. Otherwise it says why not; the text lasts until the next call.
- * `*after_ms` is how long the hook wants to be left alone, by the header Retry-After: up to a day.
- */
+/* Takes a request that has ended. Returns its context, or NULL if no request has ended. `*failure`
+ * is NULL if the hook has done the job. If not, it says why, and is valid until the next call.
+ * `*after_ms` says for how long the hook wants no request (the header Retry-After), up to a day. */
 void *hooks_take(struct hooks *hooks, const char **failure, uint64_t *after_ms);
 
-/* Returns the failure of the request that was taken last, and the first line of the answer, which
- * the hook chose: it may have any bytes. The text lasts until the next request is taken. */
+/* Returns why the request failed that was taken last, with the first line of the answer. The hook
+ * chose that line, so it may have any bytes. The text is valid until the next request is taken. */
 const char *hooks_error(const struct hooks *hooks);
 
 #endif

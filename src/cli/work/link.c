@@ -7,11 +7,11 @@
 
 #define RECONNECT_MIN_NS UINT64_C(100000000)
 #define RECONNECT_MAX_NS UINT64_C(5000000000)
-#define ENDED_NS         (WORKER_NEVER - 1) /* as `retry_ns`: the link is closed for good */
+#define ENDED_NS         (WORKER_NEVER - 1) /* a value of `retry_ns`: the link is closed for good */
 
 static void check(const struct link *link)
 {
-    (void)link; /* used by assertions alone */
+    (void)link; /* used only by assertions */
     ELAPSE__ASSERT_THAT(link->pause_ns, >=, RECONNECT_MIN_NS);
     ELAPSE__ASSERT_THAT(link->pause_ns, <=, RECONNECT_MAX_NS);
     ELAPSE__ASSERT_THAT(link->limit_ns, >, 0U);
@@ -75,8 +75,9 @@ void link_watch_time(struct link *link, uint64_t now_ns)
         connection_give_up(link->connection, "there was no reply in time");
 }
 
-/* Makes the pause after the next loss the shortest again. A connection without a reply does not do
- * this: a server that takes connections and closes them would be tried ten times a second. */
+/* Makes the pause after the next loss the shortest again. Called only when a reply has come, not
+ * when a connection is made. If not, the worker would try a server that accepts connections and
+ * closes them ten times a second. */
 void link_answered(struct link *link)
 {
     ELAPSE__ASSERT(link_is_there(link));
@@ -103,7 +104,7 @@ uint64_t link_wake_ns(const struct link *link)
 {
     if (!link_is_there(link))
         return link->retry_ns;
-    /* The connection was lost while something was sent. The caller is to look after it at once. */
+    /* The connection was lost during sending. The caller has to look after it at once. */
     if (connection_fault(link->connection) != CONNECTION_WORKS)
         return 0;
     uint64_t wake_ns = connection_wake_ns(link->connection);

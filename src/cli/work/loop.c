@@ -18,11 +18,11 @@
 #define LAST_WORDS_NS        UINT64_C(3000000000)
 #define LOOK_AT_PROCESSES_NS UINT64_C(10000000)
 #define NS_PER_MS            UINT64_C(1000000)
-#define IDLE_NS              UINT64_C(1000000000) /* then a terminal is told what is waited for */
+#define IDLE_NS              UINT64_C(1000000000) /* until a terminal shows what the worker waits for */
 
-/* A job without a limit of attempts and without a back-off, as versions before 0.3 stored them,
- * would be tried without end and without a pause. From this attempt on it waits so long at least. A
- * back-off that doubles is longer by then. */
+/* A job may have neither a limit of attempts nor a back-off, if a version before 0.3 stored it.
+ * Such a job would be tried without end and without a pause. From this attempt on it waits for at
+ * least this time. A back-off that doubles is longer by then. */
 enum { HOT_ATTEMPTS = 10, HOT_AFTER_MS = 1000 };
 
 #define TAKEN_SIGNALS                                                            \
@@ -31,15 +31,15 @@ enum { HOT_ATTEMPTS = 10, HOT_AFTER_MS = 1000 };
 
 /* What the loop keeps for each job of the worker. */
 struct task {
-    redisReply *reply; /* the texts of `handed` are in this reply */
+    redisReply *reply; /* the texts of `handed` belong to this reply */
     struct handed handed;
     struct elapse__os_process process;
     struct hook *hook;
-    char *error; /* what the server is told that went wrong; NULL: nothing */
+    char *error; /* the error that the server is told; NULL: none */
     bool is_running;
 };
 
-/* A request on the teller whose reply is awaited. */
+/* A request on the teller (loop.h) that has no reply yet. */
 struct told {
     enum work_effect_kind kind;
     struct work_job *job;
@@ -60,9 +60,9 @@ struct loop {
     struct request request;
     bool has_reserved; /* the server has answered a reserve with jobs */
     bool tries_again;  /* the last reserve was answered TRYAGAIN, and the user knows */
-    bool tells_idle;   /* a terminal is to be told what is waited for */
+    bool tells_idle;   /* a terminal has to show what the worker waits for */
     enum exit_status status;
-    uint64_t end_ns; /* when the loop ends, even if the server was not told of all jobs */
+    uint64_t end_ns; /* when the loop ends even if the server was not told about all jobs */
 };
 
 static struct task *task_of(struct loop *loop, const struct work_job *job)
@@ -88,7 +88,7 @@ say_of_job(const struct loop *loop, const struct task *task, const char *format,
                 quote_text(task->handed.tube, task->handed.tube_length).text, text);
 }
 
-/* Stores what the server is told that went wrong. */
+/* Stores the error that the server is told. */
 static void set_error(struct loop *loop, struct work_job *job, const char *text)
 {
     struct task *task = task_of(loop, job);
@@ -212,7 +212,7 @@ static void perform(struct loop *loop, const struct work_effect *effect, uint64_
 
 /* ---- replies ---- */
 
-/* Ends the worker, because the server refuses it for good. The reason was printed. */
+/* Ends the worker, because the server refuses it for good. Requires that the reason was printed. */
 static void fail(struct loop *loop, enum exit_status status)
 {
     loop->status = answer_join(loop->status, status);
@@ -220,7 +220,7 @@ static void fail(struct loop *loop, enum exit_status status)
     loop->end_ns = 0;
 }
 
-/* Takes the jobs of a reply over: each task keeps its part of the reply. */
+/* Takes the jobs of a reply. Each task keeps its part of the reply. */
 static void take_jobs(struct loop *loop, redisReply *reply, uint64_t now_ns)
 {
     size_t count = 0;
@@ -254,13 +254,13 @@ static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
         (void)session_report_error(&answer, NULL);
     loop->tries_again = tries_again;
     worker_reserve_failed(&loop->worker, now_ns);
-    /* If the server has answered a reserve before, the command line is not at fault. */
+    /* If the server has answered a reserve before, the command line is not wrong. */
     bool is_refused = answer.status == STATUS_USAGE || answer.status == STATUS_NOT_AUTHORISED;
     if (is_refused && !loop->has_reserved)
         fail(loop, answer.status);
 }
 
-/* Takes the answer to an extension: for each of its jobs, or an error for all. */
+/* Takes the answer to an extension. The answer has a word for each job, or one error for all. */
 static void take_extended(struct loop *loop, struct work_job *job, const redisReply *reply,
                           uint64_t now_ns)
 {
@@ -330,7 +330,7 @@ static bool look_after(struct loop *loop, struct link *link, uint64_t now_ns)
     if (fault == CONNECTION_NOT_AUTHORISED)
         fail(loop, session_report(link->connection, loop->options->settings));
     else if ((link == &loop->taker) == !loop->worker.stops)
-        link_report(link); /* one link alone reports: the other one has the same fault */
+        link_report(link); /* only one link reports, because the other has the same fault */
     if (fault == CONNECTION_WORKS)
         return opened;
     if (ends)
@@ -355,8 +355,8 @@ static void look_after_both(struct loop *loop, uint64_t now_ns)
 
 /* ---- the work ---- */
 
-/* Notes that the work on a job has ended. `failure` is for the log, and `error` for the server;
- * NULL: it has not failed. */
+/* Notes that the work on a job has ended. `failure` is for the log, and `error` is for the server.
+ * Both are NULL if the work has not failed. */
 static void end_task(struct loop *loop, struct work_job *job, const char *failure,
                      const char *error)
 {
@@ -390,7 +390,7 @@ static void collect_work(struct loop *loop)
         struct elapse__os_end end;
         struct task *task = &loop->tasks[i];
         job = &loop->worker.jobs[i];
-        /* If the work was to end, the rest of its process group is killed, too. */
+        /* If the work was asked to end, kills the rest of its process group, too. */
         if (task->is_running && elapse__os_collect(&task->process, job->stopping, &end)) {
             failure = programs_failure(&end);
             end_task(loop, job, failure, failure);
@@ -474,7 +474,8 @@ static void wait_for_something(struct loop *loop, uint64_t now_ns)
 
 /* ---- the loop ---- */
 
-/* Says on a terminal, once, what the worker waits for: the name of a tube may be mistyped. */
+/* Prints once on a terminal what the worker waits for, because the user may have mistyped the name
+ * of a tube. */
 static void tell_idle(struct loop *loop, uint64_t now_ns)
 {
     const struct work_options *options = loop->options;
@@ -509,7 +510,7 @@ static bool is_over(const struct loop *loop)
     return worker_is_finished(&loop->worker) || elapse__os_monotonic_ns() >= loop->end_ns;
 }
 
-/* With --until-empty a script wants to know whether anything was done. */
+/* With --until-empty a script wants to know whether any job failed. */
 static enum exit_status report_failures(const struct loop *loop)
 {
     if (loop->status != STATUS_OK || !loop->options->worker.until_empty ||
@@ -575,7 +576,7 @@ enum exit_status work_loop(const struct work_options *options)
     if (options->program != NULL) {
         programs_init(&loop->programs, options->program, &loop->signals);
     } else {
-        /* Each request has a socket. For programs the limit stays, because they inherit it. */
+        /* Each request needs a socket. For programs the limit stays, because they inherit it. */
         (void)elapse__os_raise_file_limit();
         loop->hooks = hooks_new(&options->hooks);
     }

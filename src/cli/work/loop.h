@@ -1,9 +1,10 @@
 /*
- * Runs a worker: it has two connections to the server, and the programs or web hooks that do the
- * jobs. worker.h decides what to do; this file does it.
+ * Runs a worker. The worker has two connections to the server, and the programs or web hooks that
+ * do the jobs. worker.h decides what to do, and this file does it.
  *
- * On one connection, the taker, the worker reserves jobs and waits for them. On the other one, the
- * teller, it tells how jobs ended: on the first such a command would wait behind the reserve.
+ * On one connection, the taker, the worker reserves jobs and waits for them. On the other
+ * connection, the teller, it tells the server how jobs ended. On the taker such a command would
+ * have to wait until the reserve ends.
  */
 #ifndef ELAPSE_CLI_WORK_LOOP_H
 #define ELAPSE_CLI_WORK_LOOP_H
@@ -19,10 +20,10 @@ struct work_options {
     char **program; /* NULL: a web hook does the jobs */
     struct hooks_options hooks;
     struct worker_options worker;
-    bool quiet; /* says nothing of single jobs */
+    bool quiet; /* prints nothing about single jobs */
 };
 
-/* Works until a signal ends it, or there is no job left. */
+/* Works until a signal ends the worker, or until there is no job left. */
 enum exit_status work_loop(const struct work_options *options);
 
 #endif

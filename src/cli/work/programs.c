@@ -9,7 +9,7 @@
 #include "../common/environment.h"
 #include "headers.h"
 
-/* The variables that a program gets besides those it inherits. */
+/* The variables that a program gets in addition to those that it inherits. */
 static const char *const names[] = {
     "ELAPSE_JOB_ID=",  "ELAPSE_LEASE=",  "ELAPSE_TUBE=",   "ELAPSE_KEY=",
     "ELAPSE_ATTEMPT=", "ELAPSE_DUE_MS=", "ELAPSE_MISSED=", "ELAPSE_HEADER_",

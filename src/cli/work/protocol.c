@@ -24,7 +24,7 @@ void protocol_reserve(struct request *request, char *const *tubes, size_t tube_c
     request_add_text(request, "DETAILS");
 }
 
-/* Adds the job and its lease, and those of the other jobs of an extension. */
+/* Adds the job with its lease, and the other jobs of an extension with theirs. */
 static void add_leases(struct request *request, const struct work_effect *effect)
 {
     const struct work_job *job = effect->job;
@@ -65,7 +65,7 @@ void protocol_ask_about(struct request *request, const struct work_effect *effec
 
 enum work_answer protocol_read_word(const redisReply *reply, size_t place)
 {
-    /* The reply to ACK, and to many leases, is an array: a word for each job. */
+    /* The reply to ACK, and the reply for many leases, is an array with a word for each job. */
     if (reply->type == REDIS_REPLY_ARRAY && place < reply->elements)
         reply = reply->element[place];
     if (!answer_is_name(reply))

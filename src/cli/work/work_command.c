@@ -56,7 +56,8 @@ static enum exit_status check_hook(struct work *work, char **secret)
     return *secret == NULL ? STATUS_USAGE : STATUS_OK;
 }
 
-/* Returns whether the texts are equal but for capitals. `word` has none. */
+/* Returns whether the texts are equal, if upper and lower case count as equal. `word` has no
+ * capitals. */
 static bool is_word(const char *text, const char *word)
 {
     for (; *text != '\0' && tolower((unsigned char)*text) == *word; text++)
@@ -70,7 +71,7 @@ static enum exit_status check_tubes(const struct command_line *line)
         return usage_error("a tube is missing");
     if (line->argument_count > TUBES_MAX)
         return usage_error("there are too many tubes: at most 1000");
-    /* Behind the first tube the server takes these for options of RESERVE. */
+    /* After the first tube, the server reads these words as options of RESERVE. */
     for (int i = 1; i < line->argument_count; i++)
         if (is_word(line->arguments[i], "count") || is_word(line->arguments[i], "wait") ||
             is_word(line->arguments[i], "details") || is_word(line->arguments[i], "holder"))
@@ -79,8 +80,9 @@ static enum exit_status check_tubes(const struct command_line *line)
     return STATUS_OK;
 }
 
-/* Says so if a word behind the program looks like an option of this command, which ends nothing and
- * limits nothing there. Those that many programs have are left out. */
+/* Warns if a word after the program looks like an option of this command. Such a word goes to the
+ * program, and does not limit or end anything here. Options that many programs have are left
+ * out. */
 static void warn_of_options(const struct command_line *line, char *const *words)
 {
     static const char *const usual[] = {"quiet", "user", "timeout", "token",
@@ -102,8 +104,8 @@ static void warn_of_options(const struct command_line *line, char *const *words)
     }
 }
 
-/* Checks the words behind --exec. A program that is not there is told at once, and not when the
- * first job comes. */
+/* Checks the words after --exec. A program that does not exist is reported at once, and not when
+ * the first job comes. */
 static enum exit_status check_program(const struct command_line *line, char *const *words)
 {
     if (words[0] == NULL)
@@ -139,7 +141,7 @@ static enum exit_status check(struct work *work, const struct command_line *line
     work->options.program = work->program;
     work->options.worker.concurrency = (size_t)work->concurrency;
     work->options.worker.backoff_ms = work->backoff_ns / MILLISECOND_NS;
-    /* A request that takes too long is ended by libcurl, not by the worker. */
+    /* libcurl ends a request that takes too long, so the worker need not. */
     work->options.worker.limit_ns = has_hook ? 0 : work->limit_ns;
     return has_hook ? check_hook(work, secret) : STATUS_OK;
 }

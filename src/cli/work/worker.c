@@ -14,14 +14,14 @@ void worker_init(struct worker *worker, const struct worker_options *options)
 
 static void check(const struct worker *worker)
 {
-    (void)worker; /* used by assertions alone */
+    (void)worker; /* used only by assertions */
     ELAPSE__ASSERT_THAT(worker->job_count, <=, worker->options.concurrency);
     ELAPSE__ASSERT(!worker->gives_up || worker->stops);
 }
 
 static void check_job(const struct work_job *job)
 {
-    (void)job; /* used by assertions alone */
+    (void)job; /* used only by assertions */
     ELAPSE__ASSERT(job->state != WORK_FREE);
     ELAPSE__ASSERT(!job->tell_sent || job->state == WORK_ENDED);
     ELAPSE__ASSERT(!job->stopping || job->state != WORK_TAKEN);
@@ -66,15 +66,15 @@ static bool start(const struct worker *worker, struct work_job *job, uint64_t no
     return say(effect, EFFECT_START, job);
 }
 
-/* Returns whether the worker asks about a job, or will. */
+/* Returns whether the worker asks the server about a job, or will ask. */
 static bool asks_about(const struct worker *worker, const struct work_job *job)
 {
     return worker->can_tell && job->state == WORK_RUNNING && !job->asks && !job->lost &&
            !job->cancelled;
 }
 
-/* Puts all jobs into one extension that are due within a sixth of their lease. So extensions that
- * fall near each other become one. */
+/* Puts all jobs into one extension whose extension is due within a sixth of their lease. So
+ * extensions that are close in time become one. */
 static void gather_extensions(struct worker *worker, struct work_job *last, uint64_t now_ns)
 {
     for (size_t i = 0; i < worker->options.concurrency; i++) {
@@ -89,7 +89,7 @@ static void gather_extensions(struct worker *worker, struct work_job *last, uint
     last->next_extended = NULL;
 }
 
-/* Stops, kills, looks up or extends a job whose work goes on. */
+/* Stops, kills, looks up or extends a job whose work continues. */
 static bool attend(struct worker *worker, struct work_job *job, uint64_t now_ns,
                    struct work_effect *effect)
 {
@@ -145,8 +145,9 @@ static bool forget(struct worker *worker, struct work_job *job, struct work_effe
     ELAPSE__ASSERT(!job->asks);
     worker->job_count--;
     job->state = WORK_FREE;
-    /* A job that failed may be ready again: the server is asked once more, also if a reserve is
-     * under way, which the server may have answered before it heard of the failure. */
+    /* A job that failed may be ready again. So the server is asked once more. It is asked even if a
+     * reserve is under way, because the server may have answered that reserve before it learned of
+     * the failure. */
     worker->is_empty = false;
     worker->asks_again = worker->reserves;
     return say(effect, EFFECT_FORGET, job);
@@ -240,7 +241,7 @@ struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t 
             continue;
         *job = (struct work_job){.state = WORK_TAKEN, .id = id, .taken_ns = now_ns};
         memcpy(job->lease, lease, length + 1);
-        /* The worker takes no more jobs: this one is given back. */
+        /* The worker takes no more jobs, so it gives this job back. */
         if (worker->stops) {
             job->state = WORK_ENDED;
             job->outcome = WORK_GIVEN_UP;
@@ -273,18 +274,18 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
     ELAPSE__ASSERT(job->state == WORK_RUNNING);
     job->state = WORK_ENDED;
     job->outcome = outcome;
-    /* A program that was asked to end may exit with 0, though its work is not done. */
+    /* A program that was asked to end may exit with 0 although its work is not done. */
     if (outcome == WORK_DONE && job->stopping && (job->timed_out || worker->gives_up))
         outcome = job->outcome = WORK_FAILED;
-    /* Work that was ended because the worker gives up has not failed. */
+    /* Work that ended because the worker gives up has not failed. */
     if (outcome == WORK_FAILED && worker->gives_up && job->stopping && !job->timed_out)
         job->outcome = WORK_GIVEN_UP;
     worker->done += job->outcome == WORK_DONE;
     worker->failed += job->outcome == WORK_FAILED;
 }
 
-/* Plans the next extension: a third of the lease after `since_ns`, when the worker heard that the
- * lease had begun. */
+/* Plans the next extension. It is due a third of the lease after `since_ns`, the time when the
+ * worker learned that the lease had begun. */
 /* Notes what an answer means for the job, unless it is ANSWER_OK. */
 static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
                  enum work_answer answer)
@@ -336,7 +337,7 @@ void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
     job->tell_sent = false;
     if (answer == ANSWER_ERROR) {
         job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
-        job->error = NULL; /* a server of an older version refuses it */
+        job->error = NULL; /* a server of an older version refuses an error */
         return;
     }
     worker->lost += answer == ANSWER_GONE && !job->told_once;
