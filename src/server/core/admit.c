@@ -13,8 +13,9 @@ bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_
     const uint8_t *given = password.bytes;
     unsigned known = 0;
 
-    /* Each password is compared with all given bytes. So the time depends on how long the given
-     * password is, and on how many passwords there are, but not on how many bytes are right. */
+    /* Each password is compared with all bytes that the client gave. So the time depends on the
+     * length of the given password, and on how many passwords there are, but not on how many bytes
+     * are right. */
     for (size_t i = 0; i < count; i++) {
         const uint8_t *right = passwords[i].bytes;
         size_t size = passwords[i].size;
@@ -33,7 +34,8 @@ bool elapse__admit(const struct elapse__keys *keys, struct elapse__wire_resp_arg
         name.size == default_user.size && memcmp(name.bytes, default_user.bytes, name.size) == 0;
     struct elapse__identity found = {.user = NULL};
 
-    /* Everything is compared for any name, so that the time does not tell which users exist. */
+    /* The same comparisons are made for every name, so that the time does not tell which users
+     * exist. */
     bool is_known =
         elapse__password_is_among(keys->passwords, keys->password_count, password) && is_default;
     bool is_node =

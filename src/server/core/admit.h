@@ -1,8 +1,9 @@
 /*
- * Decides whose name and password these are. Pure.
+ * Decides to which user a name and a password belong. The functions are pure.
  *
- * Three kinds of passwords: those of --auth, of the user "default", who may do everything; those of
- * --node-password, of other nodes; those of the users of --users.
+ * There are three kinds of passwords. Those of --auth belong to the user "default", who may do
+ * everything. Those of --node-password belong to other nodes. The file of --users has the passwords
+ * of its users.
  */
 #ifndef ELAPSE__CORE_ADMIT_H
 #define ELAPSE__CORE_ADMIT_H
@@ -10,7 +11,7 @@
 #include "../../queue/queue.h"
 #include "../../users/users.h"
 
-/* All passwords. Begins as zeros: none is needed. */
+/* All passwords. The struct begins as zeros; then no password is needed. */
 struct elapse__keys {
     const struct elapse__queue_text *passwords;
     size_t password_count;
@@ -25,14 +26,15 @@ static inline bool elapse__keys_are_needed(const struct elapse__keys *keys)
     return keys->password_count > 0 || keys->users != NULL;
 }
 
-/* Returns whether this user has this password (nodes say that they are default), and stores who it
- * is. If no password is needed, there is the user default alone, and any password is right. Does
- * the same work whether or not there is such a user. */
+/* Returns whether the user of this name has this password, and stores in `*identity` who it is. A
+ * node gives the name "default". If no password is needed, "default" is the only user, and any
+ * password is right. The work is the same whether or not there is such a user, so that the time
+ * tells nothing. */
 bool elapse__admit(const struct elapse__keys *keys, struct elapse__wire_resp_argument name,
                    struct elapse__wire_resp_argument password, struct elapse__identity *identity);
 
-/* Splits the token of "Authorization: Bearer", which is a password of the user default or
- * NAME:PASSWORD, and does the same. Stores which name and which password it has. */
+/* Does the same for the token of "Authorization: Bearer". The token is a password of the user
+ * "default", or NAME:PASSWORD. Stores the name and the password that the token has. */
 bool elapse__admit_token(const struct elapse__keys *keys, const char *token,
                          struct elapse__wire_resp_argument *name,
                          struct elapse__wire_resp_argument *password,

@@ -1,8 +1,8 @@
 /*
- * Looks ahead in a pipeline. A job can lie anywhere in memory, so a command waits three or four
- * times for memory that is in no cache: for the table of ids or keys, for the job, and for the jobs
- * beside the job in its wheel. Asking for the memory of a whole batch of commands before the first
- * command runs lets these waits pass at the same time.
+ * Looks ahead in a pipeline of commands. A job can lie anywhere in memory, so a command waits three
+ * or four times for memory that is in no cache: for the table of ids or keys, for the job, and for
+ * the jobs beside the job in its wheel. These functions prefetch the memory for a whole batch of
+ * commands before the first command runs. So the waits of all these commands pass at the same time.
  */
 #include "ahead.h"
 
@@ -43,6 +43,6 @@ size_t elapse__look_ahead(const struct elapse__connection *connection, const uin
         for (uint32_t i = 0; i < count; i++)
             elapse__queue_fetch(jobs, &sought[i], (enum elapse__queue_fetch_step)step);
     /* If no command of the batch names a job, the rest of the bytes counts as looked at, because
-     * the commands behind mostly name no job either. */
+     * the commands behind the batch mostly name no job either. */
     return count == 0 ? size : done;
 }

@@ -1,6 +1,6 @@
 /*
- * The invariants of the core. elapse__server_check returns the number of the first one that it
- * finds broken:
+ * The invariants of the core. inner.h explains the rings and buffers of a connection.
+ * elapse__server_check returns the number of the first invariant that it finds broken:
  *
  *  1. The connections in `open` are as many as are counted. A connection knows whether it is in
  *     `open` or in `closing`.

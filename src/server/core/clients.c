@@ -1,5 +1,5 @@
 /*
- * Tells what is known of each connection.
+ * Tells the protocols what is known of each connection.
  */
 #include "connection.h"
 

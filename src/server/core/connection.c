@@ -1,6 +1,7 @@
 /*
  * Makes connections, takes their bytes, and lets their replies leave. When a connection ends,
- * undoes the hand-outs that were on their way to its client. inner.h has a picture of a connection.
+ * undoes the hand-outs that were on their way to its client. inner.h has a picture of a connection,
+ * and explains its rings and the budget.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,8 @@ static void leave_rings(struct elapse__connection *connection)
     elapse__session_keep_nothing(connection);
 }
 
-/* Frees a connection that has nothing to undo, or whose process ends. */
+/* Frees a connection. Requires that the connection has nothing to undo, or that the process
+ * ends. */
 void elapse__connection_free(struct elapse__connection *connection)
 {
     leave_rings(connection);
@@ -192,7 +194,7 @@ bool elapse__connection_can_run(const struct elapse__connection *connection)
            elapse__connection_may_run(connection);
 }
 
-/* Puts the connection into the rings it belongs to. */
+/* Puts the connection into the rings that it belongs to. */
 static void arrange(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
@@ -200,7 +202,7 @@ static void arrange(struct elapse__connection *connection)
 
     if (connection->closed)
         return;
-    /* The client sends nothing more. So input that cannot run now is a part of a command whose rest
+    /* If the client sends nothing more, input that cannot run now is a part of a command whose rest
      * will never come. */
     if (connection->input_ended && !elapse__ring_has_node(&connection->work) &&
         !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
@@ -217,8 +219,8 @@ static void arrange(struct elapse__connection *connection)
     connection->had_room = has_room;
 }
 
-/* Runs the commands that wait in the input buffer. Does nothing if the connection is in `work`:
- * then a turn runs them. */
+/* Runs the commands that wait in the input buffer. Does nothing if the connection is in the ring
+ * `work`, because a turn will run them. */
 static void run_buffered(struct elapse__connection *connection)
 {
     bool has_turn =
@@ -235,7 +237,8 @@ static void run_buffered(struct elapse__connection *connection)
         elapse__buffer_free(&connection->input);
 }
 
-/* Returns whether the first reply may leave now. Such a reply is left when the budget has ended. */
+/* Returns whether the first reply may leave now. There is such a reply if the budget ended before
+ * the reply left. */
 static bool may_release(const struct elapse__connection *connection)
 {
     if (connection->marks.count == 0 || connection->dead || connection->is_guessing)
@@ -258,7 +261,8 @@ void elapse__connection_work(struct elapse__connection *connection)
 void elapse__connection_release(struct elapse__connection *connection)
 {
     release_marks(connection);
-    /* A connection that is no longer choked runs on. */
+    /* A connection that may run commands again, because its client has read enough, goes on in a
+     * turn. */
     if (may_release(connection) || elapse__connection_can_run(connection))
         elapse__ring_join_once(&connection->server->work, &connection->work);
     arrange(connection);
@@ -276,7 +280,7 @@ void elapse__connection_received(struct elapse__connection *connection,
         return;
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET);
     connection->heard_ms = server->now.boot_ms;
-    /* The usual case: nothing waits, and all commands are whole. */
+    /* In the usual case no bytes wait, and all commands are whole. */
     if (elapse__buffer_size(&connection->input) == 0 && size >= connection->need)
         done = elapse__connection_run(connection, from, size);
     if (!connection->ending && !connection->dead && done < size &&
@@ -321,7 +325,7 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
 
     ELAPSE__ASSERT(!connection->closed);
     elapse__server_enter(server, now, ELAPSE__TURN_BUDGET + ELAPSE__HEARING_BUDGET);
-    /* The client took these bytes after the last turn. The shell may report them much later, so the
+    /* The client took these bytes after the last turn. The shell may report this much later, so the
      * time of the last turn counts. */
     if (connection->heard_ms < server->turned_ms)
         connection->heard_ms = server->turned_ms;
@@ -331,8 +335,8 @@ void elapse__connection_sent(struct elapse__connection *connection, struct elaps
     while (connection->leavings.count > 0 &&
            elapse__leavings_first(connection)->end <= connection->sent)
         elapse__leavings_drop_first(connection);
-    /* The next reply of this connection gets its bytes in a turn, after those of other connections.
-     */
+    /* The next reply of this connection gets its bytes in a turn, after the replies of other
+     * connections. */
     if (connection->marks.count > 0 && elapse__reply_marks_at(connection, 0)->reply != NULL)
         server->budget = 0;
     elapse__connection_work(connection);
@@ -387,7 +391,7 @@ void elapse__connection_closed(struct elapse__connection *connection, struct ela
     elapse__server_leave(server);
 }
 
-/* Undoes the hand-outs that were on their way. Returns true when none is left. */
+/* Undoes the hand-outs that were on their way to the client. Returns true when none is left. */
 static bool undo_leavings(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;

@@ -39,7 +39,7 @@ bool elapse__connection_may_format(const struct elapse__connection *connection)
 
 bool elapse__connection_is_choked(const struct elapse__connection *connection)
 {
-    /* The first replies wait for the socket. Further ones would only wait behind them. */
+    /* The first replies wait for the socket. Further replies would only wait behind them. */
     if (connection->reply_bytes > 0 && !elapse__connection_may_format(connection))
         return true;
     return elapse__buffer_size(&connection->held) + elapse__buffer_size(&connection->out) +

@@ -41,7 +41,8 @@ static void give_to_shell(struct elapse__server_reply *reply, struct elapse__han
     give_reading(reply, &hand->reading);
 }
 
-/* Begins to read the error of a job, if there is one. Without memory it is left out. */
+/* Begins to read the error of a job, if the job has one. If there is no memory, the reply leaves
+ * the error out. */
 static void begin_error(struct elapse__server_reply *reply, struct elapse__hand *hand)
 {
     struct elapse__engine *engine = reply->connection->server->engine;
@@ -63,7 +64,7 @@ static void begin_error(struct elapse__server_reply *reply, struct elapse__hand 
         give_reading(reply, reading);
 }
 
-/* Ends that reading. Adds the error to the texts of the job. */
+/* Ends the reading of an error. Adds the error to the texts of the job. */
 static void end_error(struct elapse__engine *engine, struct elapse__hand *hand)
 {
     elapse__engine_error_end(engine, &hand->told,
@@ -276,7 +277,7 @@ static void format_jobs(struct elapse__server_reply *reply)
     elapse__reply_look_at_deadlines(connection);
 }
 
-/* Called when all hands were read. Begins the leases and formats the reply. Returns true if the
+/* Begins the leases, and formats the reply. Requires that all hands were read. Returns true if the
  * reply was formatted. */
 static bool finish_hand_out(struct elapse__server_reply *reply)
 {

@@ -1,6 +1,5 @@
 /*
- * Keeps marks and leavings. A mark says which bytes of `held` have which gate. A leaving is a
- * hand-out whose reply is on its way to the client.
+ * Keeps the marks and leavings of a connection. marks.h says what these are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +36,7 @@ static bool grow(struct elapse__items *items, size_t bytes)
     return true;
 }
 
-/* Adds an item at the end. Returns its place; NULL: there is no memory. */
+/* Adds an item at the end. Returns the address of the item; NULL if there is no memory. */
 static void *add_item(struct elapse__items *items, size_t bytes)
 {
     if (items->count == items->room && !grow(items, bytes))
@@ -46,7 +45,7 @@ static void *add_item(struct elapse__items *items, size_t bytes)
     return item_at(items, items->count - 1, bytes);
 }
 
-/* Drops the first item. If that was the last one, frees the memory, unless it has at most `kept`
+/* Drops the first item. If no item is left, frees the memory, but keeps memory of at most `kept`
  * bytes. */
 static void drop_first(struct elapse__items *items, size_t bytes, size_t kept)
 {
@@ -75,8 +74,7 @@ static bool add_mark(struct elapse__connection *connection, struct elapse__reply
     return place != NULL;
 }
 
-/* When no mark is left, a large memory of marks is freed, because only a long pipeline needs many
- * marks. */
+/* When no mark is left, large memory is freed, because only a long pipeline needs many marks. */
 void elapse__reply_marks_drop_first(struct elapse__connection *connection)
 {
     drop_first(&connection->marks, sizeof(struct elapse__reply_mark), ELAPSE__BUFFER_KEPT);

@@ -1,6 +1,8 @@
 /*
- * Marks and leavings of a connection. A mark says which gate bytes of `held` have. A leaving is a
- * hand-out whose reply is on its way to the client.
+ * The marks and leavings of a connection. `held` is the buffer of bytes that may not leave yet. A
+ * mark says which gate some bytes of `held` have: the position of the journal that must be durable
+ * before they leave. A leaving is a hand-out whose reply is on its way to the client. inner.h has a
+ * picture.
  */
 #ifndef ELAPSE__CORE_MARKS_H
 #define ELAPSE__CORE_MARKS_H
@@ -14,15 +16,15 @@ void elapse__reply_marks_close_reply(struct elapse__connection *connection);
 bool elapse__reply_marks_add_reply(struct elapse__connection *connection,
                                    struct elapse__server_reply *reply);
 
-/* Drop the first mark, or the last one. Require that there is a mark. */
+/* These two functions drop the first mark and the last mark. Both require that there is a mark. */
 void elapse__reply_marks_drop_first(struct elapse__connection *connection);
 void elapse__reply_marks_drop_last(struct elapse__connection *connection);
 
-/* Returns mark number `place`, counted from 0. Requires that there are more than `place`. */
+/* Returns mark number `place`, counted from 0. Requires that there are more than `place` marks. */
 struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
                                                   uint32_t place);
 
-/* Returns whether the first mark waits for the journal alone. */
+/* Returns whether the first mark waits only for its gate. */
 bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *connection);
 
 /* Adds a hand-out whose reply ends where `out` ends now. Returns false if there is no memory. */

@@ -12,16 +12,17 @@
 #include "tubes.h"
 
 enum {
-    TAKEN_AT_ONCE = 64,    /* jobs that one call of the queue takes */
-    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as much as this many looks */
+    TAKEN_AT_ONCE = 64, /* jobs that one call of the queue takes */
+    /* To find a tube by its name costs as much as this many looks at a tube. */
+    LOOKS_OF_FINDING = 16,
     LOOKS_A_UNIT = 256,
-    LOOKS_MAX = 1 << 17 /* looks that one reserve may cost: about half a millisecond */
+    LOOKS_MAX = 1 << 17 /* one reserve may cost this many looks, about half a millisecond */
 };
 
 /* ---- memory ---- */
 
-/* Returns the memory of a reply without bytes. This memory counts as output: otherwise a client
- * that does not read could have any number of such replies. */
+/* Returns how much memory a reply without bytes takes. This memory counts as output, because
+ * otherwise a client that does not read could have any number of such replies. */
 static size_t memory_of(const struct elapse__server_reply *reply)
 {
     size_t bytes = sizeof *reply;
@@ -104,7 +105,7 @@ static bool make_waiters(struct elapse__server_reply *reply,
     return true;
 }
 
-/* Makes room for `more` hands more. Returns false if there is no memory. */
+/* Makes room for `more` further hands. Returns false if there is no memory. */
 static bool grow_hands(struct elapse__server_reply *reply, uint32_t more)
 {
     uint32_t room = reply->hand_room;
@@ -142,7 +143,8 @@ static void count_worker(struct elapse__connection *connection)
                         connection->server->figures.connections);
 }
 
-/* Makes sure that a client which reserves has a name: its address, unless it has given one. */
+/* Makes sure that a client which reserves has a name. A client that has given no name gets its
+ * address as its name. */
 static void name_client(struct elapse__connection *connection)
 {
     const struct elapse__server_options *options = &connection->server->options;
@@ -171,14 +173,15 @@ void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__
     reply->gate = reply->connection->server->engine->last_position;
 }
 
-/* Returns how many looks at tubes a call of the queue has cost: the call finds each tube by its
+/* Returns how many looks at tubes a call of the queue has cost. The call finds each tube by its
  * name, and compares all tubes for each job. */
 static uint64_t looks_of(const struct elapse__queue_reserve *reserve, uint32_t taken)
 {
     return (uint64_t)reserve->tube_count * (LOOKS_OF_FINDING + taken);
 }
 
-/* Takes up to `reserve->count` jobs. Returns OK and how many, or an error. */
+/* Takes up to `reserve->count` jobs. Returns OK, and stores in `*taken` how many it has taken; or
+ * returns an error. */
 static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
                                            const struct elapse__queue_reserve *reserve,
                                            uint32_t *taken)
@@ -198,7 +201,7 @@ static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
             elapse__engine_take_back(engine, &handed[*taken - 1]);
         return ELAPSE__QUEUE_NO_MEMORY;
     }
-    /* The reply waits for all records except those of its own leases. */
+    /* The reply waits until all records are durable, except those of its own leases. */
     if (reply->hand_count == 0 || gate != before)
         reply->gate = gate;
     for (uint32_t i = 0; i < *taken; i++)
@@ -206,7 +209,7 @@ static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
     return ELAPSE__QUEUE_OK;
 }
 
-/* Returns how many jobs to take next, if each body may have the greatest length. */
+/* Returns how many jobs to take next, if each body could have the greatest length. */
 static uint32_t count_to_take(const struct elapse__server_reply *reply, uint64_t body_bytes)
 {
     const struct elapse__server_options *options = &reply->connection->server->options;
@@ -238,7 +241,7 @@ static enum elapse__queue_result take_jobs(struct elapse__server_reply *reply,
         if (taken < reserve->count)
             break;
     }
-    /* The cost of the first hand-out has been counted. */
+    /* The cost of the first hand-out was counted before. */
     if (reply->hand_count > 1)
         (void)elapse__server_spend(server, (reply->hand_count - 1) * ELAPSE__COST_HAND_OUT);
     (void)elapse__server_spend(server, (uint32_t)(looks / LOOKS_A_UNIT));
@@ -285,7 +288,7 @@ bool elapse__reply_try(struct elapse__server_reply *reply, bool *again)
 
 /* ---- waiting ---- */
 
-/* Returns when a waiting reserve must say that a lease ends soon; UINT64_MAX: never. */
+/* Returns when a waiting reserve must tell that a lease ends soon; UINT64_MAX if it need not. */
 static uint64_t deadline_soon_ms(const struct elapse__server_reply *reply)
 {
     const struct elapse__connection *connection = reply->connection;
@@ -312,7 +315,8 @@ static void arm(struct elapse__server_reply *reply)
         elapse_wheel_start(&server->wheel, &reply->alarm.timer, end_ms);
 }
 
-/* Returns whether a job of these tubes is ready but is not taken, because the disk cannot read. */
+/* Returns whether a job of the reserve's tubes is ready, but is not taken because the disk cannot
+ * read. */
 static bool is_held_back(const struct elapse__server_reply *reply)
 {
     const struct elapse__engine *engine = reply->connection->server->engine;
@@ -328,9 +332,9 @@ static bool is_held_back(const struct elapse__server_reply *reply)
     return is_ready;
 }
 
-/* Called when the time of a reserve is over. If there is a job that the disk cannot read, prolongs
- * the time once and returns true. Otherwise returns false, and the reply says that there is no job;
- * or that there is an error, if a job could not be read. */
+/* Requires that the time of a reserve is over. If there is a job that the disk cannot read,
+ * prolongs the time once, and returns true. Otherwise returns false. Then the reply tells that
+ * there is no job or, if a job could not be read, that there is an error. */
 static bool has_more_time(struct elapse__server_reply *reply)
 {
     uint64_t now_ms = reply->connection->server->now.boot_ms;
@@ -345,7 +349,8 @@ static bool has_more_time(struct elapse__server_reply *reply)
     return false;
 }
 
-/* Waits because no job can be handed out, or makes the reply say so. */
+/* Lets the reply wait because no job can be handed out. If it may not wait, makes the reply tell
+ * this. */
 static void wait_or_end(struct elapse__server_reply *reply, bool in_front)
 {
     uint64_t now_ms = reply->connection->server->now.boot_ms;
@@ -398,7 +403,7 @@ static uint64_t until_ms(const struct elapse__server *server, uint64_t wait_ms)
     uint64_t now_ms = server->now.boot_ms;
     if (wait_ms == 0)
         return now_ms;
-    /* `now_ms` was rounded down. Without the 1 the wait could be a millisecond too short. */
+    /* `now_ms` was rounded down. Without the added 1, the wait could be a millisecond too short. */
     return wait_ms < ELAPSE_TIME_MAX - now_ms ? now_ms + wait_ms + 1 : UINT64_MAX;
 }
 
@@ -493,7 +498,7 @@ bool elapse__session_look(struct elapse__connection *connection,
     reply->view = *view;
     reply->view.tube = (struct elapse__queue_text){NULL, 0};
     reply->gate = server->engine->last_position;
-    /* The journal keeps the segment until the reading has ended. The job itself may go. */
+    /* The journal keeps the segment until the reading has ended. The job itself may end before. */
     add_hand(reply, &(struct elapse__queue_handed){.id = view->id, .body_size = view->body_size});
     elapse__journal_read_begin(server->engine->journal, view->position, view->body_size,
                                &reply->hands[0].reading.reading);

@@ -1,5 +1,6 @@
 /*
- * Runs the commands of a connection, and has the functions that a protocol calls while it runs one.
+ * Runs the commands of a connection. Has the functions that a protocol calls while it runs a
+ * command.
  */
 #include <string.h>
 
@@ -15,9 +16,9 @@ enum choice { CHOICE_NEEDS_MORE, CHOICE_MADE, CHOICE_REFUSED };
 
 enum { HTTP_LINE_MAX = 8192 };
 
-/* Refuses a request of HTTP, whose lines must not be run as commands: a page in a browser can send
- * one to any port. Returns NEEDS_MORE while too few bytes are there to tell whether they are such a
- * request. */
+/* Refuses a request of HTTP. A page in a browser can send such a request to any port, and its lines
+ * must not be run as commands. Returns NEEDS_MORE while there are too few bytes to tell whether
+ * they are a request of HTTP. */
 static enum choice refuse_http(const uint8_t *bytes, size_t size)
 {
     static const char *const methods[] = {"GET ",     "HEAD ",  "POST ",    "PUT ",  "DELETE ",
@@ -67,7 +68,8 @@ static enum choice choose_protocol(struct elapse__connection *connection, const 
     return choice;
 }
 
-/* Asks for more than `size` bytes, because the first `size` bytes are only a part of a command. */
+/* Notes that the next command needs more than `size` bytes, because the first `size` bytes are only
+ * a part of it. */
 static void await_more(struct elapse__connection *connection, size_t size)
 {
     if (connection->need <= size)
@@ -184,8 +186,8 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     return elapse__server_spend(connection->server, 1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES));
 }
 
-/* Returns whether the budget and the journal have room for a command in this call. Otherwise puts
- * the connection into the ring that lets it run later. */
+/* Returns whether the budget and the journal have room for a command in this call. If not, puts the
+ * connection into the ring in which it waits to run later. */
 static bool has_turn(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
@@ -397,7 +399,8 @@ void elapse__session_old_name(struct elapse__connection *connection)
 {
     struct elapse__server *server = connection->server;
 
-    /* The router of a node has told who its client is. */
+    /* A connection of another node is left out, because the router of that node counts its
+     * clients. */
     if (!connection->facts.speaks_resp3)
         (void)elapse__guesses_note(&server->old_names, connection->facts.place,
                                    server->now.boot_ms);

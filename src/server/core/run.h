@@ -6,14 +6,14 @@
 
 #include "inner.h"
 
-/* Runs commands in `bytes`. Returns how many bytes the commands had that are done. */
+/* Runs commands in `bytes`. Returns how many bytes those commands had that are done. */
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size);
 
 /* Runs commands of the connection's source. */
 void elapse__connection_run_commands(struct elapse__connection *connection);
 
-/* Returns whether a command may run now, if there is one. */
+/* Returns whether a command could run now, if there were one. */
 bool elapse__connection_may_run(const struct elapse__connection *connection);
 
 #endif

@@ -56,7 +56,7 @@ static struct elapse__connection *connection_of(struct elapse__ring_node *link)
     return (struct elapse__connection *)(void *)link;
 }
 
-/* Frees the replies of a connection, without a change of the queue. */
+/* Frees the replies of a connection, and changes nothing in the queue. */
 static void drop_replies(struct elapse__connection *connection)
 {
     for (uint32_t i = 0; i < connection->marks.count; i++) {
@@ -79,7 +79,7 @@ void elapse__server_free(struct elapse__server *server)
             drop_replies(connection);
             if (!connection->closed && connection->has_begun && connection->protocol->end != NULL)
                 connection->protocol->end(connection);
-            /* The queue lives on, and must not point to the leases of a freed connection. */
+            /* The queue lives on, so it must not point to the leases of a freed connection. */
             (void)elapse__queue_connection_close(server->engine->jobs, server->now,
                                                  &connection->leases, UINT32_MAX);
             elapse__connection_free(connection);
@@ -188,7 +188,8 @@ static bool turn_timers(struct elapse__server *server)
     return elapse_wheel_next(&server->wheel) <= server->now.boot_ms;
 }
 
-/* Looks at the connections that waited for the journal. Returns whether any are left. */
+/* Looks at the connections that wait until their first mark is durable. Returns whether any are
+ * left. */
 static bool turn_gated(struct elapse__server *server)
 {
     while (!elapse__ring_empty(&server->gated)) {
@@ -205,7 +206,7 @@ static bool turn_gated(struct elapse__server *server)
     return false;
 }
 
-/* If the journal has room again, retries the commands that it could not take. */
+/* If the journal has room again, runs the commands again that it could not take. */
 static void turn_stalled(struct elapse__server *server)
 {
     if (elapse__server_journal_is_full(server))
@@ -217,8 +218,8 @@ static void turn_stalled(struct elapse__server *server)
     }
 }
 
-/* Runs the connections in `work`. Always returns false, because elapse__server_next_ms says whether
- * `work` has more. */
+/* Runs the connections in the ring `work`. Always returns false, because elapse__server_next_ms
+ * says whether the ring has more connections. */
 static bool turn_work(struct elapse__server *server)
 {
     uint32_t left = server->budget;
@@ -238,7 +239,7 @@ static bool turn_work(struct elapse__server *server)
     return false;
 }
 
-/* Serves the reserves that wait for a tube, the first one first. Returns false if the journal takes
+/* Serves the reserves that wait for a tube, in their order. Returns false if the journal takes
  * nothing now, or the budget has ended. */
 static bool serve_tube(struct elapse__server *server, struct elapse__server_tube *tube)
 {
@@ -253,14 +254,14 @@ static bool serve_tube(struct elapse__server *server, struct elapse__server_tube
             server->refused |= again;
             return !again;
         }
-        /* The connection's next commands run, and the reply leaves, when its turn in `work` comes.
-         */
+        /* The reply leaves, and the connection's next commands run, when the turn comes to this
+         * connection in `work`. */
         elapse__ring_join_once(&server->work, &connection->work);
     }
     return true;
 }
 
-/* Hands out jobs to the reserves that wait for tubes with news. */
+/* Hands out jobs to the reserves that wait for tubes in which something has changed. */
 static bool turn_waiting(struct elapse__server *server)
 {
     struct elapse__queue_watch *watch;
@@ -271,7 +272,8 @@ static bool turn_waiting(struct elapse__server *server)
            (watch = elapse__queue_watch_next(server->engine->jobs)) != NULL) {
         struct elapse__server_tube *tube = elapse__server_tube_of(watch);
         bool goes_on = serve_tube(server, tube);
-        /* Asks for news of the tube, even if it has no job any more: its next job is news. */
+        /* Asks the queue to tell the next change of this tube, even if the tube has no job any
+         * more. */
         if (!elapse__ring_empty(&tube->waiters))
             elapse__queue_watch_ask(server->engine->jobs, watch);
         if (!goes_on)
@@ -280,7 +282,7 @@ static bool turn_waiting(struct elapse__server *server)
     return false;
 }
 
-/* Ends closed connections. Returns whether there is more to do now. */
+/* Ends connections that are closed. Returns whether there is more to do now. */
 static bool turn_closing(struct elapse__server *server)
 {
     const struct elapse__ring_node *last = server->closing.previous;
