@@ -19,7 +19,7 @@
 
 enum { ALARMS_MAX = 4 };
 
-/* The wall clock passes 2^31 seconds in 2038. */
+/* time_t must have more than 32 bits, because the wall clock passes 2^31 seconds in 2038. */
 _Static_assert(sizeof(time_t) >= 8, "compile with -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64");
 
 static struct timespec timespec_of(uint64_t ns)
@@ -64,7 +64,7 @@ static unsigned processor_count(void)
 
 static int random_bytes(void *bytes, size_t count)
 {
-    ELAPSE__ASSERT_THAT(count, <=, 256); /* a longer request can be filled in part */
+    ELAPSE__ASSERT_THAT(count, <=, 256); /* the system may fill a longer request only in part */
     ssize_t filled = getrandom(bytes, count, GRND_NONBLOCK);
     if (filled < 0)
         return errno;
@@ -104,8 +104,9 @@ int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t 
 /* Such a lock reports a thread that takes it twice, or that releases it without holding it. */
 enum { LOCK_TYPE = PTHREAD_MUTEX_ERRORCHECK };
 #elif defined(__GLIBC__)
-/* A thread that finds such a lock taken looks again for some microseconds before it sleeps. Locks
- * are held for less than it takes to fall asleep: docs/decisions/0023-submissions.md. */
+/* A thread that finds such a lock taken looks again for some microseconds before it sleeps. The
+ * reason: locks are held for less time than a thread needs to fall asleep
+ * (docs/decisions/0023-submissions.md). */
 enum { LOCK_TYPE = PTHREAD_MUTEX_ADAPTIVE_NP };
 #else
 enum { LOCK_TYPE = PTHREAD_MUTEX_DEFAULT };
@@ -187,7 +188,7 @@ bool elapse__os_stack_is_usable(size_t stack_bytes)
 {
     pthread_attr_t attributes;
     if (pthread_attr_init(&attributes) != 0)
-        return true; /* if the size is wrong, making the thread fails */
+        return true; /* with a wrong size, the thread cannot be made */
     bool usable = pthread_attr_setstacksize(&attributes, stack_bytes) == 0;
     (void)pthread_attr_destroy(&attributes);
     return usable;
@@ -205,12 +206,12 @@ void elapse__os_thread_name(const char *name)
     char first[16] = {0};
     for (size_t i = 0; i < sizeof first - 1 && name[i] != '\0'; i++)
         first[i] = name[i];
-    (void)pthread_setname_np(pthread_self(), first); /* if it fails, the thread only has no name */
+    (void)pthread_setname_np(pthread_self(), first); /* after a failure the thread has no name */
 }
 
 void elapse__os_wake_exactly(void)
 {
-    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* if it fails, alarms are only later */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* after a failure alarms are only later */
 }
 
 uint64_t elapse__os_process_number(void)
@@ -235,7 +236,7 @@ static void descriptor_close(int descriptor)
 {
     int failed = close(descriptor);
     ELAPSE__ASSERT(failed == 0 || errno != EBADF);
-    (void)failed; /* a call that was interrupted has closed it too */
+    (void)failed; /* a call that was interrupted has closed it, too */
 }
 
 static void alarm_close(struct elapse__os_alarm *alarm)
@@ -248,7 +249,8 @@ static void alarm_close(struct elapse__os_alarm *alarm)
 static int go_off_now(int descriptor)
 {
     const uint64_t one = 1;
-    /* EAGAIN: the alarm was set so often that its counter is full. It is readable all the same. */
+    /* EAGAIN says that the counter of the alarm is full, because the alarm was set so often. The
+     * alarm is readable all the same. */
     return write(descriptor, &one, sizeof one) > 0 || errno == EAGAIN ? 0 : errno;
 }
 
@@ -261,21 +263,21 @@ static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
     int flags = TFD_TIMER_ABSTIME;
     if (alarm->clock == ELAPSE__OS_WALL_CLOCK)
         flags |= TFD_TIMER_CANCEL_ON_SET;
-    /* A setting of zeros means never. So time 0 becomes 1 nanosecond, and a time that the kernel
-     * cannot express stays at zeros. */
+    /* The system reads a time of zeros as never. So time 0 becomes 1 nanosecond. A time that is too
+     * great for the kernel stays at zeros. */
     if (when_ns <= INT64_MAX)
         setting.it_value = timespec_of(when_ns == 0 ? 1 : when_ns);
     if (timerfd_settime(alarm->descriptor, flags, &setting, NULL) == 0)
         return 0;
-    /* ECANCELED: the wall clock was set since the alarm was last read. The alarm is set all the
-     * same. */
+    /* ECANCELED says that the wall clock was set since the alarm was last read. The alarm is set
+     * all the same. */
     return errno == ECANCELED ? 0 : errno;
 }
 
 static void alarm_reset(const struct elapse__os_alarm *alarm)
 {
-    /* The alarm is unreadable afterwards in all three cases: it went off, the clock was set
-     * (ECANCELED), or it was not readable (EAGAIN). */
+    /* In all three cases the alarm is unreadable afterwards: it went off, the clock was set
+     * (ECANCELED), or the alarm was not readable (EAGAIN). */
     ELAPSE__ASSERT(alarm->descriptor != ELAPSE__OS_NO_DESCRIPTOR);
     uint64_t expirations;
     ssize_t read_bytes = read(alarm->descriptor, &expirations, sizeof expirations);

@@ -43,9 +43,9 @@ static int sync_above(const char *path)
     return error;
 }
 
-/* Makes a directory, and syncs its name. Also syncs the name of a directory that exists, because
- * the process that made it may have ended before. There a failure is ignored: the administrator may
- * have made the directory where this process cannot read. */
+/* Makes a directory, and syncs its name. Syncs the name of an existing directory, too, because the
+ * process that made it may have ended before its sync. A failure of that sync is ignored: the
+ * administrator may have made the directory in a place where this process cannot read. */
 static int make_directory(const char *path)
 {
     int error = error_of_call(mkdir(path, 0700));
@@ -83,8 +83,8 @@ static int list_entries(DIR *entries, int (*each)(void *context, const char *nam
 static int list_directory(int directory, int (*each)(void *context, const char *name),
                           void *context)
 {
-    /* A descriptor that is opened anew has a position of its own in the directory; a copy would
-     * share the position. */
+    /* A new descriptor has its own position in the directory. A copy of the old one would share the
+     * position. */
     int own = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (own < 0)
         return errno;
@@ -114,10 +114,10 @@ static int open_file(int directory, const char *name, enum elapse__file_mode mod
 static void close_file(int file)
 {
     ELAPSE__ASSERT(file >= 0);
-    (void)close(file); /* an error does no harm: what has to be on the disk was synced */
+    (void)close(file); /* an error does no harm, because a sync has come before */
 }
 
-/* Stores how many bytes a call has done, or returns its error. */
+/* Stores how many bytes a call has done, or returns its error number. */
 static int store_done(ssize_t result, size_t *done)
 {
     *done = result < 0 ? 0 : (size_t)result;
@@ -142,7 +142,7 @@ static int write_at(int file, uint64_t offset, const void *bytes, size_t count, 
     return error;
 }
 
-/* The zeros that fill() writes. Nobody changes them, so they take one page of memory in all. */
+/* The zeros that fill() writes. They stay unchanged, so they take only one page of memory. */
 static _Alignas(ELAPSE__FILE_PAGE_MAX) unsigned char zeros[1 << 16];
 
 enum { FILL_PIECES = 16 };
@@ -165,8 +165,8 @@ static int write_zeros(int file, uint64_t offset, uint64_t count, size_t *done)
 }
 
 /* Writes zeros past the page cache. To copy zeros into the cache would cost as much as to copy the
- * records that replace the zeros. A file system without a way past the cache, or with another
- * alignment of offsets, refuses O_DIRECT or the write. */
+ * records that replace the zeros. A file system that cannot write past the cache, or that needs
+ * another alignment of offsets, refuses O_DIRECT or the write. */
 static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
 {
     int flags = fcntl(file, F_GETFL);

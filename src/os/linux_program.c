@@ -31,20 +31,20 @@
 
 enum { NANOSECONDS_A_SECOND = 1000000000 };
 
-/* Returns the error of a call that returns a negative result if it fails; 0: it has not failed. */
+/* Returns the error number of a call. A call that fails has a negative result. */
 static int error_of(long result)
 {
     return result < 0 ? errno : 0;
 }
 
-/* Stores the descriptor that a call returned, or returns its error. */
+/* Stores the descriptor that a call has returned, or returns the call's error number. */
 static int store_file(int result, int *file)
 {
     *file = result;
     return error_of(result);
 }
 
-/* Stops the program if a call failed that cannot fail in a correct program. */
+/* Stops the program if a call has failed that cannot fail in a correct program. */
 static void require_success(int error, const char *call)
 {
     if (error == 0)
@@ -140,7 +140,7 @@ int elapse__os_write_all(int file, const void *bytes, size_t count)
     return 0;
 }
 
-/* Whether this program itself ignores SIGPIPE. A program that it starts does not. */
+/* Whether this program ignores SIGPIPE. Programs that it starts do not. */
 static atomic_bool ignores_broken_pipes;
 
 bool elapse__os_broken_pipe_ends(bool ends)
@@ -153,7 +153,7 @@ bool elapse__os_broken_pipe_ends(bool ends)
     return before.sa_handler != SIG_IGN;
 }
 
-/* Returns the mode of a file in place of a closed standard file: nobody can use it by mistake. */
+/* Returns the mode of a file for a closed standard file: nobody can use it by mistake. */
 static int mode_of_held(int file)
 {
     return file == ELAPSE__OS_INPUT ? O_WRONLY : O_RDONLY;
@@ -163,7 +163,7 @@ void elapse__os_hold_standard_files(void)
 {
     for (int file = ELAPSE__OS_INPUT; file <= ELAPSE__OS_ERRORS; file++) {
         /* The file gets the lowest free number, which is `file`. Programs that are started later
-         * inherit it, because they need it for the same reason. */
+         * need the file, too, and inherit it. */
         if (fcntl(file, F_GETFD) < 0)
             (void)open("/dev/null", mode_of_held(file));
     }
@@ -222,7 +222,7 @@ int elapse__os_create_beside(const char *path, char *name, int *file)
     int error = store_file(mkostemp(name, O_CLOEXEC), file);
     if (error != 0)
         return error;
-    /* mkostemp lets nobody else read the file. The mask can only be read by setting it. */
+    /* With mkostemp nobody else can read the file. A mask can be read only by setting it. */
     mode_t mask = umask(0);
     umask(mask);
     (void)fchmod(*file, 0666 & ~mask);
@@ -302,7 +302,7 @@ static const int signal_numbers[] = {
 
 enum { SIGNAL_COUNT = sizeof signal_numbers / sizeof signal_numbers[0], SIGNAL_NUMBERS = 64 };
 
-/* The signals of a set in the form of the system, without those that were blocked before. */
+/* Returns a set of signals in the form of the system, without those that were blocked before. */
 static sigset_t set_of(unsigned set, uint64_t blocked_before)
 {
     sigset_t signals;
@@ -422,7 +422,7 @@ void elapse__os_event_set(int file)
 {
     const uint64_t one = 1;
 
-    /* The write fails only when the event's count is at its maximum. The event is set then, too. */
+    /* The write fails only if the event's count is at its maximum. The event is set then, too. */
     (void)!write(file, &one, sizeof one);
 }
 
@@ -435,14 +435,14 @@ bool elapse__os_event_reset(int file)
 
 /* ---- other programs ---- */
 
-/* Sets which files and signals the new program begins with. */
+/* Sets with which files and signals the new program begins. */
 static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
                      const struct elapse__os_program *program, int input)
 {
     int error = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
 
-    /* If the new program gets this program's standard output, it is left as it is, open or closed.
-     */
+    /* If the new program gets this program's standard output, that file stays as it is, open or
+     * closed. */
     if (error == 0 && program->output != STDOUT_FILENO)
         error = posix_spawn_file_actions_adddup2(actions, program->output, STDOUT_FILENO);
     if (error != 0 || program->signals == NULL)
@@ -456,7 +456,7 @@ static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *att
     error = posix_spawnattr_setsigmask(attributes, &mask);
     short flags = POSIX_SPAWN_SETSIGMASK;
     if (program->timeout_ns > 0 || program->has_group)
-        flags |= POSIX_SPAWN_SETPGROUP; /* the default number, 0, makes a new group */
+        flags |= POSIX_SPAWN_SETPGROUP; /* the default, 0, makes a new group */
     if (error == 0 && atomic_load(&ignores_broken_pipes)) {
         sigset_t usual;
         sigemptyset(&usual);
@@ -496,7 +496,7 @@ static bool has_ended(const struct elapse__os_process *process)
            ended.si_pid != 0;
 }
 
-/* Waits until the process ends or the time has come. Does not collect its status. Returns whether
+/* Waits for the end of the process or the given time. Does not collect the status. Returns whether
  * the process has ended. */
 static bool wait_until(const struct elapse__os_process *process, uint64_t when_ns)
 {
@@ -508,7 +508,7 @@ static bool wait_until(const struct elapse__os_process *process, uint64_t when_n
         if (ended || now_ns >= when_ns)
             return ended;
         uint64_t wait_ms = (when_ns - now_ns) / 1000000 + 1;
-        /* Without the file of the process, the loop asks again and again. */
+        /* If the process has no file, the loop asks for its status again and again. */
         if (process->file < 0 && wait_ms > TRY_AGAIN_AFTER_MS)
             wait_ms = TRY_AGAIN_AFTER_MS;
         struct pollfd exit = {.fd = process->file, .events = POLLIN};
@@ -522,7 +522,7 @@ void elapse__os_end_group(const struct elapse__os_process *process, bool at_once
     (void)kill(-process->number, at_once ? SIGKILL : SIGTERM);
 }
 
-/* Ends the group of the process if the process runs for too long. */
+/* Ends the group of the process if the process runs too long. */
 static void limit_time(const struct elapse__os_process *process, uint64_t timeout_ns,
                        struct elapse__os_end *end)
 {
@@ -531,7 +531,7 @@ static void limit_time(const struct elapse__os_process *process, uint64_t timeou
         uint64_t now_ns = elapse__os_monotonic_ns();
         if (wait_until(process,
                        timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX)) {
-            /* The programs that the process has started may ignore the request to end. */
+            /* Programs that the process has started may ignore the request to end. */
             if (end->timed_out)
                 elapse__os_end_group(process, true);
             return;
@@ -558,13 +558,13 @@ static int wait_for_end(struct elapse__os_process *process, struct elapse__os_en
     process->file = -1;
     end->by_signal = error == 0 && WIFSIGNALED(status);
     end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
-    /* The system does not tell how the process ended, so its end does not count as success. */
+    /* The system does not say how the process ended. That does not count as success. */
     if (error != 0)
         end->number = ELAPSE__OS_STATUS_UNKNOWN;
     return error;
 }
 
-/* Opens the input of the program. It is in memory, so nothing is written while the program runs. */
+/* Opens the input of the program in memory, so that nothing is written while the program runs. */
 static int open_input(const struct elapse__os_program *program, int *input)
 {
     ELAPSE__ASSERT(program->input_bytes == 0 || program->input != NULL);
@@ -593,7 +593,7 @@ int elapse__os_start(const struct elapse__os_program *program, struct elapse__os
 
     ELAPSE__ASSERT(program->environment != NULL);
     ELAPSE__ASSERT(program->output >= 0);
-    /* If the parent has left this signal ignored, there is no exit status to wait for. */
+    /* If the parent process has left this signal ignored, the system keeps no exit status. */
     (void)signal(SIGCHLD, SIG_DFL);
     int error = open_input(program, &input);
     if (error != 0)
@@ -612,8 +612,8 @@ bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
 {
     if (!has_ended(process))
         return false;
-    /* The group is killed before wait_for_end releases the number of the process, which is also the
-     * number of the group. */
+    /* Kills the group before wait_for_end releases the process's number, which is the group's
+     * too. */
     if (with_group)
         elapse__os_end_group(process, true);
     end->timed_out = false;
@@ -664,7 +664,7 @@ int elapse__os_keys_open(int file)
     if (tcgetattr(file, &terminal_before) != 0)
         return errno;
     if (tcgetpgrp(file) != getpgrp())
-        return EIO; /* a program in the background is stopped when it sets the terminal */
+        return EIO; /* a program in the background that sets the terminal is stopped */
     struct termios keys = terminal_before;
     keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
     keys.c_cc[VMIN] = 1;

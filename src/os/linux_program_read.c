@@ -1,6 +1,6 @@
 /*
- * Implements the functions of program.h that read whole files, and files that may be non-blocking,
- * and the one that opens a file to append to it.
+ * Implements these functions of program.h: those that read whole files and files that may be
+ * non-blocking, and the one that opens a file to append to it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,10 +76,10 @@ int elapse__os_find_program(const char *name)
     if (strchr(name, '/') != NULL)
         return may_run(name);
     if (folder == NULL)
-        folder = "/bin:/usr/bin"; /* as posix_spawnp has it */
+        folder = "/bin:/usr/bin"; /* the folders that posix_spawnp uses without PATH */
     while (folder != NULL && *name != '\0') {
         size_t length = strcspn(folder, ":");
-        /* An empty folder is the working directory. */
+        /* An empty folder stands for the working directory. */
         int size = snprintf(path, sizeof path, "%.*s%s%s", (int)length, folder,
                             length > 0 ? "/" : "", name);
         int error = size < (int)sizeof path ? may_run(path) : ENAMETOOLONG;

@@ -1,5 +1,5 @@
 /*
- * The table of regions.h for Linux.
+ * Implements the table of regions.h for Linux.
  */
 #include "regions.h"
 
@@ -8,7 +8,7 @@
 #include "../base/assert.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* of Linux 5.14 */
+#define MADV_POPULATE_WRITE 23 /* new in Linux 5.14 */
 #endif
 
 static void *map_bytes(size_t bytes)
@@ -21,10 +21,10 @@ static void unmap_bytes(void *memory, size_t bytes)
 {
     int failed = bytes == 0 ? 0 : munmap(memory, bytes);
     ELAPSE__ASSERT(failed == 0);
-    (void)failed; /* the system keeps memory that it should not */
+    (void)failed; /* a failure only wastes memory */
 }
 
-/* Returns aligned memory out of memory that is longer by a region. */
+/* Returns aligned memory. Maps a region more than needed, and gives the rest back. */
 static void *map_aligned(size_t bytes)
 {
     unsigned char *memory = map_bytes(bytes + ELAPSE__REGION_BYTES);
@@ -40,7 +40,7 @@ static void *map(size_t bytes, bool is_touched)
 {
     ELAPSE__ASSERT_THAT(bytes, >, 0);
     ELAPSE__ASSERT_THAT(bytes % ELAPSE__REGION_BYTES, ==, 0);
-    /* Below the last region the system mostly has an aligned place. */
+    /* Most often the system gives an aligned place, just below the last region. */
     void *regions = map_bytes(bytes);
     if (regions != NULL && (uintptr_t)regions % ELAPSE__REGION_BYTES != 0) {
         unmap_bytes(regions, bytes);
@@ -48,7 +48,8 @@ static void *map(size_t bytes, bool is_touched)
     }
     if (regions == NULL)
         return NULL;
-    /* A system without huge pages, or an older one, refuses: then there are page faults. */
+    /* A system without huge pages, or an older one, refuses. Then each page is given at its first
+     * use. */
     (void)madvise(regions, bytes, MADV_HUGEPAGE);
     if (is_touched)
         (void)madvise(regions, bytes, MADV_POPULATE_WRITE);

@@ -204,11 +204,11 @@ static void set_option(int socket, int level, int option)
 {
     const int on = 1;
 
-    /* A socket without the option works too, only slower or with a wait after a restart. */
+    /* Without the option the socket works, too. It is slower, or has to wait after a restart. */
     (void)setsockopt(socket, level, option, &on, sizeof on);
 }
 
-/* Sets the options of a socket that listens. Its connections inherit the options. */
+/* Sets the options of a listening socket. Its connections inherit the options. */
 static void set_options(int socket, int family)
 {
     if (family == AF_UNIX)
@@ -220,7 +220,7 @@ static void set_options(int socket, int family)
         set_option(socket, IPPROTO_IPV6, IPV6_V6ONLY);
 }
 
-/* Removes a socket from the file system if no process listens at it any more. */
+/* Removes a socket from the file system if no process listens at it. */
 static void remove_stale(const struct elapse__os_address *address)
 {
     const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)address->bytes;
@@ -297,7 +297,7 @@ int elapse__os_accept(int listener, int *result, struct elapse__os_address *peer
             *result = socket;
             return 0;
         }
-        /* A client has gone before its connection was accepted. There may be another client. */
+        /* A client has gone before its connection was accepted. Another client may wait. */
         if (errno != EINTR && errno != ECONNABORTED && errno != EPROTO)
             return errno == EWOULDBLOCK ? EAGAIN : errno;
     }
@@ -373,7 +373,7 @@ void elapse__os_send_no_more(int socket)
 
 enum { FIRST_PASSED = 3 };
 
-/* Reads a number of the environment; 0 if there is none. */
+/* Returns a number from the environment, or 0 if there is none. */
 static unsigned long long environment_number(const char *name)
 {
     const char *text = getenv(name);
@@ -386,7 +386,8 @@ static unsigned long long environment_number(const char *name)
     return *end == '\0' && errno == 0 ? number : 0;
 }
 
-/* Copies the next name of a list with colons between them, and returns the rest. */
+/* Copies the next name of a list that has colons between its names, and returns the rest of the
+ * list. */
 static const char *next_name(const char *names, char *name)
 {
     size_t length = strcspn(names, ":");
@@ -489,7 +490,7 @@ int elapse__os_open_files(uint64_t *count)
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
         *count += entry->d_name[0] != '.';
     (void)closedir(entries);
-    --*count; /* the directory that is being read has a descriptor, too */
+    --*count; /* the directory that is read has a descriptor, too */
     return 0;
 }
 

@@ -2,13 +2,13 @@
  * Locks and conditions.
  *
  * A lock that cannot be taken or released is a programming error: the lock was never made, the
- * thread already holds it, or the thread does not hold it. The program then stops with a message,
- * because the data that the lock guards can no longer be trusted. A build with assertions finds
- * every such error; a release finds the errors that the system reports by itself.
+ * thread already holds it, or the thread does not hold it. Then the program stops with a message,
+ * because the data that the lock guards cannot be trusted any more. A build with assertions finds
+ * every such error. A release build finds only errors that the system reports.
  *
- * A build with assertions also knows the holder of each lock and how many locks each thread holds.
- * So a function can assert that its caller holds a lock, and the rule that a thread holds one lock
- * at a time is tested whenever a lock is taken.
+ * A build with assertions also knows the holder of each lock, and how many locks each thread holds.
+ * So a function can assert that its caller holds a lock. Each time a lock is taken, the build also
+ * tests the rule that a thread holds one lock at a time.
  */
 #ifndef ELAPSE__LOCK_H
 #define ELAPSE__LOCK_H
@@ -25,7 +25,7 @@ enum { ELAPSE__NS_PER_SECOND = 1000000000 };
 struct elapse__lock {
     pthread_mutex_t mutex;
 #ifdef ELAPSE__ASSERTIONS
-    _Atomic uintptr_t holder; /* the address of elapse__locks_held in the thread; 0: nobody */
+    _Atomic uintptr_t holder; /* names the holder: its address of elapse__locks_held; 0: nobody */
 #endif
 };
 
@@ -57,7 +57,7 @@ static inline void elapse__lock_note_taken(struct elapse__lock *lock)
 }
 
 /* Notes that the calling thread releases the lock. Does nothing if the thread does not hold the
- * lock: the release that follows finds that error. */
+ * lock. The release itself finds that error. */
 static inline void elapse__lock_note_released(struct elapse__lock *lock)
 {
     if (!elapse__lock_is_held(lock))
@@ -90,7 +90,7 @@ static inline void elapse__lock_note_wait(struct elapse__lock *lock)
     elapse__lock_note_released(lock);
 }
 
-/* Takes a lock. The thread may hold one other lock. */
+/* Takes a lock. The thread may hold one other lock before. */
 static inline void elapse__lock_inner(struct elapse__lock *lock)
 {
     int error = pthread_mutex_lock(&lock->mutex);
@@ -116,16 +116,16 @@ static inline void elapse__unlock(struct elapse__lock *lock)
         elapse__os_stop("pthread_mutex_unlock", error);
 }
 
-/* Require that no thread holds the lock, or waits for the condition. */
+/* These functions require that no thread holds the lock, or waits for the condition. */
 void elapse__lock_free(struct elapse__lock *lock);
 void elapse__condition_free(struct elapse__condition *condition);
 
-/* Releases the lock, waits for a signal, and takes the lock again. May also return when
- * there was no signal. Requires that the thread holds the lock, and no other. os.h has waits that
- * end at a time. */
+/* Releases the lock, waits for a signal, and takes the lock again. May return without a signal.
+ * Requires that the thread holds this lock and no other. os.h has waits that end at a certain
+ * time. */
 void elapse__condition_wait(struct elapse__condition *condition, struct elapse__lock *lock);
 
-/* Wakes one of the threads that wait, or all. */
+/* These functions wake one of the threads that wait, or all of them. */
 void elapse__condition_signal(struct elapse__condition *condition);
 void elapse__condition_broadcast(struct elapse__condition *condition);
 

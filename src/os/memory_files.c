@@ -1,7 +1,7 @@
 /*
  * Implements the table of files.h in memory. Each file is an anonymous file of the system (memfd),
- * and a table here has the names. So files in memory are read and written like other files, and the
- * system releases the memory.
+ * and a table here has the names. So files in memory are read and written like other files. When
+ * they are closed, the system frees their memory.
  */
 #include "memory_files.h"
 
@@ -22,7 +22,7 @@
 enum {
     NAME_BYTES = 64,
     DIRECTORIES_MAX = 1 << 20,
-    FIRST_DIRECTORY = 1 << 30, /* numbers of directories: above all descriptors of files */
+    FIRST_DIRECTORY = 1 << 30, /* numbers of directories are greater than all descriptors */
     FILL_AT_ONCE = 1 << 20,
 };
 
@@ -32,7 +32,7 @@ struct name {
 };
 
 struct directory {
-    char *path; /* NULL: the place is free */
+    char *path; /* NULL: this place is free */
     struct name *names;
     size_t count, capacity;
 };
@@ -198,7 +198,8 @@ static int list_names(int number, int (*each)(void *context, const char *name), 
     return error;
 }
 
-/* Opens the file of a name. If there is none, makes it if `makes`, or fails. Requires the mutex. */
+/* Opens the file with this name. If it does not exist, makes it if `makes`, or fails. Requires the
+ * mutex. */
 static int open_name(struct directory *directory, const char *text, bool makes, int *file)
 {
     struct name *name = find(directory, text);
@@ -246,7 +247,8 @@ static int write_at(int file, uint64_t offset, const void *bytes, size_t count, 
     return elapse__files_linux.write_at(file, offset, bytes, count, done);
 }
 
-/* Takes the memory for a part of a file. The part reads as zeros without being written. */
+/* Takes the memory for a part of a file. The system returns zeros for the part, so nothing is
+ * written. */
 static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
 {
     size_t piece = count < FILL_AT_ONCE ? (size_t)count : (size_t)FILL_AT_ONCE;
@@ -333,7 +335,7 @@ const struct elapse__files elapse__files_in_memory = {
     .read_at = read_at,
     .write_at = write_at,
     .fill = fill,
-    .read_cached = read_at, /* reading from memory never waits */
+    .read_cached = read_at, /* memory is always ready */
     .read_ahead = read_ahead,
     .sync = sync_nothing,
     .sync_directory = sync_nothing,

@@ -1,23 +1,23 @@
 /*
- * Files in memory behind the table of files.h, for a journal without a directory. The files are
- * gone when the journal is closed, or when the process ends in any way.
+ * Files in memory, with the table of files.h, for a journal without a directory. The files end with
+ * the journal or with the process.
  */
 #ifndef ELAPSE__OS_MEMORY_FILES_H
 #define ELAPSE__OS_MEMORY_FILES_H
 
 #include "files.h"
 
-/* The table. Every path begins as an empty directory. Files cannot have a second name: link fails
- * with ENOTSUP. */
+/* The table. Every path begins as an empty directory. A file cannot have a second name, so link
+ * fails with ENOTSUP. */
 extern const struct elapse__files elapse__files_in_memory;
 
 enum { ELAPSE__MEMORY_PATH_BYTES = 32 };
 
-/* Stores a path that was never stored before. */
+/* Stores a path that this function has not stored before. */
 void elapse__memory_path(char path[ELAPSE__MEMORY_PATH_BYTES]);
 
-/* Forgets the directory at this path and the directories in it, with all files. Requires that none
- * of these directories is in use. */
+/* Removes the directory at this path, the directories in it, and all files. Requires that none of
+ * these directories is in use. */
 void elapse__memory_forget(const char *path);
 
 #endif

@@ -1,21 +1,21 @@
 /*
- * What the library asks of the operating system: clocks, alarms, threads, random bytes and
- * locks. Only this room makes system calls.
+ * The functions of the operating system that the library needs: clocks, alarms, threads, random
+ * bytes and locks. Only this room makes system calls.
  *
  *      the library                  os.h                       linux.c
  *      elapse__os->alarm_open() --> struct elapse__os  ------> timerfd_create()
  *      elapse__lock()           --> lock.h             ------> pthread_mutex_lock()
  *
- * Calls that can fail, and calls that read a clock, go through the table `elapse__os`. A test puts
- * a table of its own in its place, with a clock that the test sets, or with a call that fails.
+ * Calls that can fail, and calls that read a clock, go through the table `elapse__os`. A test can
+ * set `elapse__os` to its own table, with a clock that the test sets, or with a call that fails.
  * Taking a lock does not go through the table, because locks are taken millions of times a second,
- * and taking one never fails in a correct program. Making a lock does, and so does a wait that ends
- * at a time.
+ * and because it never fails in a correct program. Making a lock goes through the table. So does a
+ * wait that ends at a certain time.
  *
  * Functions that can fail return 0, or an error number of errno.h. Times are in nanoseconds. Any
  * thread may call any function.
  *
- * Files are a table of their own, files.h, which belongs to the library elapse-queue.
+ * Files have a table of their own, in files.h. It belongs to the library elapse-queue.
  */
 #ifndef ELAPSE__OS_H
 #define ELAPSE__OS_H
@@ -27,13 +27,13 @@
 #include "lock.h"
 
 enum elapse__os_clock {
-    ELAPSE__OS_MONOTONIC,  /* since some moment; stands still while the machine is suspended */
-    ELAPSE__OS_BOOTTIME,   /* since some moment; goes on while the machine is suspended */
-    ELAPSE__OS_WALL_CLOCK, /* since 1970-01-01T00:00:00Z; can be set, forward and back */
-    ELAPSE__OS_NO_CLOCK,   /* for alarms alone: such an alarm goes off as soon as it is set */
+    ELAPSE__OS_MONOTONIC,  /* since some moment; stops while the machine is suspended */
+    ELAPSE__OS_BOOTTIME,   /* since some moment; continues while the machine is suspended */
+    ELAPSE__OS_WALL_CLOCK, /* since 1970-01-01T00:00:00Z; somebody may set it, also back */
+    ELAPSE__OS_NO_CLOCK,   /* only for alarms: such an alarm goes off as soon as it is set */
 };
 
-/* A descriptor that becomes readable at a time. */
+/* A descriptor that becomes readable at a certain time. */
 struct elapse__os_alarm {
     int descriptor; /* ELAPSE__OS_NO_DESCRIPTOR: the alarm is not open */
     enum elapse__os_clock clock;
@@ -45,14 +45,14 @@ enum { ELAPSE__OS_NO_DESCRIPTOR = -1 };
 #define ELAPSE__OS_NEVER UINT64_MAX
 
 struct elapse__os {
-    /* Returns the time by this clock; 0 if the wall clock stands before 1970. */
+    /* Returns the time by this clock, or 0 if the wall clock is before 1970. */
     uint64_t (*clock_ns)(enum elapse__os_clock clock);
 
     /* Returns how many processors there are, at least 1. */
     unsigned (*processor_count)(void);
 
-    /* Fills `bytes` with random bytes that nobody can guess. Fails, and does not wait, if
-     * the system has no such bytes yet, shortly after the machine has started. */
+    /* Fills `bytes` with random bytes that nobody can guess. If the system has no such bytes yet,
+     * shortly after the start of the machine, fails without waiting. */
     int (*random_bytes)(void *bytes, size_t count);
 
     /* Makes a lock. */
@@ -61,22 +61,22 @@ struct elapse__os {
     /* Makes a condition. A wait for the condition can end at a time by the monotonic clock. */
     int (*condition_init)(struct elapse__condition *condition);
 
-    /* Implements elapse__condition_wait_until. Call that function in place of this one. */
+    /* Implements elapse__condition_wait_until. Call that function and not this one. */
     bool (*condition_wait_until)(struct elapse__condition *condition, struct elapse__lock *lock,
                                  uint64_t until_ns);
 
-    /* Starts a thread that runs main(argument), with all signals blocked. `stack_bytes`: 0 means
-     * the default of the system. */
+    /* Starts a thread that runs main(argument) with all signals blocked. If `stack_bytes` is 0, the
+     * system chooses the size of the stack. */
     int (*thread_start)(struct elapse__os_thread *thread, size_t stack_bytes,
                         void *(*main)(void *argument), void *argument);
 
-    /* Makes an alarm by this clock, to be closed by alarm_close. */
+    /* Makes an alarm by this clock. alarm_close closes the alarm. */
     int (*alarm_open)(struct elapse__os_alarm *alarm, enum elapse__os_clock clock);
     void (*alarm_close)(struct elapse__os_alarm *alarm);
 
-    /* Makes the alarm readable from `when_ns` on, in place of the time set before. An alarm by the
-     * wall clock also becomes readable when that clock is set. An alarm without a clock becomes
-     * readable at once, and this never fails. */
+    /* Makes the alarm readable from `when_ns` on. This replaces the time that was set before. An
+     * alarm by the wall clock also becomes readable when somebody sets that clock. An alarm without
+     * a clock becomes readable at once, and setting it never fails. */
     int (*alarm_set)(const struct elapse__os_alarm *alarm, uint64_t when_ns);
 
     /* Makes the alarm unreadable until it goes off again. */
@@ -94,12 +94,12 @@ struct elapse__os {
 /* The table that calls the real system. */
 extern const struct elapse__os elapse__os_linux;
 
-/* The table in use: elapse__os_linux, unless a test has put its own table here. Requires that no
- * other thread uses the library while the table is changed. */
+/* The table in use. It is elapse__os_linux, unless a test has stored its own table here. Requires
+ * that no other thread uses the library while the table is changed. */
 extern const struct elapse__os *elapse__os;
 
-/* Waits as elapse__condition_wait does, but at most until `until_ns` by the monotonic clock.
- * Returns false when that time has come. */
+/* Waits as elapse__condition_wait does, but only until `until_ns` by the monotonic clock. Returns
+ * false when that time has come. */
 bool elapse__condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
                                   uint64_t until_ns);
 
@@ -121,17 +121,17 @@ bool elapse__os_stack_is_usable(size_t stack_bytes);
  * Returns EFBIG if the file is longer. */
 int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t *count);
 
-/* Waits until the thread has returned from its main. */
+/* Waits until the thread has returned from its main function. */
 void elapse__os_thread_join(const struct elapse__os_thread *thread);
 
-/* Names the calling thread, for debuggers and top. Only the first 15 bytes count. */
+/* Names the calling thread, for debuggers and top. Only the first 15 bytes are used. */
 void elapse__os_thread_name(const char *name);
 
 /* Makes the system wake the calling thread as exactly as it can. By default the system may
  * wake a thread up to 50 microseconds late, to save energy. */
 void elapse__os_wake_exactly(void);
 
-/* Returns a number that differs from process to process. */
+/* Returns a number that is different for each process. */
 uint64_t elapse__os_process_number(void);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Implements the test clock above the table of linux.c. Alarms of the system go by the machine's
- * clocks, so each alarm is set to its time minus what the test clock is ahead. When the clock is
- * advanced, all alarms are set again.
+ * Implements the test clock on top of the table of linux.c. Alarms of the system go by the clocks
+ * of the machine. So each alarm is set to its time minus the amount by which the test clock is
+ * ahead. When the test clock is advanced, all alarms are set again.
  */
 #include "test_clock.h"
 
@@ -13,14 +13,14 @@ enum { ALARMS_MAX = 16 };
 
 #define NS_PER_MS UINT64_C(1000000)
 
-/* An alarm by a clock that is moved; its time is by the test clock. */
+/* An alarm by a clock that is moved. Its time is that of the test clock. */
 struct moved_alarm {
     struct elapse__os_alarm alarm;
     uint64_t when_ns;
 };
 
 static struct elapse__os table;
-static struct elapse__lock lock; /* guards the alarms and changes of `ahead_ns` */
+static struct elapse__lock lock; /* guards the alarms and `ahead_ns` */
 static struct moved_alarm alarms[ALARMS_MAX];
 static unsigned alarm_count;
 static _Atomic uint64_t ahead_ns;
@@ -37,13 +37,13 @@ static uint64_t clock_ns(enum elapse__os_clock clock)
     return is_moved(clock) ? now_ns + atomic_load(&ahead_ns) : now_ns;
 }
 
-/* Returns the time of the machine at which the test clock shows this time. */
+/* Returns the machine's time at which the test clock shows this time. */
 static uint64_t of_machine(uint64_t when_ns)
 {
     uint64_t ahead = atomic_load(&ahead_ns);
 
     if (when_ns > INT64_MAX)
-        return when_ns; /* never */
+        return when_ns; /* stands for never */
     return when_ns > ahead ? when_ns - ahead : 0;
 }
 
@@ -93,8 +93,8 @@ static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
     return error;
 }
 
-/* An alarm that has gone off must not go off again when the clock is advanced. One by the wall
- * clock is also readable, before its time, because that clock was set. */
+/* An alarm that has gone off must not go off again when the clock is advanced. An alarm by the wall
+ * clock is also readable before its time, if that clock was set. Then it must be set again. */
 static void alarm_reset(const struct elapse__os_alarm *alarm)
 {
     elapse__os_linux.alarm_reset(alarm);

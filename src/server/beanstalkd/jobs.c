@@ -26,7 +26,7 @@ static enum elapse__session_step refuse_put(struct elapse__connection *connectio
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_DRAINING);
     case ELAPSE__PUT_TOO_BIG:
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_JOB_TOO_BIG);
-    default: /* try again later */
+    default: /* the client may try again later */
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     }
 }
@@ -64,7 +64,7 @@ elapse__beanstalkd_put(struct elapse__connection *connection,
         return ELAPSE__STEP_RAN;
     case ELAPSE__QUEUE_ARGUMENT:
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR);
-    default: /* no memory, as many jobs as there may be, the disk is full: try again later */
+    default: /* no memory, too many jobs or a full disk: the client may try again later */
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     }
 }
@@ -78,7 +78,7 @@ enum elapse__session_step elapse__beanstalkd_say_of(struct elapse__connection *c
     switch (result) {
     case ELAPSE__QUEUE_OK:
         return elapse__beanstalkd_say(connection, good);
-    case ELAPSE__QUEUE_CANCELLED: /* the job is gone for everybody but its worker */
+    case ELAPSE__QUEUE_CANCELLED: /* the job has gone for everybody except its worker */
     case ELAPSE__QUEUE_RUNNING:   /* another worker has the job */
     case ELAPSE__QUEUE_GONE:
         return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
@@ -257,7 +257,7 @@ elapse__beanstalkd_reserve_job(struct elapse__connection *connection,
 
 /* ---- peek ---- */
 
-/* Goes on to read the body of a job that was found. */
+/* Begins to read the body of a job that was found. */
 static enum elapse__session_step look_at(struct elapse__connection *connection,
                                          enum elapse__queue_result result,
                                          const struct elapse__queue_view *view)
@@ -302,7 +302,7 @@ elapse__beanstalkd_peek_tube(struct elapse__connection *connection,
     return look_at(connection, result, &view);
 }
 
-/* The jobs that one slice of peek-delayed looks at. */
+/* At how many jobs one slice of peek-delayed looks. */
 enum { PEEK_SLICE = 4096 };
 
 enum elapse__session_step

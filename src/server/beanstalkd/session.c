@@ -6,16 +6,16 @@
 
 /* ---- commands ---- */
 
-/* For which tubes a command needs its right. A row of the table of commands without one does not
- * pass the tests. */
+/* Says for which tubes a command needs its right. Every row of the table of commands needs one, and
+ * tests check that. */
 enum scope {
     NO_SCOPE,
     NO_TUBE,
     USED,    /* the tube that the connection uses */
     WATCHED, /* each tube that it watches */
     NAMED,   /* the tube that the command names */
-    ID,      /* the tube of the job */
-    DELETED, /* the same; of a job that nobody has reserved the right admin is needed */
+    ID,      /* the tube of the job that the command names */
+    DELETED, /* the same; for a job that nobody has reserved, the right admin */
     ALL,     /* all tubes */
 };
 
@@ -89,8 +89,8 @@ static const struct verb verbs[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
     [ELAPSE__WIRE_BEANSTALKD_QUIT] = {run_quit, ELAPSE__VERB_QUIT, ELAPSE__RIGHT_NONE, NO_TUBE},
 };
 
-/* Replies to a command that cannot run. Like beanstalkd, counts every put whose line is
- * well-formed. A client whose put is too big does not count as a producer. */
+/* Replies to a command that cannot run. Counts every put whose line is well formed, as beanstalkd
+ * does. A client whose put is too big does not count as a producer. */
 static enum elapse__session_step run_fault(struct elapse__connection *connection,
                                            const struct elapse__wire_beanstalkd_command *command)
 {
@@ -115,7 +115,7 @@ static enum elapse__session_step run_fault(struct elapse__connection *connection
 
 /* ---- rights ---- */
 
-/* Returns the user whose rights the connection has; NULL: it may do everything. */
+/* Returns the user whose rights the connection has, or NULL if it may do everything. */
 static const struct elapse__user *user_of(const struct elapse__connection *connection)
 {
     const struct elapse__server_options *options = elapse__session_options(connection);
@@ -142,7 +142,7 @@ static bool may(const struct elapse__user *user, enum elapse__right right,
     return elapse__user_may(user, right, tube.bytes, tube.size);
 }
 
-/* Hides a job in a tube outside the rights: the command names no job then. */
+/* Hides a job in a tube outside the rights: makes the command name no job. */
 static void hide(struct elapse__connection *connection, const struct elapse__user *user,
                  const struct verb *verb, struct elapse__wire_beanstalkd_command *command)
 {
@@ -170,8 +170,8 @@ static bool may_reserve(const struct elapse__connection *connection,
     return true;
 }
 
-/* Returns whether the user may run the command. If not, fills `refusal`. A command on a job outside
- * the rights may run, and does not find the job. */
+/* Returns whether the user may run the command. If not, fills `refusal`. A command about a job
+ * outside the rights may run, but does not find the job. */
 static bool is_allowed(struct elapse__connection *connection, const struct elapse__user *user,
                        const struct verb *verb, struct elapse__wire_beanstalkd_command *command,
                        struct elapse__refusal *refusal)
@@ -226,8 +226,8 @@ static enum elapse__session_step run_command(struct elapse__connection *connecti
     ELAPSE__ASSERT(verb->run != NULL);
     if (user != NULL && !is_allowed(connection, user, verb, command, &refusal))
         return refuse(connection, user, &refusal);
-    /* A command is counted once, even if its function is called again. It is counted before it
-     * runs, so that statistics include the command that asks for them. */
+    /* Counts a command once, even if its function is called again. Counts it before it runs, so
+     * that statistics include the command that asks for them. */
     if (!session->goes_on)
         elapse__session_count(connection, verb->counted);
     enum elapse__session_step step = verb->run(connection, command);
@@ -250,7 +250,7 @@ static enum elapse__session_step run(struct elapse__connection *connection, cons
     if (parsed.whole)
         return run_command(connection, &command);
     if (parsed.consumed > 0)
-        return ELAPSE__STEP_RAN; /* bytes that are skipped: no reply yet */
+        return ELAPSE__STEP_RAN; /* the bytes are skipped, and the reply comes after them */
     ELAPSE__ASSERT(!session->goes_on);
     ELAPSE__ASSERT_THAT(parsed.wanted, >, size);
     elapse__session_need(connection, parsed.wanted);

@@ -1,13 +1,13 @@
 /*
- * A connection that speaks beanstalkd's protocol, and the commands, by file:
+ * A connection that speaks beanstalkd's protocol. Each file has some of the commands:
  *
  *      session.c   bytes -> one command -> its function; hand-outs and looks -> bytes
  *      jobs.c      put delete release bury touch kick reserve peek
  *      tubes.c     use watch ignore pause-tube list-...
  *      stats.c     stats stats-job stats-tube
  *
- * A function of a command replies, or returns LATER or MORE and is called again with the same
- * command. The session has what was done so far of a long command.
+ * The function of a command replies, or returns LATER or MORE. After these it is called again with
+ * the same command. The session keeps how far a long command has come.
  */
 #ifndef ELAPSE__BEANSTALKD_SESSION_H
 #define ELAPSE__BEANSTALKD_SESSION_H
@@ -15,33 +15,33 @@
 #include "../../protocol/beanstalkd.h"
 #include "../core/session.h"
 
-/* The context of a reserve or a look: says which reply is to be written. */
+/* The context of a reserve or a look. It says which reply has to be written. */
 enum beanstalkd_context {
     BEANSTALKD_RESERVED, /* reserve, reserve-with-timeout, reserve-job */
     BEANSTALKD_FOUND,    /* peek, peek-... */
     BEANSTALKD_STATS_JOB,
 };
 
-/* The session. Private to these files. */
+/* The session. Only these files use its fields. */
 struct beanstalkd_session {
     struct elapse__wire_beanstalkd_parser parser;
-    struct elapse__server_tube *home;     /* "default", with a reference: it is always there */
+    struct elapse__server_tube *home;     /* "default", with a reference, so that it exists */
     struct elapse__server_tube *used;     /* with a reference, like each watched tube */
     struct elapse__server_tube **watched; /* in the order of list-tubes-watched */
     uint32_t watched_count;
     uint32_t watched_room;
 
-    const struct elapse__user *user; /* the user of --beanstalkd-user in the table of users */
-    uint64_t users_serial;           /* of that table; 0: not looked up yet */
+    const struct elapse__user *user; /* the user of --beanstalkd-user, in the table of users */
+    uint64_t users_serial;           /* the serial number of that table; 0: not looked up yet */
 
-    /* The command that has begun and not finished. */
+    /* A command has begun and not finished. */
     bool goes_on;
-    uint32_t cursor;                      /* list-tubes */
-    struct elapse__queue_kick *kick;      /* kick; NULL: none */
-    struct elapse__queue_soonest soonest; /* peek-delayed */
+    uint32_t cursor;                      /* for list-tubes */
+    struct elapse__queue_kick *kick;      /* for kick; NULL: none */
+    struct elapse__queue_soonest soonest; /* for peek-delayed */
 };
 
-/* A session watches at most as many tubes as one reserve takes. */
+/* A session watches at most as many tubes as one reserve can have. */
 enum { BEANSTALKD_WATCHED_MAX = ELAPSE__QUEUE_RESERVE_MAX };
 
 typedef enum elapse__session_step
@@ -64,7 +64,8 @@ elapse__beanstalkd_say(struct elapse__connection *connection,
     return ELAPSE__STEP_RAN;
 }
 
-/* Replies to a command of the queue: with `good`, or with why it was not done. */
+/* Replies to a command of the queue with `good`, or with the reason why the command was not
+ * done. */
 enum elapse__session_step elapse__beanstalkd_say_of(struct elapse__connection *connection,
                                                     enum elapse__queue_result result,
                                                     enum elapse__wire_beanstalkd_reply good);
@@ -72,7 +73,7 @@ enum elapse__session_step elapse__beanstalkd_say_of(struct elapse__connection *c
 beanstalkd_function elapse__beanstalkd_put;
 beanstalkd_function elapse__beanstalkd_change; /* delete release bury touch kick-job */
 beanstalkd_function elapse__beanstalkd_kick;
-/* Forgets the kick that is under way, if there is one. */
+/* Frees the kick that is under way, if there is one. */
 void elapse__beanstalkd_end_kick(struct elapse__connection *connection);
 beanstalkd_function elapse__beanstalkd_reserve;
 beanstalkd_function elapse__beanstalkd_reserve_job;

@@ -11,7 +11,7 @@ static void reply_yaml(struct elapse__connection *connection, const char *yaml, 
 
 /* ---- a job ---- */
 
-/* Reads the job's record, because the time of the put is only there. */
+/* Reads the record of the job, because only the record has the time of the put. */
 enum elapse__session_step
 elapse__beanstalkd_stats_job(struct elapse__connection *connection,
                              const struct elapse__wire_beanstalkd_command *command)
@@ -40,22 +40,22 @@ static const char *name_of_state(enum elapse__queue_state state)
     }
 }
 
-/* Returns the whole seconds from one time to another; 0 if the difference is negative. */
+/* Returns the whole seconds from one time to another, or 0 if the difference is negative. */
 static uint64_t seconds_between(int64_t from_ms, int64_t to_ms)
 {
     return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) / 1000 : 0;
 }
 
-/* Returns the whole seconds that are left. beanstalkd counts in nanoseconds and cuts the rest:
- * right after a reserve with a ttr of 10 seconds, 9 are left. */
+/* Returns the whole seconds that are left. beanstalkd counts in nanoseconds and cuts the rest off.
+ * So right after a reserve with a ttr of 10 seconds, 9 are left. */
 static uint64_t seconds_left(uint64_t left_ms)
 {
     return left_ms > 0 ? (left_ms - 1) / 1000 : 0;
 }
 
-/* Returns the delay of the last release of a job; if it was never released, the delay of its put.
- * The record has the begin and the end of the delay of the put, until cleaning writes the record
- * again. */
+/* Returns the delay of the last release of a job. If the job was never released, returns the delay
+ * of its put. The record has the beginning and the end of the delay of the put, until cleaning
+ * writes the record again. */
 static uint64_t delay_seconds(const struct elapse__queue_view *view,
                               const struct elapse__engine_job *texts)
 {

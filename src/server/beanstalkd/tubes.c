@@ -77,8 +77,8 @@ elapse__beanstalkd_list_tube_used(struct elapse__connection *connection,
 
 /* ---- watch and ignore ---- */
 
-/* Returns the place of a tube among the watched tubes; the number of watched tubes if the tube is
- * not watched. */
+/* Returns the place of a tube among the watched tubes, or their number if the tube is not
+ * watched. */
 static uint32_t find_watched(const struct beanstalkd_session *session,
                              struct elapse__queue_text name)
 {
@@ -218,8 +218,8 @@ elapse__beanstalkd_pause_tube(struct elapse__connection *connection,
 
 /* ---- lists ---- */
 
-/* The first line of a list has the size of the list, which is known at the end. So the list is
- * written behind room for the longest first line, and moved. */
+/* The first line of a list has the size of the list, which is known only at the end. So the list is
+ * written after room for the longest first line, and then moved. */
 enum { FIRST_LINE_BYTES = sizeof "OK 18446744073709551615\r\n" - 1 };
 
 static bool begin_list(struct elapse__connection *connection)
@@ -259,7 +259,7 @@ static void end_list(struct elapse__connection *connection)
     elapse__reply_text(connection, "\r\n");
 }
 
-/* Without memory the connection ends, and nothing more is replied. */
+/* Without memory the connection ends, and nothing more is sent. */
 enum elapse__session_step
 elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
                                       const struct elapse__wire_beanstalkd_command *command)
@@ -276,7 +276,8 @@ elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
     return ELAPSE__STEP_RAN;
 }
 
-/* One slice of list-tubes writes at most LIST_SLICE tubes, and looks at LIST_PLACES places. */
+/* One slice of list-tubes writes at most LIST_SLICE tubes, and looks at LIST_PLACES places of the
+ * table of tubes. */
 enum { LIST_SLICE = 4096, LIST_PLACES = 1 << 16 };
 
 enum elapse__session_step

@@ -9,7 +9,7 @@
 
 enum { HASH_BYTES = 32, HASH_TEXT_BYTES = 48 };
 
-/* Writes the hash of what stands between two tags, in base64. */
+/* Writes the hash, in base64, of the text between two tags. */
 static bool hash_element(const char *page, const char *begin, const char *end,
                          char text[HASH_TEXT_BYTES])
 {
@@ -40,6 +40,6 @@ bool elapse__page_policy(const char *page, char policy[ELAPSE__PAGE_POLICY_BYTES
                         "frame-ancestors 'none'; require-trusted-types-for 'script'",
                         script, style);
     ELAPSE__ASSERT(size > 0 && size < ELAPSE__PAGE_POLICY_BYTES);
-    (void)size; /* used by assertions alone */
+    (void)size; /* used only by assertions */
     return true;
 }

@@ -1,6 +1,6 @@
 /*
- * The page: one file of HTML, src/server/page/page.html, which the build puts into the program. The
- * page asks nobody but this server for anything, and its policy says so.
+ * The page is one file of HTML, src/server/page/page.html, which the build puts into the program.
+ * The page asks only its own server for data, and its policy allows nothing else.
  */
 #ifndef ELAPSE__PAGE_H
 #define ELAPSE__PAGE_H
@@ -10,16 +10,16 @@
 
 enum { ELAPSE__PAGE_POLICY_BYTES = 512 };
 
-/* The file, with a terminator behind it. */
+/* The file, with a zero after it. */
 extern const unsigned char elapse__page[];
 extern const size_t elapse__page_bytes;
 
-/* docs/openapi.json, with a terminator behind it. */
+/* docs/openapi.json, with a zero after it. */
 extern const unsigned char elapse__openapi[];
 extern const size_t elapse__openapi_bytes;
 
-/* Writes the Content-Security-Policy of a page: the first element <script> and the first <style> of
- * the page run, known by their hashes, and nothing else does. Returns false if the page lacks one
+/* Writes the Content-Security-Policy of a page. It has the hashes of the first element <script> and
+ * the first element <style>, so that only these two are used. Returns false if the page lacks one
  * of the two elements, or if OpenSSL refuses. */
 bool elapse__page_policy(const char *page, char policy[ELAPSE__PAGE_POLICY_BYTES]);
 
