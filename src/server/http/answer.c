@@ -65,7 +65,7 @@ static const struct code {
     {"CROSSSLOT", "CROSS_SLOT", 400},
 };
 
-/* Writes {"code":...,"message":...}. Returns its status. */
+/* Writes {"code":...,"message":...}. Returns the status that belongs to the code. */
 static int write_error(struct elapse__json *json, const struct elapse__wire_resp_item *value)
 {
     static const struct code unknown = {"", "FAILED", 500};
@@ -122,7 +122,7 @@ static void write_id(struct elapse__json *json, uint64_t id)
     elapse__json_string(json, digits, elapse__decimal_write(digits, id));
 }
 
-/* Returns the name of a value. The names of times and durations get their unit. */
+/* Returns the name of a value. The name of a time or a duration gets its unit. */
 static const char *name_of(const struct elapse__wire_resp_item *name, char room[32])
 {
     enum elapse__field_kind kind = elapse__field_kind_of(name->bytes, name->size);
@@ -210,7 +210,7 @@ static void write_bytes(struct elapse__json *json, const char *name,
     elapse__json_null(json);
 }
 
-/* Writes a job that is handed out: an array, each of whose places has a name here. */
+/* Writes a job that is handed out. It is an array, and each place in the array has a name here. */
 static void write_handed_out(struct elapse__json *json, struct reader *reader)
 {
     static const struct {
@@ -259,7 +259,7 @@ static void write_names(struct elapse__json *json, struct reader *reader)
     elapse__json_open(json, '[');
     for (uint64_t left = take_number(reader); left > 0; left--) {
         struct elapse__wire_resp_item name = take(reader);
-        if (name.kind == ELAPSE__WIRE_RESP_MAP) { /* with COUNTS */
+        if (name.kind == ELAPSE__WIRE_RESP_MAP) { /* the request had COUNTS */
             write_value(json, reader, name);
             continue;
         }
@@ -292,7 +292,7 @@ static void write_page(struct elapse__json *json, struct reader *reader, const c
         write_id(json, (uint64_t)cursor.integer);
 }
 
-/* Writes a word for each job. NACK, EXTEND and BURY answer about one job without an array. */
+/* Writes a word for each job. The replies to NACK, EXTEND and BURY about one job are no arrays. */
 static void write_results(struct elapse__json *json, struct reader *reader,
                           struct elapse__wire_resp_item value)
 {
@@ -307,7 +307,7 @@ static void write_results(struct elapse__json *json, struct reader *reader,
 
 /* ---- CLIENT LIST: lines of name=value ---- */
 
-/* Decodes a name, in which %XX stands for a byte. Returns its size. */
+/* Decodes a name in which %XX stands for a byte. Returns the size of the decoded name. */
 static size_t decode_name(const uint8_t *from, size_t size, unsigned char *room)
 {
     size_t written = 0;
@@ -324,7 +324,7 @@ static size_t decode_name(const uint8_t *from, size_t size, unsigned char *room)
     return written;
 }
 
-enum { NAME_BYTES = 256 }; /* a tube, or the name of a client */
+enum { NAME_BYTES = 256 }; /* for the name of a tube or of a client */
 
 static void write_tubes(struct elapse__json *json, const uint8_t *from, size_t size)
 {
@@ -354,7 +354,7 @@ static bool is_field(const uint8_t *name, size_t size, const char *text)
     return strlen(text) == size && memcmp(name, text, size) == 0;
 }
 
-/* Writes a member for a field of a line; nothing for a field that it does not know. */
+/* Writes a member for a field of a line. Writes nothing for a field that it does not know. */
 static void write_field(struct elapse__json *json, const uint8_t *name, size_t name_size,
                         const uint8_t *value, size_t size)
 {

@@ -53,7 +53,7 @@ bool elapse__build_check_names(struct elapse__building *building)
 
 /* ---- words of the command ---- */
 
-/* Appends the head of a value: '*' or '$', a number, the end of the line. */
+/* Appends the head of a value: '*' or '$', a number, and the line end. */
 static bool add_head(struct elapse__buffer *buffer, char mark, uint64_t number)
 {
     enum { HEAD_BYTES = 24 };

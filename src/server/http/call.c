@@ -18,14 +18,14 @@
 #include "wait.h"
 
 struct call {
-    struct elapse__http_wait wait; /* first */
+    struct elapse__http_wait wait; /* must be first */
     struct elapse__loop_pipe pipe;
     enum elapse__http_operation operation;
-    struct elapse__http_parts parts; /* TRANSACTION: its commands */
+    struct elapse__http_parts parts; /* for TRANSACTION: its commands */
     struct elapse__buffer command;
-    struct elapse__http_scan hello; /* the reply to HELLO comes first */
-    struct elapse__http_scan reply; /* the reply to the command, behind the one to HELLO */
-    size_t reply_bytes;             /* of both replies; 0: the request is not answered yet */
+    struct elapse__http_scan hello; /* how far the reply to HELLO, which comes first, was read */
+    struct elapse__http_scan reply; /* how far the reply to the command was read */
+    size_t reply_bytes;             /* bytes of both replies; 0: the request is not answered yet */
 };
 
 static struct call *call_of_pipe(struct elapse__loop_pipe *pipe)
@@ -33,7 +33,7 @@ static struct call *call_of_pipe(struct elapse__loop_pipe *pipe)
     return (struct call *)(void *)((unsigned char *)pipe - offsetof(struct call, pipe));
 }
 
-/* Ends a call; `sent` bytes of the reply have reached the client. */
+/* Ends a call. `sent` is how many bytes of the reply have reached the client. */
 static void finish(struct call *call, size_t sent)
 {
     ELAPSE__ASSERT_THAT(sent, <=, call->reply_bytes);
@@ -70,12 +70,12 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     if (call->reply_bytes > 0)
         return 0;
     ELAPSE__ASSERT_THAT(call->hello.size + call->reply.size, <=, size);
-    /* The reply to HELLO is passed over. If it is an error, because the passwords have just
-     * changed, the reply to the command is an error, too. */
+    /* Skips the reply to HELLO. If it is an error, because the passwords have just changed, the
+     * reply to the command is an error, too. */
     if (!elapse__http_scan(&call->hello, bytes, size))
         return 0;
     size_t hello = call->hello.size;
-    /* After an error of MULTI nothing is done, and the other replies say no more. */
+    /* After an error of MULTI nothing is done, and the other replies say nothing new. */
     if (size > hello && call->reply.size == 0 && bytes[hello] == '-')
         call->reply.left = 1;
     if (!elapse__http_scan(&call->reply, bytes + hello, size - hello))
@@ -91,7 +91,7 @@ static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, si
     return 0;
 }
 
-/* Called when the core, or the server, has come to its end. Answers the request, if nothing has. */
+/* Called when the core or the server ends. Answers the request if it has no answer yet. */
 static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct call *call = call_of_pipe(pipe);
@@ -123,7 +123,7 @@ static struct call *new_call(struct elapse__http *http, struct evhttp_request *r
     return NULL;
 }
 
-/* Begins a call with this command, and takes the command and the parts over. */
+/* Begins a call with this command. Takes over the command and the parts. */
 static void start(struct elapse__http *http, struct evhttp_request *request,
                   enum elapse__http_operation operation, const struct elapse__http_parts *parts,
                   struct elapse__buffer *command)
@@ -145,7 +145,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
             const struct elapse__http_stream *stream =
                 elapse__http_stream_of(http, evhttp_request_get_connection(request));
             peer->place = stream->place;
-            /* The peer may end during the call. Then on_ended has answered the request. */
+            /* The peer may end during this function. Then on_ended has answered the request. */
             elapse__loop_welcome(http->loop, peer);
             return;
         }
@@ -157,7 +157,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
     elapse__http_send_no_memory(request);
 }
 
-/* Translates the request, of either kind. */
+/* Translates the request, which is one command or a transaction. */
 static bool translate(const struct elapse__http_request *asked, struct elapse__buffer *command,
                       enum elapse__http_operation *answered_as, struct elapse__http_parts *parts,
                       struct elapse__http_fault *fault)
@@ -194,7 +194,7 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
     const char *token = elapse__keys_are_needed(&keys) ? elapse__http_bearer(authorization) : NULL;
     struct elapse__wire_resp_argument name = {.size = 0}, password = {.size = 0};
     struct elapse__identity who;
-    /* If the passwords have changed since the request was admitted, HELLO is refused. */
+    /* If the passwords have changed since the request was admitted, the core refuses HELLO. */
     if (token != NULL)
         (void)elapse__admit_token(&keys, token, &name, &password, &who);
     if (!elapse__http_add_hello(&command, name, password)) {

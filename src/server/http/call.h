@@ -1,5 +1,5 @@
 /*
- * Runs requests that become a command of the core.
+ * Runs the requests that become commands of the core.
  */
 #ifndef ELAPSE__HTTP_CALL_H
 #define ELAPSE__HTTP_CALL_H

@@ -10,7 +10,7 @@
 
 #include "metric_text.h"
 
-/* Returns how many groups of the log this node has not got. */
+/* Returns how many groups of the log this node lacks. */
 static uint64_t lag(const struct elapse__loop_partition *partition)
 {
     return partition->last_group > partition->local_group
@@ -62,7 +62,7 @@ void elapse__http_write_cluster(struct elapse__json *json,
 
 /* ---- metrics ---- */
 
-/* A gauge with a value for each partition, and how to read the value. */
+/* A metric that has a value for each partition, and a function that reads the value. */
 struct gauge {
     const char *name;
     const char *help;

@@ -8,7 +8,7 @@
 #include "../../base/assert.h"
 #include "cluster.h"
 
-enum { SLICE_PLACES = 1 << 14 }; /* places of the table of tubes; most of them may be free */
+enum { SLICE_PLACES = 1 << 14 }; /* places in the table of tubes, most of which may be free */
 
 static uint32_t core_count(const struct elapse__loop *loop)
 {
@@ -62,8 +62,8 @@ static void take_slice(struct elapse__loop *loop, void *argument)
 struct tube_sum {
     struct elapse__queue_text name;
     struct elapse__queue_statistics counts;
-    uint32_t core;  /* that is looked at */
-    uint32_t first; /* core that has the tube */
+    uint32_t core;  /* the number of the core that is being looked at */
+    uint32_t first; /* the first core that has the tube */
     bool is_found;
 };
 
@@ -82,7 +82,7 @@ static void add_tube(struct elapse__loop *loop, void *argument)
 }
 
 /* Stores the counts of a tube in all cores. Returns false if an earlier core has the tube too, or
- * if the tube has gone. */
+ * if the tube does not exist any more. */
 static bool add_up(struct elapse__loop *loop, const struct elapse__http_tubes *tubes,
                    struct elapse__queue_text name, struct elapse__queue_statistics *counts)
 {

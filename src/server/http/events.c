@@ -12,18 +12,18 @@
 #include "wait.h"
 
 enum {
-    QUIET_S = 15, /* after so long without an event, a comment shows that the server is there */
+    QUIET_S = 15, /* after so long without an event, a comment shows that the server lives */
     LONG_FORECAST_S = 60,
 };
 
 struct event_client {
-    struct elapse__http_wait wait; /* first */
-    /* The timer of this client alone, so that the events of many clients are spread over a second.
-     */
+    struct elapse__http_wait wait; /* must be first */
+    /* The timer of this client. Each client has its own, so that the events of many clients are
+     * spread over a second. */
     struct event *second;
-    unsigned quiet_s; /* since something was sent */
-    unsigned long_s;  /* since the long forecast was sent */
-    bool has_begun;   /* something was sent */
+    unsigned quiet_s; /* seconds since something was sent */
+    unsigned long_s;  /* seconds since the long forecast was sent */
+    bool has_begun;   /* something was sent before */
     bool takes_gzip;
     struct elapse__gzip gzip;
 };
@@ -82,13 +82,13 @@ static bool is_behind(const struct event_client *client)
     return evbuffer_get_length(bufferevent_get_output(stream)) > 0;
 }
 
-/* Sends the state to one client, unless the client has not taken the event before. */
+/* Sends the state to one client. Does nothing if the client has not received the previous event. */
 static void send_event(struct elapse__http *http, struct event_client *client)
 {
     bool is_long = client->long_s == 0;
 
     ELAPSE__ASSERT_THAT(client->long_s, <, LONG_FORECAST_S);
-    /* Before the first event, the bytes that the client has not taken are the headers. */
+    /* Before the first event, the client may still have to receive the headers. */
     if (client->has_begun && is_behind(client)) {
         client->quiet_s++;
         return;
@@ -113,7 +113,7 @@ static void on_second(evutil_socket_t descriptor, short what, void *argument)
 
 /* ---- life ---- */
 
-/* Returns a client with a timer that fires each second; NULL: there is no memory. */
+/* Returns a client with a timer that fires each second, or NULL if there is no memory. */
 static struct event_client *new_client(struct elapse__http *http)
 {
     const struct timeval second = {.tv_sec = 1};

@@ -15,7 +15,7 @@ enum {
     ACTIVITIES = 1 << 16,
 };
 
-/* What has happened since the start. */
+/* Totals since the start. */
 struct totals {
     uint64_t put, cancelled, handed_out, acknowledged, due, syncs;
 };
@@ -32,16 +32,16 @@ struct elapse__http_figures {
     uint64_t before_ns;
     struct elapse__http_rates rates;
     double sync_rate;
-    uint64_t tubes; /* of all cores */
+    uint64_t tubes; /* in all cores */
     struct elapse__http_tubes slice_of_tubes;
-    uint64_t began_ns, begun_before_ns; /* the beginning of this pass, and of the pass before */
-    struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
-    struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* what the last pass found */
-    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* indexes into `found`, the first tube first */
+    uint64_t began_ns, begun_before_ns; /* when this pass and the pass before began */
+    struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* what this pass has found */
+    struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* what the last pass has found */
+    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* indexes into `found`, in the order of the page */
     size_t found_count, shown_count;
     uint64_t troubled_found, troubled_shown; /* tubes in trouble, also those that are not kept */
-    /* The activity of a tube at the last look, by the hash of the tube's name. If two names have
-     * the same hash, a tube may be shown in place of a busier tube. */
+    /* The activity of a tube at the last look. The index is the hash of the tube's name. If two
+     * names have the same hash, the page may show a tube instead of a busier one. */
     uint64_t activities[ACTIVITIES];
 };
 
@@ -52,7 +52,7 @@ static double rate(uint64_t now, uint64_t before, double seconds)
     return now < before || seconds <= 0 ? 0 : (double)(now - before) / seconds;
 }
 
-/* What all cores have counted. */
+/* What all cores together have counted. */
 struct gathered {
     struct totals totals;
     struct elapse__histogram lateness, syncs;
@@ -117,9 +117,9 @@ static uint64_t *place_of(struct elapse__http_figures *figures, struct elapse__q
     return &figures->activities[(hash ^ hash >> 16) % ACTIVITIES];
 }
 
-/* Returns whether one tube is shown before the other: tubes in trouble come first. Then the tube
- * comes in which more has happened since the last look; if that is equal, the one with more jobs
- * that are ready or reserved; then, with more that are delayed. */
+/* Returns whether one tube is shown before the other. Tubes in trouble come first. Then comes the
+ * tube in which more has happened since the last look. If that is equal, the tube with more ready
+ * and reserved jobs comes first, and then the tube with more delayed jobs. */
 static bool comes_before(const struct elapse__http_tube *one, const struct elapse__http_tube *other)
 {
     uint64_t waiting = one->counts.ready + one->counts.reserved;
@@ -134,8 +134,7 @@ static bool comes_before(const struct elapse__http_tube *one, const struct elaps
     return one->counts.delayed > other->counts.delayed;
 }
 
-/* Keeps a tube, in its order, if the tube is among the first ones so far. The last one makes room.
- */
+/* If the tube is among the first ones so far, keeps it in its order, and drops the last one. */
 static void keep(struct elapse__http_figures *figures, const struct elapse__http_tube *tube)
 {
     struct elapse__http_tube *found = figures->found;
@@ -190,7 +189,7 @@ static const struct elapse__http_tube *find_shown(const struct elapse__http_figu
     return NULL;
 }
 
-/* Computes the rates of a tube that will be shown. */
+/* Computes the rates of a tube that the page will show. */
 static void complete(struct elapse__http_figures *figures, struct elapse__http_tube *tube)
 {
     const struct elapse__http_tube *before = find_shown(figures, tube);
@@ -274,8 +273,8 @@ static void take(struct elapse__loop *loop, void *argument)
     elapse__queue_foresee(jobs, now, status->has_long_forecast, &status->forecast);
 }
 
-/* Adds the state of another partition. Wheels are not added up: the wheel is the last partition's.
- */
+/* Adds the state of another partition. Wheels are not added up: the page shows the wheel of the
+ * last partition. */
 static void take_more(struct elapse__loop *loop, void *argument)
 {
     struct elapse__http_status *status = argument;
@@ -291,14 +290,14 @@ static void take_more(struct elapse__loop *loop, void *argument)
     elapse__http_add_forecast(&status->forecast, &one.forecast);
 }
 
-/* Takes the state of a node: the sums over the partitions that it owns, of which there may be none,
- * and the figures of its router, which has the clients. */
+/* Takes the state of a node. It has the sums over the partitions that the node owns, perhaps none,
+ * and the figures of the router, which has the clients. */
 static void take_node(struct elapse__http_figures *figures, struct elapse__http_status *status)
 {
     struct elapse__loop_router router;
 
     status->now_ms = elapse__store_now().wall_ms;
-    status->server.journal.tail = 1; /* with a head of 0: no segment */
+    status->server.journal.tail = 1; /* together with a head of 0: no segment */
     elapse__http_each_core(figures->loop, take_more, status);
     ELAPSE__ASSERT_THAT(status->cluster->partitions, >, 0);
     status->cluster->router(status->cluster->context, &router);

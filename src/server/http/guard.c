@@ -12,7 +12,8 @@ static unsigned char small(char letter)
     return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
 }
 
-/* Compares without regard to capitals, up to the first `size` characters of `text`. */
+/* Compares the first `size` characters of `text` with a word. Upper and lower case count as
+ * equal. */
 static bool is_word(const char *text, size_t size, const char *word)
 {
     ELAPSE__ASSERT(memchr(text, '\0', size) == NULL);
@@ -29,8 +30,8 @@ static bool is_digit(char letter)
     return letter >= '0' && letter <= '9';
 }
 
-/* Returns whether the text is four numbers up to 255. A browser turns each other form of an address
- * of IPv4 into this form. */
+/* Returns whether the text is four numbers up to 255. A browser turns every other form of an IPv4
+ * address into this form. */
 static bool is_ipv4(const char *text, size_t size)
 {
     size_t at = 0;
@@ -48,8 +49,8 @@ static bool is_ipv4(const char *text, size_t size)
     return at == size;
 }
 
-/* Returns whether the text is an address of IPv6: hexadecimal digits, colons and dots in brackets.
- * A name has no colon, so the colon is enough to know an address. */
+/* Returns whether the text is an IPv6 address: hexadecimal digits, colons and dots in brackets. It
+ * is enough to look for a colon, because a name has none. */
 static bool is_ipv6(const char *text, size_t size)
 {
     bool has_colon = false;
@@ -66,7 +67,7 @@ static bool is_ipv6(const char *text, size_t size)
     return has_colon;
 }
 
-/* Returns how many characters come before the port; SIZE_MAX: the port is no number. */
+/* Returns how many characters come before the port, or SIZE_MAX if the port is no number. */
 static size_t name_size(const char *host)
 {
     const char *bracket = strchr(host, ']');

@@ -9,7 +9,7 @@
 #include "wait.h"
 
 struct guess {
-    struct elapse__http_wait wait; /* first */
+    struct elapse__http_wait wait; /* must be first */
     struct event *over;
 };
 
@@ -55,8 +55,8 @@ static void note_in_core(struct elapse__loop *loop, void *argument)
     note->wait_ms = elapse__server_wrong_password(loop->server, elapse__store_now(), note->place);
 }
 
-/* Counts a wrong password. Returns how long the answer waits. The front of a node of a cluster has
- * no core, so it counts in `http`. */
+/* Counts a wrong password. Returns how long the answer has to wait. The front of a node in a
+ * cluster has no core, so it counts in `http`. */
 static uint64_t note_guess(struct elapse__http *http, uint64_t place)
 {
     struct note note = {.place = place};

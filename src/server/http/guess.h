@@ -1,5 +1,5 @@
 /*
- * Refuses requests without the right password. The answer to a wrong password waits, so that nobody
+ * Refuses requests without a right password. The answer to a wrong password waits, so that nobody
  * can try many passwords in a short time.
  */
 #ifndef ELAPSE__HTTP_GUESS_H
@@ -8,12 +8,12 @@
 struct elapse__http;
 struct evhttp_request;
 
-/* Refuses a request: after a while if it has a wrong password (`has_guessed`), at once if it has
- * none. */
+/* Refuses a request. If it has a wrong password (`has_guessed`), refuses it after a while. If it
+ * has none, refuses it at once. */
 void elapse__http_refuse_stranger(struct elapse__http *http, struct evhttp_request *request,
                                   _Bool has_guessed);
 
-/* Ends all requests whose refusal waits. */
+/* Ends all requests whose refusal is waiting. */
 void elapse__http_guesses_close(struct elapse__http *http);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A text is one member of gzip. Each piece is compressed by itself and ends at a whole byte, so no
- * state of zlib (256 KiB) is kept between pieces.
+ * A compressed text is one member of gzip. Each piece is compressed by itself and ends at a whole
+ * byte. So the 256 KiB of zlib's state are not kept between pieces.
  */
 #include "gzip.h"
 
@@ -13,11 +13,11 @@
 
 enum {
     LEVEL = 4,
-    RAW_WINDOW_BITS = -15, /* without a head of zlib */
+    RAW_WINDOW_BITS = -15, /* without a header of zlib */
     MEMORY_LEVEL = 8,
     HEAD_BYTES = 10,
     END_BYTES = 10,
-    FLUSH_BYTES = 16, /* what a piece may have beyond the bound of zlib */
+    FLUSH_BYTES = 16, /* how much longer than zlib's bound a piece may be */
 };
 
 static bool is_blank(char letter)
@@ -25,7 +25,7 @@ static bool is_blank(char letter)
     return letter == ' ' || letter == '\t';
 }
 
-/* Returns whether the parameters of a coding say that it is not accepted: q=0, q=0.0 and so on. */
+/* Returns whether the parameters of a coding refuse it: q=0, q=0.0 and so on. */
 static bool is_refused(const char *parameters, const char *end)
 {
     while (parameters < end && (is_blank(*parameters) || *parameters == ';'))
@@ -66,11 +66,12 @@ bool elapse__gzip_is_taken(struct evhttp_request *request)
 
 void elapse__gzip_add_header(struct evhttp_request *request)
 {
-    /* libevent refuses only if there is no memory. */
+    /* libevent fails only if there is no memory. */
     (void)evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Encoding", "gzip");
 }
 
-/* Compresses a piece to `room`, which has `capacity` bytes. Returns the size; 0: no memory. */
+/* Compresses a piece to `room`, which has `capacity` bytes. Returns the size, or 0 if there is no
+ * memory. */
 static size_t compress_piece(const void *bytes, size_t size, unsigned char *room, size_t capacity)
 {
     z_stream stream;
@@ -121,7 +122,7 @@ bool elapse__gzip_add(struct elapse__gzip *gzip, struct evbuffer *to, const void
 
 bool elapse__gzip_end(const struct elapse__gzip *gzip, struct evbuffer *to)
 {
-    unsigned char end[END_BYTES] = {0x03, 0x00}; /* a last block without a byte */
+    unsigned char end[END_BYTES] = {0x03, 0x00}; /* a last block without bytes */
 
     ELAPSE__ASSERT(gzip->has_begun);
     for (unsigned i = 0; i < 4; i++) {

@@ -23,11 +23,11 @@
 
 enum {
     PAUSE_MS = 100,
-    BODY_SPARE = 64 << 10, /* room in a request for all but a job's body */
-    BODY_FACTOR = 4,       /* for one byte of a job's body a request has room for 4 bytes of JSON */
+    BODY_SPARE = 64 << 10, /* room in a request for everything but a job's body */
+    BODY_FACTOR = 4,       /* how many bytes of JSON a byte of a job's body may take */
 };
 
-/* ---- what needs no command ---- */
+/* ---- requests that need no command ---- */
 
 static void send_page(struct elapse__http *http, struct evhttp_request *request)
 {
@@ -85,7 +85,7 @@ static enum elapse__http_method method_of(struct evhttp_request *request)
     }
 }
 
-/* Returns whether a request has a password, and stores who asks. */
+/* Returns whether a request has a right password, and stores who asks. */
 static bool knows(struct elapse__http *http, const char *authorization,
                   struct elapse__identity *who)
 {
@@ -99,8 +99,8 @@ static bool knows(struct elapse__http *http, const char *authorization,
     return token != NULL && elapse__admit_token(&keys, token, &name, &password, who);
 }
 
-/* Returns whether an operation needs the right to look at all tubes. The commands of other
- * operations are refused by those who run them. */
+/* Returns whether an operation needs the right to look at all tubes. For other operations, the code
+ * that runs the command checks the rights. */
 static bool looks_at_all(enum elapse__http_operation operation)
 {
     switch (operation) {
@@ -114,7 +114,7 @@ static bool looks_at_all(enum elapse__http_operation operation)
     }
 }
 
-/* Refuses a user who may not do what a path says. Returns whether the request goes on. */
+/* Refuses a user who may not do what a path says. Returns whether the request may continue. */
 static bool has_right(struct evhttp_request *request, const struct elapse__http_route *route,
                       const struct elapse__identity *who)
 {
@@ -129,8 +129,8 @@ static bool has_right(struct evhttp_request *request, const struct elapse__http_
     return false;
 }
 
-/* Refuses a request under a host name that is not this server's, or from a page of another server.
- * Returns whether the request goes on. */
+/* Refuses a request with another host name than this server's, or from a page of another server.
+ * Returns whether the request may continue. */
 static bool guard(struct elapse__http *http, struct evhttp_request *request)
 {
     const struct elapse__loop_options *options = http->loop->options;
@@ -191,8 +191,8 @@ static void refuse_and_close(struct evhttp_request *request, int status, const c
     elapse__http_send_error(request, status, code, message);
 }
 
-/* Refuses a request whose head is wrong, and each request of a narrow connection (stream.h) but
- * /healthz. Returns whether the request goes on. */
+/* Refuses a request whose head is wrong. On a narrow connection (stream.h), refuses each request
+ * except /healthz. Returns whether the request may continue. */
 static bool take(struct elapse__http *http, struct evhttp_request *request,
                  const struct elapse__http_route *route)
 {
@@ -235,8 +235,8 @@ static void on_request(struct evhttp_request *request, void *argument)
         answer(http, request, &route);
 }
 
-/* Answers a request over TLS. Without memory for a session of TLS, libevent makes a plain stream of
- * its own: a request of such a stream is refused. */
+/* Answers a request over TLS. If there is no memory for a session of TLS, libevent makes a stream
+ * without TLS by itself. A request on such a stream is refused. */
 static void on_secure_request(struct evhttp_request *request, void *argument)
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(request);
@@ -273,7 +273,7 @@ static void on_listen_again(evutil_socket_t descriptor, short what, void *argume
         set_listening(argument, true);
 }
 
-/* Takes no connection for a while. Connections wait in the queue of the system meanwhile. */
+/* Takes no connections for a while. Meanwhile they wait in the queue of the system. */
 static void pause_listening(struct elapse__http *http, const char *why)
 {
     elapse__logger(&http->loop->peers.logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
@@ -299,22 +299,22 @@ static size_t request_bytes_max(const struct elapse__http *http)
     return (size_t)body_bytes_max * BODY_FACTOR + BODY_SPARE;
 }
 
-/* Limits the buffer of a stream. libevent reads while it sends a reply, and leaves these bytes in
- * the buffer. A body stays in the buffer, too, until the whole body has come. */
+/* Limits the buffer of a stream. libevent reads while it sends a reply, and keeps these bytes in
+ * the buffer. A body stays in the buffer, too, until it has come completely. */
 static struct bufferevent *limit_input(struct elapse__http *http, struct bufferevent *stream)
 {
     size_t most = request_bytes_max(http);
 
     if (stream != NULL)
         bufferevent_setwatermark(stream, EV_READ, 0, most + ELAPSE__HTTP_HEAD_BYTES);
-    /* Without memory the stream is not watched, and each of its requests is refused. */
+    /* Without memory nobody watches the stream, and each of its requests is refused. */
     if (stream != NULL)
         (void)elapse__http_stream_new(http, stream, most);
     return stream;
 }
 
-/* Counts a connection that libevent has accepted. The last connection for which there is room
- * pauses listening. */
+/* Counts a connection that libevent has accepted. If there is no room for another one, pauses
+ * listening. */
 static void count_one_more(struct elapse__http *http)
 {
     ELAPSE__ASSERT_THAT(http->bound_count, >, 0);

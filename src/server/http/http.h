@@ -1,11 +1,11 @@
 /*
- * HTTP of the server, by libevent's server: the page, its events, the metrics, and the interface
- * in JSON. A request that becomes a command is a connection of the core as any other, with a pipe
- * in place of a socket:
+ * The server's HTTP: the page, its events, the metrics, and the interface in JSON. It uses the HTTP
+ * server of libevent. A request that becomes a command is a connection of the core like any other.
+ * It has a pipe instead of a socket:
  *
  *      request --guard--> route --translate--> pipe --> core --> pipe --answer--> reply
  *
- * The shell uses libevent, the loop and the store. A file uses files below it alone:
+ * The files of the shell use libevent, the loop and the store. A file uses only files below it:
  *
  *      http.c      listening; who may ask; what needs no command
  *      call.c      a request that is a command of the core
@@ -19,8 +19,8 @@
  *      wait.c      a request that is not answered at once
  *      reply.c     replies
  *
- * The pure files decide. They know neither sockets nor clocks, and are a library of their own,
- * elapse-server-http, for tests and fuzzers:
+ * The pure files decide. They have neither sockets nor clocks. They are a library of their own,
+ * elapse-server-http, which tests and fuzzers use:
  *
  *      intake.c       heads, and the limits of a request
  *      guard.c        headers for which a request is refused
@@ -33,8 +33,8 @@
  *      sum.c          sums over the partitions of a node
  *      window.c       what a histogram has counted in the last minute
  *
- * The shell runs in the thread of the loop, without the store's lock: elapse__loop_with_core takes
- * the lock for each look at the passwords or at figures.
+ * The shell runs in the thread of the loop, without the store's lock. For each look at passwords or
+ * figures, elapse__loop_with_core takes the lock.
  */
 #ifndef ELAPSE__HTTP_H
 #define ELAPSE__HTTP_H
@@ -44,20 +44,21 @@
 struct elapse__loop;
 struct elapse__http;
 
-/* Returns NULL if there is no memory. Requires that the loop has its base of events. */
+/* Makes the server of HTTP. Returns NULL if there is no memory. Requires that the loop has its base
+ * of events. */
 struct elapse__http *elapse__http_open(struct elapse__loop *loop);
 
 /* Begins to take connections from a listening socket. The caller closes the socket. */
 bool elapse__http_listen(struct elapse__http *http, int socket, bool tls);
 
-/* Takes no new connection any more. Requests go on. */
+/* Takes no new connections any more. Requests continue. */
 void elapse__http_listen_no_more(struct elapse__http *http);
 
-/* Returns whether no command of a request is running, and no client waits for the rest of the
- * answer to one. */
+/* Returns whether no command of a request is running, and no client is waiting for the rest of an
+ * answer. */
 bool elapse__http_is_idle(const struct elapse__http *http);
 
-/* Ends all requests, and releases the server of HTTP. NULL is ignored. Requires that no pipe has a
+/* Ends all requests, and frees the server of HTTP. Ignores NULL. Requires that no pipe has a
  * peer. */
 void elapse__http_close(struct elapse__http *http);
 

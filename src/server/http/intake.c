@@ -13,7 +13,7 @@ struct line {
     size_t size;
 };
 
-/* How many of these headers there are, and what Content-Length says. */
+/* Counts of those headers that decide how long the body is, and the value of Content-Length. */
 struct found {
     unsigned hosts, lengths, encodings;
     uint64_t length;
@@ -58,7 +58,7 @@ static struct line trim(struct line text)
     return text;
 }
 
-/* Looks at one header. Returns false if servers read it in more than one way. */
+/* Looks at one header. Returns false if different servers may read it differently. */
 static bool look(struct line line, struct found *found)
 {
     const uint8_t *colon = memchr(line.bytes, ':', line.size);
@@ -77,8 +77,8 @@ static bool look(struct line line, struct found *found)
     return true;
 }
 
-/* Returns whether libevent reads a body after this line of a request. If it does not, it would take
- * a body for the next request. */
+/* Returns whether libevent reads a body after this line of a request. If not, libevent would read a
+ * body as the next request. */
 static bool may_have_body(struct line request)
 {
     static const char *const methods[] = {"POST ", "PUT ", "PATCH "};
@@ -125,7 +125,8 @@ static bool ends_head(const struct elapse__http_intake *intake, size_t end)
     return size == 1 || (size == 2 && line[0] == '\r');
 }
 
-/* Appends bytes up to the end of the head. Returns how many; *is_whole: the head has ended. */
+/* Appends bytes up to the end of the head. Returns how many. Stores in `*is_whole` whether the head
+ * has ended. */
 static size_t append_head(struct elapse__http_intake *intake, const uint8_t *bytes, size_t size,
                           bool *is_whole, enum elapse__http_intake_fault *fault)
 {

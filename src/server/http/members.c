@@ -40,7 +40,7 @@ size_t elapse__http_decode(const char *text, size_t size, bool plus_is_blank, ch
 
 /* ---- the query ---- */
 
-/* Adds a pair of a query to the members. */
+/* Adds a pair NAME=VALUE of a query to the members. */
 static bool add_pair(json_t *members, const char *pair, size_t size,
                      struct elapse__http_fault *fault)
 {

@@ -16,7 +16,7 @@ void elapse__metric_add(struct elapse__json *text, const char *format, ...)
     va_end(arguments);
     ELAPSE__ASSERT_THAT(size, >=, 0);
     ELAPSE__ASSERT_THAT((size_t)size, <, sizeof line);
-    (void)size; /* used by assertions alone */
+    (void)size; /* used only by assertions */
     elapse__json_raw(text, line);
 }
 

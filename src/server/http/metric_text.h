@@ -10,7 +10,7 @@
 __attribute__((format(printf, 2, 3))) void elapse__metric_add(struct elapse__json *text,
                                                               const char *format, ...);
 
-/* Appends name, type and meaning, which stand before the values. */
+/* Appends the name, the type and the meaning of a metric, which stand before its values. */
 void elapse__metric_begin(struct elapse__json *text, const char *name, const char *type,
                           const char *help);
 

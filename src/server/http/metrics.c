@@ -22,10 +22,10 @@ static void counter(struct elapse__json *text, const char *name, uint64_t value,
 
 /* ---- histograms ---- */
 
-/* Writes a histogram of whole numbers, whose unit is 1/scale. Its buckets end below the powers of
- * two from 2^least to 2^most. Values with a scale above 1 are times that were rounded down, so the
- * limit of a bucket is the power itself. Other values are exact, and the limit is the power less
- * one. */
+/* Writes a histogram of whole numbers with the unit 1/scale. Its buckets end below the powers of
+ * two from 2^least to 2^most. With a scale above 1, values are times that were rounded down, so the
+ * limit of a bucket is the power itself. With a scale of 1, values are exact, and the limit is the
+ * power less one. */
 static void histogram(struct elapse__json *text, const char *name,
                       const struct elapse__histogram *values, unsigned least, unsigned most,
                       double scale, const char *help)
@@ -225,9 +225,8 @@ void elapse__http_begin_jobs(struct elapse__json *text)
     elapse__metric_begin(text, "jobs", "gauge", "Jobs of a tube in a state.");
 }
 
-/* Returns whether the byte is written into a label as its number: \xff. A backslash that would look
- * like the beginning of such a number is written as a number too, so no two names have one label.
- */
+/* Returns whether a label has the byte as its number: \xff. A backslash that would look like the
+ * beginning of such a number is written as a number too. So no two names have the same label. */
 static bool is_number(const unsigned char *name, size_t size, size_t at, bool is_text)
 {
     if (name[at] == '\\')
@@ -235,7 +234,7 @@ static bool is_number(const unsigned char *name, size_t size, size_t at, bool is
     return name[at] != '\n' && (name[at] < 0x20 || (!is_text && name[at] >= 0x80));
 }
 
-enum { NUMBER_BYTES = 5 }; /* \\xff: the backslash is escaped */
+enum { NUMBER_BYTES = 5 }; /* \\xff, because the backslash is escaped */
 
 /* tube="NAME", and a zero */
 struct label {

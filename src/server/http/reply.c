@@ -11,7 +11,7 @@
 void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value)
 {
     ELAPSE__ASSERT(strpbrk(value, "\r\n") == NULL);
-    /* libevent refuses only if there is no memory, or if the value has the end of a line in it. */
+    /* libevent fails only if there is no memory, or if the value has a line end in it. */
     (void)evhttp_add_header(evhttp_request_get_output_headers(request), name, value);
 }
 
@@ -30,7 +30,7 @@ static void add_length(struct evhttp_request *request, size_t size)
     elapse__http_add_header(request, "Content-Length", digits);
 }
 
-/* Adds the body of an answer, compressed if the client takes that. Returns false if there is no
+/* Adds the body of an answer, compressed if the client accepts that. Returns false if there is no
  * memory. */
 static bool add_body(struct evhttp_request *request, const void *bytes, size_t size)
 {
@@ -53,7 +53,7 @@ void elapse__http_send(struct evhttp_request *request, int status, const char *t
     elapse__http_add_headers(request, type);
     if (size >= ELAPSE__GZIP_BYTES_MIN)
         elapse__http_add_header(request, "Vary", "Accept-Encoding");
-    /* To a HEAD libevent would send the bytes, without a Content-Length. */
+    /* For a HEAD, libevent would send these bytes, and no Content-Length. */
     if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
         add_length(request, size);
     else if (!add_body(request, bytes, size))
@@ -86,7 +86,7 @@ void elapse__http_send_json(struct evhttp_request *request, int status, struct e
     bool is_whole = json->failed || is_object(&json->text);
 
     ELAPSE__ASSERT(is_whole);
-    (void)is_whole; /* used by assertions alone */
+    (void)is_whole; /* used only by assertions */
     elapse__http_send_text(request, status, "application/json", json);
 }
 

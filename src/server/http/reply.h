@@ -10,13 +10,13 @@
 
 void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value);
 
-/* Adds the headers that each reply has. */
+/* Adds the headers that every reply has. */
 void elapse__http_add_headers(struct evhttp_request *request, const char *type);
 
 void elapse__http_send(struct evhttp_request *request, int status, const char *type,
                        const void *bytes, size_t size);
 
-/* Writes the object that each error has as its body. */
+/* Writes the object that is the body of every error. */
 void elapse__http_write_error(struct elapse__json *json, const char *code, const char *message);
 
 void elapse__http_send_error(struct evhttp_request *request, int status, const char *code,
@@ -25,7 +25,7 @@ void elapse__http_send_error(struct evhttp_request *request, int status, const c
 /* Replies that there is no memory. */
 void elapse__http_send_no_memory(struct evhttp_request *request);
 
-/* Sends a text with this Content-Type, or an error if there was no memory for the text. Releases
+/* Sends a text with this Content-Type. If there was no memory for the text, sends an error. Frees
  * the text. */
 void elapse__http_send_text(struct evhttp_request *request, int status, const char *type,
                             struct elapse__json *text);

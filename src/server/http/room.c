@@ -1,8 +1,9 @@
 /*
  * Counts the connections of HTTP. peers.http goes up when libevent accepts a connection, and down
- * when its stream ends. A connection without a stream, for lack of memory, ends without notice, so
- * the number may be too great, and is never too small. When it says that there is no room, the
- * descriptors of this process are counted: each that belongs to nothing else is a connection.
+ * when its stream ends. A connection that has no stream, for lack of memory, ends without notice.
+ * So the number may be too great, but it is never too small. When the number says that there is no
+ * room, this file counts the descriptors of the process. Each descriptor that belongs to nothing
+ * else is a connection.
  */
 #include "room.h"
 
@@ -10,11 +11,11 @@
 #include "../../os/program.h"
 #include "shell.h"
 
-/* A count of some thousand descriptors takes a millisecond. After a count that finds no room there
- * is no other count for so long. */
+/* The pause after a count that finds no room. To count some thousand descriptors takes a
+ * millisecond. */
 #define COUNT_PAUSE_NS UINT64_C(1000000000)
 
-/* Stores how many descriptors are open; without /proc, a number that is not greater. */
+/* Stores how many descriptors are open. Without /proc, stores a number that may be smaller. */
 static bool count_files(uint64_t *count)
 {
     int lowest = 0;
@@ -53,8 +54,8 @@ static uint64_t room_of(const struct elapse__peers *peers)
     return peers->files > others ? peers->files - others : 0;
 }
 
-/* Returns how many connections of HTTP there may be: at most half of the room, so that they do not
- * keep the clients of other protocols out. */
+/* Returns how many connections of HTTP there may be. It is at most half of the room, so that
+ * clients of other protocols get a connection, too. */
 static uint64_t most_of(const struct elapse__peers *peers)
 {
     uint64_t half = room_of(peers) / 2;
@@ -75,8 +76,8 @@ uint64_t elapse__http_wide_max(const struct elapse__http *http)
     return most_of(&http->loop->peers) - elapse__http_narrow_max(http);
 }
 
-/* Returns whether no further connection may be taken. One connection may always be there. There may
- * be one more than most_of() returns, until a narrow one has made room. */
+/* Returns whether no other connection may be taken. One connection is always allowed. There may be
+ * one more than most_of() returns, until a narrow connection has made room. */
 static bool is_full(const struct elapse__peers *peers)
 {
     return peers->http > 0 &&

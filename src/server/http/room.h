@@ -10,16 +10,15 @@
 struct elapse__http;
 
 /* Counts the descriptors that belong to no connection. Requires that there is no connection of
- * HTTP.
- */
+ * HTTP. */
 void elapse__http_count_own_files(struct elapse__http *http);
 
 /* Corrects peers.http, the number of connections of HTTP. Does nothing within a second after a
  * count that found no room. */
 void elapse__http_count(struct elapse__http *http);
 
-/* Return how many connections there may be that are not narrow (stream.h), and how many that are.
- */
+/* These functions return how many wide connections there may be, and how many narrow ones
+ * (stream.h). */
 uint64_t elapse__http_wide_max(const struct elapse__http *http);
 uint64_t elapse__http_narrow_max(const struct elapse__http *http);
 

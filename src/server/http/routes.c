@@ -5,7 +5,7 @@
 #include "../../base/assert.h"
 
 static const struct path {
-    const char *path; /* a '*' stands for at least one character that is no '/' */
+    const char *path; /* a '*' stands for one or more characters other than '/' */
     enum elapse__http_operation operation;
     bool posts;
     bool is_open;
@@ -43,7 +43,7 @@ static const struct path {
     {"/api/v1/stats", ELAPSE__HTTP_STATS, false, false},
 };
 
-/* Returns whether the path fits, and notes what stands for the '*'. */
+/* Returns whether the path matches the pattern, and notes what the '*' stands for. */
 static bool fits(const char *pattern, const char *path, struct elapse__http_route *route)
 {
     const char *star = strchr(pattern, '*');

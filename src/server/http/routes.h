@@ -1,5 +1,5 @@
 /*
- * Finds which operation a path and a method ask for.
+ * Finds the operation of a path and a method.
  */
 #ifndef ELAPSE__HTTP_ROUTES_H
 #define ELAPSE__HTTP_ROUTES_H
@@ -9,13 +9,13 @@
 
 enum elapse__http_method {
     ELAPSE__HTTP_GET,
-    ELAPSE__HTTP_HEAD, /* as GET, without a body */
+    ELAPSE__HTTP_HEAD, /* like GET, but without a body */
     ELAPSE__HTTP_POST,
     ELAPSE__HTTP_OTHER,
 };
 
 enum elapse__http_operation {
-    /* Operations that the shell answers by itself. */
+    /* Operations that the shell answers itself. */
     ELAPSE__HTTP_PAGE,
     ELAPSE__HTTP_HEALTH,
     ELAPSE__HTTP_READY,
@@ -37,7 +37,7 @@ enum elapse__http_operation {
     ELAPSE__HTTP_CANCEL_ALL,
     ELAPSE__HTTP_LIMIT,
     ELAPSE__HTTP_PAUSE,
-    ELAPSE__HTTP_LEASED, /* only within a transaction: it has no path */
+    ELAPSE__HTTP_LEASED, /* only within a transaction, because it has no path */
     ELAPSE__HTTP_TRANSACTION,
     ELAPSE__HTTP_LOOK_UP,
     ELAPSE__HTTP_LOOK_UP_ID,
@@ -55,9 +55,9 @@ enum elapse__http_operation {
 struct elapse__http_route {
     int status; /* 200, 404 or 405 */
     enum elapse__http_operation operation;
-    bool is_open;      /* needs no password */
+    bool is_open;      /* the operation needs no password */
     const char *allow; /* the methods of the path, for 405 */
-    const char *name;  /* what stands in the place of the '*' of the path, not decoded */
+    const char *name;  /* the part of the path that the '*' stands for, not decoded */
     size_t name_size;
 };
 

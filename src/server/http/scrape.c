@@ -1,6 +1,6 @@
 /*
- * Answers /metrics and /api/v1/forecast. Looks at all tubes in slices, so that the loop is
- * not delayed, and writes all metrics but elapse_jobs at the end.
+ * Answers /metrics and /api/v1/forecast. Looks at all tubes in slices, so that the loop is not
+ * delayed. Writes all metrics but elapse_jobs at the end.
  */
 #include "scrape.h"
 
@@ -17,15 +17,15 @@
 #include "reply.h"
 #include "wait.h"
 
-/* How many tubes have elapse_jobs: more would choke Prometheus. */
+/* The most tubes that have elapse_jobs. More would be too many for Prometheus. */
 enum { METRIC_TUBES_MAX = 10000 };
 
 struct scrape {
-    struct elapse__http_wait wait; /* first */
+    struct elapse__http_wait wait; /* must be first */
     struct event *next;
     struct elapse__json text;
     struct elapse__http_tubes tubes;
-    uint64_t tube_count; /* written */
+    uint64_t tube_count; /* how many tubes were written */
     struct elapse__http_troubled troubled;
 };
 
@@ -58,7 +58,7 @@ static void write_tube(void *argument, struct elapse__queue_text name,
     scrape->tube_count++;
 }
 
-/* Figures that are copied under the lock, and written without the lock. */
+/* Figures that are copied under the lock, and written without it. */
 struct copy {
     struct elapse__server_statistics server;
     struct elapse__histogram lateness, syncs, writes;
@@ -91,7 +91,7 @@ static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
     struct elapse__loop_router router;
 
     if (cluster != NULL)
-        copy.server.journal.tail = 1; /* with a head of 0: no segment */
+        copy.server.journal.tail = 1; /* together with a head of 0: no segment */
     elapse__http_each_core(loop, copy_figures, &copy);
     if (cluster != NULL) {
         cluster->router(cluster->context, &router);

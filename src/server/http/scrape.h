@@ -1,5 +1,5 @@
 /*
- * Answers requests for the metrics (scrapes), and for the forecast.
+ * Answers requests for the metrics, which are called scrapes, and for the forecast.
  */
 #ifndef ELAPSE__HTTP_SCRAPE_H
 #define ELAPSE__HTTP_SCRAPE_H

@@ -107,7 +107,8 @@ static void write_times(struct elapse__json *json, const struct elapse__http_sta
     elapse__json_close(json, '}');
 }
 
-/* Writes a level of the wheel. A digit has four slots, the first slot in its lowest bit. */
+/* Writes a level of the wheel. A hexadecimal digit has four slots, the first slot in its lowest
+ * bit. */
 static void write_level(struct elapse__json *json, const struct elapse__queue_wheel_level *level)
 {
     char digits[ELAPSE__QUEUE_WHEEL_SLOTS / 4];

@@ -25,38 +25,38 @@ struct elapse__http_tube {
     struct elapse__queue_statistics counts;
     struct elapse__http_rates rates;
     uint64_t oldest_overdue_ms;
-    uint64_t change; /* how much has happened since the last look */
+    uint64_t change; /* how often it has happened since the last look */
     bool is_in_trouble;
 };
 
 struct elapse__http_status {
-    int64_t now_ms; /* wall clock */
+    int64_t now_ms; /* wall-clock time */
     const char *version;
     const char *durability;
     uint64_t disk_free_bytes;
-    bool has_disk; /* the free bytes of the disk are known */
+    bool has_disk; /* whether the free bytes of the disk are known */
     uint64_t memory_bytes;
     struct elapse__server_statistics server;
     uint64_t oldest_overdue_ms;
-    const struct elapse__http_window *lateness;   /* milliseconds */
-    const struct elapse__http_window *sync_times; /* microseconds */
-    double syncs;                                 /* a second */
+    const struct elapse__http_window *lateness;   /* in milliseconds */
+    const struct elapse__http_window *sync_times; /* in microseconds */
+    double syncs;                                 /* per second */
     struct elapse__http_rates rates;
     struct elapse__queue_forecast forecast;
-    bool has_long_forecast; /* days and hours are wanted */
+    bool has_long_forecast; /* the caller wants days and hours */
     uint64_t wheel_ms;
     struct elapse__queue_wheel_level levels[ELAPSE__QUEUE_WHEEL_LEVELS];
     const struct elapse__http_tube *tubes;
     size_t tube_count;
     uint64_t tubes_total;
-    uint64_t tubes_in_trouble;                  /* elapse__server_is_in_trouble, of all tubes */
-    const struct elapse__loop_cluster *cluster; /* NULL: this server is alone */
+    uint64_t tubes_in_trouble;                  /* tubes that are elapse__server_is_in_trouble */
+    const struct elapse__loop_cluster *cluster; /* NULL: the server is in no cluster */
 };
 
 /* Appends the object. */
 void elapse__http_write_status(struct elapse__json *json, const struct elapse__http_status *status);
 
-/* Appends the members "seconds" and "minutes"; if `is_long`, also "hours" and "days". */
+/* Appends the members "seconds" and "minutes". If `is_long`, appends "hours" and "days", too. */
 void elapse__http_write_forecast(struct elapse__json *json,
                                  const struct elapse__queue_forecast *forecast, bool is_long);
 

@@ -7,7 +7,7 @@
 #include "reply.h"
 #include "room.h"
 
-/* How long a connection that was refused may take to read why. */
+/* How long a client may take to read why its connection was refused. */
 enum { LINGER_S = 2, MS_PER_S = 1000, US_PER_MS = 1000 };
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -27,7 +27,7 @@ static struct elapse__http_stream *stream_at(struct elapse__ring_node *ring_node
 static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change,
                      void *argument);
 
-/* Releases a stream whose connection ends, or was never made. */
+/* Frees a stream whose connection ends or was never made. */
 static void forget(struct elapse__http_stream *stream)
 {
     struct elapse__peers *peers = &stream->http->loop->peers;
@@ -94,16 +94,16 @@ static void on_refused_event(struct bufferevent *bytes, short what, void *argume
     evhttp_connection_free(stream->connection);
 }
 
-/* Called when the answer was sent. Sends no more, but reads for a while what the client still
- * sends: if the socket were closed at once, the client's system would drop the answer. */
+/* Called when the answer was sent. Sends nothing more, but reads for a while what the client still
+ * sends. If the socket were closed at once, the client's system would drop the answer. */
 static void on_refusal_sent(struct bufferevent *bytes, void *argument)
 {
     (void)argument;
     elapse__os_send_no_more(bufferevent_getfd(bytes));
 }
 
-/* Answers a request that libevent does not have yet, and takes the connection from libevent. What
- * still comes is dropped. */
+/* Answers a request that libevent does not have yet, and takes the connection from libevent. Bytes
+ * that still come are dropped. */
 static void refuse(struct elapse__http_stream *stream, enum elapse__http_intake_fault fault)
 {
     struct elapse__json json = {.failed = false};
@@ -128,9 +128,9 @@ static void refuse(struct elapse__http_stream *stream, enum elapse__http_intake_
     set_limit(stream, (uint64_t)LINGER_S * MS_PER_S);
 }
 
-/* ---- what comes ---- */
+/* ---- bytes that come ---- */
 
-/* Hands the bytes of the input from `from` on to the intake. Returns the fault of the request. */
+/* Gives the bytes of the input from `from` on to the intake. Returns the fault of the request. */
 static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, size_t from)
 {
     struct evbuffer *input = bufferevent_get_input(stream->bytes);
@@ -151,7 +151,8 @@ static enum elapse__http_intake_fault note(struct elapse__http_stream *stream, s
     return fault;
 }
 
-/* Sets the alarm for the phase that a request is in, unless it was in this phase `before`. */
+/* Sets the alarm for the phase of the request, unless the request was in this phase before
+ * (`before`). */
 static void arm(const struct elapse__http_stream *stream, enum elapse__http_phase before)
 {
     enum elapse__http_phase phase = stream->intake.phase;
@@ -165,7 +166,7 @@ static void arm(const struct elapse__http_stream *stream, enum elapse__http_phas
                   phase == ELAPSE__HTTP_HEAD_COMES ? ELAPSE__HTTP_HEAD_MS : ELAPSE__HTTP_BODY_MS);
 }
 
-/* Called when bytes have come, before libevent looks at them, and when libevent has taken bytes. */
+/* Called before libevent looks at bytes that have come, and after libevent has taken bytes. */
 static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *change, void *argument)
 {
     struct elapse__http_stream *stream = argument;
@@ -181,7 +182,7 @@ static void on_input(struct evbuffer *buffer, const struct evbuffer_cb_info *cha
         return;
     stream->fault = note(stream, evbuffer_get_length(buffer) - change->n_added);
     arm(stream, before);
-    /* While the request before is being answered, the fault waits. */
+    /* While the previous request is being answered, the fault has to wait. */
     if (stream->fault != ELAPSE__HTTP_WELL && stream->ended == NULL) {
         refuse(stream, stream->fault);
         (void)evbuffer_drain(buffer, evbuffer_get_length(buffer));
@@ -204,7 +205,7 @@ static void on_limit(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
-    /* While the request before is being answered, the next one may take longer. */
+    /* While the previous request is being answered, the next one may take longer. */
     if (stream->ended != NULL) {
         set_limit(stream, ELAPSE__HTTP_HEAD_MS);
         return;
@@ -253,8 +254,8 @@ static void displace(struct elapse__http *http)
     }
 }
 
-/* Called when libevent has made a connection of the stream, or has failed to. No byte has come yet.
- */
+/* Called when libevent has made a connection of the stream, or has failed to do so. No byte has
+ * come yet. */
 static void on_bind(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__http_stream *stream = argument;
@@ -303,7 +304,7 @@ bool elapse__http_stream_new(struct elapse__http *http, struct bufferevent *byte
     stream->bytes = bytes;
     bufferevent_incref(bytes);
     elapse__ring_append(&http->streams, &stream->ring_node);
-    /* libevent makes the connection when this call has returned, before it waits for bytes. */
+    /* libevent makes the connection when this function has returned, before it waits for bytes. */
     event_active(stream->bind, EV_TIMEOUT, 0);
     return true;
 }

@@ -11,7 +11,7 @@ static uint64_t greater(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
-/* Adds a figure by its kind (protocol/reply_fields.h). */
+/* Adds a figure by its kind (src/protocol/reply_fields.h). */
 #define ADD_NUMBER(field)      sum->field += more->field;
 #define ADD_DURATION(field)    sum->field = greater(sum->field, more->field);
 #define ADD_YES_OR_NO(field)   sum->field |= more->field;
@@ -27,7 +27,8 @@ void elapse__http_add_counts(struct elapse__queue_statistics *sum,
     ADD_DURATION(overdue_ms)
 }
 
-/* Adds the figures of a journal. The sum has the segments of all journals as 1 to their number. */
+/* Adds the figures of a journal. In the sum, the segments of all journals are numbered from 1
+ * on. */
 static void add_journal(struct elapse__journal_figures *sum,
                         const struct elapse__journal_figures *more)
 {

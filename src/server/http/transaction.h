@@ -1,5 +1,5 @@
 /*
- * Transactions: one request with many commands, which become MULTI, the commands, and EXEC.
+ * A transaction is one request with many commands. It becomes MULTI, the commands, and EXEC.
  *
  *      POST /api/v1/transaction {"commands":[{"command":"ack","jobs":[...]},
  *                                            {"command":"put","tube":"mails","body":"b"}]}
@@ -11,13 +11,13 @@
 
 #include "translate.h"
 
-/* The commands of a transaction; begins as zeros. */
+/* The commands of a transaction. The struct begins as zeros. */
 struct elapse__http_parts {
-    enum elapse__http_operation *answered_as; /* of each command; released by free() */
+    enum elapse__http_operation *answered_as; /* of each command; the owner frees it by free() */
     size_t count;
 };
 
-/* Appends the commands to `command`. On failure returns false and says why. */
+/* Appends the commands to `command`. On failure returns false, and stores why. */
 bool elapse__http_translate_transaction(const struct elapse__http_request *request,
                                         struct elapse__buffer *command,
                                         struct elapse__http_parts *parts,
@@ -29,8 +29,8 @@ static inline uint64_t elapse__http_transaction_replies(const struct elapse__htt
     return (uint64_t)parts->count + 2;
 }
 
-/* Appends the body of the answer. Requires all replies, or that to MULTI alone if it is an error.
- * Returns the status. */
+/* Appends the body of the answer. Requires all replies, or only the reply to MULTI if that is an
+ * error. Returns the status. */
 int elapse__http_answer_transaction(const struct elapse__http_parts *parts, const uint8_t *bytes,
                                     size_t size, struct elapse__json *json);
 

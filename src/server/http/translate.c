@@ -1,5 +1,5 @@
 /*
- * Translates requests to commands: says which words each operation has.
+ * Translates requests to commands. It says which words each operation has.
  */
 #include "translate.h"
 
@@ -79,7 +79,7 @@ static bool build_put(struct elapse__building *building)
 
 /* ---- the other changes ---- */
 
-/* Returns whether jobs are named by this member, in place of others. */
+/* Returns whether this member names the jobs. Other members may name them instead. */
 static bool is_named(struct elapse__building *building, const char *name)
 {
     const json_t *value = json_object_get(building->members, name);
@@ -95,7 +95,7 @@ static bool build_cancel(struct elapse__building *building)
            elapse__build_strings(building, "keys");
 }
 
-/* Adds IN or AT. Refuses both, and none. */
+/* Adds IN or AT. Refuses a request with both or with none. */
 static bool add_time(struct elapse__building *building)
 {
     const json_t *in = elapse__build_find(building, "in");
@@ -171,7 +171,7 @@ static bool build_buried(struct elapse__building *building)
             elapse__build_required(building, "buried_age"));
 }
 
-/* A request without a limit takes all limits away. */
+/* A request without a limit removes all limits. */
 static bool build_limit(struct elapse__building *building)
 {
     if (!elapse__build_word(building, "LIMIT") || !elapse__build_tube(building))
@@ -190,7 +190,8 @@ static bool build_limit(struct elapse__building *building)
 
 /* ---- workers ---- */
 
-/* Returns whether a tube of this name ends the tubes of a RESERVE, unless the tube is the first. */
+/* Returns whether a tube with this name would end the tubes of a RESERVE. That is so unless the
+ * tube is the first. */
 static bool is_option_name(const json_t *tube)
 {
     static const char *const names[] = {"count", "wait", "details", "holder"};
@@ -237,8 +238,8 @@ static bool build_reserve(struct elapse__building *building)
            elapse__build_option(building, "HOLDER", "holder");
 }
 
-/* Adds each id with its lease. An id begins with a digit: otherwise it could be taken for an option
- * behind the leases. */
+/* Adds each id with its lease. An id has to begin with a digit, because it could look like an
+ * option after the leases. */
 static bool add_jobs(struct elapse__building *building)
 {
     const json_t *jobs = elapse__build_find_array(building, "jobs");
@@ -268,7 +269,7 @@ static bool build_ack(struct elapse__building *building)
     return elapse__build_word(building, "ACK") && add_jobs(building);
 }
 
-/* Adds one job and its lease, or many. */
+/* Adds one job with its lease, or many jobs. */
 static bool add_holder(struct elapse__building *building, const char *command)
 {
     if (!elapse__build_word(building, command))
@@ -313,7 +314,7 @@ static bool build_look_up_id(struct elapse__building *building)
     return elapse__build_word(building, "LOOKUPID") && elapse__build_path_name(building);
 }
 
-/* Adds an option without a value, where the member says true. */
+/* Adds an option without a value if the member is true. */
 static bool add_flag(struct elapse__building *building, const char *option, const char *name)
 {
     const json_t *value = elapse__build_find(building, name);

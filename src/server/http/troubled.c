@@ -24,7 +24,7 @@ static void add_to_rest(struct elapse__http_trouble *rest,
     rest->held += trouble->held;
 }
 
-/* Returns how many tubes that are kept are at least as bad. */
+/* Returns how many of the kept tubes are at least as bad. */
 static size_t place_of(const struct elapse__http_troubled *troubled,
                        const struct elapse__http_trouble *trouble)
 {

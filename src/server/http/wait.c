@@ -10,22 +10,24 @@ static void lose(struct elapse__http_wait *wait)
     wait->lost(wait);
 }
 
-/* Ends a request whose connection libevent ends: writing has failed, or took too long. */
+/* Called when libevent ends the connection of a request, because writing has failed or took too
+ * long. Ends the request. */
 static void on_closed(struct evhttp_connection *connection, void *argument)
 {
     struct elapse__http_wait *wait = argument;
     struct evhttp_request *request = wait->request;
 
     (void)connection;
-    /* If libevent has taken the connection away from the request, this server frees the request. */
+    /* If libevent has taken the connection away from the request, this server has to free the
+     * request. */
     bool is_own = evhttp_request_get_connection(request) == NULL;
     lose(wait);
     if (is_own)
         evhttp_request_free(request);
 }
 
-/* Ends a request whose client has closed its side. libevent would not find out, because it reads
- * nothing while a request is being answered. */
+/* Called when a client has closed its side. Ends the request. libevent would not notice it, because
+ * it reads nothing while a request is being answered. */
 static void on_gone(evutil_socket_t socket, short what, void *argument)
 {
     struct elapse__http_wait *wait = argument;
@@ -57,7 +59,7 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
     wait->request = request;
     elapse__ring_append(ring, &wait->ring_node);
     elapse__http_stream_on_end(http, connection, on_closed, wait);
-    /* An answer may take long. Until then the client has nothing to send. */
+    /* An answer may take long. Meanwhile the client has nothing to send. */
     (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
     return true;
 }

@@ -1,5 +1,5 @@
 /*
- * A request that is not answered at once. Its owner is told when the client has gone.
+ * A request that is not answered at once. The owner of the wait learns it when the client has gone.
  *
  *      begun --> in one ring of the server --the owner answers, or the client goes--> ended
  */
@@ -10,11 +10,11 @@
 
 /* A wait begins as zeros, and is in exactly one ring of the server. */
 struct elapse__http_wait {
-    struct elapse__ring_node ring_node; /* first */
+    struct elapse__ring_node ring_node; /* must be first */
     struct elapse__http *http;
     struct evhttp_request *request; /* NULL: its client has gone */
     struct event *gone;
-    /* Tells the owner that the client has gone; `request` is NULL. The owner ends the wait. */
+    /* Called when the client has gone. `request` is NULL then. The owner has to end the wait. */
     void (*lost)(struct elapse__http_wait *wait);
 };
 
@@ -23,11 +23,11 @@ struct elapse__http_wait {
 bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
                              struct elapse__ring_node *ring, struct evhttp_request *request);
 
-/* Takes the wait out of its ring, and watches the client no more. The request is answered, or its
- * client has gone. */
+/* Takes the wait out of its ring, and stops watching the client. Called when the request is
+ * answered, or when its client has gone. */
 void elapse__http_wait_end(struct elapse__http_wait *wait);
 
-/* Returns the oldest wait of a ring; NULL: there is none. */
+/* Returns the oldest wait of a ring, or NULL if there is none. */
 struct elapse__http_wait *elapse__http_wait_first(struct elapse__ring_node *ring);
 
 #endif

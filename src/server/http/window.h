@@ -12,7 +12,8 @@
 
 enum { ELAPSE__HTTP_WINDOW_SECONDS = 60 };
 
-/* Begins as zeros. The first second has all that the histogram counted before the first look. */
+/* The struct begins as zeros. The first second has everything that the histogram counted before the
+ * first look. */
 struct elapse__http_window {
     uint32_t seconds[ELAPSE__HTTP_WINDOW_SECONDS][ELAPSE__HISTOGRAM_BUCKETS];
     uint64_t counts[ELAPSE__HISTOGRAM_BUCKETS]; /* the sums over the seconds */
@@ -26,8 +27,8 @@ struct elapse__http_window {
 void elapse__http_window_add(struct elapse__http_window *window,
                              const struct elapse__histogram *histogram);
 
-/* Returns a value that `percent` of 100 values do not exceed: the greatest value of a bucket.
- * Requires that something was counted, and 1 to 100 as `percent`. */
+/* Returns a value that `percent` of 100 values do not exceed. It is the greatest value of a bucket.
+ * Requires that something was counted, and that `percent` is from 1 to 100. */
 uint64_t elapse__http_window_quantile(const struct elapse__http_window *window, unsigned percent);
 
 #endif
