@@ -60,11 +60,11 @@
 enum {
     ELAPSE__BUDGET = 1000,     /* units of a round, about a millisecond of work */
     ELAPSE__TURN_BUDGET = 500, /* a turn has at least so many units */
-    ELAPSE__HEARING_BUDGET =
-        250,                   /* received bytes have at least so many units, beside TURN_BUDGET */
-    ELAPSE__QUANTUM = 250,     /* units that one connection may spend in a call or in a turn */
-    ELAPSE__UNIT_BYTES = 1024, /* this many bytes of a command cost one unit more */
-    ELAPSE__COST_HAND_OUT = 2, /* units to take a job, and again to read it */
+    /* Received bytes have at least so many units, beside TURN_BUDGET. */
+    ELAPSE__HEARING_BUDGET = 250,
+    ELAPSE__QUANTUM = 250,        /* units that one connection may spend in a call or in a turn */
+    ELAPSE__UNIT_BYTES = 1024,    /* this many bytes of a command cost one unit more */
+    ELAPSE__COST_HAND_OUT = 2,    /* units to take a job, and again to read it */
     ELAPSE__OUT_BYTES = 64 << 10, /* while this many bytes wait in `out`, no reply gets bytes */
     ELAPSE__INLINE_READ_BYTES = 256 << 10, /* the longest body that is read without the shell */
     ELAPSE__DEADLINE_SOON_MS = 1000,

@@ -13,7 +13,7 @@ struct item {
     struct elapse__server_reading *reading;
 };
 
-/* A line of readings: the first one in is the first one out. */
+/* A line of readings. The reading that entered first leaves first. */
 struct line {
     struct item *items;
     size_t first;
@@ -22,7 +22,7 @@ struct line {
 };
 
 struct elapse__body_thread {
-    struct elapse__os_monitor *monitor; /* guards all lines */
+    struct elapse__os_monitor *monitor; /* its lock guards all lines */
     struct elapse__os_background *thread;
     struct line to_read;
     unsigned readers;
@@ -34,7 +34,8 @@ struct elapse__body_reader {
     struct elapse__body_thread *thread;
     int descriptor;
     struct line read;
-    size_t count; /* readings given and not taken back; only the loop uses it */
+    /* How many readings were given and not taken back; only the loop uses this count. */
+    size_t count;
 };
 
 /* ---- a line ---- */
@@ -159,7 +160,8 @@ struct elapse__body_reader *elapse__body_reader_open(struct elapse__body_thread 
     return reader;
 }
 
-/* Takes the readings of `reader` out of the line, but for the one that the thread performs. */
+/* Takes the readings of `reader` out of the line. The reading that the thread performs is not in
+ * the line. */
 static void withdraw(struct elapse__body_reader *reader)
 {
     struct line *line = &reader->thread->to_read;
@@ -217,7 +219,7 @@ bool elapse__body_reader_give(struct elapse__body_reader *reader,
     elapse__os_monitor_enter(thread->monitor);
     ELAPSE__ASSERT(!thread->ends);
     ELAPSE__ASSERT_THAT(reader->read.count, <=, reader->count);
-    /* Room for the result is made now, so that the thread needs no memory. */
+    /* The room for the result is made now, so that the thread needs no memory later. */
     bool fits = line_reserve(&thread->to_read, thread->to_read.count + 1) &&
                 line_reserve(&reader->read, reader->count + 1);
     if (fits) {

@@ -14,10 +14,10 @@
 #include "../../queue/ended.h"
 
 enum {
-    WAITING_MAX = 10000, /* jobs that wait to be written; more are dropped */
-    BATCH = 64,          /* jobs that are read under one lock */
+    WAITING_MAX = 10000, /* how many jobs may wait to be written; more jobs are dropped */
+    BATCH = 64,          /* how many jobs are read while the lock is held once */
     TUBE_BYTES = 200,
-    PATIENCE_MS = 10000, /* a write that lasts longer is not waited for */
+    PATIENCE_MS = 10000, /* the loop does not wait for a write that lasts longer */
 };
 
 #define FILE_BYTES_MAX (UINT64_C(64) << 20)
@@ -26,42 +26,44 @@ enum {
 struct item {
     struct item *next;
     struct elapse__ended_source *source;
-    struct elapse__queue_ended ended; /* without its tube */
+    struct elapse__queue_ended ended; /* without the name of the tube */
     struct elapse__journal_reading reading;
     struct elapse__engine_job texts;
     uint8_t tube_size;
     char tube[TUBE_BYTES];
 };
 
-/* Items, the oldest first. */
+/* A line of items. The oldest item comes first. */
 struct line {
     struct item *first;
     struct item **end;
 };
 
 struct elapse__ended_log {
-    atomic_uint waiting; /* items that the thread has not taken */
+    atomic_uint waiting; /* how many items the thread has not taken */
     atomic_uint_least64_t dropped;
-    struct elapse__os_monitor *monitor; /* guards the next five */
+    struct elapse__os_monitor *monitor; /* its lock guards the next five members */
     struct line to_write;
-    uint64_t taken_ms; /* when the thread took items that it has; 0: it has none */
+    uint64_t taken_ms; /* when the thread took the items that it has; 0: it has none */
     uint64_t written;
-    int error; /* of the last write */
+    int error; /* the error number of the last write */
     bool ends;
     struct elapse__os_background *thread;
     const char *path;
     uint64_t bytes_max;
-    int file;       /* of the thread, as what follows; below 0: not open */
-    uint64_t bytes; /* of the file */
+    int file; /* the descriptor; below 0: the file is not open; only the thread uses it and the
+                 members below */
+    uint64_t bytes; /* how many bytes the file has */
     bool is_torn;   /* the last write has failed, perhaps in the middle of a line */
 };
 
 struct elapse__ended_source {
     struct elapse__ended_log *log;
     struct elapse_queue *store;
-    struct line noted;     /* the store's lock guards it */
-    struct line collected; /* of the loop */
-    uint32_t count;        /* items in the line, or with the thread; the monitor guards it */
+    struct line noted;     /* the lock of the store guards this line */
+    struct line collected; /* only the loop uses this line */
+    uint32_t count; /* items in the thread's line, or with the thread; the monitor's lock guards
+                       this count */
 };
 
 /* ---- from the queue to the thread ---- */
@@ -71,7 +73,7 @@ static void line_init(struct line *line)
     *line = (struct line){.end = &line->first};
 }
 
-/* Puts the items of one line behind those of another. */
+/* Moves the items of the line `from` behind those of the line `to`. */
 static void line_move(struct line *from, struct line *to)
 {
     if (from->first == NULL)
@@ -81,7 +83,7 @@ static void line_move(struct line *from, struct line *to)
     line_init(from);
 }
 
-/* Called in the middle of a command, with the store's lock. */
+/* The queue calls this in the middle of a command, while the store's lock is held. */
 static void note(void *context, const struct elapse__queue_ended *ended)
 {
     struct elapse__ended_source *source = context;
@@ -142,7 +144,7 @@ static void drop(struct elapse_queue *store, struct item *items)
         struct item *item = items;
         items = item->next;
         if (item->reading.bytes == NULL)
-            item->reading.error = EAGAIN; /* it was not performed */
+            item->reading.error = EAGAIN; /* the reading was not performed */
         (void)elapse__engine_texts(&store->engine, &item->reading, &item->texts);
         free(item->texts.memory);
         free(item);
@@ -168,7 +170,8 @@ void elapse__ended_source_pass(struct elapse__ended_source *source)
     if (log->to_write.first == NULL)
         elapse__os_monitor_wake_all(log->monitor);
     line_move(&source->collected, &log->to_write);
-    /* A record that is to be read keeps its segment from being cleaned: that must not last. */
+    /* A record that the thread must read keeps its segment from being cleaned. That must not last
+     * for long. */
     if (is_stuck(log))
         withdrawn = withdraw(source);
     elapse__os_monitor_leave(log->monitor);
@@ -229,8 +232,8 @@ static int open_file(struct elapse__ended_log *log)
     return error;
 }
 
-/* Gives the file its second name, and begins another one. If the name cannot be given, the file
- * goes on and grows. Returns 0 or an error number; then the file is not open. */
+/* Renames the file, and begins another file. If the file cannot be renamed, it stays in use and
+ * grows. Returns 0, or an error number if no file is open now. */
 static int rotate(struct elapse__ended_log *log)
 {
     size_t size = strlen(log->path) + sizeof ".1";
@@ -256,7 +259,8 @@ static int write_lines(struct elapse__ended_log *log, const struct elapse__buffe
         error = open_file(log);
     if (error == 0 && log->bytes > 0 && log->bytes + size > log->bytes_max)
         error = rotate(log);
-    /* What a write that failed has left is no line, and must not become a part of the next one. */
+    /* A write that failed may have left a part of a line. This part must not become the beginning
+     * of the next line. */
     if (error == 0 && log->is_torn)
         error = elapse__os_write_all(log->file, "\n", 1);
     if (error != 0)
@@ -269,7 +273,8 @@ static int write_lines(struct elapse__ended_log *log, const struct elapse__buffe
 
 /* ---- the thread ---- */
 
-/* Takes the next items of one source out of the line. Returns how many; 0: the log ends. */
+/* Takes the next items of one source out of the line. Returns how many items it has taken; 0 if the
+ * log ends. */
 static uint32_t take(struct elapse__ended_log *log, struct item *items[BATCH])
 {
     struct line *line = &log->to_write;
@@ -289,7 +294,7 @@ static uint32_t take(struct elapse__ended_log *log, struct item *items[BATCH])
     return count;
 }
 
-/* Reads keys and tags. A record that cannot be read leaves them out. */
+/* Reads keys and tags. If a record cannot be read, its line has no key and no tag. */
 static void read_texts(struct item *const *items, uint32_t count)
 {
     struct elapse_queue *store = items[0]->source->store;
@@ -312,7 +317,7 @@ static void finish(struct elapse__ended_log *log, struct item **items, uint32_t 
         atomic_fetch_add(&log->dropped, count);
     ELAPSE__ASSERT_THAT(items[0]->source->count, >=, count);
     items[0]->source->count -= count;
-    elapse__os_monitor_wake_all(log->monitor); /* a source that closes */
+    elapse__os_monitor_wake_all(log->monitor); /* wakes a source that closes */
 }
 
 static void write_all(void *argument)

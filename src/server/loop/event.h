@@ -1,18 +1,18 @@
 /*
- * Events of libevent that wait from their making on.
+ * Makes and frees events of libevent. An event waits from the moment at which it is made.
  */
 #ifndef ELAPSE__LOOP_EVENT_H
 #define ELAPSE__LOOP_EVENT_H
 
 #include <event2/event.h>
 
-/* Returns an event that waits for a descriptor (-1: for the time alone), up to `limit` if that is
- * not NULL. Returns NULL if there is no memory. */
+/* Returns an event that waits for a descriptor; -1: it waits only for the time. It waits no longer
+ * than `limit`, unless that is NULL. Returns NULL if there is no memory. */
 struct event *elapse__loop_event(struct event_base *base, int descriptor, short what,
                                  const struct timeval *limit, event_callback_fn call,
                                  void *argument);
 
-/* NULL is ignored. */
+/* Frees an event. Does nothing if `event` is NULL. */
 void elapse__loop_event_free(struct event *event);
 
 #endif

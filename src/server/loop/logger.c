@@ -21,7 +21,8 @@ static const char *const level_names[ELAPSE__LOGGER_LEVELS] = {
     [ELAPSE__LOGGER_DEBUG] = "debug",
 };
 
-/* The names of events. Limited events can repeat without end, and must not fill the disk. */
+/* The names of events. An event that can repeat without end is limited, so that it does not fill
+ * the disk. */
 static const struct {
     const char *name;
     bool is_limited;
@@ -60,8 +61,8 @@ static void write_time(char text[TIME_BYTES])
                    (unsigned)(now_ns / 1000000 % 1000));
 }
 
-/* Copies the text as the inside of a JSON string. Control characters become '?', and so do bytes
- * outside ASCII, because they may not be valid UTF-8. */
+/* Copies the text as the inside of a JSON string. Control characters become '?'. Bytes outside
+ * ASCII become '?', too, because they may not be valid UTF-8. */
 static void write_json_text(char *to, size_t capacity, const char *text)
 {
     size_t length = 0;
@@ -96,8 +97,8 @@ static void write_line(const struct elapse__logger *logger, enum elapse__logger_
     (void)elapse__os_write_all(ELAPSE__OS_ERRORS, line, (size_t)length);
 }
 
-/* Returns whether the event may be logged now. At the first event of a minute, logs how many of
- * these events were left out in the last minute that had some. */
+/* Returns whether the event may be logged now. At the first event of a minute, logs how many events
+ * were left out since the last line of this event. */
 static bool is_within_limit(struct elapse__logger *logger, enum elapse__logger_level level,
                             enum elapse__logger_event event)
 {

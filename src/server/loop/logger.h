@@ -1,15 +1,15 @@
 /*
- * The logger: the messages of the server, one line an event on standard error, as text or as JSON.
- * No line has a body or a password in it.
+ * The logger writes the messages of the server to standard error, one line for each event, as text
+ * or as JSON. No line has a body or a password in it.
  *
  *     2026-03-01T12:00:00.123Z notice listening: 127.0.0.1:11300
  *     {"time":"2026-03-01T12:00:00.123Z","level":"notice","event":"listening","text":"..."}
  *
- * Of an event that can repeat without end, ELAPSE__LOGGER_A_MINUTE lines a minute are logged, of
- * each level: warnings use up no line of an error. Then the logger says how many more events there
- * were.
+ * An event that can repeat without end gets at most ELAPSE__LOGGER_A_MINUTE lines a minute. Each
+ * level has this number for itself, so that warnings do not use up the lines of errors. Later the
+ * logger says how many events had no line.
  *
- * Requires, for every function: one thread, that of the loop.
+ * Only the thread of the loop may call the functions.
  */
 #ifndef ELAPSE__LOOP_LOGGER_H
 #define ELAPSE__LOOP_LOGGER_H
@@ -52,10 +52,10 @@ enum elapse__logger_event {
 
 enum { ELAPSE__LOGGER_A_MINUTE = 20 };
 
-/* Of one event, at one level. */
+/* How many lines of one event, at one level, were logged. */
 struct elapse__logger_limit {
-    uint64_t minute;   /* the minute of the monotonic clock */
-    uint64_t logged;   /* in that minute */
+    uint64_t minute;   /* the minute that `logged` counts, by the monotonic clock */
+    uint64_t logged;   /* lines that were logged in that minute */
     uint64_t withheld; /* events without a line since the last line */
 };
 

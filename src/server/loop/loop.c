@@ -9,8 +9,9 @@
 #include "../../os/program.h"
 
 enum {
-    ROUNDS_MAX = 4,    /* rounds of a turn before other events are looked at */
-    ROOM_LOOK_MS = 10, /* until the core looks again whether the journal has room */
+    /* How many rounds elapse__loop_turn does before libevent looks at other events. */
+    ROUNDS_MAX = 4,
+    ROOM_LOOK_MS = 10, /* after this time the core looks again whether the journal has room */
 };
 
 /* ---- without the lock: receiving ---- */
@@ -20,7 +21,7 @@ static bool has_commands(const struct elapse__peer *peer)
     return peer->pipe != NULL && peer->pipe->has_commands;
 }
 
-/* Asserts that the pieces lie one behind the other, and are the whole batch. */
+/* Asserts that the pieces lie one behind the other, and that they fill the batch. */
 static void check_batch(const struct elapse__loop *loop, size_t used)
 {
     size_t sum = 0;
@@ -34,12 +35,12 @@ static void check_batch(const struct elapse__loop *loop, size_t used)
     }
     ELAPSE__ASSERT_THAT(sum, ==, used);
     ELAPSE__ASSERT_THAT(used, <=, ELAPSE__BATCH_BYTES);
-    (void)used; /* both are used by assertions alone */
+    (void)used; /* only assertions use both */
     (void)sum;
 }
 
-/* Returns how many bytes of one peer the batch takes. The more peers are ready, the fewer bytes it
- * takes of each. */
+/* Returns how many bytes of one peer the batch takes. If more peers are ready, the batch takes
+ * fewer bytes of each. */
 static size_t peer_share(const struct elapse__ring_node *ring)
 {
     size_t ready = 1;
@@ -88,8 +89,7 @@ static void receive(struct elapse__loop *loop)
 
 /* ---- under the lock ---- */
 
-/* Copies from the core what is to be sent to a peer, how much may be received, and whether it shall
- * end. */
+/* Asks the core for the output of a peer, for its room, and whether the peer should end. */
 static void look(struct elapse__peer *peer)
 {
     peer->output_bytes = elapse__connection_output(peer->connection, &peer->output);
@@ -114,7 +114,7 @@ static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
         if (peer->connection != NULL)
             elapse__connection_sent(peer->connection, now, peer->sent_bytes);
         peer->sent_bytes = 0;
-        /* The new output of the peer comes after that of the other peers. */
+        /* The new output of the peer comes after the output of the other peers. */
         elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
     }
 }
@@ -145,8 +145,8 @@ static void say_piece(struct elapse__loop *loop, const struct elapse__loop_piece
     elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
 }
 
-/* Gives the pieces to the core, short ones first, so that a client with one command does not wait
- * for clients with thousands. */
+/* Gives the pieces to the core. Short pieces come first, so that a client with one command does not
+ * wait for clients with thousands of commands. */
 static void say_received(struct elapse__loop *loop, struct elapse__queue_now now)
 {
     for (unsigned is_long = 0; is_long < 2; is_long++)
@@ -189,7 +189,7 @@ static void collect(struct elapse__loop *loop)
 }
 
 /* Passes readings from the core to the reader. If the reader has no memory for a reading, the loop
- * performs it: then the other peers wait, but no reading is lost. */
+ * performs the reading itself. Then the other peers wait, but no reading is lost. */
 static void pass_readings(struct elapse__loop *loop, struct elapse__queue_now now)
 {
     struct elapse__server_reading *reading;
@@ -202,7 +202,7 @@ static void pass_readings(struct elapse__loop *loop, struct elapse__queue_now no
     }
 }
 
-/* Logs what has gone wrong with reading since the last time. */
+/* Logs which reads of the journal have failed since the last call. */
 static void tell_troubles(struct elapse__loop *loop, const struct elapse__journal_troubles *now)
 {
     struct elapse__logger *logger = &loop->peers.logger;
@@ -213,8 +213,8 @@ static void tell_troubles(struct elapse__loop *loop, const struct elapse__journa
                        "journal/%" PRIu64 ".log: at offset %" PRIu64
                        ": a body is damaged, and its job is buried; this disk is not to be trusted",
                        now->damaged_bodies.segment, now->damaged_bodies.offset);
-    /* A place that has failed before is not logged again, because it would use up the lines that
-     * the log takes in a minute. */
+    /* A place of the journal that has failed before is not logged again, because it would use up
+     * the lines that the log takes in a minute. */
     if (now->failed_reads.count > before->failed_reads.count &&
         (now->unread_places == 0 || now->unread_places > before->unread_places))
         elapse__logger(logger, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_DISK,
@@ -227,7 +227,8 @@ static void tell_troubles(struct elapse__loop *loop, const struct elapse__journa
     loop->troubles = *now;
 }
 
-/* Tells the store which alarms went off. The core's turn takes what is due. */
+/* Tells the store which of its alarms went off. The core's turn then handles the jobs that are
+ * due. */
 static void say_due(struct elapse__loop *loop)
 {
     for (unsigned i = 0; i < ELAPSE__STORE_ALARM_END; i++)
@@ -236,7 +237,8 @@ static void say_due(struct elapse__loop *loop)
     memset(loop->is_due, 0, sizeof loop->is_due);
 }
 
-/* Takes the lock, talks to the core, and releases it. Returns whether there is more to do. */
+/* Takes the lock, tells the core what has happened, lets it do a turn, and releases the lock.
+ * Returns whether there is more to do. */
 static bool talk(struct elapse__loop *loop)
 {
     struct elapse_queue *store = loop->store;
@@ -258,8 +260,8 @@ static bool talk(struct elapse__loop *loop)
     collect(loop);
     loop->next_ms = elapse__server_next_ms(loop->server);
     loop->readied = elapse__queue_readied(store->engine.jobs);
-    /* An operation that makes nothing durable may give the journal room, and the store does not
-     * wake the loop after such an operation. So the loop looks again soon. */
+    /* An operation of the journal that makes nothing durable may give it room. The store does not
+     * wake the loop after such an operation, so the loop looks again soon. */
     if ((elapse__journal_is_full(store->engine.journal) ||
          elapse__engine_lacks_room(&store->engine)) &&
         loop->next_ms > now.boot_ms + ROOM_LOOK_MS)
@@ -276,18 +278,18 @@ static bool talk(struct elapse__loop *loop)
 
 /* ---- without the lock: sending ---- */
 
-/* Returns whether the core has to know now what was sent, or there is more to send. Otherwise the
- * peer stays attended, and the next turn tells the core. The core knows at once what a pipe sent,
- * because the pipe's owner may end the pipe. */
+/* Returns whether the core must know now what was sent, or there is more to send. Otherwise the
+ * peer stays in the ring `attended`, and the next turn tells the core. For a pipe the core must
+ * know at once, because the owner of the pipe may end it. */
 static bool is_news(const struct elapse__peer *peer)
 {
     return peer->awaits_sent || peer->pipe != NULL ||
            (peer->sent_bytes < peer->output_bytes && !peer->is_blocked);
 }
 
-/* Sends what the core has for a peer, or closes the peer. When the bytes of this turn are used up,
- * a peer with much to send keeps its place in the ring and waits for the next turn. Returns whether
- * there is news for the core, or something is left to send. */
+/* Sends the output of a peer, or closes the peer. When the bytes of this turn are used up, a peer
+ * with much to send keeps its place in the ring, and waits for the next turn. Returns whether the
+ * core must be told something, or bytes are left to send. */
 static bool send_one(struct elapse__peer *peer, size_t *budget)
 {
     ELAPSE__ASSERT(peer->connection != NULL && peer->sent_bytes == 0);
@@ -307,8 +309,8 @@ static bool send_one(struct elapse__peer *peer, size_t *budget)
     return false;
 }
 
-/* Sends what the core has, up to the budget, and closes what has ended. Returns whether there is
- * news for the core, or something is left to send. */
+/* Sends the output of all peers, up to the budget, and closes the peers that have ended. Returns
+ * whether the core must be told something, or bytes are left to send. */
 static bool send_all(struct elapse__loop *loop, size_t *budget)
 {
     struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
@@ -344,8 +346,8 @@ static void release_ended(struct elapse__loop *loop)
     }
 }
 
-/* Sets the alarm earlier if the core needs a turn before it. Never sets the alarm later: when an
- * alarm goes off too early, the turn after it sets the next one. */
+/* Sets the alarm to an earlier time if the core needs a turn before the alarm. Never sets the alarm
+ * to a later time: if it goes off too early, the turn that follows sets it again. */
 static void set_alarm(struct elapse__loop *loop)
 {
     if (loop->next_ms >= loop->alarm_ms)
@@ -476,7 +478,7 @@ static void on_alarm(evutil_socket_t descriptor, short what, void *argument)
     loop->alarm_ms = UINT64_MAX;
 }
 
-/* Only wakes the loop. The turn that follows takes the readings. */
+/* Wakes the loop. The turn that follows takes the readings. */
 static void on_read(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__loop *loop = argument;

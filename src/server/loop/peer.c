@@ -9,7 +9,7 @@
 
 enum { NO_SOCKET = -1 };
 
-enum { HANDSHAKE_S = 10 }; /* seconds after which a TLS session ends if it has not begun */
+enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun after so many seconds is ended */
 
 /* ---- descriptors ---- */
 
@@ -46,7 +46,7 @@ static void count_out(struct elapse__peers *peers)
 
 /* ---- rings ---- */
 
-/* Asserts what is true of each peer between two calls. */
+/* Asserts the invariants of a peer, which hold between two calls. */
 static void check(const struct elapse__peer *peer)
 {
     ELAPSE__ASSERT(peer->places[ELAPSE__PEER_ALL].is_in);
@@ -55,7 +55,7 @@ static void check(const struct elapse__peer *peer)
     ELAPSE__ASSERT(peer->pipe == NULL || peer->pipe->peer == peer);
     ELAPSE__ASSERT(peer->tls != NULL || peer->handshake_limit == NULL);
     ELAPSE__ASSERT(peer->has_ended || !peer->is_end_known);
-    (void)peer; /* used by assertions alone */
+    (void)peer; /* only assertions use it */
 }
 
 void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring)
@@ -87,7 +87,7 @@ struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring)
     return elapse__peer_at(ring->next);
 }
 
-/* Ends a peer: no bytes are received any more, and the socket is to be closed. */
+/* Ends a peer. It receives no more bytes, and its socket will be closed. */
 static void end(struct elapse__peer *peer)
 {
     check(peer);
@@ -126,7 +126,7 @@ static void on_writable(evutil_socket_t socket, short what, void *argument)
         elapse__peer_enter(peer, ELAPSE__PEER_READY);
 }
 
-/* Ends a client that has not begun TLS in time. It would keep a descriptor without use. */
+/* Ends a client that has not begun TLS in time, because it would keep a descriptor for nothing. */
 static void on_handshake_limit(evutil_socket_t socket, short what, void *argument)
 {
     struct elapse__peer *peer = argument;
@@ -301,7 +301,8 @@ void elapse__peer_free(struct elapse__peer *peer)
 
 /* ---- bytes ---- */
 
-/* Ends a peer whose socket has failed, or whose other side has gone: nothing can be sent. */
+/* Ends a peer to which nothing can be sent, because its socket has failed or the other side has
+ * gone. */
 static void fail(struct elapse__peer *peer, const char *what, int error)
 {
     if (error == EPROTO)
@@ -389,7 +390,7 @@ void elapse__peer_send(struct elapse__peer *peer)
     }
     ELAPSE__ASSERT_THAT(sent, <=, most);
     peer->sent_bytes = sent;
-    /* A session of TLS sends at most 16 KiB at a time. If it sends less than everything, its socket
+    /* A session of TLS sends at most 16 KiB at a time. If it sends less than all bytes, its socket
      * may still take more, and the next round sends the rest. */
     peer->is_blocked = peer->tls == NULL && sent < most;
 }

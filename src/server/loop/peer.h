@@ -1,6 +1,6 @@
 /*
- * A peer: one connection as the shell sees it. The core's half of a connection decides, and the
- * peer moves the bytes.
+ * A peer is one connection as the shell sees it: as a socket, a session of TLS or a pipe. The core
+ * decides what happens on the connection (src/server/core/core.h), and the peer moves the bytes.
  *
  *      socket --readable--> ready --received--> core: received
  *      core: attention --> output --sent--> core: sent
@@ -34,14 +34,14 @@ enum elapse__peer_ring {
     ELAPSE__PEER_RINGS,
 };
 
-/* Descriptors of the rest of the process: the alarms, listeners, libevent, and files that the
- * journal opens next. */
+/* How many descriptors the rest of the process needs: alarms, listeners, libevent, and files that
+ * the journal opens next. */
 enum { ELAPSE__DESCRIPTORS_HELD = 40 };
 
-/* What one peer sends before the others have their turn. */
+/* How many bytes one peer sends before the other peers have their turn. */
 enum { ELAPSE__PEER_SEND_BYTES = 1 << 17 };
 
-/* All peers, and what they share. */
+/* All peers of a loop, and what they share. */
 struct elapse__peers {
     struct elapse__logger logger;
     struct event_base *base;
@@ -50,41 +50,44 @@ struct elapse__peers {
     uint64_t http;     /* the most connections of HTTP that libevent may have */
     uint64_t files;    /* how many descriptors this process may have open */
     uint64_t segments; /* descriptors of the journal; counted once a second */
-    bool is_stopping;  /* no bytes are taken any more */
+    bool is_stopping;  /* the peers take no further bytes */
 
-    /* Of a cluster: sockets count together with those of `outer`, which limits them all. */
+    /* On a node of a cluster, several structs of this type share one limit of sockets. The sockets
+     * of these peers count with those of `outer`, which has the limit. */
     struct elapse__peers *outer; /* NULL: these peers have a limit of their own */
-    uint64_t inner;              /* sockets of the peers whose `outer` this struct is */
-    uint64_t held;               /* further descriptors that no connection gets */
+    uint64_t inner;              /* how many sockets the peers have whose `outer` is this struct */
+    uint64_t held;               /* how many further descriptors no connection gets */
 };
 
-/* Returns how many descriptors no connection gets, so that the journal can grow by a quarter. */
+/* Returns how many descriptors are kept free from connections, so that the journal can grow by a
+ * quarter. */
 uint64_t elapse__peers_spare_files(const struct elapse__peers *peers);
 
 /* Returns how many peers with a socket there may be. Returns at least 1. */
 uint64_t elapse__peers_most(const struct elapse__peers *peers);
 
-/* Where a peer is in a ring. */
+/* The place of a peer in one ring. */
 struct elapse__peer_place {
-    struct elapse__ring_node ring_node; /* first: a node of a ring is a place */
+    /* Must be the first member, because a node of a ring is cast to a place. */
+    struct elapse__ring_node ring_node;
     struct elapse__peer *peer;
     bool is_in;
 };
 
-/* What a peer without a socket has: its bytes are in memory. */
+/* A pipe takes the place of a socket: a peer with a pipe has its bytes in memory. */
 struct elapse__loop_pipe {
     struct elapse__peer *peer; /* NULL: the pipe has ended, or has not begun */
-    const uint8_t *input;      /* what the core has not got yet; stays valid */
+    const uint8_t *input;      /* the bytes that the core has not got yet; they must stay valid */
     size_t input_bytes;
     /* In place of `input`, the functions of a source of commands: src/server/core/core.h. */
     const struct elapse__wire_resp_argument *(*next)(struct elapse__loop_pipe *pipe,
                                                      uint32_t *count);
     void (*ran)(struct elapse__loop_pipe *pipe, bool is_done);
-    bool has_commands; /* the core has not heard of these commands */
-    /* Takes the output of the core: all bytes that do not count as sent yet. Returns how many bytes
-     * count as sent now. */
+    bool has_commands; /* the pipe has commands of which the core was not told yet */
+    /* Takes the output of the core: all bytes that do not count as sent yet. Returns how many of
+     * these bytes count as sent now. */
     size_t (*output)(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size);
-    /* The core, or the end of the server, has ended the pipe; `peer` is NULL. */
+    /* Called when the core, or the end of the server, has ended the pipe. `peer` is NULL then. */
     void (*ended)(struct elapse__loop_pipe *pipe);
 };
 
@@ -93,28 +96,29 @@ struct elapse__peer {
     struct elapse__peers *peers;
     struct elapse__connection *connection; /* NULL: the core does not know the peer */
     struct elapse__loop_pipe *pipe;        /* NULL: the peer has a socket, or its pipe has ended */
-    struct elapse__command_source source;  /* the commands of the pipe, until it has ended */
-    struct elapse__tls_session *tls;       /* NULL: plain */
+    /* Gives the core the commands of the pipe, until the pipe has ended. */
+    struct elapse__command_source source;
+    struct elapse__tls_session *tls; /* NULL: the peer does not use TLS */
     struct event *can_read;
     struct event *can_write;
-    struct event *handshake_limit; /* NULL: plain */
-    const uint8_t *output;         /* of this turn */
+    struct event *handshake_limit; /* NULL: the peer does not use TLS */
+    const uint8_t *output;         /* the bytes that are sent in this turn */
     size_t output_bytes;
-    size_t sent_bytes; /* not yet said to the core */
-    size_t room;       /* as the core said last */
-    uint64_t place;    /* of the client's address: src/os/sockets.h */
+    size_t sent_bytes; /* bytes that were sent, and of which the core was not told yet */
+    size_t room;       /* how many bytes may be received, as the core said last */
+    uint64_t place;    /* a number for the client's address: src/os/sockets.h */
     int socket;
     bool is_local;
     bool watches_read;
     bool watches_write;
-    bool is_blocked;    /* the socket takes nothing until it can be written */
+    bool is_blocked;    /* the socket takes no bytes until libevent says that it can be written */
     bool has_ended;     /* the other side sends no more, or the socket has failed */
     bool is_end_known;  /* the core knows that the peer has ended */
-    bool wants_end;     /* the core has nothing more to say */
-    bool awaits_sent;   /* the core has to know at once what was sent */
+    bool wants_end;     /* the core has nothing more to send */
+    bool awaits_sent;   /* the core must know at once what was sent */
     bool is_link;       /* the other side is a node, which understands push messages */
-    bool is_connecting; /* its socket is not known to be connected yet */
-    void *user;         /* for an owner of peers without a core */
+    bool is_connecting; /* the socket is being connected */
+    void *user;         /* for the owner of a peer that no core knows */
 };
 
 /* Takes over an accepted socket. Returns NULL if there is no memory; the socket is then closed. */
@@ -125,23 +129,25 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
 struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
                                            struct elapse__loop_pipe *pipe);
 
-/* Stores the address of the client of a peer in words: with the port if the peer has a socket. Its
- * type is that of `address` in src/server/core/core.h. */
+/* Stores the address of a peer's client as text, with the port if the peer has a socket. This
+ * function serves as `address` in src/server/core/core.h. */
 void elapse__peer_address(void *peer, char text[ELAPSE__SERVER_ADDRESS_BYTES]);
 
-/* Ends a pipe for its owner. The first `sent` bytes of the output have reached the
- * client; hand-outs behind them are undone. */
+/* Ends a pipe; the owner of the pipe calls this. The first `sent` bytes of the output have reached
+ * the client. Hand-outs behind these bytes are undone. */
 void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent);
 
-/* Moves a peer to other peers. Afterwards the peer is in no ring but ALL. Requires the same base, a
- * socket, and that no core knows the peer. */
+/* Moves a peer to another struct elapse__peers. Afterwards the peer is only in the ring ALL.
+ * Requires that both structs have the same `base`, that the peer has a socket, and that no core
+ * knows the peer. */
 void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers);
 
 /* Closes the socket, and releases the peer. Requires that the core does not know the peer.
  */
 void elapse__peer_free(struct elapse__peer *peer);
 
-/* Enters or leaves a ring. Nothing happens if the peer is in the ring already, or is not. */
+/* elapse__peer_enter puts a peer into a ring, unless it is in the ring. elapse__peer_leave takes a
+ * peer out of a ring, if it is in the ring. */
 void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring);
 void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring);
 
@@ -151,19 +157,19 @@ static inline struct elapse__peer *elapse__peer_at(struct elapse__ring_node *rin
     return ((struct elapse__peer_place *)(void *)ring_node)->peer;
 }
 
-/* Returns the oldest peer of a ring; NULL: the ring is empty. */
+/* Returns the oldest peer of a ring; NULL if the ring is empty. */
 struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring);
 
-/* Receives up to `bytes` bytes into `buffer`; returns how many. Leaves the ring `ready` unless
- * there may be more. */
+/* Receives up to `bytes` bytes into `buffer`. Returns how many bytes it has received. Takes the
+ * peer out of the ring `ready`, unless there may be more bytes. */
 size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t bytes);
 
-/* Sends the output of this turn: as many bytes as the socket takes, and at most
+/* Sends the output of this turn: as many bytes as the socket takes, but at most
  * ELAPSE__PEER_SEND_BYTES. */
 void elapse__peer_send(struct elapse__peer *peer);
 
-/* Waits for what the peer needs: for bytes, if there is room; for room in the socket, if it is
- * blocked. */
+/* Tells libevent what the peer waits for: for bytes, if the core has room for them; for room in the
+ * socket, if the peer is blocked. */
 void elapse__peer_watch(struct elapse__peer *peer);
 
 #endif

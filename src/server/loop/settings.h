@@ -18,7 +18,7 @@ enum {
 struct elapse__loop_listen {
     bool tls;
     bool is_path;
-    char host[ELAPSE__LOOP_HOST_BYTES]; /* or the path */
+    char host[ELAPSE__LOOP_HOST_BYTES]; /* the host, or the path of a unix socket */
     char port[8];
 };
 
@@ -30,8 +30,10 @@ enum elapse__loop_durability {
 
 struct elapse__loop_options {
     struct elapse__loop_listen listens[ELAPSE__LOOP_LISTENS_MAX];
-    size_t listen_count; /* 0: the sockets that the service manager passes, or the default */
-    struct elapse__loop_listen https[ELAPSE__LOOP_LISTENS_MAX]; /* where HTTP is spoken */
+    size_t listen_count; /* 0: listen at the sockets that the service manager passes, or at the
+                            default address */
+    /* The addresses at which the server speaks HTTP. */
+    struct elapse__loop_listen https[ELAPSE__LOOP_LISTENS_MAX];
     size_t http_count;
     const char *http_hosts[ELAPSE__LOOP_LISTENS_MAX]; /* further names of this server */
     size_t http_host_count;
@@ -39,31 +41,33 @@ struct elapse__loop_options {
     enum elapse__loop_durability durability;
     uint64_t interval_ms;
     uint64_t segment_bits;
-    const char *auth;          /* the file of passwords; NULL: none */
-    const char *users;         /* the file of users; NULL: none */
-    const char *node_password; /* the file of passwords of nodes; NULL: they use `auth` */
-    const char
-        *beanstalkd_user; /* whose rights beanstalkd's protocol has; NULL: with users, none */
+    const char *auth;  /* the path of the file of passwords; NULL: none */
+    const char *users; /* the path of the file of users; NULL: none */
+    /* The path of the file of passwords of nodes; NULL: nodes use `auth`. */
+    const char *node_password;
+    const char *beanstalkd_user; /* the user whose rights connections of beanstalkd's protocol have;
+                                    NULL: if there are users, they have no rights */
     const char *tls_certificate; /* NULL: none */
     const char *tls_key;
-    const char *ended;        /* the file of jobs that have ended; NULL: none */
-    uint64_t ended_bytes_max; /* of that file; 0: 64 MiB */
-    const char *user;         /* to become; NULL: the process stays as it is */
-    const char *clusters[ELAPSE__LOOP_CLUSTER_MAX]; /* connection strings of the databases */
-    size_t cluster_count;                           /* 0: one server alone */
-    const char *queue;                              /* of the cluster; its name */
+    const char *ended;        /* the path of the log of jobs that have ended; NULL: none */
+    uint64_t ended_bytes_max; /* the greatest size of that file; 0: 64 MiB */
+    const char *user; /* the user of the system that the process becomes; NULL: it keeps its user */
+    /* The connection strings of the cluster's databases. */
+    const char *clusters[ELAPSE__LOOP_CLUSTER_MAX];
+    size_t cluster_count;  /* 0: the server belongs to no cluster */
+    const char *queue;     /* the name of the cluster's queue */
     const char *advertise; /* where other nodes reach this node; NULL: where this node listens */
-    const char *node;      /* the name of this node; NULL: what is advertised */
-    bool single_copy;      /* a database without standbys will do */
-    bool insecure;         /* listen beyond this machine without passwords */
+    const char *node;      /* the name of this node; NULL: the advertised address is the name */
+    bool single_copy;      /* the database may have no standbys */
+    bool insecure;         /* the server may listen beyond this machine without passwords */
     bool no_beanstalkd;
     bool test_clock; /* clients may move the clock forward */
     bool log_json;
     bool verbose;
-    bool hints;         /* say what to type next, on standard error */
+    bool hints;         /* print on standard error what the user may type next */
     const char *client; /* how to call the client, for the hints; NULL: this program has none */
 
-    /* Limits; 0: none. */
+    /* Limits. 0 means that there is no limit. */
     uint64_t memory_bytes_max;
     uint64_t body_bytes_max;
     uint64_t connections_max;
@@ -76,9 +80,9 @@ struct elapse__loop_options {
     uint64_t idle_ns;
 };
 
-/* Reads "host:port", "[v6]:port", "unix:PATH", or "tls:" and one of the first two. A text
- * without a port means `port`, unless that is NULL. Returns NULL, or a phrase that names the fault.
- */
+/* Reads "host:port", "[v6]:port", "unix:PATH", or "tls:" with one of the first two behind it. If
+ * the text has no port, the port is `port`, unless that is NULL. Returns NULL, or a phrase that
+ * names the fault. */
 const char *elapse__loop_parse_listen(const char *text, const char *port,
                                       struct elapse__loop_listen *listen);
 

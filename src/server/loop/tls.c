@@ -66,7 +66,8 @@ static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FA
         SSL_CTX_free(context);
         return NULL;
     }
-    /* A write may take some of the bytes, and may be repeated with the same bytes elsewhere. */
+    /* A write may take only some of the bytes. It may be repeated after the bytes have moved in
+     * memory. */
     (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                         SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                         SSL_MODE_RELEASE_BUFFERS);
@@ -75,8 +76,8 @@ static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FA
     return context;
 }
 
-/* The cipher suites that agree on a new key for each session. Whoever steals the server's key
- * cannot read a session that was recorded. TLS 1.3 has no other cipher suites. */
+/* Only the cipher suites that agree on a new key for each session. With these, a thief of the
+ * server's key cannot read a session that was recorded. TLS 1.3 has no other cipher suites. */
 #define FORWARD_SECRECY "DEFAULT:!kRSA:!PSK:!SRP"
 
 struct elapse__tls_keys *elapse__tls_keys_read(const char *certificate, const char *key,
@@ -129,7 +130,7 @@ struct ssl_st *elapse__tls_session_new(struct elapse__tls_keys *keys)
     return SSL_new(context_of(keys));
 }
 
-/* Returns an SSL that reads and writes this socket; NULL: there is no memory. */
+/* Returns an SSL that reads and writes this socket; NULL if there is no memory. */
 static SSL *new_ssl(struct elapse__tls_keys *keys, int socket)
 {
     SSL *ssl = SSL_new(context_of(keys));
@@ -150,8 +151,8 @@ struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int
     return (struct elapse__tls_session *)(void *)ssl;
 }
 
-/* Tells the server by which name the client found it. OpenSSL copies the name, but takes no
- * `const`. */
+/* Tells the server by which name the client has found it. OpenSSL copies the name, although its
+ * function takes no `const`. */
 static bool send_name(SSL *ssl, const char *host)
 {
     char name[TLSEXT_MAXLEN_host_name + 1];
@@ -195,7 +196,8 @@ void elapse__tls_end(struct elapse__tls_session *session)
     ERR_clear_error();
 }
 
-/* Translates a failure of SSL_read or SSL_write; 0: the other side sends no more. */
+/* Returns the error number for a failure of SSL_read or SSL_write; 0 if the other side sends no
+ * more. */
 static int error_of(const struct elapse__tls_session *session, int result)
 {
     int saved = errno;

@@ -50,7 +50,7 @@ char *elapse__secrets_read(const char *path, size_t *length, char fault[ELAPSE__
         (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "out of memory");
         return NULL;
     }
-    /* Asks for one byte more than the limit. If that byte comes, the file is too long. */
+    /* One byte more than the limit is read. If that byte comes, the file is too long. */
     int error = elapse__os_read_path(path, memory, ELAPSE__TOKENS_BYTES_MAX + 1, length);
     if (error == 0 && *length <= ELAPSE__TOKENS_BYTES_MAX)
         return memory;

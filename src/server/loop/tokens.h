@@ -1,6 +1,7 @@
 /*
- * Reads a file of passwords, of --auth or --node-password, which has one password a line. Empty
- * lines, and lines that begin with '#', are no passwords. Blanks around a password do not count.
+ * Reads a file of passwords, which --auth or --node-password names. The file has one password on
+ * each line. Empty lines, and lines that begin with '#', are no passwords. Blanks around a password
+ * do not count.
  */
 #ifndef ELAPSE__LOOP_TOKENS_H
 #define ELAPSE__LOOP_TOKENS_H
@@ -12,13 +13,14 @@
 enum { ELAPSE__TOKENS_BYTES_MAX = 1 << 20, ELAPSE__TOKENS_FAULT_BYTES = 256 };
 
 struct elapse__tokens {
-    struct elapse__queue_text *texts; /* into `memory` */
+    struct elapse__queue_text *texts; /* the passwords; the texts point into `memory` */
     size_t count;
     char *memory;
 };
 
-/* Reads a file of secrets, whose text the caller frees. Returns NULL, and says why in `fault`, if
- * the file cannot be read, is too long, or every user of the machine may read or write it. */
+/* Reads a file of secrets, and returns its text, which the caller must free. Returns NULL, and says
+ * why in `fault`, if the file cannot be read, is too long, or every user of the machine may read or
+ * write it. */
 char *elapse__secrets_read(const char *path, size_t *length,
                            char fault[ELAPSE__TOKENS_FAULT_BYTES]);
 
