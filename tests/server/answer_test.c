@@ -1,6 +1,6 @@
 #include <stdio.h>
 /*
- * Tests of what a client of HTTP reads: answers, which the server translates from replies of RESP,
+ * Tests what a client of HTTP reads: the answers that the server translates from replies of RESP,
  * and the labels and times of metrics.
  */
 #include "../../src/server/http/metrics.h"

@@ -1,7 +1,7 @@
 /*
- * Conversations in beanstalkd's protocol, with every verb of it. The test sets the clocks. The
- * expected answers are those of beanstalkd 1.12; beanstalkd/differential compares the server with a
- * real beanstalkd.
+ * Tests conversations in beanstalkd's protocol, with every command of it. The test sets the clocks.
+ * The expected answers are those of beanstalkd 1.12. beanstalkd/differential compares the server
+ * with a real beanstalkd.
  */
 #include "fixture.h"
 

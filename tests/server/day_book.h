@@ -1,7 +1,7 @@
 /*
- * The book of the simulated day (day_test.c): what its clients know of every job. The functions
- * check each reply against the book, and report the promise that it breaks. The numbers of promises
- * are those of docs/promises.md.
+ * The book of the simulated day (day_test.c). The book says what the clients know of every job. The
+ * functions compare each reply with the book, and report the promise that a reply breaks. The
+ * numbers of promises are those of docs/promises.md.
  *
  *             put           handed out           ack, cancel, replaced
  *      FREE -------> WAITS ------------> HELD ------------------------> ENDED --> FREE

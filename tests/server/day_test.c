@@ -1,12 +1,12 @@
 /*
  * Simulates a day of a server in some minutes. Clients of both protocols put, take, end, cancel and
- * move jobs through the core of the server, the queue and the journal. The disk is in memory, and
- * the clock goes on in steps of some milliseconds. Four waves of load go over the day. Between the
- * waves, when everything was answered, the machine loses its power.
+ * move jobs. The commands go through the core of the server, the queue and the journal. The disk is
+ * in memory, and the clock advances in steps of some milliseconds. During the day there are four
+ * waves of load. Between the waves, when every command has its reply, the machine loses its power.
  *
  *      server-day [--minutes N] [--rate N] [--seed SEED]
  *
- * It fails if
+ * The test fails if
  *
  * - a promise of docs/promises.md to a client is broken: a job comes early or twice, is lost, or
  *   comes back after its end;

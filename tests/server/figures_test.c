@@ -1,5 +1,5 @@
 /*
- * Tests of histograms, and of windows that say what a histogram has counted in the last minute.
+ * Tests histograms, and windows, which say what a histogram has counted in the last minute.
  */
 #include "../../src/base/histogram.h"
 #include "../../src/server/http/window.h"

@@ -1,6 +1,6 @@
 /*
- * What the tests of the core share: a server on a simulated disk, and clients without sockets,
- * which are only bytes. The test sets the clocks, and decides when the journal makes records
+ * What the tests of the core share: a server on a simulated disk, and clients that have no sockets
+ * and only exchange bytes. The test sets the clocks, and decides when the journal makes records
  * durable. After each step the fixture checks the invariants of the core, the queue and the
  * journal.
  */

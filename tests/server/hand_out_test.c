@@ -1,5 +1,5 @@
 /*
- * Tests of reserves: which client gets which job and when, and which hand-outs are undone when a
+ * Tests reserves: which client gets which job and when, and which hand-outs are undone when a
  * connection ends.
  */
 #include "fixture.h"

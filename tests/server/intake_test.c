@@ -1,5 +1,5 @@
 /*
- * Tests of the bytes that come over a connection of HTTP: which heads of requests are refused, and
+ * Tests the bytes that come over a connection of HTTP: which heads of requests are refused, and
  * what happens at the limits of a request. The tests set the clock.
  */
 #include "../../src/server/http/intake.h"

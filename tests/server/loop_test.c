@@ -1,7 +1,7 @@
 /*
- * Tests of the loop when many peers (connections) are ready: which of them get a turn, and how much
- * each may do in it. The peers are pairs of sockets, and the queue has no directory. The tests
- * count bytes and measure no time.
+ * Tests the loop when many peers (connections) are ready: which peers get a turn, and how much each
+ * may do in it. The peers are pairs of sockets, and the queue has no directory. The tests count
+ * bytes, and measure no time.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /*
- * Clients of both protocols that the power test drives, and the book in which they note what they
- * know of each job. A client has commands under way, whose outcome is open. Only a reply says what
- * the outcome is: a crash does not, and the end of a connection does not. The promises have the
- * numbers of docs/promises.md.
+ * Clients of both protocols for the power test, and the book in which they note what they know of
+ * each job. The result of a command that has no reply is unknown. Only a reply tells the result:
+ * neither a crash nor the end of a connection does. The promises have the numbers of
+ * docs/promises.md.
  */
 #ifndef ELAPSE_TESTS_POWER_CLIENTS_H
 #define ELAPSE_TESTS_POWER_CLIENTS_H

@@ -1,8 +1,8 @@
 /*
  * Tests the promises to clients of both protocols on a disk that loses its power. The bytes of the
- * clients go through the core of the server, the queue and the journal. The process ends at random
- * moments by a crash, a power cut or a failed sync, and starts again on the disk as it then is. No
- * such end may undo what a reply has said. power_clients.h says how the clients keep book.
+ * clients go through the core of the server, the queue and the journal. At random moments the
+ * process ends by a crash, a loss of power or a failed sync. Then it starts again with what the
+ * disk has. No such end may undo what a reply has said. power_clients.h says what the clients note.
  *
  *      server-power [--runs N] [--seed SEED]
  */

@@ -1,6 +1,6 @@
 /*
- * Runs random scripts on a simulated disk. In a script, many clients send whole and broken commands
- * of both protocols. script.h says what must hold.
+ * Runs random scripts on a simulated disk. In a script, many clients send right and broken commands
+ * of both protocols. script.h says what must be true.
  *
  *      server-random [--runs N] [--seed SEED]
  */

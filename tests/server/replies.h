@@ -1,6 +1,6 @@
 /*
  * Functions with which clients of tests read replies of both protocols, part by part. If a part has
- * not come yet, a function sets `is_short`; then all parts taken so far mean nothing, and the
+ * not come yet, a function sets `is_short`. Then all parts taken so far are not valid, and the
  * client reads the reply again when more bytes have come.
  */
 #ifndef ELAPSE_TESTS_SERVER_REPLIES_H

@@ -1,6 +1,6 @@
 /*
- * Tests of replies: which wait for the disk (gates), which come in slices, what stops a client that
- * does not read, and how connections end.
+ * Tests replies: which replies wait for the disk (gates), which replies come in slices, what stops
+ * a client that does not read, and how connections end.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests of rounds: how much the core does before the shell looks at other events, and how much of
- * that each client gets. The bounds are those of src/server/core/inner.h.
+ * Tests rounds: how much the core does before the shell looks at other events, and how much of that
+ * each client gets. The bounds are those of src/server/core/inner.h.
  */
 #include "fixture.h"
 

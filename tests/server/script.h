@@ -1,7 +1,7 @@
 /*
- * Reads any bytes as a script: a list of steps, in which clients, the disk and the clock do
- * something to a server. After each step the invariants of the core, the queue and the journal must
- * hold. At the end all clients go, and nothing of them may be left.
+ * Reads any bytes as a script. A script is a list of steps, in which clients, the disk and the
+ * clock do something to a server. After each step the invariants of the core, the queue and the
+ * journal must be true. At the end all clients go, and nothing of them may be left.
  */
 #ifndef ELAPSE_TESTS_SERVER_SCRIPT_H
 #define ELAPSE_TESTS_SERVER_SCRIPT_H

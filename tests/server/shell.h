@@ -1,5 +1,5 @@
 /*
- * A shell (the part of a server around its core) for tests that drive the core without sockets. It
+ * A shell (the part of a server around its core) for tests that use the core without sockets. It
  * makes turns of the core, reads bodies for it, and ends connections.
  */
 #ifndef ELAPSE_TESTS_SERVER_SHELL_H

@@ -1,5 +1,6 @@
 /*
- * What a reply means: its bytes in, a status and a text out.
+ * Tests what a reply means for a command: the bytes of a reply go in, and a status and a text come
+ * out.
  */
 
 /* Both cmocka and the program have a function of this name. */

@@ -1,6 +1,6 @@
 /*
- * A connection to a name with two addresses: the empty host, which is 0.0.0.0 and ::. And one whose
- * time is over.
+ * Tests a connection to a name that has two addresses: the empty host, which is 0.0.0.0 and ::.
+ * Also tests a connection whose time is over.
  */
 
 /* Both cmocka and the program have a function of this name. */

@@ -1,5 +1,5 @@
 /*
- * The picture of elapse top, in windows of every size.
+ * Tests the picture of elapse top in windows of every size.
  */
 #include "../../../src/base/utf8.h"
 #include "../../support/test.h"

@@ -1,6 +1,6 @@
 /*
- * The structures of the program elapse-broken, in the place of those of the library. Each is the
- * heap with one broken promise, after which it is named.
+ * The structures of the program elapse-broken, which replace those of the library. Each is the heap
+ * with one broken promise, and its name says which.
  */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * The writer of `elapse run` on a device that is full, with its lines in an order that a whole
- * program takes by chance only.
+ * Tests the writer of `elapse run` on a device that is full. The lines come in an order that
+ * happens only by chance in a whole program.
  */
 
 /* Both cmocka and the program have a function of this name. */

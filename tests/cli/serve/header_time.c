@@ -1,6 +1,6 @@
 /*
- * header_time FILE SECONDS: gives the header of a segment the present wall-clock time and so many
- * seconds, as if it had been written then.
+ * header_time FILE SECONDS: changes the time in the header of a segment. The new time is the
+ * present wall-clock time plus SECONDS, as if the header had been written then.
  */
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /*
- * A library to be loaded before the others (LD_PRELOAD): OpenSSL has no memory for a session of
- * TLS.
+ * A library that is loaded before the others (LD_PRELOAD). With it, OpenSSL has no memory for a
+ * session of TLS.
  */
 struct ssl_st;
 struct ssl_ctx_st;

@@ -1,6 +1,6 @@
 /*
- * A signature that OpenSSL refuses to make, by an HMAC in place of its own. Whether a signature is
- * the right one, test_work_hooks.py checks.
+ * Tests a signature that OpenSSL refuses to make. An HMAC of this test replaces that of OpenSSL.
+ * test_work_hooks.py checks whether signatures are right.
  */
 
 /* Both cmocka and the program have a function of this name. */

@@ -1,5 +1,5 @@
 /*
- * What a worker decides: events in, effects out, at times that the test sets.
+ * Tests what a worker decides. Events go in, effects come out, and the test sets the time.
  */
 #include "../../support/test.h"
 #include "work/worker.h"

@@ -1,10 +1,11 @@
 /*
  * owner CONNECTION PART PARTS: acts as the owner of a partition, for tests. Joins the inbox and a
- * real queue with a log in PostgreSQL, in the plainest way. It takes the partition over, reads the
- * log, and runs the inbox until its input ends and nothing waits. Then it says of each key in its
- * input, one a line, which job has it.
+ * real queue with a log in PostgreSQL, in the simplest way. It takes the partition over, reads the
+ * log, and runs the inbox until its input ends and no row waits. Each line of its input is a key.
+ * At the end it prints for each key which job has it.
  *
- * It may be killed at any time. It ends with 3 if another owner has taken over.
+ * A test may kill this program at any time. The program ends with 3 if another owner has taken
+ * over.
  */
 #include <poll.h>
 #include <stdio.h>

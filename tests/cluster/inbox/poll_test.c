@@ -1,6 +1,7 @@
 /*
- * Tests the owner's side of the inbox, step by step: when it polls, what it runs, what leaves with
- * which group. The queue is a stand-in that answers as the test says.
+ * Tests the owner's side of the inbox, step by step: when it polls, which rows it runs, and which
+ * rows leave with which group. Instead of the queue there is a function that answers as the test
+ * says.
  */
 /* cmocka wants those before it. */
 #include "../../../src/cluster/inbox/inbox.h"

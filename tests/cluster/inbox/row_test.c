@@ -1,6 +1,6 @@
 /*
- * Tests how rows of the inbox become commands of a real queue: what each column becomes, and which
- * rows are refused.
+ * Tests how rows of the inbox become commands of a real queue: which field each column becomes, and
+ * which rows are refused.
  */
 #include "../../queue/fixture.h"
 

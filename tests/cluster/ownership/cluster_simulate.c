@@ -1,8 +1,9 @@
 /*
  * cluster-simulate [--seed N] [--runs N] [--seconds S] [--trace] [--no-shrink]
  *
- * Runs three nodes over a simulated database that loses connections, delays, warns and fails over,
- * again and again, and checks what world.h lists. seeds.h tells what becomes of a run that fails.
+ * Runs three nodes over a simulated database. Again and again the database loses connections,
+ * delays answers, sends warnings and fails over. world.h lists what is checked. seeds.h says what
+ * happens to a run that fails.
  */
 #include <stdio.h>
 #include <string.h>

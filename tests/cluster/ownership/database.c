@@ -1,5 +1,5 @@
 /*
- * The simulated database. database.h says what it does.
+ * Implements the simulated database. database.h says what it does.
  */
 #include "database.h"
 

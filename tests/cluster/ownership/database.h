@@ -1,9 +1,9 @@
 /*
- * The simulated database: a primary and its standbys, by streaming replication with synchronous
- * standbys. It does what PostgreSQL does, as far as partitions can see:
+ * The simulated database has a primary and synchronous standbys, with streaming replication. It
+ * does what PostgreSQL does, as far as partitions can see:
  *
  *   - A write locks the row. Its commit is in the log of the primary at once, and waits until a
- *     standby has it. Until then nobody sees the write, and other writes wait, or give up (LOCKED).
+ *     standby has it. Until then nobody sees the write, and other writes wait or give up (LOCKED).
  *   - The wait ends with success when a standby has the commit. It also ends with success when the
  *     names of synchronous standbys are emptied. A cancelled wait answers success with a notice. A
  *     terminated session, or a primary that starts again, leaves the write visible, although no
@@ -11,9 +11,10 @@
  *   - A closed connection stops nothing: a statement that was sent may run later.
  *   - A promoted standby has the writes that it has received, a new timeline, and perhaps no names
  *     of standbys.
- *   - The old primary may live on: isolated, or with a standby that follows it again.
+ *   - The old primary may continue: isolated, or with a standby that follows it again.
  *
- * Each function is one step. The caller decides when a step comes, and what is left to chance.
+ * Each function is one step. The caller decides when a step comes, and chooses what PostgreSQL
+ * leaves to chance.
  */
 #ifndef ELAPSE_TESTS_DATABASE_H
 #define ELAPSE_TESTS_DATABASE_H

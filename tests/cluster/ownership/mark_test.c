@@ -1,6 +1,6 @@
 /*
- * Tests rule R11 of partition.h, statement by statement: a database that lost groups is marked, and
- * a mark stops all nodes.
+ * Tests rule R11 of src/cluster/ownership/partition.h, statement by statement: a node marks a
+ * database that lost groups, and a mark stops all nodes.
  */
 #include "partition_support.h"
 

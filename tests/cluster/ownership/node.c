@@ -1,5 +1,5 @@
 /*
- * Makes a node of the simulation: the shell around the state machine of a partition.
+ * Makes a node of the simulation. It is the shell around the state machine of a partition.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * What the tests of the state machine of a partition share: one partition, to which the test gives
- * the result of each statement.
+ * What the tests of the state machine of a partition share: one partition, and functions that give
+ * it the result of each statement.
  */
 #ifndef ELAPSE_TESTS_PARTITION_SUPPORT_H
 #define ELAPSE_TESTS_PARTITION_SUPPORT_H

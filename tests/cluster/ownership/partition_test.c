@@ -1,6 +1,6 @@
 /*
- * Tests what one partition does, statement by statement, at edges that the simulation meets too
- * seldom.
+ * Tests what one partition does, statement by statement, in cases that are too rare in the
+ * simulation.
  */
 #include "partition_support.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests how long a partition waits: for a statement, for a host, and for the database when it hands
- * over.
+ * Tests how long a partition waits in three cases: for a statement, for a host, and for the
+ * database when the partition hands over.
  */
 #include "partition_support.h"
 

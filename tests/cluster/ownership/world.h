@@ -1,28 +1,29 @@
 /*
- * The world of the simulation. It has nodes, each with the state machine of one partition, a clock
- * and a disk of its own; the simulated database; and a note of all that clients were ever answered.
+ * The world of the simulation. It has nodes, and each node has the state machine of one partition,
+ * a clock and a disk of its own. It has the simulated database. It also keeps everything that
+ * clients were ever answered.
  *
  * The checks
  *
- *   C1  Only one node answers at a time, and it knows all that was ever answered.
+ *   C1  At most one node answers at a time, and it knows everything that was ever answered.
  *   C2  Each answered group is in the log of the primary, and a standby has it.
- *   C3  The chain never forks, and no table is dropped that is needed (database.c).
- *   C4  No node stops, unless the wrong standby was promoted. Then each node stops that knows of a
- *       lost group or sees a mark, and it says why.
- *   C5  When all is well again, one node owns and answers, and the others have the groups that it
- *       has. An owner that is gone is replaced within L + 1 s (L is the lease), an owner that hands
- *       over within 100 ms.
+ *   C3  The chain of hashes never forks, and no needed table is dropped (database.c).
+ *   C4  No node stops, unless the wrong standby was promoted. Then each node that knows of a lost
+ *       group or sees a mark stops, and says why.
+ *   C5  When all faults are over, one node owns the partition and answers, and the others have the
+ *       groups that it has. An owner that has died is replaced within L + 1 s (L is the lease). An
+ *       owner that hands over is replaced within 100 ms.
  *   C6  The invariants of the state machine hold after each call.
- *   C7  If only the owner knows of groups that are lost, and it reaches the database within one and
- *       a half leases, then nobody else ever answers, and no group is confirmed any more.
- *   C8  If such an owner comes later, when others have gone on in a later epoch, then the others
- *       still go on, and the row says that this node misses groups.
- *   C9  The cluster's time at an owner is the true time, as nearly as answers of the database tell,
- *       whatever the wall clocks of nodes show. If the database's clock is set, the cluster's time
- *       is off by at most ELAPSE__CLOCK_APART_MS more, so a new owner is early by no more than
- *       this.
- *   C10 When all is well again, a node whose clock is wrong does not answer, if another one lives
- *       whose clock is right.
+ *   C7  If only the owner knows of lost groups, and it reaches the database within one and a half
+ *       leases, then no other node ever answers, and no group is confirmed any more.
+ *   C8  If such an owner comes later, when other nodes have gone on in a later epoch, then the
+ *       others do not stop, and the row says that this node misses groups.
+ *   C9  The cluster's time at an owner is the true time, as exactly as answers of the database can
+ *       tell it, whatever the wall clocks of nodes show. If somebody sets the database's clock, the
+ *       cluster's time is wrong by at most ELAPSE__CLOCK_APART_MS more. So a new owner is early by
+ *       no more than that.
+ *   C10 When all faults are over, a node whose clock is wrong does not answer, if a node whose
+ *       clock is right is alive.
  */
 #ifndef ELAPSE_TESTS_WORLD_H
 #define ELAPSE_TESTS_WORLD_H

@@ -1,14 +1,14 @@
 /*
  * link_driver NAME LEASE_MS HOST...: drives a link by lines. Each line on standard input is a
- * statement, which begins at once. A line that comes while a statement is under way begins its own
- * statement in place of that one, as a partition does that abandons a statement. Each result is a
- * line of JSON on standard output.
+ * statement, which begins at once. A line that comes while a statement is under way abandons that
+ * statement and begins a new one, as a partition does. Each result is a line of JSON on standard
+ * output.
  *
  *     create PARTS | connect HOST | session | read_row | read_log GROUP
  *     take_over EPOCH BEAT GROUP | beat EPOCH TAIL | append EPOCH GROUP PREVIOUS_HASH SIZE [ID...]
  *     make_table TABLE | drop_tables TABLE | release EPOCH | mark EPOCH GROUP | terminate
  *
- * A group's bytes are SIZE times the last digit of its number. ID may be ID:REASON.
+ * The bytes of a group are SIZE times the last digit of its number. An ID may be ID:REASON.
  */
 #include <inttypes.h>
 #include <poll.h>

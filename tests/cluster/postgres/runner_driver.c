@@ -1,14 +1,15 @@
 /*
- * runner_driver NAME LEASE_MS GENESIS HOST...: acts as a node with one partition, without a disk:
- * drives a runner by lines. Prints what happens as lines of JSON; times are those of the boot-time
- * clock.
+ * runner_driver NAME LEASE_MS GENESIS HOST...: acts as a node with one partition and without a
+ * disk. Drives a runner by lines. Prints what happens as lines of JSON. Times are those of the
+ * boot-time clock.
  *
  *     submit TEXT     a group with these bytes, in the epoch that it owns
  *     trim TAIL | news | figures | handover | stop
  *     remember 0|1    whether memory can be written to the disk
  *
- * NAME may begin with `!`: then memory cannot be written at first; with `+`: then it submits groups
- * one after the other while it owns; with `@`: then it moves the rows of the inbox into groups.
+ * NAME may begin with a mark. With `!`, memory cannot be written at first. With `+`, the program
+ * submits groups one after the other while it owns the partition. With `@`, it moves the rows of
+ * the inbox into groups.
  */
 #include <inttypes.h>
 #include <stdatomic.h>

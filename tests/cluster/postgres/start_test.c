@@ -1,5 +1,5 @@
 /*
- * Tests that a runner that cannot be started leaves nothing behind that could be used.
+ * Tests that a runner that cannot be started leaves nothing that somebody could use.
  */
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /*
- * Simulates clients, which make commands, and know what the replies may be.
+ * Simulates clients, which make commands and know which replies are possible.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Tests the router over real partitions: the core of the server, its queue and its journal, on a
- * simulated disk. With one partition, each reply is the one that a server without a router gives.
+ * Tests the router with real partitions: the core of the server, its queue and its journal, on a
+ * simulated disk. With one partition, each reply must be that of a server without a router.
  */
 #include "../../../src/base/buffer.h"
 #include "../../../src/cluster/router/kinds.h"

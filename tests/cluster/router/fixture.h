@@ -1,6 +1,6 @@
 /*
- * Makes a router for tests. The test plays the clients and the other ends of links: it gives texts
- * to the router, and looks at the texts that the router sends.
+ * Makes a router for tests. The test plays the clients and the other ends of the links: it gives
+ * texts to the router, and checks the texts that the router sends.
  */
 #ifndef ELAPSE_TESTS_ROUTER_FIXTURE_H
 #define ELAPSE_TESTS_ROUTER_FIXTURE_H

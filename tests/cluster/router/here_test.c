@@ -1,5 +1,5 @@
 /*
- * Tests links to cores of this process, which carry commands that were parsed once, and no bytes.
+ * Tests links to cores of this process. They carry parsed commands instead of bytes.
  */
 #include <stdio.h>
 #include <string.h>

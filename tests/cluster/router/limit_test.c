@@ -1,5 +1,5 @@
 /*
- * Tests that memory is bounded, how clients end, and pipes.
+ * Tests that memory is limited, how clients end, and pipes.
  */
 #include "fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * Makes commands as lines of words, well formed and not.
+ * Makes commands as lines of words. Some are well formed, and some are not.
  */
 #ifndef ELAPSE_TESTS_ROUTER_LINES_H
 #define ELAPSE_TESTS_ROUTER_LINES_H

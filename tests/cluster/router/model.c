@@ -1,5 +1,5 @@
 /*
- * Simulates a partition, which does what commands say, and remembers which client sent them.
+ * Simulates a partition. It does what commands say, and remembers which client sent them.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * router-random [--seed N] [--runs N] [--seconds S] [--trace]
  *
- * Runs the router between simulated clients and partitions. Each run follows from its seed.
+ * Runs the router between simulated clients and partitions. The seed decides everything in a run.
  */
 #include <stdio.h>
 #include <stdlib.h>

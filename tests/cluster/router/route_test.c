@@ -1,5 +1,5 @@
 /*
- * Tests which partition a command goes to, and what becomes of the answers.
+ * Tests to which partition a command goes, and what the router does with the answers.
  */
 #include "fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * Tests transactions: what clients say between MULTI and EXEC goes to one partition, as one.
+ * Tests transactions: the commands between MULTI and EXEC go to one partition, together.
  *
  * With two partitions the part `eu` belongs to partition 1, and `asia` to partition 0.
  */

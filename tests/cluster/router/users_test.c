@@ -1,5 +1,6 @@
 /*
- * What users may say to the router, and for whom the owner of a partition runs a command.
+ * Tests which commands a user may send to the router, and with which user's rights the owner of a
+ * partition runs a command.
  */
 #include "../../../src/cluster/router/kinds.h"
 #include "fixture.h"

@@ -1,5 +1,5 @@
 /*
- * Drives a run: chooses what happens next, and checks which facts hold after it.
+ * Drives a run. Chooses what happens next, and checks what must be true after it.
  */
 #include "world.h"
 

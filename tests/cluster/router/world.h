@@ -1,13 +1,14 @@
 /*
- * Simulates a router between clients and partitions, in one process, from one seed, without real
- * time.
+ * Simulates a router between clients and partitions, in one process and without real time. One seed
+ * decides everything.
  *
  *      clients (clients.c) --bytes--> router --bytes--> wires --bytes--> partitions (model.c)
  *
- * Each step of a run moves some bytes, lets time pass, or does harm: a wire is cut, and the bytes
- * on it are lost or come late; a partition gets another owner, or none; a client goes away. Bytes
- * on one wire stay in order; how fast a wire is, is random. The ids, keys and bodies of a command
- * have the number of the command, so each effect tells which command it comes from. Checked:
+ * Each step of a run moves some bytes, lets time pass, or does harm. There are three kinds of harm:
+ * a wire is cut, and the bytes on it are lost or come late; a partition gets another owner, or
+ * none; a client goes away. Bytes on one wire stay in order, and the speed of a wire is random. The
+ * ids, keys and bodies of a command have the number of the command. So each effect shows which
+ * command it comes from. The checks:
  *
  *   - each client reads one reply for each of its commands, in their order, and it fits the command
  *     (N1 of src/cluster/router/router.h); at the end, when all harm is over, none is missing
@@ -17,7 +18,7 @@
  *   - in each partition, a client's commands are done in their order, those answered -UNKNOWN left
  *     out (N4)
  *   - jobs that clients did not get are given back (N5), in runs without cuts and other owners
- *   - no reserve waits for a job that is ready, once all is quiet
+ *   - at the end no reserve waits for a job that is ready
  *   - the invariants of the router, after each step
  */
 #ifndef ELAPSE_TESTS_ROUTER_WORLD_H

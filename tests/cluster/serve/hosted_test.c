@@ -1,5 +1,5 @@
 /*
- * Tests a partition of a node whose disk, system or store refuses something.
+ * Tests a partition of a node when the disk, the system or the store refuses something.
  */
 #include <errno.h>
 

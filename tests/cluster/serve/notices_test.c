@@ -1,6 +1,6 @@
 /*
- * Tests the lines that the thread of a runner leaves for the log: none is lost while there is room,
- * and without room the oldest lines are lost.
+ * Tests the lines that the thread of a runner leaves for the log. None is lost while there is room.
+ * Without room the oldest lines are lost.
  */
 #include <stddef.h>
 #include <stdint.h>

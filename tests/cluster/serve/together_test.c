@@ -1,6 +1,5 @@
 /*
- * Tests calls that run side by side: each number is called once, on as many threads as there may
- * be.
+ * Tests calls that run at the same time. Each number is called once, on as many threads as allowed.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /*
- * journal-crash [--seed N] [--runs N]: runs the journal alone, on a disk that loses its power
- * anywhere, also while the journal recovers. Each run has a seed of its own. The seed of a run that
- * fails is printed, and `--seed N --runs 1` repeats the run.
+ * journal-crash [--seed N] [--runs N]: runs the journal alone. Its disk loses power at any moment,
+ * also during a recovery of the journal. Each run has a seed of its own. The program prints the
+ * seed of a run that fails, and `--seed N --runs 1` repeats that run.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,15 +1,15 @@
 /*
- * Tests the end of a log that a crash has torn, and the life that goes on behind it. A disk may
- * still have records that the page cache does not show: a recovery wrote zeros over them, and no
- * sync brought the zeros to the disk. If a later group ended just where such a record begins, the
+ * Tests the end of a log that a crash has torn, and the life that appends after it. A disk may
+ * still have records that the page cache does not show: a recovery wrote zeros over them, but no
+ * sync wrote the zeros to the disk. If a later group ended exactly where such a record begins, the
  * record would count again, without the records before it in its group.
  *
- * Each test tears a group of two commands: of the first one nothing is left, and the second one,
- * with the COMMIT of both, begins with a sector of its own. A recovery then fails to sync. The next
- * recovery syncs, and its life appends exactly as many bytes as the first command took.
+ * Each test tears a group of two commands. Nothing is left of the first command. The second
+ * command, with the COMMIT of both, begins in a sector of its own. Then a recovery fails to sync.
+ * The next recovery syncs, and its life appends exactly as many bytes as the first command took.
  *
- * The other tests are about the same choice of the next place to write: rotation, and a full disk;
- * and about the group that frees a file.
+ * The other tests are about the same choice of the next place to write, in a rotation and on a full
+ * disk, and about the group that frees a file.
  */
 #include <errno.h>
 

@@ -1,6 +1,6 @@
 /*
- * Tests damage in a journal that was cleanly stopped: flips bytes of its segments in turn, and
- * removes each file in turn. The test knows beforehand which of these may happen:
+ * Tests damage in a journal that was stopped cleanly. Flips bytes of its segments one after the
+ * other, and removes each file once. The test knows before each trial which of these must happen:
  *
  *      refused     open names the file
  *      body        open succeeds, and the damage shows when the body is read

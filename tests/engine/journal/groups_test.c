@@ -1,6 +1,6 @@
 /*
- * Tests the memory of groups: a group that was written gives its memory to the next ones, until the
- * journal rests.
+ * Tests the memory of groups. A group that was written gives its memory to the next ones, until the
+ * journal has nothing to do.
  */
 #include "../../../src/engine/journal/journal.h"
 #include "../../support/test.h"

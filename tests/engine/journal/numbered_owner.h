@@ -1,11 +1,10 @@
 /*
- * A simple owner of a journal, for tests. It has numbered jobs, each with a value, and with a body
- * that follows from its number.
+ * A simple owner of a journal, for tests. It has jobs with numbers. Each job has a value, and a
+ * body that is computed from its number.
  *
- * For each command the owner notes a hash of all jobs as they are after it. After a crash, the jobs
- * must be as they were after some command, and this command must not be older than the last
- * acknowledged one. Then no acknowledged command is lost, no ended job is back, and no command is
- * half done.
+ * After each command the owner notes a hash of all jobs. After a crash, the jobs must be as they
+ * were after some command, and this command must not be older than the last acknowledged one. If
+ * that is so, no acknowledged command is lost, no ended job is back, and no command is half done.
  */
 #ifndef ELAPSE_TESTS_NUMBERED_OWNER_H
 #define ELAPSE_TESTS_NUMBERED_OWNER_H

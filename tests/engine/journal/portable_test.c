@@ -1,6 +1,6 @@
 /*
- * Tests groups as they lie in a replicated log: each group is read as it was written, and other
- * bytes are not read as a group.
+ * Tests the form that groups have in a replicated log. Each group is read as it was written, and
+ * other bytes are not accepted as a group.
  */
 #include "../../../src/engine/journal/frame.h"
 #include "../../../src/engine/journal/portable.h"

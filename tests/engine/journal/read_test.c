@@ -1,7 +1,7 @@
 /*
  * Tests that bodies which lie close together are read in one window. If the disk cannot read a
- * sector of the window, or gives less than was asked for, each record is read alone: only the
- * record with the bad sector is lost.
+ * sector of the window, or returns fewer bytes than asked for, each record is read alone. Then only
+ * the record with the bad sector is lost.
  */
 #include <errno.h>
 

@@ -1,5 +1,6 @@
 /*
- * Tests which files become spares, and when: a spare has all of its blocks, and nobody reads it.
+ * Tests which files become spares, and when. A spare must have all of its blocks, and nobody may be
+ * reading it.
  */
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /*
  * Tests how much space the files take while jobs come and go. After each command the lanes make a
- * fixed number of steps. Nothing waits until all work is done, so cleaning has to keep pace.
+ * fixed number of steps. The test does not wait until all work is done, so cleaning must be fast
+ * enough.
  */
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /*
- * Tests that open reads the segments below the head through a window, which is smaller than a
- * segment: records lie across the end of the window, and bodies that are longer than the window are
- * not read.
+ * Tests that open reads the segments below the head through a window that is smaller than a
+ * segment. Some records lie across the end of the window. Bodies that are longer than the window
+ * must not be read.
  */
 #include "../../../src/engine/journal/walk.h"
 #include "../../support/test.h"

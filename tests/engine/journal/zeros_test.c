@@ -1,6 +1,6 @@
 /*
- * Tests how much memory open takes to read all of the head. Most of a head is zeros, for which open
- * needs no memory: it does not write to memory that has the bytes of the file already.
+ * Tests how much memory open needs to read all of the head. Most of a head is zeros, for which open
+ * needs no memory: it does not write to memory that already has the bytes of the file.
  */
 #include <sys/mman.h>
 

@@ -1,6 +1,6 @@
 /*
- * Tests a store on a disk that does not sync: fdatasync of this program fails from the moment that
- * a test chooses.
+ * Tests a store on a disk that does not sync. The function fdatasync of this program fails from a
+ * moment that the test chooses.
  */
 #include "fixture.h"
 

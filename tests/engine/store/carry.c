@@ -1,9 +1,9 @@
 /*
- * store-carry PART DIRECTORY FOUND LEFT: opens the queue of a directory, checks that it has every
- * job of the parts before, as each should be, and lists these jobs in the file FOUND. Then adds the
- * jobs of this part, and lists all jobs in LEFT. It ends without closing the queue, like a process
- * that is killed. carry.sh gives one directory to two machines in turn: what one machine has left,
- * the other must find. Exits with 1 at the first thing that is wrong.
+ * store-carry PART DIRECTORY FOUND LEFT: opens the queue in a directory. Checks that it has every
+ * job of the earlier parts in the right state, and lists these jobs in the file FOUND. Then adds
+ * the jobs of this part, and lists all jobs in the file LEFT. Ends without closing the queue, like
+ * a process that is killed. carry.sh gives one directory to two machines in turn: each must find
+ * what the other has left. Exits with 1 at the first error.
  */
 #include <inttypes.h>
 #include <stdbool.h>

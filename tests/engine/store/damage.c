@@ -8,9 +8,9 @@
  *   NOTHING   open succeeds, and every job is whole
  *
  * After a refusal, repair must save every job whose record is whole. A byte that makes open refuse
- * has a trial of its own. Of the other bytes, which do not disturb each other, many are flipped in
- * one trial, at most one of each body. If that trial fails, each of its bytes gets a trial of its
- * own, which tells the byte.
+ * has a trial of its own. Other bytes do not affect each other, so many of them are flipped in one
+ * trial, but only one in each body. If that trial fails, each of its bytes gets a trial of its own,
+ * which shows the byte at fault.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * A directory for one test, which is removed at its end.
+ * A directory for one test. It is removed at the end of the test.
  */
 #ifndef ELAPSE_TEST_DIRECTORY_H
 #define ELAPSE_TEST_DIRECTORY_H

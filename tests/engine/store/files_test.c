@@ -1,7 +1,7 @@
 /*
- * Tests zeros that are written past the page cache: whether or not the file system allows that, the
- * zeros are where they should be, and the file is written and read as before. Tests also that the
- * names of directories stay.
+ * Tests zeros that are written past the page cache. Whether the file system allows that or not, the
+ * zeros must be in the right place, and the file must be written and read as before. Also tests
+ * that the names of directories stay.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /*
- * store-fill DIRECTORY SEGMENT_BYTES [HEADERS_BYTES]: fills the disk of the directory to the brim
- * by puts, with a file beside them for the last bytes, and shows that the queue goes on: puts are
- * refused; reserve, ack, nack, bury, kick and cancel work; so do twenty restarts in a row; every
- * job is there, with its body; and after cancelling half of them there is space again. With
- * HEADERS_BYTES jobs have headers of this size and short bodies. full_disk.sh runs it on a small
- * file system. It exits with 1 at the first thing that is wrong.
+ * store-fill DIRECTORY SEGMENT_BYTES [HEADERS_BYTES]: fills the disk of the directory completely.
+ * It puts jobs, and writes a file beside the queue for the last bytes. Then it shows that the queue
+ * still works: puts are refused; reserve, ack, nack, bury, kick and cancel work; twenty restarts in
+ * a row work; every job is there with its body; and after half of the jobs were cancelled there is
+ * space again. With HEADERS_BYTES, jobs have headers of this size and short bodies. full_disk.sh
+ * runs this program on a small file system. The program exits with 1 at the first error.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /*
- * Calls of the operating system that a test of the store holds up, lets fail, or counts. The test
- * program defines functions with the names of these calls, so the store calls them in place of
+ * Delays, fails or counts calls of the operating system, for tests of the store. The test program
+ * defines functions with the names of these calls, so the store calls these functions instead of
  * those of the C library.
  */
 #ifndef ELAPSE_TEST_STORE_INTERCEPT_H

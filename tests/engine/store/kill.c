@@ -1,11 +1,11 @@
 /*
- * store-kill [--rounds N] [--seed S]: a process that uses a queue at full load is killed (kill -9),
- * and the next one opens the same directory.
+ * store-kill [--rounds N] [--seed S]: kills a process that uses a queue at full load (kill -9), and
+ * opens the same directory with the next process.
  *
- * Threads of the child put, cancel and acknowledge jobs, each with keys of its own. The child
- * writes into memory that it shares with the parent: before each call that it asks, and after
- * commit that it was acknowledged. The parent kills it after a random time, opens the queue, and
- * compares:
+ * Threads of the child process put, cancel and acknowledge jobs. Each thread has its own keys. The
+ * child notes each call in memory that it shares with the parent: "asked" before the call, and
+ * "acknowledged" after the commit. The parent kills the child after a random time, opens the queue,
+ * and compares:
  *
  *     the child's last word for a key     what must be there
  *     put acknowledged                    the job, with its body
@@ -13,7 +13,7 @@
  *     put, cancel or ack asked            the job or no job
  *     nothing                             no job
  *
- * It exits with 1 at the first difference.
+ * The program exits with 1 at the first difference.
  */
 #include <errno.h>
 #include <inttypes.h>

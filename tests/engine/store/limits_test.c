@@ -1,6 +1,6 @@
 /*
- * Tests each limit of <elapse/queue.h> at its edge: the last value that is accepted works, also
- * after a restart, and the first one beyond it is refused with an answer that says why.
+ * Tests each limit of <elapse/queue.h> at its edge. The last accepted value works, also after a
+ * restart. The first value beyond the limit is refused, with an answer that says why.
  */
 #include "fixture.h"
 

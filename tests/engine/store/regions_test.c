@@ -1,6 +1,6 @@
 /*
- * Tests the memory of the process's stores: it comes in regions, and is gone with the last store.
- * Where the system has no memory, a command fails, and the store goes on.
+ * Tests the memory of the stores of a process. It comes in regions, and is freed with the last
+ * store. If the system has no memory, a command fails, and the store still works.
  */
 #include "fixture.h"
 

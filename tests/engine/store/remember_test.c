@@ -1,5 +1,5 @@
 /*
- * Tests that the numbers which a node must not forget outlive a disk that loses its power.
+ * Tests that the numbers which a node must not forget survive when the disk loses its power.
  */
 #include <errno.h>
 

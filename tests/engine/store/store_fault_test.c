@@ -1,6 +1,6 @@
 /*
- * Tests the store when the disk fails, at the limits of time, and when it closes while the journal
- * works.
+ * Tests the store in three cases: the disk fails, a time is at its limit, and the store closes
+ * while the journal works.
  */
 #include "fixture.h"
 #include "intercept.h"

@@ -1,8 +1,8 @@
 /*
  * Tests threads of the user that write and sync by themselves when they commit. Meanwhile the
- * commit thread looks, finds nothing to do, and sleeps. When the thread of the user leaves, the
- * records that came meanwhile are the task of the commit thread again, which must not sleep while
- * there is a record.
+ * commit thread looks for work, finds none, and sleeps. At the end the thread of the user may leave
+ * records that came meanwhile. The commit thread has to write these, and must not sleep while there
+ * is a record.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests stores with a replicated log, as a cluster's shell uses them: real files, real threads, and
- * a log in memory that answers when the test says so.
+ * Tests stores with a replicated log, as the shell of a cluster uses them. Files and threads are
+ * real, and the log is in memory and answers when the test says so.
  */
 #include "fixture.h"
 

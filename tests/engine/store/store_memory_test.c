@@ -1,6 +1,6 @@
 /*
- * Tests queues without a directory: they work as others do, share nothing with each other, leave
- * nothing behind, and refuse new jobs when the process has no room for another segment.
+ * Tests queues without a directory. They work like other queues, share nothing with each other, and
+ * leave nothing behind. They refuse new jobs when the process has no room for another segment.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests the present of a queue: how the difference of its two clocks is chosen. The test sets the
- * clocks.
+ * Tests the present time of a queue: how the difference between its two clocks is chosen. The test
+ * sets the clocks.
  */
 #include "../../../src/engine/store/now.h"
 #include "../../../src/os/os.h"

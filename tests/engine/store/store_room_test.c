@@ -1,8 +1,8 @@
 /*
- * Tests a reserve that finds jobs and cannot hand one out at once: the journal has no room for the
- * lease, or more jobs have expired than one look drops. The reserve goes on, even with a timeout of
- * 0. Tests also an ack of several jobs when the journal has no room for them, or room only for
- * some.
+ * Tests a reserve that finds jobs and cannot hand one out at once, because the journal has no room
+ * for the lease, or because more jobs have expired than one look drops. The reserve must continue,
+ * even with a timeout of 0. Also tests an ack of several jobs when the journal has no room for
+ * them, or room only for some.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests a journal that can never clean again, because its owner fails to copy what lives. Commands
- * must not wait for ever.
+ * Tests a journal that can never clean again, because its owner fails to copy live records.
+ * Commands must not wait for ever.
  */
 #include "fixture.h"
 

@@ -1,5 +1,5 @@
 /*
- * Tests the durable queue by its header: each verb once, alone and across a restart.
+ * Tests the durable queue through its header: each function once, alone and across a restart.
  */
 #include "fixture.h"
 

@@ -1,6 +1,6 @@
 /*
- * Tests workers that wait: each job finds a worker, however the tubes of the workers overlap;
- * several jobs come at a time; and waiting ends before the queue ends.
+ * Tests workers that wait. Each job finds a worker, even if the tubes of the workers overlap.
+ * Several jobs come at the same time. Waiting ends before the queue ends.
  */
 #include "fixture.h"
 

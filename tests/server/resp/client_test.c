@@ -1,6 +1,6 @@
 /*
- * Tests what clients say when they connect, the table of commands, passwords, and bytes that are no
- * RESP.
+ * Tests the commands that clients send when they connect, the table of commands, passwords, and
+ * bytes that are no RESP.
  */
 #include "core/guesses.h"
 #include "talk.h"

@@ -1,8 +1,8 @@
 /*
  * What the tests of RESP share: clients that speak it, over the fixture of the core.
  *
- * Commands are words between blanks; 'a word with blanks' stands between quotation marks.
- * Replies are RESP, with a bar in place of each end of a line: "*2|:1|+scheduled|".
+ * Commands are words between blanks. 'A word with blanks' stands between quotation marks. Replies
+ * are RESP, with a bar in place of each line end: "*2|:1|+scheduled|".
  */
 #ifndef ELAPSE_TESTS_SERVER_TALK_H
 #define ELAPSE_TESTS_SERVER_TALK_H

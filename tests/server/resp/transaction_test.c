@@ -1,5 +1,5 @@
 /*
- * Transactions: MULTI, EXEC, DISCARD, LEASED.
+ * Tests transactions: MULTI, EXEC, DISCARD, LEASED.
  */
 #include "talk.h"
 

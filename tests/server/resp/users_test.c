@@ -1,5 +1,6 @@
 /*
- * What users may do, over RESP and over beanstalkd's protocol; commands that a node says for one.
+ * Tests what users may do, over RESP and over beanstalkd's protocol, and commands that a node of a
+ * cluster sends for a user.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /*
- * Simulates clients, and notes what they know of their jobs.
+ * Simulates clients, and notes what each client knows of its jobs.
  */
 #include <errno.h>
 #include <stdio.h>

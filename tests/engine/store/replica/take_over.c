@@ -1,5 +1,6 @@
 /*
- * Plays the state machine of the cluster, in a few lines: answers groups, and changes the owner.
+ * Does in a few lines what the state machine of a cluster does: answers groups, and changes the
+ * owner.
  */
 #include <errno.h>
 #include <stdio.h>

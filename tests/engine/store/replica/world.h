@@ -1,13 +1,14 @@
 /*
- * Simulates nodes of a cluster, which all have one simulated disk, and a log in memory. Everything
- * follows from one seed; there is no thread, clock or database.
+ * Simulates nodes of a cluster, which share one simulated disk and a log in memory. One seed
+ * decides everything. There is no thread, clock or database.
  *
  *      clients --> the owner's engine --submit--> log (a list of groups) --follow--> other engines
  *
  * The log may confirm a group, keep it without an answer, or lose it. Followers may see the last
- * group, and then the log may lose it after all. Nodes are killed at any step, lose their power all
- * together, and are fenced (shut out from the log). The world knows of each job what its client
- * knows: it was put, it has ended, or a command was not answered, so that nobody knows.
+ * group, and the log may still lose it later. Nodes are killed at any step, all lose their power
+ * together, and are fenced, which means shut out from the log. For each job the world knows what
+ * its client knows: the job was put, it has ended, or a command has no answer, so that the client
+ * does not know.
  */
 #ifndef ELAPSE_TESTS_REPLICA_WORLD_H
 #define ELAPSE_TESTS_REPLICA_WORLD_H
