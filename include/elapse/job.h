@@ -64,7 +64,7 @@ struct elapse_queue;
 
 /* When a job is due. */
 enum elapse_due {
-    ELAPSE_DUE_IN = 0,    /* delay_ms from now; 0: at once */
+    ELAPSE_DUE_IN = 0,    /* delay_ms from now; 0: at once, or without a time if it has `await` */
     ELAPSE_DUE_AT = 1,    /* at_ms, by the wall clock; a time that has passed is now */
     ELAPSE_DUE_EVERY = 2, /* each period_ms, the first time one period from now */
     ELAPSE_DUE_CRON = 3,  /* when `cron` says, in `zone` */
@@ -72,15 +72,17 @@ enum elapse_due {
 
 /* What a put does if a job of the tube has its key. */
 enum elapse_if_key {
-    /* The old job ends, and the new one is stored (an upsert). The worker of a reserved one
-     * goes on beside the new job. */
-    ELAPSE_IF_KEY_REPLACE = 0,
+    ELAPSE_IF_KEY_DEFAULT =
+        0,                  /* REPLACE; KEEP if it has `await`: a put again counts nothing anew */
     ELAPSE_IF_KEY_KEEP = 1, /* the old job stays, and nothing is stored */
     ELAPSE_IF_KEY_FAIL = 2, /* KEY_PENDING */
     /* The old job gets the new body, options and delay, and keeps its id; but it is due no later
      * than debounce_max_ms after the put that made it. If the old job is reserved or buried, does
      * what REPLACE does. Needs IN and a debounce_max_ms of at least delay_ms. */
     ELAPSE_IF_KEY_DEBOUNCE = 3,
+    /* The old job ends, and the new one is stored (an upsert). The worker of a reserved one
+     * goes on beside the new job. */
+    ELAPSE_IF_KEY_REPLACE = 4,
 };
 
 /* A job to put. Zeros and NULL are the defaults, except for the tube. */
@@ -103,17 +105,21 @@ struct elapse_put {
     /* NULL, or a token. Another put with the same token, while it lives, stores nothing, and
      * answers KNOWN. A put with neither a key nor a token, tried again, may make two jobs. */
     const void *token;
-    size_t token_bytes;        /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
-    uint64_t token_life_ms;    /* how long the token lives: 1,000 to 600,000; 0: 600,000 */
-    enum elapse_due due;       /* when it is due. Default ELAPSE_DUE_IN */
+    size_t token_bytes;     /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
+    uint64_t token_life_ms; /* how long the token lives: 1,000 to 600,000; 0: 600,000 */
+    enum elapse_due due;    /* when it is due. Default ELAPSE_DUE_IN */
+    /* 0, or how many have to arrive (elapse_queue_arrive) before the job is ready, unless its due
+     * time comes first. With a delay of 0 it has no due time. Needs a key; not with EVERY, CRON or
+     * DEBOUNCE. */
+    uint32_t await;
     uint64_t delay_ms;         /* IN: up to ELAPSE_JOB_DELAY_MS_MAX */
     int64_t at_ms;             /* AT: by the wall clock */
     uint64_t period_ms;        /* EVERY: 1 to ELAPSE_JOB_DELAY_MS_MAX */
     const char *cron;          /* CRON: an expression as <elapse/cron.h> describes it */
     const char *zone;          /* CRON: NULL or "utc", or a name such as Europe/Berlin */
-    enum elapse_if_key if_key; /* default ELAPSE_IF_KEY_REPLACE */
-    uint64_t debounce_max_ms;  /* DEBOUNCE: at least delay_ms */
+    enum elapse_if_key if_key; /* default ELAPSE_IF_KEY_DEFAULT */
     uint32_t priority;         /* ready jobs with smaller numbers are handed out first */
+    uint64_t debounce_max_ms;  /* DEBOUNCE: at least delay_ms */
     uint64_t ttr_ms;           /* how long a lease lasts; 0: 60,000 */
     uint64_t expire_ms;        /* dropped when due for so long and not handed out; 0: never */
     uint32_t retry; /* hand-outs, with the first, that may fail; then it is buried. 0: no limit. A
@@ -129,7 +135,7 @@ enum elapse_result {
     ELAPSE_RESULT_SCHEDULED = 1,   /* put: the job is stored */
     ELAPSE_RESULT_REPLACED = 2,    /* put: the job is stored, in place of the job with its key */
     ELAPSE_RESULT_KEPT = 3,        /* put: the job with the key stays */
-    ELAPSE_RESULT_KNOWN = 4,       /* put: the token came before */
+    ELAPSE_RESULT_KNOWN = 4,       /* put, arrive: the token came before */
     ELAPSE_RESULT_BURIED = 5,      /* put: as KEPT, and the job with the key is buried */
     ELAPSE_RESULT_REMOVED = 6,     /* cancel: the job will never be handed out again */
     ELAPSE_RESULT_RUNNING = 7,     /* a worker has the job; put: as KEPT, and a worker has it */
@@ -146,6 +152,7 @@ struct elapse_answer {
     uint64_t id;
     /* Once this position is durable, so is everything that the answer says. */
     uint64_t position;
+    uint32_t left; /* arrive: how many are missing now; otherwise 0 */
     /* After ARGUMENT: which argument is wrong, as an English phrase; otherwise NULL. */
     const char *fault;
 };
@@ -194,6 +201,34 @@ ELAPSE_API enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *que
                                                         const struct elapse_due_time *time,
                                                         struct elapse_answer *answer);
 
+/* Arrivals at a job that was put with `await`. Zeros and NULL are the defaults, except for the tube
+ * and the key. */
+struct elapse_arrival {
+    const char *tube; /* the tube of the job */
+    const void *key;  /* its key */
+    size_t key_bytes; /* 1 to ELAPSE_JOB_KEY_BYTES_MAX */
+    /* NULL, or a token. Another arrival at this job with the same token, while the token lives,
+     * counts nothing, and answers KNOWN. */
+    const void *token;
+    size_t token_bytes;     /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
+    uint64_t token_life_ms; /* how long the token lives: 1,000 to 600,000; 0: 600,000 */
+    uint32_t count;         /* how many have arrived; 0: 1. More than are missing: those */
+};
+
+/*
+ * Counts arrivals at a job. When none is missing any more, the job is ready at once. The result is
+ * DONE, and answer->left is how many are missing now; KNOWN: the token came before, and `left` is
+ * that of now; or GONE: no job with the key waits for arrivals, because it never did, all have
+ * come, its due time has come, or it was kicked or cancelled.
+ * Without a token an arrival that is tried again counts twice. In a transaction behind LEASED it
+ * counts once without a token, too.
+ * Errors: ARGUMENT (answer->fault says which), LIMIT (tokens), DISK_FULL (with a token); those of
+ * every change: MEMORY, BROKEN, CLOSED. Cost: O(1), a lock; O(log ready) for the last one.
+ */
+ELAPSE_API enum elapse_error elapse_queue_arrive(struct elapse_queue *queue,
+                                                 const struct elapse_arrival *arrival,
+                                                 struct elapse_answer *answer);
+
 /* Makes a buried or delayed job ready now: DONE, also if it is ready already; RUNNING (a worker has
  * it, and nothing has changed) or GONE.
  * Errors: those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
@@ -231,6 +266,7 @@ struct elapse_reserved {
     uint32_t attempt;  /* of this occurrence, from 1; after a crash it may be too low */
     uint32_t missed;   /* recurring: occurrences that passed since the hand-out before */
     uint32_t retry;    /* as it was put: hand-outs of an occurrence that may fail; 0: no limit */
+    uint32_t await;    /* arrivals that are missing: its due time came first; 0: none */
     bool recurring;    /* it comes again */
     char tube[ELAPSE_TUBE_BYTES_MAX + 1]; /* the name of its tube */
 };
@@ -400,25 +436,29 @@ enum elapse_change_verb {
     ELAPSE_CHANGE_CANCEL = 1, /* elapse_queue_cancel; elapse_queue_cancel_id if `tube` is NULL */
     ELAPSE_CHANGE_RESCHEDULE = 2, /* elapse_queue_reschedule, or _id, to `time` */
     ELAPSE_CHANGE_KICK_ID = 3,    /* elapse_queue_kick_id */
-    ELAPSE_CHANGE_ACK = 4,        /* elapse_queue_ack of `id` and `lease`, as all behind it */
+    ELAPSE_CHANGE_ACK = 4,        /* elapse_queue_ack of `id` and `lease`, as all up to LEASED */
     ELAPSE_CHANGE_NACK = 5,       /* elapse_queue_nack */
     ELAPSE_CHANGE_NACK_IN = 6,    /* elapse_queue_nack_in, with `delay_ms` */
     ELAPSE_CHANGE_EXTEND = 7,     /* elapse_queue_extend */
     ELAPSE_CHANGE_BURY = 8,       /* elapse_queue_bury */
     ELAPSE_CHANGE_LEASED = 9,     /* nothing: the transaction depends on the lease */
+    ELAPSE_CHANGE_ARRIVE = 10,    /* elapse_queue_arrive of `arrival` */
 };
 
 /* A change of a transaction. Fields that its verb does not name are ignored. */
 struct elapse_change {
-    enum elapse_change_verb verb; /* what it does */
-    const struct elapse_put *put; /* PUT: the job */
-    const char *tube;             /* CANCEL, RESCHEDULE: the tube of the key; NULL: by `id` */
-    const void *key;              /* CANCEL, RESCHEDULE: the key of the job */
-    size_t key_bytes;             /* its size */
-    uint64_t id;                  /* the job, of all verbs but PUT */
-    struct elapse_lease lease;    /* from ACK on: the lease of the job */
-    struct elapse_due_time time;  /* RESCHEDULE: the new due time */
-    uint64_t delay_ms;            /* NACK_IN: how long the worker asks for */
+    enum elapse_change_verb verb;         /* what it does */
+    const struct elapse_put *put;         /* PUT: the job */
+    const struct elapse_arrival *arrival; /* ARRIVE: at which job, and how many */
+    const char *tube;            /* CANCEL, RESCHEDULE: the tube of the key; NULL: by `id` */
+    const void *key;             /* CANCEL, RESCHEDULE: the key of the job */
+    size_t key_bytes;            /* its size */
+    uint64_t id;                 /* the job, of all verbs but PUT and ARRIVE */
+    struct elapse_lease lease;   /* ACK to LEASED: the lease of the job */
+    struct elapse_due_time time; /* RESCHEDULE: the new due time */
+    uint64_t delay_ms;           /* NACK_IN: how long the worker asks for */
+    const void *error;  /* NACK, BURY: what went wrong, as elapse_queue_nack_error; NULL: nothing */
+    size_t error_bytes; /* its size */
 };
 
 /* What became of a change of a transaction. */
@@ -426,6 +466,7 @@ struct elapse_change_answer {
     enum elapse_error error;   /* as of the verb alone: OK, GONE, CANCELLED or KEY_PENDING */
     enum elapse_result result; /* as of the verb alone */
     uint64_t id;               /* the job; 0: there is none */
+    uint32_t left;             /* ARRIVE: how many are missing now */
 };
 
 /*
@@ -462,7 +503,7 @@ enum elapse_job_state {
 struct elapse_job {
     uint64_t id;               /* never 0 */
     size_t body_bytes;         /* the length of its body */
-    int64_t due_ms;            /* by the wall clock, as it is now */
+    int64_t due_ms;            /* by the wall clock, as it is now; 0 without a due time */
     uint64_t ttr_ms;           /* how long a lease lasts */
     uint64_t left_ms;          /* DELAYED: until it is due; RESERVED: until the lease ends; or 0 */
     const char *reason;        /* BURIED: why, an English phrase; otherwise NULL */
@@ -472,6 +513,9 @@ struct elapse_job {
     uint32_t attempts;                    /* hand-outs of this occurrence that failed */
     uint32_t missed;                      /* occurrences that passed since the last hand-out */
     uint32_t failures;                    /* occurrences that failed for good */
+    uint32_t await;                       /* arrivals that are missing; 0: none */
+    bool waits;                           /* DELAYED: for `await` arrivals, or its due time */
+    bool has_due;                         /* false: it waits for arrivals alone */
     bool recurring;                       /* put with EVERY or CRON */
     char tube[ELAPSE_TUBE_BYTES_MAX + 1]; /* the name of its tube */
 };
@@ -487,12 +531,18 @@ elapse_queue_look_up_id(struct elapse_queue *queue, uint64_t id, struct elapse_j
 
 /* What a job consists of. elapse_content_free releases it. */
 struct elapse_content {
-    const void *key;    /* NULL: it has none */
-    size_t key_bytes;   /* 0 without a key */
-    const void *body;   /* never NULL */
-    size_t body_bytes;  /* 0: the body is empty */
-    const void *error;  /* what went wrong last; NULL: nothing is known */
-    size_t error_bytes; /* 0 without an error */
+    const void *key;      /* NULL: it has none */
+    size_t key_bytes;     /* 0 without a key */
+    const void *tag;      /* NULL: it has none */
+    size_t tag_bytes;     /* 0 without a tag */
+    const void *group;    /* NULL: it has none */
+    size_t group_bytes;   /* 0 without a group */
+    const void *headers;  /* NULL: it has none */
+    size_t headers_bytes; /* 0 without headers */
+    const void *body;     /* never NULL */
+    size_t body_bytes;    /* 0: the body is empty */
+    const void *error;    /* what went wrong last; NULL: nothing is known */
+    size_t error_bytes;   /* 0 without an error */
     int64_t error_ms;   /* when a worker told it, by the wall clock; 0: the lease ended by itself */
     void *memory;       /* private */
     void *error_memory; /* private */

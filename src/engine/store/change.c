@@ -7,6 +7,24 @@
 /* How long a lease lasts if the put does not say it. */
 #define TTR_DEFAULT_MS UINT64_C(60000)
 
+/* Without a word a put takes the place of the job that has its key. If it gathers, it does not:
+ * what is put again must not begin the count anew. */
+static enum elapse__queue_if_key if_key_of(const struct elapse_put *put)
+{
+    if (put->if_key == ELAPSE_IF_KEY_DEFAULT)
+        return put->await > 0 ? ELAPSE__QUEUE_KEEP : ELAPSE__QUEUE_REPLACE;
+    return put->if_key == ELAPSE_IF_KEY_REPLACE ? ELAPSE__QUEUE_REPLACE
+                                                : (enum elapse__queue_if_key)put->if_key;
+}
+
+/* A job that waits for arrivals, with a delay of 0, would not wait for any: it has no due time. */
+static enum elapse__queue_when when_of(const struct elapse_put *put)
+{
+    return put->await > 0 && put->due == ELAPSE_DUE_IN && put->delay_ms == 0
+               ? ELAPSE__QUEUE_NO_TIME
+               : (enum elapse__queue_when)put->due;
+}
+
 struct elapse__queue_put elapse__store_put(const struct elapse_put *put)
 {
     return (struct elapse__queue_put){
@@ -18,13 +36,14 @@ struct elapse__queue_put elapse__store_put(const struct elapse_put *put)
         .headers = elapse__store_bytes(put->headers, put->headers_bytes),
         .token = elapse__store_bytes(put->token, put->token_bytes),
         .token_life_ms = put->token_life_ms,
-        .when = (enum elapse__queue_when)put->due,
+        .when = when_of(put),
+        .await = put->await,
         .delay_ms = put->delay_ms,
         .at_ms = put->at_ms,
         .period_ms = put->period_ms,
         .cron = elapse__store_text(put->cron),
         .zone = elapse__store_text(put->zone),
-        .if_key = (enum elapse__queue_if_key)put->if_key,
+        .if_key = if_key_of(put),
         .debounce_max_ms = put->debounce_max_ms,
         .priority = put->priority,
         .ttr_ms = put->ttr_ms == 0 ? TTR_DEFAULT_MS : put->ttr_ms,
@@ -46,8 +65,7 @@ _Static_assert((int)ELAPSE_DUE_IN == ELAPSE__QUEUE_IN && (int)ELAPSE_DUE_AT == E
                    (int)ELAPSE_DUE_EVERY == ELAPSE__QUEUE_EVERY &&
                    (int)ELAPSE_DUE_CRON == ELAPSE__QUEUE_CRON,
                "the due times are those of the queue");
-_Static_assert((int)ELAPSE_IF_KEY_REPLACE == ELAPSE__QUEUE_REPLACE &&
-                   (int)ELAPSE_IF_KEY_KEEP == ELAPSE__QUEUE_KEEP &&
+_Static_assert((int)ELAPSE_IF_KEY_KEEP == ELAPSE__QUEUE_KEEP &&
                    (int)ELAPSE_IF_KEY_FAIL == ELAPSE__QUEUE_FAIL &&
                    (int)ELAPSE_IF_KEY_DEBOUNCE == ELAPSE__QUEUE_DEBOUNCE,
                "the modes of a key are those of the queue");
@@ -56,6 +74,33 @@ enum elapse_error elapse_queue_put(struct elapse_queue *queue, const struct elap
                                    struct elapse_answer *answer)
 {
     return elapse__store_run_unless_stopped(queue, do_put, put, answer);
+}
+
+/* ---- arrive ---- */
+
+struct elapse__queue_arrival elapse__store_arrival(const struct elapse_arrival *arrival)
+{
+    return (struct elapse__queue_arrival){
+        .tube = elapse__store_text(arrival->tube),
+        .key = elapse__store_bytes(arrival->key, arrival->key_bytes),
+        .count = arrival->count == 0 ? 1 : arrival->count,
+        .token = elapse__store_bytes(arrival->token, arrival->token_bytes),
+        .token_life_ms = arrival->token_life_ms,
+    };
+}
+
+static struct elapse__queue_answer do_arrive(struct elapse__queue *jobs,
+                                             struct elapse__queue_now now, const void *arguments)
+{
+    struct elapse__queue_arrival arrival = elapse__store_arrival(arguments);
+    return elapse__queue_arrive(jobs, now, &arrival);
+}
+
+enum elapse_error elapse_queue_arrive(struct elapse_queue *queue,
+                                      const struct elapse_arrival *arrival,
+                                      struct elapse_answer *answer)
+{
+    return elapse__store_run(queue, do_arrive, arrival, answer);
 }
 
 /* ---- by key or id ---- */

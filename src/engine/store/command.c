@@ -138,6 +138,7 @@ static enum elapse_error run(struct elapse_queue *store, life_function *life,
             .result = elapse__store_result(result.result),
             .id = result.id,
             .position = result.position,
+            .left = result.left,
             .fault = result.fault,
         };
         error = elapse__store_error(store, result.result);

@@ -25,6 +25,9 @@ enum elapse_error elapse__store_error(const struct elapse_queue *store,
 /* Returns a put in the form that the queue takes. */
 struct elapse__queue_put elapse__store_put(const struct elapse_put *put);
 
+/* Returns arrivals in the form that the queue takes. */
+struct elapse__queue_arrival elapse__store_arrival(const struct elapse_arrival *arrival);
+
 /* Returns a due time in the form that the queue takes. */
 struct elapse__queue_time elapse__store_time(const struct elapse_due_time *time);
 

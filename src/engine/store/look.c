@@ -37,6 +37,9 @@ static void fill_job(struct elapse_job *job, const struct elapse__queue_view *vi
         .attempts = view->attempts,
         .missed = view->missed,
         .failures = view->failures,
+        .await = view->await,
+        .waits = view->waits,
+        .has_due = view->has_due,
         .lease = {.life = view->lease.life, .number = view->lease.number},
         .reason = view->state == ELAPSE__QUEUE_BURIED ? view->reason : NULL,
     };
@@ -168,6 +171,12 @@ enum elapse_error elapse_queue_peek(struct elapse_queue *queue, uint64_t id,
     *content = (struct elapse_content){
         .key = texts.key.size > 0 ? texts.key.bytes : NULL,
         .key_bytes = texts.key.size,
+        .tag = texts.tag.size > 0 ? texts.tag.bytes : NULL,
+        .tag_bytes = texts.tag.size,
+        .group = texts.group.size > 0 ? texts.group.bytes : NULL,
+        .group_bytes = texts.group.size,
+        .headers = texts.headers.size > 0 ? texts.headers.bytes : NULL,
+        .headers_bytes = texts.headers.size,
         .body = texts.body.size > 0 ? texts.body.bytes : "",
         .body_bytes = texts.body.size,
         .error = texts.error.bytes,
@@ -366,7 +375,7 @@ bool elapse_queue_groups(struct elapse_queue *queue, const char *tube, uint64_t 
                                            .running = view.running,
                                            .buried = view.buried,
                                            .name_bytes = view.name.size};
-        ELAPSE__ASSERT_THAT(view.name.size, <, sizeof group->name);
+        ELAPSE__ASSERT_THAT(view.name.size, <=, sizeof group->name);
         if (is_found)
             memcpy(group->name, view.name.bytes, view.name.size);
         elapse__store_leave(queue);

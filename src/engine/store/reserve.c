@@ -158,6 +158,7 @@ static void fill(struct elapse_reserved *job, const struct elapse__queue_handed 
         .attempt = handed->attempt,
         .missed = handed->missed,
         .retry = handed->retry,
+        .await = handed->await,
         .recurring = handed->recurring,
         .position = position,
         .memory = texts->memory,

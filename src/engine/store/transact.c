@@ -34,6 +34,7 @@ static enum elapse__queue_verb verb_of(enum elapse_change_verb verb)
         [ELAPSE_CHANGE_EXTEND] = ELAPSE__QUEUE_EXTEND,
         [ELAPSE_CHANGE_BURY] = ELAPSE__QUEUE_BURY,
         [ELAPSE_CHANGE_LEASED] = ELAPSE__QUEUE_LEASED,
+        [ELAPSE_CHANGE_ARRIVE] = ELAPSE__QUEUE_ARRIVE,
     };
     return verbs[verb];
 }
@@ -52,24 +53,36 @@ static void name_job(struct elapse__queue_change *inner, const struct elapse_cha
         change->verb == ELAPSE_CHANGE_CANCEL ? ELAPSE__QUEUE_CANCEL : ELAPSE__QUEUE_RESCHEDULE;
 }
 
+static void name_lease(struct elapse__queue_change *inner, const struct elapse_change *change)
+{
+    bool has_error = change->verb == ELAPSE_CHANGE_NACK || change->verb == ELAPSE_CHANGE_BURY;
+    inner->held = (struct elapse__queue_change_held){
+        .holder = {.id = change->id,
+                   .lease = {.life = change->lease.life, .number = change->lease.number}},
+        .delay_ms = change->verb == ELAPSE_CHANGE_NACK_IN ? change->delay_ms : 0,
+    };
+    if (has_error)
+        inner->held.holder.error = elapse__store_bytes(change->error, change->error_bytes);
+}
+
 /* Translates a change. Returns NULL, or what is wrong with the change. */
 static const char *translate(struct elapse__queue_change *inner, const struct elapse_change *change)
 {
-    if ((unsigned)change->verb > ELAPSE_CHANGE_LEASED)
+    if ((unsigned)change->verb > ELAPSE_CHANGE_ARRIVE)
         return "there is no such verb";
     inner->verb = verb_of(change->verb);
     if (change->verb == ELAPSE_CHANGE_PUT) {
         if (change->put == NULL)
             return "the put of a change is NULL";
         inner->put = elapse__store_put(change->put);
+    } else if (change->verb == ELAPSE_CHANGE_ARRIVE) {
+        if (change->arrival == NULL)
+            return "the arrival of a change is NULL";
+        inner->arrival = elapse__store_arrival(change->arrival);
     } else if (change->verb <= ELAPSE_CHANGE_KICK_ID) {
         name_job(inner, change);
     } else {
-        inner->held = (struct elapse__queue_change_held){
-            .holder = {.id = change->id,
-                       .lease = {.life = change->lease.life, .number = change->lease.number}},
-            .delay_ms = change->verb == ELAPSE_CHANGE_NACK_IN ? change->delay_ms : 0,
-        };
+        name_lease(inner, change);
     }
     return NULL;
 }
@@ -79,7 +92,9 @@ static enum elapse_error error_of(const struct elapse_queue *queue,
                                   const struct elapse_change *change,
                                   enum elapse__queue_result result)
 {
-    if (result == ELAPSE__QUEUE_GONE && change->verb >= ELAPSE_CHANGE_ACK)
+    bool needs_lease = change->verb >= ELAPSE_CHANGE_ACK && change->verb != ELAPSE_CHANGE_ARRIVE;
+
+    if (result == ELAPSE__QUEUE_GONE && needs_lease)
         return ELAPSE_ERROR_GONE;
     return elapse__store_error(queue, result);
 }
@@ -100,6 +115,7 @@ static enum elapse_error run(struct elapse_queue *queue, const struct elapse_cha
             .error = error_of(queue, &changes[i], transaction->answers[i].result),
             .result = elapse__store_result(transaction->answers[i].result),
             .id = transaction->answers[i].id,
+            .left = transaction->answers[i].left,
         };
     return ELAPSE_OK;
 }

@@ -535,4 +535,50 @@ STORE_TEST(space_is_used_again)
     elapse_reserved_free(&job);
 }
 
+STORE_TEST(peek_shows_all_that_a_job_was_put_with)
+{
+    const struct elapse_put put = {.tube = "tube",
+                                   .body = "body",
+                                   .body_bytes = 4,
+                                   .tag = "tag",
+                                   .tag_bytes = 3,
+                                   .group = "group",
+                                   .group_bytes = 5,
+                                   .headers = "{}",
+                                   .headers_bytes = 2};
+    struct elapse_answer answer;
+    struct elapse_content content;
+
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_int_equal(elapse_queue_peek(queue, answer.id, &content), ELAPSE_OK);
+    assert_null(content.key);
+    assert_int_equal(content.tag_bytes, 3);
+    assert_memory_equal(content.tag, "tag", 3);
+    assert_int_equal(content.group_bytes, 5);
+    assert_memory_equal(content.group, "group", 5);
+    assert_int_equal(content.headers_bytes, 2);
+    assert_memory_equal(content.headers, "{}", 2);
+    elapse_content_free(&content);
+    answer = put_job("key", "x", 0);
+    assert_int_equal(elapse_queue_peek(queue, answer.id, &content), ELAPSE_OK);
+    assert_null(content.tag);
+    assert_null(content.group);
+    assert_null(content.headers);
+    elapse_content_free(&content);
+}
+
+STORE_TEST(a_group_with_the_longest_name_is_listed)
+{
+    char name[ELAPSE_JOB_KEY_BYTES_MAX];
+    const struct elapse_put put = {.tube = "tube", .group = name, .group_bytes = sizeof name};
+    struct elapse_job_group group;
+    uint64_t cursor = 0;
+
+    memset(name, 'g', sizeof name);
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    assert_true(elapse_queue_groups(queue, "tube", &cursor, &group));
+    assert_int_equal(group.name_bytes, sizeof name);
+    assert_memory_equal(group.name, name, sizeof name);
+}
+
 TEST_MAIN("store")
