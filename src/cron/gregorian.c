@@ -16,7 +16,7 @@ enum {
     /* The last four years of a century have one day less, unless it is the last century of the
      * era. */
     DAYS_PER_FOUR_YEARS = 1461,
-    DAYS_BEFORE_EPOCH = 719468, /* from 0000-03-01 to 1970-01-01 */
+    DAYS_BEFORE_EPOCH = 719468, /* the days from 0000-03-01 to 1970-01-01 */
 };
 
 /* Returns how many days of an era are before its year `year_of_era`. The years of an era are

@@ -243,7 +243,7 @@ static bool read_item(struct elapse__reader *reader, enum field_name name, struc
     if (name == WEEKDAY && is_bounded && first == 7 && last < 7)
         first = 0; /* 7-2 means SUN-TUE */
     if (!is_bounded && last < first)
-        last = first; /* in 7/2, the first value 7 is above the end of the field */
+        last = first; /* in 7/2, the first value is above the end of the field */
     add_range(name, first, last, step, values);
     return true;
 }

@@ -28,8 +28,8 @@ struct elapse__recurrence {
     uint64_t occurrence_ns; /* the occurrence that is pending or running */
     uint64_t planned_ns;    /* if `kind` is CRON: the occurrence after occurrence_ns; 0 if it is not
                                known */
-    bool moved;             /* the task was rescheduled while it ran ... */
-    uint64_t moved_ns;      /* ... to this deadline */
+    bool moved;             /* the task was rescheduled to moved_ns while it ran */
+    uint64_t moved_ns;      /* if `moved`: the new deadline */
     uint64_t number;        /* how many runs have begun */
     uint64_t missed;        /* occurrences that were left out before this one */
     enum elapse_zone zone;

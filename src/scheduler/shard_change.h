@@ -19,11 +19,11 @@ struct elapse__move {
     uint64_t tick; /* the tick at which a task with this deadline becomes due */
     enum elapse__direction direction;
     uint64_t now_ns;        /* the present by the monotonic clock; MOVE_ANYWHERE does not need it */
-    bool to_now;            /* true: a task with a wall-clock time is moved to wall_clock_ns; ... */
-    uint64_t wall_clock_ns; /* ... false: such a task is refused */
+    bool to_now;            /* a task with a wall-clock time is moved, too; false: it is refused */
+    uint64_t wall_clock_ns; /* if `to_now`: where such a task is moved to */
     bool moved;             /* out: the task was moved */
-    bool started;           /* out: the timer of the task was started ... */
-    bool by_wall_clock;     /* out: ... in the wheel of the wall clock */
+    bool started;           /* out: the timer of the task was started */
+    bool by_wall_clock;     /* out: the timer was started in the wheel of the wall clock */
 };
 
 /* Moves a task to another deadline. If `move->started` is true afterwards, the caller must wake the

@@ -20,14 +20,14 @@
  * Only a RUNNING or FINISHING task has a recurrence with a change that was noted and not applied.
  *
  * Invariants of a shard, tested at every release of the lock:
- *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
- *     counter is greater than the number of places that tasks have had.
- *  2. `pending_of_all`, where it is counted, is not less than `pending`.
- *  3. wake_tick is not later than the next tick of the wheel, unless the shard is closed; the
- *     same holds of the wall-clock wheel while it is STEADY. cascade_tick is NEVER unless the shard
+ *  1. `running` and `pending` are not greater than the number of places that tasks have had. A
+ *     running task counts in `running`. It counts in `pending`, too, while it will run again.
+ *  2. If `pending_of_all` is counted, it is not less than `pending`.
+ *  3. Unless the shard is closed, wake_tick is not later than the next tick of the wheel. The same
+ *     is true of the wall-clock wheel while it is STEADY. cascade_tick is NEVER unless the shard
  *     cascades ahead.
- *  4. Each place of the unlinking ring is empty or holds a task that is UNLINKING, whose timer is
- *     in the wheel.
+ *  4. Each place of the unlinking ring is empty or holds a task that is UNLINKING. The timer of
+ *     such a task is in the wheel.
  *  5. The chain of the wall-clock wheel is empty while that wheel is STEADY or does not exist.
  *  6. The key index has at least its first buckets, `level` is a power of two, and `split` is
  *     below it.
@@ -35,30 +35,31 @@
  * 17. Every action that has begun has returned or is running.
  *
  * Invariants that need a walk through all tasks:
- *  7. Each task is what the table above says of its state.
- *  8. `pending` counts the tasks that are PENDING, WAITING or QUEUED, or running again; `running`
- *     counts those that are RUNNING or FINISHING.
- *  9. Both wheels together hold the timers of the PENDING tasks that are not in the chain, and of
- *     the UNLINKING tasks that are not; the wheels hold no others.
- * 10. Tasks in the chain are PENDING and `unplaced`, or UNLINKING; tasks that are `unplaced` are in
+ *  7. Each task has the fields that the table above gives for its state.
+ *  8. `pending` counts the tasks that are PENDING, WAITING or QUEUED, and the running tasks that
+ *     will run again. `running` counts the tasks that are RUNNING or FINISHING.
+ *  9. Both wheels together hold the timers of all PENDING and UNLINKING tasks that are not in the
+ *     chain, and no other timers.
+ * 10. A task in the chain is UNLINKING, or PENDING and `unplaced`. A task that is `unplaced` is in
  *     the chain.
- * 11. The index holds as many keys as the tasks name.
+ * 11. The index holds as many keys as the tasks name. Keys that only a destructor uses come on top.
  * 12. wake_tick is not later than the deadline of any PENDING task, by the clock of that task. For
  *     a wall-clock deadline this holds while the wheel is STEADY and has not reached the deadline.
- * 13. A block counts as `used` the tasks that are not FREE and those that have no generation left;
- *     its list of free tasks holds the others that were used.
- * 14. A block is in the list of blocks with room if it has room, and in the list of blocks given
- *     back if it has no tasks; no block is in two.
+ * 13. `used` of a block counts the tasks that are not FREE, and those that have no generation left.
+ *     The block's list of free tasks holds all other tasks at places that were used.
+ * 14. A block that has room is in the list of blocks with room. A block that has no memory for
+ * tasks is in the list of blocks given back. No block is in both lists.
  *
- * 18. The two lists of due tasks hold the tasks that are WAITING or QUEUED, each by its clock.
+ * 18. The two lists of due tasks hold the tasks that are WAITING or QUEUED. Each task is in the
+ * list of its clock.
  * 19. The list of leases is in the order of expiry. Its leases have an `until_tick` and belong to
- *     RUNNING tasks; a lease that is not in the list has no `until_tick`. Unless the shard is
+ *     RUNNING tasks. A lease that is not in the list has no `until_tick`. Unless the shard is
  *     closed, wake_tick is not later than the first expiry.
  *
  * Invariants that need a walk through both wheels and all keys:
  * 15. elapse_wheel_check finds nothing in either wheel.
- * 16. Each key is in the bucket of its hash, and names a pending or a running task, or a destructor
- *     still uses it.
+ * 16. Each key is in the bucket of its hash. Each key names a pending or a running task, or a
+ *     destructor still uses the key.
  *
  * A walk takes a time proportional to the number of tasks. So it is done at every release while
  * tasks are few, and otherwise once for every sixteenth of them: on average a release examines 16
@@ -82,11 +83,11 @@ enum { WALKS_FOR_EACH_OF_WHEELS = 64 };
 struct census {
     uint64_t pending;
     uint64_t running;
-    uint64_t due; /* WAITING or QUEUED */
+    uint64_t due; /* tasks that are WAITING or QUEUED */
     uint64_t in_wheel;
     uint64_t in_wall_clock_wheel;
-    uint64_t in_chain;  /* PENDING and unplaced */
-    uint64_t unlinking; /* in the ring of UNLINKING tasks, or in the chain */
+    uint64_t in_chain;  /* tasks that are PENDING and `unplaced` */
+    uint64_t unlinking; /* tasks that are UNLINKING, in the ring or in the chain */
     uint64_t keys;
     uint64_t leases;
 };

@@ -15,28 +15,28 @@
  *       +---- remove (cancel, replacement, closing): from WAITING and QUEUED; and from
  *             PENDING by way of UNLINKING
  *
- *  FREE        no task: its place is in the list of free ones
- *  PENDING     its timer is in a wheel or, for a wall-clock time, in the chain of
- *              wall_clock_wheel.h
- *  WAITING     due, and out of the wheel; the action of another task with its key runs
- *  QUEUED      due, and out of the wheel. Where there are workers, its handle is in the work
- *              queue, perhaps several times: a worker that takes the handle begins the task only if
- *              it is still QUEUED. Where there are none, the task begins before the lock is
- *              released.
- *  RUNNING     its action has begun and not returned; in pull mode: taken and not done
- *  FINISHING   pull mode only: a thread has called elapse_task_done, has released the lock to
- *              compute the next occurrence, and will take it again to finish the task
- *  UNLINKING   ended, and no handle finds it; but its timer is still in the wheel. To unlink a
- *              timer writes to both its neighbours, which costs two cache misses. So the neighbours
- *              are prefetched now, and the timer is unlinked some cancels later: see unlink_later
- *              in shard_steps.c. A task with a wall-clock time is unlinked at once, unless it is in
- *              the chain of wall_clock_wheel.h. Then it stays there, UNLINKING, until the chain is
- *              emptied.
+ *  FREE        The struct holds no task, and is in the list of free tasks of its block.
+ *  PENDING     The timer of the task is in a wheel or, for a wall-clock time, in the chain of
+ *              wall_clock_wheel.h.
+ *  WAITING     The task is due, and out of the wheel. The action of another task with its key runs.
+ *  QUEUED      The task is due, and out of the wheel. If there are workers, the handle of the task
+ *              is in the work queue, perhaps several times. A worker that takes the handle begins
+ *              the task only if the task is still QUEUED. If there are no workers, the task begins
+ *              before the lock is released.
+ *  RUNNING     The action has begun and not returned. In pull mode: the task is taken and not done.
+ *  FINISHING   Only in pull mode. A thread has called elapse_task_done, and has released the lock
+ *              to compute the next occurrence. It will take the lock again to finish the task.
+ *  UNLINKING   The task has ended, and no handle finds it, but its timer is still in the wheel. To
+ *              unlink a timer writes to both its neighbours, which costs two cache misses. So the
+ *              neighbours are prefetched now, and the timer is unlinked some cancels later: see
+ *              unlink_later in shard_steps.c. A task with a wall-clock time is unlinked at once,
+ *              unless it is in the chain of wall_clock_wheel.h. Such a task stays UNLINKING until
+ *              the chain is emptied.
  *
- * While RUNNING or FINISHING, `runs_again` means that the task becomes PENDING when it finishes: it
- * recurs, or it was rescheduled meanwhile. A task that recurs has `runs_again` from the moment it
- * begins. `cancelled` means that the task must not run again. `waited` means that a thread waits
- * for the task's end, or has waited.
+ * While a task is RUNNING or FINISHING, `runs_again` means that the task becomes PENDING when it
+ * finishes, because it recurs or was rescheduled meanwhile. A task that recurs has `runs_again`
+ * from the moment it begins. `cancelled` means that the task must not run again. `waited` means
+ * that a thread waits for the task's end, or has waited for it.
  */
 #ifndef ELAPSE__TASK_H
 #define ELAPSE__TASK_H

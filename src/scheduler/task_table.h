@@ -38,8 +38,8 @@ struct elapse__task_block {
     uint32_t used;       /* places whose task is in use, or has no generation left */
     uint32_t fresh;      /* places from this one on were never used */
     uint32_t generation; /* tasks at places that were never used begin with this generation */
-    uint32_t next;       /* in the list of blocks with room, or of blocks given back */
-    uint32_t previous;   /* in the list of blocks with room */
+    uint32_t next;     /* the next block in the list of blocks with room, or of blocks given back */
+    uint32_t previous; /* the block before in the list of blocks with room */
 };
 
 /* The records of the blocks. When there are too few records, a larger array takes the place of this

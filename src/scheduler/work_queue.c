@@ -91,7 +91,7 @@ static bool must_wake(struct elapse__work_queue *queue)
     return true;
 }
 
-/* Requires the lock. */
+/* Returns how many more handles are queued than there are idle workers. Requires the lock. */
 static unsigned without_worker(const struct elapse__work_queue *queue)
 {
     return queue->count > queue->idle ? queue->count - queue->idle : 0;
@@ -150,7 +150,7 @@ unsigned elapse__work_queue_workers(struct elapse__work_queue *queue)
     return workers;
 }
 
-/* Requires the lock. */
+/* Returns whether no worker is busy, and the queue is empty or ending. Requires the lock. */
 static bool is_quiet(const struct elapse__work_queue *queue)
 {
     return queue->busy == 0 && (queue->count == 0 || queue->ending);

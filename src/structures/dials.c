@@ -13,10 +13,11 @@
  *                           v
  *     level 2       1000- 100- 200- 300- 400- 500- 600- 700- 800- 900-999
  *
- * Deadline 131: level 0 reaches to 132, so slot 1 of level 0. Deadline 135: slot 3 of level 1,
- * which is cascaded at 130, when the timer moves to slot 5 of level 0. Deadline 210: slot 1 of
- * level 1. Deadline 1050: slot 0 of level 2. Deadline 1100: out of reach, because level 2 begins
- * at 100.
+ * A timer with the deadline 131 lies in slot 1 of level 0, because level 0 reaches to 132. A timer
+ * with the deadline 135 lies in slot 3 of level 1. That slot is cascaded at 130: then the timer
+ * moves to slot 5 of level 0. A timer with the deadline 210 lies in slot 1 of level 1, and one with
+ * the deadline 1050 in slot 0 of level 2. The deadline 1100 is out of reach, because the reach of
+ * level 2 begins at 100.
  *
  * There are two times. `clock` is the time that the caller gave last. `pointer` is the tick from
  * which the slots are counted. Advance sets the clock and nothing else. The pointer follows the
@@ -44,29 +45,28 @@
  *
  * Invariants, by the numbers that elapse_dials_check returns:
  *  1. pointer <= clock <= ELAPSE_TIME_MAX.
- *  2. A slot's bit is set exactly while the slot has timers, `occupied_slots` of its level
- *     counts these bits, and no other bits are set.
- *  3. Every ring is closed in both directions, and the place of each timer in it names
- *     the level and slot of the ring, or says that the timer is parked, or never due.
+ *  2. A slot's bit is set exactly while the slot has timers. `occupied_slots` of a level counts
+ *     the bits of its slots, and no other bits are set.
+ *  3. Every ring is closed in both directions. The place of each timer in a ring names the level
+ *     and the slot of the ring, or says that the timer is parked, or never due.
  *  4. `count` timers are in the rings.
- *  5. A slot that has timers begins at or after the pointer, and their deadlines
- *     are ticks that it covers.
- *  6. Parked deadlines are not before `parked_least`, which begins a slot of the coarsest level
- *     at or after the pointer when rounded down to one; those aside are not before the pointer.
- *     Parked and aside are earlier than ELAPSE_NEVER; the ring for ELAPSE_NEVER has no other
- *     deadlines.
- *  7. `wake` is not before the pointer, and no slot that has timers, and no visit, begins
- *     before `wake`.
- *  8. While `cascaded`, nothing is aside, and no slot above level 0 that has timers and no
- *     visit begins at the pointer.
- *  9. The levels are numbered upwards from 0, each with 2 slots or more. A slot of level
- *     0 is one tick wide, a slot of another level is as wide as the level below. A level
- *     spans its slots, or UINT64_MAX where that is more than 2^64 - 1.
+ *  5. A slot that has timers begins at the pointer or later. The deadlines of its timers are ticks
+ *     that the slot covers.
+ *  6. No parked deadline is before `parked_least`. The slot of the coarsest level that would have
+ *     `parked_least` begins at the pointer or later. No deadline of a timer set aside is before
+ *     the pointer. Timers for ELAPSE_NEVER are in their own ring, which has no other timers.
+ *  7. `wake` is not before the pointer. Before `wake` there is no visit, and no slot that has
+ *     timers begins.
+ *  8. While `cascaded` is true, no timer is aside. At the pointer there is then no visit, and no
+ *     slot above level 0 that has timers begins.
+ *  9. The levels are numbered upwards from 0. Each level has 2 slots or more. A slot of level 0 is
+ *     one tick wide. A slot of another level is as wide as the whole level below. `span` is the
+ *     width of all slots together, or UINT64_MAX if that is more than 2^64 - 1.
  *
  * The functions, and what each changes:
- *     start, stop   idle <-> a ring; a slot's bit; wake, downwards
- *     follow_clock  pointer, as far as nothing has to be cascaded; wake
- *     find_due      pointer, wake: goes on to the next tick with work to do
+ *     start, stop   idle <-> a ring; a slot's bit; wake, to an earlier tick
+ *     follow_clock  pointer, only so far that nothing has to be cascaded; wake
+ *     find_due      pointer and wake, up to the next tick with work to do
  *     cascade_at_pointer   moves the timers of all slots that begin at the pointer; cascaded
  *     pop_due       a ring -> idle; a slot's bit; wake
  *     grow          adds a level

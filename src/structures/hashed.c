@@ -15,8 +15,8 @@
  *                              25: 2 rounds (newest)
  *
  * At tick 5, slot 5 is visited: the timer with the deadline 5 is due, and goes to the ring of due
- * timers. The other timers stay in the slot in their order, with one round less. rounds = (deadline
- * - pointer - 1) / slots.
+ * timers. The other timers stay in the slot in their order, with one round less. A timer has
+ * (deadline - pointer - 1) / slots rounds.
  *
  * There are two times. `clock` is the time that the caller gave last. `pointer` trails the clock:
  * it is the tick whose visit is complete or under way. Advance sets the clock and nothing else. Pop
@@ -31,7 +31,7 @@
  * first. A timer with fewer rounds than these turns is due. So timers of different turns become due
  * together, and are sorted by turn while they are popped: hashed_sort.h. `jump_origin` is the tick
  * at which the pointer was before. While the jump has not visited a slot yet, the rounds of its
- * timers are counted from `jump_origin`, also of timers that are armed meanwhile.
+ * timers are counted from `jump_origin`. This is so for timers that are armed meanwhile, too.
  *
  *       jump_origin                                          pointer
  *           |----------- turns, each past every slot ------------|
@@ -44,26 +44,28 @@
  *  2. A slot's bit in `occupied` is set exactly while its ring has timers.
  *  3. Every ring is closed in both directions.
  *  4. `count` timers are in the rings.
- *  5. A timer in a slot's ring has a deadline that falls on that slot, and as many rounds as lie
- *     between the deadline and the tick from which the slot's rounds are counted.
- *  6. The same holds for a timer set aside, for the slot under visit. `turns` is the number of
- *     turns that this visit stands for.
- *  7. A timer in the due ring has no rounds and a deadline up to the pointer. The ring is in order.
- *     While due timers are sorted, all in the ring are of the turn `due_turn`.
+ *  5. A timer in a slot's ring has a deadline that belongs to this slot. Its rounds are the number
+ *     of visits to the slot that come before the deadline, and after the tick from which the slot's
+ *     rounds are counted.
+ *  6. Invariant 5 holds for the timers set aside, too; their slot is the slot under visit. `turns`
+ *     is the number of turns that this visit stands for.
+ *  7. A timer in the due ring has no rounds, and its deadline is not after the pointer. The ring is
+ *     in order. While due timers are sorted, all timers in the ring are of the turn `due_turn`.
  *  8. The ring of the timers armed for ELAPSE_NEVER has no other timers.
- *  9. `pointer_slot` is the pointer's slot. Unless a jump of more than a turn is under way,
- *     `jump_origin` is the pointer, and no slot is unvisited. During a jump, `origin_turn` is
- *     the turn of `jump_origin`, and `due_turn` is 0.
- * 10. A timer in a bucket of the sort has no rounds and a deadline up to the pointer, and it lies
- *     in the bucket of its turn. A timer that is being divided is of `due_turn` or of a turn after
- *     it. The bitmaps say which buckets have timers (2).
+ *  9. `pointer_slot` is the pointer's slot. If no jump is under way, `jump_origin` is the pointer,
+ *     and no slot is unvisited. During a jump, `origin_turn` is the turn of `jump_origin`, and
+ *     `due_turn` is 0.
+ * 10. A timer in a bucket of the sort has no rounds, and its deadline is not after the pointer. The
+ *     timer lies in the bucket of its turn. A timer of a bucket that is being divided is of
+ *     `due_turn` or of a later turn. The bitmaps say which buckets have timers; if they are wrong,
+ *     the number is 2.
  *
  * The functions, and what each changes:
- *     start        idle -> the ring of a slot, of due timers, or of those for ELAPSE_NEVER
+ *     start        idle -> the ring of a slot, of due timers, or of timers for ELAPSE_NEVER
  *     stop, pop    a ring -> idle
  *     take_aside   the ring of a slot -> aside
  *     visit_aside  aside -> the due ring or a bucket, or back into the ring of the slot
- *     begin_visit, continue_jump   pointer, pointer_slot; jump_origin, unvisited: the jump
+ *     begin_visit, continue_jump   pointer, pointer_slot, jump_origin, unvisited
  *     elapse__hashed_take_bucket   due_turn; a bucket -> the due ring, or -> dividing
  *     elapse__hashed_divide        dividing -> the due ring, or buckets of lower digits
  *

@@ -44,24 +44,25 @@
  *
  * Invariants, by the numbers that elapse_wheel_check returns:
  *  1. pointer <= clock <= ELAPSE_TIME_MAX.
- *  2. A slot's bit in `occupied` is set exactly while the slot has timers, and a word's
- *     bit in `occupied_words` exactly while one of the word's slots has timers.
- *  3. Every ring is closed in both directions, and the place of each timer in it
- *     names the ring's slot.
+ *  2. A slot's bit in `occupied` is set exactly while the slot has timers. A word's bit in
+ *     `occupied_words` is set exactly while a slot of this word has timers.
+ *  3. Every ring is closed in both directions. The place of each timer in a ring names the slot of
+ *     the ring.
  *  4. `started` - `stopped` - `popped` timers are in the rings.
- *  5. An occupied slot lies ahead of the pointer. On level 0 it may be at the pointer, and on
- *     another level if `cascading` has the level.
- *  6. A slot's `least` is one of the ticks that the slot covers, and no timer in
- *     it has an earlier deadline. (A timer may have a later deadline, even one beyond
- *     the slot: a postponed timer stays where it is until its slot's turn.)
- *  7. `least` is the earliest `least` of the occupied slots, or ELAPSE_NEVER, and not before the
- *     pointer. `wake` is no later than `least`. Within find_due and cascade_ahead `least` may be
- *     too early, after a slot was emptied; they find it again before they return.
- *  8. `cascading` has the levels above 0 whose slot at the pointer is occupied, and no others.
- *  9. `last` and `present_words` say of each level what follows from the pointer.
+ *  5. An occupied slot lies ahead of the pointer. Only a slot of level 0, or of a level that
+ *     `cascading` has, may be occupied and lie at the pointer.
+ *  6. A slot's `least` is one of the ticks that the slot covers. No timer of the slot has an
+ *     earlier deadline. A timer that was postponed may have a deadline beyond the slot.
+ *  7. The wheel's `least` is the earliest `least` of the occupied slots; ELAPSE_NEVER if no slot is
+ *     occupied. It is not before the pointer, and `wake` is no later than it. Within find_due and
+ *     cascade_ahead, `least` may be too early after a slot was emptied. They compute it again
+ *     before they return.
+ *  8. `cascading` has those levels above 0 whose slot at the pointer is occupied, and no others.
+ *  9. `last` has the last tick of the next block of each level. `present_words` has the words of
+ *     the present blocks. Both follow from the pointer.
  * 10. A slot in `populous` is occupied and above level 0, and `populous_words` has its word.
- *     `ahead` is no later than the next tick, or no later than the first tick of any
- *     populous slot. `wake` is no later than `ahead`.
+ *     `ahead` is no later than the next tick, or no later than the first tick of every populous
+ *     slot. `wake` is no later than `ahead`.
  *
  * The functions, and what each changes:
  *     start         idle -> a ring; or from ring to ring; or only the deadline, if it postpones
@@ -86,8 +87,8 @@
  * cascaded from the lowest level on. So the order is kept, even when several levels are cascaded in
  * steps, and new timers are appended meanwhile.
  *
- * ELAPSE_NEVER is a deadline like any other, in the slot that its digits give. The
- * clock never reaches it, because the clock ends one tick before it.
+ * ELAPSE_NEVER is a deadline like any other, in the slot that its digits give. The clock never
+ * reaches it, because the clock ends one tick before.
  *
  * Postponing. To start a pending timer at a later deadline stores the deadline and nothing else.
  * The timer is moved to the slot of that deadline when its old slot is cascaded or, on level 0,

@@ -187,8 +187,8 @@ struct elapse__connection {
     struct elapse__ring_node work; /* in the ring `work` or `stalled` */
     struct elapse__ring_node gated;
     struct elapse__server_alarm idle;
-    struct elapse__server_alarm guess; /* it fires when the answer to a wrong password may leave */
-    /* It fires when the session has kept a transaction for too long. */
+    struct elapse__server_alarm guess; /* fires when the answer to a wrong password may leave */
+    /* Fires when the session has kept a transaction for too long. */
     struct elapse__server_alarm kept;
     struct elapse__server *server;
     const struct elapse__protocol *protocol; /* NULL: the protocol is not known yet */

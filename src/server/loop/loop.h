@@ -84,7 +84,7 @@ struct elapse__loop {
     uint64_t alarm_ms;        /* the time that the alarm is set to; UINT64_MAX: it is not set */
     uint64_t next_ms;         /* when the core needs the next turn */
     struct event *watched[5]; /* the store's news, the reader, the alarm, due times */
-    bool is_due[2];           /* this alarm of the store went off */
+    bool is_due[2];           /* whether each of the two alarms of the store went off */
     bool is_broken;           /* the journal has failed, or the store takes nothing more */
     uint64_t readied;         /* how many jobs had become ready at the last turn */
     struct elapse__journal_troubles troubles; /* the troubles that were logged */

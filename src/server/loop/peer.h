@@ -6,11 +6,12 @@
  *      core: attention --> output --sent--> core: sent
  *                             \--the socket takes no more--> blocked --writable--> attended again
  *
- *   watches   what libevent waits for: bytes to read while the core has room for them; room to
- *             write while the peer is blocked
- *   pipe      in place of a socket: a command of this process, and its reply (HTTP)
- *   rings     a peer is in at most one place of each: all; ready (its socket may have bytes);
- *             attended (output, room or end may have changed); ending (its socket is to be closed)
+ *   watches   what libevent waits for: bytes to read, while the core has room for them; room to
+ *             write, while the peer is blocked
+ *   pipe      takes the place of a socket for a command of this process and its reply (HTTP)
+ *   rings     a peer can be in each of these rings: `all`; `ready` (its socket may have bytes);
+ *             `attended` (its output, room or end may have changed); `ending` (its socket will be
+ *             closed)
  */
 #ifndef ELAPSE__LOOP_PEER_H
 #define ELAPSE__LOOP_PEER_H
