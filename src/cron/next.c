@@ -22,7 +22,7 @@
 
 enum { YEAR_MAX = 9999, NO_BIT = 64, NANOSECONDS_PER_SECOND = 1000000000 };
 
-/* 0001-01-01T00:00:00 and 9999-12-31T23:59:59. */
+/* The first and the last local time: 0001-01-01T00:00:00 and 9999-12-31T23:59:59. */
 static const int64_t first_s = INT64_C(-62135596800);
 static const int64_t last_s = INT64_C(253402300799);
 

@@ -121,8 +121,8 @@ bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key_
     return true;
 }
 
-/* Divides the next bucket between itself and a new one. Does nothing if the segment of the new
- * bucket is missing. */
+/* Splits the next bucket: moves a part of its keys to a new bucket. Does nothing if the segment of
+ * the new bucket is missing. */
 static void split_next(struct elapse__key_index *index)
 {
     size_t added = index->level + index->split;

@@ -24,8 +24,8 @@ struct walk {
     /* The run: the timers that were moved last, one after the other, in front of the same slot.
      * They are neighbours in the new ring as they were in the old ring. So only the ends of the run
      * have to be linked: the newest timer when the run begins, and the oldest timer when it
-     * ends. */
-    /* If this is `slot`, no run has begun, because no timer moves to its own slot. */
+     * ends. `run_slot` is that slot. If it is `slot`, no run has begun, because no timer moves to
+     * its own slot. */
     unsigned run_slot;
     struct elapse__wheel_slot *run;
     struct elapse__ring_node *oldest;
@@ -157,8 +157,8 @@ static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *t
 }
 
 /*
- * Moves the timers of a slot above level 0 down, from the newest to the
- * oldest, while `*budget` lasts. Returns true when the slot is empty.
+ * Moves the timers of a slot above level 0 down, from the newest timer to the oldest, while
+ * `*budget` lasts. Returns true when the slot is empty.
  */
 static bool cascade_slot(struct elapse_wheel *wheel, unsigned slot, size_t *budget)
 {
