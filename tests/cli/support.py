@@ -1,7 +1,7 @@
-"""What the tests of the program share: running it, and making traces for it.
+"""What the tests of the program share: functions that run it, and functions that make traces.
 
-ELAPSE_PROGRAM names the program. Each test has a directory of its own, which is
-also the working directory of the program, so that messages name files shortly.
+ELAPSE_PROGRAM names the program. Each test has a directory of its own, which is also the working
+directory of the program, so that the names of files in messages are short.
 """
 
 import gzip

@@ -1,4 +1,5 @@
-"""What the tests of the client and of the worker share: a server, and commands that speak to it."""
+"""What the tests of the client and of the worker share: a server, and functions that run commands against
+it."""
 
 import json
 import os

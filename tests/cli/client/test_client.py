@@ -1,4 +1,4 @@
-"""The commands that speak to a server: elapse put, cancel, reschedule, lookup, list, stats, top."""
+"""Tests the commands that use a server: elapse put, cancel, reschedule, lookup, list, stats, top."""
 
 import base64
 import fcntl

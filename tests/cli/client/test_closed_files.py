@@ -1,5 +1,5 @@
-"""Standard input, output or errors may be closed when the program begins. Then no file that the
-program opens, such as a socket or a file of the queue, may get the number of one of them."""
+"""Tests that start the program with standard input, output or errors closed. No file that the program
+opens, such as a socket or a file of the queue, may get the number of a closed standard file."""
 
 import http.client
 import os

@@ -1,7 +1,8 @@
-"""A hundred commands of a new user, wrong ones included: the status and the message of each.
+"""Runs a hundred commands of a new user, among them wrong ones, and checks the status and the message of
+each.
 
-The rows run in this order, against one server. A message has to say what to do; a row has the words that
-do so. A row without words prints no message.
+The rows run in this order against one server. A row has words that the message must have, because a
+message must say what to do. A row without words must print no message.
 """
 
 import re

@@ -1,4 +1,5 @@
-"""The commands for single verbs: elapse kick, pause, resume, limit, arrive, reserve, ack, nack, bury, extend."""
+"""Tests the commands that each send one verb: elapse kick, pause, resume, limit, arrive, reserve, ack,
+nack, bury, extend."""
 
 import re
 

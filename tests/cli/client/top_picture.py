@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Takes a picture of `elapse top` on a terminal, beside a server with some load of its own, for README.
+"""Takes a picture of `elapse top` on a terminal for README. Starts a server of its own, and gives it some
+load.
 
     ELAPSE_PROGRAM=build/release/elapse tests/cli/client/top_picture.py docs/pictures/top.png
 """

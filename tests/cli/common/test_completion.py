@@ -1,4 +1,4 @@
-"""elapse completion: every option of every command is offered, in three shells."""
+"""Tests elapse completion: three shells must offer every option of every command."""
 
 import re
 import shutil

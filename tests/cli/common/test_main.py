@@ -1,4 +1,4 @@
-"""elapse: finding the command, help and version."""
+"""Tests the program elapse: how it finds a command, its help and its version."""
 
 import os
 import re

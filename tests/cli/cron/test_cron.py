@@ -1,4 +1,5 @@
-"""elapse cron: checks an expression and lists its next times; and cron[ZONE] in elapse run."""
+"""Tests elapse cron, which checks an expression and lists its next times. Also tests cron[ZONE] in elapse
+run."""
 
 import datetime
 import json

@@ -1,4 +1,4 @@
-"""elapse check, export, import and backup, on small directories."""
+"""Tests elapse check, export, import and backup on small directories."""
 
 import base64
 import fcntl

@@ -1,8 +1,9 @@
-"""Journals that earlier versions wrote. Every later version must open them.
+"""Tests journals that earlier versions wrote. Every later version must open them.
 
-tests/engine/store/fixtures/format-N/journal has the files as they were after a kill, and jobs.jsonl what
-is in them; format-N-SUBJECT has more of format N. A machine with the other byte order (s390x) wrote
-format-1-big-endian. Format 2 is that of nodes of a cluster, and format 3 has headers. Never write one anew: a new format gets a new directory.
+tests/engine/store/fixtures/format-N/journal has the files as a kill left them, and jobs.jsonl says what
+is in them. format-N-SUBJECT has more files of format N. A machine with the other byte order (s390x)
+wrote format-1-big-endian. Format 2 is that of nodes of a cluster, and format 3 has headers. Never write
+one of these directories again: a new format gets a new directory.
 """
 
 import shutil

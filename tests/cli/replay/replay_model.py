@@ -1,8 +1,8 @@
-"""A simple model of `elapse replay`: it computes the report by searching lists from end to end.
+"""A simple model of `elapse replay`. It computes the report by searching lists from end to end.
 
-Written from what a trace means. At time t every timer whose deadline is at or before
-t has expired; the structure sees times in ticks, deadlines rounded up to them and
-the times of operations down.
+The model was written from what a trace means. At time t every timer whose deadline is at or before t has
+expired. The structure sees times in ticks: deadlines are rounded up to ticks, and the times of
+operations are rounded down.
 """
 
 import random

@@ -1,6 +1,6 @@
-"""elapse replay with structures that break a promise: the replay finds each of them.
+"""Tests elapse replay with structures that each break a promise. The replay must find each of them.
 
-ELAPSE_BROKEN_PROGRAM names the program that has them; see broken_structures.c.
+ELAPSE_BROKEN_PROGRAM names the program that has these structures (broken_structures.c).
 """
 
 import json

@@ -1,4 +1,4 @@
-"""elapse generate: the traces it makes up."""
+"""Tests the traces that elapse generate computes."""
 
 import os
 import signal

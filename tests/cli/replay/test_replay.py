@@ -1,4 +1,4 @@
-"""elapse replay: what it counts, and how it reports."""
+"""Tests what elapse replay counts, and how it reports."""
 
 import fcntl
 import gzip

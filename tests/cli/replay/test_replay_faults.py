@@ -1,4 +1,4 @@
-"""elapse replay: what it refuses, and how it says so."""
+"""Tests what elapse replay refuses, and what it says then."""
 
 import bz2
 import gzip

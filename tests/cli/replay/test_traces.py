@@ -1,7 +1,7 @@
-"""elapse replay on real traces, whose outcome is known from elsewhere.
+"""Tests elapse replay on real traces whose results are known from elsewhere.
 
-They lie in the directory that ELAPSE_TRACES names, or else in shared/traces beside
-the project; where they are absent, nothing is tested.
+The traces lie in the directory that ELAPSE_TRACES names, or else in shared/traces beside the project. If
+there are none, nothing is tested.
 """
 
 import os

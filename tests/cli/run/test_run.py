@@ -1,4 +1,4 @@
-"""elapse run: lines become timers, and timers become lines of JSON."""
+"""Tests elapse run: lines become timers, and timers become lines of JSON."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""elapse run --answers: what lines are answered; and the lateness of a time that has passed."""
+"""Tests elapse run --answers: what answer a line gets, and the lateness of a time that has passed."""
 
 import datetime
 import json

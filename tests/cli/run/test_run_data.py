@@ -1,4 +1,4 @@
-"""elapse run --data: timers that survive."""
+"""Tests elapse run --data: timers that survive the end of the process."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""elapse run --exec: a program for each firing."""
+"""Tests elapse run --exec, which runs a program each time that a timer fires."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""elapse run: what is wrong with a line, the options, the files; and how a run is ended."""
+"""Tests elapse run with wrong lines, options and files, and the ways in which a run ends."""
 
 import os
 import signal

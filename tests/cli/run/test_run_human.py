@@ -1,4 +1,5 @@
-"""elapse run: times as people write them, one timer without input, a byte order mark."""
+"""Tests elapse run with times as people write them, with one timer and no input, and with a byte order
+mark."""
 
 import datetime
 import json

@@ -1,5 +1,5 @@
-"""docs/openapi.json as the tests use it: which operation a path has, and whether a value fits its
-schema. It knows the words of JSON Schema that the file has, and refuses others."""
+"""Reads docs/openapi.json for the tests. It says which operation a path has, and whether a value fits its
+schema. It knows those words of JSON Schema that the file uses, and refuses others."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""What the tests of HTTP share: asking a server, in JSON."""
+"""What the tests of HTTP share: functions that ask a server in JSON."""
 
 import http.client
 import json

@@ -1,4 +1,4 @@
-"""What the tests of the server share: starting it, and talking to it."""
+"""What the tests of the server share: functions that start it, and connections to it."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
-"""elapse serve --http: who may ask, the page, and the requests that become commands.
+"""Tests elapse serve --http: who may ask, the page, and the requests that become commands.
 
-ELAPSE_NO_TLS_SESSIONS names a library by which OpenSSL has no memory for sessions.
+ELAPSE_NO_TLS_SESSIONS names a library with which OpenSSL has no memory for sessions.
 """
 
 import base64

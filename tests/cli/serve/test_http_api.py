@@ -1,4 +1,4 @@
-"""elapse serve --http: each operation of the interface in JSON, and what it refuses."""
+"""Tests each operation of the interface in JSON of elapse serve --http, and what it refuses."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""elapse serve --http: the metrics, the events and the forecast."""
+"""Tests the metrics, the events and the forecast of elapse serve --http."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""elapse serve: its sockets, its start and its end."""
+"""Tests the sockets of elapse serve, its start and its end."""
 
 import fcntl
 import os

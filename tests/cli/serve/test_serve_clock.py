@@ -1,4 +1,4 @@
-"""elapse serve --test-clock: a clock that clients move."""
+"""Tests elapse serve --test-clock, a clock that clients move."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""elapse serve --ended, and elapse ended, which searches what it has written."""
+"""Tests elapse serve --ended, and elapse ended, which searches the file that the server has written."""
 
 import json
 import subprocess

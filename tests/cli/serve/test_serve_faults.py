@@ -1,4 +1,4 @@
-"""elapse serve on a disk that fails, and by a wall clock that is wrong.
+"""Tests elapse serve on a disk that fails, and with a wrong wall clock.
 
 ELAPSE_HEADER_TIME names the program that changes the time in a header.
 """

@@ -1,4 +1,5 @@
-"""elapse serve on a terminal: what it says to type next is true of the addresses that it listens at."""
+"""Tests what elapse serve prints on a terminal: what it tells the user to type next must fit the addresses
+at which it listens."""
 
 import os
 import pty

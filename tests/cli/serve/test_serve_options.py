@@ -1,4 +1,4 @@
-"""elapse serve: its options, and what it says of those that are wrong."""
+"""Tests the options of elapse serve, and what it says about wrong ones."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""elapse serve with passwords, and with TLS."""
+"""Tests elapse serve with passwords and with TLS."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""elapse serve --users: who may do what, over sockets and HTTP, and the commands of the client."""
+"""Tests elapse serve --users: who may do what, over sockets and HTTP, and with the commands of the client."""
 
 import concurrent.futures
 import hashlib

@@ -1,8 +1,8 @@
-"""elapse show: the pictures, the ways down, the steps, and the errors.
+"""Tests elapse show: its pictures, the ways of timers down the levels, its steps and its errors.
 
-The expected places of the timers are worked out by hand: level 0 has two blocks of 128 slots of one
-tick, the levels above two blocks of 64 slots each, of 128 ticks, 8192 ticks, 524288 ticks and so on.
-Even blocks use the lower half of a level. A timer lies on the lowest level whose present or next
+The expected places of the timers were found by hand. Level 0 has two blocks of 128 slots of one tick.
+Each level above has two blocks of 64 slots, and a slot has 128 ticks, 8192 ticks, 524288 ticks and so
+on. Even blocks use the lower half of a level. A timer lies on the lowest level whose present or next
 block has its deadline.
 """
 import fcntl

@@ -1,8 +1,9 @@
-"""elapse show of dials and hashed wheels: each placement known by hand, and where it goes.
+"""Tests elapse show of dials and hashed wheels. The place of each timer, and where it moves, is known by
+hand.
 
-On dials a timer lies on the finest level that reaches its deadline, counted from the slot
-of now, and cascades when its slot begins. In a hashed wheel its slot is the deadline
-modulo the slots, and it stays there for as many visits as there are turns before it.
+On dials a timer lies on the finest level that reaches its deadline, counted from the slot of now. It
+cascades when its slot begins. In a hashed wheel the slot of a timer is its deadline modulo the number of
+slots. The timer stays there for as many visits as there are turns before its deadline.
 """
 import re
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""hooks_proof.py [--program PATH] [--seconds N] [--rate N]: web hooks that fail and hang.
+"""hooks_proof.py [--program PATH] [--seconds N] [--rate N]: tests web hooks that fail and hang.
 
-Starts a server, a web hook that fails one request in ten and never answers one in a hundred, and
-`elapse work --post` with 64 requests at once and a time limit of 2 s. Puts jobs at a rate, and
-checks that each was delivered or buried, that every request had its signature and the number of its
-attempt, and that the waits between attempts were those of the back-off. Prints its figures; ends
-with 1 if a promise was broken. It is run by hand."""
+Starts a server, a web hook, and `elapse work --post` with 64 requests at a time and a time limit of 2 s.
+The web hook fails one request in ten, and never answers one in a hundred. The test puts jobs at a rate.
+It checks that each job was delivered or buried, that every request had its signature and the number of
+its attempt, and that the waits between attempts were those of the back-off. It prints its figures, and
+ends with 1 if a promise was broken. It is run by hand."""
 
 import argparse
 import asyncio

@@ -1,4 +1,4 @@
-"""elapse work --exec: jobs become runs of a program."""
+"""Tests elapse work --exec, which runs a program for each job."""
 
 import os
 import pty

@@ -1,4 +1,4 @@
-"""elapse work --post: jobs become requests to a web hook."""
+"""Tests elapse work --post, which sends a request to a web hook for each job."""
 
 import hashlib
 import hmac

@@ -1,4 +1,5 @@
-"""What the tests of elapse work share: running a worker, and waiting for what it does."""
+"""What the tests of elapse work share: functions that run a worker, and functions that wait for what it
+does."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""elapse cluster, on three servers of PostgreSQL. What append-lost does is in tests/cluster/serve."""
+"""Tests elapse cluster on three servers of PostgreSQL. The tests of append-lost are in tests/cluster/serve."""
 
 import json
 import os

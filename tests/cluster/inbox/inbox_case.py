@@ -1,4 +1,4 @@
-"""What the tests of the inbox share: one server and one database, which is emptied for each test."""
+"""What the tests of the inbox share: one server and one database, which is emptied before each test."""
 
 import unittest
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""mutants.py [NAME...]: plants faults into sql/inbox.sql, one at a time; a test must notice each.
+"""mutants.py [NAME...]: plants faults into sql/inbox.sql, one at a time. A test must notice each fault.
 
-Run it by hand after a change of the script; it takes up to four minutes. It fails if no test notices
-a fault, or if a fault cannot be planted any more. It changes nothing in the source tree.
+Run it by hand after a change of that script. It takes up to four minutes. It fails if no test notices a
+fault, or if a fault cannot be planted any more. It changes nothing in the source tree.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""A PostgreSQL server for the tests of the inbox: in a directory of its own, on a unix socket there,
-and gone when the test is. As root it runs as the user that the package makes.
+"""A PostgreSQL server for the tests of the inbox. It has a directory of its own and a unix socket there,
+and ends with the test. If the test runs as root, the server runs as the user that the package makes.
 
-Importing this ends the program with 77, which ctest takes for "skipped", if the server or psycopg2
-is not installed.
+If the server or psycopg2 is not installed, the import of this module ends the program with 77, which
+means "skipped" to ctest.
 """
 
 import glob

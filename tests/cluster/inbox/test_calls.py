@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""elapse.put, cancel and reschedule: what they store, what they refuse, and who may call them."""
+"""Tests elapse.put, cancel and reschedule: what they store, what they refuse, and who may call them."""
 
 import pathlib
 import unittest

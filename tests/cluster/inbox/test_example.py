@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The examples of examples/inbox, and the blocks of docs/guide/inbox.md, on a server."""
+"""Runs the examples of examples/inbox, and the blocks of docs/guide/inbox.md, on a server."""
 
 import pathlib
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""sql/inbox.sql: installed, installed again, upgraded, and by whom."""
+"""Tests the installation of sql/inbox.sql: once, again, as an upgrade, and by which users."""
 
 import threading
 import unittest

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Rows of the inbox and transactions: what a node sees, and that each row moves into the log exactly
-once, with the fenced append of src/cluster/ownership/statements.h."""
+"""Tests rows of the inbox and transactions: which rows a node sees, and that each row moves into the log
+exactly once, with the fenced append of src/cluster/ownership/statements.h."""
 
 import json
 import random

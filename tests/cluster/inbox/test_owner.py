@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Transactions on one side, a real queue on the other: what the queue has in the end is what was
-committed, although its owners are killed, and take over from each other.
+"""Tests transactions on one side and a real queue on the other. The owners of the queue are killed, and
+take over from each other. At the end the queue must have exactly what was committed.
 
 ELAPSE_INBOX_OWNER names the program of owner.c.
 """

@@ -1,4 +1,4 @@
-"""PgBouncer in transaction mode before a server of PostgreSQL, as the package pgbouncer has it."""
+"""Runs PgBouncer of the package pgbouncer, in transaction mode, in front of a server of PostgreSQL."""
 
 import os
 import pathlib

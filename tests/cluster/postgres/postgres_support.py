@@ -1,5 +1,5 @@
-"""What the tests with real servers of PostgreSQL share: the servers, and the drivers, programs that are
-driven by lines and answer with lines of JSON."""
+"""What the tests with real servers of PostgreSQL share: the servers and the drivers. A driver is a program
+that reads commands as lines and answers with lines of JSON."""
 
 import json
 import os

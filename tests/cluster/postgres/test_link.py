@@ -1,4 +1,4 @@
-"""The session of a partition, statement by statement, on three servers of PostgreSQL."""
+"""Tests the session of a partition, statement by statement, on three servers of PostgreSQL."""
 
 import signal
 import unittest

@@ -1,5 +1,5 @@
-"""Nodes with one partition each, without disks, on three servers of PostgreSQL: who owns it, what a
-confirmation is worth, and what becomes of it when nodes, sessions and servers are stopped and killed."""
+"""Tests nodes that have one partition each and no disk, on three servers of PostgreSQL. Nodes, sessions and
+servers are stopped and killed. The tests check who owns the partition, and that confirmed groups stay."""
 
 import itertools
 import random

@@ -1,8 +1,8 @@
-"""Nodes of a cluster that is none: several ports, one table of jobs in memory. A vice is what it does
+"""Fake nodes of a cluster: several ports, and one table of jobs in memory. A vice is what such a node does
 wrong, so that the checks can show that they see it.
 
     loses     forgets some of the jobs that it has acknowledged
-    undoes    some removals are answered and not done
+    undoes    answers some removals, and does not do them
     lags      the last node answers look-ups from an old copy
     doubles   forgets tokens, and answers -UNKNOWN to some puts that it has done
     hurries   hands jobs out before their time

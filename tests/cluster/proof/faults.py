@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """faults.py [--trials N] [--only A,B] [--partitions P] [--lease-ms N] [--csv FILE] [--minutes N]
 
-The faults that a cluster is for, one after the other, again and again: three nodes and three servers of
-PostgreSQL on this machine, with clients that go on all the time (load.py). After each trial everything
-that was answered is looked at (ledger.py says what may not be). A line of the CSV is a trial; one that
-is there is not done again, so the script may be ended and started at any time.
+Causes the faults that a cluster must survive, one after the other, again and again. Three nodes and
+three servers of PostgreSQL run on this machine, and clients send commands all the time (load.py). After
+each trial everything that was answered is checked (ledger.py says what must not happen). Each line of
+the CSV is a trial. A trial that has a line is not run again, so the script may be ended and started at
+any time.
 
---expect-loss: the nodes are started with --single-copy, so that they acknowledge what no standby has.
-The proof must notice it: a proof that cannot fail proves nothing.
+--expect-loss starts the nodes with --single-copy, so that they acknowledge what no standby has. The
+proof must notice that, because a proof that cannot fail proves nothing.
 
-`--list` names the faults. ELAPSE_PROGRAM is the program; packages postgresql, libfaketime.
+`--list` names the faults. ELAPSE_PROGRAM is the program. The script needs the packages postgresql and
+libfaketime.
 """
 
 import argparse

@@ -1,12 +1,13 @@
-"""What clients of a cluster know of their jobs, and what no reply may therefore say.
+"""Notes what clients of a cluster know of their jobs, and so what no reply may say.
 
-A command whose answer came has happened. One without an answer, or with -UNKNOWN or -TRYAGAIN, may have
-happened, and is sent again until it is answered: puts have tokens. All times are monotonic ones.
+A command whose answer came has happened. A command without an answer, or with -UNKNOWN or -TRYAGAIN, may
+have happened. It is sent again until it is answered, which is safe because puts have tokens. All times
+are by the monotonic clock. The ledger finds:
 
-    lost       a put was answered, nobody removed the job, and it is not there
+    lost       a put was answered, nobody removed the job, and the job is not there
     undone     a removal was answered, and the job is there
     stale      a reply shows a register as it was before a write that had been answered, or seen, when
-               the question was sent; a look-up misses a job that is there at the end
+               the question was sent; or a look-up misses a job that is there at the end
     doubled    a job is there twice, or has two ids
     early      a job was handed out before its time
     late       a job was due, is there, and was handed out to nobody

@@ -1,10 +1,10 @@
-"""Clients that put, cancel, look up and work on jobs through all nodes of a cluster, and tell the
-ledger. They run in a thread of their own, so that faults may take their time.
+"""Clients that put, cancel, look up and work on jobs through all nodes of a cluster, and tell the ledger.
+They run in a thread of their own, so that a fault may take long.
 
     putters   several connections; a put has a token, and is sent again until it is answered
     writers   one for each register, which is a key with rising versions
-    readers   for each node and partition one that asks for registers at a fixed rate, whether
-              answers come or not: what a frozen node says when it wakes up is read
+    readers   one for each node and partition; it asks for registers at a fixed rate, whether answers
+              come or not, so that it reads what a frozen node says when it wakes up
     workers   one for each node
 """
 

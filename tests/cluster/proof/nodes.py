@@ -1,6 +1,6 @@
-"""A cluster on this machine: three servers of PostgreSQL, nodes of the server, and, if wished, a proxy
-between each node and each server. Clocks can be set: each process looks at a file of its own, by the
-library of the package libfaketime."""
+"""Runs a cluster on this machine: three servers of PostgreSQL, nodes of the server, and, if wanted, a proxy
+between each node and each server. A test can set clocks: each process reads the time from a file of its
+own, by the library of the package libfaketime."""
 
 import glob
 import os

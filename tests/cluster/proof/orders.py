@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """orders.py [--orders N] [--seconds-between S] [--partitions P] [--no-faults]
 
-Orders are stored in PostgreSQL, each with its time-out in the same transaction (sql/inbox.sql); a third
-of the transactions is rolled back, and some roll a second time-out back to a savepoint. Meanwhile owners
-are killed and stopped, and servers of PostgreSQL killed and replaced. At last exactly the orders that
-the database has must have had their time-out, and no others.
+Stores orders in PostgreSQL, each with its time-out in the same transaction (sql/inbox.sql). A third of
+the transactions is rolled back, and some roll a second time-out back to a savepoint. Meanwhile owners
+are killed and stopped, and servers of PostgreSQL are killed and replaced. At the end, exactly the orders
+that the database has must have had their time-out.
 
-A transaction whose commit got no answer is committed if the database has it at the end. A time-out may
-come twice (a worker's acknowledgement was lost), and is counted; after an answered ACK it may not.
+If the commit of a transaction got no answer, the transaction counts as committed if the database has it
+at the end. A time-out may come twice, because the acknowledgement of a worker was lost. Such time-outs
+are counted. After an answered ACK a time-out must not come again.
 """
 
 import argparse

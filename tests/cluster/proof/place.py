@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, by docs/cluster_protocol.md alone."""
+"""Computes to which partition a key belongs, from docs/cluster_protocol.md alone."""
 
 
 def partition_of(tube, key, partitions):

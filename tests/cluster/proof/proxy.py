@@ -1,10 +1,10 @@
-"""A proxy between a node and a server of PostgreSQL, that knows where messages end. By itself it
-passes everything on. A trap waits for the next append of a partition, and then
+"""A proxy between a node and a server of PostgreSQL. It knows where messages end, and normally passes
+everything on. A trap waits for the next append of a partition, and does one of these:
 
-    hold     passes it on up to its Execute, and withholds Sync for some time: the server has done the
-             append, holds its locks, and has not committed
-    cut      passes on half of it, and closes both connections
-    cut_late passes on all of it, withholds the answer, and closes both connections
+    hold     passes the append on up to its Execute, and withholds Sync for some time: the server has
+             done the append, holds its locks, and has not committed
+    cut      passes half of the append on, and closes both connections
+    cut_late passes all of it on, withholds the answer, and closes both connections
 """
 
 import asyncio

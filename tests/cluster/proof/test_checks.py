@@ -1,5 +1,5 @@
-"""The checks see each kind of fault, and none where there is none: clients on nodes in memory, one vice
-at a time. Also the proxy, with a server that is none."""
+"""Tests that the checks see each kind of fault, and see none where there is none. Clients use nodes in
+memory, which have one vice at a time. Also tests the proxy, with a fake server."""
 
 import asyncio
 import os

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """throughput.py [--partitions 1,4,16] [--nodes 1,3] [--seconds S] [--minutes M] [--csv FILE]
 
-Puts through a cluster on this machine, as fast as it takes them, beside its floor: a loop in C over
-libpq that appends groups to the same tables by the same statements, one in flight for each partition
-(bench/cluster), once with groups as large as the nodes' were, and once with 64 KiB. All processors
-are shared by three servers of PostgreSQL, the nodes and the load; each one's share is printed.
+Measures how many puts a second a cluster on this machine takes, and compares that with its floor. The
+floor is a loop in C over libpq. It appends groups to the same tables with the same statements, one at a
+time for each partition (bench/cluster): once with groups as large as those of the nodes, and once with
+groups of 64 KiB. The three servers of PostgreSQL, the nodes and the load share all processors, and the
+share of each is printed.
 
---minutes: instead, jobs are cancelled and put anew at random for so long, and the disk that the log
-takes in the database is compared with the bytes of the live jobs, of the node's files, of the groups
-that are needed, and of all that are there.
+With --minutes the script does something else: for so long it cancels jobs and puts them anew at random.
+Then it compares the disk space of the log in the database with the bytes of the live jobs, of the nodes'
+files, of the groups that are needed, and of all groups that are there.
 
-The loads are built by `cmake --preset bench`: --tools is its folder bench. ELAPSE_PROGRAM is the
-program.
+`cmake --preset bench` builds the loads, and --tools is its folder bench. ELAPSE_PROGRAM is the program.
 """
 
 import argparse

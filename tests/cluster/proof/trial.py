@@ -1,4 +1,5 @@
-"""One trial of a fault: clients go on while it happens, and afterwards everything is looked at."""
+"""Runs one trial of a fault. Clients send commands while the fault happens, and afterwards everything is
+checked."""
 
 import time
 

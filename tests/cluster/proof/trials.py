@@ -1,4 +1,4 @@
-"""Many trials, and the CSV that they are written to."""
+"""Runs many trials, and writes them to a CSV."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""A node that is asked to end before it serves. There is no database: a socket takes its place, and never
+"""Tests a node that is asked to end before it serves. Instead of a database there is a socket that never
 answers."""
 
 import pathlib

@@ -1,4 +1,4 @@
-"""What nodes tell over HTTP: metrics, the events of the page, and commands in JSON."""
+"""Tests what nodes tell over HTTP: metrics, the events of the page, and commands in JSON."""
 
 import collections
 import http.client

@@ -1,4 +1,4 @@
-"""docs/guide/cluster.md: the fail-over by hand, as the page has it, under nodes that serve."""
+"""Tests the fail-over by hand of docs/guide/cluster.md, step by step, while nodes serve."""
 
 import re
 

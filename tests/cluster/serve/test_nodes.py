@@ -1,4 +1,4 @@
-"""Nodes of a cluster as programs see them: an acknowledged job stays, whichever node dies."""
+"""Tests nodes of a cluster as programs see them: an acknowledged job stays, whichever node dies."""
 
 import shutil
 import signal

@@ -1,5 +1,6 @@
-"""Nodes in trouble say so, and go on: links that are refused, an inbox that comes later, directories of
-another queue, descriptors that run out, and ends that are no hand-over."""
+"""Tests nodes in trouble. They must say what is wrong, and still serve what they can: links are refused, an
+inbox is installed later, directories belong to another queue, descriptors run out, and a node ends
+without a hand-over."""
 
 import hashlib
 import os

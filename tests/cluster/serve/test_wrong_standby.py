@@ -1,5 +1,5 @@
-"""A standby is promoted that lacks acknowledged groups: nobody goes on without them, and an operator has
-two ways out."""
+"""Tests the promotion of a standby that lacks acknowledged groups. No node goes on without these groups,
+and an operator has two ways out."""
 
 import json
 import pathlib

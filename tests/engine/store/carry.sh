@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# carry.sh THERE...: lets two builds of store-carry, of this machine and of another one, have their
-# turns with one directory, and compares what each finds with what the other has left. THERE is a
-# command: an emulator and a program. ELAPSE_CARRY_HERE is the program of this machine; where it is
-# empty, both are THERE.
+# carry.sh THERE...: runs two builds of store-carry on one directory, one after the other. One build is for
+# this machine, and one is for another machine. Compares what each finds with what the other has left.
+# THERE is a command: an emulator and a program. ELAPSE_CARRY_HERE is the program of this machine. If it
+# is empty, THERE is used for both.
 set -euo pipefail
 
 if (($# < 1)); then

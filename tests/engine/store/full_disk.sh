@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # full_disk.sh PROGRAM [MIB SEGMENT_MIB]...: makes a file system (ext4, on a loop device) of each size,
-# and runs PROGRAM, which is store-fill, on it. Needs root. Without sizes: 100 MiB with segments of
-# 4 MiB, and 1 GiB with segments of 64 MiB. It takes a minute or two, and is run by hand.
+# and runs PROGRAM, which is store-fill, on it. Needs root. Without sizes the script uses
+# 100 MiB with segments of 4 MiB, and 1 GiB with segments of 64 MiB. It takes a minute or two, and is run
+# by hand.
 set -euo pipefail
 
 program=${1?usage: full_disk.sh PROGRAM [MIB SEGMENT_MIB]...}

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""The server and its bad clients: for each attack, the memory of the server, and how a well-behaved
-client is served meanwhile.
+"""Attacks the server with bad clients. For each attack it shows the memory of the server, and how a
+well-behaved client is served meanwhile.
 
     abuse.py [--long] [ATTACK...]
 
-ELAPSE_PROGRAM names the program. The long form has the full numbers: 10,000 idle connections, 20
-seconds of 1,000 connections a second. Each row has the resident memory before, the most while the
-attack lasts, and after it; p50, p99 and the longest latency of a put or an acknowledgement, and
-lateness of a job, of another client, before and while it lasts.
+ELAPSE_PROGRAM names the program. The long form has the full numbers: 10,000 idle connections, and 1,000
+new connections a second for 20 seconds. Each row has the resident memory before the attack, its maximum
+during the attack, and the memory after it. It also has figures of the well-behaved client, before and
+during the attack: p50, p99 and the longest latency of a put or an acknowledgement, and the lateness of a
+job.
 
-It fails if the memory exceeds the attack's bound, if a reply is wrong, if the other client is not
-served, if a job comes early, or if the median of the other client's latency grows by more than
-FACTOR, beside what it was before and what it is meanwhile at a second server that nobody attacks:
-nothing here depends on how fast the machine is, or on what else it does.
+The test fails if the memory exceeds the bound of the attack, if a reply is wrong, if the well-behaved
+client is not served, or if a job comes early. It also fails if the median latency of that client grows
+by more than FACTOR. The growth is compared with the latency before, and with that of a second server at
+the same time, which nobody attacks. So nothing here depends on how fast the machine is, or on what else
+it does.
 """
 
 import argparse

@@ -1,6 +1,6 @@
-"""What bad clients do. Each attack is a function of (port, the scale: 1 is the long form, and a
-function that says that it is under way). It runs in a process of its own; what it raises is a
-failure."""
+"""What bad clients do. Each attack is a function with three arguments: the port, the scale (1 is the long
+form), and a function that the attack calls when it is under way. It runs in a process of its own. If it
+raises an exception, that is a failure."""
 
 import itertools
 import select

@@ -1,5 +1,5 @@
-"""What the tests of abuse share: a server whose memory is watched, and a well-behaved client whose
-waiting is measured."""
+"""What the tests of abuse share: a server whose memory is watched, and a well-behaved client whose waiting
+times are measured."""
 
 import contextlib
 import os

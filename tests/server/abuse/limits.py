@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Each limit of `elapse serve`, at its edge: the last that is taken, and the first that is not.
+"""Tests each limit of `elapse serve` at its edge: the last value that is accepted, and the first that is
+not.
 
 ELAPSE_PROGRAM names the program.
 """

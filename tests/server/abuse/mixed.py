@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Work at about half of what the server can do, for long: memory and disk stay what they are.
+"""Runs a server for long at about half of the load that it can carry. Memory and disk space must not grow.
 
     mixed.py LOAD [--seconds N] [--rate N]
 
 LOAD is the program elapse-bench-server-timers, which puts timers, takes each and acknowledges it.
-Without --rate the peak is measured first, for a tenth of the time. Each tenth of the run prints the
-resident memory, the bytes of the directory, and those that are live. It fails if
+Without --rate, the script measures the peak first, for a tenth of the time. For each tenth of the run it
+prints the resident memory, the bytes of the directory, and how many of these are live. It fails if
 
 - the directory is ever larger than twice the live bytes and 5 segments;
-- the memory in the second half exceeds the most of the first half by a tenth and 2 MiB;
+- the memory in the second half exceeds the maximum of the first half by a tenth and 2 MiB;
 - a job is lost, or comes early.
 
 ELAPSE_PROGRAM names the program of the server.

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """test_frameworks.py PAGE: runs the blocks of docs/guide/laravel.md or rails.md against a server. It is
-skipped where the language or a package is not installed.
+skipped if the language or a package is not installed.
 
-The first block of a page is the file shop.php or shop.rb, the second one is a program that uses it, and the third one
-is what the program has to print.
+The first block of a page is the file shop.php or shop.rb. The second block is a program that uses this
+file. The third block is what the program has to print.
 """
 
 import os

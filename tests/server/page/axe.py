@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Looks at the page with axe-core, in each state that it has, and prints what violates its rules.
+"""Checks the page with axe-core in each of its states, and prints which rules are broken.
 
     npm install axe-core
     AXE=node_modules/axe-core/axe.min.js ELAPSE_PROGRAM=build/release/elapse tests/server/page/axe.py
 
-Ends with 1 if there is a violation. By hand: axe-core comes from npm.
+The script ends with 1 if a rule is broken. It is run by hand, because axe-core comes from npm.
 """
 
 import os

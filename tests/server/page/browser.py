@@ -1,4 +1,4 @@
-"""Chromium without a window, as the tests of the page and its pictures use it."""
+"""Runs Chromium without a window, for the tests of the page and for its pictures."""
 
 import contextlib
 import importlib.util

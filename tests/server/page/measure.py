@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the page, by hand:
+"""Measures the page. It is run by hand:
 
     ELAPSE_PROGRAM=build/release/elapse tests/server/page/measure.py [stopwatch | bytes | load]
 
-stopwatch: from opening the page to having kicked the one buried job among a million, in one tube of 10,000: clicks and
-seconds. bytes: what an open page with 200 tubes takes in an hour, with gzip and without. load: how long PING takes while 20 pages
-are open and there are 10,000 tubes, beside none.
+    stopwatch   clicks and seconds from opening the page until the one buried job is kicked, among a
+                million jobs, in one tube of 10,000
+    bytes       how many bytes an open page with 200 tubes receives in an hour, with gzip and without
+    load        how long PING takes with 10,000 tubes, while 20 pages are open, and while none is
 """
 
 import http.client

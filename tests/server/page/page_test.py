@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The page of `elapse serve --http`, in Chromium: against the server itself, and against a stand-in for
-what a server shows only after minutes or with ten million jobs.
+"""Tests the page of `elapse serve --http` in Chromium. Some tests use the server itself. Others use a
+stand-in, because a real server shows some things only after minutes or with ten million jobs.
 
-ELAPSE_PROGRAM names the program. Skipped where Chromium or Selenium is missing.
+ELAPSE_PROGRAM names the program. Skipped if Chromium or Selenium is missing.
 """
 
 import contextlib

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Takes pictures of the page, to be looked at: on a phone and on a desk, in dark and light, with no job, with
-ten, and with ten million, which a server of its own has.
+"""Takes pictures of the page for people to look at. They show it on a phone and on a desk, dark and light,
+with no job, with ten jobs, and with ten million jobs. For the last ones the script starts a server of
+its own.
 
     ELAPSE_PROGRAM=build/release/elapse tests/server/page/pictures.py DIRECTORY [--jobs 10000000]
 """

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A server that is not Elapse: it sends the page and the statuses that it is given.
+"""A stand-in for a server. It is not Elapse: it sends the page, and the statuses that a test gives it.
 
-The tests use it for what a real server shows only after minutes, or with ten million jobs: a disk
-nearly full, a connection that is silent. By hand, to look at the page while changing it:
+Tests use it for what a real server shows only after minutes or with ten million jobs, such as a disk
+that is nearly full or a connection that is silent. It also runs by hand, to look at the page while
+changing it:
 
     tests/server/page/stand_in.py [empty|ten|millions|trouble|node] [PORT]
 """

@@ -1,8 +1,8 @@
-"""What clients know of their jobs, and what the server may therefore not do.
+"""Notes what clients know of their jobs, and so what the server must not do.
 
-Each command has an interval: from the moment that it is sent to the moment that its reply is read,
-or to the death of the server if none came. A command whose reply came has happened; one without a
-reply may have happened. Nothing else is open. The promises have the numbers of docs/promises.md.
+Each command has an interval. It begins when the command is sent, and ends when its reply is read, or
+when the server dies if no reply came. A command whose reply came has happened. A command without a reply
+may have happened. Nothing else is uncertain. The promises have the numbers of docs/promises.md.
 """
 
 import time

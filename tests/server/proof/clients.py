@@ -1,4 +1,4 @@
-"""Clients of both protocols that put, change and remove jobs at random, and tell the book."""
+"""Clients of both protocols that put, change and remove jobs at random, and tell the book (book.py)."""
 
 import random
 import time

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """early.py [--rounds N]
 
-No job comes early (Q1), also when nothing else takes time: a delay of few milliseconds is measured
-by the client, from before the put to after the hand-out. The server's clock counts in milliseconds,
-and a job that is put late in one of them must not come early in another.
+Tests that no job comes early (Q1), not even when nothing else takes time. The client measures a delay of
+few milliseconds from before the put to after the hand-out. The server's clock counts in milliseconds. A
+job that is put near the end of one millisecond must not come early in another.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """failed_read.py
 
-A read of a body fails, as strace injects it (EIO), and the next one does not: the job is handed out
-all the same, nothing is buried, and the log and the figures tell it (Q9).
+Tests a read of a body that fails (strace injects EIO), while the next read works. The job must be handed
+out all the same, nothing may be buried, and the log and the figures must show the failure (Q9).
 
-It is skipped where strace is not installed or may not trace.
+The test is skipped if strace is not installed or may not trace.
 """
 
 import asyncio

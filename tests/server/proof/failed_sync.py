@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """failed_sync.py [--times N] [--seed S]
 
-A sync fails under load, as strace injects it (EIO): the server says so and ends by itself with a
-status (Q11). No reply tells of a record that was not synced before (Q4), and the next start loses
-nothing that was acknowledged (Q2, Q3). Then the same with a write that fails.
+Tests a sync that fails under load (strace injects EIO). The server must say so, and end by itself with a
+status (Q11). No reply may tell of a record that was not synced before (Q4). The next start must lose
+nothing that was acknowledged (Q2, Q3). Then tests the same with a write that fails.
 
-It is skipped where strace is not installed or may not trace.
+The test is skipped if strace is not installed or may not trace.
 """
 
 import argparse

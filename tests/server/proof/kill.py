@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """kill.py [--rounds N] [--seed S] [--connections N] [--expect-loss] [-- OPTION...]
 
-A server under load from many connections of both protocols is killed (kill -9) again and again.
-Each client knows what it sent and what was answered; book.py says what may not happen then. At last
-all jobs are taken out, and what was acknowledged has to be among them.
+Kills a server again and again (kill -9) while it is under load from many connections of both protocols.
+Each client knows what it sent and what was answered, and book.py says what must not happen then. At the
+end all jobs are taken out, and those that were acknowledged must be among them.
 
---expect-loss: for a server that is started so that it loses jobs (OPTION --durability memory); the
-proof must notice it. A proof that cannot fail proves nothing.
+--expect-loss is for a server that is started so that it loses jobs (OPTION --durability memory). The
+proof must notice that, because a proof that cannot fail proves nothing.
 """
 
 import argparse

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """order.py [--commands N] [--seed S] [--expect-fault] [-- OPTION...]
 
-No reply leaves before its causes are durable (Q4). strace writes down the system calls of a server
-that clients of both protocols use, each with several commands at a time. For each reply: the records
-of its command, and those of other commands that it tells of, were written, and a sync of their file
-that began after that write had ended, before the first byte of the reply was given to its socket.
+Tests that no reply leaves before its causes are durable (Q4). strace writes down the system calls of a
+server. Clients of both protocols use the server, each with several commands at a time. For each reply
+two kinds of records matter: those of its command, and those of other commands of which it tells. Before
+the first byte of the reply is given to its socket, these records must be written. A sync of their file
+that began after the write must also have ended.
 
-It is skipped where strace is not installed or may not trace.
---expect-fault: for a server that replies too early (OPTION --durability interval=50).
+The test is skipped if strace is not installed or may not trace. --expect-fault is for a server that
+replies too early (OPTION --durability interval=50).
 """
 
 import argparse

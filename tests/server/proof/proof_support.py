@@ -1,4 +1,4 @@
-"""What the proofs share: a server to kill, and connections that know which commands were answered."""
+"""What the proofs share: a server that they kill, and connections that know which commands were answered."""
 
 import asyncio
 import os

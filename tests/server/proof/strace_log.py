@@ -1,7 +1,7 @@
-"""Reads what strace wrote: which records of the journal were written and synced, and what was sent.
+"""Reads the log of strace: which records of the journal were written and synced, and what was sent.
 
-A moment is the number of a line of the log. strace writes the begin of a call before the call, and
-its end before the thread goes on. So a cause has a lesser number than its effect.
+A moment is the number of a line in the log. strace writes the beginning of a call before the call, and
+its end before the thread continues. So a cause always has a smaller number than its effect.
 """
 
 import re

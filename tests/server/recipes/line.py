@@ -1,4 +1,4 @@
-"""A line to a server that breaks: what the tests of recipes put between a program and its servers."""
+"""A line to a server that breaks. The tests of recipes put it between a program and its servers."""
 
 import contextlib
 import socket

@@ -1,8 +1,8 @@
-"""What the tests of the recipes for moving share. A recipe is the code on a page of the guide, as a
-reader copies it. It moves hostile jobs, over lines that break, to a server that is killed, while a
-worker does what has arrived. Each job has to be done exactly once, and none before it is due.
+"""What the tests of the recipes for moving jobs share. A recipe is the code on a page of the guide, as a
+reader copies it. It moves hostile jobs over lines that break to a server that is killed, while a worker
+does the jobs that have arrived. Each job must be done exactly once, and none before it is due.
 
-Importing this ends the program with 77, which ctest takes for "skipped", without redis-py."""
+Without redis-py, the import of this module ends the program with 77, which means "skipped" to ctest."""
 
 import collections
 import contextlib

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""test_beanstalkd.py: the code of docs/guide/from_beanstalkd.md, from a server of Debian's
-beanstalkd."""
+"""test_beanstalkd.py: tests the code of docs/guide/from_beanstalkd.md with a server of Debian's beanstalkd."""
 
 import shutil
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_redis.py: the code of docs/guide/from_redis.md, from a server of Redis."""
+"""test_redis.py: tests the code of docs/guide/from_redis.md with a server of Redis."""
 
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_sql.py: the code of docs/guide/from_sql.md, from a table in a server of PostgreSQL."""
+"""test_sql.py: tests the code of docs/guide/from_sql.md with a table in a server of PostgreSQL."""
 
 import sys
 import unittest

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""test_tables.py: each command that a table on docs/guide/from_*.md puts beside one of another
-program is one that this server takes, as it is written there."""
+"""test_tables.py: tests the tables of docs/guide/from_*.md, which compare commands of another program with
+those of this server. The server must accept each of its commands as the table writes it."""
 
 import pathlib
 import re

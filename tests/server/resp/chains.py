@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""chains.py: chains of steps, each of which takes a job and puts the next one in a transaction that
-its lease guards. Workers lose their connections and send a step again; the server is killed again
-and again. Each chain must end exactly once (Q14 of docs/promises.md)."""
+"""chains.py: tests chains of steps. Each step takes a job, and puts the next job in a transaction that the
+first job's lease guards. Workers lose their connections and send a step again. The server is killed
+again and again. Each chain must end exactly once (Q14 of docs/promises.md)."""
 
 import pathlib
 import random

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""clients.py [HIREDIS_CLIENT]: clients that others wrote work with this server: redis-cli (its help
-too), redis-benchmark, redis-py and hiredis. A client that is not installed is skipped; exit status
-77 if none is there."""
+"""clients.py [HIREDIS_CLIENT]: tests that clients of other authors work with this server: redis-cli (also
+its help), redis-benchmark, redis-py and hiredis. A client that is not installed is skipped. The exit
+status is 77 if none is installed."""
 
 import fcntl
 import os

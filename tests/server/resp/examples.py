@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""examples.py: the examples (blocks of the kind `resp`) of docs/protocol.md and of the guide, run in
-their order in one connection to a new server for each page.
+"""examples.py: runs the examples (blocks of the kind `resp`) of docs/protocol.md and of the guide. The
+examples of a page run in their order, in one connection to a new server.
 
     > COMMAND 'with words' in quotation marks
     < the reply: JSON; or an error as it is. … stands for any part of it.
 
-Also: each command of the server has its syntax on docs/protocol.md and in docs/man/elapse-resp.7, and
-no other commands are there.
+Also checks that docs/protocol.md and docs/man/elapse-resp.7 have the syntax of each command of the
+server, and of no other command.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""What the tests of RESP by sockets share: a server, and the protocol in Python, written apart from
-the server's own."""
+"""What the tests of RESP over sockets share: a server, and the protocol in Python, which was written apart
+from the server's own."""
 
 import contextlib
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""workers.py [WORKER]: runs the workers of examples/ against a server. WORKER is the program of
-worker.c, if hiredis is there. A worker whose client is not installed is skipped. (That of JavaScript
-is run by clients/javascript/test, because it needs the package there.)"""
+"""workers.py [WORKER]: runs the workers of examples/ against a server. WORKER is the program of worker.c,
+if hiredis is installed. A worker whose client is not installed is skipped. (clients/javascript/test runs
+the worker in JavaScript, because it needs the package there.)"""
 
 import pathlib
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# begin.sh WORK: makes a system over a copy of this one in WORK/tree, and becomes its systemd. Called by
-# `run`, in namespaces.
+# begin.sh WORK: makes a system in WORK/tree from a copy of this system, and becomes the systemd of the
+# new one. Called by `run`, in namespaces.
 set -euo pipefail
 readonly tree=$1/tree said=$1/said
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# inside.sh: what `run` does inside of the system. What it finds goes to /said/log.
+# inside.sh: does inside of the new system what `run` describes. Writes what it finds to /said/log.
 set -u
 exec >/said/log 2>&1
 

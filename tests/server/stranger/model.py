@@ -1,4 +1,5 @@
-"""The queue as docs/protocol.md and docs/promises.md have it. The model was written from these alone: it shares no line with the server."""
+"""A model of the queue as docs/protocol.md and docs/promises.md describe it. It was written from these
+documents alone, and shares no line with the server."""
 
 STEP_MS = 200           # how far behind an event an advance ends; no time is compared more exactly
 TUBES = [f"t{i}" for i in range(4)]

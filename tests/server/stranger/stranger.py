@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Random sequences of the native protocol against a model that was written from docs/protocol.md and docs/promises.md alone.
+"""Runs random sequences of the native protocol against a model that was written from docs/protocol.md and
+docs/promises.md alone.
 
-The first part drives a server with a test clock, and the second one a server with a directory, which is killed and started again. A run prints its
-seed; `--seed N` runs it again. The server draws the waits of retries, and a kill comes at any moment, so two runs of one seed may differ after that.
-`--seconds N` is the long form."""
+The first part uses a server with a test clock. The second part uses a server with a directory, which is
+killed and started again. A run prints its seed, and `--seed N` runs it again. Two runs with the same
+seed may differ, because the server draws the waits before retries at random, and because a kill comes at
+any moment. `--seconds N` is the long form."""
 import argparse
 import os
 import random

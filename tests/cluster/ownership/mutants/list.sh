@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The mutants. tests/support/mutants.sh says how a fault is written. Behind it: [named]. With `named` the named tests have to
-# notice, otherwise the simulation. Faults of the SQL itself, such as a fence that is a mere
+# The mutants. tests/support/mutants.sh says how a fault is written. After a fault may stand the word
+# `named`: then the named tests must notice the fault. Without it the simulation must. Faults of the SQL itself, such as a fence that is a mere
 # condition, are in tests/scheduler/spin/cluster_ownership.pml.
 
 # ---- R1, R2: unclear outcomes ----

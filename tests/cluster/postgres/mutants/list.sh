@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # SQL has parameters with $
-# The mutants. tests/support/mutants.sh says how a fault is written. Behind it: PROGRAM TEST. TEST of test_PROGRAM.py has to notice.
+# The mutants. tests/support/mutants.sh says how a fault is written. After a fault stand PROGRAM and TEST: the test TEST of test_PROGRAM.py must notice the fault.
 
 # ---- the fence ----
 

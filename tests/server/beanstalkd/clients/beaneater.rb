@@ -1,5 +1,5 @@
-# Beaneater: each command that it has, against the server on the port of loopback that is given.
-# Prints a line "ok NAME", or "failed NAME: why", for each check.
+# Runs each command of the client Beaneater against the server on the given port of loopback. For each
+# check prints a line "ok NAME" or "failed NAME: why".
 require 'beaneater'
 
 # Each check has a connection of its own.

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The mutants. tests/support/mutants.sh says how a fault is written. Behind it: TEST. TEST is a file of
-# tests/cli/serve and the test in it that has to notice.
+# The mutants. tests/support/mutants.sh says how a fault is written. After a fault stands TEST: a file of
+# tests/cli/serve, and the test in it that must notice the fault.
 
 # ---- who may ask ----
 
