@@ -124,7 +124,7 @@ static inline bool elapse__wheel_is_present(uint64_t pointer, unsigned slot)
     return half == (elapse__wheel_block(pointer, level) & 1);
 }
 
-/* Returns the first tick that a slot covers. Requires that the slot has timers. */
+/* Returns the first tick that a slot of the present block or of the next block covers. */
 static inline uint64_t elapse__wheel_first_tick(uint64_t pointer, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
@@ -134,7 +134,7 @@ static inline uint64_t elapse__wheel_first_tick(uint64_t pointer, unsigned slot)
     return (block << elapse__wheel_bits(level) | digit) << elapse__wheel_shift(level);
 }
 
-/* Returns the last tick that a slot covers. Requires that the slot has timers. */
+/* Returns the last tick that a slot of the present block or of the next block covers. */
 static inline uint64_t elapse__wheel_last_tick(uint64_t pointer, unsigned slot)
 {
     unsigned shift = elapse__wheel_shift(elapse__wheel_level(slot));
