@@ -101,7 +101,8 @@ int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t 
 /* ---- locks and threads ---- */
 
 #ifdef ELAPSE__ASSERTIONS
-/* Such a lock reports a thread that takes it twice, or that releases it without holding it. */
+/* A lock of this type reports a thread that takes it twice, or that releases it without holding
+ * it. */
 enum { LOCK_TYPE = PTHREAD_MUTEX_ERRORCHECK };
 #elif defined(__GLIBC__)
 /* A thread that finds such a lock taken looks again for some microseconds before it sleeps. The

@@ -50,8 +50,8 @@ enum exit_status answer_status_of_fault(enum connection_fault fault);
  * outcome comes before all others, because only it asks the user for care. */
 enum exit_status answer_join(enum exit_status before, enum exit_status next);
 
-/* Returns the value of a member of a map, which is an array of names and values in turn; NULL if
- * the map has no such member. */
+/* Returns the value of a member of a map, or NULL if the map has no such member. A map is an array
+ * in which a name and its value alternate. */
 const redisReply *answer_member(const redisReply *map, const char *name);
 
 /* Returns the number of a member, or 0 if there is no such member. */

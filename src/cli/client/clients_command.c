@@ -1,5 +1,5 @@
 /*
- * elapse clients: the connections of a server, and who holds leases.
+ * elapse clients: lists the connections of a server, and how many leases each of them holds.
  *
  * The server answers with a text. Each line of the text becomes a map, so that it is printed like
  * the other lists:
@@ -20,7 +20,8 @@ static const char client_columns[] = "id,addr,name,leases,oldest,tubes";
 
 enum { FIELDS_MAX = 16 };
 
-/* A line of the text as a map: names and values in turn, which lie in the text. */
+/* A line of the text as a map: an array in which a name and its value alternate. The names and
+ * values lie in the text. */
 struct row {
     redisReply map;
     redisReply *elements[2 * FIELDS_MAX];
@@ -32,7 +33,7 @@ static void set_text(redisReply *reply, char *text, size_t length)
     *reply = (redisReply){.type = REDIS_REPLY_STRING, .str = text, .len = length};
 }
 
-/* Replaces each "%20" by the byte that it stands for. Returns the length that is left. */
+/* Replaces each "%20" by the byte for which it stands. Returns the new length. */
 static size_t decode(char *text, size_t length)
 {
     size_t used = 0;
@@ -52,7 +53,8 @@ static size_t decode(char *text, size_t length)
     return used;
 }
 
-/* Sets a value: a number if it is digits alone, except in a name, which may be digits as well. */
+/* Sets a value. It is a number if it has only digits. A name, and a list of tubes, may have only
+ * digits too, but they are texts. */
 static void set_value(redisReply *reply, const redisReply *name, char *text, size_t length)
 {
     bool is_number = length > 0 && strspn(text, "0123456789") >= length &&
@@ -64,7 +66,7 @@ static void set_value(redisReply *reply, const redisReply *name, char *text, siz
         set_text(reply, text, decode(text, length));
 }
 
-/* Takes a line of the text apart. Fields behind the first FIELDS_MAX are ignored. */
+/* Splits a line of the text. Fields after the first FIELDS_MAX are ignored. */
 static void read_row(struct row *row, char *line, size_t length)
 {
     const char *end = line + length;
@@ -76,7 +78,7 @@ static void read_row(struct row *row, char *line, size_t length)
         redisReply *name = &row->parts[row->map.elements];
         redisReply *value = name + 1;
         if (name_bytes < bytes) {
-            line[name_bytes] = '\0'; /* writers of JSON want names as strings */
+            line[name_bytes] = '\0'; /* the code that writes JSON needs names as strings */
             set_text(name, line, name_bytes);
             set_value(value, name, line + name_bytes + 1, bytes - name_bytes - 1);
             row->elements[row->map.elements++] = name;
@@ -86,8 +88,8 @@ static void read_row(struct row *row, char *line, size_t length)
     }
 }
 
-/* Makes a row fit for people: '-' for what is nothing, and the age of the oldest lease in units,
- * which lies in `age`. */
+/* Changes a row for people: '-' stands for a missing value, and the age of the oldest lease is in
+ * units. The text of the age lies in `age`. */
 static void fit_for_people(struct row *row, struct elapse__buffer *age)
 {
     bool holds_leases = answer_number(&row->map, "leases") > 0;
@@ -131,7 +133,7 @@ struct table {
     struct columns columns;
     struct elapse__buffer lines;
     struct elapse__buffer age;
-    bool only_fits; /* the columns become as wide as the values; no line is added */
+    bool only_fits; /* only makes the columns wide enough for the values, and adds no line */
 };
 
 static void add_to_table(void *context, struct row *row)
@@ -153,7 +155,7 @@ static void print_table(const redisReply *text)
     redisReply copy = *text;
 
     columns_set(&table.columns, client_columns);
-    /* A row changes the text that it lies in. */
+    /* A row changes the text in which it lies, so this is a copy. */
     copy.str = memcpy(allocate(text->len + 1), text->str, text->len + 1);
     each_row(&copy, &table, add_to_table);
     free(copy.str);

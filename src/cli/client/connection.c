@@ -204,7 +204,7 @@ static void share_time(struct connection *connection)
         now_ns + left_ns / (connection->address_count - connection->address_next + 1);
 }
 
-/* Tries the addresses in turn, until a connection begins. */
+/* Tries one address after the other, until a connection begins. */
 static void try_next(struct connection *connection, int error)
 {
     close_socket(connection);

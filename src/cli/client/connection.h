@@ -81,8 +81,8 @@ uint64_t connection_wake_ns(const struct connection *connection);
  * the caller can look at the time between two turns. */
 void connection_turn(struct connection *connection);
 
-/* Sends as much as the socket takes. Receives nothing, so that the next wait announces every reply.
- * If sending fails, receives all that the server sent before. */
+/* Sends as much as the socket takes. Receives nothing, so that the next wait reports every reply.
+ * If sending fails, receives everything that the server sent before. */
 void connection_send(struct connection *connection);
 
 /* Returns the next reply, or NULL if there is none yet. The caller frees it by freeReplyObject. */

@@ -23,7 +23,7 @@ void environment_add(struct elapse__buffer *variables, const char *name, const c
 void environment_add_number(struct elapse__buffer *variables, const char *name, uint64_t number);
 
 /* Returns an environment: the variables of `inherited`, then those of `variables`. The caller frees
- * the array; its strings are those of the arguments. */
+ * the array. The strings in it belong to the arguments. */
 char **environment_with(char *const *inherited, const struct elapse__buffer *variables);
 
 #endif

@@ -22,7 +22,7 @@ struct replay_figures {
     uint64_t wakeups;
     uint64_t moves;
     double ns_per_operation;
-    uint64_t digest; /* the sum of XXH3_64bits_withSeed(key, deadline_us) over all that fired */
+    uint64_t digest; /* sum of XXH3_64bits_withSeed(key, deadline_us) of timers that fired */
 
     /* Where the timers were, at a moment near the peak. */
     uint64_t occupancy_pending; /* how many timers were pending when the occupancy was taken */

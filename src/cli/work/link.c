@@ -7,7 +7,7 @@
 
 #define RECONNECT_MIN_NS UINT64_C(100000000)
 #define RECONNECT_MAX_NS UINT64_C(5000000000)
-#define ENDED_NS         (WORKER_NEVER - 1) /* a value of `retry_ns`: the link is closed for good */
+#define ENDED_NS         (WORKER_NEVER - 1) /* a value of `retry_ns`: the link is closed for ever */
 
 static void check(const struct link *link)
 {

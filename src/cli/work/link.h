@@ -41,7 +41,7 @@ void link_answered(struct link *link);
 /* Notes that the connection was lost. The link tries again after a pause. */
 void link_lost(struct link *link, uint64_t now_ns);
 
-/* Closes the link for good. */
+/* Closes the link for ever. */
 void link_end(struct link *link);
 
 /* Returns when the caller has to look after the link again. */

@@ -212,7 +212,8 @@ static void perform(struct loop *loop, const struct work_effect *effect, uint64_
 
 /* ---- replies ---- */
 
-/* Ends the worker, because the server refuses it for good. Requires that the reason was printed. */
+/* Ends the worker, because the server will never accept its requests. Requires that the reason was
+ * printed. */
 static void fail(struct loop *loop, enum exit_status status)
 {
     loop->status = answer_join(loop->status, status);

@@ -37,7 +37,7 @@ bool elapse__role_is_final(enum elapse__partition_role role)
     return role == ELAPSE__ROLE_ENDED || role == ELAPSE__ROLE_STOPPED;
 }
 
-/* Forgets all that belongs to the epoch that has ended. */
+/* Forgets everything that belongs to the epoch that has ended. */
 static void forget_epoch(struct elapse__partition *partition)
 {
     partition->has_lease = false;

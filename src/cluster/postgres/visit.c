@@ -190,7 +190,7 @@ bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__sche
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-/* ---- what they say ---- */
+/* ---- what results say ---- */
 
 uint64_t elapse__visit_number(const PGresult *rows, int row, int column)
 {

@@ -1,5 +1,5 @@
 /*
- * Tells which partition a command belongs to.
+ * Decides to which partition a command belongs.
  *
  * A command that is not well formed may go to any partition, because every partition refuses it
  * with the same error. So a command that a partition accepts must count as well formed here, too.

@@ -2,10 +2,10 @@
  * Makes fragments of commands, and puts them into the lanes of the partitions that they belong to.
  *
  * A command for one partition becomes one fragment. A command with items for many partitions
- * becomes one fragment for each of these partitions. A command that takes long, or that asks
- * partitions in turn, is a barrier: the commands after it wait for its reply. A command that goes
- * on another lane than the commands before it waits until those are answered. So each partition
- * does a client's commands in their order (N4).
+ * becomes one fragment for each of these partitions. A command that takes long, or that asks one
+ * partition after the other, is a barrier: the commands after it wait for its reply. A command that
+ * goes on another lane than the commands before it waits until those are answered. So each
+ * partition does a client's commands in their order (N4).
  */
 #include <stdlib.h>
 #include <string.h>

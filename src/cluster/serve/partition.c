@@ -124,8 +124,8 @@ static bool waits_for_room(struct elapse__cluster_partition *partition, enum ela
     return true;
 }
 
-/* Called when a step of the store has failed for good. Says nothing if the node is stopping
- * anyway. */
+/* Called when a step of the store has failed and will not be tried again. Says nothing if the node
+ * is stopping anyway. */
 static void give_up(struct elapse__cluster_partition *partition, const char *what,
                     enum elapse_error error)
 {

@@ -117,7 +117,7 @@ void elapse__journal_own(struct elapse__journal *journal);
 /* Makes the journal submit the next group even if it has no records. */
 void elapse__journal_push(struct elapse__journal *journal);
 
-/* Says that the group that was submitted is in the log for good. */
+/* Says that the group that was submitted is certainly in the log. */
 void elapse__journal_confirmed(struct elapse__journal *journal);
 
 /* Says that this node does not own the log any more. No operation begins from now on. The caller

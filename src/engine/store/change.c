@@ -7,8 +7,9 @@
 /* How long a lease lasts if the put does not say it. */
 #define TTR_DEFAULT_MS UINT64_C(60000)
 
-/* Without a word a put takes the place of the job that has its key. If it gathers, it does not:
- * what is put again must not begin the count anew. */
+/* Returns what happens if the key is in use. Unless the put says otherwise, the put replaces the
+ * job with its key. A put that waits for arrivals keeps the job, because a put that is repeated
+ * must not begin the count of arrivals again. */
 static enum elapse__queue_if_key if_key_of(const struct elapse_put *put)
 {
     if (put->if_key == ELAPSE_IF_KEY_DEFAULT)
@@ -17,7 +18,8 @@ static enum elapse__queue_if_key if_key_of(const struct elapse_put *put)
                                                 : (enum elapse__queue_if_key)put->if_key;
 }
 
-/* A job that waits for arrivals, with a delay of 0, would not wait for any: it has no due time. */
+/* Returns how the due time is given. A job that waits for arrivals and has a delay of 0 gets no due
+ * time. With a due time it would not wait for any arrival. */
 static enum elapse__queue_when when_of(const struct elapse_put *put)
 {
     return put->await > 0 && put->due == ELAPSE_DUE_IN && put->delay_ms == 0
