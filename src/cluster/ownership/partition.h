@@ -7,8 +7,8 @@
  *
  *   log        the groups of the partition in the database. They have numbers from 1, and each has
  *              the hash of the group before it (chain.h).
- *   epoch      the number of take-overs so far. An append is done only in the epoch of the
- *              partition's row.
+ *   epoch      a number in the row, which each take-over raises. An append is done only in the
+ *              epoch of the partition's row.
  *   lease L    a follower takes over when it has seen (epoch, beat, last_group) unchanged for L.
  *              Where the row has no owner, a follower takes over at once.
  *   confirmed  a write is confirmed if its answer came without a notice, and the settings before
@@ -240,8 +240,8 @@ void elapse__partition_submit(struct elapse__partition *partition,
                               const struct elapse__partition_group *group);
 
 /* Says that groups below `tail` are needed no more. Requires tail <= the last confirmed group. If a
- * whole table becomes useless by that, the next statement writes the tail into the row. If not, the
- * next beat does. */
+ * whole table becomes useless by that, a beat writes the tail into the row at once. If not, the
+ * next beat writes it. */
 void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail);
 
 /* Called when the owner has sent word of a new group: reads the row at once. */

@@ -30,8 +30,8 @@ static unsigned count_items(const char *list)
     return count;
 }
 
-/* Returns how many hosts the options name. Returns 0 if the lists of hosts, addresses and ports
- * have different lengths. */
+/* Returns how many hosts the options name. Returns 0 if the lengths of the lists of hosts,
+ * addresses and ports do not fit together. */
 static unsigned count_hosts(const PQconninfoOption *options)
 {
     unsigned most = 1;

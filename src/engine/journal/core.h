@@ -255,8 +255,8 @@ static inline void elapse__journal_fail(struct elapse__journal *journal, int err
     journal->commit_state = ELAPSE__COMMIT_FAILED;
 }
 
-/* Returns whether the journal may take records of the owner: without a log, or while this node owns
- * the log. */
+/* Returns whether the journal has a replicated log and is not fenced. Then it may take the owner's
+ * records for that log. */
 static inline bool elapse__journal_log_takes_records(const struct elapse__journal *journal)
 {
     return journal->log != NULL && journal->commit_state != ELAPSE__LOG_FENCED;
