@@ -1,5 +1,6 @@
 /*
- * Implements the table of regions.h for Linux.
+ * Gets regions of memory from Linux. A region is a large piece of memory, and regions.h declares
+ * the functions.
  */
 #include "regions.h"
 
@@ -8,7 +9,7 @@
 #include "../base/assert.h"
 
 #ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* new in Linux 5.14 */
+#define MADV_POPULATE_WRITE 23 /* the number that Linux 5.14 has brought */
 #endif
 
 static void *map_bytes(size_t bytes)
@@ -21,10 +22,11 @@ static void unmap_bytes(void *memory, size_t bytes)
 {
     int failed = bytes == 0 ? 0 : munmap(memory, bytes);
     ELAPSE__ASSERT(failed == 0);
-    (void)failed; /* a failure only wastes memory */
+    (void)failed; /* if the call fails, some memory is wasted, and nothing else happens */
 }
 
-/* Returns aligned memory. Maps a region more than needed, and gives the rest back. */
+/* Returns memory that begins at a multiple of ELAPSE__REGION_BYTES. Maps one region too many, and
+ * gives back what lies before and after the aligned memory. */
 static void *map_aligned(size_t bytes)
 {
     unsigned char *memory = map_bytes(bytes + ELAPSE__REGION_BYTES);
@@ -40,7 +42,8 @@ static void *map(size_t bytes, bool is_touched)
 {
     ELAPSE__ASSERT_THAT(bytes, >, 0);
     ELAPSE__ASSERT_THAT(bytes % ELAPSE__REGION_BYTES, ==, 0);
-    /* Most often the system gives an aligned place, just below the last region. */
+    /* The system usually returns an aligned address, just below the regions that were mapped last.
+     */
     void *regions = map_bytes(bytes);
     if (regions != NULL && (uintptr_t)regions % ELAPSE__REGION_BYTES != 0) {
         unmap_bytes(regions, bytes);
@@ -48,8 +51,8 @@ static void *map(size_t bytes, bool is_touched)
     }
     if (regions == NULL)
         return NULL;
-    /* A system without huge pages, or an older one, refuses. Then each page is given at its first
-     * use. */
+    /* A system without huge pages refuses the first call. A Linux before 5.14 refuses the second
+     * call. Then the system gives each page when it is used first. */
     (void)madvise(regions, bytes, MADV_HUGEPAGE);
     if (is_touched)
         (void)madvise(regions, bytes, MADV_POPULATE_WRITE);

@@ -15,7 +15,7 @@ struct unit {
     uint64_t nanoseconds;
 };
 
-/* From large to small, as in a duration. */
+/* The units of a duration. The largest unit comes first. */
 static const struct unit units[] = {
     {"w", UINT64_C(604800000000000)}, {"d", UINT64_C(86400000000000)},
     {"h", UINT64_C(3600000000000)},   {"m", UINT64_C(60000000000)},
@@ -32,7 +32,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Sets *total to *total * factor + addend. Returns false if that does not fit. */
+/* Sets *total to *total * factor + addend. Returns false if the sum does not fit into 64 bits. */
 static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
 {
     uint64_t product;
@@ -41,7 +41,7 @@ static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
            !__builtin_add_overflow(product, addend, total);
 }
 
-/* Returns the place of the unit in `units`, or UNIT_COUNT if there is none of this name. */
+/* Returns the place of the unit in `units`, or UNIT_COUNT if no unit has this name. */
 static size_t find_unit(const char *name, size_t length)
 {
     size_t number = 0;
@@ -59,7 +59,8 @@ static size_t find_unit(const char *name, size_t length)
     return number;
 }
 
-/* Adds the fraction of a unit that these digits give. Returns NULL, or the error in words. */
+/* Adds a fraction of a unit to a duration. The digits are those after the decimal point. Returns
+ * NULL, or a phrase that names the error. */
 static const char *add_fraction(const char *digits, size_t length, uint64_t unit_ns,
                                 uint64_t *total_ns)
 {
@@ -99,7 +100,7 @@ static const char *add_fraction(const char *digits, size_t length, uint64_t unit
     return NULL;
 }
 
-/* The rest of a text, which has no terminator. */
+/* The part of a text that is not read yet. No zero byte ends it. */
 struct piece {
     const char *at;
     const char *end;
@@ -110,7 +111,7 @@ static bool at_digit(const struct piece *piece)
     return piece->at < piece->end && is_digit(*piece->at);
 }
 
-/* Reads a whole number. Returns NULL, or the error in words. */
+/* Reads a whole number. Returns NULL, or a phrase that names the error. */
 static const char *read_whole(struct piece *piece, uint64_t *whole)
 {
     *whole = 0;
@@ -123,7 +124,8 @@ static const char *read_whole(struct piece *piece, uint64_t *whole)
     return NULL;
 }
 
-/* Finds the unit that comes next, as its place in `units`. Returns NULL, or the error in words. */
+/* Reads the next unit and stores its place in `units`. Returns NULL, or a phrase that names the
+ * error. */
 static const char *read_unit(struct piece *piece, size_t *unit)
 {
     const char *name = piece->at;
@@ -136,8 +138,8 @@ static const char *read_unit(struct piece *piece, size_t *unit)
     return *unit == UNIT_COUNT ? "the unit is not one of w d h m s ms us ns" : NULL;
 }
 
-/* Adds one number with its unit, which has to be in `units` from `*first_allowed` on. Returns NULL,
- * or the error in words. */
+/* Reads one part, and adds it to the duration. The unit of the part must be in `units` at the place
+ * `*first_allowed` or after it. Returns NULL, or a phrase that names the error. */
 static const char *add_part(struct piece *piece, size_t *first_allowed, uint64_t *total_ns)
 {
     uint64_t whole = 0;
@@ -196,7 +198,7 @@ struct elapse__duration_text elapse__duration_format(uint64_t duration_ns)
     struct elapse__duration_text out = {"0s"};
     size_t length = 0;
 
-    /* Weeks are read, but not written: 7d, 14d. */
+    /* The parser reads weeks, but a duration is never written in weeks: two weeks are 14d. */
     for (size_t i = 1; i < UNIT_COUNT; i++) {
         uint64_t amount = duration_ns / units[i].nanoseconds;
         duration_ns %= units[i].nanoseconds;

@@ -1,14 +1,15 @@
 /*
- * The end of dead letters: jobs that were buried, and that a limit of their tube drops. A job that
- * recurs is no dead letter: it stays buried until somebody kicks or cancels it.
+ * Drops dead letters. A dead letter is a buried job that does not recur. A tube can have a limit on
+ * the number of its dead letters, and a limit on their age. A buried job that recurs is not
+ * dropped: it stays buried until somebody kicks or cancels it.
  */
 #include "commands.h"
 
-/* How long a tube waits for room on a full disk. */
+/* If the disk is full, a tube tries again to drop jobs after this time. */
 enum { DROP_AGAIN_MS = 1000 };
 
-/* Drops a buried job, in a group of its own. Returns false if the sink refuses: the job stays, for
- * a kick could bring it back after a restart. */
+/* Drops a buried job. The records of this change are a group. Returns false if the sink refuses the
+ * group, and then the job stays buried. */
 static bool drop(struct elapse__queue *queue, struct elapse__queue_tube *tube,
                  struct elapse__queue_entry *entry)
 {

@@ -13,14 +13,15 @@
 #include "../common/message.h"
 #include "connection.h"
 
-/* These functions return whether a reply is a text, a text that equals `word`, and a name. A name
- * has 1 to 64 letters, digits and '_'. Words of the protocol are names. They are printed as they
- * came, and need no escapes in JSON. */
+/* The first function returns whether a reply is a text. The second returns whether a reply is the
+ * text `word`. The third returns whether a reply is a name. A name has 1 to 64 letters, digits and
+ * '_'. The words of the protocol are names. A name needs no escapes in JSON, so it is printed as it
+ * came. */
 bool answer_is_text(const redisReply *reply);
 bool answer_is_word(const redisReply *reply, const char *word);
 bool answer_is_name(const redisReply *reply);
 
-/* What a reply says. The texts are those of the reply. */
+/* The meaning of a reply. `word` and `error` point to texts of the reply. */
 struct answer {
     enum exit_status status;
     uint64_t id;       /* the id of a job; 0: none */

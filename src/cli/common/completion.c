@@ -1,6 +1,7 @@
 /*
- * Writes completions for shells. It runs each subcommand once with an observer: options_read gives
- * the table of options to the observer, and the subcommand ends without an effect.
+ * Writes completions for shells. Each subcommand runs once, with an observer. The function
+ * options_read gives the table of options of the subcommand to the observer. Then the subcommand
+ * ends without an effect.
  */
 #include "completion.h"
 
@@ -37,7 +38,8 @@ static void for_each(const struct command *commands, size_t count, print_line_fu
         with_options(&commands[i], print);
 }
 
-/* Prints the text up to its first ';' or '(', without characters that are quotes for a shell. */
+/* Prints the text up to its first ';' or '('. Leaves out characters that a shell reads as quotes.
+ */
 static void print_summary(const char *text)
 {
     size_t length = strcspn(text, ";(");
@@ -68,13 +70,13 @@ static bool takes_tubes(const struct command_line *line)
     return strstr(line->help->usage, " TUBE...") != NULL;
 }
 
-/* The command that asks the server of ELAPSE_SERVER for tubes. It ends after a second if the server
- * does not answer. */
+/* The arguments of the command that asks the server in ELAPSE_SERVER for its tubes. The command
+ * ends after a second if the server does not answer. */
 #define LIST_TUBES "list --limit 1000 --timeout 1s 2>/dev/null"
 
 /* ---- bash ---- */
 
-/* Prints a case for each option that has words as its values. */
+/* Prints a branch of a case statement for each option whose values are words. */
 static void print_bash_words(const void *context, const struct command_line *line)
 {
     const struct command *command = context;

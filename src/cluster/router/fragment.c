@@ -80,7 +80,7 @@ static void end_without_answer(struct elapse__router_lane *lane,
     unsigned char error[ELAPSE__ROUTER_ERROR_MAX + ELAPSE__WIRE_RESP_FRAME_MAX];
     struct elapse__wire_resp_writer writer = {.bytes = error, .capacity = sizeof error};
 
-    /* rule N3 of router.h */
+    /* promise N3 of router.h */
     ELAPSE__ASSERT(is_unknown || !fragment->was_sent ||
                    fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK);
     int size =
@@ -135,7 +135,7 @@ static void sort_out(struct elapse__router_link *link, struct elapse__ring_node 
         bool ends = fragment->on_loss == ELAPSE__ROUTER_LOSS_EMPTY ||
                     fragment->on_loss == ELAPSE__ROUTER_LOSS_DROP ||
                     (was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN);
-        /* rule N2 of router.h */
+        /* promise N2 of router.h */
         ELAPSE__ASSERT(ends || !was_sent || fragment->on_loss == ELAPSE__ROUTER_LOSS_LOOK ||
                        fragment->on_loss == ELAPSE__ROUTER_LOSS_TOKEN);
         ELAPSE__ASSERT_THAT(fragment->end_at, <=, link->out_end);

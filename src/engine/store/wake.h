@@ -7,7 +7,8 @@
 
 #include "store.h"
 
-/* Returns when a wait of `timeout_ms` from now ends, by the monotonic clock. */
+/* Returns the time of the monotonic clock at which a wait ends that begins now and takes
+ * `timeout_ms`. */
 static inline uint64_t elapse__store_until_ns(uint64_t timeout_ms)
 {
     uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
@@ -23,19 +24,20 @@ static inline bool elapse__store_has_passed(uint64_t until_ns)
     return until_ns != ELAPSE__OS_NEVER && elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) >= until_ns;
 }
 
-/* ---- all functions below require the lock ---- */
+/* ---- all functions below require the lock of the store ---- */
 
 /* Sets the alarms, and wakes the commit thread and the reservers that have something to do now.
  * Call this after a change, before the lock is released. */
 void elapse__store_pass_on(struct elapse_queue *store);
 
-/* Waits until there is probably a job for the reserve, but only until `until_ns` by the monotonic
- * clock. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */
+/* Waits until there is probably a job for the reserve. The wait ends at `until_ns` of the monotonic
+ * clock at the latest. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */
 enum elapse_error elapse__store_sleep(struct elapse_queue *store,
                                       const struct elapse__queue_reserve *reserve,
                                       uint64_t until_ns);
 
-/* Waits for elapse__store_tell_progress. Returns false when `until_ns` has come. */
+/* Waits until another thread calls elapse__store_tell_progress. Returns false when `until_ns` has
+ * come. */
 bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns);
 
 /* Wakes the threads that wait for progress. Call this when more is durable, or when the journal may
@@ -54,8 +56,8 @@ struct elapse__store_stall {
     uint64_t until_ns; /* the wait ends at this time if nothing has moved until then */
 };
 
-/* Waits until the journal may have room. Returns OK, CLOSED or BROKEN. When nothing has moved in
- * the journal for seconds, returns MEMORY or DISK_FULL: the reason why cleaning makes no room. */
+/* Waits until the journal may have room. Returns OK, CLOSED or BROKEN. If nothing has moved in the
+ * journal for some seconds, returns the reason why cleaning makes no room: MEMORY or DISK_FULL. */
 enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
                                           struct elapse__store_stall *stall);
 
@@ -63,11 +65,11 @@ enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
  * refused because the disk is full. */
 void elapse__store_retry_room(struct elapse_queue *store);
 
-/* Tells the journal the time. */
+/* Tells the journal what time it is. */
 void elapse__store_tick(struct elapse_queue *store);
 
-/* Lets the commit thread go on with the records that came meanwhile. Call this when a thread that
- * led (threads.h) performs no more operations. */
+/* Lets the commit thread write and sync the records that came while a thread of a user did that in
+ * its place. Call this when the thread of the user performs no more operations. */
 void elapse__store_stop_leading(struct elapse_queue *store);
 
 /* Wakes the thread of a lane, if it sleeps. */

@@ -6,16 +6,16 @@
 
 /* ---- commands ---- */
 
-/* Says for which tubes a command needs its right. Every row of the table of commands needs one, and
- * tests check that. */
+/* The scope of a command. A command needs its right for all tubes of its scope. Each row of the
+ * table of commands has a scope other than NO_SCOPE. Tests check that. */
 enum scope {
     NO_SCOPE,
     NO_TUBE,
     USED,    /* the tube that the connection uses */
-    WATCHED, /* each tube that it watches */
+    WATCHED, /* each tube that the connection watches */
     NAMED,   /* the tube that the command names */
     ID,      /* the tube of the job that the command names */
-    DELETED, /* the same; for a job that nobody has reserved, the right admin */
+    DELETED, /* as ID; but if nobody has reserved the job, the command needs the right admin */
     ALL,     /* all tubes */
 };
 
@@ -142,7 +142,8 @@ static bool may(const struct elapse__user *user, enum elapse__right right,
     return elapse__user_may(user, right, tube.bytes, tube.size);
 }
 
-/* Hides a job in a tube outside the rights: makes the command name no job. */
+/* Hides the job of a command from a user who has no rights for the tube of the job. Changes the id
+ * in the command, so that the command finds no job. */
 static void hide(struct elapse__connection *connection, const struct elapse__user *user,
                  const struct verb *verb, struct elapse__wire_beanstalkd_command *command)
 {
@@ -170,8 +171,9 @@ static bool may_reserve(const struct elapse__connection *connection,
     return true;
 }
 
-/* Returns whether the user may run the command. If not, fills `refusal`. A command about a job
- * outside the rights may run, but does not find the job. */
+/* Returns whether the user may run the command. If not, fills `refusal`. A command that names a job
+ * by its id may always run. If the user has no rights for the job, the command does not find the
+ * job. */
 static bool is_allowed(struct elapse__connection *connection, const struct elapse__user *user,
                        const struct verb *verb, struct elapse__wire_beanstalkd_command *command,
                        struct elapse__refusal *refusal)

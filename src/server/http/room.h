@@ -9,20 +9,21 @@
 
 struct elapse__http;
 
-/* Counts the descriptors that belong to no connection. Requires that there is no connection of
- * HTTP. */
+/* Counts the descriptors of the process that belong to no connection. Requires that there is no
+ * connection of HTTP. */
 void elapse__http_count_own_files(struct elapse__http *http);
 
-/* Corrects peers.http, the number of connections of HTTP. Does nothing within a second after a
- * count that found no room. */
+/* Counts the connections of HTTP, and stores their number in peers.http. Does nothing if a count
+ * within the last second has found no room. */
 void elapse__http_count(struct elapse__http *http);
 
-/* These functions return how many wide connections there may be, and how many narrow ones
- * (stream.h). */
+/* The first function returns the greatest number of wide connections. The second returns the
+ * greatest number of narrow connections. A connection is narrow if there were too many connections
+ * when it came. A narrow connection gets only /healthz. All other connections are wide. */
 uint64_t elapse__http_wide_max(const struct elapse__http *http);
 uint64_t elapse__http_narrow_max(const struct elapse__http *http);
 
-/* Returns whether another connection may be taken. */
+/* Returns whether the server may take another connection. */
 bool elapse__http_has_room(struct elapse__http *http);
 
 #endif

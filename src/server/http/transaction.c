@@ -8,7 +8,8 @@
 
 /* ---- the request ---- */
 
-/* Finds the operation of a command by its name. Returns false if there is no such operation. */
+/* Finds the operation of a command by the name of the command. Returns false if no command has this
+ * name. */
 static bool find_operation(const json_t *name, enum elapse__http_operation *operation)
 {
     static const struct {
@@ -47,7 +48,7 @@ static bool translate_part(const struct elapse__http_request *request, json_t *m
     return elapse__http_translate_members(request, operation, members, command, answered_as, fault);
 }
 
-/* Translates each of the commands. Requires that there is at least one. */
+/* Translates each command of the transaction. Requires that there is at least one command. */
 static bool translate_parts(const struct elapse__http_request *request, const json_t *commands,
                             struct elapse__buffer *command, struct elapse__http_parts *parts,
                             struct elapse__http_fault *fault)
@@ -88,7 +89,7 @@ bool elapse__http_translate_transaction(const struct elapse__http_request *reque
 
 /* ---- the answer ---- */
 
-/* Returns the size of the next value. */
+/* Returns the size of the value of RESP at the beginning of `bytes`. */
 static size_t size_of_value(const uint8_t *bytes, size_t size)
 {
     struct elapse__http_scan scan = {.left = 1};
@@ -137,7 +138,8 @@ static int answer_parts(const struct elapse__http_parts *parts, const uint8_t *b
 int elapse__http_answer_transaction(const struct elapse__http_parts *parts, const uint8_t *bytes,
                                     size_t size, struct elapse__json *json)
 {
-    /* The first error says more than that of EXEC, which only says that there was an error. */
+    /* The answer is the first error of a command. The error of EXEC only says that a command had an
+     * error. */
     for (uint64_t left = elapse__http_transaction_replies(parts); left > 0; left--) {
         size_t reply = size_of_value(bytes, size);
         if (bytes[0] == '-')
